@@ -132,7 +132,6 @@ export interface ExchangeOptions {
   readonly transport: Transport
   readonly address: Address
   readonly requestTimeoutMs: number
-  /** The proxy of the transport, for messages. */
   readonly proxy?: HttpProxy | null
   readonly clock: Clock
   /** Each of them ends the exchange, which rejects with the signal's reason. */
@@ -148,7 +147,6 @@ type Exchanged<Value> =
       readonly certainlyUnsent: boolean
     }
 
-/** Ends the timer of an exchange. */
 const ENDED = new StoppedError('the exchange has ended')
 
 /**

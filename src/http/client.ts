@@ -24,13 +24,11 @@ export interface HttpClientOptions extends Omit<RateLimiterOptions, 'owner' | 'l
   /** The credentials, sent with each request; the token is a `Secret`. */
   readonly headers: HeaderValues
   readonly limits: HttpLimits
-  /** The proxy to the API; null or left out: none. */
   readonly proxy?: HttpProxy | null
   /** From 0 to 1, for the jitter. */
   readonly random: () => number
   /** Called right before each send. It throws if this process may no longer send anything. */
   readonly requireAdmission?: (() => void) | undefined
-  /** The real network by default. */
   readonly createTransport?: CreateTransport | undefined
 }
 
@@ -50,7 +48,6 @@ export interface HttpLimits {
 interface GetContext {
   /** Ends the request and every wait before it; the promise rejects with its reason. */
   readonly signal: AbortSignal
-  /** Taken right before each send. */
   readonly allowance: Allowance
   /** At most `limits.attemptsMax`, which is the default. */
   readonly attemptsMax?: number | undefined
@@ -72,7 +69,6 @@ export interface HttpClient extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Requests since the client was created. */
 interface HttpUsage extends RateUsage {
   /** Requests sent, retries included. */
   readonly requests: number
@@ -88,7 +84,6 @@ export const createHttpClient = (options: HttpClientOptions): HttpClient => new 
 /** A shorter token may be an ordinary word. Removing that from rows would change their content. */
 const ANSWER_SECRET_LENGTH_MIN = 8
 
-/** The state of one `getJson` during its attempts. */
 interface PendingRequest {
   readonly address: Address
   readonly where: Where

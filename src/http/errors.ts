@@ -15,7 +15,6 @@ export class StatusError extends UpstreamError {
   }
 }
 
-/** The request and its account, for messages. */
 export interface Where {
   /** Method, path and query, as in `GET /api/v1/surveys?page=2`. */
   readonly request: string
@@ -99,7 +98,6 @@ export const retryAfterTooLong = (where: Where, retryAfterMs: number, maxMs: num
       `${Math.ceil(retryAfterMs / 1000)} s, longer than the ${maxMs / 1000} s that a run waits: run again later`,
   )
 
-/** A header value that HTTP cannot carry. */
 export const invalidHeader = (name: string, account: string): ExpectedError =>
   new ExpectedError(
     'invalid_header',

@@ -21,9 +21,7 @@ interface TransportOptions {
   readonly headers: HeaderValues
   readonly requestTimeoutMs: number
   readonly connections: number
-  /** Null or left out: none. */
   readonly proxy?: HttpProxy | null
-  /** Called for every new connection. */
   readonly onConnect?: () => void
 }
 
@@ -52,7 +50,6 @@ export interface Transport {
 /** Creates the transport of a client. Throws `invalid_header` for a header value that HTTP cannot carry. */
 export type CreateTransport = (options: TransportOptions) => Transport
 
-/** The transport over a real network. */
 export const createTransport: CreateTransport = (options) => {
   checkHeaders(options)
   const { connections, requestTimeoutMs, proxy = null } = options
@@ -97,7 +94,6 @@ const headerValue = (name: string, value: string | string[] | undefined): string
 }
 
 interface DispatchOptions {
-  /** The most connections to one host. */
   readonly connections: number
   readonly connectMsMax: number
   /** Called for every connection to the API, or to a proxy that gets plain requests. */

@@ -29,7 +29,6 @@ export interface Undecodable {
   readonly drift: readonly Drift[]
 }
 
-/** One row of an answer. */
 export interface AnswerRow {
   /** Parsed; undefined if text of the answer has to be replaced first (`wellFormedJson`). */
   readonly value: unknown
@@ -165,7 +164,6 @@ export const problemOf = ({ issues }: z.ZodError, text: string): string => {
   return [...listed, ...(unlisted > 0 ? [`and ${unlisted} more`] : [])].join('; ')
 }
 
-/** The JSON text at a path of member names; null without one. */
 const textAt = (text: string, path: readonly string[]): string | null => {
   const [name, ...rest] = path
   if (name === undefined) return text

@@ -94,7 +94,6 @@ interface Attempt {
   /** A 404 of a listed source is a refusal. Otherwise the source may have gone, and the list is read again. */
   readonly isNotFoundRefusal: boolean
   readonly readings: Readings
-  /** The answers of this reading and the earlier ones. */
   readonly answers: readonly Answer[]
 }
 
@@ -269,7 +268,6 @@ class BundleReader {
   }
 }
 
-/** The reading of a source, or of the whole survey (id null); null if it failed. */
 type PassOver = <Result>(
   kind: SurveyKind,
   sourceId: number | null,

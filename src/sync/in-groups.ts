@@ -37,7 +37,6 @@ export class CommitQueue<Item> {
   #isUrgent = false
   #committedItems = 0
   #endPause = () => {}
-  /** Work that ends with a commit. */
   readonly #underWay = new Set<Promise<void>>()
 
   constructor(options: CommitQueueOptions<Item>) {
@@ -77,7 +76,6 @@ export class CommitQueue<Item> {
     return underWay >= UNDER_WAY_MIN && (this.#isLarge() || underWay >= this.#committedItems)
   }
 
-  /** Resolves when some work has ended. */
   async oneEnds(): Promise<void> {
     await Promise.race(this.#underWay)
   }

@@ -17,7 +17,6 @@ interface ReadingsOptions {
 export class Readings {
   readonly #options: ReadingsOptions
   readonly #failures: { readonly kind: SurveyKind; readonly error: UpstreamError }[] = []
-  /** The number of readings that succeeded. */
   answers = 0
 
   constructor(options: ReadingsOptions) {
@@ -61,7 +60,6 @@ export class Readings {
     return reason !== 'missing' && refusals === 0 && this.#areNotFound()
   }
 
-  /** Every failure is a refusal. */
   areAllRefused(): boolean {
     return this.refusals().length === this.#failures.length
   }

@@ -24,7 +24,6 @@ interface Account {
   readonly waitsFor: number | null
   /** A limit above its part that the account got; 0 without one. */
   readonly granted: number
-  /** The account sends no more requests. */
   readonly ended: boolean
 }
 

@@ -33,7 +33,6 @@ export interface RunDependencies {
   /** The account's allocation of `--max-requests`; all of it unless several accounts divide it. */
   readonly requests?: Allocation
   readonly runId: string
-  /** Version of this program, for the run record. */
   readonly version: string
 }
 
@@ -50,7 +49,6 @@ export interface RunRules {
     /** A run stops when this many tasks in a row have failed. */
     readonly consecutiveFailuresMax: number
   }
-  /** List all surveys, whatever the cursor. */
   readonly full: boolean
 }
 

@@ -24,7 +24,6 @@ export interface SourceList {
   readonly read: ReadExtent
   /** Ids of all sources with a typed or stored row. */
   readonly ids: readonly number[]
-  /** The newest row of each source. */
   readonly rows: readonly SampleSource[]
   /** Ids of all listed sources, also of rejected rows; null if there may be others. */
   readonly listedIds: readonly number[] | null
@@ -172,7 +171,6 @@ export const hasUnknownSource = (
   return now > Math.max(0, before)
 }
 
-/** The interviews of all statuses. */
 const interviewsIn = (progress: CellRow | null): number =>
   INTERVIEW_STATUSES.reduce((sum, status) => sum + Number(progress?.[`${status}_individuals`] ?? 0), 0)
 

@@ -17,7 +17,6 @@ interface WorkerOptions {
   /** Aborted with the error that ends the run. */
   readonly failure: AbortController
   readonly signal: AbortSignal
-  /** The queue at the beginning. */
   readonly tasks: readonly Task[]
 }
 
@@ -186,7 +185,6 @@ export class Worker {
   }
 }
 
-/** Throws the error that ends the run, if there is one. */
 export const endIf = (verdict: UpstreamError | null): void => {
   if (verdict !== null) throw verdict
 }

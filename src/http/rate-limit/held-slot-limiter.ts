@@ -22,7 +22,6 @@ const IN_FLIGHT_WHILE_LEARNING_MAX = 4
 const LEARNING_ROUNDS = 2
 
 interface HeldSlotLimiterOptions {
-  /** Number of slots. */
   readonly cap: number
   readonly timing: SlotTiming
   readonly ledger: Ledger
@@ -43,7 +42,6 @@ export interface Slot {
   neverSent(): void
 }
 
-/** Work that has not begun yet. */
 interface Waiting {
   readonly signals: readonly AbortSignal[]
   isDropped: boolean
@@ -61,7 +59,6 @@ export class HeldSlotLimiter {
   readonly #slots: SlotBlocks
   /** Holds of earlier runs that have no slot here yet, until a time of the monotonic clock. They get one before anything is sent. */
   readonly #earlierHolds: number[]
-  /** First come, first served. */
   readonly #queue = new Set<Waiting>()
   /** Work that has a slot and has not ended. */
   readonly #works = new Set<Promise<void>>()
@@ -72,7 +69,6 @@ export class HeldSlotLimiter {
   #slotsUsed: number
   /** Monotonic clock. */
   #pausedUntil = 0
-  /** A timer runs at whose end the queue moves on. */
   #isTimed = false
 
   constructor(options: HeldSlotLimiterOptions) {

@@ -35,7 +35,6 @@ const LINE_LENGTH_MIN = 36
 export const ledgerLine = (id: number, event: LedgerEvent, atMs: number): string =>
   `${JSON.stringify({ id, at: Math.floor(atMs), event })}\n`
 
-/** The lines for `records`. */
 export const ledgerText = (records: Iterable<LedgerRecord>): string =>
   Array.from(records, ({ id, sentAtMs, end }) =>
     [ledgerLine(id, 'send', sentAtMs), end === null ? '' : ledgerLine(id, end.kind, end.atMs)].join(''),

@@ -36,9 +36,7 @@ import {
 import type { SlotTiming } from './slot-timing.js'
 
 interface LedgerOptions {
-  /** Created where it is missing. */
   readonly directory: string
-  /** The owner of the cap that the requests use. */
   readonly owner: CapOwner
   readonly timing: SlotTiming
   readonly clock: Clock
@@ -75,7 +73,6 @@ export const createForgetfulLedger = (): Ledger => ({
 /** Opens the ledger of a cap. Throws `ledger_unwritable`. */
 export const openLedger = (options: LedgerOptions): Ledger => new FileLedger(options)
 
-/** File name of the ledger of a cap. */
 export const ledgerFileName = (owner: CapOwner): string => capFileName('sent-requests', owner, 'ndjson')
 
 class FileLedger implements Ledger {

@@ -46,9 +46,7 @@ export const evenRate = ({ requests }: Rate): number => (requests === 1 ? 0.5 : 
 /** The distance between requests, milliseconds, at a rate of so many a window: `evenRate` or less. */
 export const intervalMs = (cap: Rate, rate: number): number => (cap.perMs + jitterMs(cap)) / rate
 
-/** What the last 429 did. */
 interface SlowedDown {
-  /** Requests a window. */
   readonly rate: number
   readonly atMs: number
   /** When its pause ends. */

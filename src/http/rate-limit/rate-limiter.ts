@@ -14,7 +14,6 @@ import { type AdaptivePacer, createPacer } from './pacer.js'
 import { openSharedCap } from './shared/shared-cap.js'
 
 export interface RateLimiterOptions {
-  /** Names the account in messages. */
   readonly account: string
   /** The owner of the cap that the requests use. */
   readonly owner: CapOwner
@@ -60,7 +59,6 @@ export class RateLimiter {
     this.#pauses = new Pauses(rate.perMs, limits.pausesMax)
   }
 
-  /** As `HeldSlotLimiter.run`. */
   run<Value>(work: (slot: Slot) => Promise<Value>, waitSignals: readonly AbortSignal[]): Promise<Value> {
     return this.#limiter.run(work, waitSignals)
   }
@@ -70,7 +68,6 @@ export class RateLimiter {
     return this.#pauses.epoch
   }
 
-  /** A request sent in epoch `sentIn` succeeded. */
   succeeded(sentIn: number): void {
     this.#pauses.succeeded(sentIn)
   }

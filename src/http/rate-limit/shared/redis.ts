@@ -9,7 +9,6 @@ import { messageOf } from '../../../base/errors.js'
 import { parse } from '../../../base/parse.js'
 import { createRedactor, type Secret, secretsInUrl } from '../../../base/secret.js'
 
-/** Time limit of one command, milliseconds. */
 export const COMMAND_MS_MAX = 2_000
 const CONNECT_MS_MAX = 3_000
 const RECONNECT_EVERY_MS = 500

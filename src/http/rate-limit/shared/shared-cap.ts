@@ -25,7 +25,6 @@ interface SharedCapOptions {
   readonly account: string
   /** The owner of the cap: the same for all processes that share it, and only for those. */
   readonly owner: CapOwner
-  /** Slots, for all processes together. */
   readonly rate: Pick<Rate, 'requests'>
   readonly shared?: SharedRate | null
   readonly clock: Clock
@@ -51,7 +50,6 @@ export interface Claim {
   answered(): void
   /** The outcome of the request is unknown. */
   lost(): void
-  /** Nothing was sent. */
   release(): void
 }
 
