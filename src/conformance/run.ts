@@ -4,9 +4,9 @@
  */
 import { type ExpectedError, isStop, UpstreamError } from '../base/errors.js'
 import { addressOf } from '../http/address.js'
+import { statusAction } from '../http/answer-head.js'
 import { excerptOf } from '../http/body.js'
 import { credentialsRefused, redirectRefused, unexpectedStatus } from '../http/errors.js'
-import { statusAction } from '../http/status-action.js'
 import { OBSERVATIONS } from './observations.js'
 import { gatherEvidence } from './read/evidence.js'
 import { createReader } from './read/reader.js'

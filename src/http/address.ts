@@ -1,7 +1,6 @@
 /** Builds the URL of a request from base address, path and query, and the label that messages show for it. */
 export interface Address {
   readonly origin: string
-  /** Path and query as they are sent. */
   readonly target: string
   /** As in `GET /api/v1/surveys?page=2`. */
   readonly label: string

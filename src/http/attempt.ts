@@ -1,23 +1,30 @@
 /**
  * One attempt. It ends with an answer, a 429, or a failure that is worth another attempt. Any other failure is thrown.
  */
-import { locationHost } from './address.js'
+import type { Clock } from '../base/clock.js'
+import { ExpectedError, StoppedError } from '../base/errors.js'
+import type { HttpProxy } from '../base/network.js'
+import { type Address, locationHost } from './address.js'
+import { parseHttpDate, parseRetryAfter, statusAction } from './answer-head.js'
 import { excerptOf, isUtf8, readExcerpt, readText } from './body.js'
+import { connectionFailure, ProxyRefusedError, ProxyTroubleError, peerOf } from './connection-failure.js'
 import {
   bodyTooLarge,
+  connectionFailed,
   credentialsRefused,
+  invalidBody,
   notThere,
   redirectRefused,
   requestRejected,
+  requestTimeout,
+  serverTrouble,
+  TransientError,
   unexpectedStatus,
   type Where,
 } from './errors.js'
-import { type ExchangeOptions, exchange } from './exchange.js'
 import { redactJson } from './redact-json.js'
-import { parseHttpDate, parseRetryAfter } from './retry-after.js'
-import { statusAction } from './status-action.js'
-import { invalidBody, serverTrouble, TransientError } from './transient-errors.js'
-import type { TransportAnswer } from './transport.js'
+import { onAbort, throwIfAnyAborted } from './signals.js'
+import type { Transport, TransportAnswer } from './transport.js'
 
 export interface JsonAnswer {
   /** `text`, parsed. Numbers past 2^53 have lost their last digits; `text` still has them. */
@@ -33,11 +40,11 @@ export interface JsonAnswer {
 
 export type Outcome =
   | { readonly kind: 'answer'; readonly answer: JsonAnswer }
-  /** 429; `onRefused` has been called. */
-  | { readonly kind: 'refused' }
+  /** 429; `onRateLimited` has been called. */
+  | { readonly kind: 'rate_limited' }
   | { readonly kind: 'retry'; readonly error: TransientError; readonly retryAfterMs: number | null }
 
-export interface AttemptOptions extends ExchangeOptions {
+interface AttemptOptions extends ExchangeOptions {
   readonly where: Where
   readonly responseBytesMax: number
   readonly redact: (text: string) => string
@@ -46,7 +53,7 @@ export interface AttemptOptions extends ExchangeOptions {
   /** Called when the response headers arrive, with any status. */
   readonly onHeaders: (status: number) => void
   /** Called for a 429; `retryAfterMs` is its `Retry-After`, null without one. */
-  readonly onRefused: (retryAfterMs: number | null) => void
+  readonly onRateLimited: (retryAfterMs: number | null) => void
   /** Called when no byte of the request can have been sent. */
   readonly onNeverSent: () => void
 }
@@ -70,11 +77,11 @@ const outcomeOf = async (answer: TransportAnswer, options: AttemptOptions): Prom
   const answeredAtMs = parseHttpDate(answer.header('date')) ?? options.clock.nowMs()
   const retryAfterMs = parseRetryAfter(answer.header('retry-after'), answeredAtMs)
   // The pause begins before the body is read, so that no waiting request is sent meanwhile.
-  if (action === 'pause') options.onRefused(retryAfterMs)
+  if (action === 'pause') options.onRateLimited(retryAfterMs)
   const excerpt = await readExcerpt(body, answer.header('content-encoding'), redact)
   switch (action) {
     case 'pause':
-      return { kind: 'refused' }
+      return { kind: 'rate_limited' }
     case 'retry':
       return { kind: 'retry', error: serverTrouble(status, excerpt), retryAfterMs }
     case 'refuse_credentials':
@@ -120,3 +127,66 @@ const invalid = (problem: string): Outcome => ({
   error: invalidBody(problem),
   retryAfterMs: null,
 })
+
+export interface ExchangeOptions {
+  readonly transport: Transport
+  readonly address: Address
+  readonly requestTimeoutMs: number
+  readonly proxy?: HttpProxy | null
+  readonly clock: Clock
+  /** Each of them ends the exchange, which rejects with the signal's reason. */
+  readonly signals: readonly AbortSignal[]
+}
+
+type Exchanged<Value> =
+  | { readonly kind: 'answered'; readonly value: Value }
+  | {
+      readonly kind: 'broken'
+      readonly error: TransientError | ProxyRefusedError
+      /** No byte of the request can have been sent. */
+      readonly certainlyUnsent: boolean
+    }
+
+const ENDED = new StoppedError('the exchange has ended')
+
+/**
+ * Sends a request once and reads its answer, within the request timeout. Returns a failure that may pass, such as a timeout or a broken
+ * connection, and throws any other. `read` is called when the response headers have arrived. It reads as much of the body as it needs.
+ */
+export const exchange = async <Value>(
+  { transport, address, requestTimeoutMs, proxy = null, clock, signals }: ExchangeOptions,
+  read: (answer: TransportAnswer) => Promise<Value>,
+): Promise<Exchanged<Value>> => {
+  const stop = new AbortController()
+  using _listening = onAbort(signals, (reason) => stop.abort(reason))
+  let timeout: TransientError | null = null
+  clock.sleep(requestTimeoutMs, stop.signal).then(
+    () => {
+      timeout = requestTimeout(peerOf(address, proxy), requestTimeoutMs)
+      stop.abort(timeout)
+    },
+    () => undefined,
+  )
+  try {
+    const value = await read(await transport.get(address, stop.signal))
+    throwIfAnyAborted(signals)
+    return { kind: 'answered', value }
+  } catch (error) {
+    throwIfAnyAborted(signals)
+    if (error instanceof ProxyTroubleError || error instanceof ProxyRefusedError) {
+      return { kind: 'broken', error, certainlyUnsent: error.certainlyUnsent }
+    }
+    if (error instanceof ExpectedError && error !== timeout) throw error
+    if (timeout !== null) return { kind: 'broken', error: timeout, certainlyUnsent: false }
+    const failure = connectionFailure(error)
+    if (failure === null) throw error
+    const { problem, certainlyUnsent } = failure
+    return {
+      kind: 'broken',
+      error: connectionFailed(peerOf(address, proxy), problem, error),
+      certainlyUnsent,
+    }
+  } finally {
+    stop.abort(ENDED)
+  }
+}

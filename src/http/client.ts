@@ -9,14 +9,8 @@ import { createRedactor, Secret } from '../base/secret.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
 import { attemptsExhausted, type Where } from './errors.js'
-import type { Slot } from './rate-limit/held-slot.js'
-import { IN_FLIGHT_MAX } from './rate-limit/held-slot-limiter.js'
-import {
-  openRateLimiter,
-  type RateLimiter,
-  type RateLimiterOptions,
-  type RateUsage,
-} from './rate-limit/rate-limiter.js'
+import { IN_FLIGHT_MAX, type Slot } from './rate-limit/held-slot-limiter.js'
+import { RateLimiter, type RateLimiterOptions, type RateUsage } from './rate-limit/rate-limiter.js'
 import { createSharedController, joinSignals } from './signals.js'
 import { type CreateTransport, createTransport, type HeaderValues, type Transport } from './transport.js'
 
@@ -30,13 +24,11 @@ export interface HttpClientOptions extends Omit<RateLimiterOptions, 'owner' | 'l
   /** The credentials, sent with each request; the token is a `Secret`. */
   readonly headers: HeaderValues
   readonly limits: HttpLimits
-  /** The proxy to the API; null or left out: none. */
   readonly proxy?: HttpProxy | null
   /** From 0 to 1, for the jitter. */
   readonly random: () => number
   /** Called right before each send. It throws if this process may no longer send anything. */
   readonly requireAdmission?: (() => void) | undefined
-  /** The real network by default. */
   readonly createTransport?: CreateTransport | undefined
 }
 
@@ -56,7 +48,6 @@ export interface HttpLimits {
 interface GetContext {
   /** Ends the request and every wait before it; the promise rejects with its reason. */
   readonly signal: AbortSignal
-  /** Taken right before each send. */
   readonly allowance: Allowance
   /** At most `limits.attemptsMax`, which is the default. */
   readonly attemptsMax?: number | undefined
@@ -78,7 +69,6 @@ export interface HttpClient extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Requests since the client was created. */
 interface HttpUsage extends RateUsage {
   /** Requests sent, retries included. */
   readonly requests: number
@@ -94,7 +84,6 @@ export const createHttpClient = (options: HttpClientOptions): HttpClient => new 
 /** A shorter token may be an ordinary word. Removing that from rows would change their content. */
 const ANSWER_SECRET_LENGTH_MIN = 8
 
-/** The state of one `getJson` during its attempts. */
 interface PendingRequest {
   readonly address: Address
   readonly where: Where
@@ -133,7 +122,7 @@ class AccountClient implements HttpClient {
       connections: IN_FLIGHT_MAX,
       proxy,
     })
-    this.#limiter = openRateLimiter({ ...options, owner: { baseUrl, id } })
+    this.#limiter = new RateLimiter({ ...options, owner: { baseUrl, id } })
   }
 
   async getJson(
@@ -174,33 +163,24 @@ class AccountClient implements HttpClient {
 
   /** Repeats attempts until there is an answer, an error that retries cannot help, or no attempt left. */
   async #persist(pending: PendingRequest): Promise<JsonAnswer> {
-    const { limits, random, log, account } = this.#options
+    const { limits, random, log, account, clock } = this.#options
     const waitSignals = [pending.context.signal, this.#ended.signal]
     const backoff = { baseMs: limits.backoffBaseMs, maxMs: limits.backoffMaxMs }
     for (let attempts = 0; ; ) {
       const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals)
       if (outcome.kind === 'answer') return outcome.answer
-      if (outcome.kind === 'refused') continue
+      if (outcome.kind === 'rate_limited') continue
       attempts += 1
       if (attempts >= (pending.context.attemptsMax ?? limits.attemptsMax)) {
         throw attemptsExhausted(pending.where, attempts, outcome.error)
       }
       const waitMs = retryWaitMs(attempts, backoff, random(), outcome.retryAfterMs)
-      const fields = {
-        account,
-        request: pending.where.request,
-        attempts,
-        waitMs,
-        problem: outcome.error.message,
-      }
-      log.warn(fields, 'request failed and will be sent again')
-      await this.#backOff(waitMs, waitSignals)
+      const { request } = pending.where
+      const problem = outcome.error.message
+      log.warn({ account, request, attempts, waitMs, problem }, 'request failed and will be sent again')
+      using joined = joinSignals(waitSignals)
+      await clock.sleep(waitMs, joined.signal)
     }
-  }
-
-  async #backOff(waitMs: number, waitSignals: readonly AbortSignal[]): Promise<void> {
-    using joined = joinSignals(waitSignals)
-    await this.#options.clock.sleep(waitMs, joined.signal)
   }
 
   /** Sends once. No `await` may come before the send, because the limiter's conditions hold only at this moment. */
@@ -231,7 +211,7 @@ class AccountClient implements HttpClient {
           status = arrived
           slot.answered()
         },
-        onRefused: (retryAfterMs) => this.#refused(epoch, retryAfterMs, pending.where),
+        onRateLimited: (retryAfterMs) => this.#rateLimited(epoch, retryAfterMs, pending.where),
         onNeverSent: () => slot.neverSent(),
       })
       if (outcome.kind === 'answer') this.#limiter.succeeded(epoch)
@@ -243,31 +223,28 @@ class AccountClient implements HttpClient {
     }
   }
 
-  #refused(epoch: number, retryAfterMs: number | null, where: Where): void {
+  #rateLimited(epoch: number, retryAfterMs: number | null, where: Where): void {
     this.#counts.refusals += 1
-    const error = this.#limiter.refused(epoch, retryAfterMs, where)
+    const error = this.#limiter.rateLimited(epoch, retryAfterMs, where)
     if (error !== null) this.#ended.abort(error)
   }
 }
 
-// The wait before the next attempt: exponential backoff with full jitter. The requests of a burst fail together, and a fixed
-// part in their waits would send them together again.
-
 interface Backoff {
-  /** Upper end of the wait after the first attempt, milliseconds. */
+  /** Upper end of the wait after the first attempt, milliseconds. It doubles with each attempt. */
   readonly baseMs: number
   /** The longest wait, also if the server requests a longer one, milliseconds. */
   readonly maxMs: number
 }
 
-/** Upper end of the wait after `attempt` (from 1) failed. It doubles with each attempt, up to `maxMs`. */
 export const backoffCeilingMs = (attempt: number, { baseMs, maxMs }: Backoff): number =>
   Math.min(maxMs, baseMs * 2 ** Math.max(0, attempt - 1))
 
 /**
- * The wait after `attempt` (from 1) failed, milliseconds. `random` is from 0 to 1. The wait is at least `retryAfterMs`, the
- * `Retry-After` of that answer (null without one), but never above `maxMs`. One slow endpoint must not hold its task for an
- * hour; the task stays queued if all attempts fail.
+ * The wait after `attempt` (from 1) failed, milliseconds: exponential backoff with full jitter. The requests of a burst fail together,
+ * and a fixed part in their waits would send them together again. `random` is from 0 to 1. The wait is at least `retryAfterMs`, the
+ * `Retry-After` of that answer (null without one), but never above `maxMs`. One slow endpoint must not hold its task for an hour; the
+ * task stays queued if all attempts fail.
  */
 export const retryWaitMs = (
   attempt: number,

@@ -15,7 +15,6 @@ export class StatusError extends UpstreamError {
   }
 }
 
-/** The request and its account, for messages. */
 export interface Where {
   /** Method, path and query, as in `GET /api/v1/surveys?page=2`. */
   readonly request: string
@@ -99,7 +98,6 @@ export const retryAfterTooLong = (where: Where, retryAfterMs: number, maxMs: num
       `${Math.ceil(retryAfterMs / 1000)} s, longer than the ${maxMs / 1000} s that a run waits: run again later`,
   )
 
-/** A header value that HTTP cannot carry. */
 export const invalidHeader = (name: string, account: string): ExpectedError =>
   new ExpectedError(
     'invalid_header',
@@ -125,3 +123,25 @@ export const sharedCapError = (account: string, address: string, problem: string
       'without it: check that Redis runs and that rate_limit.shared is correct, or set rate_limit.shared_fallback to the ' +
       'number of requests per window that this process may send without Redis',
   )
+
+/** A failure that may pass: the request is tried again. The failure of the last attempt is reported. */
+export class TransientError extends UpstreamError {}
+
+/** 408 or 5xx. */
+export const serverTrouble = (status: number, excerpt: string): TransientError =>
+  new TransientError(
+    'server_trouble',
+    `the API answered ${status}${excerpt === '' ? '' : ` (response: ${excerpt})`}`,
+  )
+
+/** No complete answer within `limits.request_timeout`. */
+export const requestTimeout = (host: string, timeoutMs: number): TransientError =>
+  new TransientError('request_timeout', `${host} gave no complete answer within ${timeoutMs / 1000} s`)
+
+/** No connection, or one that broke. */
+export const connectionFailed = (host: string, problem: string, cause: unknown): TransientError =>
+  new TransientError('connection_failed', `${host}: ${problem}`, { cause })
+
+/** A 200 whose body is cut short, not JSON, or in an unknown encoding. */
+export const invalidBody = (problem: string): TransientError =>
+  new TransientError('invalid_body', `the answer is not valid JSON: ${problem}`)

@@ -1,25 +1,27 @@
 /**
- * Sends requests with their headers and returns the answers. The only file that reveals the API's token. `dispatch` has the
- * connections.
+ * Sends requests with their headers and receives the answers. The only file that reveals the API's token, and the only one that sends
+ * through undici. undici's handlers for retries and redirects are not installed: they would bypass the limiter. `attempt` has the timeout
+ * of a whole request. Only connecting has a limit here, so that an abandoned connection does not try for ever.
  */
+import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
+import { abortReason } from '../base/clock.js'
+import { ExpectedError, messageOf } from '../base/errors.js'
 import { canBeHeader } from '../base/header-text.js'
 import type { HttpProxy } from '../base/network.js'
 import { Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import type { Address } from './address.js'
-import { createDirectRoute, createProxyRoute } from './dispatch.js'
+import { connectionFailure, ProxyRefusedError, ProxyTroubleError } from './connection-failure.js'
 import { invalidHeader } from './errors.js'
 
 export type HeaderValues = Readonly<Record<string, string | Secret>>
 
-export interface TransportOptions {
+interface TransportOptions {
   readonly account: string
   readonly headers: HeaderValues
   readonly requestTimeoutMs: number
   readonly connections: number
-  /** Null or left out: none. */
   readonly proxy?: HttpProxy | null
-  /** Called for every new connection. */
   readonly onConnect?: () => void
 }
 
@@ -48,7 +50,6 @@ export interface Transport {
 /** Creates the transport of a client. Throws `invalid_header` for a header value that HTTP cannot carry. */
 export type CreateTransport = (options: TransportOptions) => Transport
 
-/** The transport over a real network. */
 export const createTransport: CreateTransport = (options) => {
   checkHeaders(options)
   const { connections, requestTimeoutMs, proxy = null } = options
@@ -91,3 +92,232 @@ const headerValue = (name: string, value: string | string[] | undefined): string
   if (!Array.isArray(value)) return value ?? null
   return name === 'content-encoding' ? value.join(', ') : (value[0] ?? null)
 }
+
+interface DispatchOptions {
+  readonly connections: number
+  readonly connectMsMax: number
+  /** Called for every connection to the API, or to a proxy that gets plain requests. */
+  readonly onConnect: () => void
+}
+
+export interface Received {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+interface Message {
+  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly address: Address
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+export interface Route {
+  /** Resolves when the response headers arrive. Rejects with a `ProxyRefusedError`, a `ProxyTroubleError`, or undici's error. */
+  send(message: Message, signal: AbortSignal): Promise<Received>
+  /** Breaks all connections. */
+  destroy(): Promise<void>
+}
+
+export const createDirectRoute = (options: DispatchOptions): Route => {
+  const agent = createAgent(options)
+  return {
+    send: ({ address: { origin, target }, ...message }, signal) =>
+      receive(agent, { origin, path: target, ...message }, signal),
+    destroy: () => agent.destroy(),
+  }
+}
+
+/**
+ * For an https address the proxy gets `CONNECT` and then carries bytes that it cannot read (undici's `ProxyAgent`). For an http address
+ * it gets the request itself, with the whole URL in its first line. A plain agent sends that, because `ProxyAgent` reports a 407 as an
+ * error about arguments.
+ */
+export const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Route => {
+  const plain = createAgent(options)
+  const tunnels = createTunnels(options, proxy)
+  const credentials =
+    proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization.reveal() }
+  return {
+    send: async ({ address: { origin, target, host }, headers, ...message }, signal) => {
+      if (origin.startsWith('https:')) {
+        return await receive(tunnels, { origin, path: target, headers, ...message }, signal)
+      }
+      const request = {
+        origin: proxy.address,
+        path: `${origin}${target}`,
+        headers: { ...headers, host, ...credentials },
+        ...message,
+      }
+      const answer = await receive(plain, request, signal)
+      if (answer.status !== 407) return answer
+      throw new ProxyRefusedError(proxy, host, 407, false)
+    },
+    destroy: async () => {
+      await Promise.all([plain.destroy(), tunnels.destroy()])
+    },
+  }
+}
+
+const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
+
+const createAgent = ({ connections, connectMsMax, onConnect }: DispatchOptions): Agent =>
+  new Agent({ connections, pipelining: 1, ...NO_TIMEOUTS, connect: { timeout: connectMsMax } }).on(
+    'connect',
+    onConnect,
+  )
+
+const createTunnels = (
+  { connections, connectMsMax, onConnect }: DispatchOptions,
+  proxy: HttpProxy,
+): ProxyAgent =>
+  new ProxyAgent({
+    uri: proxy.address,
+    ...(proxy.authorization === null ? {} : { token: proxy.authorization.reveal() }),
+    connections,
+    pipelining: 1,
+    ...NO_TIMEOUTS,
+    proxyTls: { timeout: connectMsMax },
+    requestTls: { timeout: connectMsMax },
+    clientFactory: (url, given) => new TunnelPool(proxy, url, { ...given, headersTimeout: connectMsMax }),
+    factory: (origin, given) => new Pool(origin, given).on('connect', onConnect),
+  })
+
+type ConnectOptions = Omit<Dispatcher.ConnectOptions, 'origin'>
+type ConnectCallback = (error: Error | null, data: Dispatcher.ConnectData) => void
+
+/** Connections to the proxy that become tunnels. A failure becomes an error that names the proxy. */
+class TunnelPool extends Pool {
+  readonly #proxy: HttpProxy
+
+  constructor(proxy: HttpProxy, url: URL, options: Pool.Options) {
+    super(url.origin, options)
+    this.#proxy = proxy
+  }
+
+  override connect(options: ConnectOptions): Promise<Dispatcher.ConnectData>
+  override connect(options: ConnectOptions, callback: ConnectCallback): void
+  override connect(
+    options: ConnectOptions,
+    callback?: ConnectCallback,
+  ): Promise<Dispatcher.ConnectData> | undefined {
+    if (callback === undefined) return this.#open(options)
+    super.connect(options, callback)
+    return undefined
+  }
+
+  async #open(options: ConnectOptions): Promise<Dispatcher.ConnectData> {
+    const host = options.path
+    try {
+      const tunnel = await super.connect(options)
+      const { statusCode, socket } = tunnel
+      if (statusCode === 200) return tunnel
+      socket.on('error', () => undefined).destroy()
+      if (isTemporary(statusCode)) {
+        throw new ProxyTroubleError(this.#proxy, `could not connect to ${host} (${statusCode})`)
+      }
+      throw new ProxyRefusedError(this.#proxy, host, statusCode, true)
+    } catch (error) {
+      if (error instanceof ExpectedError) throw error
+      // An error of ours: undici would open the tunnel again and again, without a wait, if it recognized the error.
+      const problem = connectionFailure(error)?.problem ?? messageOf(error)
+      throw new ProxyTroubleError(this.#proxy, `cannot be used: ${problem}`, error)
+    }
+  }
+}
+
+/** Whether the failure may be temporary: the proxy cannot reach the API now, or is busy. */
+const isTemporary = (status: number): boolean => status >= 500 || status === 408 || status === 429
+
+/** Resolves when the response headers arrive. An abort ends the request, or the body; both reject with the signal's reason then. */
+const receive = (
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  signal: AbortSignal,
+): Promise<Received> =>
+  new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(abortReason(signal))
+    const answer = new Answer(resolve, reject)
+    signal.addEventListener('abort', () => answer.abort(abortReason(signal)), { once: true })
+    dispatcher.dispatch(request, answer)
+  })
+
+/**
+ * One answer, received by the events of undici's dispatcher. Its `request` makes a Node stream of each body: with it, a first load took
+ * 5 % more CPU.
+ */
+class Answer implements Dispatcher.DispatchHandler {
+  readonly #resolve: (received: Received) => void
+  readonly #reject: (error: Error) => void
+  #controller: Dispatcher.DispatchController | null = null
+  readonly #chunks: Uint8Array[] = []
+  #hasEnded = false
+  #error: Error | null = null
+  /** Wakes the reader that has read all chunks. */
+  #wake = () => {}
+
+  constructor(resolve: (received: Received) => void, reject: (error: Error) => void) {
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  /** While undici connects, it cannot end a request. The promise rejects at once nevertheless. */
+  abort(reason: Error): void {
+    if (this.#hasEnded) return
+    this.onResponseError(null, reason)
+    this.#controller?.abort(reason)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#error !== null) controller.abort(this.#error)
+  }
+
+  onResponseStart(_: unknown, status: number, headers: Received['headers']): void {
+    // Informational answers come before the answer itself.
+    if (status >= 200) this.#resolve({ status, headers, body: this.#body() })
+  }
+
+  onResponseData(_: unknown, chunk: Uint8Array): void {
+    this.#chunks.push(chunk)
+    this.#wake()
+  }
+
+  onResponseEnd(): void {
+    // After this event undici schedules its own immediate, which frees the connection. A request before that would open another one.
+    queueMicrotask(() =>
+      setImmediate(() => {
+        this.#hasEnded = true
+        this.#wake()
+      }),
+    )
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.#error ??= error
+    this.#reject(this.#error)
+    this.#wake()
+  }
+
+  async *#body(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const chunk = this.#chunks.shift()
+        if (chunk !== undefined) yield chunk
+        else if (this.#error !== null) throw this.#error
+        else if (this.#hasEnded) return
+        else
+          await new Promise<void>((wake) => {
+            this.#wake = wake
+          })
+      }
+    } finally {
+      // The rest is not needed: breaks the connection, unless the body has been read to its end.
+      if (this.#error === null) this.abort(NOT_NEEDED)
+    }
+  }
+}
+
+const NOT_NEEDED = new Error('the rest of the body is not needed')

@@ -7,11 +7,27 @@ import { z } from 'zod'
 import type { Clock } from '../base/clock.js'
 import { UpstreamError } from '../base/errors.js'
 import type { JsonAnswer } from '../http/client.js'
-import { instantFromMs } from '../model/instant.js'
-import type { Answer, Drift, Pagination } from '../model/survey-source.js'
-import { type AnswerRow, ROW_DEPTH_MAX, unknownFieldDrift } from './decode.js'
+import { type Instant, instantFromMs } from '../model/instant.js'
+import {
+  type Answer,
+  type Drift,
+  newestById,
+  type Page,
+  type Pagination,
+  type Rejection,
+} from '../model/survey-source.js'
+import {
+  type AnswerRow,
+  type Decoded,
+  decodeAnswerRow,
+  excerpt,
+  problemOf,
+  ROW_DEPTH_MAX,
+  type RowDecoder,
+  type Undecodable,
+  unknownFieldDrift,
+} from './decode.js'
 import { elementTexts, memberTexts, repeatedName, wellFormedJson } from './json-text.js'
-import { excerpt, problemOf } from './problem.js'
 import { array, count, integer, object, orNull } from './response-schemas.js'
 
 const paginationShape = {
@@ -44,7 +60,7 @@ const LISTS = {
 
 const progressSchema = object({ fieldwork_progress: z.unknown() })
 
-export interface ListEnvelope {
+interface ListEnvelope {
   readonly rows: readonly AnswerRow[]
   readonly pagination: Pagination
   readonly drift: readonly Drift[]
@@ -166,3 +182,55 @@ const membersOf = (value: unknown): Readonly<Record<string, unknown>> => (isObje
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
+
+interface ListRow {
+  readonly id: number
+  readonly updated_at: Instant
+}
+
+/**
+ * Decodes every row of a page by itself, so that a bad row costs only itself. Of two rows with one id the newer one counts, in its
+ * own place: a page never holds two rows with one key.
+ */
+export const decodePage = <Row extends ListRow, Given>(
+  given: readonly Given[],
+  decode: (row: Given) => Decoded<Row>,
+  reject: (row: Undecodable) => Rejection,
+): Pick<Page<Row>, 'rows' | 'repeated' | 'rejections' | 'drift'> => {
+  const decoded = given.map((row) => decode(row))
+  const rows = newestById(decoded.flatMap((one) => (one.ok ? [one.row] : [])))
+  const ids = decoded.flatMap((one) => (one.ok ? one.row.id : (one.id ?? [])))
+  const seen = new Set<number>()
+  const repeated = ids.filter((id) => seen.size === seen.add(id).size)
+  return {
+    rows: [...rows.values()],
+    ...(repeated.length === 0 ? {} : { repeated }),
+    rejections: decoded.filter((one) => !one.ok).map(reject),
+    drift: decoded.flatMap((one) => one.drift),
+  }
+}
+
+/** A list answer (endpoints 1 and 2) as a page. Throws an error `unusable_answer`. */
+export const pageOf = <Row extends ListRow>(
+  answer: JsonAnswer,
+  clock: Clock,
+  list: Parameters<typeof openList>[1],
+  decoder: RowDecoder<Row>,
+  ids: (id: number | null) => Pick<Rejection, 'surveyId' | 'sampleSourceId'>,
+): Page<Row> => {
+  const opened = openList(answer, list)
+  const decode = (row: AnswerRow) => decodeAnswerRow(decoder, row)
+  const { drift, ...decoded } = decodePage(opened.rows, decode, ({ id, problem, raw }) => ({
+    endpoint: list.name,
+    ...ids(id),
+    rowId: id,
+    problem,
+    raw,
+  }))
+  return {
+    ...decoded,
+    drift: [...opened.drift, ...drift],
+    pagination: opened.pagination,
+    ...answerTimes(answer, clock),
+  }
+}

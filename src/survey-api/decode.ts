@@ -7,12 +7,11 @@ import { toUSVString } from 'node:util'
 import { z } from 'zod'
 import type { Drift } from '../model/survey-source.js'
 import { canonicalJson, isObjectText, memberTexts, objectText, wellFormedJson } from './json-text.js'
-import { problemOf } from './problem.js'
 import { integer } from './response-schemas.js'
 
 export type Decoded<Row> = DecodedRow<Row> | Undecodable
 
-export interface DecodedRow<Row> {
+interface DecodedRow<Row> {
   readonly ok: true
   readonly row: Row
   readonly drift: readonly Drift[]
@@ -30,7 +29,6 @@ export interface Undecodable {
   readonly drift: readonly Drift[]
 }
 
-/** One row of an answer. */
 export interface AnswerRow {
   /** Parsed; undefined if text of the answer has to be replaced first (`wellFormedJson`). */
   readonly value: unknown
@@ -145,3 +143,36 @@ export const unknownFieldDrift = (resource: Drift['resource'], paths: Iterable<s
   Array.from(paths, (path) => ({ resource, kind: 'unknown_field', path, value: null }))
 
 const idOf = (value: unknown): number | null => z.object({ id: integer }).safeParse(value).data?.id ?? null
+
+/** Problems that are listed; the rest is counted. */
+const PROBLEMS_LISTED_MAX = 3
+/** Characters of a wrong value that a problem shows. */
+const EXCERPT_CHARS_MAX = 60
+
+/**
+ * Why JSON could not be typed, in one line for people: fields, expected types, received values. `text` is the JSON that was checked:
+ * values are quoted from it, because parsing rounds long integers.
+ */
+export const problemOf = ({ issues }: z.ZodError, text: string): string => {
+  const listed = issues.slice(0, PROBLEMS_LISTED_MAX).map(({ path, message }) => {
+    const names = path.map(String)
+    const found = textAt(text, names)
+    const reason = found === null ? 'is missing' : `${message}, got ${excerpt(found)}`
+    return names.length === 0 ? reason : `${names.join('.')}: ${reason}`
+  })
+  const unlisted = issues.length - listed.length
+  return [...listed, ...(unlisted > 0 ? [`and ${unlisted} more`] : [])].join('; ')
+}
+
+const textAt = (text: string, path: readonly string[]): string | null => {
+  const [name, ...rest] = path
+  if (name === undefined) return text
+  const found = memberTexts(text).get(name)
+  return found === undefined ? null : textAt(found, rest)
+}
+
+/** The beginning of a value on one line, without characters that would steer a terminal. */
+export const excerpt = (text: string): string => {
+  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
+  return toUSVString(line.length <= EXCERPT_CHARS_MAX ? line : `${line.slice(0, EXCERPT_CHARS_MAX)}…`)
+}

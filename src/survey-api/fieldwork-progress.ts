@@ -67,7 +67,6 @@ export const progressDecoder: RowDecoder<Progress> = {
   },
 }
 
-/** Decodes the JSON text of one progress object. */
 export const decodeProgress = progressDecoder.fromText
 
 /** What `interview_count_by_status` holds beyond the API document: unknown statuses, unknown fields of an entry. */

@@ -58,7 +58,6 @@ const isName = (text: string, at: number): boolean => {
   return text[next] === ':'
 }
 
-/** The JSON texts of the elements of a JSON array, in order. */
 export const elementTexts = (text: string): readonly string[] => {
   const elements: string[] = []
   let at = skipFiller(text, skipFiller(text, 0) + 1)

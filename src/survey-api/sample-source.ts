@@ -30,5 +30,4 @@ export const sampleSourceDecoder: RowDecoder<SampleSource> = flatDecoder(
   { provider: PROVIDERS },
 )
 
-/** Decodes the JSON text of one sample source. */
 export const decodeSampleSource = sampleSourceDecoder.fromText

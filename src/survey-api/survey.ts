@@ -31,5 +31,4 @@ export const surveyDecoder: RowDecoder<Survey> = flatDecoder(
   { status: SURVEY_STATUSES, transition_style: TRANSITION_STYLES },
 )
 
-/** Decodes the JSON text of one survey. */
 export const decodeSurvey = surveyDecoder.fromText

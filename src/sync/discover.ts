@@ -2,21 +2,25 @@
  * Discovery: lists the surveys that changed since the cursor, page by page, and queues them. Each page is committed when it
  * arrives. The cursor moves with the last page, and only if no survey can have slipped between the pages.
  */
-
 import type { Survey } from '../model/fields.js'
 import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import type { ListingKind } from '../model/run.js'
 import type { Page } from '../model/survey-source.js'
-import type { AccountWarehouse, ListingPage, ListingState, Position } from '../model/warehouse.js'
+import type { ListingPage, ListingState, Position } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
 import { firstPage, listingCeiling, listingKind, resumable } from '../rules/cursor.js'
-import type { ListingAllowance, RunBudget } from './budget/budget.js'
-import type { RunDependencies } from './dependencies.js'
-import { DriftCheck } from './listing/drift-check.js'
-import { endlessList, pagesMaxOf } from './listing/endless-list.js'
-import { createPageCommits, type PageCommits } from './listing/page-commits.js'
-import { driftText, type ListingDrift, MOVED, Repetitions } from './listing/repetitions.js'
-import { type Discovery, type RunState, sawServerTime } from './run-state.js'
+import type { ListingAllowance, RunBudget } from './budget.js'
+import { PageCommits } from './in-groups.js'
+import {
+  DriftCheck,
+  driftText,
+  endlessList,
+  type ListingDrift,
+  MOVED,
+  pagesMaxOf,
+  Repetitions,
+} from './list-checks.js'
+import { type Discovery, type RunDependencies, type RunState, sawServerTime } from './run-state.js'
 
 /** A listing that drifts is repeated twice. Then the run goes on with the surveys that it has, and ends partial. */
 const LISTINGS_MAX = 3
@@ -68,16 +72,13 @@ interface ListingRequest {
   readonly resumed: ListingState | null
 }
 
-interface ListingResult {
-  readonly discovery: Discovery
-  /** Whether an earlier run began the listing that ended. */
-  readonly wasResumed: boolean
-}
-
-/** Repeats a listing that drifts. */
-const listUntilStable = async (request: ListingRequest): Promise<ListingResult> => {
+/** Repeats a listing that drifts. `wasResumed`: an earlier run began the listing that ended. */
+const listUntilStable = async (
+  request: ListingRequest,
+): Promise<{ readonly discovery: Discovery; readonly wasResumed: boolean }> => {
   const { dependencies, budget, state, cursor } = request
   const { warehouse, log } = dependencies
+  const { account } = warehouse
   let { kind, resumed } = request
   let drift = MOVED
   for (let listing = 1; listing <= LISTINGS_MAX && !drift.isLasting; listing += 1) {
@@ -85,20 +86,19 @@ const listUntilStable = async (request: ListingRequest): Promise<ListingResult> 
     const allowance = budget.listing(resumed === null ? 1 : 2)
     const updatedSince = kind === 'full' ? null : (resumed?.updatedSince ?? cursor)
     const isCertain = kind === 'full' || resumed !== null || listing === LISTINGS_MAX
-    const driftCheck = isCertain ? null : new DriftCheck()
-    const attempt = { kind, resumed, updatedSince, driftCheck, repeated: drift.repeated }
-    const result = await list({ dependencies, allowance, state, ...attempt })
+    const attempt = { allowance, kind, resumed, updatedSince, isCertain, repeated: drift.repeated }
+    const result = await new Listing(dependencies, state, attempt).read()
     if (result === 'complete' || result === 'interrupted')
       return { discovery: result, wasResumed: resumed !== null }
     if (result === 'clock_behind') {
       kind = 'full'
       state.listing = kind
       log.warn(
-        { account: warehouse.account },
+        { account },
         'all surveys are listed, because the cursor is in the future: a clock was wrong when it was set',
       )
     } else {
-      log.warn({ account: warehouse.account, listing }, driftText(result))
+      log.warn({ account, listing }, driftText(result))
       drift = result
     }
     resumed = null
@@ -108,15 +108,13 @@ const listUntilStable = async (request: ListingRequest): Promise<ListingResult> 
   return { discovery: 'drifted', wasResumed: false }
 }
 
-interface Listing {
-  readonly dependencies: RunDependencies
+interface ListingOptions {
   readonly allowance: ListingAllowance
-  readonly state: RunState
   readonly kind: ListingKind
   readonly resumed: ListingState | null
-  readonly updatedSince: bigint | null
-  /** Null if the totals alone decide. */
-  readonly driftCheck: DriftCheck | null
+  readonly updatedSince: Instant | null
+  /** The totals alone decide whether it drifted. */
+  readonly isCertain: boolean
   /** What the reading before repeated; null if nothing. */
   readonly repeated: string | null
 }
@@ -124,70 +122,119 @@ interface Listing {
 /** `clock_behind`: the clock is behind the requested cursor or the ceiling of the listing. */
 type ListingEnd = 'complete' | 'interrupted' | 'clock_behind' | ListingDrift
 
-/** Reads the pages of a listing. However it ends, the pages that were read are committed. */
-const list = async (listing: Listing): Promise<ListingEnd> => {
-  const commits = createPageCommits(listing.dependencies, listing.state)
-  try {
-    return await readPages(listing, commits)
-  } finally {
-    await commits.allEnd()
-  }
-}
+class Listing {
+  readonly #dependencies: RunDependencies
+  readonly #state: RunState
+  readonly #options: ListingOptions
+  readonly #commits: PageCommits
+  readonly #repetitions: Repetitions
+  readonly #driftCheck: DriftCheck | null
+  #previousTotal: number
+  /** Null before the first page. */
+  #firstTotal: number | null
 
-const readPages = async (listing: Listing, commits: PageCommits): Promise<ListingEnd> => {
-  const { dependencies, allowance, state, resumed, updatedSince } = listing
-  const { source, warehouse, signal, log } = dependencies
-  const repetitions = new Repetitions(listing.repeated)
-  let previousTotal = resumed?.totalCount ?? 0
-  let firstTotal = resumed?.firstTotalCount ?? null
-  let next: number | null = firstPage(resumed)
-  let isFirst = true
-  while (next !== null) {
-    await endEndless(warehouse, commits, { next, firstTotal })
-    if (!(await allowance.mayReadPage(commits.hasTasks, signal))) return 'interrupted'
-    const pageNumber: number = next
-    const counted = state.requestUsage.counting(allowance, 'surveys', 'listing')
-    const page: Page<Survey> = await source.listSurveys(
-      { updatedSince, page: pageNumber },
-      { signal, allowance: counted },
-    )
-    sawServerTime(state, page.readAt)
-    if (isFirst && isAhead([updatedSince, resumed?.ceiling ?? null], page.readAt)) {
-      // Stored at once: if the run ends here, the next one still lists all surveys.
-      await begin({ ...listing, kind: 'full', updatedSince: null }, page)
-      return 'clock_behind'
+  constructor(dependencies: RunDependencies, state: RunState, options: ListingOptions) {
+    const { resumed, repeated, isCertain } = options
+    this.#dependencies = dependencies
+    this.#state = state
+    this.#options = options
+    this.#commits = new PageCommits(dependencies, state)
+    this.#repetitions = new Repetitions(repeated)
+    this.#driftCheck = isCertain ? null : new DriftCheck()
+    this.#previousTotal = resumed?.totalCount ?? 0
+    this.#firstTotal = resumed?.firstTotalCount ?? null
+  }
+
+  /** Reads the pages. However it ends, the pages that were read are committed. */
+  async read(): Promise<ListingEnd> {
+    try {
+      return await this.#readPages()
+    } finally {
+      await this.#commits.allEnd()
     }
-    if (isFirst && resumed === null) await begin(listing, page)
-    isFirst = false
-    firstTotal ??= page.pagination.total_count
-    listing.driftCheck?.add(page)
-    // The surveys of all pages are counted after the last one.
-    if (page.pagination.next_page === null) await commits.allEnd()
-    const read = listingPageOf(dependencies, pageNumber, { ...page, rows: repetitions.newerRows(page) })
-    const drifted = await driftOf(listing, page, { read, previousTotal, firstTotal, repetitions })
-    next = drifted === null ? page.pagination.next_page : 1
-    previousTotal = page.pagination.total_count
-    await commits.add({ ...read, nextPage: next }, page.pagination)
-    if (drifted !== null) return drifted
   }
-  if (repetitions.onOnePage !== null)
-    log.warn(
-      { account: warehouse.account },
-      `the list of surveys shows ${repetitions.onOnePage}; the newer row counts`,
-    )
-  return 'complete'
-}
 
-/** Gives up a listing that should have ended. */
-const endEndless = async (
-  warehouse: AccountWarehouse,
-  commits: PageCommits,
-  { next, firstTotal }: { readonly next: number; readonly firstTotal: number | null },
-): Promise<void> => {
-  if (firstTotal === null || next <= pagesMaxOf(firstTotal)) return
-  await commits.allEnd()
-  await warehouse.dropListing()
-  throw endlessList('the list of surveys', pagesMaxOf(firstTotal), firstTotal)
+  async #readPages(): Promise<ListingEnd> {
+    const { allowance, kind, resumed, updatedSince } = this.#options
+    const { source, warehouse, signal, log } = this.#dependencies
+    const counted = this.#state.requestUsage.counting(allowance, 'surveys', 'listing')
+    const cursors = [updatedSince, resumed?.ceiling ?? null]
+    let isFirst = true
+    for (let next: number | null = firstPage(resumed); next !== null; isFirst = false) {
+      await this.#endEndless(next)
+      if (!(await allowance.mayReadPage(() => this.#commits.hasTasks(), signal))) return 'interrupted'
+      const query = { updatedSince, page: next }
+      const page: Page<Survey> = await source.listSurveys(query, { signal, allowance: counted })
+      sawServerTime(this.#state, page.readAt)
+      if (isFirst && isAhead(cursors, page.readAt)) {
+        // Stored at once: if the run ends here, the next one still lists all surveys.
+        await this.#begin(page, 'full', null)
+        return 'clock_behind'
+      }
+      if (isFirst && resumed === null) await this.#begin(page, kind, updatedSince)
+      const drift = await this.#take(page, next)
+      if (drift !== null) return drift
+      next = page.pagination.next_page
+    }
+    const { onOnePage } = this.#repetitions
+    if (onOnePage !== null)
+      log.warn({ account: warehouse.account }, `the list of surveys shows ${onOnePage}; the newer row counts`)
+    return 'complete'
+  }
+
+  /** Gives up a listing that should have ended. */
+  async #endEndless(next: number): Promise<void> {
+    const firstTotal = this.#firstTotal
+    if (firstTotal === null || next <= pagesMaxOf(firstTotal)) return
+    await this.#commits.allEnd()
+    await this.#dependencies.warehouse.dropListing()
+    throw endlessList('the list of surveys', firstTotal)
+  }
+
+  /** Fixes the ceiling, which is the cursor's next value, by the server's clock at the first page. */
+  #begin(first: Page<Survey>, kind: ListingKind, updatedSince: Instant | null): Promise<void> {
+    const { warehouse, clock, rules } = this.#dependencies
+    return warehouse.startListing({
+      kind,
+      updatedSince,
+      ceiling: listingCeiling(first.serverDate, clock.nowMs(), rules.discover),
+      startedAt: instantFromMs(clock.nowMs()),
+    })
+  }
+
+  /** Hands a page to its commit. Not null if surveys may have been skipped: the listing starts again then. */
+  async #take(page: Page<Survey>, number: number): Promise<ListingDrift | null> {
+    const { clock, runId } = this.#dependencies
+    const { pagination, rejections, drift, readAt: at } = page
+    const { total_count: totalCount, next_page: nextPage } = pagination
+    const firstTotal = this.#firstTotal ?? totalCount
+    this.#firstTotal = firstTotal
+    this.#driftCheck?.add(page)
+    // The surveys of all pages are counted after the last one.
+    if (nextPage === null) await this.#commits.allEnd()
+    const surveys = this.#repetitions.newerRows(page)
+    const committedAt = instantFromMs(clock.nowMs())
+    const read = { runId, at, page: number, surveys, rejections, drift, totalCount, nextPage, committedAt }
+    const drifted = await this.#driftOf(page, read, firstTotal)
+    this.#previousTotal = totalCount
+    await this.#commits.add(drifted === null ? read : { ...read, nextPage: 1 }, pagination)
+    return drifted
+  }
+
+  /**
+   * A survey that leaves the listing pulls the later rows up, and one of them may be skipped. Then the total shrinks, or fewer
+   * distinct surveys arrive than announced. A survey that is created meanwhile pushes rows down, and some are read twice. It lies
+   * behind the ceiling and causes no repetition: otherwise a listing that takes several runs would never end
+   * (docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated). Null if nothing can have been skipped.
+   */
+  async #driftOf(page: Page<Survey>, read: ListingPage, firstTotal: number): Promise<ListingDrift | null> {
+    const { total_count, next_page, current_page } = page.pagination
+    if (total_count < this.#previousTotal) return MOVED
+    if (next_page !== null) return null
+    const missing = firstTotal - (await this.#dependencies.warehouse.countListed(read))
+    if (missing > 0) return this.#repetitions.explain(missing)
+    return this.#driftCheck?.isShortOf(firstTotal, current_page) ? MOVED : null
+  }
 }
 
 /**
@@ -197,59 +244,3 @@ const endEndless = async (
  */
 const isAhead = (cursors: readonly (Instant | null)[], now: Instant): boolean =>
   cursors.some((cursor) => cursor !== null && believed(cursor, now) === null)
-
-/** Fixes the ceiling, which is the cursor's next value, by the server's clock at the first page. */
-const begin = ({ dependencies, kind, updatedSince }: Listing, first: Page<Survey>): Promise<void> => {
-  const { warehouse, clock, rules } = dependencies
-  return warehouse.startListing({
-    kind,
-    updatedSince,
-    ceiling: listingCeiling(first.serverDate, clock.nowMs(), rules.discover),
-    startedAt: instantFromMs(clock.nowMs()),
-  })
-}
-
-/**
- * A survey that leaves the listing pulls the later rows up, and one of them may be skipped. Then the total shrinks, or fewer
- * distinct surveys arrive than announced. A survey that is created meanwhile pushes rows down, and some are read twice. It lies
- * behind the ceiling and causes no repetition: otherwise a listing that takes several runs would never end
- * (docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated). Null if nothing can have been skipped.
- */
-const driftOf = async (
-  { dependencies: { warehouse }, driftCheck }: Listing,
-  page: Page<Survey>,
-  {
-    read,
-    previousTotal,
-    firstTotal,
-    repetitions,
-  }: {
-    readonly read: ListingPage
-    readonly previousTotal: number
-    readonly firstTotal: number
-    readonly repetitions: Repetitions
-  },
-): Promise<ListingDrift | null> => {
-  const { total_count, next_page } = page.pagination
-  if (total_count < previousTotal) return MOVED
-  if (next_page !== null) return null
-  const missing = firstTotal - (await warehouse.countListed(read))
-  if (missing > 0) return repetitions.explain(missing)
-  return driftCheck?.isShortOf(firstTotal, page.pagination) ? MOVED : null
-}
-
-const listingPageOf = (
-  { clock, runId }: RunDependencies,
-  page: number,
-  { readAt, rows, rejections, drift, pagination }: Page<Survey>,
-): ListingPage => ({
-  runId,
-  at: readAt,
-  page,
-  surveys: rows,
-  rejections,
-  drift,
-  totalCount: pagination.total_count,
-  nextPage: pagination.next_page,
-  committedAt: instantFromMs(clock.nowMs()),
-})

@@ -1,87 +1,95 @@
 /**
  * Decides when failures of single surveys end the run. One failed survey does not affect the others. Many failures in a row, or
- * an API that refuses most requests, mean that the rest of the queue would fail as well.
+ * an API that refuses most requests, mean that the rest of the queue would fail as well. An endpoint that answers for none of many
+ * surveys is broken or forbidden as a whole, though the other endpoints may go on answering: the run reads those, and ends as failed
+ * (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
  */
 import { UpstreamError } from '../base/errors.js'
+import type { SurveyKind } from '../model/request-usage.js'
 import { type RefusalKind, RefusedReadingError } from '../model/survey-source.js'
-
-export interface FailureWatch {
-  /** The survey was read, at least in part: `answers` counts its readings, `refusals` its refused requests. */
-  read(answers: number, refusals: readonly RefusedReadingError[]): void
-  /** Nothing of the survey was read. `isKnown`: the API also refused it in an earlier run. */
-  failed(error: UpstreamError, refusals: readonly RefusedReadingError[], isKnown: boolean): void
-  /** The error that ends the run now; null while it goes on. */
-  verdict(): UpstreamError | null
-  /** The error that ends the run when the queue is empty; null without one. */
-  lastVerdict(): UpstreamError | null
-}
+import type { AccountWarehouse } from '../model/warehouse.js'
 
 /** After this many refused surveys and no answer, the API is taken to refuse all surveys. */
 const REFUSED_SURVEYS_MIN = 2
 
-export const createFailureWatch = (consecutiveFailuresMax: number): FailureWatch => {
-  const refused: Record<RefusalKind, number> = { not_found: 0, forbidden: 0, rejected: 0 }
-  let answered = 0
-  let notFound = 0
-  let refusedSurveys = 0
-  let row: UpstreamError[] = []
-  let rowKinds: ReadonlySet<RefusalKind | null> = new Set()
-  let last: UpstreamError | null = null
+export class FailureWatch {
+  readonly #consecutiveFailuresMax: number
+  #answered = 0
+  #notFound = 0
+  #refusedSurveys = 0
+  readonly #refused = new Set<RefusalKind>()
+  /** The failures since the last survey that was read, and their kinds. */
+  #row: UpstreamError[] = []
+  #rowKinds = new Set<RefusalKind | null>()
+  #last: UpstreamError | null = null
 
-  const note = (refusals: readonly RefusedReadingError[]) => {
-    for (const { kind } of refusals) refused[kind] += 1
-  }
-  const ended = (what: string, kind: RefusalKind | null): UpstreamError | null =>
-    last === null ? null : apiFailure(what, last, kind)
-  const onlyKind = (): RefusalKind | null => {
-    const [kind] = rowKinds
-    return rowKinds.size === 1 ? (kind ?? null) : null
+  constructor(consecutiveFailuresMax: number) {
+    this.#consecutiveFailuresMax = consecutiveFailuresMax
   }
 
-  return {
-    read: (answers, refusals) => {
-      answered += answers
-      note(refusals)
-      notFound += refusals.filter(({ kind }) => kind === 'not_found').length
-      last = refusals[0] ?? last
-      row = []
-      rowKinds = new Set()
-    },
-    failed: (error, refusals, isKnown) => {
-      last = error
-      note(refusals)
-      if (refusals.length > 0) refusedSurveys += 1
-      // A survey that was refused before is expected to be refused again. It must not keep other surveys from being read.
-      if (isKnown) return
-      notFound += refusals.filter(({ kind }) => kind === 'not_found').length
-      row.push(error)
-      rowKinds = new Set([
-        ...rowKinds,
-        ...(refusals.length === 0 ? [null] : refusals.map(({ kind }) => kind)),
-      ])
-    },
-    verdict: () => {
-      if (row.length >= consecutiveFailuresMax)
-        return ended(
-          row.length === 1 ? 'a survey failed' : `${row.length} surveys failed one after the other`,
-          onlyKind(),
-        )
-      if (notFound > consecutiveFailuresMax && notFound > answered)
-        return ended(`the API answered 404 to ${notFound} of ${notFound + answered} requests`, 'not_found')
-      return null
-    },
-    lastVerdict: () => {
-      if (answered > 0 || refusedSurveys < REFUSED_SURVEYS_MIN) return null
-      const all = refused.not_found + refused.forbidden + refused.rejected
-      const what = `the API refused all ${refusedSurveys} requested surveys`
-      if (refused.not_found === all) return ended(what, 'not_found')
-      return refused.forbidden === all ? ended(what, 'forbidden') : ended(what, null)
-    },
+  /** The survey was read, at least in part: `answers` counts its readings, `refusals` its refused requests. */
+  read(answers: number, refusals: readonly RefusedReadingError[]): void {
+    this.#answered += answers
+    this.#note(refusals)
+    this.#notFound += notFoundIn(refusals)
+    this.#last = refusals[0] ?? this.#last
+    this.#row = []
+    this.#rowKinds = new Set()
+  }
+
+  /** Nothing of the survey was read. `isKnown`: the API also refused it in an earlier run. */
+  failed(error: UpstreamError, refusals: readonly RefusedReadingError[], isKnown: boolean): void {
+    this.#last = error
+    this.#note(refusals)
+    if (refusals.length > 0) this.#refusedSurveys += 1
+    // A survey that was refused before is expected to be refused again. It must not keep other surveys from being read.
+    if (isKnown) return
+    this.#notFound += notFoundIn(refusals)
+    this.#row.push(error)
+    for (const kind of refusals.length === 0 ? [null] : refusals.map((one) => one.kind))
+      this.#rowKinds.add(kind)
+  }
+
+  /** The error that ends the run now; null while it goes on. */
+  verdict(): UpstreamError | null {
+    const failures = this.#row.length
+    if (failures >= this.#consecutiveFailuresMax)
+      return this.#ended(
+        failures === 1 ? 'a survey failed' : `${failures} surveys failed one after the other`,
+        onlyOf(this.#rowKinds),
+      )
+    const requests = this.#notFound + this.#answered
+    if (this.#notFound > this.#consecutiveFailuresMax && this.#notFound > this.#answered)
+      return this.#ended(`the API answered 404 to ${this.#notFound} of ${requests} requests`, 'not_found')
+    return null
+  }
+
+  /** The error that ends the run when the queue is empty; null without one. */
+  lastVerdict(): UpstreamError | null {
+    if (this.#answered > 0 || this.#refusedSurveys < REFUSED_SURVEYS_MIN) return null
+    return this.#ended(`the API refused all ${this.#refusedSurveys} requested surveys`, onlyOf(this.#refused))
+  }
+
+  #note(refusals: readonly RefusedReadingError[]): void {
+    for (const { kind } of refusals) this.#refused.add(kind)
+  }
+
+  #ended(what: string, kind: RefusalKind | null): UpstreamError | null {
+    return this.#last === null ? null : apiFailure(what, this.#last, kind)
   }
 }
 
+const notFoundIn = (refusals: readonly RefusedReadingError[]): number =>
+  refusals.filter(({ kind }) => kind === 'not_found').length
+
+/** The only one of the kinds; null if there are several, or failures that are no refusals. */
+const onlyOf = (kinds: ReadonlySet<RefusalKind | null>): RefusalKind | null => {
+  const [kind] = kinds
+  return kinds.size === 1 ? (kind ?? null) : null
+}
+
 /** The error of a run in which `what` happened. `kind` is the kind of all refusals; null if there are several, or other failures. */
-export const apiFailure = (what: string, last: UpstreamError, kind: RefusalKind | null): UpstreamError => {
+const apiFailure = (what: string, last: UpstreamError, kind: RefusalKind | null): UpstreamError => {
   const problem = `${what}, the last with: ${last.message}`
   if (kind === 'not_found')
     return new UpstreamError('wrong_address', `${problem}. ${WRONG_ADDRESS}`, { cause: last })
@@ -90,13 +98,96 @@ export const apiFailure = (what: string, last: UpstreamError, kind: RefusalKind 
   return new UpstreamError('too_many_failures', problem, { cause: last })
 }
 
-/** The kind of all these errors; null if there are several, or errors that are no refusals. */
-export const onlyKindOf = (errors: readonly UpstreamError[]): RefusalKind | null => {
-  const kinds = new Set(errors.map((error) => (error instanceof RefusedReadingError ? error.kind : null)))
-  const [kind] = kinds
-  return kinds.size === 1 ? (kind ?? null) : null
-}
-
 const WRONG_ADDRESS =
   'The address looks wrong: check base_url, and that the service answers below it. A 404 alone marks no survey as missing'
 const FORBIDDEN = 'Check which surveys this id and token may read'
+
+/** Fewer surveys may fail by themselves. */
+const SURVEYS_MIN = 5
+/** So many failures in a row, each after all its retries. */
+const FAILING_IN_A_ROW_MIN = 5
+
+const NAMES: Readonly<Record<SurveyKind, string>> = {
+  sample_sources: 'the list of sample sources',
+  survey_progress: 'the fieldwork progress',
+  sample_source_progress: 'the fieldwork progress of the sample sources',
+  daily_progress: 'the fieldwork progress of single days',
+}
+
+interface EndpointFailure {
+  readonly surveyId: number
+  readonly error: UpstreamError
+  /** The API refused the survey in an earlier run. */
+  readonly wasRefused: boolean
+}
+
+interface Endpoint {
+  readonly name: string
+  hasAnswered: boolean
+  failuresInARow: number
+  /** The last failure of each survey, until the first answer. */
+  readonly failures: Map<number, EndpointFailure>
+}
+
+export class EndpointWatch {
+  readonly #endpoints = new Map<SurveyKind, Endpoint>()
+
+  answered(kind: SurveyKind): void {
+    const endpoint = this.#of(kind)
+    endpoint.hasAnswered = true
+    endpoint.failuresInARow = 0
+    endpoint.failures.clear()
+  }
+
+  failed(kind: SurveyKind, failure: EndpointFailure): void {
+    const endpoint = this.#of(kind)
+    endpoint.failuresInARow += 1
+    if (!endpoint.hasAnswered) endpoint.failures.set(failure.surveyId, failure)
+  }
+
+  /** It has failed again and again since its last answer. Until it answers, one attempt for each survey is enough. */
+  isFailing(kind: SurveyKind): boolean {
+    return this.#of(kind).failuresInARow >= FAILING_IN_A_ROW_MIN
+  }
+
+  /** The failure of every endpoint that answered for no survey; null without one. */
+  async verdict(warehouse: Pick<AccountWarehouse, 'answeredSurveys'>): Promise<UpstreamError | null> {
+    const broken: Endpoint[] = []
+    for (const [kind, endpoint] of this.#endpoints) {
+      if (endpoint.failures.size < SURVEYS_MIN) continue
+      if (isBroken(endpoint, await warehouse.answeredSurveys(kind))) broken.push(endpoint)
+    }
+    const errors = broken.flatMap((endpoint) => errorsOf(endpoint))
+    const last = errors.at(-1)
+    if (last === undefined) return null
+    const kinds = errors.map((error) => (error instanceof RefusedReadingError ? error.kind : null))
+    return apiFailure(broken.map(problemOf).join('; '), last, onlyOf(new Set(kinds)))
+  }
+
+  #of(kind: SurveyKind): Endpoint {
+    const found = this.#endpoints.get(kind)
+    if (found !== undefined) return found
+    const added = { name: NAMES[kind], hasAnswered: false, failuresInARow: 0, failures: new Map() }
+    this.#endpoints.set(kind, added)
+    return added
+  }
+}
+
+const errorsOf = ({ failures }: Endpoint): readonly UpstreamError[] =>
+  Array.from(failures.values(), ({ error }) => error)
+
+/**
+ * A survey that the endpoint refused before and never answered says nothing about the endpoint, unless it has never answered for any
+ * survey. `answered` are the surveys that it answered in earlier runs.
+ */
+const isBroken = ({ failures }: Endpoint, answered: ReadonlySet<number>): boolean =>
+  [...failures.values()].filter(
+    ({ surveyId, wasRefused }) => !wasRefused || answered.size === 0 || answered.has(surveyId),
+  ).length >= SURVEYS_MIN
+
+const problemOf = (endpoint: Endpoint): string => {
+  const { name, failures } = endpoint
+  return errorsOf(endpoint).every((error) => error instanceof RefusedReadingError)
+    ? `the API refused ${name} of all ${failures.size} requested surveys`
+    : `the API gave ${name} of none of the ${failures.size} requested surveys`
+}

@@ -1,10 +1,12 @@
-/** Decides how a run ended: exit code, status and one line of reason. Pure. */
+/** Decides how a run ended: exit code, status and one line of reason. That is pure; `finishRun` reports and records it. */
+import type { Span } from '../base/clock.js'
 import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
 import { counted } from '../base/human.js'
 import { driftName } from '../model/data-problem-names.js'
-import type { MetDrift, RunReport, RunStatus } from '../model/run.js'
+import { instantFromMs } from '../model/instant.js'
+import type { DataProblems, FailingSurveys, RunCommand, RunReport, RunStatus } from '../model/run.js'
 import { countedDrift } from '../model/run-record.js'
-import type { RunState } from './run-state.js'
+import type { RunDependencies, RunState } from './run-state.js'
 
 export type RunFacts = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repeated'> &
   Pick<RunReport, 'surveysFailed' | 'leftOver' | 'failing' | 'rejectedRows' | 'driftEvents' | 'drift'>
@@ -24,11 +26,45 @@ export interface Outcome {
 
 /** The reason names every problem of the run. */
 export const outcomeOf = (facts: RunFacts, rules: OutcomeRules): Outcome => {
-  const found = [...endedEarly(facts), ...dataProblems(facts, rules), ...unfinished(facts)]
-  const outcome = outcomeFrom(found.length === 0 ? leftOver(facts) : found)
+  const {
+    ended,
+    stopped,
+    discovery,
+    repeated,
+    rejectedRows,
+    surveysFailed,
+    leftOver: queued,
+    failing,
+  } = facts
+  const problems = [
+    ended === null ? null : { exitCode: ended.exitCode, text: ended.message, isFailure: true },
+    rejectedRows > rules.limits.rejectedRowsMax
+      ? data(
+          `${counted(rejectedRows, 'row')} could not be typed and went to quarantine (_sync.rejected_rows)`,
+        )
+      : null,
+    contractBroken(facts, rules),
+    stopped === null ? null : stop(stopped),
+    discovery === 'drifted' ? failure(driftedText(repeated)) : null,
+    discovery === 'interrupted' ? stop('the next run continues the listing') : null,
+    surveysFailed === 0 ? null : failure(`${counted(surveysFailed, 'survey')} failed (freshness.last_error)`),
+  ].filter((reason) => reason !== null)
+  // Surveys that are still queued make a run without problems partial.
+  if (problems.length === 0 && queued > 0)
+    problems.push(
+      failing === 0
+        ? stop('not all queued surveys were read')
+        : failure(`${counted(failing, 'survey')} could not be read (freshness.last_error)`),
+    )
+  const outcome = outcomeFrom(problems)
   // A survey that an earlier run could not read is still unread when a budget ends this run.
-  return { ...outcome, hasFailures: outcome.hasFailures || facts.failing > 0 }
+  return { ...outcome, hasFailures: outcome.hasFailures || failing > 0 }
 }
+
+const driftedText = (repeated: string | null): string =>
+  repeated === null
+    ? 'surveys kept moving between the pages of the listing, so the cursor was not moved'
+    : `the list of surveys shows ${repeated}, and fewer surveys than it announces, so the cursor was not moved. Report this to the owner of the API`
 
 /** A replay sends no requests. Surveys that it queued are work of the next sync, and do not make it partial. */
 export const replayOutcomeOf = (
@@ -36,15 +72,26 @@ export const replayOutcomeOf = (
   rules: OutcomeRules,
 ): Outcome => {
   const { waiting, stopped } = facts
-  return outcomeFrom([
+  const reasons = [
     // After a signal, rows that were not tried yet may still be typed.
-    ...(stopped === null && waiting > rules.limits.rejectedRowsMax
-      ? [data(`${counted(waiting, 'row')} still cannot be typed (_sync.rejected_rows)`)]
-      : []),
-    ...contractBroken(facts, rules),
-    ...(stopped === null ? [] : [stop(stopped)]),
-  ])
+    stopped === null && waiting > rules.limits.rejectedRowsMax
+      ? data(`${counted(waiting, 'row')} still cannot be typed (_sync.rejected_rows)`)
+      : null,
+    contractBroken(facts, rules),
+    stopped === null ? null : stop(stopped),
+  ]
+  return outcomeFrom(reasons.filter((reason) => reason !== null))
 }
+
+interface Reason {
+  readonly exitCode: ExitCode
+  readonly text: string
+  readonly isFailure: boolean
+}
+
+const data = (text: string): Reason => ({ exitCode: EXIT_CODES.data, text, isFailure: true })
+const stop = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text, isFailure: false })
+const failure = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text, isFailure: true })
 
 const outcomeFrom = (reasons: readonly Reason[]): Outcome => ({
   ...worstOf(reasons),
@@ -64,78 +111,58 @@ const STATUSES: ReadonlyMap<ExitCode, RunStatus> = new Map([
   [EXIT_CODES.partial, 'partial'],
 ])
 
-interface Reason {
-  readonly exitCode: ExitCode
-  readonly text: string
-  readonly isFailure: boolean
-}
+/** Keeps the reason on one line. */
+const DRIFT_NAMED_MAX = 3
 
-const endedEarly = ({ ended }: RunFacts): readonly Reason[] =>
-  ended === null ? [] : [{ exitCode: ended.exitCode, text: ended.message, isFailure: true }]
-
-const data = (text: string): Reason => ({ exitCode: EXIT_CODES.data, text, isFailure: true })
-
-const dataProblems = (facts: RunFacts, rules: OutcomeRules): readonly Reason[] => {
-  const { rejectedRows } = facts
-  const rejected = `${counted(rejectedRows, 'row')} could not be typed and went to quarantine (_sync.rejected_rows)`
-  return [
-    ...(rejectedRows > rules.limits.rejectedRowsMax ? [data(rejected)] : []),
-    ...contractBroken(facts, rules),
-  ]
-}
-
+/** Names the first drift events, as in `survey.priority, survey.status "archived", …; `. */
 const contractBroken = (
   { driftEvents, drift }: Pick<RunFacts, 'driftEvents' | 'drift'>,
   { contract }: OutcomeRules,
-): readonly Reason[] =>
-  contract === 'freeze' && driftEvents > 0
-    ? [
-        data(
-          `${countedDrift(driftEvents)} under contract: freeze (${namesOf(drift, driftEvents)}_sync.drift_events)`,
-        ),
-      ]
-    : []
-
-/** `survey.priority, survey.status "archived", …; ` */
-const namesOf = (drift: readonly MetDrift[], all: number): string => {
-  const named = drift.slice(0, NAMED_MAX).map(driftName)
-  if (named.length === 0) return ''
-  return `${[...named, ...(all > named.length ? ['…'] : [])].join(', ')}; `
+): Reason | null => {
+  if (contract !== 'freeze' || driftEvents === 0) return null
+  const named = drift.slice(0, DRIFT_NAMED_MAX).map(driftName)
+  const more = driftEvents > named.length ? ['…'] : []
+  const names = named.length === 0 ? '' : `${[...named, ...more].join(', ')}; `
+  return data(`${countedDrift(driftEvents)} under contract: freeze (${names}_sync.drift_events)`)
 }
 
-/** Keeps the reason on one line. */
-const NAMED_MAX = 3
+/** The numbers of a run's report that the warehouse knows. */
+type Facts = Pick<RunReport, 'leftOver' | keyof FailingSurveys | keyof DataProblems>
 
-const stop = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text, isFailure: false })
-
-const failure = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text, isFailure: true })
-
-/** The reason of a run without problems: surveys that are still queued make it partial. */
-const leftOver = ({ leftOver: queued, failing }: RunFacts): readonly Reason[] => {
-  if (queued === 0) return []
-  return [
-    failing === 0
-      ? stop('not all queued surveys were read')
-      : failure(`${counted(failing, 'survey')} could not be read (freshness.last_error)`),
-  ]
-}
-
-const unfinished = (facts: RunFacts): readonly Reason[] => {
-  const { stopped, discovery, repeated, surveysFailed } = facts
-  return [
-    ...(stopped === null ? [] : [stop(stopped)]),
-    ...(discovery === 'drifted'
-      ? [
-          failure(
-            repeated === null
-              ? 'surveys kept moving between the pages of the listing, so the cursor was not moved'
-              : `the list of surveys shows ${repeated}, and fewer surveys than it announces, so the cursor was not moved. Report this to the owner of the API`,
-          ),
-        ]
-      : []),
-    ...(discovery === 'interrupted' ? [stop('the next run continues the listing')] : []),
-    ...(surveysFailed === 0
-      ? []
-      : [failure(`${counted(surveysFailed, 'survey')} failed (freshness.last_error)`)]),
-  ]
+/**
+ * Reports a run, and records it. `ownOf` gives the outcome, and what only its command has. A run without requests has the same cursor
+ * before and after.
+ */
+export const finishRun = async (
+  { warehouse, runId }: Pick<RunDependencies, 'warehouse' | 'runId'>,
+  { command, span, state }: { readonly command: RunCommand; readonly span: Span; readonly state: RunState },
+  ownOf: (facts: Facts) => Outcome & Partial<RunReport>,
+): Promise<RunReport> => {
+  const { cursor } = await warehouse.position()
+  const dataProblems = await warehouse.dataProblems(runId)
+  const leftOver = await warehouse.countTasks()
+  const facts = { leftOver, ...(await warehouse.failingSurveys()), ...dataProblems }
+  const report: RunReport = {
+    runId,
+    account: warehouse.account,
+    command,
+    startedAt: instantFromMs(span.startedMs),
+    endedAt: instantFromMs(span.endMs()),
+    listing: state.listing,
+    cursorBefore: cursor,
+    cursorAfter: cursor,
+    requestsEstimated: null,
+    requests: 0,
+    retries: 0,
+    refusals: 0,
+    paceIntervalMs: null,
+    requestUsage: state.requestUsage.entries(),
+    ...state.counts,
+    ...facts,
+    rowsByTable: state.rows,
+    replayed: null,
+    ...ownOf(facts),
+  }
+  await warehouse.finishRun(report)
+  return report
 }

@@ -10,8 +10,7 @@ import type { AccountWarehouse } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
 import { changesSeenSince, createPlan, expectedAt, type Plan, type PlanRules } from '../rules/plan.js'
 import { createQueue, type Task } from '../rules/queue.js'
-import type { RunDependencies } from './dependencies.js'
-import type { RunState } from './run-state.js'
+import type { RunDependencies, RunState } from './run-state.js'
 
 // Plans a run from stored data, before it sends a request.
 

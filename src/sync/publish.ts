@@ -2,20 +2,15 @@
  * The end of a run: publishes the committed state. Readers also get the rows of a failed run, and the record of its failure.
  * A run whose publish failed or was stopped is recorded again with its new outcome. The next run publishes, as every run does.
  */
-import {
-  EXIT_CODES,
-  isStop,
-  messageOf,
-  type StoppedError,
-  UnsyncedError,
-  WarehouseError,
-} from '../base/errors.js'
+import type { Clock } from '../base/clock.js'
+import { EXIT_CODES, isStop, messageOf, StoppedError, UnsyncedError, WarehouseError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
+import { createTimeLimit } from '../base/time-limit.js'
 import type { PublishReport, RunObserver, RunReport, SyncReport } from '../model/run.js'
 import type { Publisher } from '../model/warehouse.js'
 import { worstOf } from './outcome.js'
 
-export interface PublishAll {
+interface PublishAll {
   readonly publishers: readonly Publisher[]
   /** How the runs of this command's accounts ended. */
   readonly reports: readonly RunReport[]
@@ -47,82 +42,90 @@ export const publishAll = async (options: PublishAll): Promise<SyncReport> => {
     if (!isStop(error)) throw error
     if (unsynced === null) return await recordGivenUp(options, published, error)
   }
-  if (unsynced !== null) return await recordUnsynced(options, published, unsynced)
+  // Readers see the new state, so the run has failed, but not to publish.
+  if (unsynced !== null)
+    return await recordFailed(options, unsynced, unsynced.message, { published, publishError: null })
   return { ...worstOf(reports), accounts: reports, published, publishError: null }
 }
 
 const recordGivenUp = async (
   options: PublishAll,
   published: readonly PublishReport[],
-  stop: StoppedError,
+  { message }: StoppedError,
 ): Promise<SyncReport> => {
   const missing = `before ${published.length === 0 ? 'it' : 'all of it'} was published; the next run publishes it`
-  const partial = { exitCode: EXIT_CODES.partial }
-  const accounts = options.reports.map(
-    (report): RunReport => ({
-      ...report,
-      ...worstOf([report, partial]),
-      reason: reasonsOf(report.reason, `${stop.message} ${missing}`),
-    }),
-  )
-  const [failure] = await recordAgain(options, accounts)
+  const { accounts, failures } = await recordAgain(options, (report) => ({
+    ...worstOf([report, { exitCode: EXIT_CODES.partial }]),
+    reason: reasonsOf(report.reason, `${message} ${missing}`),
+  }))
+  const [failure] = failures
   if (failure instanceof WarehouseError) return await recordUnpublished(options, published, failure)
   if (failure !== undefined) throw failure
-  return {
-    ...worstOf(accounts),
-    accounts,
-    published,
-    publishError: `${stop.message}; the next run publishes it`,
-  }
+  const publishError = `${message}; the next run publishes it`
+  return { ...worstOf(accounts), accounts, published, publishError }
 }
 
-const recordUnpublished = async (
+const recordUnpublished = (
   options: PublishAll,
   published: readonly PublishReport[],
   error: WarehouseError,
-): Promise<SyncReport> => ({
-  ...(await recordFailed(options, error, `not published: ${error.message}`)),
-  published,
-  publishError: error.message,
-})
+): Promise<SyncReport> =>
+  recordFailed(options, error, `not published: ${error.message}`, { published, publishError: error.message })
 
-/** Readers see the new state, so the run has failed, but not to publish. */
-const recordUnsynced = async (
+/** `why` comes before the reasons of the runs. */
+const recordFailed = async (
   options: PublishAll,
-  published: readonly PublishReport[],
-  error: UnsyncedError,
-): Promise<SyncReport> => ({
-  ...(await recordFailed(options, error, error.message)),
-  published,
-  publishError: null,
-})
-
-const recordFailed = async (options: PublishAll, { exitCode }: WarehouseError, why: string) => {
-  const accounts = options.reports.map(
-    (report): RunReport => ({
-      ...report,
-      exitCode,
-      status: 'failed',
-      reason: reasonsOf(why, report.reason),
-    }),
-  )
-  for (const second of await recordAgain(options, accounts)) {
+  { exitCode }: WarehouseError,
+  why: string,
+  result: Pick<SyncReport, 'published' | 'publishError'>,
+): Promise<SyncReport> => {
+  const { accounts, failures } = await recordAgain(options, ({ reason }) => ({
+    exitCode,
+    status: 'failed',
+    reason: reasonsOf(why, reason),
+  }))
+  for (const second of failures)
     options.log.error({ problem: messageOf(second) }, 'could not record how the publish ended')
-  }
-  return { ...worstOf(accounts), accounts }
+  return { ...worstOf(accounts), accounts, ...result }
 }
 
 const reasonsOf = (...reasons: readonly (string | null)[]): string =>
   reasons.filter((reason) => reason !== null).join('; ')
 
-/** Returns the errors of the runs that could not be recorded. */
+/** Records each run with its new outcome. `failures` are the errors of the runs that could not be recorded. */
 const recordAgain = async (
-  { finishRun }: PublishAll,
-  reports: readonly RunReport[],
-): Promise<readonly unknown[]> => {
+  { reports, finishRun }: PublishAll,
+  changed: (report: RunReport) => Pick<RunReport, 'exitCode' | 'status' | 'reason'>,
+) => {
+  const accounts = reports.map((report) => ({ ...report, ...changed(report) }))
   const failures: unknown[] = []
-  for (const report of reports) {
-    await finishRun(report).catch((error: unknown) => failures.push(error))
+  for (const account of accounts) await finishRun(account).catch((error: unknown) => failures.push(error))
+  return { accounts, failures }
+}
+
+/** A run ends within ten seconds (docs/how-to/limit-a-run.md). The rest of them is for recording how the run ended, and for closing the files. */
+export const PUBLISH_AFTER_SIGNAL_MS_MAX = 8_000
+
+/**
+ * The deadline counts from the moment at which `signal` aborts. `forWorkFromNow` aborts with `signal`; if that has aborted already, when
+ * the deadline passes. Dispose of it after the work: its timer holds the process.
+ */
+export const shutdownDeadlineAfter = (
+  signal: AbortSignal,
+  clock: Clock,
+): Disposable & { forWorkFromNow(): AbortSignal } => {
+  const limit = createTimeLimit(clock)
+  const onAbort = () =>
+    limit.after(PUBLISH_AFTER_SIGNAL_MS_MAX, () =>
+      limit.end(new StoppedError(`the shutdown deadline of ${PUBLISH_AFTER_SIGNAL_MS_MAX / 1_000} s passed`)),
+    )
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  return {
+    forWorkFromNow: () => (signal.aborted ? limit.signal : signal),
+    [Symbol.dispose]: () => {
+      signal.removeEventListener('abort', onAbort)
+      limit[Symbol.dispose]()
+    },
   }
-  return failures
 }

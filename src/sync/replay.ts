@@ -1,11 +1,11 @@
 /** Replays one account: decodes every quarantined row again. Sends no request. */
-import { type Span, startSpan } from '../base/clock.js'
+import { startSpan } from '../base/clock.js'
 import { instantFromMs } from '../model/instant.js'
 import type { DecodeAgain } from '../model/replay.js'
 import { REPLAY_RESULTS, type ReplayResult, type RunReport } from '../model/run.js'
-import type { RunDependencies } from './dependencies.js'
-import { type OutcomeRules, replayOutcomeOf } from './outcome.js'
-import { addRows, createRunState, type RunState } from './run-state.js'
+import { finishRun, type OutcomeRules, replayOutcomeOf } from './outcome.js'
+import type { RunDependencies } from './run-state.js'
+import { addRows, createRunState } from './run-state.js'
 
 export interface ReplayDependencies
   extends Pick<RunDependencies, 'warehouse' | 'clock' | 'signal' | 'runId' | 'version'> {
@@ -15,7 +15,7 @@ export interface ReplayDependencies
 
 /** Throws errors that concern all accounts. The next run then marks this one as killed; the rows are still in quarantine. */
 export const replayAccount = async (dependencies: ReplayDependencies): Promise<RunReport> => {
-  const { warehouse, decodeAgain, clock, signal, runId, version } = dependencies
+  const { warehouse, decodeAgain, clock, signal, rules, runId, version } = dependencies
   const span = startSpan(clock)
   const startedAt = instantFromMs(span.startedMs)
   await warehouse.startRun({ runId, command: 'replay', version, startedAt })
@@ -36,45 +36,10 @@ export const replayAccount = async (dependencies: ReplayDependencies): Promise<R
     addRows(state, { surveys: batch.rows })
     for (const result of REPLAY_RESULTS) replayed[result] += batch[result]
   }
-  return await finish(dependencies, { span, state, replayed })
-}
-
-const finish = async (
-  { warehouse, rules, runId }: ReplayDependencies,
-  done: {
-    readonly span: Span
-    readonly state: RunState
-    readonly replayed: Readonly<Record<ReplayResult, number>>
-  },
-): Promise<RunReport> => {
-  const { span, state, replayed } = done
-  const { cursor } = await warehouse.position()
-  const dataProblems = await warehouse.dataProblems(runId)
   const { waiting, rejections } = await warehouse.waitingRows()
-  const report: RunReport = {
-    runId,
-    account: warehouse.account,
-    command: 'replay',
-    ...replayOutcomeOf({ stopped: state.stopped, ...dataProblems, waiting }, rules),
-    startedAt: instantFromMs(span.startedMs),
-    endedAt: instantFromMs(span.endMs()),
-    listing: null,
-    cursorBefore: cursor,
-    cursorAfter: cursor,
-    requests: 0,
-    retries: 0,
-    refusals: 0,
-    paceIntervalMs: null,
-    ...state.counts,
-    leftOver: await warehouse.countTasks(),
-    ...(await warehouse.failingSurveys()),
-    ...dataProblems,
+  return await finishRun(dependencies, { command: 'replay', span, state }, (facts) => ({
+    ...replayOutcomeOf({ ...facts, stopped: state.stopped, waiting }, rules),
     rejections,
-    requestsEstimated: null,
-    requestUsage: [],
-    rowsByTable: state.rows,
     replayed: { ...replayed, waiting },
-  }
-  await warehouse.finishRun(report)
-  return report
+  }))
 }

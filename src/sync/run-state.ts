@@ -1,10 +1,56 @@
-/** The progress of a run so far. Each step adds to it. The report is made from it, however the run ends. */
+/** What a run needs, and what it has done so far. No HTTP and no SQL. */
+import type { Clock } from '../base/clock.js'
 import type { ExitCode } from '../base/errors.js'
+import type { Log } from '../base/log.js'
 import type { Instant } from '../model/instant.js'
-import { addCounts, type ListingKind, NO_ROWS, type RowCounts, type RowCountsByTable } from '../model/run.js'
+import {
+  addCounts,
+  type Budget,
+  type DiscoverRules,
+  type HistoryRules,
+  type ListingKind,
+  NO_ROWS,
+  type RefreshRules,
+  type RowCounts,
+  type RowCountsByTable,
+  type RunObserver,
+} from '../model/run.js'
 import { type RunCounters, zeroCounters } from '../model/run-record.js'
+import type { SurveySource } from '../model/survey-source.js'
 import { DATA_TABLES } from '../model/tables.js'
-import { createUsageBook, type UsageBook } from './budget/request-usage.js'
+import type { AccountWarehouse } from '../model/warehouse.js'
+import { type Allocation, UsageBook } from './requests.js'
+
+export interface RunDependencies {
+  readonly source: SurveySource
+  readonly warehouse: AccountWarehouse
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: RunObserver
+  /** Aborts with a `StoppedError` that says why. */
+  readonly signal: AbortSignal
+  readonly rules: RunRules
+  /** The account's allocation of `--max-requests`; all of it unless several accounts divide it. */
+  readonly requests?: Allocation
+  readonly runId: string
+  readonly version: string
+}
+
+export interface RunRules {
+  readonly discover: DiscoverRules
+  readonly refresh: RefreshRules
+  readonly history: HistoryRules
+  readonly budget: Budget
+  /** With `contract: freeze`, a run that meets an unknown field or enum value fails. */
+  readonly contract: 'evolve' | 'freeze'
+  readonly limits: {
+    /** A run that quarantines more rows than this fails. */
+    readonly rejectedRowsMax: number
+    /** A run stops when this many tasks in a row have failed. */
+    readonly consecutiveFailuresMax: number
+  }
+  readonly full: boolean
+}
 
 /** `complete`: the cursor moved. `interrupted`: the next run continues. `drifted`: rows may be missing, the cursor stays. */
 export type Discovery = 'complete' | 'interrupted' | 'drifted'
@@ -33,7 +79,7 @@ export const createRunState = (): RunState => ({
   stopped: null,
   ended: null,
   counts: zeroCounters(),
-  requestUsage: createUsageBook(),
+  requestUsage: new UsageBook(),
   serverTime: null,
   rows: Object.fromEntries(DATA_TABLES.map(({ name }) => [name, NO_ROWS])),
 })

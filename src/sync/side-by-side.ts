@@ -5,22 +5,26 @@
  */
 import { EXIT_CODES, ExpectedError, messageOf, StoppedError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
+import { Allocation } from './requests.js'
 
-export interface SideBySide<Account extends { readonly name: string }, Report> {
+interface SideBySide<Account, Report> {
   readonly accounts: readonly Account[]
+  /** `--max-requests`, divided by the weights of the accounts; null: no limit. */
+  readonly requestsMax: number | null
   /** Aborts with a `StoppedError`. */
   readonly signal: AbortSignal
   readonly log: Log
-  /** The run of one account. Its signal aborts with `signal`, or when the run of another account threw. */
-  readonly run: (account: Account, signal: AbortSignal) => Promise<Report>
+  /** The run of one account, with its part of the requests. `signal` also aborts when the run of another account threw. */
+  readonly run: (account: Account, requests: Allocation, signal: AbortSignal) => Promise<Report>
 }
 
 /**
  * Returns the reports in the order of the accounts. If a run threw, it rejects after all runs have ended, with the first error.
  * An error of the warehouse comes before other errors, which may be its consequences.
  */
-export const sideBySide = async <Account extends { readonly name: string }, Report>({
+export const sideBySide = async <Account extends { readonly name: string; readonly weight: number }, Report>({
   accounts,
+  requestsMax,
   signal,
   log,
   run,
@@ -28,10 +32,16 @@ export const sideBySide = async <Account extends { readonly name: string }, Repo
   const failed = new AbortController()
   const failures: unknown[] = []
   const together = AbortSignal.any([signal, failed.signal])
+  const divided: Allocation[] = []
+  const runs = accounts.map((account) => ({
+    account,
+    allocation: new Allocation(requestsMax, account.weight, divided),
+  }))
   const reports = await Promise.all(
-    accounts.map(async (account): Promise<readonly Report[]> => {
+    runs.map(async ({ account, allocation }): Promise<readonly Report[]> => {
+      using requests = allocation
       try {
-        return [await run(account, together)]
+        return [await run(account, requests, together)]
       } catch (error) {
         failures.push(error)
         if (accounts.length > 1) logFailure(log, account.name, error, failures.length === 1)

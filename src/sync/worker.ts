@@ -1,23 +1,14 @@
-/** Reads and commits single surveys of the queue, and decides what their failures mean for the run. */
+/** Reads some surveys of the queue at the same time, commits them meanwhile, and decides what their failures mean for the run. */
 import { isStop, StoppedError, UpstreamError } from '../base/errors.js'
-import type { BundleOutcome } from '../model/warehouse.js'
+import type { BundleOutcome, StoredBundle } from '../model/warehouse.js'
 import { requestsIn, sum } from '../rules/estimate.js'
-import { requestReasonOf, type Task } from '../rules/queue.js'
-import type { BundleAllowance, RunBudget } from './budget/budget.js'
-import { bookFor } from './budget/request-usage.js'
-import { type BundleReading, readBundle } from './bundle/bundle.js'
-import { UnreadSurveyError } from './bundle/readings.js'
-import { readStoredAhead } from './bundle/stored-ahead.js'
-import { createCommitQueue } from './commit-queue.js'
-import type { RunDependencies } from './dependencies.js'
-import { createEndpointWatch, type EndpointWatch } from './endpoint-watch.js'
-import { createFailureWatch } from './failure-watch.js'
-import { addRows, type RunState, sawServerTime } from './run-state.js'
-
-/** Throws the error that ends the run, if there is one. */
-export const endIf = (verdict: UpstreamError | null): void => {
-  if (verdict !== null) throw verdict
-}
+import type { Task } from '../rules/queue.js'
+import type { BundleAllowance, RunBudget } from './budget.js'
+import { type BundleReading, readBundle } from './bundle.js'
+import { EndpointWatch, FailureWatch } from './failure-watch.js'
+import { CommitQueue, readStoredAhead } from './in-groups.js'
+import { UnreadSurveyError } from './readings.js'
+import { addRows, type RunDependencies, type RunState, sawServerTime } from './run-state.js'
 
 interface WorkerOptions {
   readonly dependencies: RunDependencies
@@ -26,116 +17,176 @@ interface WorkerOptions {
   /** Aborted with the error that ends the run. */
   readonly failure: AbortController
   readonly signal: AbortSignal
-  /** The queue at the beginning. */
   readonly tasks: readonly Task[]
 }
 
-export type Worker = ReturnType<typeof createWorker>
+/** Enough to keep the client's eight connections busy while some bundles have only one request left. */
+const READ_AT_ONCE = 8
 
-interface Work {
-  /** Resolves when the survey is read, or its reading has failed. */
-  readonly read: Promise<void>
-  readonly committed: Promise<Task | null>
-}
+export class Worker {
+  readonly #options: WorkerOptions
+  readonly #watch: FailureWatch
+  readonly #endpoints = new EndpointWatch()
+  readonly #storedOf: (task: Task) => Promise<StoredBundle>
+  readonly #commits: CommitQueue<BundleOutcome>
+  readonly #reading = new Set<Promise<void>>()
+  /** Tasks to try again, because another account may still leave requests. */
+  readonly again: Task[] = []
+  /** Why no further survey is read; null while the work goes on. */
+  stopped: StoppedError | null = null
+  #requestsLeft: number
 
-export const createWorker = (options: WorkerOptions) => {
-  const { dependencies, budget, state, failure, signal } = options
-  const { warehouse, log, runId, rules } = dependencies
-  let stopped: StoppedError | null = null
-  const watch = createFailureWatch(rules.limits.consecutiveFailuresMax)
-  const endpoints = createEndpointWatch()
-  const read = createReader(options, endpoints)
-  const report = createReporter(options)
-  const commits = createCommitQueue({
-    commitAll: async (outcomes) => addRows(state, await warehouse.commitBundles(outcomes, runId)),
-    rowsIn: rowsInOutcome,
-    clock: dependencies.clock,
-  })
-
-  const stop = (reason: StoppedError) => {
-    stopped ??= reason
+  constructor(options: WorkerOptions) {
+    const { dependencies, state, tasks } = options
+    const { warehouse, rules, runId, clock } = dependencies
+    this.#options = options
+    this.#watch = new FailureWatch(rules.limits.consecutiveFailuresMax)
+    this.#storedOf = readStoredAhead(warehouse, tasks)
+    const commitAll = async (outcomes: readonly BundleOutcome[]) =>
+      addRows(state, await warehouse.commitBundles(outcomes, runId))
+    this.#commits = new CommitQueue({ commitAll, rowsIn: rowsInOutcome, clock })
+    this.#requestsLeft = sum(tasks.map(({ requests }) => requestsIn(requests)))
   }
 
-  /** The task if it is to be tried again, because another account may still leave requests. Otherwise the run stops. */
-  const giveUp = (task: Task, stoppedBy: StoppedError): Task | null => {
-    if (budget.mayGrow()) return task
-    stop(stoppedBy)
-    return null
+  start(task: Task, allowance: BundleAllowance): void {
+    const bundle = this.#read(task, allowance).finally(() => allowance.release())
+    const ended = () => void this.#reading.delete(reading)
+    const reading = bundle.then(ended, ended)
+    this.#reading.add(reading)
+    this.#commits.track(this.#finish(task, bundle))
   }
 
-  const commit = async (task: Task, { outcome, readings }: BundleReading): Promise<Task | null> => {
-    const { surveyId } = task
+  isIdle(): boolean {
+    return this.#commits.isIdle()
+  }
+
+  /** Resolves when another survey may be read. */
+  async hasRoom(): Promise<void> {
+    while (this.#reading.size >= READ_AT_ONCE) await Promise.race(this.#reading)
+    while (this.#commits.isFull()) await this.oneEnds()
+  }
+
+  /** Resolves when a reading or a commit has ended. */
+  async oneEnds(): Promise<void> {
+    // Nothing more arrives for the next commit.
+    if (this.#reading.size === 0) this.#commits.flush()
+    await Promise.race([...this.#reading, this.#commits.oneEnds()])
+  }
+
+  async allEnd(): Promise<void> {
+    while (!this.isIdle()) await this.oneEnds()
+  }
+
+  /** The error that ends the run after its last survey; null without one. */
+  verdict(): UpstreamError | null {
+    return this.#watch.lastVerdict()
+  }
+
+  /** The failure of endpoints that answered for no survey; null without one. */
+  endpointVerdict(): Promise<UpstreamError | null> {
+    return this.#endpoints.verdict(this.#options.dependencies.warehouse)
+  }
+
+  async #read(task: Task, allowance: BundleAllowance): Promise<BundleReading> {
+    const { dependencies, state, signal } = this.#options
+    const stored = await this.#storedOf(task)
+    const { requestUsage: usage, serverTime } = state
+    const now = serverTime ?? 0n
+    return await readBundle(dependencies, {
+      task,
+      stored,
+      now,
+      allowance,
+      signal,
+      usage,
+      watch: this.#endpoints,
+    })
+  }
+
+  /** Never rejects. */
+  async #finish(task: Task, bundle: Promise<BundleReading>): Promise<void> {
+    const { failure } = this.#options
+    let again: Task | null = null
+    try {
+      again = await bundle
+        .then((done) => this.#commit(task, done))
+        .catch((error: unknown) => this.#settle(task, error))
+    } catch (error) {
+      failure.abort(error)
+    } finally {
+      this.#report(task, again === null)
+    }
+    if (again !== null) this.again.push(again)
+  }
+
+  async #commit(task: Task, { outcome, readings }: BundleReading): Promise<Task | null> {
+    const { dependencies, budget, state } = this.#options
     sawServerTime(state, outcome.at)
-    await commits.commit(outcome)
+    await this.#commits.commit(outcome)
     if (outcome.kind === 'refreshed' && outcome.unread !== null) {
-      log.warn(
-        { surveyId, problem: outcome.unread.error },
+      dependencies.log.warn(
+        { surveyId: task.surveyId, problem: outcome.unread.error },
         'a part of a survey could not be read; it stays queued',
       )
       state.counts.surveysFailed += 1
     } else if (outcome.kind !== 'oversized') state.counts.surveysRefreshed += 1
-    if (outcome.kind !== 'gone') watch.read(readings.answers(), readings.refusals())
-    endIf(watch.verdict())
+    if (outcome.kind !== 'gone') this.#watch.read(readings.answers, readings.refusals())
+    endIf(this.#watch.verdict())
     return outcome.kind === 'oversized'
-      ? giveUp({ ...task, reserve: outcome.requestsNeeded }, new StoppedError(budget.reason()))
+      ? this.#giveUp({ ...task, reserve: outcome.requestsNeeded }, new StoppedError(budget.reason()))
       : null
   }
 
-  const fail = async (task: Task, error: UpstreamError): Promise<null> => {
-    const readings = error instanceof UnreadSurveyError ? error.readings : null
-    log.warn({ surveyId: task.surveyId, err: error }, 'a survey could not be refreshed; it stays queued')
-    const recorded = commits.commit({
-      kind: 'failed',
-      surveyId: task.surveyId,
-      at: state.serverTime ?? 0n,
-      error: error.message,
-      isRefused: readings?.areAllRefused() ?? false,
-      mayBeGone: readings?.mayBeGone(task) ?? false,
-    })
-    // What the failure means for the run is decided at once.
-    commits.flush()
-    await recorded
-    state.counts.surveysFailed += 1
-    watch.failed(error, readings?.refusals() ?? [], task.refusals > 0)
-    endIf(watch.verdict())
-    return null
-  }
-
-  const settle = async (task: Task, error: unknown): Promise<Task | null> => {
-    if (error instanceof UpstreamError && !error.endsRun && !signal.aborted) return await fail(task, error)
-    if (isStop(error)) return giveUp(task, error)
+  async #settle(task: Task, error: unknown): Promise<Task | null> {
+    const { signal } = this.#options
+    if (error instanceof UpstreamError && !error.endsRun && !signal.aborted)
+      return await this.#fail(task, error)
+    if (isStop(error)) return this.#giveUp(task, error)
     if (!signal.aborted) throw error
     return null
   }
 
-  const finish = async (task: Task, bundle: Promise<BundleReading>): Promise<Task | null> => {
-    let again: Task | null = null
-    try {
-      again = await bundle.then((read) => commit(task, read)).catch((error: unknown) => settle(task, error))
-    } catch (error) {
-      failure.abort(error)
-    } finally {
-      report(task, again === null)
-    }
-    return again
+  /** The task if another account may still leave requests. Otherwise the run stops. */
+  #giveUp(task: Task, stoppedBy: StoppedError): Task | null {
+    if (this.#options.budget.mayGrow()) return task
+    this.stopped ??= stoppedBy
+    return null
   }
 
-  return {
-    stop,
-    stopped: () => stopped,
-    /** The error that ends the run after its last survey; null without one. */
-    verdict: watch.lastVerdict,
-    /** The failure of endpoints that answered for no survey; null without one. */
-    endpointVerdict: () => endpoints.verdict(warehouse),
-    flush: commits.flush,
-    isFull: commits.isFull,
-    /** Neither promise rejects. `committed` resolves to the task if it is to be tried again. */
-    on: (task: Task, allowance: BundleAllowance): Work => {
-      const bundle = read(task, allowance).finally(() => allowance.release())
-      const ended = () => undefined
-      return { read: bundle.then(ended, ended), committed: finish(task, bundle) }
-    },
+  async #fail(task: Task, error: UpstreamError): Promise<null> {
+    const { dependencies, state } = this.#options
+    const readings = error instanceof UnreadSurveyError ? error.readings : null
+    const { surveyId } = task
+    dependencies.log.warn({ surveyId, err: error }, 'a survey could not be refreshed; it stays queued')
+    const recorded = this.#commits.commit({
+      kind: 'failed',
+      surveyId,
+      at: state.serverTime ?? 0n,
+      error: error.message,
+      isRefused: readings?.areAllRefused() ?? false,
+      mayBeGone: readings?.mayBeGone() ?? false,
+    })
+    // What the failure means for the run is decided at once.
+    this.#commits.flush()
+    await recorded
+    state.counts.surveysFailed += 1
+    this.#watch.failed(error, readings?.refusals() ?? [], task.refusals > 0)
+    endIf(this.#watch.verdict())
+    return null
   }
+
+  #report(task: Task, isDone: boolean): void {
+    const { dependencies, state, tasks } = this.#options
+    const done = state.counts.surveysRefreshed + state.counts.surveysFailed
+    if (isDone) this.#requestsLeft -= requestsIn(task.requests)
+    const { account } = dependencies.warehouse
+    const left = tasks.length - done
+    dependencies.observer.refreshed({ account, done, left, requestsLeft: this.#requestsLeft })
+  }
+}
+
+export const endIf = (verdict: UpstreamError | null): void => {
+  if (verdict !== null) throw verdict
 }
 
 /** Rows that a commit of the outcome may write. */
@@ -143,27 +194,3 @@ export const rowsInOutcome = (outcome: BundleOutcome): number =>
   outcome.kind === 'refreshed'
     ? outcome.sources.length + outcome.sourceProgress.length + (outcome.days?.rows.length ?? 0)
     : 0
-
-const createReader = ({ dependencies, state, signal, tasks }: WorkerOptions, watch: EndpointWatch) => {
-  const stored = readStoredAhead(dependencies.warehouse, tasks)
-  return async (task: Task, allowance: BundleAllowance): Promise<BundleReading> =>
-    readBundle(dependencies, {
-      task,
-      stored: await stored.of(task),
-      now: state.serverTime ?? 0n,
-      allowance,
-      signal,
-      book: bookFor(state.requestUsage, requestReasonOf(task)),
-      watch,
-    })
-}
-
-/** Reports the progress of the run after each task. */
-const createReporter = ({ dependencies: { observer, warehouse }, state, tasks }: WorkerOptions) => {
-  let requestsLeft = sum(tasks.map(({ requests }) => requestsIn(requests)))
-  return (task: Task, isDone: boolean): void => {
-    const done = state.counts.surveysRefreshed + state.counts.surveysFailed
-    if (isDone) requestsLeft -= requestsIn(task.requests)
-    observer.refreshed({ account: warehouse.account, done, left: tasks.length - done, requestsLeft })
-  }
-}

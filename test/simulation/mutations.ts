@@ -36,18 +36,18 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a listing that drifted is not repeated',
     file: 'sync/discover.js',
-    from: 'if (total_count < previousTotal)',
-    to: 'if (true) return false; if (total_count < 0)',
+    from: 'if (total_count < this.#previousTotal)',
+    to: 'if (true) return null; if (total_count < 0)',
   },
   {
     name: 'a refused kind is partial',
-    file: 'sync/endpoint-watch.js',
+    file: 'sync/failure-watch.js',
     from: 'const SURVEYS_MIN = 5;',
     to: 'const SURVEYS_MIN = 500;',
   },
   {
     name: 'an endpoint that has never answered for any survey is not told from refused surveys',
-    file: 'sync/endpoint-watch.js',
+    file: 'sync/failure-watch.js',
     from: 'answered.size === 0 || ',
     to: '',
   },
@@ -165,9 +165,9 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a 404 of its own address alone makes a survey gone',
-    file: 'sync/bundle/bundle.js',
-    from: `task.reason === 'missing' && attempt.readings.areAllNotFound()`,
-    to: `attempt.readings.refusals().every(({ kind }) => kind === 'not_found')`,
+    file: 'sync/bundle.js',
+    from: `task.reason === 'missing' && readings.areAllNotFound()`,
+    to: `readings.refusals().every(({ kind }) => kind === 'not_found')`,
   },
   {
     name: 'a locked file counts as damaged, and an older state replaces it',

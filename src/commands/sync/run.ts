@@ -10,7 +10,7 @@ import type { AccountWarehouse } from '../../model/warehouse.js'
 import type { OpenStore } from '../../object-store/s3.js'
 import { type AccountSettings, type SettingsWithSecrets, secretsOf } from '../../settings/settings.js'
 import { requireShardLayout } from '../../storage/directory.js'
-import { type Allocation, createRequestBudget } from '../../sync/budget/request-budget.js'
+import type { Allocation } from '../../sync/requests.js'
 import { runAccount } from '../../sync/run.js'
 import { sideBySide } from '../../sync/side-by-side.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
@@ -52,26 +52,20 @@ export interface SyncAccounts extends Work {
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */
 export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
   const { settings, log } = options
-  const allocations = createRequestBudget(
-    settings.budget.requestsMax,
-    settings.accounts.map(({ weight }) => weight),
-  )
   return runAndPublish({ ...options, command: 'sync' }, ({ database, runId, storage }) =>
     sideBySide({
-      accounts: settings.accounts.flatMap((account, index) => {
-        const requests = allocations[index]
-        return requests === undefined ? [] : [{ name: account.name, account, requests }]
-      }),
+      accounts: settings.accounts,
+      requestsMax: settings.budget.requestsMax,
       signal: storage.signal,
       log,
-      run: ({ account, requests }, stop) =>
+      run: (account, requests, signal) =>
         syncAccount({
           ...options,
           account,
           requests,
           database,
           runId,
-          signal: stop,
+          signal,
           requireAdmission: storage.requireHeld,
         }),
     }),
@@ -81,7 +75,7 @@ export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
 interface SyncAccount extends SyncAccounts {
   readonly account: AccountSettings
   readonly database: Database
-  /** The account's part of `--max-requests`; returned to the budget when the run has ended. */
+  /** The account's part of `--max-requests`. */
   readonly requests: Allocation
   readonly runId: string
   /** Throws if this process may no longer send requests. */
@@ -106,7 +100,6 @@ const syncAccount = async (options: SyncAccount): Promise<RunReport> => {
 
 const run = async (options: SyncAccount): Promise<RunReport> => {
   const { account, settings, database, log, createTransport } = options
-  using requests = options.requests
   await using opened = openSource({
     account,
     limits: settings.limits,
@@ -125,7 +118,7 @@ const run = async (options: SyncAccount): Promise<RunReport> => {
     observer: options.observer,
     signal: options.signal,
     rules: settings,
-    requests,
+    requests: options.requests,
     runId: options.runId,
     version: packageVersion(),
   })

@@ -4,7 +4,6 @@
  */
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../base/clock.js'
-import { StoppedError } from '../../base/errors.js'
 import { humanCount } from '../../base/human.js'
 import type { Log } from '../../base/log.js'
 import { createRedactor } from '../../base/secret.js'
@@ -13,7 +12,7 @@ import type { StorageSettings } from '../../settings/storage.js'
 import { requireShardLayout } from '../../storage/directory.js'
 import { findState, holdStorage, requirePublished } from '../../storage/open.js'
 import type { Storage } from '../../storage/storage.js'
-import { type Allocation, createRequestBudget } from '../../sync/budget/request-budget.js'
+import type { Allocation } from '../../sync/requests.js'
 import { sideBySide } from '../../sync/side-by-side.js'
 import { openDatabaseFile, openParquetVersion } from '../../verify/local/check-tables.js'
 import type { LocalProof } from '../../verify/local/proof.js'
@@ -128,18 +127,12 @@ const sampleAll = async (work: VerifyWork, held: Storage): Promise<readonly Acco
   await using database = await open(published.file).catch((error: unknown) => {
     throw unreadable(published.path, error)
   })
-  const allocations = createRequestBudget(
-    settings.budget.requestsMax,
-    settings.accounts.map(({ weight }) => weight),
-  )
   return await sideBySide({
-    accounts: settings.accounts.flatMap((account, index) => {
-      const requests = allocations[index]
-      return requests === undefined ? [] : [{ name: account.name, account, requests }]
-    }),
+    accounts: settings.accounts,
+    requestsMax: settings.budget.requestsMax,
     signal: held.signal,
     log,
-    run: ({ account, requests }, signal) =>
+    run: (account, requests, signal) =>
       sampleAccount({ ...work, signal }, { account, requests, database, held }),
   })
 }
@@ -153,9 +146,8 @@ interface AccountWork {
 
 const sampleAccount = async (
   { settings, log, signal, sample, seed }: VerifyWork,
-  { account, requests: allocation, database, held }: AccountWork,
+  { account, requests, database, held }: AccountWork,
 ): Promise<AccountSample> => {
-  using requests = allocation
   await using opened = openSource({
     account,
     limits: settings.limits,
@@ -164,15 +156,11 @@ const sampleAccount = async (
     clock: systemClock,
     log,
   })
-  const take = () => {
-    if (!requests.fits(1)) throw new StoppedError(`stopped by --max-requests ${settings.budget.requestsMax}`)
-    requests.send(false)
-  }
   const proof = await verifySample({
     account: account.name,
     source: opened.source,
     database,
-    context: { signal, allowance: { take } },
+    context: { signal, allowance: requests },
     sample: sample ?? SAMPLE_DEFAULT,
     seed,
     slackMs: settings.discover.overlapMs,

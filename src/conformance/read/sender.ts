@@ -8,14 +8,19 @@ import type { Log } from '../../base/log.js'
 import type { HttpProxy } from '../../base/network.js'
 import { createRedactor, Secret } from '../../base/secret.js'
 import { addressOf } from '../../http/address.js'
+import { parseHttpDate, parseRetryAfter } from '../../http/answer-head.js'
+import { exchange } from '../../http/attempt.js'
 import { type BodyText, excerptOf, isUtf8, readText } from '../../http/body.js'
-import { attemptsExhausted, rateRefused, retryAfterTooLong, type Where } from '../../http/errors.js'
-import { exchange } from '../../http/exchange.js'
+import {
+  attemptsExhausted,
+  rateRefused,
+  retryAfterTooLong,
+  TransientError,
+  type Where,
+} from '../../http/errors.js'
 import { createHeldSlotLimiter, type HeldSlotLimiter } from '../../http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../http/rate-limit/ledger.js'
 import { UNPACED } from '../../http/rate-limit/pacer.js'
-import { parseHttpDate, parseRetryAfter } from '../../http/retry-after.js'
-import { TransientError } from '../../http/transient-errors.js'
 import {
   createTransport,
   type HeaderValues,

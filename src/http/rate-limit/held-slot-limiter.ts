@@ -3,10 +3,13 @@
  * after the response headers (docs/decisions/cap.md#0018-a-request-holds-its-slot-until-a-window-after-its-answer; `slot-timing.ts` has the
  * proof). `slot-blocks.ts` keeps the slots.
  */
+import type { Clock } from '../../base/clock.js'
 import { createSharedController, joinSignals, onAbort, throwIfAnyAborted } from '../signals.js'
-import { HeldSlot, type HeldSlotOptions, type Slot } from './held-slot.js'
-import type { SharedCap } from './shared/shared-cap.js'
+import type { Ledger } from './ledger.js'
+import type { Pacer } from './pacer.js'
+import type { Claim, SharedCap } from './shared/shared-cap.js'
 import { type FreeSlot, SlotBlocks } from './slot-blocks.js'
+import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
 
 /** Requests of one account in flight at the same time. */
 export const IN_FLIGHT_MAX = 8
@@ -18,35 +21,27 @@ export const IN_FLIGHT_MAX = 8
 const IN_FLIGHT_WHILE_LEARNING_MAX = 4
 const LEARNING_ROUNDS = 2
 
-export interface HeldSlotLimiterOptions extends HeldSlotOptions {
-  /** Number of slots. */
+interface HeldSlotLimiterOptions {
   readonly cap: number
+  readonly timing: SlotTiming
+  readonly ledger: Ledger
+  readonly clock: Clock
+  /** Spaces requests after bursts were refused. */
+  readonly pacer: Pacer
   /** The cap that other processes use as well: a request also needs a slot there. */
   readonly shared?: SharedCap | undefined
 }
 
-export interface HeldSlotLimiter {
-  /**
-   * Runs `work`, which sends at most one request. It first waits for a slot, for room among the requests in flight, for the end of a
-   * pause, and for the pacer. Nothing else happens between that moment and the first line of `work`. The promise settles with `work`;
-   * the slot is held in the background. If one of `waitSignals` aborts before `work` has started, `work` never starts and the promise
-   * rejects at once. Later aborts concern only `work` itself.
-   */
-  run<Value>(work: (slot: Slot) => Promise<Value>, waitSignals: readonly AbortSignal[]): Promise<Value>
-  /** Starts no work for so long. A second pause does not lengthen the first. */
-  pause(durationMs: number): void
-  /** Wall clock; null when not paused. */
-  pausedUntilMs(): number | null
-  /** Slots that requests hold, including those of earlier runs. */
-  slotsInUse(): number
-  /** Waits until the running work has ended, then ends all holds. The ledger keeps them for the next process. */
-  close(): Promise<void>
+/** How a piece of work reports its one request. If it reports none, the slot is free at once. */
+export interface Slot {
+  /** Called right before the send. Throws `ledger_unwritable`, and then nothing may be sent. */
+  sending(): void
+  /** The response headers have arrived. */
+  answered(): void
+  /** Certainly no byte of the request has left. */
+  neverSent(): void
 }
 
-export const createHeldSlotLimiter = (options: HeldSlotLimiterOptions): HeldSlotLimiter =>
-  new SlotQueue(options)
-
-/** Work that has not begun yet. */
 interface Waiting {
   readonly signals: readonly AbortSignal[]
   isDropped: boolean
@@ -56,12 +51,14 @@ interface Waiting {
   begin(slot: HeldSlot): Promise<void>
 }
 
-class SlotQueue implements HeldSlotLimiter {
+export const createHeldSlotLimiter = (options: HeldSlotLimiterOptions): HeldSlotLimiter =>
+  new HeldSlotLimiter(options)
+
+export class HeldSlotLimiter {
   readonly #options: HeldSlotLimiterOptions
   readonly #slots: SlotBlocks
-  /** Holds of earlier runs that have no slot here yet. They get one before anything is sent. */
-  readonly #earlierHolds: Set<{ readonly until: number }>
-  /** First come, first served. */
+  /** Holds of earlier runs that have no slot here yet, until a time of the monotonic clock. They get one before anything is sent. */
+  readonly #earlierHolds: number[]
   readonly #queue = new Set<Waiting>()
   /** Work that has a slot and has not ended. */
   readonly #works = new Set<Promise<void>>()
@@ -72,20 +69,25 @@ class SlotQueue implements HeldSlotLimiter {
   #slotsUsed: number
   /** Monotonic clock. */
   #pausedUntil = 0
-  /** A timer runs at whose end the queue moves on. */
   #isTimed = false
 
   constructor(options: HeldSlotLimiterOptions) {
     const { cap, ledger, clock } = options
     const nowMs = clock.monotonicMs()
     this.#options = options
-    this.#earlierHolds = new Set(ledger.occupiedMs(cap).map((leftMs) => ({ until: nowMs + leftMs })))
-    this.#slotsInUse = this.#earlierHolds.size
-    this.#slotsUsed = this.#earlierHolds.size
+    this.#earlierHolds = ledger.occupiedMs(cap).map((leftMs) => nowMs + leftMs)
+    this.#slotsInUse = this.#earlierHolds.length
+    this.#slotsUsed = this.#earlierHolds.length
     this.#slots = new SlotBlocks(cap, () => this.#advance())
     this.#advance()
   }
 
+  /**
+   * Runs `work`, which sends at most one request. It first waits for a slot, for room among the requests in flight, for the end of a
+   * pause, and for the pacer. Nothing else happens between that moment and the first line of `work`. The promise settles with `work`;
+   * the slot is held in the background. If one of `waitSignals` aborts before `work` has started, `work` never starts and the promise
+   * rejects at once. Later aborts concern only `work` itself.
+   */
   run<Value>(work: (slot: Slot) => Promise<Value>, waitSignals: readonly AbortSignal[]): Promise<Value> {
     return new Promise<Value>((resolve, reject) => {
       throwIfAnyAborted(waitSignals)
@@ -106,21 +108,25 @@ class SlotQueue implements HeldSlotLimiter {
     })
   }
 
+  /** Starts no work for so long. A second pause does not lengthen the first. */
   pause(durationMs: number): void {
     if (this.#pauseLeftMs() > 0) return
     this.#pausedUntil = this.#options.clock.monotonicMs() + durationMs
     this.#options.shared?.pause(durationMs)
   }
 
+  /** Wall clock; null when not paused. */
   pausedUntilMs(): number | null {
     const leftMs = this.#pauseLeftMs()
     return leftMs > 0 ? Math.ceil(this.#options.clock.nowMs() + leftMs) : null
   }
 
+  /** Slots that requests hold, including those of earlier runs. */
   slotsInUse(): number {
     return this.#slotsInUse
   }
 
+  /** Waits until the running work has ended, then ends all holds. The ledger keeps them for the next process. */
   async close(): Promise<void> {
     await Promise.all(this.#works)
     this.#closing.abort()
@@ -130,10 +136,14 @@ class SlotQueue implements HeldSlotLimiter {
 
   /** Begins work in the order of the queue, as far as slots, room in flight, pause and pacer allow. */
   #advance(): void {
-    this.#slots.request(this.#earlierHolds.size + this.#queue.size)
-    this.#occupyEarlier()
+    this.#slots.request(this.#earlierHolds.length + this.#queue.size)
+    while (this.#earlierHolds.length > 0) {
+      const free = this.#slots.take()
+      if (free === null) return
+      void this.#hold(this.#earlierHolds.shift() ?? 0, free)
+    }
     for (const waiting of this.#queue) {
-      if (this.#earlierHolds.size > 0 || this.#inFlight >= this.#inFlightMax()) return
+      if (this.#inFlight >= this.#inFlightMax()) return
       if (this.#leftMs() > 0) {
         this.#advanceLater()
         return
@@ -142,15 +152,6 @@ class SlotQueue implements HeldSlotLimiter {
       if (free === null) return
       this.#queue.delete(waiting)
       void this.#useSlot(waiting, free)
-    }
-  }
-
-  #occupyEarlier(): void {
-    for (const hold of this.#earlierHolds) {
-      const free = this.#slots.take()
-      if (free === null) return
-      this.#earlierHolds.delete(hold)
-      void this.#hold(hold.until, free)
     }
   }
 
@@ -235,3 +236,63 @@ const runAndSettle = async <Value>(work: (slot: Slot) => Promise<Value>, slot: H
 
 /** A wait ends early when the limiter closes. */
 const endsTheWait = (): undefined => undefined
+
+/** One slot and its request. Every change goes to the ledger first, then to the pacer, and with a shared cap to the claim in Redis. */
+class HeldSlot implements Slot {
+  readonly #options: HeldSlotLimiterOptions
+  #id: number | null = null
+  #open = false
+  #claim: Claim | null = null
+  /** Monotonic clock. */
+  heldUntil = 0
+
+  constructor(options: HeldSlotLimiterOptions) {
+    this.#options = options
+  }
+
+  take(claim: Claim): void {
+    this.#claim = claim
+  }
+
+  hasFreshClaim(): boolean {
+    return this.#claim?.isFresh() === true
+  }
+
+  /** Releases the claim, if there is one: nothing was sent with it. */
+  giveBack(): void {
+    this.#claim?.release()
+    this.#claim = null
+  }
+
+  sending(): void {
+    const { ledger, pacer, clock } = this.#options
+    this.#id = ledger.send()
+    pacer.sent(clock.monotonicMs())
+    this.#open = true
+    this.heldUntil = Number.POSITIVE_INFINITY
+  }
+
+  answered(): void {
+    this.#end('answer', holdAfterAnswerMs(this.#options.timing))
+  }
+
+  neverSent(): void {
+    this.#end('unsent', 0)
+  }
+
+  /** The work has ended. If it did not report an outcome, the outcome of the request is unknown. */
+  settle(): void {
+    this.#end('loss', holdAfterLossMs(this.#options.timing))
+  }
+
+  #end(event: 'answer' | 'loss' | 'unsent', holdMs: number): void {
+    if (this.#id === null) this.giveBack()
+    if (!this.#open || this.#id === null) return
+    this.#open = false
+    if (event === 'answer') this.#claim?.answered()
+    else if (event === 'loss') this.#claim?.lost()
+    else this.#claim?.release()
+    this.heldUntil = this.#options.clock.monotonicMs() + holdMs
+    this.#options.ledger.end(this.#id, event)
+  }
+}

@@ -35,7 +35,6 @@ const LINE_LENGTH_MIN = 36
 export const ledgerLine = (id: number, event: LedgerEvent, atMs: number): string =>
   `${JSON.stringify({ id, at: Math.floor(atMs), event })}\n`
 
-/** The lines for `records`. */
 export const ledgerText = (records: Iterable<LedgerRecord>): string =>
   Array.from(records, ({ id, sentAtMs, end }) =>
     [ledgerLine(id, 'send', sentAtMs), end === null ? '' : ledgerLine(id, end.kind, end.atMs)].join(''),
@@ -47,12 +46,15 @@ export const ledgerText = (records: Iterable<LedgerRecord>): string =>
  */
 export const readLedger = (text: string, nowMs: number): readonly LedgerRecord[] => {
   const requests: Request[] = []
+  /** The last request with each number of the file. */
   const latest = new Map<number, Request>()
   for (const line of text.split('\n')) {
     if (line === '') continue
     const entry = parseLine(line)
-    if (entry !== null) apply({ requests, latest }, entry, nowMs)
-    else requests.push(...doubtful(Math.ceil(line.length / LINE_LENGTH_MIN), nowMs))
+    if (entry !== null) apply(requests, latest, entry, nowMs)
+    else
+      for (let nth = Math.ceil(line.length / LINE_LENGTH_MIN); nth > 0; nth -= 1)
+        requests.push(doubtful(nowMs))
   }
   return requests
     .filter(({ unsent }) => !unsent)
@@ -107,21 +109,19 @@ interface Request {
   unsent: boolean
 }
 
-interface Reading {
-  readonly requests: Request[]
-  /** The last request with each number of the file. */
-  readonly latest: Map<number, Request>
-}
-
-const doubtful = (count: number, nowMs: number): Request[] =>
-  Array.from({ length: count }, () => ({
-    sentAtMs: nowMs,
-    end: { kind: 'answer', atMs: nowMs },
-    unsent: false,
-  }))
+const doubtful = (nowMs: number): Request => ({
+  sentAtMs: nowMs,
+  end: { kind: 'answer', atMs: nowMs },
+  unsent: false,
+})
 
 /** An outcome belongs to the last send with its number. If that has an outcome already, or is damaged, it counts as a send of its own. */
-const apply = ({ requests, latest }: Reading, { id, at, event }: LedgerEntry, nowMs: number): void => {
+const apply = (
+  requests: Request[],
+  latest: Map<number, Request>,
+  { id, at, event }: LedgerEntry,
+  nowMs: number,
+): void => {
   const atMs = Math.min(at + UNSEEN_STEP_MS, nowMs)
   const open = latest.get(id)
   const isOpen = open !== undefined && open.end === null && !open.unsent

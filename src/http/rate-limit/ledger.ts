@@ -4,7 +4,19 @@
  * than a window to start. The file is rewritten without old records at each start and when it has grown. Only one process uses it at
  * a time, because it holds the lock of the warehouse.
  */
-import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type CapOwner, capFileName } from '../../base/cap-owner.js'
 import type { Clock } from '../../base/clock.js'
@@ -18,14 +30,13 @@ import {
   ledgerText,
   nextIdAfter,
   occupiedMs,
+  parseLine,
   readLedger,
 } from './ledger-arithmetic.js'
 import type { SlotTiming } from './slot-timing.js'
 
-export interface LedgerOptions {
-  /** Created where it is missing. */
+interface LedgerOptions {
   readonly directory: string
-  /** The owner of the cap that the requests use. */
   readonly owner: CapOwner
   readonly timing: SlotTiming
   readonly clock: Clock
@@ -62,7 +73,6 @@ export const createForgetfulLedger = (): Ledger => ({
 /** Opens the ledger of a cap. Throws `ledger_unwritable`. */
 export const openLedger = (options: LedgerOptions): Ledger => new FileLedger(options)
 
-/** File name of the ledger of a cap. */
 export const ledgerFileName = (owner: CapOwner): string => capFileName('sent-requests', owner, 'ndjson')
 
 class FileLedger implements Ledger {
@@ -215,3 +225,55 @@ const readEnd = (path: string, bytesMax: number): string => {
     closeSync(file)
   }
 }
+
+// What a run on another machine needs: the text of a ledger, moved to its clock, and a ledger that assumes the worst.
+
+/** Whether a file is named as a ledger. */
+export const isLedgerName = (name: string): boolean => /^sent-requests-[a-z0-9._-]+\.ndjson$/.test(name)
+
+/** The file names of the ledgers in a directory. Throws an error `ledger_unwritable`. */
+export const ledgerNames = (directory: string): readonly string[] => {
+  try {
+    return readdirSync(directory).filter(isLedgerName)
+  } catch (error) {
+    throw ledgerError(directory, 'read', error)
+  }
+}
+
+/** Empty if there is no ledger of this name. Throws an error `ledger_unwritable`. */
+export const readLedgerText = (directory: string, name: string): string => {
+  const path = join(directory, name)
+  try {
+    return readFileSync(path, 'latin1')
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return ''
+    throw ledgerError(path, 'read', error)
+  }
+}
+
+/** A kill leaves the old ledger or the new one. No process may have it open. Throws an error `ledger_unwritable`. */
+export const replaceLedgerText = (directory: string, name: string, text: string): void => {
+  const path = join(directory, name)
+  try {
+    writeFileSync(`${path}.new`, text, 'latin1')
+    renameSync(`${path}.new`, path)
+  } catch (error) {
+    throw ledgerError(path, 'written', error)
+  }
+}
+
+/** Moves all times by `byMs`. Lines that cannot be read stay: they count as requests of this moment. */
+export const movedLedgerText = (text: string, byMs: number): string =>
+  text
+    .split('\n')
+    .map((line) => {
+      const entry = parseLine(line)
+      return entry === null ? line : ledgerLine(entry.id, entry.event, Math.max(0, entry.at + byMs)).trimEnd()
+    })
+    .join('\n')
+
+/** The ledger of a run that sent `requests` requests and lost their answers at `nowMs`. The run after the next need not wait for them again. */
+export const fullLedgerText = (requests: number, nowMs: number): string =>
+  Array.from({ length: requests }, (_, place) =>
+    [ledgerLine(place + 1, 'send', nowMs), ledgerLine(place + 1, 'loss', nowMs)].join(''),
+  ).join('')

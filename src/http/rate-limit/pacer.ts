@@ -1,6 +1,6 @@
 /**
  * Spaces requests evenly for the rest of the run after a 429 within the cap
- * (docs/decisions/cap.md#0020-after-a-429-within-the-cap-requests-are-evenly-spaced). Each further refusal lowers the rate by a quarter
+ * (docs/decisions/cap.md#0020-after-a-429-within-the-cap-requests-are-evenly-spaced). Each further 429 lowers the rate by a quarter
  * (multiplicative decrease). Each window after it gives a part of the cap back (additive increase), up to the first even rate. The pace is
  * kept in memory only.
  *
@@ -17,8 +17,8 @@ export interface Pacer {
 }
 
 export interface AdaptivePacer extends Pacer {
-  /** A request that was sent after the last pause was refused. Nothing is sent for `pauseMs` now. */
-  refused(nowMs: number, pauseMs: number): void
+  /** A 429 for a request that was sent after the last pause. Nothing is sent for `pauseMs` now. */
+  rateLimited(nowMs: number, pauseMs: number): void
   /** The distance between requests, milliseconds; null while they may go in bursts. */
   intervalMs(nowMs: number): number | null
 }
@@ -26,11 +26,11 @@ export interface AdaptivePacer extends Pacer {
 /** For a sender that always sends in bursts. */
 export const UNPACED: Pacer = Object.freeze({ leftMs: () => 0, sent: () => undefined })
 
-/** The part of the rate that is left after a refusal. */
+/** The part of the rate that is left after a 429. */
 const RATE_KEPT = 3 / 4
-/** Each window after a refusal gives this part of the cap back. */
+/** Each window after a 429 gives this part of the cap back. */
 const REGAINED_PART = 1 / 30
-/** The bursts before the first refusal still count for so many windows, and may cause further ones. What those take comes back at once. */
+/** The bursts before the first 429 still count for so many windows, and may cause further ones. What those take comes back at once. */
 const SETTLING_WINDOWS = 2
 /** The most that jitter may take away between requests of one window, milliseconds. */
 const JITTER_MS_MAX = 250
@@ -46,9 +46,7 @@ export const evenRate = ({ requests }: Rate): number => (requests === 1 ? 0.5 : 
 /** The distance between requests, milliseconds, at a rate of so many a window: `evenRate` or less. */
 export const intervalMs = (cap: Rate, rate: number): number => (cap.perMs + jitterMs(cap)) / rate
 
-/** What the last refusal did. */
 interface SlowedDown {
-  /** Requests a window. */
   readonly rate: number
   readonly atMs: number
   /** When its pause ends. */
@@ -59,7 +57,7 @@ export const createPacer = (cap: Rate): AdaptivePacer => {
   const rateMin = Math.min(1, evenRate(cap))
   let slowed: SlowedDown | null = null
   let dueMs = Number.NEGATIVE_INFINITY
-  /** When the bursts before the first refusal no longer count. */
+  /** When the bursts before the first 429 no longer count. */
   let settledMs = Number.POSITIVE_INFINITY
   const rateAt = (nowMs: number): number => {
     const isSettled = slowed !== null && slowed.atMs < settledMs && nowMs >= settledMs
@@ -74,7 +72,7 @@ export const createPacer = (cap: Rate): AdaptivePacer => {
       const earliestMs = nowMs - CATCH_UP_PART * jitterMs(cap)
       dueMs = Math.max(dueMs, earliestMs) + intervalMs(cap, rateAt(nowMs))
     },
-    refused: (nowMs, pauseMs) => {
+    rateLimited: (nowMs, pauseMs) => {
       const isFirst = slowed === null
       if (isFirst) settledMs = nowMs + SETTLING_WINDOWS * cap.perMs
       const rate = isFirst ? evenRate(cap) : Math.max(rateMin, rateAt(nowMs) * RATE_KEPT)

@@ -8,14 +8,12 @@ import type { UpstreamError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import type { Rate, SharedRate } from '../../base/network.js'
 import { rateRefused, retryAfterTooLong, type Where } from '../errors.js'
-import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from '../refusals.js'
-import { createHeldSlotLimiter, type HeldSlotLimiter } from './held-slot-limiter.js'
-import { createForgetfulLedger, openLedger } from './ledger.js'
-import { createPacer } from './pacer.js'
-import { openSharedCap } from './shared/open.js'
+import { HeldSlotLimiter, type Slot } from './held-slot-limiter.js'
+import { createForgetfulLedger, type Ledger, openLedger } from './ledger.js'
+import { type AdaptivePacer, createPacer } from './pacer.js'
+import { openSharedCap } from './shared/shared-cap.js'
 
 export interface RateLimiterOptions {
-  /** Names the account in messages. */
   readonly account: string
   /** The owner of the cap that the requests use. */
   readonly owner: CapOwner
@@ -39,64 +37,130 @@ export interface RateUsage {
   readonly rate: Rate
 }
 
-export interface RateLimiter extends Pick<HeldSlotLimiter, 'run'>, Pick<Refusals, 'epoch' | 'succeeded'> {
+export class RateLimiter {
+  readonly #options: RateLimiterOptions
+  readonly #ledger: Ledger
+  readonly #pacer: AdaptivePacer
+  readonly #limiter: HeldSlotLimiter
+  readonly #pauses: Pauses
+
+  /** Throws `ledger_unwritable` when the ledger cannot be written. */
+  constructor(options: RateLimiterOptions) {
+    const { owner, rate, limits, clock, ledgerDirectory: directory } = options
+    const timing = { perMs: rate.perMs, requestTimeoutMs: limits.requestTimeoutMs }
+    const ledger =
+      directory === null ? createForgetfulLedger() : openLedger({ directory, owner, timing, clock })
+    const pacer = createPacer(rate)
+    const shared = openSharedCap(options, timing)
+    this.#options = options
+    this.#ledger = ledger
+    this.#pacer = pacer
+    this.#limiter = new HeldSlotLimiter({ cap: rate.requests, timing, ledger, clock, pacer, shared })
+    this.#pauses = new Pauses(rate.perMs, limits.pausesMax)
+  }
+
+  run<Value>(work: (slot: Slot) => Promise<Value>, waitSignals: readonly AbortSignal[]): Promise<Value> {
+    return this.#limiter.run(work, waitSignals)
+  }
+
+  /** The number of pauses that have begun. A send remembers it. */
+  epoch(): number {
+    return this.#pauses.epoch
+  }
+
+  succeeded(sentIn: number): void {
+    this.#pauses.succeeded(sentIn)
+  }
+
   /** A 429 arrived for a request sent in epoch `sentIn`. Returns the error that ends the run, if it does. */
-  refused(sentIn: number, retryAfterMs: number | null, where: Where): UpstreamError | null
-  usage(): RateUsage
+  rateLimited(sentIn: number, retryAfterMs: number | null, where: Where): UpstreamError | null {
+    const verdict = this.#pauses.rateLimited(sentIn, retryAfterMs)
+    if (verdict.kind === 'end') return rateRefused(where, verdict.pauses, this.#options.rate)
+    if (verdict.kind === 'retry_after_too_long')
+      return retryAfterTooLong(where, verdict.retryAfterMs, RETRY_AFTER_MS_MAX)
+    if (verdict.kind === 'pause') this.#slowDown(verdict.durationMs, retryAfterMs, where.request)
+    return null
+  }
+
+  usage(): RateUsage {
+    return {
+      slotsInUse: this.#limiter.slotsInUse(),
+      pausedUntilMs: this.#limiter.pausedUntilMs(),
+      paceIntervalMs: this.#pacer.intervalMs(this.#options.clock.monotonicMs()),
+      rate: this.#options.rate,
+    }
+  }
+
   /** Ends all waits and holds. */
-  close(): Promise<void>
-}
+  async close(): Promise<void> {
+    await this.#limiter.close()
+    this.#ledger.close()
+  }
 
-/** Throws `ledger_unwritable` when the ledger cannot be written. */
-export const openRateLimiter = (options: RateLimiterOptions): RateLimiter => {
-  const { account, owner, rate, limits, clock, log, ledgerDirectory: directory } = options
-  const timing = { perMs: rate.perMs, requestTimeoutMs: limits.requestTimeoutMs }
-  const ledger =
-    directory === null ? createForgetfulLedger() : openLedger({ directory, owner, timing, clock })
-  const pacer = createPacer(rate)
-  const shared = openSharedCap(options, timing)
-  const limiter = createHeldSlotLimiter({ cap: rate.requests, timing, ledger, clock, pacer, shared })
-  const refusals = createRefusals(rate.perMs, limits.pausesMax)
-
-  const slowDown = (pauseMs: number, retryAfterMs: number | null, request: string): void => {
-    const isFirst = pacer.intervalMs(clock.monotonicMs()) === null
-    limiter.pause(pauseMs)
-    pacer.refused(clock.monotonicMs(), pauseMs)
-    const intervalMs = Math.ceil(pacer.intervalMs(clock.monotonicMs()) ?? 0)
+  #slowDown(pauseMs: number, retryAfterMs: number | null, request: string): void {
+    const { account, clock, log } = this.#options
+    const isFirst = this.#pacer.intervalMs(clock.monotonicMs()) === null
+    this.#limiter.pause(pauseMs)
+    this.#pacer.rateLimited(clock.monotonicMs(), pauseMs)
+    const intervalMs = Math.ceil(this.#pacer.intervalMs(clock.monotonicMs()) ?? 0)
     const fields = { account, request, intervalMs }
-    if (isFirst) log.warn(fields, FIRST_REFUSAL)
+    if (isFirst) log.warn(fields, FIRST_429)
     else log.info(fields, 'evenly spaced requests are refused too: requests are farther apart')
     log.warn(
       { account, request, pauseMs, retryAfterMs },
       'refused for the rate (429): nothing is sent for a while',
     )
   }
-
-  return {
-    epoch: refusals.epoch,
-    succeeded: refusals.succeeded,
-    run: (work, waitSignals) => limiter.run(work, waitSignals),
-    refused: (sentIn, retryAfterMs, where) => {
-      const verdict = refusals.refused(sentIn, retryAfterMs)
-      if (verdict.kind === 'end') return rateRefused(where, verdict.pauses, rate)
-      if (verdict.kind === 'retry_after_too_long')
-        return retryAfterTooLong(where, verdict.retryAfterMs, RETRY_AFTER_MS_MAX)
-      if (verdict.kind === 'pause') slowDown(verdict.durationMs, retryAfterMs, where.request)
-      return null
-    },
-    usage: () => ({
-      slotsInUse: limiter.slotsInUse(),
-      pausedUntilMs: limiter.pausedUntilMs(),
-      paceIntervalMs: pacer.intervalMs(clock.monotonicMs()),
-      rate,
-    }),
-    close: async () => {
-      await limiter.close()
-      ledger.close()
-    },
-  }
 }
 
-const FIRST_REFUSAL =
+const FIRST_429 =
   'refused (429) within the cap: the API counts more strictly than a rolling window, another client uses the cap, or the cap is ' +
   'below rate_limit; requests are evenly spaced from now on'
+
+/** By default the run ends instead of a fifth pause in a row without a success. */
+const PAUSES_IN_A_ROW_MAX = 5
+/** A `Retry-After` of 0, or of a date just past, still means "not now". */
+const PAUSE_MS_MIN = 1_000
+/** A longer `Retry-After` ends the run: the next one is scheduled anyway. */
+export const RETRY_AFTER_MS_MAX = 3_600_000
+
+/** The length of the nth pause in a row (from 1), milliseconds: the `Retry-After`, else one window, doubled with each pause. */
+export const pauseMs = (nth: number, retryAfterMs: number | null, perMs: number): number =>
+  retryAfterMs === null ? perMs * 2 ** (nth - 1) : Math.max(PAUSE_MS_MIN, retryAfterMs)
+
+type Verdict =
+  /** The 429 belongs to a pause that has begun already. */
+  | { readonly kind: 'join' }
+  | { readonly kind: 'pause'; readonly durationMs: number }
+  | { readonly kind: 'end'; readonly pauses: number }
+  | { readonly kind: 'retry_after_too_long'; readonly retryAfterMs: number }
+
+/**
+ * Decides what follows a 429. Only a 429 to a request that was sent after the last pause began is a new one. The other
+ * requests of the same burst were already in flight, and must not pause the account a second time.
+ */
+export class Pauses {
+  readonly #perMs: number
+  readonly #pausesMax: number
+  #lastGoodEpoch = 0
+  epoch = 0
+
+  constructor(perMs: number, pausesMax = PAUSES_IN_A_ROW_MAX) {
+    this.#perMs = perMs
+    this.#pausesMax = pausesMax
+  }
+
+  succeeded(sentIn: number): void {
+    this.#lastGoodEpoch = Math.max(this.#lastGoodEpoch, sentIn)
+  }
+
+  rateLimited(sentIn: number, retryAfterMs: number | null): Verdict {
+    if (sentIn < this.epoch) return { kind: 'join' }
+    if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX)
+      return { kind: 'retry_after_too_long', retryAfterMs }
+    this.epoch += 1
+    const nth = this.epoch - this.#lastGoodEpoch
+    if (nth >= this.#pausesMax) return { kind: 'end', pauses: nth }
+    return { kind: 'pause', durationMs: pauseMs(nth, retryAfterMs, this.#perMs) }
+  }
+}

@@ -23,7 +23,6 @@ interface Block {
   end(): void
 }
 
-/** Gives a slot back. Called once. */
 export type FreeSlot = () => void
 
 export class SlotBlocks {

@@ -4,7 +4,6 @@
  * are only as many slots as the cap.
  */
 export interface SlotTiming {
-  /** The rate window, milliseconds. */
   readonly perMs: number
   readonly requestTimeoutMs: number
 }

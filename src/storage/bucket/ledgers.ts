@@ -5,15 +5,15 @@
  */
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import { ledgerFileName } from '../../http/rate-limit/ledger.js'
 import {
   fullLedgerText,
   isLedgerName,
+  ledgerFileName,
   ledgerNames,
   movedLedgerText,
   readLedgerText,
   replaceLedgerText,
-} from '../../http/rate-limit/ledger-hand-over.js'
+} from '../../http/rate-limit/ledger.js'
 import { type ListedObject, listAll, type ObjectStore } from '../../object-store/object-store.js'
 import { parseDocument, putDocument, stamp } from '../../object-store/owned-document.js'
 import { RATE_REQUESTS_MAX } from '../../settings/readers.js'

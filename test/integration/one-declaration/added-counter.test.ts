@@ -25,7 +25,7 @@ test.runIf(SLOW)(
         to: `pagesListed: shown(counter('${COMMENT}'), 'pages', (pages) => counted(pages, 'page')), ${FIELD}`,
       },
       {
-        file: 'sync/listing/page-commits.js',
+        file: 'sync/in-groups.js',
         from: COUNTING,
         to: `${COUNTING} state.counts.pagesListed += 1;`,
       },

@@ -1,9 +1,9 @@
 /** Every wait is finite, within its limit and never negative, for any header text and any order of refusals and successes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { parseHttpDate, parseRetryAfter } from '../../../src/http/answer-head.js'
 import { retryWaitMs } from '../../../src/http/client.js'
-import { createRefusals, RETRY_AFTER_MS_MAX, type Refusals } from '../../../src/http/refusals.js'
-import { parseHttpDate, parseRetryAfter } from '../../../src/http/retry-after.js'
+import { Pauses, RETRY_AFTER_MS_MAX } from '../../../src/http/rate-limit/rate-limiter.js'
 import { anyText } from '../../support/hostile/any-text.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
 
@@ -167,7 +167,7 @@ class Count {
     this.#goodAfter = Math.max(this.#goodAfter, sentAfter)
   }
 
-  refused(sentAfter: number, retryAfterMs: number | null): ReturnType<Refusals['refused']> {
+  rateLimited(sentAfter: number, retryAfterMs: number | null): ReturnType<Pauses['rateLimited']> {
     if (sentAfter < this.pauses) return { kind: 'join' }
     if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX)
       return { kind: 'retry_after_too_long', retryAfterMs }
@@ -185,23 +185,23 @@ test('in any order of answers pauses stay within their limits, and five in a row
 }, () => {
   fc.assert(
     fc.property(events, perMs, (all, windowMs) => {
-      const refusals = createRefusals(windowMs)
+      const pauses = new Pauses(windowMs)
       const count = new Count(windowMs)
       const underWay: { readonly epoch: number; readonly sentAfter: number }[] = []
       for (const one of all) {
         if (one.kind === 'send') {
-          underWay.push({ epoch: refusals.epoch(), sentAfter: count.pauses })
+          underWay.push({ epoch: pauses.epoch, sentAfter: count.pauses })
           continue
         }
         const [answered] = underWay.splice(one.nth % Math.max(1, underWay.length), 1)
         if (answered === undefined) continue
         if (one.kind === 'good') {
-          refusals.succeeded(answered.epoch)
+          pauses.succeeded(answered.epoch)
           count.succeeded(answered.sentAfter)
           continue
         }
-        const verdict = refusals.refused(answered.epoch, one.retryAfterMs)
-        expect(verdict).toEqual(count.refused(answered.sentAfter, one.retryAfterMs))
+        const verdict = pauses.rateLimited(answered.epoch, one.retryAfterMs)
+        expect(verdict).toEqual(count.rateLimited(answered.sentAfter, one.retryAfterMs))
         if (verdict.kind === 'pause')
           expect(verdict.durationMs).toBeLessThanOrEqual(Math.max(10 * windowMs, RETRY_AFTER_MS_MAX))
         else if (verdict.kind !== 'join') return

@@ -1,7 +1,7 @@
 /** Reports get ten seconds, and after a signal so much less that the run ends within ten seconds of it. */
 import { expect, test } from 'vitest'
 import { reportMsMax } from '../../../src/monitoring/run-reports.js'
-import { PUBLISH_AFTER_SIGNAL_MS_MAX } from '../../../src/sync/budget/shutdown-deadline.js'
+import { PUBLISH_AFTER_SIGNAL_MS_MAX } from '../../../src/sync/publish.js'
 
 const ENDS_WITHIN_MS = 10_000
 

@@ -11,12 +11,12 @@ import { instantToMs } from '../../../src/model/instant.js'
 import type { SurveySource } from '../../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../../src/model/warehouse.js'
 import { createSurveySource } from '../../../src/survey-api/survey-source.js'
-import { createBudget } from '../../../src/sync/budget/budget.js'
-import { readSources } from '../../../src/sync/bundle/sources.js'
-import type { RunDependencies } from '../../../src/sync/dependencies.js'
+import { RunBudget } from '../../../src/sync/budget.js'
 import { discover } from '../../../src/sync/discover.js'
-import { PAGES_MAX, PAGES_MORE_MAX, pagesMaxOf } from '../../../src/sync/listing/endless-list.js'
+import { PAGES_MAX, PAGES_MORE_MAX, pagesMaxOf } from '../../../src/sync/list-checks.js'
+import type { RunDependencies } from '../../../src/sync/run-state.js'
 import { createRunState, type Discovery } from '../../../src/sync/run-state.js'
+import { readSources } from '../../../src/sync/sources.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { memorySource } from '../../support/api/memory-source.js'
 import { testLog } from '../../support/log/test-log.js'
@@ -90,7 +90,7 @@ const play = async (
   for (const { requestsMax, full, afterHours } of planned) {
     const from = requests.length
     const dependencies: RunDependencies = { ...base, clock, rules: { ...base.rules, full } }
-    const budget = createBudget({ requestsMax, durationMsMax: null }, clock)
+    const budget = new RunBudget({ requestsMax, durationMsMax: null }, clock)
     const result = await discover(dependencies, budget, createRunState()).catch((error: unknown) => {
       expect(error).toBeInstanceOf(ExpectedError)
       expect((error as Error).message).toMatch(/^[^\p{Cc}]+$/u)
@@ -341,7 +341,7 @@ const fixedList = (pages: readonly (readonly Row[])[], total: number) => {
     },
   }
   const base = runDependencies({ account: memory.account, log }, createSurveySource(http, clock, 2))
-  const budget = createBudget({ requestsMax: null, durationMsMax: null }, clock)
+  const budget = new RunBudget({ requestsMax: null, durationMsMax: null }, clock)
   const state = createRunState()
   return {
     memory,

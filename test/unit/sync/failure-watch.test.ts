@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { UpstreamError } from '../../../src/base/errors.js'
 import { type RefusalKind, RefusedReadingError } from '../../../src/model/survey-source.js'
-import { createFailureWatch } from '../../../src/sync/failure-watch.js'
+import { FailureWatch } from '../../../src/sync/failure-watch.js'
 
 const refused = (...kinds: readonly RefusalKind[]): readonly RefusedReadingError[] =>
   kinds.map((kind) => new RefusedReadingError(kind, `answered ${kind}`))
@@ -22,7 +22,7 @@ const FORBIDDEN: Step = { answers: null, kinds: ['forbidden', 'forbidden'] }
 const READ: Step = { answers: 3 }
 
 const watched = (steps: readonly Step[], max = 3) => {
-  const watch = createFailureWatch(max)
+  const watch = new FailureWatch(max)
   for (const { answers, kinds = [], isKnown = false, times = 1 } of steps) {
     for (let time = 0; time < times; time += 1) {
       if (answers === null) watch.failed(refused(...kinds)[0] ?? down(), refused(...kinds), isKnown)

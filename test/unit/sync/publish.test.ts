@@ -3,11 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { StoppedError, UnsyncedError } from '../../../src/base/errors.js'
 import type { RunReport } from '../../../src/model/run.js'
 import type { Publisher } from '../../../src/model/warehouse.js'
-import {
-  PUBLISH_AFTER_SIGNAL_MS_MAX,
-  shutdownDeadlineAfter,
-} from '../../../src/sync/budget/shutdown-deadline.js'
-import { publishAll } from '../../../src/sync/publish.js'
+import { PUBLISH_AFTER_SIGNAL_MS_MAX, publishAll, shutdownDeadlineAfter } from '../../../src/sync/publish.js'
 import { WarehouseUnusableError } from '../../../src/warehouse/connection/errors.js'
 import { testLog } from '../../support/log/test-log.js'
 import { testClock } from '../../support/time/test-clock.js'

@@ -1,6 +1,6 @@
 /** The long part of a run: it tries every task of the queue once, in order. */
 import { expect, test } from 'vitest'
-import { createBudget } from '../../../src/sync/budget/budget.js'
+import { RunBudget } from '../../../src/sync/budget.js'
 import { queueDue } from '../../../src/sync/planning.js'
 import { refresh } from '../../../src/sync/refresh.js'
 import { createRunState } from '../../../src/sync/run-state.js'
@@ -30,7 +30,7 @@ test('tries every task once, in order of urgency, while other tasks fail or are 
   const dependencies = runDependencies(warehouse, api)
   const state = { ...createRunState(), serverTime: minute(10) }
   const tasks = await queueDue(dependencies, state)
-  await refresh(dependencies, createBudget(dependencies.rules.budget, testClock()), state, tasks)
+  await refresh(dependencies, new RunBudget(dependencies.rules.budget, testClock()), state, tasks)
   expect(
     api.asked.flatMap((request) => /^sources (\d+) page 1$/.exec(request)?.[1] ?? []).map(Number),
   ).toEqual(ids.toReversed())

@@ -5,24 +5,43 @@
  * until no slot that was taken before can count. Then the run ends, or goes on with the fallback
  * (docs/decisions/cap.md#0023-a-run-without-its-redis-ends-or-uses-a-fallback).
  */
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import { type CapOwner, capKey } from '../../../base/cap-owner.js'
 import { type Clock, throwIfAborted } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
+import type { Rate, SharedRate } from '../../../base/network.js'
 import { sharedCapError } from '../../errors.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from '../slot-timing.js'
-import { COMMAND_MS_MAX, type RedisConnection, RedisRefusal, RedisTrouble, type Reply } from './redis.js'
+import {
+  COMMAND_MS_MAX,
+  connectRedis,
+  type RedisConnection,
+  RedisRefusal,
+  RedisTrouble,
+  type Reply,
+} from './redis.js'
 
-export interface SharedCapOptions {
+interface SharedCapOptions {
   readonly account: string
-  /** Slots, for all processes together. */
-  readonly cap: number
-  readonly timing: SlotTiming
-  /** Slots of this process while Redis is away; null: the run ends. */
-  readonly fallback: number | null
-  readonly redis: RedisConnection
+  /** The owner of the cap: the same for all processes that share it, and only for those. */
+  readonly owner: CapOwner
+  readonly rate: Pick<Rate, 'requests'>
+  readonly shared?: SharedRate | null
   readonly clock: Clock
   readonly log: Log
 }
+
+/** Connects when the first slot is needed. Undefined for a cap that is not shared. */
+export const openSharedCap = (options: SharedCapOptions, timing: SlotTiming): SharedCap | undefined => {
+  const { owner, shared } = options
+  if (shared === undefined || shared === null) return undefined
+  const digest = createHash('sha256').update(capKey(owner)).digest('hex').slice(0, DIGEST_LENGTH)
+  const redis = connectRedis(shared.url, `fieldwork-sync-${digest}`)
+  return new SharedCap({ ...options, timing, fallback: shared.fallback, redis })
+}
+
+/** Hexadecimal digits of the digest: keys of two accounts differ, and do not show which account it is. */
+const DIGEST_LENGTH = 32
 
 /** A slot that this process has taken for one request. */
 export interface Claim {
@@ -31,17 +50,7 @@ export interface Claim {
   answered(): void
   /** The outcome of the request is unknown. */
   lost(): void
-  /** Nothing was sent. */
   release(): void
-}
-
-export interface SharedCap {
-  /** Rejects with an error `shared_cap_unreachable`, which ends the run, or with the signal's reason. */
-  claim(signal: AbortSignal): Promise<Claim>
-  /** No process sends for so long. */
-  pause(durationMs: number): void
-  /** Slots in Redis stay held as long as necessary, without this process. */
-  close(): Promise<void>
 }
 
 /** The longest time from the request for a slot to the send. */
@@ -56,10 +65,15 @@ const RETRY_MS = 250
 export const claimLifeMs = (timing: SlotTiming): number =>
   FRESH_MS + timing.requestTimeoutMs + holdAfterLossMs(timing) + 2 * CLOCK_SKEW_MS
 
-export const createSharedCap = (options: SharedCapOptions): SharedCap => new RedisCap(options)
+interface OpenSharedCap extends SharedCapOptions {
+  readonly timing: SlotTiming
+  /** Slots of this process while Redis is away; null: the run ends. */
+  readonly fallback: number | null
+  readonly redis: RedisConnection
+}
 
-class RedisCap implements SharedCap {
-  readonly #options: SharedCapOptions
+export class SharedCap {
+  readonly #options: OpenSharedCap
   readonly #lifeMs: number
   readonly #local: LocalFallback | null
   readonly #underWay = new Set<Promise<unknown>>()
@@ -71,13 +85,14 @@ class RedisCap implements SharedCap {
   #knowsOfPause = false
   #lookedAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: SharedCapOptions) {
+  constructor(options: OpenSharedCap) {
     const { fallback, timing, clock } = options
     this.#options = options
     this.#lifeMs = claimLifeMs(timing)
     this.#local = fallback === null ? null : createLocalFallback(fallback, clock)
   }
 
+  /** Rejects with an error `shared_cap_unreachable`, which ends the run, or with the signal's reason. */
   async claim(signal: AbortSignal): Promise<Claim> {
     const { clock } = this.#options
     for (;;) {
@@ -88,11 +103,13 @@ class RedisCap implements SharedCap {
     }
   }
 
+  /** No process sends for so long. */
   pause(durationMs: number): void {
     this.#knowsOfPause = true
     this.#inBackground(this.#options.redis.run(['pause', Math.ceil(durationMs)]))
   }
 
+  /** Slots in Redis stay held as long as necessary, without this process. */
   async close(): Promise<void> {
     await Promise.all(this.#underWay)
     await this.#options.redis.close()
@@ -100,13 +117,13 @@ class RedisCap implements SharedCap {
 
   /** A claim, or how long to wait before the next attempt, milliseconds. Rejects with a `RedisTrouble`. */
   async #ask(): Promise<Claim | number> {
-    const { clock, redis, cap } = this.#options
+    const { clock, redis, rate } = this.#options
     const askedAt = clock.monotonicMs()
     if (this.#isLocal && askedAt - this.#lookedAt < LOOK_AGAIN_MS) return this.#claimLocally(askedAt)
     if (this.#isLocal) await this.#comeBack()
     const id = randomUUID()
     const isFirst = this.#hasBegun ? 0 : 1
-    const [said, ms] = await redis.run(['take', id, this.#lifeMs, this.#quietMs(), cap, isFirst])
+    const [said, ms] = await redis.run(['take', id, this.#lifeMs, this.#quietMs(), rate.requests, isFirst])
     this.#there()
     this.#hasBegun = true
     if (said === 'taken') {

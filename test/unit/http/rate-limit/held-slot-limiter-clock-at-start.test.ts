@@ -1,7 +1,7 @@
 /** A wall clock that changes right after a limiter was created stalls no request and leaves no timer. */
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
-import type { Slot } from '../../../../src/http/rate-limit/held-slot.js'
+import type { Slot } from '../../../../src/http/rate-limit/held-slot-limiter.js'
 import { createHeldSlotLimiter } from '../../../../src/http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../../../src/http/rate-limit/ledger.js'
 import { UNPACED } from '../../../../src/http/rate-limit/pacer.js'

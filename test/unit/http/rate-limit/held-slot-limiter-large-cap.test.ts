@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
-import type { Slot } from '../../../../src/http/rate-limit/held-slot.js'
+import type { Slot } from '../../../../src/http/rate-limit/held-slot-limiter.js'
 import {
   createHeldSlotLimiter,
   type HeldSlotLimiter,

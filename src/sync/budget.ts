@@ -1,0 +1,169 @@
+/**
+ * The budget of one account's run: its allocation of `--max-requests`, and `--max-duration`. It admits work that fits, and
+ * every single request takes an allowance. Every run makes progress: the listing may take half of the budget while tasks wait,
+ * and the first bundle is always admitted (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
+ */
+import type { Allowance } from '../base/allowance.js'
+import type { Clock } from '../base/clock.js'
+import { StoppedError } from '../base/errors.js'
+import type { Rate } from '../base/network.js'
+import { createTimeLimit } from '../base/time-limit.js'
+import type { Budget } from '../model/run.js'
+import { Allocation } from './requests.js'
+
+export interface ListingAllowance extends Allowance {
+  /**
+   * Whether another page may be read. The listing may use half of the budget; without waiting tasks it may use all of it, and waits
+   * for unused requests of other accounts, until `signal` aborts.
+   */
+  mayReadPage(tasksWait: () => Promise<boolean>, signal: AbortSignal): Promise<boolean>
+}
+
+export interface BundleAllowance extends Allowance {
+  /** Reserves the requests that the rest of the bundle needs. False when they do not fit. */
+  reserveRest(requests: number): boolean
+  /** Gives back the requests that were reserved and not taken. */
+  release(): void
+  /** Whether the bundle was admitted although it does not fit. */
+  readonly runsOver: boolean
+}
+
+export class RunBudget {
+  readonly #limits: Budget
+  readonly #clock: Clock
+  readonly #allocation: Allocation
+  readonly #startedMs: number
+  /** The last of the limits. */
+  #limitReached = '--max-requests'
+  #bundlesStartedMs: number | null = null
+  #bundleRequests = 0
+  #largestBundle = 1
+
+  /** `allocation` is all of `limits.requestsMax` unless several accounts divide the requests. */
+  constructor(limits: Budget, clock: Clock, allocation = new Allocation(limits.requestsMax)) {
+    this.#limits = limits
+    this.#clock = clock
+    this.#allocation = allocation
+    this.#startedMs = clock.monotonicMs()
+  }
+
+  /** The allowance of a listing. Its first `pagesMin` pages may exceed the budget. */
+  listing(pagesMin: number): ListingAllowance {
+    let pages = 0
+    const fits = (part: number): boolean =>
+      pages <= pagesMin || (this.#fitsRequests(1, part) && this.#fitsDuration(0, part))
+    return {
+      mayReadPage: async (tasksWait, signal) => {
+        pages += 1
+        if (fits(0.5)) return true
+        if (await tasksWait()) return false
+        while (!fits(1)) {
+          if (!this.#fitsDuration(0) || !(await this.#allocation.room(1, signal))) return false
+        }
+        return true
+      },
+      take: () => this.#take(pages <= pagesMin, false),
+    }
+  }
+
+  /** The allowance of a bundle that is expected to take `requests`; null when it would not fit. */
+  admitBundle(requests: number): BundleAllowance | null {
+    const fits = this.#fitsRequests(requests) && this.#fitsDuration(this.#expectedMs(requests))
+    if (!fits && this.#bundlesStartedMs !== null) return null
+    this.#bundlesStartedMs ??= this.#clock.monotonicMs()
+    this.#largestBundle = Math.max(this.#largestBundle, requests)
+    let reserved = 0
+    const reserve = (more: number) => {
+      reserved += more
+      this.#allocation.reserve(more)
+    }
+    reserve(requests)
+    return {
+      runsOver: !fits,
+      take: () => {
+        const isReserved = reserved > 0
+        this.#take(!fits, isReserved)
+        if (isReserved) reserved -= 1
+        this.#bundleRequests += 1
+      },
+      reserveRest: (needed) => {
+        if (fits && !this.#fitsRequests(needed - reserved)) return false
+        reserve(needed - reserved)
+        return true
+      },
+      release: () => reserve(-reserved),
+    }
+  }
+
+  /** The same, but waits for unused requests of bundles under way or of other accounts, until `signal` aborts. */
+  async admitBundleSoon(requests: number, signal: AbortSignal): Promise<BundleAllowance | null> {
+    for (;;) {
+      const allowance = this.admitBundle(requests)
+      if (allowance !== null || !this.#fitsDuration(this.#expectedMs(requests))) return allowance
+      if (!(await this.#allocation.room(requests, signal))) return null
+    }
+  }
+
+  /** Whether other accounts may still leave unused requests. */
+  mayGrow(): boolean {
+    return this.#allocation.mayGrow()
+  }
+
+  /** Why the run stopped: the limit that was reached last. */
+  reason(): string {
+    return `stopped by ${this.#limitReached}`
+  }
+
+  /**
+   * Its signal aborts with `signal`, or with a `StoppedError` when a pause or retries hold admitted work up past `--max-duration` by more
+   * than a bundle takes at the cap (docs/decisions/accounts-and-budgets.md#0055-a-time-limit-admits-only-what-should-fit). Dispose of it
+   * when the run has ended: its timer holds the process.
+   */
+  deadline(signal: AbortSignal, rate: () => Rate): Disposable & { readonly signal: AbortSignal } {
+    const limit = createTimeLimit(this.#clock)
+    const { durationMsMax } = this.#limits
+    const giveUp = (): void => {
+      this.#limitReached = this.#maxDuration()
+      limit.end(new StoppedError(this.reason()))
+    }
+    const giveUpLater = (): void => {
+      const { requests, perMs } = rate()
+      limit.after(perMs + (this.#largestBundle * perMs) / requests, giveUp)
+    }
+    if (durationMsMax !== null) limit.after(durationMsMax - this.#elapsedMs(), giveUpLater)
+    return { signal: AbortSignal.any([signal, limit.signal]), [Symbol.dispose]: limit[Symbol.dispose] }
+  }
+
+  #elapsedMs(): number {
+    return this.#clock.monotonicMs() - this.#startedMs
+  }
+
+  #maxDuration(): string {
+    return `--max-duration ${(this.#limits.durationMsMax ?? 0) / 1000}s`
+  }
+
+  /** The pace of this run's bundles so far includes the cap, the latency and the retries. */
+  #expectedMs(requests: number): number {
+    if (this.#bundlesStartedMs === null || this.#bundleRequests === 0) return 0
+    return (requests * (this.#clock.monotonicMs() - this.#bundlesStartedMs)) / this.#bundleRequests
+  }
+
+  #fitsRequests(requests: number, part = 1): boolean {
+    const fits = this.#allocation.fits(requests, part)
+    if (!fits) this.#limitReached = `--max-requests ${this.#limits.requestsMax}`
+    return fits
+  }
+
+  #fitsDuration(ms: number, part = 1): boolean {
+    const { durationMsMax } = this.#limits
+    const fits = durationMsMax === null || this.#elapsedMs() + ms <= durationMsMax * part
+    if (!fits) this.#limitReached = this.#maxDuration()
+    return fits
+  }
+
+  /** Counts a request that is sent now. Throws a `StoppedError` when the budget has none left. */
+  #take(mayRunOver: boolean, isReserved: boolean): void {
+    if (!mayRunOver && !isReserved && !this.#fitsRequests(1)) throw new StoppedError(this.reason())
+    this.#allocation.send(isReserved)
+  }
+}

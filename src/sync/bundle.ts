@@ -1,0 +1,297 @@
+/**
+ * Reads one survey's bundle: its sample sources (all pages), its progress, and the progress of each source. They are committed
+ * together. If one endpoint of the survey fails, the answers of the others are kept, and the survey stays queued
+ * (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
+ */
+import pLimit from 'p-limit'
+import type { Progress } from '../model/fields.js'
+import type { Instant } from '../model/instant.js'
+import type { SurveyKind } from '../model/request-usage.js'
+import type { RefreshRules } from '../model/run.js'
+import type { Answer, Reading, RequestContext } from '../model/survey-source.js'
+import type {
+  GoneSurvey,
+  OversizedTask,
+  ReadDays,
+  RefreshedBundle,
+  StoredBundle,
+} from '../model/warehouse.js'
+import { type DaysToRead, daysToRead, type SeriesDay } from '../rules/daily-windows.js'
+import { requestReasonOf, type Task } from '../rules/queue.js'
+import { rulesFor } from '../rules/refresh.js'
+import type { BundleAllowance } from './budget.js'
+import type { EndpointWatch } from './failure-watch.js'
+import {
+  checkListedSource,
+  keepAnswers,
+  OutdatedSourcesError,
+  Readings,
+  SourceNotFoundError,
+  UnreadSurveyError,
+} from './readings.js'
+import type { UsageBook } from './requests.js'
+import type { RunDependencies } from './run-state.js'
+import {
+  canReuseList,
+  canSkipSources,
+  hasTargetChanged,
+  hasUnknownSource,
+  knownSources,
+  readSources,
+  type SourceList,
+} from './sources.js'
+
+interface BundleRequest {
+  /** `reason` says why the survey is read. */
+  readonly task: Pick<Task, 'surveyId' | 'reason' | 'isLeftOver' | 'refusals'>
+  readonly stored: StoredBundle
+  /** The latest server time before this bundle. */
+  readonly now: Instant
+  readonly allowance: BundleAllowance
+  readonly signal: AbortSignal
+  readonly usage: UsageBook
+  readonly watch: Pick<EndpointWatch, 'answered' | 'failed' | 'isFailing'>
+}
+
+type BundleOutcome = RefreshedBundle | GoneSurvey | OversizedTask
+
+export interface BundleReading {
+  readonly outcome: BundleOutcome
+  readonly readings: Readings
+}
+
+/** How often a bundle is read in all when its list of sources proves to be outdated. */
+const READINGS_MAX = 3
+
+/**
+ * `oversized`: the budget has too few requests for the progress of the sources. `gone`: the survey was queued because a complete
+ * listing did not show it, and both its own endpoints answered 404. Throws an `UnreadSurveyError` if every request failed, and the
+ * errors that end the run.
+ */
+export const readBundle = async (
+  dependencies: RunDependencies,
+  request: BundleRequest,
+): Promise<BundleReading> => {
+  // After a refusal in an earlier run, a 404 counts as another refusal.
+  let isNotFoundRefusal = request.task.refusals > 0
+  const { source, answers } = keepAnswers(dependencies.source)
+  for (let reading = 1; ; reading += 1) {
+    try {
+      const readings = new Readings(request)
+      const attempt = { mayReuseList: reading === 1, isNotFoundRefusal, readings, answers }
+      const reader = new BundleReader({ ...dependencies, source }, request, attempt)
+      return { outcome: await reader.read(), readings }
+    } catch (error) {
+      if (!(error instanceof OutdatedSourcesError) || reading === READINGS_MAX) throw error
+      isNotFoundRefusal ||= error instanceof SourceNotFoundError
+    }
+  }
+}
+
+interface Attempt {
+  /** The stored sources may be used instead of the list. */
+  readonly mayReuseList: boolean
+  /** A 404 of a listed source is a refusal. Otherwise the source may have gone, and the list is read again. */
+  readonly isNotFoundRefusal: boolean
+  readonly readings: Readings
+  readonly answers: readonly Answer[]
+}
+
+class BundleReader {
+  readonly #dependencies: RunDependencies
+  readonly #request: BundleRequest
+  readonly #attempt: Attempt
+  readonly #surveyId: number
+  readonly #rules: RefreshRules
+
+  constructor(dependencies: RunDependencies, request: BundleRequest, attempt: Attempt) {
+    this.#dependencies = dependencies
+    this.#request = request
+    this.#attempt = attempt
+    this.#surveyId = request.task.surveyId
+    this.#rules = rulesFor(request.task.reason, dependencies.rules.refresh)
+  }
+
+  async read(): Promise<BundleOutcome> {
+    const { task, stored, now, watch } = this.#request
+    const { mayReuseList, readings } = this.#attempt
+    const mayReuse = mayReuseList && canReuseList(stored, task.reason, now, this.#rules)
+    // The list is read first. A bundle is dated with its progress, so the rows of its sources must not be read later.
+    let listed = mayReuse ? null : await this.#readList()
+    const progress = await readings.passOver(
+      'survey_progress',
+      this.#dependencies.source.readSurveyProgress(this.#surveyId, this.#context('survey_progress')),
+    )
+    // While no progress is answered, only the list shows whether the API answers at all, and whether sources changed.
+    const isListNeeded = mayReuse && progress === null && watch.isFailing('survey_progress')
+    if (isListNeeded) listed = await this.#readList()
+    if (progress !== null) return await this.#readSources(progress, listed, mayReuse)
+    if (listed !== null) return this.#refreshed(listed.readAt, listed)
+    if (task.reason === 'missing' && readings.areAllNotFound())
+      return { kind: 'gone', surveyId: this.#surveyId, at: now }
+    throw new UnreadSurveyError(readings)
+  }
+
+  #readList(): Promise<SourceList | null> {
+    const { source, warehouse, log } = this.#dependencies
+    const fields = { account: warehouse.account, surveyId: this.#surveyId }
+    const context = this.#context('sample_sources')
+    return this.#attempt.readings.passOver(
+      'sample_sources',
+      readSources(source, this.#surveyId, context, (problem) => log.warn(fields, problem)),
+    )
+  }
+
+  /** The context is made for each request: the watch may have seen failures since. */
+  #context(kind: SurveyKind): RequestContext {
+    const { task, signal, allowance, usage, watch } = this.#request
+    return {
+      signal,
+      allowance: usage.counting(allowance, kind, requestReasonOf(task)),
+      attemptsMax: watch.isFailing(kind) ? 1 : undefined,
+    }
+  }
+
+  /** The progress of each source, and the days. `listed` is null if the list was not read; `reusesList`: it was not requested. */
+  async #readSources(
+    progress: Reading<Progress>,
+    listed: SourceList | null,
+    reusesList: boolean,
+  ): Promise<BundleOutcome> {
+    const { task, allowance, usage, stored } = this.#request
+    const { readings, isNotFoundRefusal } = this.#attempt
+    const surveyId = this.#surveyId
+    const sources = listed ?? knownSources(stored)
+    if (reusesList && hasTargetChanged(stored, progress.row))
+      throw new OutdatedSourcesError(
+        `the target of survey ${surveyId} keeps changing; the survey stays queued`,
+      )
+    const skip = canSkipSources(stored, sources, progress, this.#rules)
+    const ids = skip ? [] : sources.ids
+    const toRead = await this.#daysToRead(progress, skip, sources.ids)
+    const requestsLeft = ids.length + (toRead?.days.length ?? 0)
+    const requestsNeeded = Math.max(1, sources.pages) + 1 + requestsLeft
+    if (!allowance.reserveRest(requestsLeft))
+      return { kind: 'oversized', surveyId, at: progress.readAt, requestsNeeded }
+    const isListCurrent = !reusesList && (listed === null || isNotFoundRefusal)
+    const passOver: PassOver = (kind, id, reading) =>
+      readings.passOver(
+        kind,
+        isListCurrent || id === null ? reading : checkListedSource(surveyId, id, reading),
+      )
+    const ofSources = await someAtOnce(ids, async (id) => {
+      const context = this.#context('sample_source_progress')
+      const reading = this.#dependencies.source.readSampleSourceProgress(surveyId, id, context)
+      return { id, reading: await passOver('sample_source_progress', id, reading) }
+    })
+    const sourceProgress = ofSources.flatMap(({ id, reading }) =>
+      isTyped(reading) ? [{ sampleSourceId: id, progress: reading.row, at: reading.readAt }] : [],
+    )
+    const rows = sourceProgress.map((one) => one.progress)
+    if (reusesList && !skip && readings.isComplete() && hasUnknownSource(stored, progress.row, rows))
+      throw new OutdatedSourcesError(
+        `the sources of survey ${surveyId} do not account for all of its interviews; the survey stays queued`,
+      )
+    const days = toRead === null ? {} : { days: await this.#readDays(toRead, passOver) }
+    usage.saved(requestReasonOf(task), {
+      sample_sources: reusesList ? 1 : 0,
+      sample_source_progress: sources.ids.length - ids.length,
+      daily_progress: toRead?.unchanged ?? 0,
+    })
+    // Sources may be unknown, or the progress of one was not read or could not be typed.
+    const hasGaps =
+      (!reusesList && listed === null) ||
+      !isTyped(progress) ||
+      !ofSources.every(({ reading }) => isTyped(reading))
+    return this.#refreshed(progress.readAt, sources, {
+      progress: progress.row,
+      sourceProgress,
+      sourceProgressRead: skip ? 'none' : hasGaps ? 'some' : 'all',
+      ...days,
+    })
+  }
+
+  /** Null unless the settings say that days are read. */
+  async #daysToRead(
+    progress: Reading<Progress>,
+    isUnchanged: boolean,
+    sourceIds: readonly number[],
+  ): Promise<DaysToRead | null> {
+    const { dailyWindows } = this.#rules
+    if (dailyWindows === null) return null
+    const stored = await this.#dependencies.warehouse.storedDays(this.#surveyId)
+    return daysToRead(this.#rules, dailyWindows, { stored, progress, isUnchanged, sourceIds })
+  }
+
+  /** A day that fails is left out. */
+  async #readDays(toRead: DaysToRead, passOver: PassOver): Promise<ReadDays> {
+    const answers = await someAtOnce(toRead.days, async ({ sampleSourceId, day }) => {
+      const context = this.#context('daily_progress')
+      const { source } = this.#dependencies
+      const reading = source.readDayProgress(this.#surveyId, sampleSourceId, day, context)
+      return { sampleSourceId, day, reading: await passOver('daily_progress', sampleSourceId, reading) }
+    })
+    const unread = answers.filter(({ reading }) => !isTyped(reading))
+    const isOfSurvey = ({ sampleSourceId }: SeriesDay): boolean => sampleSourceId === null
+    return {
+      read: unread.some(isOfSurvey) ? 'some' : toRead.ofSurvey,
+      sourcesRead: unread.every(isOfSurvey) ? toRead.ofSources : 'some',
+      timeZone: toRead.timeZone,
+      rows: answers.flatMap(({ sampleSourceId, day, reading }) =>
+        isTyped(reading) ? [{ sampleSourceId, day, progress: reading.row, at: reading.readAt }] : [],
+      ),
+    }
+  }
+
+  #refreshed(
+    at: Instant,
+    sources: SourceList,
+    more: Pick<RefreshedBundle, 'progress' | 'sourceProgress' | 'sourceProgressRead' | 'days'> = {
+      progress: null,
+      sourceProgress: [],
+      sourceProgressRead: 'none',
+    },
+  ): RefreshedBundle {
+    const { readings, answers } = this.#attempt
+    return {
+      kind: 'refreshed',
+      surveyId: this.#surveyId,
+      at,
+      unread: readings.unread(),
+      sourcesRead: sources.read,
+      sources: sources.rows,
+      listedSourceIds: sources.listedIds,
+      ...more,
+      rejections: answers.flatMap(({ rejections }) => rejections),
+      drift: answers.flatMap(({ drift }) => drift),
+    }
+  }
+}
+
+type PassOver = <Result>(
+  kind: SurveyKind,
+  sourceId: number | null,
+  reading: Promise<Result>,
+) => Promise<Result | null>
+
+/** Whether it was read, and its row could be typed. */
+const isTyped = (
+  reading: Reading<Progress> | null,
+): reading is Reading<Progress> & { readonly row: Progress } => reading !== null && reading.row !== null
+
+/** Requests of one bundle at the same time. The client limits those of all bundles together. */
+const REQUESTS_AT_ONCE = 8
+
+/** The results are in the order of `items`. When one item fails, those that still wait never start. */
+const someAtOnce = <Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> => {
+  const atOnce = pLimit(REQUESTS_AT_ONCE)
+  const workOrClear = (item: Item) =>
+    work(item).catch((error: unknown) => {
+      atOnce.clearQueue()
+      throw error
+    })
+  return Promise.all(items.map((item) => atOnce(workOrClear, item)))
+}

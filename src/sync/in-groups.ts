@@ -1,0 +1,237 @@
+/**
+ * What made the sync fast: the warehouse reads and writes many surveys, or pages of a listing, with one statement or commit, because
+ * many cost hardly more than a few. At the cap of the API each is committed at once. A killed run loses what it has not committed, so
+ * that is bounded by what it has committed (docs/decisions/warehouse.md#0036-pages-and-outcomes-are-committed-in-groups).
+ */
+import type { Clock } from '../base/clock.js'
+import type { Page } from '../model/survey-source.js'
+import type { AccountWarehouse, ListingPage, StoredBundle } from '../model/warehouse.js'
+import type { Task } from '../rules/queue.js'
+import { addRows, type RunDependencies, type RunState } from './run-state.js'
+
+/** Items that wait for a commit, and their rows. They bound the memory, and what the run after a killed one reads again. */
+const ITEMS_MAX = 256
+const ROWS_MAX = 5_000
+/** Pauses begin when so many items are committed, so that a run that is killed early has brought the warehouse forward. */
+const ITEMS_WITHOUT_PAUSE = 64
+/** The pause after a commit, as a multiple of its duration. */
+const PAUSE_FACTOR = 9
+const PAUSE_MS_MAX = 1_000
+/** So much work may always be under way: as much as the client has connections. */
+const UNDER_WAY_MIN = 8
+
+interface CommitQueueOptions<Item> {
+  /** One transaction. A failed one does not stop the queue. */
+  commitAll(items: readonly Item[]): Promise<void>
+  rowsIn(item: Item): number
+  readonly clock: Clock
+}
+
+export class CommitQueue<Item> {
+  readonly #options: CommitQueueOptions<Item>
+  #waiting: Item[] = []
+  #waitingRows = 0
+  #last: Promise<void> = Promise.resolve()
+  #next: Promise<void> | null = null
+  #pauseEndsMs = 0
+  #isUrgent = false
+  #committedItems = 0
+  #endPause = () => {}
+  readonly #underWay = new Set<Promise<void>>()
+
+  constructor(options: CommitQueueOptions<Item>) {
+    this.#options = options
+  }
+
+  /** Resolves when the item is committed; rejects when its commit failed. */
+  commit(item: Item): Promise<void> {
+    this.#waiting.push(item)
+    this.#waitingRows += this.#options.rowsIn(item)
+    const commitWaiting = () => this.#commitWaiting()
+    // A failed commit rejects the promises of its own group only. The next group is committed all the same.
+    this.#next ??= this.#last.then(commitWaiting, commitWaiting)
+    this.#last = this.#next
+    if (this.#isLarge()) this.flush()
+    return this.#last
+  }
+
+  /** Commits what waits without a pause. */
+  flush(): void {
+    this.#isUrgent = true
+    this.#endPause()
+  }
+
+  /** `work` ends with a commit, and never rejects. */
+  track(work: Promise<void>): void {
+    const ended = work.finally(() => this.#underWay.delete(ended))
+    this.#underWay.add(ended)
+  }
+
+  isIdle(): boolean {
+    return this.#underWay.size === 0
+  }
+
+  /** Whether too much waits, or too little is committed, to have more work under way. */
+  isFull(underWay = this.#underWay.size): boolean {
+    return underWay >= UNDER_WAY_MIN && (this.#isLarge() || underWay >= this.#committedItems)
+  }
+
+  async oneEnds(): Promise<void> {
+    await Promise.race(this.#underWay)
+  }
+
+  #isLarge(): boolean {
+    return this.#waiting.length >= ITEMS_MAX || this.#waitingRows >= ROWS_MAX
+  }
+
+  async #pause(): Promise<void> {
+    const { clock } = this.#options
+    const pauseMs = this.#pauseEndsMs - clock.monotonicMs()
+    if (pauseMs <= 0 || this.#isUrgent) return
+    const urged = new AbortController()
+    this.#endPause = () => urged.abort()
+    // The signal is only ours: it ends the pause early.
+    await clock.sleep(pauseMs, urged.signal).catch(() => undefined)
+  }
+
+  async #commitWaiting(): Promise<void> {
+    const { clock, commitAll } = this.#options
+    await this.#pause()
+    const group = this.#waiting
+    this.#waiting = []
+    this.#waitingRows = 0
+    this.#next = null
+    this.#isUrgent = false
+    const startedMs = clock.monotonicMs()
+    try {
+      await commitAll(group)
+      this.#committedItems += group.length
+    } finally {
+      const endedMs = clock.monotonicMs()
+      const pauseMs = this.#committedItems < ITEMS_WITHOUT_PAUSE ? 0 : PAUSE_FACTOR * (endedMs - startedMs)
+      this.#pauseEndsMs = endedMs + Math.min(PAUSE_MS_MAX, pauseMs)
+    }
+  }
+}
+
+/**
+ * Commits the pages of a listing in their order while the next pages are read. After a failed commit no later page is
+ * committed: the listing would go on behind the gap.
+ */
+export class PageCommits {
+  readonly #dependencies: RunDependencies
+  readonly #state: RunState
+  readonly #commits: CommitQueue<ListingPage>
+  #failure: { readonly error: unknown } | null = null
+
+  constructor(dependencies: RunDependencies, state: RunState) {
+    this.#dependencies = dependencies
+    this.#state = state
+    this.#commits = new CommitQueue({
+      commitAll: (pages) => this.#commitAll(pages),
+      rowsIn: ({ surveys, rejections }) => surveys.length + rejections.length,
+      clock: dependencies.clock,
+    })
+  }
+
+  /** Resolves when the next page may be read. Rejects when a commit has failed. */
+  async add(page: ListingPage, pagination: Page<unknown>['pagination']): Promise<void> {
+    // `allEnd` and the next page throw the error.
+    this.#commits.track(this.#commit(page, pagination).catch(() => undefined))
+    while (this.#commits.isFull()) await this.#oneEnds()
+    this.#throwFailure()
+  }
+
+  /** Whether surveys are queued, also by pages that wait for their commit. */
+  async hasTasks(): Promise<boolean> {
+    await this.allEnd()
+    return await this.#dependencies.warehouse.hasTasks()
+  }
+
+  /** Commits what waits. Rejects when a commit has failed. */
+  async allEnd(): Promise<void> {
+    while (!this.#commits.isIdle()) await this.#oneEnds()
+    this.#throwFailure()
+  }
+
+  async #commitAll(pages: readonly ListingPage[]): Promise<void> {
+    this.#throwFailure()
+    try {
+      const { rows } = await this.#dependencies.warehouse.commitListingPages(pages)
+      addRows(this.#state, { surveys: rows })
+    } catch (error) {
+      this.#failure = { error }
+      throw error
+    }
+  }
+
+  async #commit(
+    page: ListingPage,
+    { current_page, total_pages }: Page<unknown>['pagination'],
+  ): Promise<void> {
+    const { warehouse, observer, log } = this.#dependencies
+    const { account } = warehouse
+    await this.#commits.commit(page)
+    this.#state.counts.surveysListed += page.surveys.length
+    log.debug({ account, page: page.page }, 'committed a page of the listing')
+    observer.listed({
+      account,
+      page: current_page,
+      pages: total_pages,
+      surveys: this.#state.counts.surveysListed,
+    })
+  }
+
+  async #oneEnds(): Promise<void> {
+    // Nothing more arrives for the next commit.
+    this.#commits.flush()
+    await this.#commits.oneEnds()
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== null) throw this.#failure.error
+  }
+}
+
+/** Surveys, and rows of their sources, that are read ahead. They bound the memory. */
+const AHEAD_SURVEYS_MAX = 256
+const AHEAD_ROWS_MAX = 2_000
+
+/**
+ * What is stored of each survey in the queue, read for many at a time. Nothing else writes these rows between this reading and the
+ * survey's commit, and a survey is committed once. `tasks` are in the order in which they are taken.
+ */
+export const readStoredAhead = (
+  warehouse: Pick<AccountWarehouse, 'storedBundles'>,
+  tasks: readonly Task[],
+): ((task: Task) => Promise<StoredBundle>) => {
+  const ahead = new Map<number, Promise<ReadonlyMap<number, StoredBundle>>>()
+  const placeOf = new Map(tasks.map(({ surveyId }, place) => [surveyId, place]))
+
+  const readFrom = (surveyId: number) => {
+    const ids = idsOf(tasks, placeOf.get(surveyId) ?? 0)
+    const read = warehouse.storedBundles(ids)
+    for (const id of ids) ahead.set(id, read)
+    return read
+  }
+
+  return async ({ surveyId }) => {
+    const read = ahead.get(surveyId) ?? readFrom(surveyId)
+    ahead.delete(surveyId)
+    const stored = (await read).get(surveyId)
+    if (stored === undefined) throw new TypeError(`survey ${surveyId} is not in the queue`)
+    return stored
+  }
+}
+
+/** The surveys from this place on, as many as are read at once. */
+const idsOf = (tasks: readonly Task[], from: number): readonly number[] => {
+  const ids: number[] = []
+  let rows = 0
+  for (const { surveyId, reserve } of tasks.slice(from, from + AHEAD_SURVEYS_MAX)) {
+    rows += reserve
+    if (ids.length > 0 && rows > AHEAD_ROWS_MAX) break
+    ids.push(surveyId)
+  }
+  return ids
+}

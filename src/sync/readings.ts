@@ -1,0 +1,152 @@
+/**
+ * Collects the failures of single requests while one survey is read. A failure of one endpoint says nothing about the others, so the
+ * reading goes on. What the failures mean together is decided at the end of the bundle.
+ */
+import { UpstreamError } from '../base/errors.js'
+import type { SurveyKind } from '../model/request-usage.js'
+import { type Answer, RefusedReadingError, type SurveySource } from '../model/survey-source.js'
+import type { UnreadPart } from '../model/warehouse.js'
+import type { Task } from '../rules/queue.js'
+import type { EndpointWatch } from './failure-watch.js'
+
+interface ReadingsOptions {
+  readonly task: Pick<Task, 'surveyId' | 'reason' | 'refusals'>
+  readonly watch: Pick<EndpointWatch, 'answered' | 'failed'>
+}
+
+export class Readings {
+  readonly #options: ReadingsOptions
+  readonly #failures: { readonly kind: SurveyKind; readonly error: UpstreamError }[] = []
+  answers = 0
+
+  constructor(options: ReadingsOptions) {
+    this.#options = options
+  }
+
+  /** The result of `reading`, or null if it failed. Throws errors that end the run, and those that make the bundle read again. */
+  async passOver<Result>(kind: SurveyKind, reading: Promise<Result>): Promise<Result | null> {
+    const { task, watch } = this.#options
+    try {
+      const result = await reading
+      this.answers += 1
+      watch.answered(kind)
+      return result
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || error.endsRun || error instanceof OutdatedSourcesError)
+        throw error
+      this.#failures.push({ kind, error })
+      const isGone = task.reason === 'missing' && isNotFound(error)
+      if (!isGone) watch.failed(kind, { surveyId: task.surveyId, error, wasRefused: task.refusals > 0 })
+      return null
+    }
+  }
+
+  isComplete(): boolean {
+    return this.#failures.length === 0
+  }
+
+  /** Both the survey's own endpoints answered 404, and every other failure was a 404 too. */
+  areAllNotFound(): boolean {
+    const failed = (own: SurveyKind) => this.#failures.some(({ kind }) => kind === own)
+    return this.#areNotFound() && failed('sample_sources') && failed('survey_progress')
+  }
+
+  /**
+   * All failures are 404, for the first time: a full listing shows whether the survey has gone. A survey that was refused
+   * before is known to be listed.
+   */
+  mayBeGone(): boolean {
+    const { reason, refusals } = this.#options.task
+    return reason !== 'missing' && refusals === 0 && this.#areNotFound()
+  }
+
+  areAllRefused(): boolean {
+    return this.refusals().length === this.#failures.length
+  }
+
+  refusals(): readonly RefusedReadingError[] {
+    return this.#failures.map(({ error }) => error).filter((error) => error instanceof RefusedReadingError)
+  }
+
+  /** The failures of a bundle that was read in part; null without failures. */
+  unread(): UnreadPart | null {
+    const [first, ...more] = this.#failures
+    if (first === undefined) return null
+    const others = more.length === 0 ? '' : `; and ${more.length} more of its requests`
+    return {
+      error: `${first.error.message}${others}`,
+      isProgressUnread: this.#failures.some(({ kind }) => kind === 'survey_progress'),
+      isRefused: this.areAllRefused(),
+    }
+  }
+
+  #areNotFound(): boolean {
+    return this.#failures.every(({ error }) => isNotFound(error))
+  }
+}
+
+const isNotFound = (error: unknown): boolean =>
+  error instanceof RefusedReadingError && error.kind === 'not_found'
+
+/** Every request for the survey failed. It stays queued. */
+export class UnreadSurveyError extends UpstreamError {
+  readonly readings: Readings
+
+  constructor(readings: Readings) {
+    super('survey_unread', readings.unread()?.error ?? 'nothing of the survey was read')
+    this.readings = readings
+  }
+}
+
+/** The list of sources is outdated. It and everything that depends on it are read again. */
+export class OutdatedSourcesError extends UpstreamError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('sources_outdated', message, options)
+  }
+}
+
+/** A listed source answered 404: it may have gone since its list was read. */
+export class SourceNotFoundError extends OutdatedSourcesError {}
+
+/** Awaits a reading of a listed source. A 404 becomes a `SourceNotFoundError`. */
+export const checkListedSource = async <Result>(
+  surveyId: number,
+  sourceId: number,
+  reading: Promise<Result>,
+): Promise<Result> => {
+  try {
+    return await reading
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    throw new SourceNotFoundError(
+      `source ${sourceId} of survey ${surveyId} is listed, but its progress is not found; the survey stays queued`,
+      { cause: error },
+    )
+  }
+}
+
+/**
+ * Answers like `source`, and keeps every answer to the requests of one bundle. A repeated reading drops the rows of the first one. Its
+ * rejections and drift events are still stored.
+ */
+export const keepAnswers = (
+  source: SurveySource,
+): { readonly source: SurveySource; readonly answers: readonly Answer[] } => {
+  const answers: Answer[] = []
+  const kept = async <Result extends Answer>(reading: Promise<Result>): Promise<Result> => {
+    const answer = await reading
+    answers.push(answer)
+    return answer
+  }
+  return {
+    answers,
+    source: {
+      listSurveys: (...args) => kept(source.listSurveys(...args)),
+      listSampleSources: (...args) => kept(source.listSampleSources(...args)),
+      readSurveyProgress: (...args) => kept(source.readSurveyProgress(...args)),
+      readSampleSourceProgress: (...args) => kept(source.readSampleSourceProgress(...args)),
+      readDayProgress: (...args) => kept(source.readDayProgress(...args)),
+      usage: () => source.usage(),
+    },
+  }
+}

@@ -1,0 +1,200 @@
+/** Reads all pages of a survey's sample sources, and reads them again if rows moved between the pages. */
+import { UpstreamError } from '../base/errors.js'
+import { INTERVIEW_STATUSES, type Progress, type SampleSource } from '../model/fields.js'
+import type { Instant } from '../model/instant.js'
+import type { RefreshRules, TaskReason } from '../model/run.js'
+import {
+  newestById,
+  type Page,
+  type ReadExtent,
+  type Reading,
+  type Rejection,
+  type RequestContext,
+  type SurveySource,
+} from '../model/survey-source.js'
+import type { CellRow, StoredBundle } from '../model/warehouse.js'
+import { ageMs } from '../rules/believed.js'
+import { listsSources } from '../rules/refresh.js'
+import { endlessList, pagesMaxOf } from './list-checks.js'
+
+export interface SourceList {
+  /** Server time of the last page; 0 if the stored sources are used. */
+  readonly readAt: Instant
+  /** `none`: the stored sources are used. `some`: a row could not be typed, or fewer sources were shown than announced. */
+  readonly read: ReadExtent
+  /** Ids of all sources with a typed or stored row. */
+  readonly ids: readonly number[]
+  readonly rows: readonly SampleSource[]
+  /** Ids of all listed sources, also of rejected rows; null if there may be others. */
+  readonly listedIds: readonly number[] | null
+  readonly pages: number
+}
+
+const LISTINGS_MAX = 3
+
+/**
+ * `warn` reports a list that shows a source more than once, and so fewer sources than it announces. Its sources are read, but
+ * none counts as gone.
+ */
+export const readSources = async (
+  source: SurveySource,
+  surveyId: number,
+  context: RequestContext,
+  warn: (problem: string) => void = () => undefined,
+): Promise<SourceList> => {
+  let before: string | null = null
+  for (let listing = 1; listing <= LISTINGS_MAX; listing += 1) {
+    const pages = await readPages(source, surveyId, context)
+    if (pages === null) {
+      before = null
+      continue
+    }
+    const list = gather(pages)
+    const missing = missingIn(pages, list)
+    if (missing <= 0) return list
+    const shown = pages.map(idsOn)
+    const twin = firstTwice(shown.flat())
+    // Nothing moves within one page, and nothing has moved if the next reading shows the same.
+    const isStable = missing <= repeatedOn(pages) || JSON.stringify(shown) === before
+    if (twin !== null && isStable) {
+      const on = shown.flatMap((ids, page) => (ids.includes(twin) ? [`page ${page + 1}`] : []))
+      warn(
+        `the list of sample sources of survey ${surveyId} shows source ${twin} more than once (${on.join(', ')}), and fewer sources than it announces`,
+      )
+      return { ...list, read: 'some', listedIds: null }
+    }
+    before = JSON.stringify(shown)
+  }
+  throw new UpstreamError(
+    'unstable_list',
+    `the sample sources of survey ${surveyId} changed between their pages, ${LISTINGS_MAX} times in a row; the survey stays queued`,
+  )
+}
+
+/** How many sources fewer were shown than the last page announces. */
+const missingIn = (pages: readonly Page<SampleSource>[], { rows, listedIds }: SourceList): number =>
+  (pages.at(-1)?.pagination.total_count ?? 0) -
+  (listedIds?.length ?? rows.length + rejectionsIn(pages).length)
+
+const idsOn = ({ rows, rejections, repeated = [] }: Page<SampleSource>): readonly number[] => [
+  ...new Set([...rows.map(({ id }) => id), ...rejections.flatMap(({ rowId }) => rowId ?? [])]),
+  ...repeated,
+]
+
+const repeatedOn = (pages: readonly Page<SampleSource>[]): number =>
+  pages.reduce((sum, { repeated = [] }) => sum + repeated.length, 0)
+
+const firstTwice = (ids: readonly number[]): number | null => {
+  const seen = new Set<number>()
+  return ids.find((id) => seen.size === seen.add(id).size) ?? null
+}
+
+/** The stored sources, in place of the list. */
+export const knownSources = ({ sources }: StoredBundle): SourceList => ({
+  readAt: 0n,
+  read: 'none',
+  ids: sources.map(({ id }) => Number(id)),
+  rows: [],
+  listedIds: null,
+  pages: 0,
+})
+
+/** Null if the total shrank between the pages. */
+const readPages = async (
+  source: SurveySource,
+  surveyId: number,
+  context: RequestContext,
+): Promise<readonly Page<SampleSource>[] | null> => {
+  const pages: Page<SampleSource>[] = []
+  let next: number | null = 1
+  let total = 0
+  while (next !== null) {
+    const firstTotal = pages[0]?.pagination.total_count ?? 0
+    if (next > pagesMaxOf(firstTotal)) {
+      throw endlessList(`the list of sample sources of survey ${surveyId}`, firstTotal)
+    }
+    const page: Page<SampleSource> = await source.listSampleSources(surveyId, next, context)
+    if (page.pagination.total_count < total) return null
+    total = page.pagination.total_count
+    next = page.pagination.next_page
+    pages.push(page)
+  }
+  return pages
+}
+
+const gather = (pages: readonly Page<SampleSource>[]): SourceList => {
+  const rows = newestById(pages.flatMap((page) => page.rows))
+  const rejectedIds = rejectionsIn(pages).map(({ rowId }) => rowId)
+  const known = rejectedIds.filter((id) => id !== null)
+  return {
+    readAt: pages.at(-1)?.readAt ?? 0n,
+    read: rejectedIds.length > 0 ? 'some' : 'all',
+    ids: [...rows.keys()],
+    rows: [...rows.values()],
+    listedIds: known.length < rejectedIds.length ? null : [...new Set([...rows.keys(), ...known])],
+    pages: pages.length,
+  }
+}
+
+const rejectionsIn = (pages: readonly Page<SampleSource>[]): readonly Rejection[] =>
+  pages.flatMap(({ rejections }) => rejections)
+
+// Decides when a survey's list of sources need not be read. Sources hardly ever change while a survey runs, and every refresh
+// checks for signs of a change: the survey's own row, its target, which is the sum of the sources' targets, and interviews that
+// no known source accounts for (docs/decisions/queue-and-refresh.md#0012-a-list-of-sources-is-read-on-signs-of-a-change).
+
+/** Whether to use the stored sources instead of the list, as long as the survey's progress shows no change. */
+export const canReuseList = (
+  stored: StoredBundle,
+  reason: TaskReason,
+  now: Instant,
+  rules: RefreshRules,
+): boolean => stored.progress !== null && !listsSources(stored.sourcesReadAt, reason, now, rules)
+
+/** The survey's target differs from the one that was stored with the sources. */
+export const hasTargetChanged = (stored: StoredBundle, progress: CellRow | null): boolean =>
+  progress === null || progress.sample_size !== stored.progress?.sample_size
+
+/**
+ * The interviews that no stored source accounts for have become more, so there is another source. The survey's progress is read
+ * before that of its sources. Interviews that arrive in between can hide another source, but no longer than a night.
+ */
+export const hasUnknownSource = (
+  stored: StoredBundle,
+  progress: CellRow | null,
+  sourceProgress: readonly CellRow[],
+): boolean => {
+  const unexplained = (ofSurvey: CellRow | null, ofSources: readonly CellRow[]) =>
+    interviewsIn(ofSurvey) - ofSources.reduce((sum, row) => sum + interviewsIn(row), 0)
+  const before = unexplained(stored.progress, stored.sourceProgress)
+  const now = unexplained(progress, sourceProgress)
+  return now > Math.max(0, before)
+}
+
+const interviewsIn = (progress: CellRow | null): number =>
+  INTERVIEW_STATUSES.reduce((sum, status) => sum + Number(progress?.[`${status}_individuals`] ?? 0), 0)
+
+/**
+ * Whether the progress of the sources need not be read: the sources and the survey's progress equal the stored ones, and the
+ * stored progress of every source is recent enough.
+ */
+export const canSkipSources = (
+  stored: StoredBundle,
+  sources: SourceList,
+  progress: Reading<Progress>,
+  rules: RefreshRules,
+): boolean => {
+  if (!rules.skipUnchanged || progress.row === null || stored.progress === null) return false
+  if (sources.read === 'some') return false
+  if (ageMs(stored.sourceProgressReadAt, progress.readAt) >= rules.recheckUnchangedAfterMs) return false
+  if (!sameRow(progress.row, stored.progress) || sources.ids.length !== stored.sources.length) return false
+  const storedById = new Map(stored.sources.map((row) => [row.id, row]))
+  const withProgress = new Set(stored.sourceProgress.map((row) => row.sample_source_id))
+  return (
+    sources.ids.every((id) => withProgress.has(id)) &&
+    sources.rows.every((row) => sameRow(row, storedById.get(row.id) ?? {}))
+  )
+}
+
+const sameRow = (fresh: CellRow, stored: CellRow): boolean =>
+  Object.entries(fresh).every(([name, cell]) => stored[name] === cell)

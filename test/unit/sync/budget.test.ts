@@ -1,0 +1,167 @@
+/** The budget of a run: what it admits, request by request. */
+import { describe, expect, test } from 'vitest'
+import type { Allowance } from '../../../src/base/allowance.js'
+import { StoppedError } from '../../../src/base/errors.js'
+import { type BundleAllowance, type ListingAllowance, RunBudget } from '../../../src/sync/budget.js'
+import { Allocation } from '../../../src/sync/requests.js'
+import { testClock } from '../../support/time/test-clock.js'
+
+const requests = (requestsMax: number | null) => {
+  const allocation = new Allocation(requestsMax)
+  const budget = new RunBudget({ requestsMax, durationMsMax: null }, testClock(), allocation)
+  return Object.assign(budget, { spent: () => allocation.sent })
+}
+
+const take = (allowance: Allowance, times: number): void => {
+  for (let taken = 0; taken < times; taken += 1) allowance.take()
+}
+
+const mayReadPage = (listing: ListingAllowance, tasksWait: boolean): Promise<boolean> =>
+  listing.mayReadPage(() => Promise.resolve(tasksWait), new AbortController().signal)
+
+const admitted = (budget: RunBudget, expected: number): BundleAllowance => {
+  const allowance = budget.admitBundle(expected)
+  if (allowance === null) throw new Error(`a bundle of ${expected} requests was not admitted`)
+  return allowance
+}
+
+test('without limits everything is admitted', async () => {
+  const budget = requests(null)
+  const listing = budget.listing(1)
+  for (let page = 0; page < 1000; page += 1) {
+    expect(await mayReadPage(listing, true)).toBe(true)
+    listing.take()
+  }
+  expect(admitted(budget, 1_000_000).runsOver).toBe(false)
+  expect(budget.spent()).toBe(1000)
+})
+
+describe('a listing', () => {
+  test.each([
+    [false, 10],
+    [true, 5],
+  ])('with a budget of ten and tasks waiting (%s) reads %d pages', async (tasksWait, pages) => {
+    const budget = requests(10)
+    const listing = budget.listing(1)
+    let read = 0
+    while (await mayReadPage(listing, tasksWait)) {
+      listing.take()
+      read += 1
+    }
+    expect(read).toBe(pages)
+    expect(budget.reason()).toBe('stopped by --max-requests 10')
+  })
+
+  test('reads the pages that it needs to make progress, whatever the budget', async () => {
+    const budget = requests(1)
+    const listing = budget.listing(2)
+    for (let page = 1; page <= 2; page += 1) {
+      expect(await mayReadPage(listing, true)).toBe(true)
+      take(listing, 3)
+    }
+    expect(await mayReadPage(listing, false)).toBe(false)
+    expect(() => listing.take()).toThrow(StoppedError)
+    expect(budget.spent()).toBe(6)
+  })
+
+  test('counts the retries of a page, so that the budget holds to the last request', async () => {
+    const budget = requests(4)
+    const listing = budget.listing(1)
+    expect(await mayReadPage(listing, false)).toBe(true)
+    take(listing, 3)
+    expect(await mayReadPage(listing, false)).toBe(true)
+    listing.take()
+    expect(() => listing.take()).toThrow('stopped by --max-requests 4')
+  })
+
+  test('may use half of the time while tasks wait, and all of it otherwise', async () => {
+    const clock = testClock()
+    const budget = new RunBudget({ requestsMax: null, durationMsMax: 60_000 }, clock)
+    const listing = budget.listing(1)
+    expect(await mayReadPage(listing, true)).toBe(true)
+    clock.advance(30_000)
+    expect(await mayReadPage(listing, true)).toBe(true)
+    clock.advance(1)
+    expect(await mayReadPage(listing, true)).toBe(false)
+    expect(await mayReadPage(listing, false)).toBe(true)
+    clock.advance(30_000)
+    expect(await mayReadPage(listing, false)).toBe(false)
+    expect(budget.reason()).toBe('stopped by --max-duration 60s')
+  })
+})
+
+describe('a bundle', () => {
+  test('is admitted while its expected requests fit into the rest that others have not reserved', () => {
+    const budget = requests(10)
+    const first = admitted(budget, 6)
+    expect(budget.admitBundle(5)).toBeNull()
+    const second = admitted(budget, 4)
+    expect(budget.admitBundle(1)).toBeNull()
+    take(first, 6)
+    take(second, 4)
+    expect(budget.spent()).toBe(10)
+    expect(() => second.take()).toThrow(StoppedError)
+  })
+
+  test('returns the requests that it did not need', () => {
+    const budget = requests(10)
+    const first = admitted(budget, 10)
+    take(first, 2)
+    expect(budget.admitBundle(1)).toBeNull()
+    first.release()
+    expect(budget.admitBundle(8)).not.toBeNull()
+  })
+
+  test('reserves the rest once its size is known, unless it does not fit', () => {
+    const budget = requests(10)
+    const first = admitted(budget, 3)
+    take(first, 2)
+    expect(first.reserveRest(9)).toBe(false)
+    expect(first.reserveRest(8)).toBe(true)
+    expect(budget.admitBundle(1)).toBeNull()
+    take(first, 8)
+    expect(budget.spent()).toBe(10)
+  })
+
+  test('that needs fewer requests than expected frees the difference at once', () => {
+    const budget = requests(10)
+    const first = admitted(budget, 10)
+    take(first, 2)
+    expect(first.reserveRest(0)).toBe(true)
+    expect(budget.admitBundle(8)).not.toBeNull()
+  })
+
+  test('exceeds the budget when it is the first, so that a survey larger than any budget is still read', () => {
+    const budget = requests(10)
+    const first = admitted(budget, 250)
+    expect(first.runsOver).toBe(true)
+    expect(first.reserveRest(300)).toBe(true)
+    take(first, 300)
+    first.release()
+    expect(budget.admitBundle(1)).toBeNull()
+    expect(budget.spent()).toBe(300)
+  })
+
+  test('exceeds the budget as the first bundle also when the listing has left nothing', async () => {
+    const budget = requests(2)
+    const listing = budget.listing(1)
+    expect(await mayReadPage(listing, false)).toBe(true)
+    take(listing, 2)
+    expect(admitted(budget, 3).runsOver).toBe(true)
+  })
+
+  test('is admitted by the pace of earlier bundles when the time is limited', () => {
+    const clock = testClock()
+    const budget = new RunBudget({ requestsMax: null, durationMsMax: 60_000 }, clock)
+    clock.advance(10_000)
+    const first = admitted(budget, 10)
+    take(first, 10)
+    clock.advance(10_000)
+    // Ten requests took ten seconds; forty seconds are left.
+    expect(budget.admitBundle(41)).toBeNull()
+    expect(budget.reason()).toBe('stopped by --max-duration 60s')
+    expect(budget.admitBundle(40)).not.toBeNull()
+    clock.advance(40_001)
+    expect(budget.admitBundle(0)).toBeNull()
+  })
+})

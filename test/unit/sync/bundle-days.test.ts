@@ -1,0 +1,283 @@
+/** The days of a bundle: which are read, which are not, and what happens to an unusable answer. */
+import { expect, test } from 'vitest'
+import type { DailyWindows, TaskReason } from '../../../src/model/run.js'
+import { RunBudget } from '../../../src/sync/budget.js'
+import { readBundle } from '../../../src/sync/bundle.js'
+import { EndpointWatch } from '../../../src/sync/failure-watch.js'
+import { UsageBook } from '../../../src/sync/requests.js'
+import { memorySource } from '../../support/api/memory-source.js'
+import { minute } from '../../support/time/instants.js'
+import { testClock } from '../../support/time/test-clock.js'
+import { list, progress, RUN, source, survey } from '../../support/warehouse/rows.js'
+import { queuedTasks, runDependencies } from '../../support/warehouse/run-dependencies.js'
+import { storedBundle, testWarehouse } from '../../support/warehouse/warehouse.js'
+
+const RULE: DailyWindows = { days: 2, timeZone: 'UTC', sources: true }
+const DAY = 24 * 60
+
+const world = async (rule: DailyWindows | null = RULE) => {
+  const warehouse = await testWarehouse()
+  await list(warehouse.account, [survey(1)], minute(0), 'full')
+  const api = memorySource({
+    1: { sources: [source(11)], progress: progress(5), sourceProgress: { 11: progress(5) } },
+  })
+  const given = runDependencies(warehouse, api)
+  let refresh = { ...given.rules.refresh, dailyWindows: rule }
+  return {
+    warehouse,
+    api,
+    change: (to: Partial<typeof refresh>) => {
+      refresh = { ...refresh, ...to }
+    },
+    /** The requests for days that a night makes. */
+    night: async (minutes: number, reason: TaskReason = 'active') => {
+      api.now = minute(minutes)
+      api.asked.length = 0
+      const allowance = new RunBudget({ requestsMax: null, durationMsMax: null }, testClock()).admitBundle(1)
+      if (allowance === null) throw new Error('a bundle without a budget is always admitted')
+      const { outcome } = await readBundle(
+        { ...given, rules: { ...given.rules, refresh } },
+        {
+          task: { surveyId: 1, reason, isLeftOver: false, refusals: 0 },
+          stored: await storedBundle(warehouse.account, 1),
+          now: api.now,
+          allowance,
+          signal: given.signal,
+          usage: new UsageBook(),
+          watch: new EndpointWatch(),
+        },
+      )
+      await warehouse.account.commitBundles([outcome], RUN)
+      return api.asked.filter((request) => request.includes(' on '))
+    },
+  }
+}
+
+const FIRST = [
+  'progress 1 on 2026-02-28',
+  'progress 1 on 2026-03-01',
+  'progress 1/11 on 2026-02-28',
+  'progress 1/11 on 2026-03-01',
+]
+
+test('days of a survey and its sources are read once, and not again while nothing changes', async () => {
+  const { night, api } = await world()
+  expect(await night(0)).toEqual(FIRST)
+  expect(await night(DAY)).toEqual([])
+  expect(api.asked).toEqual(['progress 1'])
+})
+
+test('days are read again when the progress differs, after recheck_unchanged_after, and without skip_unchanged', async () => {
+  const { night, api, change } = await world()
+  await night(0)
+  const [whole] = api.surveys.values()
+  if (whole !== undefined) whole.progress = progress(6)
+  expect(await night(1)).toEqual(FIRST)
+  expect(await night(7 * DAY)).toEqual([])
+  expect(await night(7 * DAY + 1)).toEqual(
+    ['', '/11'].flatMap((series) =>
+      ['02-28', '03-01', '03-02', '03-03', '03-04', '03-05', '03-06', '03-07', '03-08'].map(
+        (day) => `progress 1${series} on 2026-${day}`,
+      ),
+    ),
+  )
+  change({ skipUnchanged: false })
+  expect(await night(7 * DAY + 2)).toEqual(
+    FIRST.map((request) => request.replace('02-28', '03-07').replace('03-01', '03-08')),
+  )
+})
+
+test('days are read again after a night without days and in a new time zone; sources that had none get theirs alone', async () => {
+  const { night, change } = await world({ ...RULE, sources: false })
+  expect(await night(0)).toEqual(FIRST.slice(0, 2))
+  change({ dailyWindows: null })
+  expect(await night(1)).toEqual([])
+  change({ dailyWindows: { ...RULE, sources: false } })
+  expect(await night(2)).toEqual(FIRST.slice(0, 2))
+  change({ dailyWindows: { ...RULE, timeZone: 'Europe/Paris', sources: false } })
+  expect(await night(3)).toEqual(FIRST.slice(0, 2))
+  change({ dailyWindows: { ...RULE, timeZone: 'Europe/Paris' } })
+  expect(await night(4)).toEqual(FIRST.slice(2))
+})
+
+test('days of a source that has gone, or of sources that are switched off, do not cause another reading', async () => {
+  const { night, api, change } = await world()
+  const [whole] = api.surveys.values()
+  if (whole !== undefined) Object.assign(whole, { sources: [source(11), source(12)] })
+  Object.assign(whole?.sourceProgress ?? {}, { 12: progress(0) })
+  expect(await night(0)).toHaveLength(3 * 2)
+
+  // Source 12 goes. Its rows keep the old time zone for good.
+  if (whole !== undefined) whole.sources = [source(11)]
+  change({ dailyWindows: { ...RULE, timeZone: 'Europe/Paris' }, listSourcesEveryMs: 0 })
+  expect(await night(1)).toEqual(FIRST)
+  expect(await night(2)).toEqual([])
+
+  change({ dailyWindows: { ...RULE, timeZone: 'Asia/Tokyo', sources: false } })
+  expect(await night(3)).toEqual(FIRST.slice(0, 2))
+  expect(await night(4)).toEqual([])
+})
+
+test('a stored day that has not begun in the new time zone is read again once it begins there', async () => {
+  const { night, change, warehouse } = await world({
+    ...RULE,
+    timeZone: 'Pacific/Kiritimati',
+    sources: false,
+  })
+  await night(11 * 60)
+  change({ dailyWindows: { ...RULE, timeZone: 'Pacific/Honolulu', sources: false } })
+  // It is 2 March in Kiritimati and 1 March in Honolulu.
+  expect(await night(11 * 60 + 1)).toEqual(FIRST.slice(0, 2))
+  expect(await night(11 * 60 + 2)).toEqual([])
+  expect(await night(DAY + 11 * 60)).toEqual([
+    'progress 1 on 2026-02-28',
+    'progress 1 on 2026-03-01',
+    'progress 1 on 2026-03-02',
+  ])
+  expect(await warehouse.rows('SELECT DISTINCT time_zone FROM survey_progress_by_day')).toEqual([
+    { time_zone: 'Pacific/Honolulu' },
+  ])
+})
+
+test('days of sources count as behind while they are switched off, and all are read when they are switched on again', async () => {
+  const { night, api, change, warehouse } = await world()
+  const known = async () =>
+    (await warehouse.rows('SELECT days_read_at AS whole, source_days_read_at AS sources FROM freshness'))[0]
+  await night(0)
+  expect(await known()).toEqual({ whole: '2026-03-01T00:00:00Z', sources: '2026-03-01T00:00:00Z' })
+  change({ dailyWindows: { ...RULE, sources: false } })
+  const [whole] = api.surveys.values()
+  if (whole !== undefined)
+    Object.assign(whole, { progress: progress(6), sourceProgress: { 11: progress(6) } })
+  expect(await night(1)).toEqual(FIRST.slice(0, 2))
+  expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: null })
+  // Nothing has changed since the night without them, and they are behind all the same.
+  change({ dailyWindows: RULE })
+  expect(await night(2)).toEqual(FIRST.slice(2))
+  expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: '2026-03-01T00:02:00Z' })
+  expect(
+    await warehouse.rows('SELECT DISTINCT interviews_count AS held FROM survey_progress_by_day'),
+  ).toEqual([{ held: 6 }])
+  expect(await night(3)).toEqual([])
+})
+
+test('the days of a source that has gone are marked as missing even while days are switched off', async () => {
+  const { night, api, change, warehouse } = await world()
+  await night(0)
+  const [whole] = api.surveys.values()
+  if (whole !== undefined) whole.sources = []
+  change({ dailyWindows: null, listSourcesEveryMs: 0 })
+  await night(1)
+  expect(
+    await warehouse.rows(
+      'SELECT DISTINCT sample_source_id AS id, _missing_since AS missing FROM survey_progress_by_day ORDER BY 1',
+    ),
+  ).toEqual([
+    { id: 11, missing: '2026-03-01T00:01:00Z' },
+    { id: null, missing: null },
+  ])
+})
+
+test('a day that cannot be typed goes to quarantine, and the next night reads all days of that series again', async () => {
+  const { night, api, warehouse } = await world()
+  const read = api.readDayProgress
+  api.readDayProgress = async (...query) => {
+    const reading = await read(...query)
+    const rejection = {
+      endpoint: 'fieldwork_progress',
+      surveyId: 1,
+      sampleSourceId: null,
+      rowId: null,
+      day: query[2].day,
+      problem: 'completion_rate: not a number',
+      raw: `{"at":${api.now}}`,
+    } as const
+    return query[2].day === '2026-03-01' && query[1] === null
+      ? { ...reading, row: null, rejections: [rejection] }
+      : reading
+  }
+  await night(0)
+  expect(await warehouse.rows('SELECT count(*) AS rows FROM survey_progress_by_day')).toEqual([{ rows: 3 }])
+  expect(await warehouse.rows('SELECT problem, day::VARCHAR AS day FROM _sync.rejected_rows')).toEqual([
+    { problem: 'completion_rate: not a number', day: '2026-03-01' },
+  ])
+  // The progress of the whole survey is confirmed all the same.
+  await night(0.5)
+  expect(await warehouse.rows('SELECT confirmed_until FROM survey_progress_periods')).toEqual([
+    { confirmed_until: '2026-03-01T00:00:30Z' },
+  ])
+  api.readDayProgress = read
+  // The days of its source were all typed.
+  expect(await night(1)).toEqual(FIRST.slice(0, 2))
+  expect(await night(2)).toEqual([])
+})
+
+test('when a source goes while its days are read, the list is read again and its days are marked as missing', async () => {
+  const { night, api, warehouse } = await world()
+  await night(0)
+  const [whole] = api.surveys.values()
+  if (whole !== undefined) whole.progress = progress(6)
+  api.before = (request) => {
+    if (request !== 'progress 1/11 on 2026-02-28' || whole === undefined) return
+    whole.sources = []
+    whole.sourceProgress = {}
+  }
+  await night(1)
+  expect(api.asked.filter((request) => request === 'sources 1 page 1')).toHaveLength(2)
+  expect(
+    await warehouse.rows(
+      'SELECT sample_source_id AS id, count(*) AS rows, count(_missing_since) AS missing FROM survey_progress_by_day GROUP BY 1 ORDER BY 1',
+    ),
+  ).toEqual([
+    { id: 11, rows: 2, missing: 2 },
+    { id: null, rows: 2, missing: 0 },
+  ])
+})
+
+test('days of a survey that has gone are marked as missing, and all are read again when it returns, final ones too', async () => {
+  const { night, api, change, warehouse } = await world({ ...RULE, sources: false })
+  change({ skipUnchanged: false })
+  await night(0)
+  await night(DAY)
+  const days = async () =>
+    warehouse.rows(
+      'SELECT day::VARCHAR AS day, is_final, _missing_since IS NOT NULL AS missing FROM survey_progress_by_day ORDER BY day',
+    )
+  const known = [
+    { day: '2026-02-28', is_final: true, missing: false },
+    { day: '2026-03-01', is_final: false, missing: false },
+    { day: '2026-03-02', is_final: false, missing: false },
+  ]
+  expect(await days()).toEqual(known)
+  const [whole] = api.surveys.values()
+  api.surveys.clear()
+  await night(DAY + 1, 'missing')
+  expect(await days()).toEqual(known.map((row) => ({ ...row, missing: true })))
+  if (whole !== undefined) api.surveys.set(1, whole)
+  expect(await night(DAY + 2)).toHaveLength(3)
+  expect(await days()).toEqual(known)
+})
+
+test('the queue reserves requests for the days of an active survey, and for the days of a closed one that are not final', async () => {
+  const { night, warehouse } = await world()
+  await night(0)
+  const requests = async (rule: DailyWindows | null) => {
+    await warehouse.account.enqueue([{ surveyId: 1, reason: 'active' }], { runId: RUN, at: minute(1) })
+    const [task] = await queuedTasks(warehouse.account, minute(2), { dailyWindows: rule })
+    return task?.reserve
+  }
+  expect(await requests(null)).toBe(3)
+  expect(await requests({ ...RULE, sources: false })).toBe(3 + 3)
+  expect(await requests(RULE)).toBe(3 + 2 * 3)
+  await warehouse.run("UPDATE surveys SET status = 'complete'")
+  expect(await requests(RULE)).toBe(3 + 4)
+  // Days of sources that are off or gone are not read again. Final days in another time zone are.
+  expect(await requests({ ...RULE, sources: false })).toBe(3 + 2)
+  await warehouse.run(
+    "UPDATE survey_progress_by_day SET _missing_since = '2026-03-01' WHERE sample_source_id IS NOT NULL",
+  )
+  expect(await requests(RULE)).toBe(3 + 2)
+  await warehouse.run('UPDATE survey_progress_by_day SET is_final = true')
+  expect(await requests(RULE)).toBe(3)
+  expect(await requests({ ...RULE, timeZone: 'Europe/Paris' })).toBe(3 + 2)
+})

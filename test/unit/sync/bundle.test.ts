@@ -1,0 +1,552 @@
+/** Reading a survey's bundle: which requests it makes, which it skips, and what each refusal means. */
+import { describe, expect, test } from 'vitest'
+import { StoppedError, UpstreamError } from '../../../src/base/errors.js'
+import {
+  attemptsExhausted,
+  bodyTooLarge,
+  invalidBody,
+  rateRefused,
+  requestTimeout,
+  serverTrouble,
+} from '../../../src/http/errors.js'
+import type { Progress, SampleSource } from '../../../src/model/fields.js'
+import { formatInstant } from '../../../src/model/instant.js'
+import type { TaskReason } from '../../../src/model/run.js'
+import { type Reading, RefusedReadingError } from '../../../src/model/survey-source.js'
+import type { StoredBundle } from '../../../src/model/warehouse.js'
+import { DEFAULT_WEIGHTS } from '../../../src/rules/refresh.js'
+import { unusableAnswer } from '../../../src/survey-api/answer.js'
+import { RunBudget } from '../../../src/sync/budget.js'
+import { readBundle } from '../../../src/sync/bundle.js'
+import { EndpointWatch } from '../../../src/sync/failure-watch.js'
+import { endlessList } from '../../../src/sync/list-checks.js'
+import { UsageBook } from '../../../src/sync/requests.js'
+import type { SourceList } from '../../../src/sync/sources.js'
+import { canSkipSources } from '../../../src/sync/sources.js'
+import {
+  type MemorySource,
+  type MemorySurvey,
+  memorySource,
+  rejectedProgress,
+} from '../../support/api/memory-source.js'
+import { minute } from '../../support/time/instants.js'
+import { testClock } from '../../support/time/test-clock.js'
+import { progress, RUN, source } from '../../support/warehouse/rows.js'
+import { runDependencies } from '../../support/warehouse/run-dependencies.js'
+import { storedBundle, type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
+
+const WHERE = { request: 'GET /surveys/1', account: 'acme' }
+
+const REFRESH = {
+  settleForMs: 0,
+  maxAgeMs: 0,
+  weights: DEFAULT_WEIGHTS,
+  listSourcesEveryMs: 7 * 86_400_000,
+  skipUnchanged: true,
+  recheckUnchangedAfterMs: 7 * 86_400_000,
+  dailyWindows: null,
+}
+
+describe('whether the requests per source can be skipped', () => {
+  const sources: SourceList = {
+    readAt: minute(0),
+    read: 'all',
+    ids: [11, 12],
+    rows: [source(11), source(12, { _extra: '{"a":1}' })],
+    listedIds: [11, 12],
+    pages: 1,
+  }
+  const stored: StoredBundle = {
+    sources: [source(12, { _extra: '{"a":1}' }), source(11)],
+    progress: progress(5),
+    sourceProgress: [{ sample_source_id: 12 }, { sample_source_id: 11 }],
+    sourcesReadAt: minute(0),
+    sourceProgressReadAt: minute(0),
+  }
+  const reading = (row: Progress | null, at = 60): Reading<Progress> => ({
+    row,
+    readAt: minute(at),
+    serverDate: minute(at),
+    rejections: [],
+    drift: [],
+  })
+  const listed = (rows: readonly SampleSource[], read: SourceList['read'] = 'all'): SourceList => ({
+    ...sources,
+    read,
+    ids: rows.map(({ id }) => id),
+    rows,
+  })
+  const sevenDays = 7 * 24 * 60
+
+  test.each<
+    [
+      boolean,
+      string,
+      Partial<{
+        stored: Partial<StoredBundle>
+        sources: SourceList
+        reading: Reading<Progress>
+        rules: Partial<typeof REFRESH>
+      }>,
+    ]
+  >([
+    [true, 'when sources and progress equal the stored rows', {}],
+    [true, 'when only the order of the sources differs', { sources: listed([...sources.rows].reverse()) }],
+    [true, 'until just before recheck_unchanged_after', { reading: reading(progress(5), sevenDays - 0.001) }],
+    [false, 'after recheck_unchanged_after', { reading: reading(progress(5), sevenDays) }],
+    [false, 'when skip_unchanged is off', { rules: { skipUnchanged: false } }],
+    [false, 'when an indicator differs', { reading: reading(progress(5, { drop_out_rate: 0.1 })) }],
+    [false, 'when an indicator has become null', { reading: reading(progress(5, { drop_out_rate: null })) }],
+    [
+      false,
+      'when a status that only _extra contains differs',
+      { reading: reading(progress(5, { _extra: '{}' })) },
+    ],
+    [
+      true,
+      'when the list of sources was not read again',
+      { sources: { ...sources, read: 'none', rows: [] } },
+    ],
+    [false, 'when the progress could not be typed', { reading: reading(null) }],
+    [false, 'when no progress is stored', { stored: { progress: null } }],
+    [false, 'when a source differs', { sources: listed([source(11), source(12)]) }],
+    [false, 'when a source is new', { sources: listed([...sources.rows, source(13)]) }],
+    [false, 'when a source has gone', { sources: listed([source(11)]) }],
+    [false, 'when one source has gone and another is new', { sources: listed([source(11), source(13)]) }],
+    [false, 'when a source could not be typed', { sources: listed(sources.rows, 'some') }],
+    [
+      false,
+      'when the progress of a source is not stored',
+      { stored: { sourceProgress: [{ sample_source_id: 11 }] } },
+    ],
+    [
+      false,
+      'when the progress of all sources was never read completely',
+      { stored: { sourceProgressReadAt: null } },
+    ],
+  ])('%s %s', (can, _, change) => {
+    expect(
+      canSkipSources(
+        { ...stored, ...change.stored },
+        change.sources ?? sources,
+        change.reading ?? reading(progress(5)),
+        { ...REFRESH, ...change.rules },
+      ),
+    ).toBe(can)
+  })
+})
+
+const bundleOf = async (
+  warehouse: TestWarehouse,
+  api: MemorySource,
+  {
+    requestsMax = null,
+    reason = 'active',
+    refusals = 0,
+  }: { requestsMax?: number | null; reason?: TaskReason; refusals?: number } = {},
+) => {
+  const dependencies = runDependencies(warehouse, api)
+  const budget = new RunBudget({ requestsMax, durationMsMax: null }, testClock())
+  const allowance = budget.admitBundle(3)
+  if (allowance === null) throw new Error('the first bundle is always admitted')
+  api.asked.length = 0
+  const signal = dependencies.signal
+  const { outcome } = await readBundle(dependencies, {
+    task: { surveyId: 1, reason, isLeftOver: false, refusals },
+    stored: await storedBundle(warehouse.account, 1),
+    now: api.now,
+    allowance,
+    signal,
+    usage: new UsageBook(),
+    watch: new EndpointWatch(),
+  })
+  await warehouse.account.commitBundles([outcome], RUN)
+  return outcome
+}
+
+const twoSources = () =>
+  memorySource({
+    1: {
+      sources: [source(11), source(12)],
+      progress: progress(5),
+      sourceProgress: { 11: progress(2), 12: progress(3) },
+    },
+  })
+
+describe('the list of sources', () => {
+  const twice = async (
+    edit: (survey: MemorySurvey) => void,
+    more: { minutes?: number; reason?: TaskReason } = {},
+  ) => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    const survey = api.surveys.get(1)
+    if (survey !== undefined) edit(survey)
+    api.now = minute(more.minutes ?? 60)
+    const outcome = await bundleOf(warehouse, api, { reason: more.reason ?? 'active' })
+    const stored = await warehouse.rows(
+      'SELECT id, name, _missing_since IS NULL AS listed FROM sample_sources ORDER BY 1',
+    )
+    const [read] = await warehouse.rows('SELECT sources_read_at, refreshed_at FROM freshness')
+    const confirmed = await warehouse.rows('SELECT DISTINCT confirmed_until FROM sample_source_periods')
+    return { requests: api.asked, outcome, stored, read, confirmed }
+  }
+  const LIST = 'sources 1 page 1'
+  const at = (minutes: number) => formatInstant(minute(minutes))
+
+  test('is not read again without a sign of change: the sources stay, with the time of their last reading', async () => {
+    const { requests, outcome, stored, read, confirmed } = await twice((survey) => {
+      survey.sources = [source(11, { name: 'renamed' })]
+    })
+    expect(requests).toEqual(['progress 1'])
+    expect(outcome).toMatchObject({ sourcesRead: 'none', sources: [], listedSourceIds: null })
+    expect(stored).toEqual([
+      { id: 11, name: 'S11', listed: true },
+      { id: 12, name: 'S12', listed: true },
+    ])
+    expect(read).toEqual({ sources_read_at: '2026-03-01T00:00:00Z', refreshed_at: '2026-03-01T01:00:00Z' })
+    expect(confirmed).toEqual([{ confirmed_until: '2026-03-01T00:00:00Z' }])
+  })
+
+  test.each<[string, { minutes?: number; reason?: TaskReason }]>([
+    ['after list_sources_every', { minutes: 7 * 24 * 60 }],
+    [
+      'after 12 times list_sources_every when the survey is closed',
+      { minutes: 12 * 7 * 24 * 60, reason: 'settling' },
+    ],
+    ['when the survey changed', { reason: 'changed' }],
+    ['when the survey was not listed', { reason: 'missing' }],
+  ])('is read again %s, before any other request', async (_, more) => {
+    const { requests, stored, read } = await twice((survey) => {
+      survey.sources = [source(11, { name: 'renamed' })]
+    }, more)
+    expect(requests.slice(0, 2)).toEqual([LIST, 'progress 1'])
+    expect(stored).toEqual([
+      { id: 11, name: 'renamed', listed: true },
+      { id: 12, name: 'S12', listed: false },
+    ])
+    expect(read).toEqual({ sources_read_at: at(more.minutes ?? 60), refreshed_at: at(more.minutes ?? 60) })
+  })
+
+  test.each<TaskReason>(['settling', 'old'])(
+    'of a closed survey (%s) is not read again before that time, nor is the progress of its sources',
+    async (reason) => {
+      const { requests } = await twice(() => undefined, { minutes: 12 * 7 * 24 * 60 - 1, reason })
+      expect(requests).toEqual(['progress 1'])
+    },
+  )
+
+  test('is read again when the target of the survey moved', async () => {
+    const { requests, stored } = await twice((survey) => {
+      survey.sources.push(source(13))
+      survey.sourceProgress[13] = progress(0)
+      survey.progress = progress(5, { sample_size: 900 })
+    })
+    expect(requests).toEqual([
+      'progress 1',
+      LIST,
+      'progress 1',
+      'progress 1/11',
+      'progress 1/12',
+      'progress 1/13',
+    ])
+    expect(stored).toHaveLength(3)
+  })
+
+  test('is read again when the progress could not be typed, and the rejected answer is kept', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    const survey = api.surveys.get(1)!
+    survey.progress = null
+    api.before = (request) => {
+      if (request === LIST) survey.progress = progress(6)
+    }
+    const outcome = await bundleOf(warehouse, api)
+    expect(api.asked.slice(0, 3)).toEqual(['progress 1', LIST, 'progress 1'])
+    expect(outcome).toMatchObject({ progress: progress(6), rejections: [rejectedProgress(1, null)] })
+  })
+
+  test('is read again when the survey has interviews that belong to no stored source', async () => {
+    const { requests, outcome, stored } = await twice((survey) => {
+      survey.sources.push(source(13))
+      survey.sourceProgress[13] = progress(4)
+      survey.progress = progress(9)
+    })
+    expect(requests).toEqual([
+      ...['progress 1', 'progress 1/11', 'progress 1/12'],
+      ...[LIST, 'progress 1', 'progress 1/11', 'progress 1/12', 'progress 1/13'],
+    ])
+    expect(outcome).toMatchObject({ sourcesRead: 'all', listedSourceIds: [11, 12, 13] })
+    expect(stored).toHaveLength(3)
+  })
+
+  test('is not read again for interviews that never belonged to a source', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    const survey = api.surveys.get(1)
+    if (survey !== undefined) survey.progress = progress(50)
+    await bundleOf(warehouse, api)
+    if (survey !== undefined) survey.progress = progress(51)
+    if (survey !== undefined) survey.sourceProgress[11] = progress(3)
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['progress 1', 'progress 1/11', 'progress 1/12'])
+  })
+
+  test('is read again when a stored source has gone', async () => {
+    const { requests, stored } = await twice((survey) => {
+      survey.sources = [source(11)]
+      delete survey.sourceProgress[12]
+      survey.progress = progress(6)
+    })
+    expect(requests.filter((request) => request === LIST)).toHaveLength(1)
+    expect(stored.map(({ listed }) => listed)).toEqual([true, false])
+  })
+})
+
+describe('a bundle', () => {
+  test('reads the sources, the progress and the progress of each source, but only the progress when nothing changed', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1', 'progress 1/11', 'progress 1/12'])
+    api.now = minute(60)
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['progress 1'])
+    api.surveys.get(1)!.progress = progress(6)
+    api.surveys.get(1)!.sourceProgress[11] = progress(3)
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['progress 1', 'progress 1/11', 'progress 1/12'])
+    api.now = minute(7 * 24 * 60 + 60)
+    await bundleOf(warehouse, api)
+    expect(api.asked).toHaveLength(4)
+  })
+
+  test('reads the progress of the sources again after one could not be typed, though that of the survey is unchanged', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    const now = api.surveys.get(1)!
+    now.progress = progress(9)
+    now.sourceProgress[12] = null
+    await bundleOf(warehouse, api)
+    now.sourceProgress[12] = progress(7)
+    await bundleOf(warehouse, api)
+    expect(
+      await warehouse.rows(
+        'SELECT sample_source_id, interviews_count FROM sample_source_progress ORDER BY 1',
+      ),
+    ).toEqual([
+      { sample_source_id: 11, interviews_count: 2 },
+      { sample_source_id: 12, interviews_count: 7 },
+    ])
+    await bundleOf(warehouse, api)
+    expect(api.asked).toEqual(['progress 1'])
+  })
+
+  test('reports a survey as gone only when no listing showed it and both its addresses answer 404', async () => {
+    const warehouse = await testWarehouse()
+    expect(await bundleOf(warehouse, memorySource(), { reason: 'missing' })).toEqual({
+      kind: 'gone',
+      surveyId: 1,
+      at: minute(0),
+    })
+    const refused = { code: 'survey_unread', endsRun: false, message: expect.stringContaining('survey 1') }
+    await expect(bundleOf(warehouse, memorySource())).rejects.toMatchObject(refused)
+    const forbidden = memorySource()
+    forbidden.before = (request) => {
+      if (request === 'progress 1') throw new RefusedReadingError('forbidden', 'survey 1: 403')
+    }
+    await expect(bundleOf(warehouse, forbidden, { reason: 'missing' })).rejects.toMatchObject(refused)
+  })
+
+  test('keeps the sources when the progress is refused, and requests nothing more', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    api.before = (request) => {
+      if (request === 'progress 1') throw new RefusedReadingError('not_found', 'no progress')
+    }
+    expect(await bundleOf(warehouse, api, { reason: 'missing' })).toMatchObject({
+      kind: 'refreshed',
+      unread: { error: 'no progress', isProgressUnread: true, isRefused: true },
+      sourcesRead: 'all',
+      progress: null,
+    })
+    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
+    expect(await warehouse.rows('SELECT id FROM sample_sources ORDER BY 1')).toEqual([{ id: 11 }, { id: 12 }])
+    expect(
+      await warehouse.rows(
+        'SELECT refreshed_at, sources_read_at, source_progress_read_at, last_error FROM freshness',
+      ),
+    ).toEqual([
+      {
+        refreshed_at: null,
+        sources_read_at: '2026-03-01T00:00:00Z',
+        source_progress_read_at: null,
+        last_error: 'no progress',
+      },
+    ])
+  })
+
+  test('keeps the progress when the list of sources is refused, and uses the stored sources', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    api.now = minute(60)
+    const now = api.surveys.get(1)
+    if (now !== undefined) now.progress = progress(9)
+    api.before = (request) => {
+      if (request.startsWith('sources')) throw new RefusedReadingError('not_found', 'no sources')
+    }
+    await bundleOf(warehouse, api, { reason: 'changed' })
+    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1', 'progress 1/11', 'progress 1/12'])
+    expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toEqual([
+      { interviews_count: 9 },
+    ])
+    expect(await warehouse.rows('SELECT id FROM sample_sources WHERE _missing_since IS NULL')).toHaveLength(2)
+    expect(await warehouse.rows('SELECT refreshed_at, sources_read_at, last_error FROM freshness')).toEqual([
+      {
+        refreshed_at: '2026-03-01T01:00:00Z',
+        sources_read_at: '2026-03-01T00:00:00Z',
+        last_error: 'no sources',
+      },
+    ])
+  })
+
+  test('reads the list of sources again when a source is not found, because it has gone meanwhile', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    api.before = (request) => {
+      if (request === 'progress 1/12') api.surveys.get(1)!.sources = [source(11)]
+      if (request === 'progress 1/12') delete api.surveys.get(1)!.sourceProgress[12]
+    }
+    expect(await bundleOf(warehouse, api)).toMatchObject({ kind: 'refreshed', listedSourceIds: [11] })
+  })
+
+  test('keeps the rest when a source is listed a second time and still not found', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    delete api.surveys.get(1)!.sourceProgress[12]
+    expect(await bundleOf(warehouse, api)).toMatchObject({
+      kind: 'refreshed',
+      unread: { error: 'source 12 is not found', isProgressUnread: false, isRefused: true },
+      sourceProgressRead: 'some',
+    })
+    expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(2)
+    expect(
+      await warehouse.rows(
+        'SELECT sample_source_id FROM sample_source_progress WHERE _missing_since IS NULL',
+      ),
+    ).toEqual([{ sample_source_id: 11 }])
+    // The source was refused before, so the list is read only once.
+    await bundleOf(warehouse, api, { reason: 'changed', refusals: 1 })
+    expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(1)
+  })
+
+  test('that exceeds the budget is returned with the requests it needs, before any request per source', async () => {
+    const warehouse = await testWarehouse()
+    const api = memorySource({
+      1: {
+        sources: Array.from({ length: 9 }, (_, index) => source(index + 1)),
+        progress: progress(5),
+        sourceProgress: {},
+      },
+    })
+    api.pageSize = 5
+    expect(await bundleOf(warehouse, api, { requestsMax: 10 })).toEqual({
+      kind: 'oversized',
+      surveyId: 1,
+      at: minute(0),
+      requestsNeeded: 12,
+    })
+    expect(api.asked).toEqual(['sources 1 page 1', 'sources 1 page 2', 'progress 1'])
+  })
+
+  test('stops when the budget ends in the middle of its list of sources', async () => {
+    const warehouse = await testWarehouse()
+    const api = memorySource({
+      1: {
+        sources: Array.from({ length: 9 }, (_, index) => source(index + 1)),
+        progress: progress(5),
+        sourceProgress: {},
+      },
+    })
+    api.pageSize = 1
+    await expect(bundleOf(warehouse, api, { requestsMax: 4 })).rejects.toThrow(StoppedError)
+    expect(api.asked).toHaveLength(4)
+  })
+})
+
+describe('a failure that lasts concerns one request, whatever its form', () => {
+  const lasting: readonly UpstreamError[] = [
+    attemptsExhausted(WHERE, 6, serverTrouble(500, '')),
+    attemptsExhausted(WHERE, 6, requestTimeout('api', 30_000)),
+    attemptsExhausted(WHERE, 6, invalidBody('it is empty')),
+    bodyTooLarge(WHERE, 9),
+    unusableAnswer('GET /x', 'pagination: is missing'),
+    new UpstreamError('unstable_list', 'the sample sources of survey 1 changed'),
+    endlessList('the list of sample sources', 1),
+  ]
+  const failingAt = (request: string, error: UpstreamError) => (asked: string) => {
+    if (asked === request) throw error
+  }
+
+  test.each(lasting)('the progress is read without the list: %s', async (error) => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    await bundleOf(warehouse, api)
+    api.now = minute(60)
+    api.surveys.get(1)!.progress = progress(9)
+    api.before = failingAt('sources 1 page 1', error)
+    expect(await bundleOf(warehouse, api, { reason: 'changed' })).toMatchObject({
+      unread: { error: error.message, isProgressUnread: false, isRefused: false },
+      sourcesRead: 'none',
+    })
+    expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toEqual([
+      { interviews_count: 9 },
+    ])
+    expect(await warehouse.rows('SELECT id FROM sample_sources WHERE _missing_since IS NULL')).toHaveLength(2)
+  })
+
+  test.each(lasting)('the sources are kept without the progress: %s', async (error) => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    api.before = failingAt('progress 1', error)
+    expect(await bundleOf(warehouse, api)).toMatchObject({
+      unread: { error: error.message, isProgressUnread: true, isRefused: false },
+      sourcesRead: 'all',
+    })
+    expect(await warehouse.rows('SELECT id FROM sample_sources ORDER BY 1')).toEqual([{ id: 11 }, { id: 12 }])
+    expect(await warehouse.rows('SELECT refreshed_at, last_error FROM freshness')).toEqual([
+      { refreshed_at: null, last_error: error.message },
+    ])
+  })
+
+  test('the progress of one source does not cost the others', async () => {
+    const warehouse = await testWarehouse()
+    const api = twoSources()
+    api.before = failingAt('progress 1/11', lasting[0]!)
+    expect(await bundleOf(warehouse, api)).toMatchObject({ sourceProgressRead: 'some' })
+    expect(await warehouse.rows('SELECT sample_source_id AS id FROM sample_source_progress')).toEqual([
+      { id: 12 },
+    ])
+    expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toHaveLength(1)
+  })
+
+  test('of both endpoints fails the survey', async () => {
+    const api = twoSources()
+    api.before = (request) => {
+      throw request.startsWith('sources') ? lasting[0]! : new RefusedReadingError('not_found', 'no progress')
+    }
+    const failed = bundleOf(await testWarehouse(), api)
+    await expect(failed).rejects.toMatchObject({ code: 'survey_unread', endsRun: false })
+  })
+
+  test('but an error that ends the run is thrown', async () => {
+    const api = twoSources()
+    api.before = failingAt('sources 1 page 1', rateRefused(WHERE, 5, { requests: 60, perMs: 60_000 }))
+    await expect(bundleOf(await testWarehouse(), api)).rejects.toMatchObject({ code: 'rate_refused' })
+    expect(api.asked).toEqual(['sources 1 page 1'])
+  })
+})

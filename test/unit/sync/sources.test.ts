@@ -1,0 +1,181 @@
+/** Reading all pages of a survey's sources while rows move between the pages. */
+import { expect, test } from 'vitest'
+import { unlimitedAllowance } from '../../../src/base/allowance.js'
+import type { SampleSource } from '../../../src/model/fields.js'
+import type { Page, Rejection } from '../../../src/model/survey-source.js'
+import { readSources } from '../../../src/sync/sources.js'
+import { type MemorySource, memorySource } from '../../support/api/memory-source.js'
+import { minute } from '../../support/time/instants.js'
+import { progress, source } from '../../support/warehouse/rows.js'
+
+const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
+
+const withSources = (ids: readonly number[], pageSize: number): MemorySource => {
+  const api = memorySource({
+    1: { sources: ids.map((id) => source(id)), progress: progress(0), sourceProgress: {} },
+  })
+  api.pageSize = pageSize
+  return api
+}
+
+const rejected = (rowId: number | null): Rejection => ({
+  endpoint: 'sample_sources',
+  surveyId: 1,
+  sampleSourceId: rowId,
+  rowId,
+  problem: 'name: missing',
+  raw: '{}',
+})
+
+/** The same API with `change` applied to each page of sources. */
+const withPage = (
+  api: MemorySource,
+  change: (page: Page<SampleSource>) => Partial<Page<SampleSource>>,
+): MemorySource => ({
+  ...api,
+  listSampleSources: async (surveyId, page, on) => {
+    const answered = await api.listSampleSources(surveyId, page, on)
+    return { ...answered, ...change(answered) }
+  },
+})
+
+test('reads every page and returns every source once', async () => {
+  const api = withSources([5, 4, 3, 2, 1], 2)
+  const list = await readSources(api, 1, context)
+  expect(list.rows.map(({ id }) => id)).toEqual([5, 4, 3, 2, 1])
+  expect(list).toMatchObject({ listedIds: [5, 4, 3, 2, 1], read: 'all', pages: 3 })
+})
+
+test('reads one empty page of a survey without sources', async () => {
+  expect(await readSources(withSources([], 2), 1, context)).toEqual({
+    readAt: minute(0),
+    read: 'all',
+    ids: [],
+    rows: [],
+    listedIds: [],
+    pages: 1,
+  })
+})
+
+test('reads the list again when a new source pushes another one down, and keeps the later row', async () => {
+  const api = withSources([2, 1], 1)
+  api.before = (request) => {
+    if (request === 'sources 1 page 2')
+      api.surveys.get(1)!.sources = [source(3), source(2, { name: 'newer' }), source(1)]
+  }
+  const list = await readSources(api, 1, context)
+  expect(api.asked).toEqual([1, 2, 3, 1, 2, 3].map((page) => `sources 1 page ${page}`))
+  expect(list.rows.map(({ id, name }) => [id, name])).toEqual([
+    [3, 'S3'],
+    [2, 'newer'],
+    [1, 'S1'],
+  ])
+})
+
+test('reads the list again when a source goes and another one moves up unseen', async () => {
+  const api = withSources([4, 3, 2, 1], 2)
+  let goes = true
+  api.before = (request) => {
+    if (request === 'sources 1 page 2' && goes) {
+      api.surveys.get(1)!.sources = [3, 2, 1].map((id) => source(id))
+      goes = false
+    }
+  }
+  const list = await readSources(api, 1, context)
+  expect(list.listedIds).toEqual([3, 2, 1])
+  expect(api.asked).toEqual([1, 2, 1, 2].map((page) => `sources 1 page ${page}`))
+})
+
+test('reads the list again when one source goes and another comes, though the total stays the same', async () => {
+  const api = withSources([4, 3, 2, 1], 2)
+  let moves = true
+  api.before = (request) => {
+    if (request === 'sources 1 page 2' && moves) {
+      api.surveys.get(1)!.sources = [5, 4, 3, 2].map((id) => source(id))
+      moves = false
+    }
+  }
+  const list = await readSources(api, 1, context)
+  expect(api.asked).toHaveLength(4)
+  expect(list.listedIds).toEqual([5, 4, 3, 2])
+})
+
+test('gives up a list that keeps moving after three readings, without ending the run', async () => {
+  const api = withSources([4, 3, 2, 1], 2)
+  api.before = (request) => {
+    if (request === 'sources 1 page 2') api.surveys.get(1)!.sources.pop()
+    else api.surveys.get(1)!.sources.push(source(100 + api.asked.length))
+  }
+  await expect(readSources(api, 1, context)).rejects.toMatchObject({ code: 'unstable_list', endsRun: false })
+  expect(api.asked).toHaveLength(6)
+})
+
+test('counts a rejected row as listed by its id', async () => {
+  const api = withPage(withSources([3, 2, 1], 50), ({ rows }) => ({
+    rows: rows.slice(1),
+    rejections: [rejected(3)],
+  }))
+  expect(await readSources(api, 1, context)).toMatchObject({
+    listedIds: [2, 1, 3],
+    read: 'some',
+  })
+})
+
+test('returns no list of ids when an id cannot be read, but still counts that row', async () => {
+  const api = withPage(withSources([3, 2, 1], 50), ({ rows }) => ({
+    rows: rows.slice(1),
+    rejections: [rejected(null)],
+  }))
+  expect(await readSources(api, 1, context)).toMatchObject({ listedIds: null, pages: 1 })
+})
+
+const RIVAL = source(2, { name: 'newer', updated_at: minute(9) })
+const OTHER = source(2, { name: 'older', updated_at: minute(1) })
+
+test.each([
+  ['the newer row first', [RIVAL, OTHER]],
+  ['the newer row last', [OTHER, RIVAL]],
+])(
+  'a list with a source on two pages, as often as it is read, is used with the newer row: %s',
+  async (_, twins) => {
+    const api = withSources([], 2)
+    api.surveys.get(1)!.sources = [source(3), ...twins, source(1)]
+    const warnings: string[] = []
+    const list = await readSources(api, 1, context, (problem) => warnings.push(problem))
+    expect(list.rows.map(({ name }) => name).toSorted()).toEqual(['S1', 'S3', 'newer'])
+    // One of the announced sources may be hidden, so none counts as gone.
+    expect(list).toMatchObject({ read: 'some', listedIds: null })
+    expect(api.asked).toHaveLength(4)
+    expect(warnings).toEqual([
+      'the list of sample sources of survey 1 shows source 2 more than once (page 1, page 2), and fewer sources than it announces',
+    ])
+  },
+)
+
+test('a page with a source twice is used after one reading, and the other sources are not gone', async () => {
+  const api = withPage(withSources([3, 2, 1], 50), ({ rows, pagination }) => ({
+    rows,
+    repeated: [2],
+    pagination: { ...pagination, total_count: 4 },
+  }))
+  const warnings: string[] = []
+  expect(await readSources(api, 1, context, (problem) => warnings.push(problem))).toMatchObject({
+    ids: [3, 2, 1],
+    read: 'some',
+    listedIds: null,
+  })
+  expect(api.asked).toHaveLength(1)
+  expect(warnings).toHaveLength(1)
+})
+
+test('a page with a source twice is a whole list if all announced sources are on it', async () => {
+  const api = withPage(withSources([3, 2, 1], 50), () => ({ repeated: [2] }))
+  expect(await readSources(api, 1, context)).toMatchObject({ read: 'all', listedIds: [3, 2, 1] })
+})
+
+test('fewer sources than announced, and none twice, are no stable list', async () => {
+  const api = withPage(withSources([3, 2, 1], 50), ({ pagination }) => ({
+    pagination: { ...pagination, total_count: 4 },
+  }))
+  await expect(readSources(api, 1, context)).rejects.toMatchObject({ code: 'unstable_list' })
+})
