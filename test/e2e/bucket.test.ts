@@ -1,10 +1,11 @@
 /** With `storage`, the bucket is the warehouse: every pod begins with an empty disk, and nothing is lost, doubled or torn. */
+
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { manifestSchema } from '../../src/publish/bucket/documents.js'
-import { startReferenceServer } from '../../src/reference-server/server.js'
+import { startWorld } from '../support/api/reference-api.js'
 import { scriptedProgress, scriptedSurvey } from '../support/api/scripted-api.js'
 import type { Env } from '../support/command/command.js'
 import { answered, lastLine, stderrShows } from '../support/command/trial.js'
@@ -12,7 +13,7 @@ import { openDisk } from '../support/files/disk.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
 import { type BucketTrial, keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
 import { FORBIDDEN, SLOW_DOWN } from '../support/storage/s3-server.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const surveys = (count = 3) =>
@@ -53,13 +54,7 @@ describe('a night', () => {
 
   test.concurrent('a night with few changes uploads few objects: what changed, and nothing else', async (context) => {
     const trial = await openBucketTrial(context)
-    await using server = await startReferenceServer({
-      port: 0,
-      seed: 42,
-      surveys: 60,
-      rateWindow: 'none',
-      clock: 'frozen',
-    })
+    await using server = await startWorld({ seed: 42, surveys: 60 })
     const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '1000/1s' }
     expect(await trial.runWarm(ALL, { ...(await trial.pod()), ...env })).toMatchObject({ code: 0 })
     const from = trial.s3.requests.length
@@ -84,17 +79,11 @@ describe('a night', () => {
     )
   })
 
-  test.runIf(SLOW)(
+  slow(
     'no night with few changes takes more than 20 puts, also when Delta logs get checkpoints',
     async (context) => {
       const trial = await openBucketTrial(context)
-      await using server = await startReferenceServer({
-        port: 0,
-        seed: 42,
-        surveys: 60,
-        rateWindow: 'none',
-        clock: 'frozen',
-      })
+      await using server = await startWorld({ seed: 42, surveys: 60 })
       const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '1000/1s' }
       await trial.runWarm(ALL, { ...(await trial.pod()), ...env })
       const nights: { puts: number; checkpoints: number }[] = []
@@ -113,22 +102,20 @@ describe('a night', () => {
     120_000,
   )
 
-  test
-    .runIf(SLOW)
-    .concurrent('a disk that is still there is used, unless another pod has published', async (context) => {
-      const trial = await openBucketTrial(context, surveys())
-      const [pod, other] = [await trial.pod(), await trial.pod()]
-      const restores = () =>
-        trial.s3.requests.filter(({ verb, key }) => verb === 'get' && key.endsWith('.duckdb')).length
-      await trial.runWarm(NIGHT, pod)
-      await trial.runWarm(NIGHT, pod)
-      expect(restores()).toBe(0)
-      await trial.runWarm(NIGHT, other)
-      expect(restores()).toBe(1)
-      expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
-      expect(restores()).toBe(2)
-      expect(await trial.rows(RUNS)).toHaveLength(4)
-    })
+  slow.concurrent('a disk that is still there is used, unless another pod has published', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    const [pod, other] = [await trial.pod(), await trial.pod()]
+    const restores = () =>
+      trial.s3.requests.filter(({ verb, key }) => verb === 'get' && key.endsWith('.duckdb')).length
+    await trial.runWarm(NIGHT, pod)
+    await trial.runWarm(NIGHT, pod)
+    expect(restores()).toBe(0)
+    await trial.runWarm(NIGHT, other)
+    expect(restores()).toBe(1)
+    expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
+    expect(restores()).toBe(2)
+    expect(await trial.rows(RUNS)).toHaveLength(4)
+  })
 })
 
 describe('commands that read', () => {
@@ -194,7 +181,7 @@ describe('check refuses what sync would refuse, before any request to the API', 
     return ended
   }
 
-  test.runIf(SLOW).concurrent('another division into shards', async (context) => {
+  slow.concurrent('another division into shards', async (context) => {
     const trial = await openBucketTrial(context, surveys())
     await trial.runWarm(NIGHT, await trial.pod())
     const ended = await refused(trial, await trial.pod(), ['--shard', '0/2'])
@@ -212,7 +199,7 @@ describe('check refuses what sync would refuse, before any request to the API', 
       expect(await trial.runWarm(command, await trial.pod())).toMatchObject({ code: 7, stderr: lost })
   })
 
-  test.runIf(SLOW).concurrent('the directory of another warehouse, whose ledgers stay', async (context) => {
+  slow.concurrent('the directory of another warehouse, whose ledgers stay', async (context) => {
     const trial = await openBucketTrial(context, surveys())
     await trial.runWarm(NIGHT, await trial.pod())
     const own = await trial.pod()
@@ -245,46 +232,42 @@ describe('a store that fails', () => {
   )
 
   // test/unit/publish/bucket/publisher refuses each step, without a command.
-  test
-    .runIf(SLOW)
-    .concurrent(
-      'a refused commit leaves the published version, and the next run publishes',
-      async (context) => {
-        const trial = await openBucketTrial(context, surveys())
-        await trial.runWarm(NIGHT, await trial.pod())
-        const pod = await trial.pod()
-        let puts = 0
-        trial.fault = ({ verb, key }) => {
-          if (verb !== 'put' || !key.endsWith('current.json')) return null
-          puts += 1
-          // The first is the fence.
-          return puts > 1 ? FORBIDDEN : null
-        }
-        const ended = await trial.runWarm(NIGHT, pod)
-        expect(ended.code).toBe(7)
-        expect(lastLine(ended)).toContain('current.json')
-        expect(trial.document('current.json')).toMatchObject({ version: 1 })
-        trial.fault = () => null
-        expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
-        expect(trial.document('current.json')).toMatchObject({ version: 2 })
-        expect((await trial.rows(RUNS)).map(({ exit_code }) => exit_code)).toEqual([0, 7, 0])
-      },
-    )
-
-  test
-    .runIf(SLOW)
-    .concurrent('a store that is busy for a moment costs a retry, not a run', async (context) => {
+  slow.concurrent(
+    'a refused commit leaves the published version, and the next run publishes',
+    async (context) => {
       const trial = await openBucketTrial(context, surveys())
-      const busy = new Set<string>()
+      await trial.runWarm(NIGHT, await trial.pod())
+      const pod = await trial.pod()
+      let puts = 0
       trial.fault = ({ verb, key }) => {
-        const request = `${verb} ${key}`
-        if (busy.has(request) || busy.size >= 3) return null
-        busy.add(request)
-        return SLOW_DOWN
+        if (verb !== 'put' || !key.endsWith('current.json')) return null
+        puts += 1
+        // The first is the fence.
+        return puts > 1 ? FORBIDDEN : null
       }
-      expect(await trial.runWarm(NIGHT, await trial.pod())).toMatchObject({ code: 0 })
-      expect(busy.size).toBe(3)
-    })
+      const ended = await trial.runWarm(NIGHT, pod)
+      expect(ended.code).toBe(7)
+      expect(lastLine(ended)).toContain('current.json')
+      expect(trial.document('current.json')).toMatchObject({ version: 1 })
+      trial.fault = () => null
+      expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
+      expect(trial.document('current.json')).toMatchObject({ version: 2 })
+      expect((await trial.rows(RUNS)).map(({ exit_code }) => exit_code)).toEqual([0, 7, 0])
+    },
+  )
+
+  slow.concurrent('a store that is busy for a moment costs a retry, not a run', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    const busy = new Set<string>()
+    trial.fault = ({ verb, key }) => {
+      const request = `${verb} ${key}`
+      if (busy.has(request) || busy.size >= 3) return null
+      busy.add(request)
+      return SLOW_DOWN
+    }
+    expect(await trial.runWarm(NIGHT, await trial.pod())).toMatchObject({ code: 0 })
+    expect(busy.size).toBe(3)
+  })
 
   test.concurrent('a damaged newest database is replaced by the one before it, and that is said', async (context) => {
     const trial = await openBucketTrial(context, surveys())
@@ -303,36 +286,34 @@ describe('a store that fails', () => {
     expect(await trial.rows('SELECT count(*)::INT AS surveys FROM surveys')).toEqual([{ surveys: 3 }])
   })
 
-  test
-    .runIf(SLOW)
-    .concurrent('a full or missing disk is one line, and the bucket stays as it is', async (context) => {
-      const trial = await openBucketTrial(context, surveys())
-      await trial.runWarm(NIGHT, await trial.pod())
-      const pod = await trial.pod()
-      const nowhere = { ...pod, FIELDWORK_SYNC_WAREHOUSE: '/proc/nowhere' }
-      for (const command of ['sync', 'status']) {
-        const ended = await trial.runWarm([command], nowhere)
-        expect(ended).toMatchObject({ code: 7, stdout: '' })
-        expect(ended.stderr.trim().split('\n')).toHaveLength(1)
-        expect(ended.stderr).toContain('/proc/nowhere')
-      }
-      const disk = await openDisk(context, 4)
-      if (disk === null) return
-      const full = { ...pod, FIELDWORK_SYNC_WAREHOUSE: disk.directory }
-      for (const command of [NIGHT, ['status']]) {
-        const ended = await trial.runWarm(command, full)
-        expect(ended).toMatchObject({ code: 7, stdout: '' })
-        expect(ended.stderr).toContain('ENOSPC')
-        expect(ended.stderr.trim().split('\n')).toHaveLength(1)
-      }
-      // Nothing of a download that did not fit is left, neither beside the work database nor in the cache.
-      expect(
-        (await readdir(disk.directory, { recursive: true })).filter((name) => /duckdb/.test(name)),
-      ).toEqual([])
-      expect(trial.document('current.json')).toMatchObject({ version: 1 })
-      expect(trial.document('lease.json')).toMatchObject({ state: 'free' })
-      expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
-    })
+  slow.concurrent('a full or missing disk is one line, and the bucket stays as it is', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    await trial.runWarm(NIGHT, await trial.pod())
+    const pod = await trial.pod()
+    const nowhere = { ...pod, FIELDWORK_SYNC_WAREHOUSE: '/proc/nowhere' }
+    for (const command of ['sync', 'status']) {
+      const ended = await trial.runWarm([command], nowhere)
+      expect(ended).toMatchObject({ code: 7, stdout: '' })
+      expect(ended.stderr.trim().split('\n')).toHaveLength(1)
+      expect(ended.stderr).toContain('/proc/nowhere')
+    }
+    const disk = await openDisk(context, 4)
+    if (disk === null) return
+    const full = { ...pod, FIELDWORK_SYNC_WAREHOUSE: disk.directory }
+    for (const command of [NIGHT, ['status']]) {
+      const ended = await trial.runWarm(command, full)
+      expect(ended).toMatchObject({ code: 7, stdout: '' })
+      expect(ended.stderr).toContain('ENOSPC')
+      expect(ended.stderr.trim().split('\n')).toHaveLength(1)
+    }
+    // Nothing of a download that did not fit is left, neither beside the work database nor in the cache.
+    expect(
+      (await readdir(disk.directory, { recursive: true })).filter((name) => /duckdb/.test(name)),
+    ).toEqual([])
+    expect(trial.document('current.json')).toMatchObject({ version: 1 })
+    expect(trial.document('lease.json')).toMatchObject({ state: 'free' })
+    expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
+  })
 
   test.concurrent.for([
     { why: 'wrong credentials', fault: FORBIDDEN, says: /refused \(403 AccessDenied\); check/ },
@@ -389,28 +370,26 @@ describe('who holds the bucket', () => {
   })
 
   // test/unit/publish/bucket/pointer shows the fence, and the simulation overtakes runs.
-  test
-    .runIf(SLOW)
-    .concurrent(
-      'a run that was overtaken while it stood still cannot publish: exit 6, and nothing is harmed',
-      async (context) => {
-        const trial = await openBucketTrial(context, surveys())
-        await trial.runWarm(NIGHT, await trial.pod())
-        let overtaken = ''
-        trial.fault = ({ verb, key }) => {
-          // Another run fences while this one uploads its database.
-          if (verb === 'put' && key.includes('/duckdb/') && overtaken === '') {
-            overtaken = JSON.stringify({ ...trial.document('current.json'), token: 'of another run' })
-            trial.s3.store.write('fieldwork/current.json', overtaken)
-          }
-          return null
+  slow.concurrent(
+    'a run that was overtaken while it stood still cannot publish: exit 6, and nothing is harmed',
+    async (context) => {
+      const trial = await openBucketTrial(context, surveys())
+      await trial.runWarm(NIGHT, await trial.pod())
+      let overtaken = ''
+      trial.fault = ({ verb, key }) => {
+        // Another run fences while this one uploads its database.
+        if (verb === 'put' && key.includes('/duckdb/') && overtaken === '') {
+          overtaken = JSON.stringify({ ...trial.document('current.json'), token: 'of another run' })
+          trial.s3.store.write('fieldwork/current.json', overtaken)
         }
-        const ended = await trial.runWarm(NIGHT, await trial.pod())
-        expect(ended.code).toBe(6)
-        expect(lastLine(ended)).toContain('another run has taken s3://research/fieldwork over')
-        expect(trial.s3.store.objects.get('fieldwork/current.json')?.body.toString()).toBe(overtaken)
-      },
-    )
+        return null
+      }
+      const ended = await trial.runWarm(NIGHT, await trial.pod())
+      expect(ended.code).toBe(6)
+      expect(lastLine(ended)).toContain('another run has taken s3://research/fieldwork over')
+      expect(trial.s3.store.objects.get('fieldwork/current.json')?.body.toString()).toBe(overtaken)
+    },
+  )
 
   test.concurrent('SIGTERM publishes what was read and frees the lease for the next pod', async (context) => {
     const trial = await openBucketTrial(context, surveys(6))
@@ -429,7 +408,7 @@ describe('who holds the bucket', () => {
   test.concurrent('the cap holds although each run is on another disk', async (context) => {
     const trial = await openBucketTrial(context)
     const rateLimit = { requests: 6, perMs: 4_000 }
-    await using server = await startReferenceServer({ port: 0, surveys: 40, rateLimit, clock: 'frozen' })
+    await using server = await startWorld({ surveys: 40, rateLimit, rateWindow: 'sliding' })
     const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '6/4s' }
     for (let run = 0; run < 3; run += 1)
       expect(
@@ -453,7 +432,7 @@ describe.runIf(SLOW)('the cap holds, with a warning, after somebody deleted', ()
   ])('$deleted', { timeout: 200_000 }, async ({ deleted, warning }, context) => {
     const trial = await openBucketTrial(context)
     const rateLimit = { requests: 6, perMs: 4_000 }
-    await using server = await startReferenceServer({ port: 0, surveys: 40, rateLimit, clock: 'frozen' })
+    await using server = await startWorld({ surveys: 40, rateLimit, rateWindow: 'sliding' })
     const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '6/4s' }
     const sync = async () =>
       trial.run(['sync', '--max-requests', '5', '--log-level', 'warn'], { ...(await trial.pod()), ...env })
@@ -485,75 +464,70 @@ describe('moving', () => {
     expect(await query(join(back, 'fieldwork.duckdb'), RUNS)).toHaveLength(3)
   })
 
-  test
-    .runIf(SLOW)
-    .concurrent(
-      'a warehouse that lost its work database moves too, from its published file',
-      async (context) => {
-        const trial = await openBucketTrial(context, surveys())
-        const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
-        expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-        await rm(join(trial.warehouse, 'work.duckdb'))
-        const moved = await trial.runWarm(NIGHT, bucket)
-        expect(moved).toMatchObject({ code: 0 })
-        expect(moved.stderr).toContain('the work database was lost and is rebuilt from the published file')
-        expect(await trial.rows(RUNS)).toHaveLength(2)
-      },
-    )
+  slow.concurrent(
+    'a warehouse that lost its work database moves too, from its published file',
+    async (context) => {
+      const trial = await openBucketTrial(context, surveys())
+      const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
+      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+      await rm(join(trial.warehouse, 'work.duckdb'))
+      const moved = await trial.runWarm(NIGHT, bucket)
+      expect(moved).toMatchObject({ code: 0 })
+      expect(moved.stderr).toContain('the work database was lost and is rebuilt from the published file')
+      expect(await trial.rows(RUNS)).toHaveLength(2)
+    },
+  )
 
-  test
-    .runIf(SLOW)
-    .concurrent(
-      'a directory of a bucket is refused without the bucket, whose next run would lose that run',
-      async (context) => {
-        const trial = await openBucketTrial(context, surveys())
-        const pod = await trial.pod()
-        await trial.runWarm(NIGHT, pod)
-        const { FIELDWORK_SYNC_STORAGE_URL: _, ...alone } = pod
-        const requests = trial.api.arrivals.length
-        for (const command of ['sync', 'check', 'replay']) {
-          const ended = await trial.runWarm([command], alone)
-          expect(ended, command).toMatchObject({ code: 2 })
-          expect(ended.stdout + ended.stderr).toContain(
-            `the work database in ${pod.FIELDWORK_SYNC_WAREHOUSE} belongs to s3://research/fieldwork, but the settings have no storage.url. Set it, or use an empty directory`,
-          )
-        }
-        expect(trial.api.arrivals).toHaveLength(requests)
-      },
-    )
-
-  test
-    .runIf(SLOW)
-    .concurrent(
-      'a directory with another warehouse is refused, and both stay as they are',
-      async (context) => {
-        const trial = await openBucketTrial(context, surveys())
-        await trial.runWarm(NIGHT, await trial.pod())
-        expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-        const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
-        const ended = await trial.runWarm(['sync'], bucket)
-        expect(ended).toMatchObject({ code: 2, stdout: '' })
-        expect(ended.stderr).toContain(
-          'holds a warehouse of its own, and s3://research/fieldwork holds another one',
+  slow.concurrent(
+    'a directory of a bucket is refused without the bucket, whose next run would lose that run',
+    async (context) => {
+      const trial = await openBucketTrial(context, surveys())
+      const pod = await trial.pod()
+      await trial.runWarm(NIGHT, pod)
+      const { FIELDWORK_SYNC_STORAGE_URL: _, ...alone } = pod
+      const requests = trial.api.arrivals.length
+      for (const command of ['sync', 'check', 'replay']) {
+        const ended = await trial.runWarm([command], alone)
+        expect(ended, command).toMatchObject({ code: 2 })
+        expect(ended.stdout + ended.stderr).toContain(
+          `the work database in ${pod.FIELDWORK_SYNC_WAREHOUSE} belongs to s3://research/fieldwork, but the settings have no storage.url. Set it, or use an empty directory`,
         )
-        expect(trial.document('current.json')).toMatchObject({ version: 1 })
-        // The ledgers in the bucket still count, and those of the other directory never do.
-        expect(trial.document('lease.json')).toMatchObject({ state: 'free', ledgers_uploaded: true })
-        expect(await trial.runs()).toHaveLength(1)
-      },
-    )
+      }
+      expect(trial.api.arrivals).toHaveLength(requests)
+    },
+  )
+
+  slow.concurrent(
+    'a directory with another warehouse is refused, and both stay as they are',
+    async (context) => {
+      const trial = await openBucketTrial(context, surveys())
+      await trial.runWarm(NIGHT, await trial.pod())
+      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+      const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
+      const ended = await trial.runWarm(['sync'], bucket)
+      expect(ended).toMatchObject({ code: 2, stdout: '' })
+      expect(ended.stderr).toContain(
+        'holds a warehouse of its own, and s3://research/fieldwork holds another one',
+      )
+      expect(trial.document('current.json')).toMatchObject({ version: 1 })
+      // The ledgers in the bucket still count, and those of the other directory never do.
+      expect(trial.document('lease.json')).toMatchObject({ state: 'free', ledgers_uploaded: true })
+      expect(await trial.runs()).toHaveLength(1)
+    },
+  )
 
   // test/unit/publish/bucket/layout compares every division.
-  test
-    .runIf(SLOW)
-    .concurrent('a bucket with shards is refused without them, and the other way round', async (context) => {
+  slow.concurrent(
+    'a bucket with shards is refused without them, and the other way round',
+    async (context) => {
       const trial = await openBucketTrial(context, surveys())
       expect(await trial.runWarm(['sync', '--shard', '0/1'], await trial.pod())).toMatchObject({ code: 0 })
       expect(keysIn(trial)).toContain('shard=0-of-1/current.json')
       const ended = await trial.runWarm(['sync'], await trial.pod())
       expect(ended).toMatchObject({ code: 2 })
       expect(ended.stderr).toContain('is divided into 1 shard, but the settings say no shards')
-    })
+    },
+  )
 })
 
 describe('without storage', () => {

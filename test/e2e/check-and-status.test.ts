@@ -1,7 +1,7 @@
 /** `check` sends one request and does not wait. `status` reports the state at any time without disturbing a run. */
 import { readdir, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { scriptedSurvey, sendJson, startScriptedApi, TOKEN } from '../support/api/scripted-api.js'
+import { NO_ACCOUNT, scriptedSurvey, sendJson, startScriptedApi, TOKEN } from '../support/api/scripted-api.js'
 import { gate, openTrial } from '../support/command/trial.js'
 import { SLOW } from '../support/suite/slow.js'
 
@@ -16,12 +16,7 @@ describe('check', () => {
         { ...account, name: 'south', base_url: other.baseUrl },
       ],
     })
-    const none = {
-      FIELDWORK_SYNC_BASE_URL: undefined,
-      FIELDWORK_SYNC_API_ID: undefined,
-      FIELDWORK_SYNC_API_TOKEN: undefined,
-      FIELDWORK_SYNC_RATE_LIMIT: undefined,
-    }
+    const none = NO_ACCOUNT
     const ended = await trial.run(['check', ...file], none)
     expect(ended).toMatchObject({ code: 0, stderr: '' })
     expect(ended.stdout.trimEnd().split('\n')).toEqual([

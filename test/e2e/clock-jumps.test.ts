@@ -2,14 +2,15 @@
  * The clocks of the machine jump by an hour during a run of the real command, as after NTP or suspend. By the server's log
  * the run keeps the cap. It ends by itself and stores the correct tables. The server has its own clock.
  */
-import { expect, test } from 'vitest'
-import { startReferenceServer } from '../../src/reference-server/server.js'
+
+import { expect } from 'vitest'
+import { startWorld } from '../support/api/reference-api.js'
 import { scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
 import { answered, openTrial, stderrShows } from '../support/command/trial.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, warehouseRows } from '../support/oracle/truth.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 const HOUR_MS = 3_600_000
 const CAP = SLOW ? 60 : 20
@@ -55,19 +56,17 @@ const preload = ({ wallMs, monotonicMs }: Pick<Jump, 'wallMs' | 'monotonicMs'>) 
 const jumped = (times: number) => (stderr: string) => stderr.split('clocks have jumped').length > times
 
 // Only `npm run test:slow` runs these; the wall clock jumps in the simulation too.
-const slowly = SLOW ? test.concurrent : test.skip
 
-slowly.for(JUMPS)(
+slow.concurrent.for(JUMPS)(
   '$what by an hour, twice in a run: the run keeps the cap, ends, and stores the truth',
   { timeout: 60_000 },
   async ({ wallMs, monotonicMs, sleeps }, context) => {
     const trial = await openTrial(context)
-    await using server = await startReferenceServer({
-      port: 0,
+    await using server = await startWorld({
       seed: 11,
       surveys: SLOW ? 60 : 20,
       rateLimit: { requests: CAP, perMs: WINDOW_MS },
-      clock: 'frozen',
+      rateWindow: 'sliding',
     })
     const env = {
       ...envOf(server),
@@ -111,7 +110,7 @@ const WAITS = [
   { wait: 'the wait before a retry', status: 503, logged: /"waitMs":2000.*will be sent again/ },
 ] as const
 
-slowly.for(WAITS.flatMap((wait) => [-HOUR_MS, HOUR_MS].map((wallMs) => ({ ...wait, wallMs }))))(
+slow.concurrent.for(WAITS.flatMap((wait) => [-HOUR_MS, HOUR_MS].map((wallMs) => ({ ...wait, wallMs }))))(
   'the wall clock jumps by $wallMs ms during $wait: the wait keeps the length that the server requested',
   { timeout: 60_000 },
   async ({ status, logged, wallMs }, context) => {

@@ -13,7 +13,7 @@ import { publishedFile, startSync, sync, syncWarm, withSettings } from '../suppo
 import { stderrShows } from '../support/command/trial.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const START = '2026-03-01T00:00:00Z'
@@ -59,7 +59,7 @@ const requestedSince = (api: ScriptedApi): unknown[] =>
 const requestedPages = (api: ScriptedApi): unknown[] =>
   api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: search }) => search.get('page'))
 
-test.runIf(SLOW)('a survey that changes after its page was read is correct after the next run', async () => {
+slow('a survey that changes after its page was read is correct after the next run', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startSixDrafts()
   const options = { warehouse, env: api.env, args: await withoutOverlap() }
@@ -115,7 +115,7 @@ const WRONG_CURSORS = {
 }
 
 // Only `npm run test:slow` runs this; the simulation finds both mutants too (`npm run simulate:mutations`).
-test.runIf(SLOW)('a build that fixes its cursor any later loses that survey', async () => {
+slow('a build that fixes its cursor any later loses that survey', async () => {
   const lost = await Promise.all(
     Object.entries(WRONG_CURSORS).map(async ([name, to]) => {
       const warehouse = await temporaryDirectory()
@@ -184,25 +184,22 @@ test('after a kill between two pages, the next run resumes one page earlier and 
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
 })
 
-test.skipIf(!SLOW)(
-  'where the server sends no time, the cursor stays ten minutes behind our clock',
-  async () => {
-    const warehouse = await temporaryDirectory()
-    const api = await startScriptedApi([scriptedSurvey(1)])
-    api.hook = (arrival, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify(bodyOf(api, arrival)))
-      return true
-    }
-    const earliestMs = Date.now()
-    const { code, run } = await sync({ warehouse, env: api.env })
-    const latestMs = Date.now()
-    expect(code).toBe(0)
-    const cursorMs = Date.parse(run.cursor_after ?? '')
-    expect(cursorMs).toBeGreaterThanOrEqual(earliestMs - 600_000)
-    expect(cursorMs).toBeLessThanOrEqual(latestMs - 600_000)
-    expect(await query(publishedFile(warehouse), 'SELECT interviews_count FROM survey_progress')).toEqual([
-      { interviews_count: 10 },
-    ])
-  },
-)
+slow('where the server sends no time, the cursor stays ten minutes behind our clock', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startScriptedApi([scriptedSurvey(1)])
+  api.hook = (arrival, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(bodyOf(api, arrival)))
+    return true
+  }
+  const earliestMs = Date.now()
+  const { code, run } = await sync({ warehouse, env: api.env })
+  const latestMs = Date.now()
+  expect(code).toBe(0)
+  const cursorMs = Date.parse(run.cursor_after ?? '')
+  expect(cursorMs).toBeGreaterThanOrEqual(earliestMs - 600_000)
+  expect(cursorMs).toBeLessThanOrEqual(latestMs - 600_000)
+  expect(await query(publishedFile(warehouse), 'SELECT interviews_count FROM survey_progress')).toEqual([
+    { interviews_count: 10 },
+  ])
+})

@@ -2,10 +2,12 @@
  * The real command runs on the files of a killed run, damaged in every known way. It reports the damage, recovers by
  * itself, and stores the truth. The published file is sound at every step.
  */
+
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
+import type { ReferenceServer } from '../../src/reference-server/server.js'
+import { startWorld } from '../support/api/reference-api.js'
 import { start } from '../support/command/command.js'
 import { answered, stderrShows } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
@@ -15,7 +17,7 @@ import { envOf } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/oracle/truth.js'
 import { chance } from '../support/suite/chance.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 /** Runs until one is complete. The first run may find the damage, and the second sets the file aside. */
 const RUNS_MAX = 3
@@ -34,7 +36,7 @@ const environment = (warehouse: string) => ({
 })
 
 beforeAll(async () => {
-  server = await startReferenceServer({ port: 0, seed: 3, surveys: 12, rateWindow: 'none', clock: 'frozen' })
+  server = await startWorld({ seed: 3, surveys: 12 })
   killed = join(await temporaryDirectory((work) => void finished.push(work)), 'warehouse')
   expect(await runWarm(['sync'], environment(killed))).toMatchObject({ code: 0 })
   await openWorld(server).advance('P1D')
@@ -97,7 +99,7 @@ test.for(CHOSEN)('$what: the run reports it and recovers', async (damage, { onTe
   }
 })
 
-test.runIf(SLOW)(
+slow(
   'a sync never publishes garbage in a block, whether the run reads that block or not',
   {
     timeout: 300_000,
@@ -122,7 +124,7 @@ test.runIf(SLOW)(
   },
 )
 
-test.skipIf(!SLOW)(
+slow(
   'a work database does not replay the write-ahead log of another database',
   async ({ onTestFinished }) => {
     const warehouse = await copyOfKilled(onTestFinished)

@@ -3,10 +3,12 @@
  * with exit 7 and leaves the published file unchanged. After the cause is removed, the next run recovers by itself, and
  * the tables equal the truth of the reference server.
  */
+
 import { chmod, chown, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
+import type { ReferenceServer } from '../../src/reference-server/server.js'
+import { startWorld } from '../support/api/reference-api.js'
 import { type Ended, type Env, run, start } from '../support/command/command.js'
 import { publishedFile } from '../support/command/sync.js'
 import { answered, stderrShows } from '../support/command/trial.js'
@@ -16,7 +18,7 @@ import { type Finished, temporaryDirectory } from '../support/files/temporary.js
 import { envOf } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/oracle/truth.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 interface TestContext {
   readonly onTestFinished: Finished
@@ -33,14 +35,7 @@ let truth: WorldRows
 let readAll: readonly string[]
 
 beforeAll(async () => {
-  server = await startReferenceServer({
-    port: 0,
-    seed: 3,
-    surveys: 12,
-    pageSize: 5,
-    rateWindow: 'none',
-    clock: 'frozen',
-  })
+  server = await startWorld({ seed: 3, surveys: 12, pageSize: 5 })
   const directory = await temporaryDirectory((work) => void finished.push(work))
   await chmod(directory, 0o755)
   const settings = join(directory, 'settings.yaml')
@@ -272,7 +267,7 @@ test.for(OBSTACLES.filter(({ slow }) => SLOW || slow !== true))(
   },
 )
 
-test.runIf(SLOW)(
+slow(
   'a directory that becomes read-only during a run ends it with exit 7, and the next run recovers',
   { timeout: 60_000 },
   async (context) => {

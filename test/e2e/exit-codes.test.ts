@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { type Hook, type ScriptedApi, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
 import { type Ended, MAIN } from '../support/command/command.js'
 import { gate, lastLine, openTrial, otherBuild, type Trial } from '../support/command/trial.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const ids = async (trial: Trial): Promise<unknown[]> =>
@@ -59,22 +59,20 @@ test.concurrent('2: wrong settings are refused before any request and any write'
   await expect(trial.runs('work.duckdb')).rejects.toThrow()
 })
 
-test
-  .runIf(SLOW)
-  .concurrent('3: a budget ends the run as partial, and the next run does the rest', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)])
-    const ended = await trial.run(['sync', '--max-requests', '6'])
-    expect(ended.code).toBe(3)
-    expect(lastLine(ended)).toMatch(/^partial \(exit 3\): stopped by --max-requests 6; 2 surveys are queued/)
-    expect(trial.api.arrivals.length).toBeLessThanOrEqual(6)
-    expect(await ids(trial)).toEqual([1, 2, 3])
-    const rest = await trial.runWarm(['sync', '--json'])
-    expect(json(rest)).toMatchObject({ status: 'complete', exit_code: 0 })
-    expect((await trial.runs()).map(({ status, exit_code }) => [status, exit_code])).toEqual([
-      ['partial', 3],
-      ['complete', 0],
-    ])
-  })
+slow.concurrent('3: a budget ends the run as partial, and the next run does the rest', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)])
+  const ended = await trial.run(['sync', '--max-requests', '6'])
+  expect(ended.code).toBe(3)
+  expect(lastLine(ended)).toMatch(/^partial \(exit 3\): stopped by --max-requests 6; 2 surveys are queued/)
+  expect(trial.api.arrivals.length).toBeLessThanOrEqual(6)
+  expect(await ids(trial)).toEqual([1, 2, 3])
+  const rest = await trial.runWarm(['sync', '--json'])
+  expect(json(rest)).toMatchObject({ status: 'complete', exit_code: 0 })
+  expect((await trial.runs()).map(({ status, exit_code }) => [status, exit_code])).toEqual([
+    ['partial', 3],
+    ['complete', 0],
+  ])
+})
 
 const status =
   (code: number, body: unknown = { error: 'no' }, headers: Record<string, string> = {}) =>

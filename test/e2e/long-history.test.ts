@@ -3,7 +3,7 @@
  * holds every version and observation with its time, every day, and the time at which each record went missing. DuckDB, Parquet
  * and the service agree. CHAOS_SEED replays a run.
  */
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import {
   type Arrival,
   type Json,
@@ -29,7 +29,7 @@ import { bothHistories } from '../support/history/stored.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { rowsOfSurvey, warehouseRowsIn } from '../support/oracle/truth.js'
 import { chance } from '../support/suite/chance.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { openReader, type Reader } from '../support/warehouse/duckdb.js'
 import { tablesThatDiffer } from '../support/warehouse/parquet.js'
 
@@ -103,7 +103,7 @@ const recordAnswers = (
 }
 
 // Quick tests show the same with fewer events: the simulation, and the tests of merge and views.
-test.runIf(SLOW)(
+slow(
   `after ${NIGHTS} nights of random changes, the warehouse has every version, every observation and the truth`,
   {
     timeout: 3_600_000,

@@ -13,7 +13,7 @@ import {
 import { publishedFile, sync, syncWarm } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 const SURVEY_IDS = [1, 2, 3, 4, 5, 6]
 
@@ -139,7 +139,7 @@ const pythonReader = (file: string) =>
 
 const OPENS = SLOW ? 200 : 0
 
-test.skipIf(!SLOW)(
+slow(
   `a reader that opens the file at least ${OPENS} times during syncs never fails and never sees a mixture`,
   { timeout: 300_000 },
   async () => {

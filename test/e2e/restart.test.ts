@@ -1,17 +1,16 @@
 /** A sync that is killed at any point and restarted at once loses no row and keeps the cap across processes. */
 
 import { expect, test } from 'vitest'
-import { startReferenceServer } from '../../src/reference-server/server.js'
+import { startWorld } from '../support/api/reference-api.js'
 import { scriptedProgress, scriptedSurvey } from '../support/api/scripted-api.js'
 import { answered, openTrial, stderrShows } from '../support/command/trial.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 // Only `npm run test:slow` runs this; the simulation kills at every step.
-const slowly = SLOW ? test.concurrent : test.skip
 
-slowly(
+slow.concurrent(
   'a sync that is killed repeatedly during the refresh ends with the data of the API',
   async (context) => {
     // The surveys are complete and settled, so a survey that was read is not due in the next run.
@@ -71,7 +70,7 @@ slowly(
   },
 )
 
-slowly(
+slow.concurrent(
   'a sync that is killed repeatedly during the listing goes on behind the committed pages, and lists all',
   async (context) => {
     const surveys = Array.from({ length: 120 }, (_, index) => scriptedSurvey(index + 1))
@@ -113,12 +112,10 @@ test.concurrent.for(SLOW ? (['sliding', 'fixed'] as const) : (['sliding'] as con
   { timeout: 120_000 },
   async (rateWindow, context) => {
     const trial = await openTrial(context)
-    await using server = await startReferenceServer({
-      port: 0,
+    await using server = await startWorld({
       surveys: 200,
       rateLimit: { requests: CAP, perMs: WINDOW_MS },
       rateWindow,
-      clock: 'frozen',
     })
     const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: `${CAP}/${WINDOW_MS}ms` }
     // 40 requests fit into the first burst. The second run must wait for slots that the first one used, and so on.

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ALL_TABLES } from '../../src/model/sync-tables.js'
 import {
+  NO_ACCOUNT,
   type ScriptedApi,
   scriptedProgress,
   scriptedSurvey,
@@ -179,11 +180,7 @@ const MISPLACED: readonly Misplaced[] = [
   },
   {
     when: 'in keys and values of the settings file',
-    env: {
-      FIELDWORK_SYNC_BASE_URL: undefined,
-      FIELDWORK_SYNC_API_ID: undefined,
-      FIELDWORK_SYNC_API_TOKEN: undefined,
-    },
+    env: NO_ACCOUNT,
     settings: {
       [TOKEN]: TOKEN,
       accounts: [

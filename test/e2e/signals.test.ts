@@ -19,7 +19,7 @@ import {
   type Trial,
 } from '../support/command/trial.js'
 import { unsoundness } from '../support/oracle/soundness.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
@@ -138,7 +138,7 @@ test.concurrent.for(INTERRUPTIONS.filter(({ slow }) => SLOW || slow !== true))(
 )
 
 // Only `npm run test:slow` runs this. The test below certainly stops a publish, and test/unit/publish/duckdb stops each step.
-test.runIf(SLOW).concurrent.for([0, 5, 20, 60] as const)(
+slow.concurrent.for([0, 5, 20, 60] as const)(
   'a SIGTERM %s ms into a publish leaves all published, or nothing, and the run says which',
   async (laterMs, context) => {
     const trial = await openTrial(context, surveys())
@@ -187,34 +187,32 @@ const readingEverything = (trial: Trial): Promise<string> =>
     'export const haveBlocksChecksums = () => Promise.resolve(false)\n',
   )
 
-test
-  .runIf(SLOW)
-  .concurrent(
-    'SIGTERM in an endless publish exits 3, keeps the published file, and lets the next run publish',
-    async (context) => {
-      const trial = await openTrial(context, surveys())
-      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-      const before = await readFile(trial.published)
-      const overview = await setOverview(trial, ENDLESS)
-      const running = trial.start(['sync', '--log-level', 'debug'], {}, await readingEverything(trial))
-      await stderrShows(running, /"msg":"publishing"/)
-      const ended = await stopWith(running, 'SIGTERM')
-      expect(ended).toMatchObject({ code: 3, signal: null })
-      expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
-      expect((await readFile(trial.published)).equals(before)).toBe(true)
-      expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
-      await setOverview(trial, overview)
-      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-      expect(await trial.runs()).toMatchObject([
-        { status: 'complete' },
-        { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
-        { status: 'complete' },
-      ])
-      expect(await unsoundness(trial.published)).toEqual([])
-    },
-  )
+slow.concurrent(
+  'SIGTERM in an endless publish exits 3, keeps the published file, and lets the next run publish',
+  async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const before = await readFile(trial.published)
+    const overview = await setOverview(trial, ENDLESS)
+    const running = trial.start(['sync', '--log-level', 'debug'], {}, await readingEverything(trial))
+    await stderrShows(running, /"msg":"publishing"/)
+    const ended = await stopWith(running, 'SIGTERM')
+    expect(ended).toMatchObject({ code: 3, signal: null })
+    expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
+    expect((await readFile(trial.published)).equals(before)).toBe(true)
+    expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
+    await setOverview(trial, overview)
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    expect(await trial.runs()).toMatchObject([
+      { status: 'complete' },
+      { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
+      { status: 'complete' },
+    ])
+    expect(await unsoundness(trial.published)).toEqual([])
+  },
+)
 
-test.skipIf(!SLOW)(
+slow(
   'a run that SIGTERM stopped gives up an endless publish at the shutdown deadline, and says so',
   async (context) => {
     const trial = await openTrial(context, surveys())

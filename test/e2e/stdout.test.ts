@@ -10,7 +10,7 @@ import { type Env, MAIN } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { openDisk } from '../support/files/disk.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 
 const INCOMPLETE = 'fieldwork-sync: the output is not complete, because stdout cannot be written: '
 
@@ -73,20 +73,18 @@ test.concurrent.for([
   expect(stderr).toContain(`${INCOMPLETE}EBADF`)
 })
 
-test
-  .runIf(SLOW)
-  .concurrent('a complete sync whose summary is lost says that it was complete', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    const { code, stderr } = await runInto('/dev/full', 'w', ['sync', '--json'], {
-      ...trial.api.env,
-      FIELDWORK_SYNC_WAREHOUSE: trial.warehouse,
-    })
-    expect(code).toBe(7)
-    expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
-      /ENOSPC.*\. Apart from its output, the command ended with exit 0$/,
-    )
-    expect(await trial.runs()).toEqual([{ status: 'complete', exit_code: 0, reason: null }])
+slow.concurrent('a complete sync whose summary is lost says that it was complete', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const { code, stderr } = await runInto('/dev/full', 'w', ['sync', '--json'], {
+    ...trial.api.env,
+    FIELDWORK_SYNC_WAREHOUSE: trial.warehouse,
   })
+  expect(code).toBe(7)
+  expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
+    /ENOSPC.*\. Apart from its output, the command ended with exit 0$/,
+  )
+  expect(await trial.runs()).toEqual([{ status: 'complete', exit_code: 0, reason: null }])
+})
 
 test.concurrent('an error stays on stderr if its JSON is lost', async () => {
   const { code, stderr } = await runInto('/dev/full', 'w', ['sync', '--json'])

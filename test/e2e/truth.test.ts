@@ -1,7 +1,7 @@
 /** After a sync the tables equal the truth of the reference server, field by field, on the first day and a day later. */
 
 import { expect, test } from 'vitest'
-import { startReferenceServer } from '../../src/reference-server/server.js'
+import { accountsOf, startWorld } from '../support/api/reference-api.js'
 import { run } from '../support/command/command.js'
 import { publishedFile, sync, syncWarm, withSettings } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
@@ -16,24 +16,10 @@ const DAY_MS = 24 * 3_600_000
 
 test('the tables of two accounts equal the truth field by field, and again after a day', async () => {
   const warehouse = await temporaryDirectory()
-  await using server = await startReferenceServer({
-    port: 0,
-    seed: 7,
-    surveys: SURVEYS,
-    accounts: 2,
-    pageSize: 50,
-    rateWindow: 'none',
-    clock: 'frozen',
-  })
+  await using server = await startWorld({ seed: 7, surveys: SURVEYS, accounts: 2, pageSize: 50 })
   const world = openWorld(server)
   const args = await withSettings({
-    accounts: server.accounts.map(({ name, id, token }) => ({
-      name,
-      id,
-      token,
-      base_url: server.baseUrl,
-      rate_limit: { requests: 10_000, per: '1s' },
-    })),
+    ...accountsOf(server),
   })
   const published = publishedFile(warehouse)
 

@@ -15,7 +15,7 @@ import { mountReadOnly } from '../support/files/disk.js'
 import { failing } from '../support/process/failing-calls.js'
 import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
 import { type Chance, chance } from '../support/suite/chance.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
 
@@ -109,7 +109,7 @@ describe('after a sync', () => {
     expect(refused.stdout).toContain('refused the credentials (401)')
   })
 
-  test.runIf(SLOW)('a budget decides the size of the sample, unless it is given', async (context) => {
+  slow('a budget decides the size of the sample, unless it is given', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     const before = trial.api.arrivals.length
@@ -141,27 +141,24 @@ describe('after a sync', () => {
     expect(JSON.parse(ended.stdout)).toMatchObject({ exit_code: 3, sample: { accounts: [{ compared: 1 }] } })
   })
 
-  test.runIf(SLOW)(
-    'a survey that the API refuses is left out and named, and the rest is compared',
-    async (context) => {
-      const trial = await openTrial(context, surveys())
-      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-      trial.api.hook = ({ path }, response) => {
-        if (path !== '/surveys/2/fieldwork_progress') return false
-        sendJson(trial.api, response, 403, {})
-        return true
-      }
-      const { code, json } = await verifyJson(trial)
-      expect(code).toBe(3)
-      expect(json.sample.accounts[0]).toMatchObject({
-        compared: 2,
-        unread: [{ survey_id: 2 }],
-        stopped: null,
-      })
-    },
-  )
+  slow('a survey that the API refuses is left out and named, and the rest is compared', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    trial.api.hook = ({ path }, response) => {
+      if (path !== '/surveys/2/fieldwork_progress') return false
+      sendJson(trial.api, response, 403, {})
+      return true
+    }
+    const { code, json } = await verifyJson(trial)
+    expect(code).toBe(3)
+    expect(json.sample.accounts[0]).toMatchObject({
+      compared: 2,
+      unread: [{ survey_id: 2 }],
+      stopped: null,
+    })
+  })
 
-  test.runIf(SLOW)(
+  slow(
     'a service that ignores started_before cannot be used to prove progress wrong; gone surveys have moved',
     async (context) => {
       const trial = await openTrial(context, surveys())
@@ -248,7 +245,7 @@ describe('after a sync', () => {
       })
   })
 
-  test.runIf(SLOW)(
+  slow(
     'two equal flips in a block, which pass its checksum, never end verify by a signal',
     { timeout: 300_000 },
     async (context) => {
@@ -272,7 +269,7 @@ describe('after a sync', () => {
     },
   )
 
-  test.runIf(SLOW)('--local reads a directory that nobody may write', async (context) => {
+  slow('--local reads a directory that nobody may write', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
     if (mountReadOnly(context, trial.warehouse) === null) return
@@ -379,7 +376,7 @@ describe('what has changed since is no error', () => {
     expect(code).toBe(0)
   })
 
-  test.runIf(SLOW)('a target changes, and only the survey says so', async (context) => {
+  slow('a target changes, and only the survey says so', async (context) => {
     const { trial, one } = await readTwice(context, () => undefined)
     for (const source of one.sources) source.sample_size = 60
     one.progress.sample_size = 120

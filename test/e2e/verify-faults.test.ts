@@ -3,19 +3,21 @@
  * alone, and the test prints how large a sample it took. Slow, because its world takes ten seconds: test/unit/verify judges the same
  * differences without a service.
  */
+
 import { appendFile, chmod, cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
+import { afterAll, beforeAll, expect } from 'vitest'
+import type { ReferenceServer } from '../../src/reference-server/server.js'
 import { inSampleOrder } from '../../src/verify/sample/choose.js'
+import { startWorld } from '../support/api/reference-api.js'
 import { publishedFile } from '../support/command/sync.js'
 import { runWarm } from '../support/command/warm.js'
 import { blocksOf, scribbleBlock } from '../support/files/damage.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { envOf } from '../support/oracle/rate.js'
 import { openWorld } from '../support/oracle/truth.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const SURVEYS = 40
@@ -33,14 +35,7 @@ const environment = (warehouse: string) => ({
 })
 
 beforeAll(async () => {
-  server = await startReferenceServer({
-    port: 0,
-    seed: 8,
-    surveys: SURVEYS,
-    pageSize: 20,
-    rateWindow: 'none',
-    clock: 'frozen',
-  })
+  server = await startWorld({ seed: 8, surveys: SURVEYS, pageSize: 20 })
   const world = openWorld(server)
   good = join(await temporaryDirectory((work) => void finished.push(work)), 'warehouse')
   for (let night = 0; night < 3; night += 1) {
@@ -231,12 +226,12 @@ const verify = async (warehouse: string, ...args: readonly string[]) => {
   return { code, stderr, stdout, local, wrong: findings.filter(({ verdict }) => verdict === 'wrong') }
 }
 
-test.runIf(SLOW)('the good warehouse has no fault', async () => {
+slow('the good warehouse has no fault', async () => {
   const found = await verify(good, '--sample', ALL)
   expect(found, found.stdout).toMatchObject({ code: 0, wrong: [], local: { problems: [], notes: [] } })
 })
 
-test.runIf(SLOW)(
+slow(
   'faults that the tables do not show are found by comparing with the service',
   async ({ onTestFinished }) => {
     const warehouse = await copyOfGood(onTestFinished)
@@ -275,7 +270,7 @@ const smallestByPages = async (warehouse: string, id: number, seed: string): Pro
   return found
 }
 
-test.runIf(SLOW).for(SAMPLED)('alone: $what', async (fault, { onTestFinished }) => {
+slow.for(SAMPLED)('alone: $what', async (fault, { onTestFinished }) => {
   const warehouse = await copyOfGood(onTestFinished)
   const [planted] = await plantAll(warehouse, [fault])
   const id = planted?.id ?? 0
@@ -359,7 +354,7 @@ const LOCAL: readonly LocalFault[] = [
   },
 ]
 
-test.runIf(SLOW)('faults that the tables show are found without a request', async ({ onTestFinished }) => {
+slow('faults that the tables show are found without a request', async ({ onTestFinished }) => {
   const warehouse = await copyOfGood(onTestFinished)
   await change(
     warehouse,
@@ -406,7 +401,7 @@ const FILES = [
   },
 ] as const
 
-test.runIf(SLOW)(
+slow(
   'a published database with damaged blocks is found, and no request is sent for it',
   async ({ onTestFinished }) => {
     const warehouse = await copyOfGood(onTestFinished)
@@ -425,7 +420,7 @@ test.runIf(SLOW)(
   },
 )
 
-test.runIf(SLOW).for(FILES)('$what: found', async ({ rule, damage }, { onTestFinished }) => {
+slow.for(FILES)('$what: found', async ({ rule, damage }, { onTestFinished }) => {
   const warehouse = await copyOfGood(onTestFinished)
   const parquet = join(warehouse, 'parquet/current')
   const manifest = JSON.parse(await readFile(join(parquet, 'manifest.json'), 'utf8'))

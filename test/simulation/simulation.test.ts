@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -45,7 +45,7 @@ describe('the simulation', () => {
     expect(stdout).toMatch(new RegExp(`^${seeds} seeds in .* 0 failed$`, 'm'))
   }, 1_800_000)
 
-  test.runIf(SLOW)(
+  slow(
     'runs the first two nights of the month of bench:requests',
     async () => {
       const { stdout } = await node(['.simulation/test/simulation/month/main.js', '--nights', '2'])

@@ -2,13 +2,14 @@
  * What the built command prints with `--json`, and every example of docs/reference/json.md, is valid by the published JSON Schemas. They allow
  * no field that they do not name, so a new field fails here until it is documented.
  */
+
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
-import { startReferenceServer } from '../../../src/reference-server/server.js'
+import { startWorld } from '../../support/api/reference-api.js'
 import { scriptedSurvey, sendJson } from '../../support/api/scripted-api.js'
 import type { Ended, Env } from '../../support/command/command.js'
 import { buildMutant } from '../../support/command/mutant.js'
@@ -247,14 +248,7 @@ describe.concurrent('what the built command prints is valid', () => {
   })
 
   test('conformance, with rules that are kept, broken and not observable', async (context) => {
-    const server = await startReferenceServer({
-      port: 0,
-      seed: 12,
-      surveys: 40,
-      pageSize: 12,
-      rateWindow: 'none',
-      clock: 'frozen',
-    })
+    const server = await startWorld({ seed: 12, surveys: 40, pageSize: 12 })
     context.onTestFinished(() => server.close())
     const [account] = server.accounts
     const ended = await runWarm(

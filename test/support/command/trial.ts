@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ScriptedApi, type ScriptedSurvey, startScriptedApi } from '../api/scripted-api.js'
+import { type Hook, type ScriptedApi, type ScriptedSurvey, startScriptedApi } from '../api/scripted-api.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { query, type Row } from '../warehouse/duckdb.js'
 import { type Ended, type Env, MAIN, type Running, start } from './command.js'
@@ -62,6 +62,26 @@ export const openTrial = async (
       query(join(warehouse, file), 'SELECT status, exit_code, reason FROM _sync.runs ORDER BY started_at'),
     temporary,
   }
+}
+
+/**
+ * Runs `sync --json` on the night `days` after the first, with the answers of `hook`. With `env` it has a process of its own.
+ * Returns the first account's part of the report.
+ */
+export const night = async (
+  trial: Trial,
+  days: number,
+  hook: Hook = () => false,
+  args: readonly string[] = [],
+  env?: Env,
+) => {
+  trial.api.now = new Date(Date.UTC(2026, 2, 1 + days))
+  trial.api.arrivals.length = 0
+  trial.api.hook = hook
+  const line = ['sync', '--json', ...args]
+  const ended = await (env === undefined ? trial.runWarm(line) : trial.run(line, env))
+  const report = JSON.parse(ended.stdout)
+  return { code: ended.code, stderr: ended.stderr, run: report.accounts?.[0] ?? report }
 }
 
 /** The text that a test waits for on stderr. */
