@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- NAME …` measures one thing, by the module of that name in this folder; see docs/reference/npm-scripts.md. Without a name
- * it measures every figure that has a budget.
+ * `npm run bench -- NAME …` measures one thing, by the module of that name in this folder (docs/reference/npm-scripts.md). Without a
+ * name it measures every figure that has a budget.
  */
 import { readdirSync } from 'node:fs'
 

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- budgets`, or no name: measures every figure that has a budget, and compares it with the budget and with the last figures, which
+ * `npm run bench`: measures every figure that has a budget, and compares it with the budget and with the last figures, which
  * `test/bench/budgets/figures.json` keeps. A figure over its budget ends the command with exit 1. A figure that is a quarter higher
  * than the last one is marked, so that a change that costs a factor is seen. `--only start,fan-out` measures some groups, `--write` keeps
  * the new figures. All of them take half an hour, and the machine should be quiet.

@@ -22,8 +22,8 @@ const TRIALS = [
       ] as const)
     : []),
 ] as const
-/** Four bursts, and so three windows between them. */
-const REQUESTS = 4 * CAP
+/** Bursts, and the windows between them. */
+const REQUESTS = (SLOW ? 4 : 3) * CAP
 
 test.concurrent.for(TRIALS)(
   'a %s window of %d ms refuses nothing, never sees more than the cap, and sees nearly all of it used',
@@ -45,7 +45,7 @@ test.concurrent.for(TRIALS)(
     expect(JSON.parse(ended.stdout)).toMatchObject({ accounts: [{ requests: pace.requests, refusals: 0 }] })
     expect(pace.refused).toBe(0)
     expect(pace.mostInAny(windowMs)).toBeLessThanOrEqual(CAP)
-    expect(pace.requests).toBeGreaterThan(3 * CAP)
+    expect(pace.requests).toBeGreaterThan(REQUESTS - CAP)
     // A busy machine sends requests late. So the two requests of one slot that followed each other soonest count: a slot that is held
     // for longer than necessary shows in every pair.
     const used = windowMs / pace.soonestMs(CAP)

@@ -7,7 +7,6 @@ import { INTERVIEW_STATUSES } from '../support/api/api-document.js'
 import { asObject, getBody, type JsonObject, startWorld } from '../support/api/reference-api.js'
 import {
   bodyOf,
-  type Json,
   type ScriptedApi,
   scriptedProgress,
   scriptedSurvey,
@@ -163,24 +162,4 @@ slow('a night requests the open days and those that become final, in the days of
   expect(changed.rows).toEqual(['2026-03-29 5 final', '2026-03-30 1 final', '2026-03-31 1', '2026-04-01 0'])
 
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
-})
-
-slow('requests for days count against the budget, in the estimate and as they are sent', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2)])
-  const args = await withSettings({ refresh: { daily_windows: { days: 3, sources: true } } })
-  // A bundle needs one page of sources, three progress requests (survey and two sources), and three days of each.
-  // The second bundle is started with an estimate of one source, and is abandoned when two sources are found.
-  const bundle = 1 + 3 + 3 * 3
-  const some = await syncWarm({
-    warehouse,
-    env: api.env,
-    args: [...args, '--max-requests', String(2 * bundle)],
-  })
-  expect(some).toMatchObject({
-    code: 3,
-    run: { requests: 1 + bundle + 2, surveys_refreshed: 1, left_over: 1 },
-  })
-  const requested: readonly Json[] = api.arrivals.map(({ query }) => Object.fromEntries(query))
-  expect(requested.filter((query) => 'started_after' in query)).toHaveLength(9)
 })

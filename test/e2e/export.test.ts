@@ -46,7 +46,7 @@ test.concurrent('a CSV export during a sync has every published table, distingui
   const arrived = trial.api.arrived(() => true)
   const running = trial.start(['sync'])
   await arrived
-  const ended = await trial.run(['export', '--format', 'csv', '--out', out, '--json'])
+  const ended = await trial.runWarm(['export', '--format', 'csv', '--out', out, '--json'])
   release.open(false)
   expect(ended).toMatchObject({ code: 0, stderr: '' })
   expect(await running.ended).toMatchObject({ code: 0 })

@@ -13,7 +13,6 @@ import {
 } from '../support/api/scripted-api.js'
 import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
-import { bothChanges } from '../support/history/changes.js'
 import { ExpectedHistory, progressRow, type Reading } from '../support/history/expected.js'
 import {
   createOrganization,
@@ -24,7 +23,6 @@ import {
   scriptedOf,
   truthOf,
 } from '../support/history/organization.js'
-import { bothPaces } from '../support/history/paces.js'
 import { bothHistories } from '../support/history/stored.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { rowsOfSurvey, warehouseRowsIn } from '../support/oracle/truth.js'
@@ -129,10 +127,6 @@ slow(
       expect(await tablesThatDiffer({ rows: reader.query, directory: warehouse }), where).toEqual([])
       const both = await bothHistories(reader, expected)
       expect(both.stored, where).toEqual(both.expected)
-      const paces = await bothPaces(reader, expected)
-      expect(paces.stored, where).toEqual(paces.expected)
-      const changes = await bothChanges(reader, expected)
-      expect(changes.stored, where).toEqual(changes.expected)
       expect(await warehouseRowsIn(reader), where).toEqual(truthOfAll(organization))
       expect(await openDays(reader, organization, night, nowMs), where).toEqual([])
     }

@@ -6,11 +6,9 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
+import { refusing, scriptedSurvey } from '../support/api/scripted-api.js'
 import type { Ended } from '../support/command/command.js'
-import { openTrial, stderrShows, stopWith, type Trial } from '../support/command/trial.js'
-import { openSilentDisk } from '../support/files/disk.js'
-import { startProxy } from '../support/servers/proxy.js'
+import { openTrial, stopWith } from '../support/command/trial.js'
 import { type Receiver, startReceiver } from '../support/servers/receiver.js'
 import { slow } from '../support/suite/slow.js'
 
@@ -47,13 +45,6 @@ const samplesIn = (text: string): ReadonlyMap<string, number> =>
   )
 
 const metricsIn = async (file: string) => samplesIn(await readFile(file, 'utf8'))
-
-const brokenFor = (trial: Trial, status: number): void => {
-  trial.api.hook = (_, response) => {
-    sendJson(trial.api, response, status, { error: 'no' })
-    return true
-  }
-}
 
 test.concurrent('a complete sync requests start and success, posts its report, and writes its metrics', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
@@ -109,7 +100,7 @@ slow.concurrent(
     const settings = await trial.settings({ metrics: { file }, notify: notifyOf(receiver) })
     await trial.runWarm(['sync', ...settings])
     const before = await metricsIn(file)
-    brokenFor(trial, 401)
+    trial.api.hook = refusing(trial.api, 401)
     receiver.received.length = 0
     const refused = await trial.runWarm(['sync', '--json', ...settings])
     expect(refused.code).toBe(4)
@@ -168,46 +159,31 @@ slow.concurrent('a run whose publish fails reports that, and what is committed',
   expect(metrics.get('table_rows{account="default",table="surveys"}')).toBe(1)
 })
 
-slow.concurrent('requests go through the proxy of the environment', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const receiver = await startReceiver(context.onTestFinished)
-  const proxy = await startProxy(context.onTestFinished)
-  proxy.credentials = `Basic ${Buffer.from('user:proxy-password').toString('base64')}`
-  const settings = await trial.settings({ notify: notifyOf(receiver) })
-  const env = { HTTP_PROXY: `http://user:proxy-password@${proxy.host}` }
-  const ended = await trial.runWarm(['sync', '--log-level', 'debug', ...settings], env)
-  expect(ended.code).toBe(0)
-  expectNoSecret(ended)
-  expect(ended.stderr).not.toContain('proxy-password')
-  const reported = proxy.requests.filter(({ method }) => method === 'POST').map(({ url }) => url)
-  expect(reported.sort()).toEqual(
-    [PATHS.webhook, PATHS.start, PATHS.success].map((path) => `${receiver.url}${path}`),
-  )
-  expect(receiver.received.find(({ path }) => path === PATHS.success)?.body).toContain(': complete (exit 0)')
-})
-
-test.concurrent('a run whose warehouse is held reports its failure and keeps the metrics of the accounts', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const receiver = await startReceiver(context.onTestFinished)
-  const file = join(await trial.temporary(), 'fieldwork_sync.prom')
-  const settings = await trial.settings({
-    metrics: { file },
-    notify: { failure: `${receiver.url}${PATHS.failure}` },
-  })
-  await trial.runWarm(['sync', ...settings])
-  trial.api.hook = () => true
-  const arrived = trial.api.arrived(() => true)
-  const holding = trial.start(['sync'])
-  await arrived
-  const held = await trial.runWarm(['sync', '--json', ...settings])
-  expect(held.code).toBe(6)
-  expect(receiver.lines()).toEqual([`POST ${PATHS.failure}`])
-  expect(receiver.received[0]?.body).toMatch(/: failed \(exit 6\) after .*\n.* is held by/)
-  const metrics = await metricsIn(file)
-  expect(metrics.get('run_exit_code{command="sync"}')).toBe(6)
-  expect(metrics.get('account_exit_code{account="default"}')).toBe(0)
-  await stopWith(holding, 'SIGTERM')
-})
+slow.concurrent(
+  'a run whose warehouse is held reports its failure and keeps the metrics of the accounts',
+  async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const receiver = await startReceiver(context.onTestFinished)
+    const file = join(await trial.temporary(), 'fieldwork_sync.prom')
+    const settings = await trial.settings({
+      metrics: { file },
+      notify: { failure: `${receiver.url}${PATHS.failure}` },
+    })
+    await trial.runWarm(['sync', ...settings])
+    trial.api.hook = () => true
+    const arrived = trial.api.arrived(() => true)
+    const holding = trial.start(['sync'])
+    await arrived
+    const held = await trial.runWarm(['sync', '--json', ...settings])
+    expect(held.code).toBe(6)
+    expect(receiver.lines()).toEqual([`POST ${PATHS.failure}`])
+    expect(receiver.received[0]?.body).toMatch(/: failed \(exit 6\) after .*\n.* is held by/)
+    const metrics = await metricsIn(file)
+    expect(metrics.get('run_exit_code{command="sync"}')).toBe(6)
+    expect(metrics.get('account_exit_code{account="default"}')).toBe(0)
+    await stopWith(holding, 'SIGTERM')
+  },
+)
 
 test.concurrent('a run that a signal stops reports that and ends, even if nobody answers', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
@@ -331,53 +307,6 @@ describe('a service that fails', () => {
       `notify.webhook was not delivered: ${new URL(receiver.url).host} answered 500 (response: no such hook [redacted])`,
     )
   })
-
-  slow.concurrent('with a redirect gets no second request, and its target gets none', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    const receiver = await startReceiver(context.onTestFinished)
-    const elsewhere = await startReceiver(context.onTestFinished)
-    receiver.answer = ({ path }, response) => {
-      response.writeHead(307, { location: `${elsewhere.url}${path}` }).end()
-    }
-    const settings = await trial.settings({ notify: notifyOf(receiver) })
-    const ended = await trial.runWarm(['sync', ...settings])
-    expect(ended.code).toBe(0)
-    expectNoSecret(ended)
-    expect(elsewhere.received).toEqual([])
-    expect(receiver.received).toHaveLength(3)
-    expect(ended.stderr).toContain(
-      `redirects (307) to ${new URL(elsewhere.url).host}, and redirects are not followed`,
-    )
-  })
-
-  slow.concurrent('because its file system does not answer holds no run', async (context) => {
-    const disk = await openSilentDisk(context)
-    if (disk === null) return
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    const ended = await trial.run([
-      'sync',
-      ...(await trial.settings({ metrics: { file: join(disk, 'a.prom') } })),
-    ])
-    expect(ended.code).toBe(0)
-    expect(ended.stderr).toContain('metrics.file was not written: its file system did not answer in time')
-  })
-
-  slow.concurrent(
-    'because it is not there is one warning, as is a file that cannot be written',
-    async (context) => {
-      const trial = await openTrial(context, [scriptedSurvey(1)])
-      const directory = join(await trial.temporary(), 'not-there')
-      const settings = await trial.settings({
-        metrics: { file: join(directory, 'a.prom'), pushgateway: 'http://127.0.0.1:1' },
-      })
-      const ended = await trial.runWarm(['sync', ...settings])
-      expect(ended.code).toBe(0)
-      expect(ended.stderr).toMatch(/metrics.file was not written: ENOENT/)
-      expect(
-        ended.stderr.match(/metrics.pushgateway was not delivered: 127.0.0.1:1: connection refused/g),
-      ).toHaveLength(1)
-    },
-  )
 })
 
 test.concurrent('a Pushgateway gets the state of the accounts and the last run in groups of their own', async (context) => {
@@ -396,20 +325,6 @@ test.concurrent('a Pushgateway gets the state of the accounts and the last run i
   const bodyOf = (method: string) => receiver.received.find((one) => one.method === method)?.body ?? ''
   expect([...samplesIn(bodyOf('POST')).keys()].every((name) => name.includes('command="sync"'))).toBe(true)
   expect([...samplesIn(bodyOf('PUT')).keys()].every((name) => name.includes('account="default"'))).toBe(true)
-})
-
-slow.concurrent('a chat gets a message that mentions nobody', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const receiver = await startReceiver(context.onTestFinished)
-  trial.api.hook = (_, response) => {
-    response.writeHead(401).end('<!channel> @here')
-    return true
-  }
-  const settings = await trial.settings({ notify: { webhook: receiver.url, webhook_format: 'chat' } })
-  expect(await trial.runWarm(['sync', ...settings])).toMatchObject({ code: 4 })
-  const { text } = JSON.parse(receiver.received[0]?.body ?? '')
-  expect(text).toMatch(/^fieldwork-sync sync on .*: failed \(exit 4\)/)
-  expect(text).toContain('‹!channel› @\u200bhere')
 })
 
 slow.concurrent(
@@ -435,17 +350,3 @@ slow.concurrent(
     expect(metrics).toContain(`warehouse="${trial.warehouse}/shard=0-of-1"`)
   },
 )
-
-slow.concurrent('an unanswered request at the start does not delay the run', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const receiver = await startReceiver(context.onTestFinished)
-  receiver.answer = ({ path }, response) => {
-    if (path !== PATHS.start) response.end()
-  }
-  const settings = await trial.settings({ notify: notifyOf(receiver) })
-  const running = trial.start(['sync', ...settings])
-  await stderrShows(running, /notify.start was not delivered: .* did not answer in time/)
-  const ended = await running.ended
-  expect(ended.code).toBe(0)
-  expect(receiver.lines()).toContain(`POST ${PATHS.success}`)
-})

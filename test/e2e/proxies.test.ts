@@ -1,6 +1,5 @@
 /** A sync through the environment's proxy: what the proxy sees, and how its refusals differ from those of the API. */
 import { readdir, readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
@@ -10,9 +9,10 @@ import type { Ended, Env } from '../support/command/command.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { type Certificates, HAS_OPENSSL, makeCertificates } from '../support/servers/certificates.js'
+import { freePort } from '../support/servers/free-port.js'
 import { startProxy, type TestProxy } from '../support/servers/proxy.js'
 import { startTlsFront } from '../support/servers/tls-front.js'
-import { slow } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 const PASSWORD = 'pr0xy-p@ss/word'
 const CREDENTIALS = `Basic ${Buffer.from(`user:${PASSWORD}`).toString('base64')}`
@@ -55,16 +55,6 @@ const leaks = async (trial: Trial, { stdout, stderr }: Ended): Promise<string[]>
   )
   const forms = [PASSWORD, encodeURIComponent(PASSWORD), CREDENTIALS.slice('Basic '.length)]
   return forms.filter((form) => [stdout, stderr, ...texts].some((text) => text.includes(form)))
-}
-
-/** A port of loopback on which no server listens. */
-const closedPort = async (): Promise<number> => {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }
 
 const occupiedSlots = (trial: Trial, baseUrl: string): number => {
@@ -145,12 +135,12 @@ const addressOf = (scheme: (typeof SCHEMES)[number]): Env => ({
   FIELDWORK_SYNC_BASE_URL: scheme === 'http' ? 'http://127.0.0.1:1/api/v1' : `https://${HOST}/api/v1`,
 })
 
-test.concurrent.for(SCHEMES)(
+test.concurrent.for(SLOW ? SCHEMES : SCHEMES.slice(1))(
   '%s: the error of a proxy that is down names the proxy, not the API',
   async (scheme, context) => {
     const { trial, sync } = await begin(context)
     const env = addressOf(scheme)
-    const proxy = `127.0.0.1:${await closedPort()}`
+    const proxy = `127.0.0.1:${await freePort()}`
     const variable = `${scheme.toUpperCase()}_PROXY`
     const ended = await trial.runWarm(sync, {
       ...env,
@@ -182,7 +172,7 @@ const REFUSALS = [
   },
 ] as const
 
-for (const scheme of SCHEMES)
+for (const scheme of SLOW ? SCHEMES : SCHEMES.slice(0, 1))
   test.concurrent.for(REFUSALS)(
     `${scheme}: a proxy that $when ends the run at once`,
     async ({ status, user, message }, context) => {
@@ -201,7 +191,7 @@ for (const scheme of SCHEMES)
     },
   )
 
-test.concurrent.for([403, 405])(
+test.concurrent.for(SLOW ? [403, 405] : [403])(
   'https: a proxy that refuses CONNECT with %d ends the run',
   async (status, context) => {
     const { trial, proxy, sync } = await begin(context)
@@ -219,10 +209,12 @@ test.concurrent.for([403, 405])(
   },
 )
 
-test.concurrent.for([
+const TRANSIENT = [
   [502, `could not connect to ${HOST}:443 (502)`],
   ['close', 'cannot be used: connection closed before the answer was complete (UND_ERR_SOCKET)'],
-] as const)(
+] as const
+
+test.concurrent.for(SLOW ? TRANSIENT : TRANSIENT.slice(1))(
   'https: a transient failure of the proxy is retried as often as a request: %s',
   async ([refusal, message], context) => {
     const { trial, proxy, sync } = await begin(context)

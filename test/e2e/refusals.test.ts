@@ -4,8 +4,6 @@ import {
   type Hook,
   refusing,
   type ScriptedSurvey,
-  scriptedProgress,
-  scriptedSource,
   scriptedSurvey,
   sendJson,
 } from '../support/api/scripted-api.js'
@@ -32,7 +30,7 @@ const togetherOnce = (requests: number, hook: Hook): Hook => {
 }
 
 /** Nights on which one survey is refused. */
-const NIGHTS_REFUSED = SLOW ? 16 : 4
+const NIGHTS_REFUSED = SLOW ? 16 : 3
 
 const missingIds = async (trial: Trial): Promise<unknown[]> =>
   (await query(trial.published, 'SELECT id FROM surveys WHERE _missing_since IS NOT NULL ORDER BY id')).map(
@@ -70,7 +68,6 @@ describe('a 404 of a listed survey', () => {
     expect(await refreshed(trial)).toEqual(
       Array.from({ length: 8 }, (_, index) => ({ id: index + 1, on_day: '2026-03-03', fine: true })),
     )
-    expect(await night(trial, 3)).toMatchObject({ code: 0, run: { listing: 'incremental' } })
   })
 
   slow.concurrent(
@@ -154,112 +151,6 @@ describe('a 404 of a listed survey', () => {
     expect(await night(trial, 2)).toMatchObject({ code: 0, run: { listing: 'full', left_over: 0 } })
     expect(await missingIds(trial)).toEqual([2])
   })
-
-  slow.concurrent(
-    'for one of its sources keeps the stored rows of that source, and the run reads the rest',
-    async (context) => {
-      const [one] = [scriptedSurvey(1, {}, 3)]
-      const trial = await openTrial(context, one === undefined ? [] : [one])
-      await night(trial, 0)
-      if (one === undefined) return
-      one.progress = scriptedProgress(50)
-      const hook: Hook = ({ query: search }, response) => {
-        if (search.get('sample_source_id') !== '102') return false
-        sendJson(trial.api, response, 404, {})
-        return true
-      }
-      expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { surveys_failed: 1 } })
-      expect(
-        await query(
-          trial.published,
-          'SELECT sample_source_id AS id, interviews_count AS n FROM sample_source_progress WHERE _missing_since IS NULL ORDER BY 1',
-        ),
-      ).toEqual([
-        { id: 101, n: 50 },
-        { id: 102, n: 10 },
-        { id: 103, n: 50 },
-      ])
-      expect(await night(trial, 2)).toMatchObject({ code: 0, run: { left_over: 0 } })
-    },
-  )
-})
-
-describe('a refusal of one endpoint', () => {
-  slow.concurrent(
-    'lets drafts without progress keep their sources, and never marks them as missing',
-    async (context) => {
-      const drafts = [1, 2, 3, 4, 5, 6, 7, 8].map((id) => scriptedSurvey(id, { status: 'draft' }, 1))
-      const trial = await openTrial(context, [...drafts, scriptedSurvey(20)])
-      const hook: Hook = ({ path }, response) => {
-        const [, id] = /^\/surveys\/(\d+)\/fieldwork_progress$/.exec(path) ?? []
-        const found = trial.api.surveys.find(({ survey }) => survey.id === Number(id))
-        if (found?.survey.status !== 'draft') return false
-        sendJson(trial.api, response, 404, {})
-        return true
-      }
-      expect(await night(trial, 0, hook)).toMatchObject({
-        code: 3,
-        run: { surveys_refreshed: 1, surveys_failed: 8 },
-      })
-      expect(await query(trial.published, 'SELECT count(*) AS n FROM sample_sources')).toEqual([{ n: 10 }])
-      for (const day of [1, 2]) expect((await night(trial, day, hook, ['--full'])).code).toBe(3)
-      expect(await missingIds(trial)).toEqual([])
-      expect(await query(trial.published, 'SELECT count(*) AS n FROM surveys_history')).toEqual([{ n: 9 }])
-      // One draft goes into field. It has progress now, and its source has another name.
-      const [first] = drafts
-      if (first === undefined) throw new Error('there are drafts')
-      first.survey.status = 'fieldwork'
-      first.survey.updated_at = '2026-03-04T12:00:00Z'
-      first.sources = [scriptedSource(101, '2026-01-01T00:00:00Z', { name: 'renamed' })]
-      await night(trial, 4, hook)
-      expect(
-        await query(trial.published, 'SELECT interviews_count AS n FROM survey_progress WHERE survey_id = 1'),
-      ).toEqual([{ n: 10 }])
-      expect(await query(trial.published, 'SELECT name FROM sample_sources WHERE survey_id = 1')).toEqual([
-        { name: 'renamed' },
-      ])
-    },
-  )
-
-  test.concurrent('stores progress without a source list, and keeps a changed survey row pending without progress', async (context) => {
-    const trial = await openTrial(context, ids(2))
-    await night(trial, 0)
-    const [one, two] = trial.api.surveys
-    if (one === undefined || two === undefined) throw new Error('there are two surveys')
-    for (const { survey } of [one, two]) {
-      survey.title = `Renamed ${survey.id}`
-      survey.updated_at = '2026-03-01T12:00:00Z'
-    }
-    one.progress = scriptedProgress(77)
-    two.sources = [scriptedSource(201, '2026-01-01T00:00:00Z', { name: 'renamed' })]
-    const refused = /^\/surveys\/(1\/sample_sources|2\/fieldwork_progress)$/
-    expect(
-      await night(
-        trial,
-        1,
-        refusing(trial.api, 404, ({ path }) => refused.test(path)),
-      ),
-    ).toMatchObject({
-      code: 3,
-      run: { failing: 2 },
-    })
-    expect(
-      await query(trial.published, 'SELECT interviews_count AS n FROM survey_progress ORDER BY survey_id'),
-    ).toEqual([{ n: 77 }, { n: 10 }])
-    expect(await query(trial.published, 'SELECT name FROM sample_sources ORDER BY id')).toEqual([
-      { name: 'S101' },
-      { name: 'renamed' },
-    ])
-    expect(await query(trial.published, 'SELECT title FROM surveys ORDER BY id')).toEqual([
-      { title: 'Renamed 1' },
-      { title: 'Survey 2' },
-    ])
-    expect(await night(trial, 2)).toMatchObject({ code: 0 })
-    expect(await query(trial.published, 'SELECT title FROM surveys ORDER BY id')).toEqual([
-      { title: 'Renamed 1' },
-      { title: 'Renamed 2' },
-    ])
-  })
 })
 
 describe('a 401 or 403', () => {
@@ -281,24 +172,8 @@ describe('a 401 or 403', () => {
         ],
       },
     })
-    expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { surveys_refreshed: 11 } })
     expect(await missingIds(trial)).toEqual([])
   })
-
-  slow.concurrent(
-    'of six surveys ends at most one run, and the next night reads the others',
-    async (context) => {
-      const trial = await openTrial(context, ids(14))
-      const hook = refusing(trial.api, 403, ({ path }) => /^\/surveys\/(9|10|11|12|13|14)\//.test(path))
-      const first = await night(trial, 0, hook)
-      expect(first).toMatchObject({ code: 4 })
-      expect(first.run.reason).toMatch(
-        /surveys failed one after the other, .*\. Check which surveys this id and token may read/,
-      )
-      expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { failing: 6 } })
-      expect((await refreshed(trial)).filter(({ fine }) => fine)).toHaveLength(8)
-    },
-  )
 
   test.concurrent('of everything but the list ends the account with 4, even with two surveys', async (context) => {
     const trial = await openTrial(context, ids(2))

@@ -338,7 +338,7 @@ slow(
   },
 )
 
-test.runIf(hasChromium)(
+test.runIf(hasChromium && SLOW)(
   'with two accounts, each row names its own, and bars stay narrow',
   async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
@@ -389,15 +389,13 @@ test('a number that no page can hold costs neither the run nor the report, and i
   const exported = join(await trial.temporary(), 'exported')
   for (const args of [
     ['report', '--out', out],
-    ['status'],
-    ['verify', '--local'],
     ['export', '--format', 'xlsx', '--out', exported, ...views],
   ])
     expect(await trial.runWarm(args), args.join(' ')).toMatchObject({ code: 0 })
   expect(await readFile(out, 'utf8')).toBe(html)
 })
 
-test('without surveys, each part says so in a sentence', async (context) => {
+slow('without surveys, each part says so in a sentence', async (context) => {
   const trial = await openTrial(context)
   expect(await trial.runWarm(['sync', '--publish', 'duckdb,report', '--log-level', 'warn'])).toMatchObject({
     code: 0,

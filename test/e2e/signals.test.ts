@@ -1,8 +1,3 @@
-/**
- * SIGTERM and SIGINT end a sync during a request, a wait or a publish. Bundles that were read completely are committed and
- * published, and the next run completes. All waits are as long as a test may take, so a run that ends did not wait.
- */
-import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -69,6 +64,7 @@ const INTERRUPTIONS: readonly Interruption[] = [
   },
   {
     when: 'during the wait for a slot',
+    slow: true,
     signal: 'SIGTERM',
     rate: '2/1h',
     interruptAt: answered(2),
@@ -134,29 +130,6 @@ test.concurrent.for(INTERRUPTIONS.filter(({ slow }) => SLOW || slow !== true))(
     expect(next.code).toBe(0)
     expect([await count(trial, 'surveys'), await count(trial, 'survey_progress')]).toEqual([3, 3])
     expect((await trial.runs()).map(({ status }) => status)).toEqual(['partial', 'complete'])
-  },
-)
-
-// Only `npm run test:slow` runs this. The test below certainly stops a publish, and test/unit/publish/duckdb stops each step.
-slow.concurrent.for([0, 5, 20, 60] as const)(
-  'a SIGTERM %s ms into a publish leaves all published, or nothing, and the run says which',
-  async (laterMs, context) => {
-    const trial = await openTrial(context, surveys())
-    const running = trial.start(['sync', '--log-level', 'debug'])
-    await stderrShows(running, /"msg":"publishing"/)
-    await Promise.race([new Promise((resolve) => setTimeout(resolve, laterMs)), running.ended])
-    const ended = await stopWith(running, 'SIGTERM')
-    expect(ended.signal).toBeNull()
-    expect([0, 3]).toContain(ended.code)
-    expect(existsSync(trial.published)).toBe(ended.code === 0)
-    expect(await trial.runs('work.duckdb')).toEqual([
-      ended.code === 0
-        ? { status: 'complete', exit_code: 0, reason: null }
-        : { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
-    ])
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    expect(await unsoundness(trial.published)).toEqual([])
-    expect([await count(trial, 'surveys'), await count(trial, 'survey_progress')]).toEqual([3, 3])
   },
 )
 

@@ -10,8 +10,8 @@ import {
   scriptedSurvey,
   sendJson,
 } from '../support/api/scripted-api.js'
-import { night, openTrial, type Trial } from '../support/command/trial.js'
-import { slow } from '../support/suite/slow.js'
+import { night, openTrial } from '../support/command/trial.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const DAY_MS = 86_400_000
@@ -23,9 +23,6 @@ const OURS_AHEAD = {
 }
 
 const WARN = ['--log-level', 'warn']
-
-const titles = async (trial: Trial) =>
-  (await query(trial.published, 'SELECT title FROM surveys ORDER BY id')).map(({ title }) => title)
 
 slow.concurrent(
   'after a night with our clock 400 days ahead, the next run still makes its full listing',
@@ -43,29 +40,6 @@ slow.concurrent(
     const later = await night(trial, 2)
     expect(later).toMatchObject({ code: 0, run: { listing: 'incremental' } })
     expect(later.stderr).not.toContain('ahead')
-  },
-)
-
-// The simulation has nights with wrong clocks, too.
-slow.concurrent(
-  'after a night with our clock ahead of a server without times, the cursor skips no change',
-  async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1, { status: 'draft' }, 0)])
-    const silent: Hook = (arrival, response) => {
-      const body = bodyOf(trial.api, arrival)
-      response.writeHead(body === null ? 404 : 200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify(body ?? {}))
-      return true
-    }
-    await night(trial, 0, silent)
-    await night(trial, 1, silent, WARN, OURS_AHEAD)
-    const [one] = trial.api.surveys
-    if (one === undefined) throw new Error('there is a survey')
-    one.survey.title = 'Changed meanwhile'
-    one.survey.updated_at = new Date(Date.now() - 60_000).toISOString()
-    const next = await night(trial, 2, silent)
-    expect(next).toMatchObject({ code: 0, run: { listing: 'full' } })
-    expect(await titles(trial)).toEqual(['Changed meanwhile'])
   },
 )
 
@@ -117,23 +91,6 @@ test.concurrent("after a night with the server's clock ahead, the next run reads
   ).toEqual([{ n: 11 }])
 })
 
-slow.concurrent('a run does not resume a listing that started with a wrong clock', async (context) => {
-  const surveys = [1, 2, 3].map((id) => scriptedSurvey(id, { status: 'draft' }, 0))
-  const trial = await openTrial(context, surveys)
-  trial.api.pageSize = 1
-  const ended = await trial.run(['sync', '--json', '--max-requests', '2'], OURS_AHEAD)
-  expect(ended.code).toBe(3)
-  expect(await night(trial, 1)).toMatchObject({
-    code: 0,
-    run: { listing: 'full', surveys_listed: 3 },
-  })
-  expect(
-    trial.api.arrivals
-      .filter(({ path }) => path === '/surveys')
-      .map(({ query: search }) => search.get('page')),
-  ).toEqual(['1', '2', '3'])
-})
-
 test.concurrent('a partial night that is dated in the future is the last run for one night only', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
   const formats = ['--publish', 'duckdb,parquet,report']
@@ -154,7 +111,7 @@ test.concurrent('a partial night that is dated in the future is the last run for
   const out = join(trial.warehouse, '..', 'exported')
   const exported = await trial.runWarm(['export', '--json', '--format', 'csv', '--out', out])
   expect(JSON.parse(exported.stdout).run_id).toBe(runId)
-  expect(await trial.runWarm(['verify', '--local'])).toMatchObject({ code: 0 })
+  if (SLOW) expect(await trial.runWarm(['verify', '--local'])).toMatchObject({ code: 0 })
   await chmod(file, 0o644)
   await writeFile(file, manifest.replace(`"run_id": "${runId}"`, '"run_id": "another"'))
   const lying = await trial.runWarm(['verify', '--local'])
