@@ -8,7 +8,8 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { type Hook, refusing, type ScriptedApi, scriptedSurvey } from '../support/api/scripted-api.js'
 import { type Ended, MAIN } from '../support/command/command.js'
-import { gate, lastLine, openTrial, otherBuild, type Trial } from '../support/command/trial.js'
+import { otherBuild } from '../support/command/mutant.js'
+import { gate, lastLine, openTrial, type Trial } from '../support/command/trial.js'
 import { freePort } from '../support/servers/free-port.js'
 import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
@@ -30,7 +31,7 @@ test.concurrent('0: a sync without leftovers is complete', async (context) => {
 test.concurrent('1: a bug is reported with its stack and recorded, and the next run is complete', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const broken = await otherBuild(
-    trial,
+    context.onTestFinished,
     'sync/planning.js',
     `export const planOf = async () => null\nexport const queueDue = async ({ warehouse }) => { throw new TypeError('no such thing as ' + warehouse.account) }\n`,
   )

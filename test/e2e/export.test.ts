@@ -23,13 +23,16 @@ const ODD = {
   mood: { b: ['"', ','], a: null },
 }
 
-const openPublished = async (context: Parameters<typeof openTrial>[0]): Promise<Trial> => {
+const openPublished = async (
+  context: Parameters<typeof openTrial>[0],
+  formats = 'duckdb',
+): Promise<Trial> => {
   const trial = await openTrial(context, [
     scriptedSurvey(1, ODD),
     scriptedSurvey(2, { project_id: null }, 1),
     scriptedSurvey(3, { status: 'draft' }, 0),
   ])
-  expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
+  expect(await trial.runWarm(['sync', '--publish', formats])).toMatchObject({ code: 0 })
   return trial
 }
 
@@ -107,7 +110,7 @@ const csv = (file: string): string =>
 slow(
   'a Parquet export from either published form has all rows, types and comments, or only the chosen tables and rows',
   async (context) => {
-    const trial = await openPublished(context)
+    const trial = await openPublished(context, 'duckdb,parquet')
     const out = join(await trial.temporary(), 'parquet')
     const args = ['export', '--format', 'parquet', '--out', out]
     expect(await trial.run(args)).toMatchObject({ code: 0, stderr: '' })
@@ -175,7 +178,7 @@ slow(
 )
 
 slow.concurrent('every view is exported from either published form, with the same rows', async (context) => {
-  const trial = await openPublished(context)
+  const trial = await openPublished(context, 'duckdb,parquet')
   const root = await trial.temporary()
   const views = ALL_VIEWS.map(({ name }) => name)
   const settings = await trial.settings({ publish: ['parquet'] })

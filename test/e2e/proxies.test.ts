@@ -230,19 +230,6 @@ test.concurrent.for(SLOW ? TRANSIENT : TRANSIENT.slice(1))(
   },
 )
 
-test.concurrent('a value that is not an HTTP proxy exits 2 before any request', async (context) => {
-  const { trial, sync } = await begin(context)
-  const ended = await trial.runWarm(sync, {
-    HTTP_PROXY: `socks5://user:${PASSWORD.replace('/', '%2F')}@proxy:1080`,
-  })
-  expect(ended.code).toBe(2)
-  expect(ended.stderr).toContain(
-    'HTTP_PROXY: names a SOCKS proxy, which is not supported; it must be the address of an HTTP proxy, such as http://proxy.example:3128',
-  )
-  expect(trial.api.arrivals).toHaveLength(0)
-  expect(await leaks(trial, ended)).toEqual([])
-})
-
 test.concurrent('conformance goes through the proxy as well, and its errors name the proxy, not the service', async (context) => {
   const { trial, proxy } = await begin(context)
   const args = ['conformance', '--max-requests', '4', '--log-level', 'debug']

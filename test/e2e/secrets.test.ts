@@ -15,7 +15,8 @@ import {
   TOKEN,
 } from '../support/api/scripted-api.js'
 import type { Ended } from '../support/command/command.js'
-import { openTrial, otherBuild, type Trial } from '../support/command/trial.js'
+import { otherBuild } from '../support/command/mutant.js'
+import { openTrial, type Trial } from '../support/command/trial.js'
 import { SLOW } from '../support/suite/slow.js'
 import { openReader } from '../support/warehouse/duckdb.js'
 
@@ -152,7 +153,7 @@ test.concurrent.for(ECHOES.filter((_, place) => SLOW || place % 2 === 1))(
 test.concurrent('the token does not leak from a bug whose message contains it', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const broken = await otherBuild(
-    trial,
+    context.onTestFinished,
     'sync/planning.js',
     `export const planOf = async () => null\nexport const queueDue = () => { throw new TypeError('no ' + process.env.FIELDWORK_SYNC_API_TOKEN) }\n`,
   )

@@ -3,16 +3,17 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, test } from 'vitest'
 import { type ScriptedApi, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
+import { otherBuild } from '../support/command/mutant.js'
 import {
   answered,
   lastLine,
   openTrial,
-  otherBuild,
   type StderrPattern,
   stderrShows,
   stopWith,
   type Trial,
 } from '../support/command/trial.js'
+import type { Finished } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
@@ -153,9 +154,9 @@ const ENDLESS =
   'CREATE VIEW survey_overview AS SELECT count(*) AS id FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7'
 
 /** A build in which the checksums of blocks prove nothing, so the proof of a published file reads all tables and views. */
-const readingEverything = (trial: Trial): Promise<string> =>
+const readingEverything = (finished: Finished): Promise<string> =>
   otherBuild(
-    trial,
+    finished,
     'publish/block-checksums.js',
     'export const haveBlocksChecksums = () => Promise.resolve(false)\n',
   )
@@ -167,7 +168,11 @@ slow.concurrent(
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     const before = await readFile(trial.published)
     const overview = await setOverview(trial, ENDLESS)
-    const running = trial.start(['sync', '--log-level', 'debug'], {}, await readingEverything(trial))
+    const running = trial.start(
+      ['sync', '--log-level', 'debug'],
+      {},
+      await readingEverything(context.onTestFinished),
+    )
     await stderrShows(running, /"msg":"publishing"/)
     const ended = await stopWith(running, 'SIGTERM')
     expect(ended).toMatchObject({ code: 3, signal: null })
@@ -194,7 +199,7 @@ slow(
     const overview = await setOverview(trial, ENDLESS)
     trial.api.hook = ({ path }) => path === '/surveys'
     const arrived = trial.api.arrived(({ path }) => path === '/surveys')
-    const running = trial.start(['sync'], {}, await readingEverything(trial))
+    const running = trial.start(['sync'], {}, await readingEverything(context.onTestFinished))
     await arrived
     const ended = await stopWith(running, 'SIGTERM')
     expect(ended).toMatchObject({ code: 3, signal: null })
@@ -216,7 +221,7 @@ test.concurrent.for(SLOW ? SECOND_SIGNALS : SECOND_SIGNALS.slice(0, 1))(
   async (signal, context) => {
     const trial = await openTrial(context, surveys())
     const stuck = await otherBuild(
-      trial,
+      context.onTestFinished,
       'publish/duckdb.js',
       `import { DuckDBInstance } from '@duckdb/node-api'
       export const createDuckdbPublisher = () => ({

@@ -64,10 +64,12 @@ test.concurrent('a part of the output is not taken for the whole', async (contex
   expect(whole.startsWith(part) && part.length < whole.length).toBe(true)
 })
 
-test.concurrent.for([
-  ['a file that is open for reading only', '/dev/null'],
-  ['a directory', '/'],
-])('%s takes no output', async ([_, file = '']) => {
+test.concurrent.for(
+  [
+    ['a directory', '/'],
+    ['a file that is open for reading only', '/dev/null'],
+  ].slice(0, SLOW ? undefined : 1),
+)('%s takes no output', async ([_, file = '']) => {
   const { code, stderr } = await runInto(file, constants.O_RDONLY, ['schema'])
   expect(code).toBe(7)
   expect(stderr).toContain(`${INCOMPLETE}EBADF`)
