@@ -6,7 +6,7 @@
 
 import { chmod, chown, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { ReferenceServer } from '../../src/reference-server/server.js'
 import { startWorld } from '../support/api/reference-api.js'
 import { type Ended, type Env, run, start } from '../support/command/command.js'
@@ -14,7 +14,7 @@ import { publishedFile } from '../support/command/sync.js'
 import { answered, stderrShows } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { type Disk, mountReadOnly, openDisk } from '../support/files/disk.js'
-import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
+import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { envOf } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/oracle/truth.js'
@@ -25,7 +25,7 @@ interface TestContext {
   skip(note: string): void
 }
 
-const finished: (() => Promise<void> | void)[] = []
+const finished = atEndOfFile()
 
 let server: ReferenceServer
 /** A warehouse that was published a day ago. */
@@ -36,7 +36,8 @@ let readAll: readonly string[]
 
 beforeAll(async () => {
   server = await startWorld({ seed: 3, surveys: 12, pageSize: 5 })
-  const directory = await temporaryDirectory((work) => void finished.push(work))
+  finished(() => server.close())
+  const directory = await temporaryDirectory(finished)
   await chmod(directory, 0o755)
   const settings = join(directory, 'settings.yaml')
   await writeFile(
@@ -48,11 +49,6 @@ beforeAll(async () => {
   expect(await syncWarm(dayOld)).toMatchObject({ code: 0 })
   await openWorld(server).advance('P1D')
   truth = await truthRows(server)
-})
-
-afterAll(async () => {
-  await server.close()
-  for (const work of finished) await work()
 })
 
 const environment = (warehouse: string): Env => ({

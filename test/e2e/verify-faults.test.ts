@@ -7,14 +7,14 @@
 import { appendFile, chmod, cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { afterAll, beforeAll, expect } from 'vitest'
+import { beforeAll, expect } from 'vitest'
 import type { ReferenceServer } from '../../src/reference-server/server.js'
 import { inSampleOrder } from '../../src/verify/sample/choose.js'
 import { startWorld } from '../support/api/reference-api.js'
 import { publishedFile } from '../support/command/sync.js'
 import { runWarm } from '../support/command/warm.js'
 import { blocksOf, scribbleBlock } from '../support/files/damage.js'
-import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
+import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { envOf } from '../support/oracle/rate.js'
 import { openWorld } from '../support/oracle/truth.js'
 import { slow } from '../support/suite/slow.js'
@@ -23,7 +23,7 @@ import { query } from '../support/warehouse/duckdb.js'
 const SURVEYS = 40
 /** More than the world has at the end. */
 const ALL = '60'
-const finished: (() => Promise<void> | void)[] = []
+const finished = atEndOfFile()
 let server: ReferenceServer
 /** A good warehouse after three nights; every test changes a copy. */
 let good = ''
@@ -36,8 +36,9 @@ const environment = (warehouse: string) => ({
 
 beforeAll(async () => {
   server = await startWorld({ seed: 8, surveys: SURVEYS, pageSize: 20 })
+  finished(() => server.close())
   const world = openWorld(server)
-  good = join(await temporaryDirectory((work) => void finished.push(work)), 'warehouse')
+  good = join(await temporaryDirectory(finished), 'warehouse')
   for (let night = 0; night < 3; night += 1) {
     await world.advance('P3D')
     expect(await runWarm(['sync', '--publish', 'duckdb,parquet'], environment(good))).toMatchObject({
@@ -45,11 +46,6 @@ beforeAll(async () => {
     })
   }
   await world.advance('PT5H')
-})
-
-afterAll(async () => {
-  await server.close()
-  for (const work of finished) await work()
 })
 
 const copyOfGood = async (onTestFinished: Finished): Promise<string> => {
