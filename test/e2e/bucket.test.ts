@@ -93,7 +93,7 @@ describe('a night', () => {
       )
     }
     if (SLOW) expect(checkpoints).toBeGreaterThanOrEqual(6)
-  }, 120_000)
+  }, 300_000)
 
   slow.concurrent('a disk that is still there is used, unless another pod has published', async (context) => {
     const trial = await openBucketTrial(context, surveys())
