@@ -131,7 +131,7 @@ slow.concurrent('a service that dies during the run is a failure', async (contex
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
   const receiver = await startReceiver(context.onTestFinished)
   trial.api.hook = ({ number }, response) => {
-    if (number < 4) return false
+    if (number < 2) return false
     response.destroy()
     return true
   }
