@@ -2,18 +2,18 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
-import { SLOW } from '../support/suite/slow.js'
+import { expect } from 'vitest'
+import { slow } from '../support/suite/slow.js'
 
 const cwd = fileURLToPath(new URL('../..', import.meta.url))
 
-test.runIf(SLOW).each([
+slow.each([
   ['growth', /^all read again, none changed .*\d$/m],
   ['export', /^export, CSV from Parquet .*\d$/m],
   ['nights', /^ +300 +300 changed .*\d$/m],
-  ['report', /^ +60 +60 +[\d.]+ +[\d.]+ +\d+ +[\d.]+$/m, ['60']],
+  ['report', /^60 +60 +[\d.]+ +[\d.]+ +\d+ +[\d.]+$/m, ['60']],
   ['views', /^record_changes +\d+ +[\d.]+ +[\d.]+$/m, ['20']],
-  ['size', /^ +300 +6 +[\d.]+/m],
+  ['size', /^300 +6 +[\d.]+/m],
   ['blocks', /^500 read: surveys +[\d.]+ +[\d.]+ +\d+ +[\d.]+$/m],
   ['server', /^fieldwork_progress, first time +300 /m],
   ['start', /^sync +\d+ +\d+ +[\d.]+ x +[\d.]+ x$/m, ['1']],
@@ -22,7 +22,9 @@ test.runIf(SLOW).each([
     /^a night with nothing to do, CPU +[\d.]+ s +0.6 s/m,
     ['--only', 'fan-out', '--divide', '50', '--repeat', '1'],
   ],
-])('bench:%s runs and prints its table', { timeout: 600_000 }, async (name, prints, args = ['300']) => {
-  const { stdout } = await promisify(execFile)(process.execPath, [`test/bench/${name}.mjs`, ...args], { cwd })
+])('bench %s runs and prints its table', { timeout: 600_000 }, async (name, prints, args = ['300']) => {
+  const { stdout } = await promisify(execFile)(process.execPath, ['test/bench/bench.mjs', name, ...args], {
+    cwd,
+  })
   expect(stdout).toMatch(prints)
 })

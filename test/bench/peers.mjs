@@ -1,5 +1,5 @@
 /**
- * `npm run bench:peers`: reads the same three nights with fieldwork-sync and with other tools, and compares requests, time, CPU,
+ * `npm run bench -- peers`: reads the same three nights with fieldwork-sync and with other tools, and compares requests, time, CPU,
  * memory, refused requests, and rows that differ from the truth.
  *
  * - nights: three nights, a day apart, without a cap. After each night, the tables are compared with the truth.

@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { startReferenceServer } from '../../src/reference-server/server.js'
 import { publishedFile, syncWarm } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { TOOLS } from './peers/tools.mjs'
 import { differences, rowsOfFile, rowsOfTruth } from './peers/truth.mjs'
 
 const cwd = fileURLToPath(new URL('../..', import.meta.url))
 const SURVEYS = 12
 
-test.runIf(SLOW)(
+slow(
   'planted differences are found in every table and in every field of a row',
   async () => {
     const warehouse = await temporaryDirectory()
@@ -96,7 +96,7 @@ const columnsOf = async (file: string, table: string): Promise<{ name: string; t
     .map(({ column_name, column_type }) => ({ name: String(column_name), type: String(column_type) }))
 }
 
-test.runIf(SLOW)(
+slow(
   'our tables equal the truth after each of the three nights',
   async () => {
     const args = [
@@ -116,7 +116,7 @@ test.runIf(SLOW)(
   300_000,
 )
 
-test.runIf(SLOW)(
+slow(
   'a tool that cannot be installed is left out, in one line',
   async () => {
     const args = [

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:pieces`: counts what somebody has to know of the house: lines, files, files with one importer, exported types, error
+ * `npm run bench -- pieces`: counts what somebody has to know of the house: lines, files, files with one importer, exported types, error
  * classes, words of decisions. So that anybody can see it grow.
  */
 import { readdirSync, readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:server`: measures the cost of the reference server's answers, so that it never is the bottleneck of another
+ * `npm run bench -- server`: measures the cost of the reference server's answers, so that it never is the bottleneck of another
  * benchmark. The real command runs as a child process. The steps are:
  *
  * 1. every page of a large list from a process that has just started and still compiles its code,
@@ -11,51 +11,56 @@
  * checked: status 200, full pages, no id twice, the same bytes in every walk. The hashes cover all bodies in order. A change that
  * only makes the server faster does not change them.
  */
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
 import { gunzipSync } from 'node:zlib'
 import { Pool } from 'undici'
+import { cpuOf, startWorld, table } from './support.mjs'
 
-const main = new URL('../../dist/main.js', import.meta.url).pathname
 const SURVEYS = Number(process.argv[2] ?? 100_000)
 const PAGE_SIZE = 50
 const PAGES = Math.ceil(SURVEYS / PAGE_SIZE)
 const CONNECTIONS = 4
 /** The number of surveys whose sources and progress are requested. */
 const SAMPLE = Math.min(SURVEYS, 2_000)
-/** Milliseconds per clock tick of /proc on Linux. */
-const TICK_MS = 10
 
-const flags = `--port 0 --rate-window none --clock frozen --accounts 2 --surveys ${SURVEYS} --page-size ${PAGE_SIZE}`
+const flags = `--rate-window none --clock frozen --accounts 2 --surveys ${SURVEYS} --page-size ${PAGE_SIZE}`
 const startedMs = performance.now()
-const server = spawn(process.execPath, [main, 'reference-server', ...flags.split(' ')], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-})
+const world = await startWorld(flags.split(' '))
 try {
-  const [line] = await once(createInterface({ input: server.stdout }), 'line')
-  console.log(`node dist/main.js reference-server ${flags}`)
-  console.log(
-    `started in ${((performance.now() - startedMs) / 1000).toFixed(2)} s, ${await cpuMs()} ms of CPU; node ${process.version}\n`,
-  )
-  await measureAll(JSON.parse(line))
+  const seconds = (performance.now() - startedMs) / 1_000
+  console.log(`reference-server ${flags}\nstarted in ${seconds.toFixed(2)} s, ${cpuOf(world.pid)} s of CPU\n`)
+  await measureAll(world)
 } finally {
-  server.kill('SIGTERM')
+  await world.close()
 }
 
-async function measureAll({ base_url, accounts }) {
-  const { origin, pathname } = new URL(base_url)
+async function measureAll({ baseUrl, accounts }) {
+  const { origin, pathname } = new URL(baseUrl)
   const pool = new Pool(origin, { connections: CONNECTIONS })
   const measureAs = async (account, paths, encoding = {}) => {
     const headers = { 'authorization-id': String(account.id), 'authorization-token': account.token }
     return await measureWalk(pool, { ...headers, ...encoding }, pathname, paths)
   }
   const [first, second] = accounts
-  console.log(
-    'answers                          count  answers/s  CPU ms each  answers/s a core  KiB each  SHA-256 of all',
+  const row = table(
+    'answers                        ',
+    'count',
+    'answers/s',
+    'CPU ms each',
+    'answers/s a core',
+    'KiB each',
+    'SHA-256 of all  ',
   )
+  const print = (what, { count, seconds, cpu, bytes, hash }) =>
+    row(
+      what,
+      count,
+      (count / seconds).toFixed(0),
+      ((1_000 * cpu) / count).toFixed(3),
+      (count / cpu).toFixed(0),
+      (bytes / count / 1_024).toFixed(1),
+      hash.slice(0, 16),
+    )
 
   const pages = Array.from({ length: PAGES }, (_, place) => `/surveys?page=${place + 1}`)
   const fresh = await measureAs(first, pages)
@@ -98,7 +103,7 @@ async function changedPages(measure) {
 /** Requests all paths in order, one at a time per connection. */
 async function measureWalk(pool, headers, prefix, paths) {
   const bodies = new Array(paths.length)
-  const cpuBeforeMs = await cpuMs()
+  const cpuBefore = cpuOf(world.pid)
   const beforeMs = performance.now()
   let next = 0
   const walker = async () => {
@@ -115,7 +120,7 @@ async function measureWalk(pool, headers, prefix, paths) {
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, walker))
   const seconds = (performance.now() - beforeMs) / 1000
-  const cpu = (await cpuMs()) - cpuBeforeMs
+  const cpu = cpuOf(world.pid) - cpuBefore
   const bytes = bodies.reduce((sum, body) => sum + body.length, 0)
   const plain = headers['accept-encoding'] === 'gzip' ? bodies.map((body) => gunzipSync(body)) : bodies
   const hash = createHash('sha256')
@@ -133,25 +138,4 @@ function checkedIds(bodies, count) {
   if (count !== null && ids.length !== count)
     throw new Error(`${ids.length} surveys are listed, not ${count}`)
   return ids
-}
-
-function print(what, { count, seconds, cpu, bytes, hash }) {
-  console.log(
-    [
-      what.padEnd(31),
-      String(count).padStart(5),
-      (count / seconds).toFixed(0).padStart(9),
-      (cpu / count).toFixed(3).padStart(11),
-      ((1000 * count) / cpu).toFixed(0).padStart(16),
-      (bytes / count / 1024).toFixed(1).padStart(8),
-      hash.slice(0, 16),
-    ].join('  '),
-  )
-}
-
-/** CPU time of the server so far, user and system, of all its threads, milliseconds. */
-async function cpuMs() {
-  const stat = await readFile(`/proc/${server.pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }

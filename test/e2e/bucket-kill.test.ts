@@ -1,12 +1,13 @@
 /** Pods that are killed in the middle of an upload to a real object store, and the next pods on other disks. */
+
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AbortMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { startReferenceServer } from '../../src/reference-server/server.js'
 import { manifestSchema, pointerSchema } from '../../src/storage/bucket/documents.js'
+import { startWorld } from '../support/api/reference-api.js'
 import type { Env } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import type { Finished } from '../support/files/temporary.js'
@@ -26,12 +27,7 @@ test.skipIf(!SLOW || VERSITYGW === null)(
   async (context) => {
     const trial = await openTrial(context)
     const gateway = await startVersitygw(context.onTestFinished)
-    await using server = await startReferenceServer({
-      port: 0,
-      surveys: 12,
-      rateLimit: RATE,
-      clock: 'frozen',
-    })
+    await using server = await startWorld({ surveys: 12, rateLimit: RATE, rateWindow: 'sliding' })
     const settings = await trial.settings({ limits: { request_timeout: '2s' } })
     const pod = async () => ({
       ...STORAGE_CREDENTIALS,

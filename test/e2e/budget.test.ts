@@ -13,13 +13,8 @@ import type { Env } from '../support/command/command.js'
 import { publishedFile, type Synced, syncWarm } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { openReader, query } from '../support/warehouse/duckdb.js'
-
-const requestedPages = (api: ScriptedApi): number[] =>
-  api.arrivals
-    .filter(({ path }) => path === '/surveys')
-    .map(({ query: search }) => Number(search.get('page')))
 
 const minutesLater = (api: ScriptedApi, minutes: number): void => {
   api.now = new Date(api.now.getTime() + minutes * 60_000)
@@ -70,7 +65,7 @@ const runToTheEnd = async (requestsMax: number) => {
   return { warehouse, runs }
 }
 
-test.runIf(SLOW).each([1, 2, 3, 5, 10])(
+slow.each([1, 2, 3, 5, 10])(
   'runs with a budget of %i requests keep it, and together read everything',
   async (requestsMax) => {
     const { warehouse, runs } = await runToTheEnd(requestsMax)
@@ -112,52 +107,6 @@ test('the first survey exceeds --max-requests 1 by as much as the how-to page sa
   const [, documented] = /With four sources,\s+`--max-requests 1` comes to (\d+) requests/.exec(page) ?? []
   expect([run.requests, api.arrivals.length]).toEqual([Number(documented), Number(documented)])
 })
-
-test.runIf(SLOW)(
-  'a listing over several runs ends, although a survey is created before each run',
-  async () => {
-    const warehouse = await temporaryDirectory()
-    const drafts = (ids: readonly number[]) => ids.map((id) => scriptedSurvey(id, { status: 'draft' }, 0))
-    const api = await startScriptedApi(drafts([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]))
-    api.pageSize = 2
-    const options = { warehouse, env: api.env, args: ['--max-requests', '6'] }
-    const pages: number[][] = []
-    const cursors: (string | null)[] = []
-    for (const next of [13, 14, 15]) {
-      api.arrivals.length = 0
-      const { code, run } = await syncWarm(options)
-      expect(code).toBe(3)
-      expect(run.requests).toBeLessThanOrEqual(6)
-      pages.push(requestedPages(api))
-      cursors.push(run.cursor_after)
-      // Survey 12 was read in the first run. It changes on a page that is not read again.
-      if (next === 13)
-        Object.assign(api.surveys[11]?.survey ?? {}, { title: 'moved', updated_at: api.now.toISOString() })
-      minutesLater(api, 60)
-      api.surveys.push(...drafts([next]).map((draft) => created(draft, api.now)))
-    }
-    expect(pages).toEqual([
-      [1, 2, 3],
-      [3, 4, 5],
-      // The listing of changes since the first run uses the rest of the budget.
-      [5, 6, 7, 1],
-    ])
-    expect(cursors).toEqual([null, null, '2026-02-28T23:55:00Z'])
-
-    // New and changed surveys are later than the cursor, so the next run reads them.
-    const last = await syncWarm({ warehouse, env: api.env })
-    expect(last).toMatchObject({ code: 0, run: { listing: 'incremental', left_over: 0 } })
-    expect(await query(publishedFile(warehouse), 'SELECT title FROM surveys ORDER BY id')).toEqual(
-      Array.from({ length: 15 }, (_, index) => ({ title: index === 11 ? 'moved' : `Survey ${index + 1}` })),
-    )
-    expect(await unsoundness(publishedFile(warehouse))).toEqual([])
-  },
-)
-
-const created = (draft: ReturnType<typeof scriptedSurvey>, at: Date) => {
-  Object.assign(draft.survey, { created_at: at.toISOString(), updated_at: at.toISOString() })
-  return draft
-}
 
 test('--max-duration stops a run when the API is slow, and the run counts and publishes what is left over', async () => {
   const warehouse = await temporaryDirectory()

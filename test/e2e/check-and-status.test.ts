@@ -1,8 +1,8 @@
 /** `check` sends one request and does not wait. `status` reports the state at any time without disturbing a run. */
 import { readdir, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { scriptedSurvey, sendJson, startScriptedApi, TOKEN } from '../support/api/scripted-api.js'
-import { gate, openTrial } from '../support/command/trial.js'
+import { NO_ACCOUNT, refusing, scriptedSurvey, startScriptedApi, TOKEN } from '../support/api/scripted-api.js'
+import { openTrial } from '../support/command/trial.js'
 import { SLOW } from '../support/suite/slow.js'
 
 describe('check', () => {
@@ -16,13 +16,7 @@ describe('check', () => {
         { ...account, name: 'south', base_url: other.baseUrl },
       ],
     })
-    const none = {
-      FIELDWORK_SYNC_BASE_URL: undefined,
-      FIELDWORK_SYNC_API_ID: undefined,
-      FIELDWORK_SYNC_API_TOKEN: undefined,
-      FIELDWORK_SYNC_RATE_LIMIT: undefined,
-    }
-    const ended = await trial.run(['check', ...file], none)
+    const ended = await trial.runWarm(['check', ...file], NO_ACCOUNT)
     expect(ended).toMatchObject({ code: 0, stderr: '' })
     expect(ended.stdout.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^ok {6}settings +.*settings\.yaml$/),
@@ -46,11 +40,7 @@ describe('check', () => {
     'sends no second request and does not wait after $status $headers',
     async ({ status, headers, says }, context) => {
       const trial = await openTrial(context)
-      trial.api.hook = (_, response) => {
-        for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
-        sendJson(trial.api, response, status, {})
-        return true
-      }
+      trial.api.hook = refusing(trial.api, status, undefined, headers)
       // The wait that the answers ask for is longer than the test may take.
       const ended = await trial.runWarm(['check', '--log-level', 'debug'], {
         FIELDWORK_SYNC_RATE_LIMIT: '60/60s',
@@ -120,15 +110,12 @@ describe('status', () => {
     ])
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     expect(await trial.runWarm(['sync', '--max-requests', '4'])).toMatchObject({ code: 3 })
-    trial.api.hook = (_, response) => {
-      sendJson(trial.api, response, 401, {})
-      return true
-    }
+    trial.api.hook = refusing(trial.api, 401)
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 4 })
     const requests = trial.api.arrivals.length
     // `status` needs no account.
     const without = { FIELDWORK_SYNC_BASE_URL: undefined, FIELDWORK_SYNC_API_TOKEN: undefined }
-    const json = await trial.run(['status', '--json'], without)
+    const json = await trial.runWarm(['status', '--json'], without)
     expect(json).toMatchObject({ code: 0, stderr: '' })
     const status: unknown = JSON.parse(json.stdout)
     expect(status).toMatchObject({
@@ -172,39 +159,27 @@ describe('status', () => {
 
   test.concurrent('names the process that holds the warehouse without disturbing it, and names none after a kill', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
-    const hold = async () => {
-      const release = gate<boolean>()
-      trial.api.hook = () => release.opened
-      const arrived = trial.api.arrived(() => true)
-      const running = trial.start(['sync'])
-      await arrived
-      return { running, release }
-    }
-    const first = await hold()
-    const nothingYet = await trial.runWarm(['status'])
-    expect(nothingYet.code).toBe(2)
-    expect(nothingYet.stderr).toContain(
-      `is held by "fieldwork-sync sync", process ${first.running.child.pid} on `,
-    )
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    trial.api.hook = () => true
+    const arrived = trial.api.arrived(() => true)
+    const { child, ended } = trial.start(['sync'])
+    await arrived
+    const requests = trial.api.arrivals.length
     const check = await trial.runWarm(['check', '--json'])
     expect(check.code).toBe(6)
     expect(JSON.parse(check.stdout)).toMatchObject({
       exit_code: 6,
       checks: [{}, { what: 'warehouse', ok: false }],
     })
-    expect(trial.api.arrivals).toHaveLength(1)
-    first.release.open(false)
-    expect(await first.running.ended).toMatchObject({ code: 0 })
-
-    const second = await hold()
     const held = await trial.runWarm(['status', '--json'])
     expect(held.code).toBe(0)
     expect(JSON.parse(held.stdout)).toMatchObject({
-      holder: expect.stringContaining(`process ${second.running.child.pid} on `),
+      holder: expect.stringMatching(`"fieldwork-sync sync", process ${child.pid} on `),
       runs: [{ status: 'complete' }],
     })
-    second.running.child.kill('SIGKILL')
-    await second.running.ended
+    expect(trial.api.arrivals).toHaveLength(requests)
+    child.kill('SIGKILL')
+    await ended
     const killed = await trial.runWarm(['status', '--json'])
     expect(killed.code).toBe(0)
     expect(JSON.parse(killed.stdout)).toMatchObject({ holder: null, runs: [{ status: 'complete' }] })

@@ -2,18 +2,18 @@
  * The clocks of the machine jump by an hour during a run of the real command, as after NTP or suspend. By the server's log
  * the run keeps the cap. It ends by itself and stores the correct tables. The server has its own clock.
  */
-import { expect, test } from 'vitest'
-import { startReferenceServer } from '../../src/reference-server/server.js'
-import { scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
+
+import { expect } from 'vitest'
+import { startWorld } from '../support/api/reference-api.js'
 import { answered, openTrial, stderrShows } from '../support/command/trial.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, warehouseRows } from '../support/oracle/truth.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 
 const HOUR_MS = 3_600_000
-const CAP = SLOW ? 60 : 20
-const WINDOW_MS = SLOW ? 3_000 : 1_000
+const CAP = 60
+const WINDOW_MS = 3_000
 
 interface Jump {
   readonly what: string
@@ -55,19 +55,17 @@ const preload = ({ wallMs, monotonicMs }: Pick<Jump, 'wallMs' | 'monotonicMs'>) 
 const jumped = (times: number) => (stderr: string) => stderr.split('clocks have jumped').length > times
 
 // Only `npm run test:slow` runs these; the wall clock jumps in the simulation too.
-const slowly = SLOW ? test.concurrent : test.skip
 
-slowly.for(JUMPS)(
+slow.concurrent.for(JUMPS)(
   '$what by an hour, twice in a run: the run keeps the cap, ends, and stores the truth',
   { timeout: 60_000 },
   async ({ wallMs, monotonicMs, sleeps }, context) => {
     const trial = await openTrial(context)
-    await using server = await startReferenceServer({
-      port: 0,
+    await using server = await startWorld({
       seed: 11,
-      surveys: SLOW ? 60 : 20,
+      surveys: 60,
       rateLimit: { requests: CAP, perMs: WINDOW_MS },
-      clock: 'frozen',
+      rateWindow: 'sliding',
     })
     const env = {
       ...envOf(server),
@@ -102,36 +100,6 @@ slowly.for(JUMPS)(
     expect(await unsoundness(trial.published)).toEqual([])
     await openWorld(server).advance('PT6H')
     expect(await trial.run(['sync'], env)).toMatchObject({ code: 0 })
-    expect(await unsoundness(trial.published)).toEqual([])
-  },
-)
-
-const WAITS = [
-  { wait: 'a pause', status: 429, logged: /"pauseMs":2000/ },
-  { wait: 'the wait before a retry', status: 503, logged: /"waitMs":2000.*will be sent again/ },
-] as const
-
-slowly.for(WAITS.flatMap((wait) => [-HOUR_MS, HOUR_MS].map((wallMs) => ({ ...wait, wallMs }))))(
-  'the wall clock jumps by $wallMs ms during $wait: the wait keeps the length that the server requested',
-  { timeout: 60_000 },
-  async ({ status, logged, wallMs }, context) => {
-    const trial = await openTrial(
-      context,
-      [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1)),
-    )
-    let refusedAtMs = 0
-    trial.api.hook = (_, response) => {
-      if (refusedAtMs > 0) return false
-      refusedAtMs = performance.now()
-      response.setHeader('retry-after', '2')
-      sendJson(trial.api, response, status, {})
-      return true
-    }
-    const running = trial.start(['sync', '--log-level', 'debug'], preload({ wallMs, monotonicMs: 0 }))
-    await stderrShows(running, logged)
-    running.child.kill('SIGUSR2')
-    expect(await running.ended).toMatchObject({ code: 0, signal: null })
-    expect((trial.api.arrivals[1]?.atMs ?? 0) - refusedAtMs).toBeGreaterThanOrEqual(1_990)
     expect(await unsoundness(trial.published)).toEqual([])
   },
 )

@@ -3,12 +3,10 @@
  * days that are already stored.
  */
 import { expect, test } from 'vitest'
-import { startReferenceServer } from '../../src/reference-server/server.js'
 import { INTERVIEW_STATUSES } from '../support/api/api-document.js'
-import { asObject, getBody, type JsonObject } from '../support/api/reference-api.js'
+import { asObject, getBody, type JsonObject, startWorld } from '../support/api/reference-api.js'
 import {
   bodyOf,
-  type Json,
   type ScriptedApi,
   scriptedProgress,
   scriptedSurvey,
@@ -19,7 +17,7 @@ import { publishedFile, syncWarm, withSettings } from '../support/command/sync.j
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { progressOf } from '../support/oracle/truth.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { openReader, type Row } from '../support/warehouse/duckdb.js'
 
 const ADDITIVE = ['interviews_count', ...INTERVIEW_STATUSES.map((status) => `${status}_individuals`)]
@@ -28,13 +26,7 @@ const columns = ADDITIVE.join(', ')
 
 test('the days add up to the whole survey, an interview at midnight counts once, and each day equals the answer of the API', async () => {
   const warehouse = await temporaryDirectory()
-  await using server = await startReferenceServer({
-    port: 0,
-    seed: 35,
-    surveys: 6,
-    rateWindow: 'none',
-    clock: 'frozen',
-  })
+  await using server = await startWorld({ seed: 35, surveys: 6 })
   const [account] = server.accounts
   const args = await withSettings({
     accounts: [{ ...account, base_url: server.baseUrl, rate_limit: { requests: 10_000, per: '1s' } }],
@@ -119,81 +111,55 @@ const requestedDays = (api: ScriptedApi): string[] =>
     .filter((after) => after !== null)
     .toSorted()
 
-test.skipIf(!SLOW)(
-  'a night requests the open days and those that become final, in the days of the time zone',
-  async () => {
-    const warehouse = await temporaryDirectory()
-    const starts = [
-      '2026-03-28T22:59:59.999999Z',
-      '2026-03-28T23:00:00Z',
-      '2026-03-29T21:59:59Z',
-      '2026-03-29T21:59:59.999Z',
-      '2026-03-29T21:59:59.999999Z',
-      '2026-03-29T22:00:00Z',
-    ]
-    const api = await startScriptedApi([scriptedSurvey(1)])
-    showInterviews(api, starts)
-    const args = await withSettings({ refresh: { daily_windows: { days: 2, time_zone: 'Europe/Paris' } } })
-    const night = async (now: string) => {
-      api.now = new Date(now)
-      const { code, run } = await syncWarm({ warehouse, env: api.env, args })
-      expect(code).toBe(0)
-      using reader = await openReader(publishedFile(warehouse))
-      const rows = await reader.query(
-        `SELECT day::VARCHAR AS day, interviews_count AS interviews, is_final
+slow('a night requests the open days and those that become final, in the days of the time zone', async () => {
+  const warehouse = await temporaryDirectory()
+  const starts = [
+    '2026-03-28T22:59:59.999999Z',
+    '2026-03-28T23:00:00Z',
+    '2026-03-29T21:59:59Z',
+    '2026-03-29T21:59:59.999Z',
+    '2026-03-29T21:59:59.999999Z',
+    '2026-03-29T22:00:00Z',
+  ]
+  const api = await startScriptedApi([scriptedSurvey(1)])
+  showInterviews(api, starts)
+  const args = await withSettings({ refresh: { daily_windows: { days: 2, time_zone: 'Europe/Paris' } } })
+  const night = async (now: string) => {
+    api.now = new Date(now)
+    const { code, run } = await syncWarm({ warehouse, env: api.env, args })
+    expect(code).toBe(0)
+    using reader = await openReader(publishedFile(warehouse))
+    const rows = await reader.query(
+      `SELECT day::VARCHAR AS day, interviews_count AS interviews, is_final
         FROM survey_progress_by_day ORDER BY day`,
-      )
-      return {
-        run,
-        requested: requestedDays(api),
-        rows: rows.map(({ day, interviews, is_final }: Row) =>
-          [day, interviews, ...(is_final ? ['final'] : [])].join(' '),
-        ),
-      }
+    )
+    return {
+      run,
+      requested: requestedDays(api),
+      rows: rows.map(({ day, interviews, is_final }: Row) =>
+        [day, interviews, ...(is_final ? ['final'] : [])].join(' '),
+      ),
     }
+  }
 
-    // The 29th has 23 hours.
-    const first = await night('2026-03-29T22:30:00Z')
-    expect(first.requested).toEqual(['2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'])
-    expect(first.rows).toEqual(['2026-03-29 4', '2026-03-30 1'])
-    expect(first.run.rows_by_table.survey_progress_by_day).toEqual({ added: 2, changed: 0, unchanged: 0 })
+  // The 29th has 23 hours.
+  const first = await night('2026-03-29T22:30:00Z')
+  expect(first.requested).toEqual(['2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'])
+  expect(first.rows).toEqual(['2026-03-29 4', '2026-03-30 1'])
+  expect(first.run.rows_by_table.survey_progress_by_day).toEqual({ added: 2, changed: 0, unchanged: 0 })
 
-    const unchanged = await night('2026-03-30T22:30:00Z')
-    expect(unchanged).toMatchObject({ requested: [], rows: first.rows })
+  const unchanged = await night('2026-03-30T22:30:00Z')
+  expect(unchanged).toMatchObject({ requested: [], rows: first.rows })
 
-    starts.push('2026-03-29T10:00:00Z', '2026-03-31T10:00:00Z')
-    const changed = await night('2026-03-31T22:30:00Z')
-    expect(changed.requested).toEqual([
-      '2026-03-28T23:00:00Z',
-      '2026-03-29T22:00:00Z',
-      '2026-03-30T22:00:00Z',
-      '2026-03-31T22:00:00Z',
-    ])
-    expect(changed.rows).toEqual(['2026-03-29 5 final', '2026-03-30 1 final', '2026-03-31 1', '2026-04-01 0'])
+  starts.push('2026-03-29T10:00:00Z', '2026-03-31T10:00:00Z')
+  const changed = await night('2026-03-31T22:30:00Z')
+  expect(changed.requested).toEqual([
+    '2026-03-28T23:00:00Z',
+    '2026-03-29T22:00:00Z',
+    '2026-03-30T22:00:00Z',
+    '2026-03-31T22:00:00Z',
+  ])
+  expect(changed.rows).toEqual(['2026-03-29 5 final', '2026-03-30 1 final', '2026-03-31 1', '2026-04-01 0'])
 
-    expect(await unsoundness(publishedFile(warehouse))).toEqual([])
-  },
-)
-
-test.skipIf(!SLOW)(
-  'requests for days count against the budget, in the estimate and as they are sent',
-  async () => {
-    const warehouse = await temporaryDirectory()
-    const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2)])
-    const args = await withSettings({ refresh: { daily_windows: { days: 3, sources: true } } })
-    // A bundle needs one page of sources, three progress requests (survey and two sources), and three days of each.
-    // The second bundle is started with an estimate of one source, and is abandoned when two sources are found.
-    const bundle = 1 + 3 + 3 * 3
-    const some = await syncWarm({
-      warehouse,
-      env: api.env,
-      args: [...args, '--max-requests', String(2 * bundle)],
-    })
-    expect(some).toMatchObject({
-      code: 3,
-      run: { requests: 1 + bundle + 2, surveys_refreshed: 1, left_over: 1 },
-    })
-    const requested: readonly Json[] = api.arrivals.map(({ query }) => Object.fromEntries(query))
-    expect(requested.filter((query) => 'started_after' in query)).toHaveLength(9)
-  },
-)
+  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+})

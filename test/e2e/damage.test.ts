@@ -2,24 +2,26 @@
  * The real command runs on the files of a killed run, damaged in every known way. It reports the damage, recovers by
  * itself, and stores the truth. The published file is sound at every step.
  */
+
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { ReferenceServer } from '../../src/reference-server/server.js'
+import { startWorld } from '../support/api/reference-api.js'
 import { start } from '../support/command/command.js'
 import { answered, stderrShows } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { blocksOf, DAMAGES, type Damage, scribbleBlock } from '../support/files/damage.js'
-import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
+import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { envOf } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/oracle/truth.js'
 import { chance } from '../support/suite/chance.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 /** Runs until one is complete. The first run may find the damage, and the second sets the file aside. */
 const RUNS_MAX = 3
-const finished: (() => Promise<void> | void)[] = []
+const finished = atEndOfFile()
 const lots = chance()
 
 let server: ReferenceServer
@@ -34,8 +36,9 @@ const environment = (warehouse: string) => ({
 })
 
 beforeAll(async () => {
-  server = await startReferenceServer({ port: 0, seed: 3, surveys: 12, rateWindow: 'none', clock: 'frozen' })
-  killed = join(await temporaryDirectory((work) => void finished.push(work)), 'warehouse')
+  server = await startWorld({ seed: 3, surveys: 12 })
+  finished(() => server.close())
+  killed = join(await temporaryDirectory(finished), 'warehouse')
   expect(await runWarm(['sync'], environment(killed))).toMatchObject({ code: 0 })
   await openWorld(server).advance('P1D')
   const running = start(['sync', '--log-level', 'debug'], environment(killed))
@@ -44,11 +47,6 @@ beforeAll(async () => {
   expect(await running.ended).toMatchObject({ signal: 'SIGKILL' })
   expect(await readdir(killed)).toContain('work.duckdb.wal')
   truth = await truthRows(server)
-})
-
-afterAll(async () => {
-  await server.close()
-  for (const work of finished) await work()
 })
 
 const copyOfKilled = async (onTestFinished: Finished): Promise<string> => {
@@ -97,7 +95,7 @@ test.for(CHOSEN)('$what: the run reports it and recovers', async (damage, { onTe
   }
 })
 
-test.runIf(SLOW)(
+slow(
   'a sync never publishes garbage in a block, whether the run reads that block or not',
   {
     timeout: 300_000,
@@ -122,7 +120,7 @@ test.runIf(SLOW)(
   },
 )
 
-test.skipIf(!SLOW)(
+slow(
   'a work database does not replay the write-ahead log of another database',
   async ({ onTestFinished }) => {
     const warehouse = await copyOfKilled(onTestFinished)

@@ -3,27 +3,29 @@
  * with exit 7 and leaves the published file unchanged. After the cause is removed, the next run recovers by itself, and
  * the tables equal the truth of the reference server.
  */
+
 import { chmod, chown, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
+import { beforeAll, expect, test } from 'vitest'
+import type { ReferenceServer } from '../../src/reference-server/server.js'
+import { startWorld } from '../support/api/reference-api.js'
 import { type Ended, type Env, run, start } from '../support/command/command.js'
 import { publishedFile } from '../support/command/sync.js'
 import { answered, stderrShows } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { type Disk, mountReadOnly, openDisk } from '../support/files/disk.js'
-import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
+import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { envOf } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/oracle/truth.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 interface TestContext {
   readonly onTestFinished: Finished
   skip(note: string): void
 }
 
-const finished: (() => Promise<void> | void)[] = []
+const finished = atEndOfFile()
 
 let server: ReferenceServer
 /** A warehouse that was published a day ago. */
@@ -33,15 +35,9 @@ let truth: WorldRows
 let readAll: readonly string[]
 
 beforeAll(async () => {
-  server = await startReferenceServer({
-    port: 0,
-    seed: 3,
-    surveys: 12,
-    pageSize: 5,
-    rateWindow: 'none',
-    clock: 'frozen',
-  })
-  const directory = await temporaryDirectory((work) => void finished.push(work))
+  server = await startWorld({ seed: 3, surveys: 12, pageSize: 5 })
+  finished(() => server.close())
+  const directory = await temporaryDirectory(finished)
   await chmod(directory, 0o755)
   const settings = join(directory, 'settings.yaml')
   await writeFile(
@@ -53,11 +49,6 @@ beforeAll(async () => {
   expect(await syncWarm(dayOld)).toMatchObject({ code: 0 })
   await openWorld(server).advance('P1D')
   truth = await truthRows(server)
-})
-
-afterAll(async () => {
-  await server.close()
-  for (const work of finished) await work()
 })
 
 const environment = (warehouse: string): Env => ({
@@ -272,7 +263,7 @@ test.for(OBSTACLES.filter(({ slow }) => SLOW || slow !== true))(
   },
 )
 
-test.runIf(SLOW)(
+slow(
   'a directory that becomes read-only during a run ends it with exit 7, and the next run recovers',
   { timeout: 60_000 },
   async (context) => {

@@ -10,7 +10,7 @@ import { openDatabase } from '../../src/warehouse/connection/database.js'
 import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { gate, openTrial, type Trial } from '../support/command/trial.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { openReader, type Row } from '../support/warehouse/duckdb.js'
 
 const MAIN_TABLES = `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`
@@ -23,13 +23,16 @@ const ODD = {
   mood: { b: ['"', ','], a: null },
 }
 
-const openPublished = async (context: Parameters<typeof openTrial>[0]): Promise<Trial> => {
+const openPublished = async (
+  context: Parameters<typeof openTrial>[0],
+  formats = 'duckdb',
+): Promise<Trial> => {
   const trial = await openTrial(context, [
     scriptedSurvey(1, ODD),
     scriptedSurvey(2, { project_id: null }, 1),
     scriptedSurvey(3, { status: 'draft' }, 0),
   ])
-  expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
+  expect(await trial.runWarm(['sync', '--publish', formats])).toMatchObject({ code: 0 })
   return trial
 }
 
@@ -46,7 +49,7 @@ test.concurrent('a CSV export during a sync has every published table, distingui
   const arrived = trial.api.arrived(() => true)
   const running = trial.start(['sync'])
   await arrived
-  const ended = await trial.run(['export', '--format', 'csv', '--out', out, '--json'])
+  const ended = await trial.runWarm(['export', '--format', 'csv', '--out', out, '--json'])
   release.open(false)
   expect(ended).toMatchObject({ code: 0, stderr: '' })
   expect(await running.ended).toMatchObject({ code: 0 })
@@ -104,10 +107,10 @@ test.concurrent('a CSV export during a sync has every published table, distingui
 const csv = (file: string): string =>
   `read_csv('${file}', header = true, all_varchar = true, allow_quoted_nulls = false, quote = '"', escape = '"', delim = ',')`
 
-test.runIf(SLOW)(
+slow(
   'a Parquet export from either published form has all rows, types and comments, or only the chosen tables and rows',
   async (context) => {
-    const trial = await openPublished(context)
+    const trial = await openPublished(context, 'duckdb,parquet')
     const out = join(await trial.temporary(), 'parquet')
     const args = ['export', '--format', 'parquet', '--out', out]
     expect(await trial.run(args)).toMatchObject({ code: 0, stderr: '' })
@@ -174,32 +177,30 @@ test.runIf(SLOW)(
   },
 )
 
-test
-  .runIf(SLOW)
-  .concurrent('every view is exported from either published form, with the same rows', async (context) => {
-    const trial = await openPublished(context)
-    const root = await trial.temporary()
-    const views = ALL_VIEWS.map(({ name }) => name)
-    const settings = await trial.settings({ publish: ['parquet'] })
-    const exported = async (name: string, ...more: readonly string[]) => {
-      const out = join(root, name)
-      const args = ['export', '--format', 'csv', '--out', out, '--tables', views.join(','), '--json', ...more]
-      const ended = await trial.runWarm(args)
-      expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' })
-      return JSON.parse(ended.stdout).tables
-    }
-    const tables = await exported('duckdb')
-    expect(tables.map(({ table }: { table: string }) => table)).toEqual(views)
-    expect(tables[0]).toMatchObject({ table: 'survey_overview', rows: 3, filtered: false })
-    expect(await exported('parquet', ...settings)).toEqual(tables)
-    const [overview, ...others] = await exported(
-      'filtered',
-      '--where',
-      "title = 'none' OR interviews_count < 0",
-    )
-    expect(overview).toMatchObject({ rows: 0, filtered: true })
-    expect(others.map(({ filtered }: { filtered: boolean }) => filtered)).toContain(false)
-  })
+slow.concurrent('every view is exported from either published form, with the same rows', async (context) => {
+  const trial = await openPublished(context, 'duckdb,parquet')
+  const root = await trial.temporary()
+  const views = ALL_VIEWS.map(({ name }) => name)
+  const settings = await trial.settings({ publish: ['parquet'] })
+  const exported = async (name: string, ...more: readonly string[]) => {
+    const out = join(root, name)
+    const args = ['export', '--format', 'csv', '--out', out, '--tables', views.join(','), '--json', ...more]
+    const ended = await trial.runWarm(args)
+    expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' })
+    return JSON.parse(ended.stdout).tables
+  }
+  const tables = await exported('duckdb')
+  expect(tables.map(({ table }: { table: string }) => table)).toEqual(views)
+  expect(tables[0]).toMatchObject({ table: 'survey_overview', rows: 3, filtered: false })
+  expect(await exported('parquet', ...settings)).toEqual(tables)
+  const [overview, ...others] = await exported(
+    'filtered',
+    '--where',
+    "title = 'none' OR interviews_count < 0",
+  )
+  expect(overview).toMatchObject({ rows: 0, filtered: true })
+  expect(others.map(({ filtered }: { filtered: boolean }) => filtered)).toContain(false)
+})
 
 test.concurrent('spreadsheet programs get typed workbooks, and CSV without formulas only if it is requested', async (context) => {
   const trial = await openTrial(context, [

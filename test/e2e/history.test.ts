@@ -10,7 +10,7 @@ import {
 import { publishedFile, syncWarm } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { openReader } from '../support/warehouse/duckdb.js'
 
 const START_MS = Date.parse('2026-03-01T00:00:00Z')
@@ -112,7 +112,7 @@ test('a sync observes progress without a survey change; equal progress costs no 
   ])
 })
 
-test.skipIf(!SLOW)(
+slow(
   'a sync reads active surveys every time, complete ones after 1, 2, 4 … days and then by age, and drafts when they change',
   async () => {
     const warehouse = await temporaryDirectory()

@@ -6,13 +6,13 @@ import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'nod
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadSettings } from '../../src/settings/load-settings.js'
-import { type ScriptedApi, scriptedSurvey, sendJson, startScriptedApi } from '../support/api/scripted-api.js'
+import { refusing, type ScriptedApi, scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
 import { MAIN } from '../support/command/command.js'
 import { runWarm } from '../support/command/warm.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { hasTerminal, openTerminal, type Terminal } from '../support/process/terminal.mjs'
 import { boundByModes, othersCanRun } from '../support/process/users.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 const TOKEN = 'tok-7b1e-SECRET-42'
 
@@ -118,10 +118,7 @@ describe('with flags', () => {
 
   test.concurrent('it ends as check does when the API refuses the token, and keeps the file', async (context) => {
     const { api, flags, out } = await openPlace(context)
-    api.hook = (_, response) => {
-      sendJson(api, response, 401, {})
-      return true
-    }
+    api.hook = refusing(api, 401)
     const { code, stdout } = await runWarm(['init', ...flags, '--log-level', 'silent'])
     expect(code).toBe(4)
     expect(stdout).toMatch(/\nFAILED {2}API of default {2}the API refused the credentials/)
@@ -305,7 +302,7 @@ describe.skipIf(!hasTerminal)(
       expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
     })
 
-    test('it asks only for what the flags do not give', async (context) => {
+    slow('it asks only for what the flags do not give', async (context) => {
       const { directory, url, tokenFile } = await openPlace(context)
       const terminal = await start(
         directory,
@@ -318,7 +315,7 @@ describe.skipIf(!hasTerminal)(
       expect(shown).toContain('check --config fieldwork-sync.yaml\r\nexit 0\r\n')
     })
 
-    test('it refuses wrong flags before the first question', async (context) => {
+    slow('it refuses wrong flags before the first question', async (context) => {
       const { directory } = await openPlace(context)
       const terminal = await start(directory, '--id x')
       await using _ = terminal
@@ -334,7 +331,8 @@ describe.skipIf(!hasTerminal)(
       const arrived = api.arrived(({ path }) => path === '/surveys')
       const terminal = await start(directory, `--base-url ${url} --token-file ${tokenFile} --warehouse w`)
       await using _ = terminal
-      await answer(terminal, ID, '4711')
+      // It asks only for what the flags do not give.
+      expect(await answer(terminal, ID, '4711')).not.toContain(ADDRESS)
       await arrived
       terminal.pressCtrlC()
       const shown = await ended(terminal)
@@ -349,27 +347,30 @@ describe.skipIf(!hasTerminal)(
       ['SIGTERM', 'stopped by SIGTERM; nothing was written'],
     ] as const
 
-    test.for(STOPS)('%s at any question leaves nothing behind', async ([stop, says], context) => {
-      const { directory, url } = await openPlace(context)
-      const dialog = [
-        [ADDRESS, url],
-        [ID, '7'],
-        [WAREHOUSE, ''],
-        [TOKEN_FILE, ''],
-        [SECRET, TOKEN],
-      ] as const
-      for (const [at, [question]] of [...dialog.entries()].slice(SLOW ? 0 : -1)) {
-        const terminal = await start(directory)
-        await using _ = terminal
-        for (const [before, text] of dialog.slice(0, at)) await answer(terminal, before, text)
-        await terminal.waitFor(question)
-        if (stop === 'Ctrl-C') terminal.pressCtrlC()
-        else if (stop === 'Ctrl-D') terminal.type('\u0004')
-        else process.kill(Number(await readFile(`${directory}.pid`, 'utf8')), 'SIGTERM')
-        const shown = await ended(terminal)
-        expect(shown).toContain(`fieldwork-sync: ${says}\r\nexit 3\r\n`)
-        expect(await readdir(directory)).toEqual(['token'])
-      }
-    })
+    test.for(SLOW ? STOPS : STOPS.slice(2))(
+      '%s at any question leaves nothing behind',
+      async ([stop, says], context) => {
+        const { directory, url } = await openPlace(context)
+        const dialog = [
+          [ADDRESS, url],
+          [ID, '7'],
+          [WAREHOUSE, ''],
+          [TOKEN_FILE, ''],
+          [SECRET, TOKEN],
+        ] as const
+        for (const [at, [question]] of [...dialog.entries()].slice(SLOW ? 0 : -1)) {
+          const terminal = await start(directory)
+          await using _ = terminal
+          for (const [before, text] of dialog.slice(0, at)) await answer(terminal, before, text)
+          await terminal.waitFor(question)
+          if (stop === 'Ctrl-C') terminal.pressCtrlC()
+          else if (stop === 'Ctrl-D') terminal.type('\u0004')
+          else process.kill(Number(await readFile(`${directory}.pid`, 'utf8')), 'SIGTERM')
+          const shown = await ended(terminal)
+          expect(shown).toContain(`fieldwork-sync: ${says}\r\nexit 3\r\n`)
+          expect(await readdir(directory)).toEqual(['token'])
+        }
+      },
+    )
   },
 )

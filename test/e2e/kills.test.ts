@@ -3,10 +3,11 @@
  * publishes, or repairs earlier damage. After every kill the published file is sound, and every survey in it is from one
  * moment. A complete run leaves nothing over. In the end the tables equal the truth.
  */
+
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { expect, test } from 'vitest'
-import { startReferenceServer } from '../../src/reference-server/server.js'
+import { expect } from 'vitest'
+import { startWorld } from '../support/api/reference-api.js'
 import type { Running } from '../support/command/command.js'
 import { openTrial, stderrShows } from '../support/command/trial.js'
 import { DAMAGES } from '../support/files/damage.js'
@@ -14,7 +15,7 @@ import { envOf } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support/oracle/truth.js'
 import { chance } from '../support/suite/chance.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const KILLS = 110
@@ -46,7 +47,7 @@ const TRIGGERS: readonly (RegExp | 'now' | 'requests')[] = [
   /is set aside|is rebuilt|"msg":"request"/,
 ]
 
-test.runIf(SLOW)(
+slow(
   'a sync that is killed at random, with lost and damaged files in between, always recovers',
   {
     timeout: 900_000,
@@ -54,13 +55,7 @@ test.runIf(SLOW)(
   async (context) => {
     const lots = chance()
     const trial = await openTrial(context)
-    await using server = await startReferenceServer({
-      port: 0,
-      seed: 5,
-      surveys: 25,
-      rateWindow: 'none',
-      clock: 'frozen',
-    })
+    await using server = await startWorld({ seed: 5, surveys: 25 })
     const world = openWorld(server)
     const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '10000/1s' }
     const args = ['sync', '--log-level', 'debug', ...(await trial.settings({ refresh: REFRESH }))]

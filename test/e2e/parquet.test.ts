@@ -3,7 +3,7 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
-import { publishedFile, sync, syncWarm, withSettings } from '../support/command/sync.js'
+import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
 import { runWarm } from '../support/command/warm.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { query } from '../support/warehouse/duckdb.js'
@@ -13,7 +13,7 @@ const currentOf = (warehouse: string) => join(warehouse, 'parquet', 'current')
 test('a sync publishes every format that --publish names, with the same rows in each', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([1, 2].map((id) => scriptedSurvey(id)))
-  const ended = await sync({ warehouse, env: api.env, args: ['--publish', 'duckdb,parquet'] })
+  const ended = await syncWarm({ warehouse, env: api.env, args: ['--publish', 'duckdb,parquet'] })
   expect(ended).toMatchObject({ code: 0, report: { publish_error: null } })
   expect(ended.report.published).toEqual([
     { format: 'duckdb', path: publishedFile(warehouse), bytes: expect.any(Number) },

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { openTrial } from '../support/command/trial.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 /** Places where no directory can be created. Node's recursive `mkdir` did not end in `/proc`, and ignored signals. */
@@ -31,7 +31,7 @@ test.runIf(process.platform === 'linux')(
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     const places = ['/proc/x', '/proc/x/y', '/dev/null/x', '/dev/null/x/y']
     for (const out of SLOW ? places : places.slice(1, 2)) {
-      const ended = await trial.run(exportTo(out))
+      const ended = await trial.runWarm(exportTo(out))
       expect(ended, out).toMatchObject({ code: 7, signal: null, stdout: '' })
       expect(ended.stderr).toContain(`cannot export to ${out}: E`)
     }
@@ -111,7 +111,7 @@ const readExported = (out: string): string =>
     .replaceAll(/[[*?]/g, '[$&]')
     .replaceAll("'", "''")}', hive_partitioning = false)`
 
-test('an export writes to a directory with a question mark in its name', async (context) => {
+slow('an export writes to a directory with a question mark in its name', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
   const out = join(await trial.temporary(), 'what?', 'now?')

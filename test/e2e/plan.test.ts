@@ -1,21 +1,22 @@
 /** Compares the requests of a plan with those of the run that follows, in the default world of the reference server. */
-import { expect, test } from 'vitest'
-import { startReferenceServer } from '../../src/reference-server/server.js'
+
+import { expect } from 'vitest'
+import { startWorld } from '../support/api/reference-api.js'
 import { run } from '../support/command/command.js'
 import { publishedFile, sync, withSettings } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { openWorld } from '../support/oracle/truth.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const NIGHTS = 5
 
-test.runIf(SLOW)(
+slow(
   'from the second night on, a plan is right within a tenth, and the run record has estimate and requests',
   { timeout: 300_000 },
   async ({ onTestFinished }) => {
     const warehouse = await temporaryDirectory()
-    await using server = await startReferenceServer({ port: 0, rateWindow: 'none', clock: 'frozen' })
+    await using server = await startWorld()
     const world = openWorld(server)
     const accounts = server.accounts.map((account) => ({
       ...account,

@@ -1,6 +1,5 @@
 /** A sync through the environment's proxy: what the proxy sees, and how its refusals differ from those of the API. */
 import { readdir, readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
@@ -10,9 +9,10 @@ import type { Ended, Env } from '../support/command/command.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { type Certificates, HAS_OPENSSL, makeCertificates } from '../support/servers/certificates.js'
+import { freePort } from '../support/servers/free-port.js'
 import { startProxy, type TestProxy } from '../support/servers/proxy.js'
 import { startTlsFront } from '../support/servers/tls-front.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 const PASSWORD = 'pr0xy-p@ss/word'
 const CREDENTIALS = `Basic ${Buffer.from(`user:${PASSWORD}`).toString('base64')}`
@@ -57,16 +57,6 @@ const leaks = async (trial: Trial, { stdout, stderr }: Ended): Promise<string[]>
   return forms.filter((form) => [stdout, stderr, ...texts].some((text) => text.includes(form)))
 }
 
-/** A port of loopback on which no server listens. */
-const closedPort = async (): Promise<number> => {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
-
 const occupiedSlots = (trial: Trial, baseUrl: string): number => {
   const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
   const owner = { baseUrl, id: 4711 }
@@ -78,29 +68,27 @@ const occupiedSlots = (trial: Trial, baseUrl: string): number => {
   }
 }
 
-test
-  .runIf(SLOW)
-  .concurrent(
-    'http: the proxy gets every request with its whole URL, and the API gets the usual requests',
-    async (context) => {
-      const { trial, proxy, sync, check } = await begin(context)
-      proxy.credentials = CREDENTIALS
-      const env = { HTTP_PROXY: withUser(proxy), HTTPS_PROXY: 'http://127.0.0.1:1' }
-      const ended = await trial.runWarm(sync, env)
-      expect(ended).toMatchObject({ code: 0 })
-      expect(proxy.requests).toHaveLength(trial.api.arrivals.length)
-      for (const { method, url, headers } of proxy.requests) {
-        expect(method).toBe('GET')
-        expect(url).toMatch(new RegExp(`^${trial.api.baseUrl}/surveys`))
-        expect(headers).toMatchObject({ 'authorization-token': TOKEN, host: new URL(trial.api.baseUrl).host })
-      }
-      expect(ended.stderr).toContain(`requests go through the proxy http://${proxy.host} (HTTP_PROXY)`)
-      expect(await leaks(trial, ended)).toEqual([])
-      const checked = await trial.runWarm(check, env)
-      expect(checked.stdout).toContain(` answers through the proxy http://${proxy.host} (HTTP_PROXY) in `)
-      expect(await leaks(trial, checked)).toEqual([])
-    },
-  )
+slow.concurrent(
+  'http: the proxy gets every request with its whole URL, and the API gets the usual requests',
+  async (context) => {
+    const { trial, proxy, sync, check } = await begin(context)
+    proxy.credentials = CREDENTIALS
+    const env = { HTTP_PROXY: withUser(proxy), HTTPS_PROXY: 'http://127.0.0.1:1' }
+    const ended = await trial.runWarm(sync, env)
+    expect(ended).toMatchObject({ code: 0 })
+    expect(proxy.requests).toHaveLength(trial.api.arrivals.length)
+    for (const { method, url, headers } of proxy.requests) {
+      expect(method).toBe('GET')
+      expect(url).toMatch(new RegExp(`^${trial.api.baseUrl}/surveys`))
+      expect(headers).toMatchObject({ 'authorization-token': TOKEN, host: new URL(trial.api.baseUrl).host })
+    }
+    expect(ended.stderr).toContain(`requests go through the proxy http://${proxy.host} (HTTP_PROXY)`)
+    expect(await leaks(trial, ended)).toEqual([])
+    const checked = await trial.runWarm(check, env)
+    expect(checked.stdout).toContain(` answers through the proxy http://${proxy.host} (HTTP_PROXY) in `)
+    expect(await leaks(trial, checked)).toEqual([])
+  },
+)
 
 test
   .skipIf(!HAS_OPENSSL)
@@ -147,12 +135,12 @@ const addressOf = (scheme: (typeof SCHEMES)[number]): Env => ({
   FIELDWORK_SYNC_BASE_URL: scheme === 'http' ? 'http://127.0.0.1:1/api/v1' : `https://${HOST}/api/v1`,
 })
 
-test.concurrent.for(SCHEMES)(
+test.concurrent.for(SLOW ? SCHEMES : SCHEMES.slice(1))(
   '%s: the error of a proxy that is down names the proxy, not the API',
   async (scheme, context) => {
     const { trial, sync } = await begin(context)
     const env = addressOf(scheme)
-    const proxy = `127.0.0.1:${await closedPort()}`
+    const proxy = `127.0.0.1:${await freePort()}`
     const variable = `${scheme.toUpperCase()}_PROXY`
     const ended = await trial.runWarm(sync, {
       ...env,
@@ -184,7 +172,7 @@ const REFUSALS = [
   },
 ] as const
 
-for (const scheme of SCHEMES)
+for (const scheme of SLOW ? SCHEMES : SCHEMES.slice(0, 1))
   test.concurrent.for(REFUSALS)(
     `${scheme}: a proxy that $when ends the run at once`,
     async ({ status, user, message }, context) => {
@@ -203,7 +191,7 @@ for (const scheme of SCHEMES)
     },
   )
 
-test.concurrent.for([403, 405])(
+test.concurrent.for(SLOW ? [403, 405] : [403])(
   'https: a proxy that refuses CONNECT with %d ends the run',
   async (status, context) => {
     const { trial, proxy, sync } = await begin(context)
@@ -221,10 +209,12 @@ test.concurrent.for([403, 405])(
   },
 )
 
-test.concurrent.for([
+const TRANSIENT = [
   [502, `could not connect to ${HOST}:443 (502)`],
   ['close', 'cannot be used: connection closed before the answer was complete (UND_ERR_SOCKET)'],
-] as const)(
+] as const
+
+test.concurrent.for(SLOW ? TRANSIENT : TRANSIENT.slice(1))(
   'https: a transient failure of the proxy is retried as often as a request: %s',
   async ([refusal, message], context) => {
     const { trial, proxy, sync } = await begin(context)
@@ -239,19 +229,6 @@ test.concurrent.for([
     expect(occupiedSlots(trial, env.FIELDWORK_SYNC_BASE_URL ?? '')).toBe(0)
   },
 )
-
-test.concurrent('a value that is not an HTTP proxy exits 2 before any request', async (context) => {
-  const { trial, sync } = await begin(context)
-  const ended = await trial.runWarm(sync, {
-    HTTP_PROXY: `socks5://user:${PASSWORD.replace('/', '%2F')}@proxy:1080`,
-  })
-  expect(ended.code).toBe(2)
-  expect(ended.stderr).toContain(
-    'HTTP_PROXY: names a SOCKS proxy, which is not supported; it must be the address of an HTTP proxy, such as http://proxy.example:3128',
-  )
-  expect(trial.api.arrivals).toHaveLength(0)
-  expect(await leaks(trial, ended)).toEqual([])
-})
 
 test.concurrent('conformance goes through the proxy as well, and its errors name the proxy, not the service', async (context) => {
   const { trial, proxy } = await begin(context)

@@ -2,28 +2,17 @@
 import { describe, expect, test } from 'vitest'
 import {
   type Hook,
-  type ScriptedApi,
+  refusing,
   type ScriptedSurvey,
-  scriptedProgress,
-  scriptedSource,
   scriptedSurvey,
   sendJson,
 } from '../support/api/scripted-api.js'
-import { gate, openTrial, type Trial } from '../support/command/trial.js'
-import { SLOW } from '../support/suite/slow.js'
+import { gate, night, openTrial, type Trial } from '../support/command/trial.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const ids = (count: number): ScriptedSurvey[] =>
   Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, {}, 1))
-
-/** Answers matching paths with `status`, and leaves all others to the script. */
-const refuse =
-  (api: ScriptedApi, path: RegExp, status: number): Hook =>
-  (arrival, response) => {
-    if (!path.test(arrival.path)) return false
-    sendJson(api, response, status, { error: 'no' })
-    return true
-  }
 
 const OWN = /^\/surveys\/\d+\//
 
@@ -41,17 +30,7 @@ const togetherOnce = (requests: number, hook: Hook): Hook => {
 }
 
 /** Nights on which one survey is refused. */
-const NIGHTS_REFUSED = SLOW ? 16 : 4
-
-/** Runs a sync on the night `days` after the first, with `hook`. */
-const night = async (trial: Trial, days: number, hook: Hook = () => false, args: readonly string[] = []) => {
-  trial.api.now = new Date(Date.UTC(2026, 2, 1 + days))
-  trial.api.arrivals.length = 0
-  trial.api.hook = hook
-  const ended = await trial.runWarm(['sync', '--json', ...args])
-  const report = JSON.parse(ended.stdout)
-  return { code: ended.code, stderr: ended.stderr, run: report.accounts[0] }
-}
+const NIGHTS_REFUSED = SLOW ? 16 : 3
 
 const missingIds = async (trial: Trial): Promise<unknown[]> =>
   (await query(trial.published, 'SELECT id FROM surveys WHERE _missing_since IS NOT NULL ORDER BY id')).map(
@@ -69,7 +48,14 @@ describe('a 404 of a listed survey', () => {
   test.concurrent('for every survey ends the run with 4 and marks no survey as missing; the next night reads all of them', async (context) => {
     const trial = await openTrial(context, ids(8))
     expect(await night(trial, 0)).toMatchObject({ code: 0 })
-    const refused = await night(trial, 1, togetherOnce(8, refuse(trial.api, OWN, 404)))
+    const refused = await night(
+      trial,
+      1,
+      togetherOnce(
+        8,
+        refusing(trial.api, 404, ({ path }) => OWN.test(path)),
+      ),
+    )
     expect(refused).toMatchObject({ code: 4, run: { status: 'failed', exit_code: 4, surveys_failed: 8 } })
     expect(refused.run.reason).toMatch(
       /surveys failed one after the other, .*\(404\).* The address looks wrong: check base_url, and that the service answers below it/,
@@ -82,56 +68,57 @@ describe('a 404 of a listed survey', () => {
     expect(await refreshed(trial)).toEqual(
       Array.from({ length: 8 }, (_, index) => ({ id: index + 1, on_day: '2026-03-03', fine: true })),
     )
-    expect(await night(trial, 3)).toMatchObject({ code: 0, run: { listing: 'incremental' } })
   })
 
-  test
-    .runIf(SLOW)
-    .concurrent(
-      'that occurs once makes the survey fail; the run names it, and the next night reads it',
-      async (context) => {
-        const trial = await openTrial(context, ids(3))
-        await night(trial, 0)
-        const failed = await night(trial, 1, refuse(trial.api, /^\/surveys\/2\//, 404))
-        expect(failed).toMatchObject({
-          code: 3,
-          run: {
-            reason: '1 survey failed (freshness.last_error)',
-            surveys_failed: 1,
-            left_over: 1,
-            failing: 1,
-            failing_surveys: [
-              {
-                survey_id: 2,
-                title: 'Survey 2',
-                attempts: 1,
-                error: expect.stringMatching(
-                  /^survey 2 cannot be read: .*\/surveys\/2\/fieldwork_progress \(404\)/,
-                ),
-              },
-            ],
-          },
-        })
-        expect(await missingIds(trial)).toEqual([])
-        expect(
-          await query(trial.published, 'SELECT survey_id FROM freshness WHERE last_error IS NOT NULL'),
-        ).toEqual([{ survey_id: 2 }])
-        const status = await trial.runWarm(['status'])
-        expect(status.stdout).toMatch(
-          /surveys that could not be read\n.*\n.*default +2 +Survey 2 +1 time\n +survey 2 cannot be read/,
-        )
-        expect(await night(trial, 2)).toMatchObject({
-          code: 0,
-          run: { listing: 'full', left_over: 0, failing: 0 },
-        })
-        expect(await refreshed(trial)).toContainEqual({ id: 2, on_day: '2026-03-03', fine: true })
-      },
-    )
+  slow.concurrent(
+    'that occurs once makes the survey fail; the run names it, and the next night reads it',
+    async (context) => {
+      const trial = await openTrial(context, ids(3))
+      await night(trial, 0)
+      const failed = await night(
+        trial,
+        1,
+        refusing(trial.api, 404, ({ path }) => /^\/surveys\/2\//.test(path)),
+      )
+      expect(failed).toMatchObject({
+        code: 3,
+        run: {
+          reason: '1 survey failed (freshness.last_error)',
+          surveys_failed: 1,
+          left_over: 1,
+          failing: 1,
+          failing_surveys: [
+            {
+              survey_id: 2,
+              title: 'Survey 2',
+              attempts: 1,
+              error: expect.stringMatching(
+                /^survey 2 cannot be read: .*\/surveys\/2\/fieldwork_progress \(404\)/,
+              ),
+            },
+          ],
+        },
+      })
+      expect(await missingIds(trial)).toEqual([])
+      expect(
+        await query(trial.published, 'SELECT survey_id FROM freshness WHERE last_error IS NOT NULL'),
+      ).toEqual([{ survey_id: 2 }])
+      const status = await trial.runWarm(['status'])
+      expect(status.stdout).toMatch(
+        /surveys that could not be read\n.*\n.*default +2 +Survey 2 +1 time\n +survey 2 cannot be read/,
+      )
+      expect(await night(trial, 2)).toMatchObject({
+        code: 0,
+        run: { listing: 'full', left_over: 0, failing: 0 },
+      })
+      expect(await refreshed(trial)).toContainEqual({ id: 2, on_day: '2026-03-03', fine: true })
+    },
+  )
 
   test.concurrent('that lasts is retried less and less often, and adds no version', async (context) => {
     const trial = await openTrial(context, ids(3))
     await night(trial, 0)
-    const hook = refuse(trial.api, /^\/surveys\/2\//, 404)
+    const hook = refusing(trial.api, 404, ({ path }) => /^\/surveys\/2\//.test(path))
     const daysRequested: number[] = []
     for (let day = 1; day <= NIGHTS_REFUSED; day += 1) {
       const { code, run } = await night(trial, day, hook)
@@ -164,119 +151,12 @@ describe('a 404 of a listed survey', () => {
     expect(await night(trial, 2)).toMatchObject({ code: 0, run: { listing: 'full', left_over: 0 } })
     expect(await missingIds(trial)).toEqual([2])
   })
-
-  test
-    .runIf(SLOW)
-    .concurrent(
-      'for one of its sources keeps the stored rows of that source, and the run reads the rest',
-      async (context) => {
-        const [one] = [scriptedSurvey(1, {}, 3)]
-        const trial = await openTrial(context, one === undefined ? [] : [one])
-        await night(trial, 0)
-        if (one === undefined) return
-        one.progress = scriptedProgress(50)
-        const hook: Hook = ({ query: search }, response) => {
-          if (search.get('sample_source_id') !== '102') return false
-          sendJson(trial.api, response, 404, {})
-          return true
-        }
-        expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { surveys_failed: 1 } })
-        expect(
-          await query(
-            trial.published,
-            'SELECT sample_source_id AS id, interviews_count AS n FROM sample_source_progress WHERE _missing_since IS NULL ORDER BY 1',
-          ),
-        ).toEqual([
-          { id: 101, n: 50 },
-          { id: 102, n: 10 },
-          { id: 103, n: 50 },
-        ])
-        expect(await night(trial, 2)).toMatchObject({ code: 0, run: { left_over: 0 } })
-      },
-    )
-})
-
-describe('a refusal of one endpoint', () => {
-  test
-    .runIf(SLOW)
-    .concurrent(
-      'lets drafts without progress keep their sources, and never marks them as missing',
-      async (context) => {
-        const drafts = [1, 2, 3, 4, 5, 6, 7, 8].map((id) => scriptedSurvey(id, { status: 'draft' }, 1))
-        const trial = await openTrial(context, [...drafts, scriptedSurvey(20)])
-        const hook: Hook = ({ path }, response) => {
-          const [, id] = /^\/surveys\/(\d+)\/fieldwork_progress$/.exec(path) ?? []
-          const found = trial.api.surveys.find(({ survey }) => survey.id === Number(id))
-          if (found?.survey.status !== 'draft') return false
-          sendJson(trial.api, response, 404, {})
-          return true
-        }
-        expect(await night(trial, 0, hook)).toMatchObject({
-          code: 3,
-          run: { surveys_refreshed: 1, surveys_failed: 8 },
-        })
-        expect(await query(trial.published, 'SELECT count(*) AS n FROM sample_sources')).toEqual([{ n: 10 }])
-        for (const day of [1, 2]) expect((await night(trial, day, hook, ['--full'])).code).toBe(3)
-        expect(await missingIds(trial)).toEqual([])
-        expect(await query(trial.published, 'SELECT count(*) AS n FROM surveys_history')).toEqual([{ n: 9 }])
-        // One draft goes into field. It has progress now, and its source has another name.
-        const [first] = drafts
-        if (first === undefined) throw new Error('there are drafts')
-        first.survey.status = 'fieldwork'
-        first.survey.updated_at = '2026-03-04T12:00:00Z'
-        first.sources = [scriptedSource(101, '2026-01-01T00:00:00Z', { name: 'renamed' })]
-        await night(trial, 4, hook)
-        expect(
-          await query(
-            trial.published,
-            'SELECT interviews_count AS n FROM survey_progress WHERE survey_id = 1',
-          ),
-        ).toEqual([{ n: 10 }])
-        expect(await query(trial.published, 'SELECT name FROM sample_sources WHERE survey_id = 1')).toEqual([
-          { name: 'renamed' },
-        ])
-      },
-    )
-
-  test.concurrent('stores progress without a source list, and keeps a changed survey row pending without progress', async (context) => {
-    const trial = await openTrial(context, ids(2))
-    await night(trial, 0)
-    const [one, two] = trial.api.surveys
-    if (one === undefined || two === undefined) throw new Error('there are two surveys')
-    for (const { survey } of [one, two]) {
-      survey.title = `Renamed ${survey.id}`
-      survey.updated_at = '2026-03-01T12:00:00Z'
-    }
-    one.progress = scriptedProgress(77)
-    two.sources = [scriptedSource(201, '2026-01-01T00:00:00Z', { name: 'renamed' })]
-    const refused = /^\/surveys\/(1\/sample_sources|2\/fieldwork_progress)$/
-    expect(await night(trial, 1, refuse(trial.api, refused, 404))).toMatchObject({
-      code: 3,
-      run: { failing: 2 },
-    })
-    expect(
-      await query(trial.published, 'SELECT interviews_count AS n FROM survey_progress ORDER BY survey_id'),
-    ).toEqual([{ n: 77 }, { n: 10 }])
-    expect(await query(trial.published, 'SELECT name FROM sample_sources ORDER BY id')).toEqual([
-      { name: 'S101' },
-      { name: 'renamed' },
-    ])
-    expect(await query(trial.published, 'SELECT title FROM surveys ORDER BY id')).toEqual([
-      { title: 'Renamed 1' },
-      { title: 'Survey 2' },
-    ])
-    expect(await night(trial, 2)).toMatchObject({ code: 0 })
-    expect(await query(trial.published, 'SELECT title FROM surveys ORDER BY id')).toEqual([
-      { title: 'Renamed 1' },
-      { title: 'Renamed 2' },
-    ])
-  })
 })
 
 describe('a 401 or 403', () => {
   test.concurrent('of one survey fails only that survey', async (context) => {
     const trial = await openTrial(context, ids(12))
-    const hook = refuse(trial.api, /^\/surveys\/12\//, 403)
+    const hook = refusing(trial.api, 403, ({ path }) => /^\/surveys\/12\//.test(path))
     expect(await night(trial, 0, hook)).toMatchObject({
       code: 3,
       run: {
@@ -292,30 +172,16 @@ describe('a 401 or 403', () => {
         ],
       },
     })
-    expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { surveys_refreshed: 11 } })
     expect(await missingIds(trial)).toEqual([])
   })
 
-  test
-    .runIf(SLOW)
-    .concurrent(
-      'of six surveys ends at most one run, and the next night reads the others',
-      async (context) => {
-        const trial = await openTrial(context, ids(14))
-        const hook = refuse(trial.api, /^\/surveys\/(9|10|11|12|13|14)\//, 403)
-        const first = await night(trial, 0, hook)
-        expect(first).toMatchObject({ code: 4 })
-        expect(first.run.reason).toMatch(
-          /surveys failed one after the other, .*\. Check which surveys this id and token may read/,
-        )
-        expect(await night(trial, 1, hook)).toMatchObject({ code: 3, run: { failing: 6 } })
-        expect((await refreshed(trial)).filter(({ fine }) => fine)).toHaveLength(8)
-      },
-    )
-
   test.concurrent('of everything but the list ends the account with 4, even with two surveys', async (context) => {
     const trial = await openTrial(context, ids(2))
-    const ended = await night(trial, 0, refuse(trial.api, OWN, 403))
+    const ended = await night(
+      trial,
+      0,
+      refusing(trial.api, 403, ({ path }) => OWN.test(path)),
+    )
     expect(ended).toMatchObject({ code: 4 })
     expect(ended.run.reason).toMatch(
       /^the API refused all 2 requested surveys, .*403.* may read; 2 surveys failed/,

@@ -1,27 +1,17 @@
 import { expect, test } from 'vitest'
-import { startReferenceServer } from '../../src/reference-server/server.js'
+import { startWorld } from '../support/api/reference-api.js'
+import { NO_ACCOUNT } from '../support/api/scripted-api.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 
 const CAP = 20
 const WINDOW_MS = 3_000
 const RATE = `${CAP}/${WINDOW_MS}ms`
-const UNSET = {
-  FIELDWORK_SYNC_BASE_URL: undefined,
-  FIELDWORK_SYNC_API_ID: undefined,
-  FIELDWORK_SYNC_API_TOKEN: undefined,
-  FIELDWORK_SYNC_RATE_LIMIT: undefined,
-}
+const UNSET = NO_ACCOUNT
 
 const startServer = () =>
-  startReferenceServer({
-    port: 0,
-    surveys: 60,
-    rateLimit: { requests: CAP, perMs: WINDOW_MS },
-    rateWindow: 'sliding',
-    clock: 'frozen',
-  })
+  startWorld({ surveys: 60, rateLimit: { requests: CAP, perMs: WINDOW_MS }, rateWindow: 'sliding' })
 
 /** Settings with the same account of the server under several names. */
 const settingsWithNames = (
@@ -68,14 +58,12 @@ test.concurrent('two names that are read one after the other with --accounts sha
 })
 
 // test/unit/base/cap-owner shows that both have one owner of the cap.
-test
-  .runIf(SLOW)
-  .concurrent('a run from the environment and one from a settings file share the cap', async (context) => {
-    const trial = await openTrial(context)
-    await using server = await startServer()
-    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: RATE }
-    expect(await trial.runWarm(ONE_BURST, env)).toMatchObject({ code: 3 })
-    const file = await settingsWithNames(trial, server, [server.baseUrl])
-    expect(await trial.runWarm([...ONE_BURST, ...file], UNSET)).toMatchObject({ code: 3 })
-    await expectCapKept(server, 2)
-  })
+slow.concurrent('a run from the environment and one from a settings file share the cap', async (context) => {
+  const trial = await openTrial(context)
+  await using server = await startServer()
+  const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: RATE }
+  expect(await trial.runWarm(ONE_BURST, env)).toMatchObject({ code: 3 })
+  const file = await settingsWithNames(trial, server, [server.baseUrl])
+  expect(await trial.runWarm([...ONE_BURST, ...file], UNSET)).toMatchObject({ code: 3 })
+  await expectCapKept(server, 2)
+})

@@ -3,10 +3,10 @@
  * quarantined. Faults of the reference server make these rows.
  */
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
+import { expect } from 'vitest'
+import type { ReferenceServer } from '../../src/reference-server/server.js'
 import { openWarehouse } from '../../src/warehouse/lifecycle/open.js'
-import { asObject, asObjects, type JsonObject } from '../support/api/reference-api.js'
+import { accountsOf, asObject, asObjects, type JsonObject, startWorld } from '../support/api/reference-api.js'
 import { run, start } from '../support/command/command.js'
 import { buildMutant } from '../support/command/mutant.js'
 import { publishedFile, sync, withSettings } from '../support/command/sync.js'
@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../support/files/temporary.js'
 import { testLog } from '../support/log/test-log.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld } from '../support/oracle/truth.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { testClock } from '../support/time/test-clock.js'
 import { openReader, query } from '../support/warehouse/duckdb.js'
 
@@ -40,26 +40,14 @@ const putFaults = async (server: ReferenceServer, faults: readonly object[]) => 
   expect(response.status).toBe(200)
 }
 
-test.skipIf(!SLOW)(
+slow(
   'replay after an upgrade merges and publishes rows without a request, and the next sync continues from them',
   async () => {
     const warehouse = await temporaryDirectory()
-    await using server = await startReferenceServer({
-      port: 0,
-      seed: 3,
-      surveys: 8,
-      rateWindow: 'none',
-      clock: 'frozen',
-    })
+    await using server = await startWorld({ seed: 3, surveys: 8 })
     const world = openWorld(server)
     const args = await withSettings({
-      accounts: server.accounts.map(({ name, id, token }) => ({
-        name,
-        id,
-        token,
-        base_url: server.baseUrl,
-        rate_limit: { requests: 1_000, per: '1s' },
-      })),
+      ...accountsOf(server),
     })
     expect(await sync({ warehouse, env: {}, args })).toMatchObject({ code: 0 })
 

@@ -2,6 +2,7 @@
  * The report shows what the published file holds, number by number, in a real browser. No request leaves it, no text of the API can act in
  * it, and it needs no JavaScript.
  */
+
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -9,15 +10,15 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import axe from 'axe-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { startReferenceServer } from '../../src/reference-server/server.js'
-import { scriptedProgress, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
+import { startWorld } from '../support/api/reference-api.js'
+import { NO_ACCOUNT, scriptedProgress, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
 import { envOf } from '../support/oracle/rate.js'
 import { type ChromiumPage, hasChromium, openInChromium } from '../support/process/chromium.js'
 import { compareWithQueries } from '../support/report/compare.js'
 import { HOSTILE, openReportWorld, RIGHT_TO_LEFT, SETTINGS } from '../support/report/report-world.js'
 import { openBucketTrial } from '../support/storage/bucket-trial.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 const openPage = async (file: string, anchor = ''): Promise<ChromiumPage> => {
   const page = await openInChromium(`${pathToFileURL(file)}${anchor}`)
@@ -279,13 +280,7 @@ describe('the page', () => {
 test.runIf(hasChromium && SLOW)(
   'in the world of the demo, too, every number equals a query',
   async (context) => {
-    await using server = await startReferenceServer({
-      port: 0,
-      seed: 6,
-      surveys: 60,
-      rateWindow: 'none',
-      clock: 'frozen',
-    })
+    await using server = await startWorld({ seed: 6, surveys: 60 })
     const trial = await openTrial(context)
     const config = await trial.settings(SETTINGS)
     const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '1000/1s' }
@@ -319,7 +314,7 @@ test('a report that cannot be written fails the run, and the data is published',
   expect(existsSync(trial.published)).toBe(true)
 })
 
-test.runIf(SLOW)(
+slow(
   'in a bucket it is an object that a browser shows, and the command reads the state from there',
   async (context) => {
     const trial = await openBucketTrial(context, [scriptedSurvey(1)])
@@ -343,7 +338,7 @@ test.runIf(SLOW)(
   },
 )
 
-test.runIf(hasChromium)(
+test.runIf(hasChromium && SLOW)(
   'with two accounts, each row names its own, and bars stay narrow',
   async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
@@ -352,12 +347,7 @@ test.runIf(hasChromium)(
       ...SETTINGS,
       accounts: ['north', 'south'].map((name, place) => ({ ...account, name, id: 1 + place })),
     })
-    const env = {
-      FIELDWORK_SYNC_BASE_URL: undefined,
-      FIELDWORK_SYNC_API_ID: undefined,
-      FIELDWORK_SYNC_API_TOKEN: undefined,
-      FIELDWORK_SYNC_RATE_LIMIT: undefined,
-    }
+    const env = NO_ACCOUNT
     const sync = ['sync', ...config, '--publish', 'duckdb,report', '--log-level', 'warn']
     expect(await trial.runWarm(sync, env)).toMatchObject({ code: 0, stderr: '' })
     await using page = await openPage(join(trial.warehouse, 'report.html'))
@@ -399,15 +389,13 @@ test('a number that no page can hold costs neither the run nor the report, and i
   const exported = join(await trial.temporary(), 'exported')
   for (const args of [
     ['report', '--out', out],
-    ['status'],
-    ['verify', '--local'],
     ['export', '--format', 'xlsx', '--out', exported, ...views],
   ])
     expect(await trial.runWarm(args), args.join(' ')).toMatchObject({ code: 0 })
   expect(await readFile(out, 'utf8')).toBe(html)
 })
 
-test('without surveys, each part says so in a sentence', async (context) => {
+slow('without surveys, each part says so in a sentence', async (context) => {
   const trial = await openTrial(context)
   expect(await trial.runWarm(['sync', '--publish', 'duckdb,report', '--log-level', 'warn'])).toMatchObject({
     code: 0,

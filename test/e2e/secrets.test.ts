@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ALL_TABLES } from '../../src/model/sync-tables.js'
 import {
+  NO_ACCOUNT,
   type ScriptedApi,
   scriptedProgress,
   scriptedSurvey,
@@ -14,7 +15,8 @@ import {
   TOKEN,
 } from '../support/api/scripted-api.js'
 import type { Ended } from '../support/command/command.js'
-import { openTrial, otherBuild, type Trial } from '../support/command/trial.js'
+import { otherBuild } from '../support/command/mutant.js'
+import { openTrial, type Trial } from '../support/command/trial.js'
 import { SLOW } from '../support/suite/slow.js'
 import { openReader } from '../support/warehouse/duckdb.js'
 
@@ -151,7 +153,7 @@ test.concurrent.for(ECHOES.filter((_, place) => SLOW || place % 2 === 1))(
 test.concurrent('the token does not leak from a bug whose message contains it', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const broken = await otherBuild(
-    trial,
+    context.onTestFinished,
     'sync/planning.js',
     `export const planOf = async () => null\nexport const queueDue = () => { throw new TypeError('no ' + process.env.FIELDWORK_SYNC_API_TOKEN) }\n`,
   )
@@ -179,11 +181,7 @@ const MISPLACED: readonly Misplaced[] = [
   },
   {
     when: 'in keys and values of the settings file',
-    env: {
-      FIELDWORK_SYNC_BASE_URL: undefined,
-      FIELDWORK_SYNC_API_ID: undefined,
-      FIELDWORK_SYNC_API_TOKEN: undefined,
-    },
+    env: NO_ACCOUNT,
     settings: {
       [TOKEN]: TOKEN,
       accounts: [

@@ -6,7 +6,7 @@ import { type Ended, type Running, start } from '../support/command/command.js'
 import { withSettings } from '../support/command/sync.js'
 import { runWarm } from '../support/command/warm.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const open = async () => {
@@ -66,28 +66,25 @@ test('two shards sync at the same time, and another number of shards is refused'
   expect(await surveys()).toEqual(ALL)
 })
 
-test.runIf(SLOW)(
-  'a shard without accounts completes and says so, and status and export read one shard',
-  async () => {
-    const { root, command } = await open()
-    const ended = await command('sync', '--shard', '2/4').ended
-    expect(ended).toMatchObject({ code: 0 })
-    expect(ended.stdout.trimEnd().split('\n').at(-1)).toBe(
-      'complete: no account belongs to this shard; nothing was requested.',
-    )
-    await command('sync', '--shard', '3/4').ended
-    const status = await command('status', '--shard', '3/4').ended
-    expect(status.stdout).toContain('acme')
-    const withoutShard = await command('status').ended
-    expect(withoutShard.stderr).toMatch(
-      /The warehouse is divided into 4 shards: choose one, such as --shard \d\/4/,
-    )
-    const out = join(root, 'out')
-    await command('export', '--shard', '3/4', '--format', 'csv', '--out', out, '--tables', 'surveys').ended
-    expect(await query(':memory:', `SELECT DISTINCT account FROM '${out}/surveys.csv'`)).toEqual([
-      { account: 'acme' },
-    ])
-    const empty = `SELECT count(*)::INTEGER AS n FROM read_parquet('${root}/shard=2-of-4/parquet/current/surveys/**/*.parquet')`
-    expect(await query(':memory:', empty)).toEqual([{ n: 0 }])
-  },
-)
+slow('a shard without accounts completes and says so, and status and export read one shard', async () => {
+  const { root, command } = await open()
+  const ended = await command('sync', '--shard', '2/4').ended
+  expect(ended).toMatchObject({ code: 0 })
+  expect(ended.stdout.trimEnd().split('\n').at(-1)).toBe(
+    'complete: no account belongs to this shard; nothing was requested.',
+  )
+  await command('sync', '--shard', '3/4').ended
+  const status = await command('status', '--shard', '3/4').ended
+  expect(status.stdout).toContain('acme')
+  const withoutShard = await command('status').ended
+  expect(withoutShard.stderr).toMatch(
+    /The warehouse is divided into 4 shards: choose one, such as --shard \d\/4/,
+  )
+  const out = join(root, 'out')
+  await command('export', '--shard', '3/4', '--format', 'csv', '--out', out, '--tables', 'surveys').ended
+  expect(await query(':memory:', `SELECT DISTINCT account FROM '${out}/surveys.csv'`)).toEqual([
+    { account: 'acme' },
+  ])
+  const empty = `SELECT count(*)::INTEGER AS n FROM read_parquet('${root}/shard=2-of-4/parquet/current/surveys/**/*.parquet')`
+  expect(await query(':memory:', empty)).toEqual([{ n: 0 }])
+})

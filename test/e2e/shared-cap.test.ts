@@ -2,8 +2,9 @@
  * Several processes sync one account into separate warehouses and share its cap through Redis. The server's own log shows that
  * they keep it. During the runs, processes are killed, and Redis restarts, loses its data or goes away.
  */
+
 import { describe, expect, test } from 'vitest'
-import { startReferenceServer } from '../../src/reference-server/server.js'
+import { startWorld } from '../support/api/reference-api.js'
 import type { Running } from '../support/command/command.js'
 import { answered, lastLine, openTrial, stderrShows, stopWith, type Trial } from '../support/command/trial.js'
 import type { Finished } from '../support/files/temporary.js'
@@ -22,7 +23,7 @@ const openShared = async (
   aof = true,
 ) => {
   const redis = await startRedis(context.onTestFinished, { aof, password: PASSWORD })
-  const server = await startReferenceServer({ port: 0, surveys: 200, rateWindow: 'none', clock: 'frozen' })
+  const server = await startWorld({ surveys: 200 })
   context.onTestFinished(async () => await server[Symbol.asyncDispose]())
   const [account] = server.accounts
   if (account === undefined) throw new Error('the server has no account')

@@ -1,25 +1,21 @@
-/**
- * SIGTERM and SIGINT end a sync during a request, a wait or a publish. Bundles that were read completely are committed and
- * published, and the next run completes. All waits are as long as a test may take, so a run that ends did not wait.
- */
-import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, test } from 'vitest'
 import { type ScriptedApi, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
+import { otherBuild } from '../support/command/mutant.js'
 import {
   answered,
   lastLine,
   openTrial,
-  otherBuild,
   type StderrPattern,
   stderrShows,
   stopWith,
   type Trial,
 } from '../support/command/trial.js'
+import type { Finished } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
@@ -69,6 +65,7 @@ const INTERRUPTIONS: readonly Interruption[] = [
   },
   {
     when: 'during the wait for a slot',
+    slow: true,
     signal: 'SIGTERM',
     rate: '2/1h',
     interruptAt: answered(2),
@@ -137,29 +134,6 @@ test.concurrent.for(INTERRUPTIONS.filter(({ slow }) => SLOW || slow !== true))(
   },
 )
 
-// Only `npm run test:slow` runs this. The test below certainly stops a publish, and test/unit/publish/duckdb stops each step.
-test.runIf(SLOW).concurrent.for([0, 5, 20, 60] as const)(
-  'a SIGTERM %s ms into a publish leaves all published, or nothing, and the run says which',
-  async (laterMs, context) => {
-    const trial = await openTrial(context, surveys())
-    const running = trial.start(['sync', '--log-level', 'debug'])
-    await stderrShows(running, /"msg":"publishing"/)
-    await Promise.race([new Promise((resolve) => setTimeout(resolve, laterMs)), running.ended])
-    const ended = await stopWith(running, 'SIGTERM')
-    expect(ended.signal).toBeNull()
-    expect([0, 3]).toContain(ended.code)
-    expect(existsSync(trial.published)).toBe(ended.code === 0)
-    expect(await trial.runs('work.duckdb')).toEqual([
-      ended.code === 0
-        ? { status: 'complete', exit_code: 0, reason: null }
-        : { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
-    ])
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    expect(await unsoundness(trial.published)).toEqual([])
-    expect([await count(trial, 'surveys'), await count(trial, 'survey_progress')]).toEqual([3, 3])
-  },
-)
-
 const NOT_PUBLISHED = 'stopped by SIGTERM before it was published; the next run publishes it'
 
 /** Replaces the view that a publish reads first to check its copy. An endless view makes every publish endless. */
@@ -180,41 +154,43 @@ const ENDLESS =
   'CREATE VIEW survey_overview AS SELECT count(*) AS id FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7'
 
 /** A build in which the checksums of blocks prove nothing, so the proof of a published file reads all tables and views. */
-const readingEverything = (trial: Trial): Promise<string> =>
+const readingEverything = (finished: Finished): Promise<string> =>
   otherBuild(
-    trial,
+    finished,
     'publish/block-checksums.js',
     'export const haveBlocksChecksums = () => Promise.resolve(false)\n',
   )
 
-test
-  .runIf(SLOW)
-  .concurrent(
-    'SIGTERM in an endless publish exits 3, keeps the published file, and lets the next run publish',
-    async (context) => {
-      const trial = await openTrial(context, surveys())
-      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-      const before = await readFile(trial.published)
-      const overview = await setOverview(trial, ENDLESS)
-      const running = trial.start(['sync', '--log-level', 'debug'], {}, await readingEverything(trial))
-      await stderrShows(running, /"msg":"publishing"/)
-      const ended = await stopWith(running, 'SIGTERM')
-      expect(ended).toMatchObject({ code: 3, signal: null })
-      expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
-      expect((await readFile(trial.published)).equals(before)).toBe(true)
-      expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
-      await setOverview(trial, overview)
-      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-      expect(await trial.runs()).toMatchObject([
-        { status: 'complete' },
-        { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
-        { status: 'complete' },
-      ])
-      expect(await unsoundness(trial.published)).toEqual([])
-    },
-  )
+slow.concurrent(
+  'SIGTERM in an endless publish exits 3, keeps the published file, and lets the next run publish',
+  async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const before = await readFile(trial.published)
+    const overview = await setOverview(trial, ENDLESS)
+    const running = trial.start(
+      ['sync', '--log-level', 'debug'],
+      {},
+      await readingEverything(context.onTestFinished),
+    )
+    await stderrShows(running, /"msg":"publishing"/)
+    const ended = await stopWith(running, 'SIGTERM')
+    expect(ended).toMatchObject({ code: 3, signal: null })
+    expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
+    expect((await readFile(trial.published)).equals(before)).toBe(true)
+    expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
+    await setOverview(trial, overview)
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    expect(await trial.runs()).toMatchObject([
+      { status: 'complete' },
+      { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
+      { status: 'complete' },
+    ])
+    expect(await unsoundness(trial.published)).toEqual([])
+  },
+)
 
-test.skipIf(!SLOW)(
+slow(
   'a run that SIGTERM stopped gives up an endless publish at the shutdown deadline, and says so',
   async (context) => {
     const trial = await openTrial(context, surveys())
@@ -223,7 +199,7 @@ test.skipIf(!SLOW)(
     const overview = await setOverview(trial, ENDLESS)
     trial.api.hook = ({ path }) => path === '/surveys'
     const arrived = trial.api.arrived(({ path }) => path === '/surveys')
-    const running = trial.start(['sync'], {}, await readingEverything(trial))
+    const running = trial.start(['sync'], {}, await readingEverything(context.onTestFinished))
     await arrived
     const ended = await stopWith(running, 'SIGTERM')
     expect(ended).toMatchObject({ code: 3, signal: null })
@@ -245,7 +221,7 @@ test.concurrent.for(SLOW ? SECOND_SIGNALS : SECOND_SIGNALS.slice(0, 1))(
   async (signal, context) => {
     const trial = await openTrial(context, surveys())
     const stuck = await otherBuild(
-      trial,
+      context.onTestFinished,
       'publish/duckdb.js',
       `import { DuckDBInstance } from '@duckdb/node-api'
       export const createDuckdbPublisher = () => ({

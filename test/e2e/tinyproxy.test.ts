@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -10,6 +10,7 @@ import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { openTrial } from '../support/command/trial.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { HAS_OPENSSL, makeCertificates } from '../support/servers/certificates.js'
+import { freePort } from '../support/servers/free-port.js'
 import { startTlsFront } from '../support/servers/tls-front.js'
 import { SLOW } from '../support/suite/slow.js'
 
@@ -20,16 +21,6 @@ if (SLOW && !HAS_TINYPROXY)
   )
 
 const PASSWORD = 'tiny-pr0xy-password'
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
 
 const isUp = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

@@ -1,73 +1,30 @@
 /** A wrong call of the command, or a first call without settings, prints sentences and never a stack. */
 import { describe, expect, test } from 'vitest'
+import { COMMANDS } from '../../src/commands/command-line.js'
 import { type Ended, run } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 
 const noStack = ({ stdout, stderr }: Ended) => expect(`${stdout}${stderr}`).not.toMatch(/^\s+at |Error:|bug/m)
 
-const FLAGS: Readonly<Record<string, readonly string[]>> = {
-  sync: [
-    'config',
-    'warehouse',
-    'shard',
-    'log-level',
-    'json',
-    'accounts',
-    'full',
-    'max-requests',
-    'max-duration',
-    'publish',
-  ],
-  check: ['config', 'warehouse', 'shard', 'log-level', 'json', 'accounts'],
-  status: ['config', 'warehouse', 'shard', 'log-level', 'json'],
-  export: ['format', 'out', 'tables', 'where', 'config', 'warehouse', 'shard', 'log-level', 'json'],
-  replay: ['config', 'warehouse', 'shard', 'log-level', 'json'],
-  conformance: [
-    'base-url',
-    'id',
-    'token',
-    'token-file',
-    'rate-limit',
-    'config',
-    'account',
-    'max-requests',
-    'exceed-cap',
-    'log-level',
-    'json',
-  ],
-  schema: ['format', 'json'],
-  completion: [],
-  init: ['base-url', 'id', 'token-file', 'warehouse', 'out', 'force', 'no-check', 'log-level', 'json'],
-  'reference-server': [
-    'port',
-    'host',
-    'seed',
-    'surveys',
-    'accounts',
-    'page-size',
-    'rate-limit',
-    'rate-window',
-    'start-at',
-    'clock',
-  ],
-}
-
 describe('help', () => {
   test.concurrent('names every command and exit code', async () => {
     const { code, stdout } = await run(['--help'])
     expect(code).toBe(0)
-    for (const command of Object.keys(FLAGS))
-      expect(stdout).toMatch(new RegExp(`fieldwork-sync ${command} +[A-Z]`))
+    const commands = [...stdout.matchAll(/^ {2}fieldwork-sync ([a-z-]+) +[A-Z]/gm)].map(
+      ([, name = '']) => name,
+    )
+    expect(commands).toEqual(COMMANDS.map(({ name }) => name))
     for (const exit of [0, 1, 2, 3, 4, 5, 6, 7]) expect(stdout).toMatch(new RegExp(`^  ${exit}  [a-z]`, 'm'))
     expect(stdout).toMatch(/^[\n -~]*$/)
   })
 
-  test.concurrent.for(Object.entries(FLAGS))('of %s describes every flag', async ([command, flags]) => {
-    const { code, stdout, stderr } = await runWarm([command, '--help'])
+  test.concurrent.for(COMMANDS)('of $name describes every flag', async ({ name, flags }) => {
+    const { code, stdout, stderr } = await runWarm([name, '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const described = [...stdout.matchAll(/^ +(?:-\w, )?--([\w-]+) +([A-Z]\w*)/gm)].map(([, name]) => name)
-    expect(described).toEqual(expect.arrayContaining(['version', 'help', ...flags]))
+    const described = [...stdout.matchAll(/^ +(?:-\w, )?--([\w-]+) +([A-Z]\w*)/gm)].map(([, flag]) => flag)
+    const declared = Object.entries(flags).flatMap(([flag, { type }]) => (type === 'argument' ? [] : [flag]))
+    expect(described).toEqual(expect.arrayContaining(['version', 'help', ...declared]))
     expect(stdout, 'columns count as ASCII: REPLACED in config/bundle.mjs').toMatch(/^[\n -~]*$/)
   })
 

@@ -3,25 +3,27 @@
  * alone, and the test prints how large a sample it took. Slow, because its world takes ten seconds: test/unit/verify judges the same
  * differences without a service.
  */
+
 import { appendFile, chmod, cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
+import { beforeAll, expect } from 'vitest'
+import type { ReferenceServer } from '../../src/reference-server/server.js'
 import { inSampleOrder } from '../../src/verify/sample/choose.js'
+import { startWorld } from '../support/api/reference-api.js'
 import { publishedFile } from '../support/command/sync.js'
 import { runWarm } from '../support/command/warm.js'
 import { blocksOf, scribbleBlock } from '../support/files/damage.js'
-import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
+import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { envOf } from '../support/oracle/rate.js'
 import { openWorld } from '../support/oracle/truth.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const SURVEYS = 40
 /** More than the world has at the end. */
 const ALL = '60'
-const finished: (() => Promise<void> | void)[] = []
+const finished = atEndOfFile()
 let server: ReferenceServer
 /** A good warehouse after three nights; every test changes a copy. */
 let good = ''
@@ -33,16 +35,10 @@ const environment = (warehouse: string) => ({
 })
 
 beforeAll(async () => {
-  server = await startReferenceServer({
-    port: 0,
-    seed: 8,
-    surveys: SURVEYS,
-    pageSize: 20,
-    rateWindow: 'none',
-    clock: 'frozen',
-  })
+  server = await startWorld({ seed: 8, surveys: SURVEYS, pageSize: 20 })
+  finished(() => server.close())
   const world = openWorld(server)
-  good = join(await temporaryDirectory((work) => void finished.push(work)), 'warehouse')
+  good = join(await temporaryDirectory(finished), 'warehouse')
   for (let night = 0; night < 3; night += 1) {
     await world.advance('P3D')
     expect(await runWarm(['sync', '--publish', 'duckdb,parquet'], environment(good))).toMatchObject({
@@ -50,11 +46,6 @@ beforeAll(async () => {
     })
   }
   await world.advance('PT5H')
-})
-
-afterAll(async () => {
-  await server.close()
-  for (const work of finished) await work()
 })
 
 const copyOfGood = async (onTestFinished: Finished): Promise<string> => {
@@ -231,12 +222,12 @@ const verify = async (warehouse: string, ...args: readonly string[]) => {
   return { code, stderr, stdout, local, wrong: findings.filter(({ verdict }) => verdict === 'wrong') }
 }
 
-test.runIf(SLOW)('the good warehouse has no fault', async () => {
+slow('the good warehouse has no fault', async () => {
   const found = await verify(good, '--sample', ALL)
   expect(found, found.stdout).toMatchObject({ code: 0, wrong: [], local: { problems: [], notes: [] } })
 })
 
-test.runIf(SLOW)(
+slow(
   'faults that the tables do not show are found by comparing with the service',
   async ({ onTestFinished }) => {
     const warehouse = await copyOfGood(onTestFinished)
@@ -275,7 +266,7 @@ const smallestByPages = async (warehouse: string, id: number, seed: string): Pro
   return found
 }
 
-test.runIf(SLOW).for(SAMPLED)('alone: $what', async (fault, { onTestFinished }) => {
+slow.for(SAMPLED)('alone: $what', async (fault, { onTestFinished }) => {
   const warehouse = await copyOfGood(onTestFinished)
   const [planted] = await plantAll(warehouse, [fault])
   const id = planted?.id ?? 0
@@ -308,74 +299,6 @@ test.runIf(SLOW).for(SAMPLED)('alone: $what', async (fault, { onTestFinished }) 
 const report = ({ what }: SampledFault, found: string): void =>
   console.info(`verify: ${what}: found ${found}`)
 
-interface LocalFault {
-  readonly what: string
-  readonly rule: string
-  readonly statement: string
-}
-
-const anySurvey = '(SELECT min(survey_id) FROM sample_source_progress)'
-const LOCAL: readonly LocalFault[] = [
-  {
-    what: 'only the row is changed',
-    rule: 'current_row_equals_history',
-    statement: `UPDATE surveys SET title = 'by hand' WHERE id = ${anySurvey}`,
-  },
-  {
-    what: 'the last observation is lost',
-    rule: 'current_row_is_last_in_history',
-    statement: `DELETE FROM survey_progress_history WHERE survey_id = ${anySurvey}`,
-  },
-  {
-    what: 'two versions overlap',
-    rule: 'versions_do_not_overlap',
-    statement: `INSERT INTO surveys_history BY NAME SELECT * REPLACE (valid_from - INTERVAL 1 DAY AS valid_from, 'before' AS title) FROM surveys_history
-      WHERE id = ${anySurvey} AND valid_to IS NULL`,
-  },
-  {
-    what: 'a row is stored twice',
-    rule: 'keys_are_unique',
-    statement: `INSERT INTO survey_progress SELECT * FROM survey_progress WHERE survey_id = ${anySurvey}`,
-  },
-  {
-    what: 'a survey is lost with its history, and its sources stay',
-    rule: 'rows_have_parents',
-    statement: 'DELETE FROM surveys WHERE id = (SELECT max(survey_id) FROM sample_source_progress)',
-  },
-  {
-    what: 'a changed row waits for nothing',
-    rule: 'pending_surveys_are_queued',
-    statement: `INSERT INTO _sync.pending_surveys SELECT * FROM surveys WHERE id = ${anySurvey}`,
-  },
-  {
-    what: 'progress is lost',
-    rule: 'read_surveys_have_progress',
-    statement: `DELETE FROM survey_progress WHERE survey_id = (SELECT max(survey_id) FROM survey_progress)`,
-  },
-  {
-    what: 'a run never ended',
-    rule: 'runs_have_ended',
-    statement: `UPDATE _sync.runs SET status = 'running', ended_at = NULL, exit_code = NULL WHERE started_at = (SELECT min(started_at) FROM _sync.runs)`,
-  },
-]
-
-test.runIf(SLOW)('faults that the tables show are found without a request', async ({ onTestFinished }) => {
-  const warehouse = await copyOfGood(onTestFinished)
-  await change(
-    warehouse,
-    LOCAL.map(({ statement }) => statement),
-  )
-  const world = openWorld(server)
-  await world.forgetRequests()
-  const found = await verify(warehouse, '--local')
-  expect(found.code, found.stderr).toBe(5)
-  const rules = new Set(found.local.problems.map(({ rule }: { rule: string }) => rule))
-  expect([...LOCAL.map(({ rule }) => rule), 'formats_are_equal'].filter((rule) => !rules.has(rule))).toEqual(
-    [],
-  )
-  expect(await world.requests()).toEqual([])
-})
-
 const FILES = [
   {
     what: 'one byte of a Parquet file is changed',
@@ -406,7 +329,7 @@ const FILES = [
   },
 ] as const
 
-test.runIf(SLOW)(
+slow(
   'a published database with damaged blocks is found, and no request is sent for it',
   async ({ onTestFinished }) => {
     const warehouse = await copyOfGood(onTestFinished)
@@ -425,7 +348,7 @@ test.runIf(SLOW)(
   },
 )
 
-test.runIf(SLOW).for(FILES)('$what: found', async ({ rule, damage }, { onTestFinished }) => {
+slow.for(FILES)('$what: found', async ({ rule, damage }, { onTestFinished }) => {
   const warehouse = await copyOfGood(onTestFinished)
   const parquet = join(warehouse, 'parquet/current')
   const manifest = JSON.parse(await readFile(join(parquet, 'manifest.json'), 'utf8'))

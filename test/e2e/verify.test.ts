@@ -1,12 +1,14 @@
 /** On a good warehouse over a moving world, `verify` finds nothing wrong. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ReferenceServer, startReferenceServer } from '../../src/reference-server/server.js'
+
+import { afterAll, beforeAll, expect } from 'vitest'
+import type { ReferenceServer } from '../../src/reference-server/server.js'
+import { accountsOf, startWorld } from '../support/api/reference-api.js'
 import { withSettings } from '../support/command/sync.js'
 import { runWarm } from '../support/command/warm.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { openWorld } from '../support/oracle/truth.js'
 import { chance } from '../support/suite/chance.js'
-import { SLOW } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 
 const RUNS = 50
 const lots = chance(Number(process.env.CHAOS_SEED ?? 17))
@@ -14,20 +16,12 @@ const lots = chance(Number(process.env.CHAOS_SEED ?? 17))
 let server: ReferenceServer
 
 beforeAll(async () => {
-  server = await startReferenceServer({
-    port: 0,
-    seed: 31,
-    surveys: 120,
-    accounts: 2,
-    pageSize: 15,
-    rateWindow: 'none',
-    clock: 'frozen',
-  })
+  server = await startWorld({ seed: 31, surveys: 120, accounts: 2, pageSize: 15 })
 })
 
 afterAll(() => server.close())
 
-test.runIf(SLOW)(
+slow(
   `${RUNS} runs on a good warehouse over a moving world find nothing wrong`,
   {
     timeout: 60_000 * RUNS,
@@ -37,13 +31,7 @@ test.runIf(SLOW)(
     const env = { FIELDWORK_SYNC_WAREHOUSE: await temporaryDirectory() }
     const args = await withSettings({
       publish: ['duckdb', 'parquet'],
-      accounts: server.accounts.map(({ name, id, token }) => ({
-        name,
-        id,
-        token,
-        base_url: server.baseUrl,
-        rate_limit: { requests: 10_000, per: '1s' },
-      })),
+      ...accountsOf(server),
     })
     const totals = new Map<string, number>()
     for (let run = 0; run < RUNS; run += 1) {

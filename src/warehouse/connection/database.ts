@@ -74,7 +74,7 @@ export interface Database extends AsyncDisposable {
  * have a format that old readers can open.
  */
 const baseOptions = {
-  // Without these threads, each Node thread that ever ran a statement keeps its memory (npm run bench:export).
+  // Without these threads, each Node thread that ever ran a statement keeps its memory (npm run bench -- export).
   allocator_background_threads: 'true',
   // Freed memory goes back sooner than at 128 MB. Otherwise a view that is read after a large table takes 60 MiB more.
   allocator_flush_threshold: '32MB',

@@ -1,10 +1,9 @@
 /** What `npm run bench` measures, in groups. A figure is better when it is lower. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { envOf, lowestOf, main, startWorld, timed } from '../processes.mjs'
+import { inDirectory, inWorld, lowestOf, main, refuseSurveys, startWorld, timed } from '../support.mjs'
 
 const PAGE_SIZE = 50
 const START_RUNS = 10
@@ -35,11 +34,11 @@ export const GROUPS = {
       'a night with nothing to do, CPU': { budget: 0.6, unit: 's' },
     },
     measure: (divide) =>
-      inWorld({ surveys: 500 / divide }, async ({ sync }) => {
+      inWorld(500 / divide, async ({ sync }) => {
         const start = await startOnly()
         const first = await sync()
         // The second run finds nothing new, as the clock of the world stands still. It reads the 25 surveys that are active or settling,
-        // as every night does. `npm run bench:nights` has a night in which no survey is due.
+        // as every night does. `npm run bench -- nights` has a night in which no survey is due.
         const second = await sync()
         return {
           'first load of 500 surveys, wall time': first.wall,
@@ -101,7 +100,7 @@ export const GROUPS = {
           )
           return [
             [`1,000 changes in 1,000,000 surveys, ${format}, CPU of 10,000`, large.cpu / small.cpu],
-            [`1,000 changes in 1,000,000 surveys, ${format}, peak memory`, (large.peak * 1024 ** 2) / 1e6],
+            [`1,000 changes in 1,000,000 surveys, ${format}, peak memory`, large.peak],
           ]
         }),
       )
@@ -155,33 +154,14 @@ async function linesOf(bench, args) {
 }
 
 /** The cost of a sync of an organization without surveys. */
-const startOnly = () => inWorld({ surveys: 0 }, ({ sync }) => sync())
+const startOnly = () => inWorld(0, ({ sync }) => sync())
 
-/** A sync that lists all surveys and refreshes none: the server refuses every request below a survey, which ends the run. */
+/** A sync that lists all surveys and refreshes none, which ends the run. */
 const listing = (surveys) =>
-  inWorld({ surveys }, async ({ sync, world }) => {
-    await world.control('PUT', 'faults', [
-      { match: { path: '/surveys/*/**' }, times: 'always', action: { status: 422 } },
-    ])
+  inWorld(surveys, async ({ sync, world }) => {
+    await refuseSurveys(world)
     return { ...(await sync({ mayFail: true })), pages: surveys / PAGE_SIZE }
   })
-
-/** Calls `measure` with a new world and a `sync` of its first account into a new directory. */
-async function inWorld({ surveys }, measure) {
-  const world = await startWorld(['--surveys', String(surveys), '--rate-window', 'none', '--clock', 'frozen'])
-  const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-bench-'))
-  const env = envOf(world, directory)
-  const sync = async ({ mayFail = false } = {}) => {
-    const ended = await timed([main, 'sync', '--json'], env, mayFail)
-    return { ...ended, requests: JSON.parse(ended.output).accounts[0].requests }
-  }
-  try {
-    return await measure({ world, sync })
-  } finally {
-    await world.close()
-    await rm(directory, { recursive: true, force: true })
-  }
-}
 
 const CAP = 60
 const WINDOW_MS = 60_000
@@ -189,30 +169,32 @@ const WINDOW_MS = 60_000
 /** The accounts of one process at the real cap, for three windows. */
 async function manyAccounts(count) {
   const world = await startWorld(['--accounts', String(count), '--surveys', '45', '--clock', 'frozen'])
-  const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-bench-'))
   try {
-    const settings = join(directory, 'settings.yaml')
-    const accounts = world.accounts.map(({ name, id, token }) => ({
-      name,
-      base_url: world.baseUrl,
-      id,
-      token,
-    }))
-    await writeFile(settings, JSON.stringify({ warehouse: { directory }, accounts }))
-    const ended = await timed([main, 'sync', '--json', '--log-level', 'error', '--config', settings], {
-      PATH: process.env.PATH,
-    })
-    const { requests } = await world.control('GET', 'requests')
-    return {
-      '80 accounts at 60 requests a minute, cores': ended.cpu / ended.wall,
-      '80 accounts, unused part of the cap': Math.max(
-        ...world.accounts.map(({ name }) => 1 - usedOf(requests.filter(({ account }) => account === name))),
-      ),
-      '80 accounts, refused requests': requests.filter(({ status }) => status === 429).length,
-    }
+    return await inDirectory((directory) => runOf(world, directory))
   } finally {
     await world.close()
-    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+async function runOf(world, directory) {
+  const settings = join(directory, 'settings.yaml')
+  const accounts = world.accounts.map(({ name, id, token }) => ({
+    name,
+    base_url: world.baseUrl,
+    id,
+    token,
+  }))
+  await writeFile(settings, JSON.stringify({ warehouse: { directory }, accounts }))
+  const ended = await timed([main, 'sync', '--json', '--log-level', 'error', '--config', settings], {
+    PATH: process.env.PATH,
+  })
+  const { requests } = await world.control('GET', 'requests')
+  return {
+    '80 accounts at 60 requests a minute, cores': ended.cpu / ended.wall,
+    '80 accounts, unused part of the cap': Math.max(
+      ...world.accounts.map(({ name }) => 1 - usedOf(requests.filter(({ account }) => account === name))),
+    ),
+    '80 accounts, refused requests': requests.filter(({ status }) => status === 429).length,
   }
 }
 

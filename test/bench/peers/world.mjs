@@ -1,5 +1,5 @@
 /** The reference server of one tool. Every tool gets its own, with the same seed, so all of them read the same world. */
-import { startWorld } from '../processes.mjs'
+import { startWorld } from '../support.mjs'
 
 const PAGE_SIZE = 50
 

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { readableStack } from '../../../src/base/stack.js'
 import { run } from '../../support/command/command.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
+import { SLOW } from '../../support/suite/slow.js'
 import { projectDirectory } from './dockerfile.js'
 
 const dist = join(projectDirectory, 'dist')
@@ -73,26 +74,34 @@ describe('a start loads', () => {
     expect(withoutNode(loadedWith('chunks/yargs.js'))).toEqual(['chunks/start.js', 'chunks/yargs.js'])
   })
 
-  test.each([
+  const COMMANDS = [
+    ['sync'],
+    ['init', '--base-url', 'wrong', '--id', '1', '--token-file', 'absent'],
     ['check'],
     ['conformance'],
     ['export', '--format', 'csv', '--out', 'out'],
-    ['init', '--base-url', 'wrong', '--id', '1', '--token-file', 'absent'],
     ['plan'],
     ['replay'],
     ['report', '--out', 'report.html'],
     ['status'],
-    ['sync'],
     ['verify'],
-  ])('neither DuckDB nor the HTTP client before the settings of %s are read', async (...args) => {
-    const directory = await temporaryDirectory()
-    const wrong = args[0] === 'init' ? '--out' : '--config'
-    const loaded = await loadedBy([...args, wrong, join(directory, 'absent.yaml')], join(directory, 'loaded'))
-    expect(loaded).toContain('chunks/settings.js')
-    expect(loaded).not.toContain('chunks/warehouse.js')
-    expect(loaded).not.toContain('chunks/source.js')
-    expect(loaded.filter((path) => path !== 'main.js' && !path.startsWith('chunks/'))).toEqual([])
-  })
+  ]
+
+  test.each(SLOW ? COMMANDS : COMMANDS.slice(0, 2))(
+    'neither DuckDB nor the HTTP client before the settings of %s are read',
+    async (...args) => {
+      const directory = await temporaryDirectory()
+      const wrong = args[0] === 'init' ? '--out' : '--config'
+      const loaded = await loadedBy(
+        [...args, wrong, join(directory, 'absent.yaml')],
+        join(directory, 'loaded'),
+      )
+      expect(loaded).toContain('chunks/settings.js')
+      expect(loaded).not.toContain('chunks/warehouse.js')
+      expect(loaded).not.toContain('chunks/source.js')
+      expect(loaded.filter((path) => path !== 'main.js' && !path.startsWith('chunks/'))).toEqual([])
+    },
+  )
 
   test.each([['plan-run'], ['export-run'], ['report-run'], ['status-run']])(
     'no HTTP client for a command without requests: %s',

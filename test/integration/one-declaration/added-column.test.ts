@@ -2,16 +2,17 @@
  * A column is declared once: a new line in a table's fields appears in everything derived from it, with no other edit.
  * The test adds the line to a copy of the built command, and runs the copy on a warehouse of the unchanged command.
  */
+
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { startReferenceServer } from '../../../src/reference-server/server.js'
+import { expect } from 'vitest'
+import { accountsOf, startWorld } from '../../support/api/reference-api.js'
 import { start } from '../../support/command/command.js'
 import { buildMutant } from '../../support/command/mutant.js'
 import { publishedFile, sync, withSettings } from '../../support/command/sync.js'
 import { dbtTables } from '../../support/dbt/dbt-sources.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { unsoundness } from '../../support/oracle/soundness.js'
-import { SLOW } from '../../support/suite/slow.js'
+import { slow } from '../../support/suite/slow.js'
 import { query } from '../../support/warehouse/duckdb.js'
 
 const COMMENT = 'Language that the questionnaire is written in'
@@ -23,7 +24,7 @@ const RELATIONS = [
   'main.surveys_history',
 ]
 
-test.skipIf(!SLOW)(
+slow(
   'a column that is added to a declaration appears in DDL, comments, dictionary, JSON, dbt sources, views and Parquet',
   async () => {
     const hashid = "hashid: varchar('Identifier of the survey used in URLs'),"
@@ -61,21 +62,9 @@ test.skipIf(!SLOW)(
     })
 
     const warehouse = await temporaryDirectory()
-    await using server = await startReferenceServer({
-      port: 0,
-      seed: 3,
-      surveys: 8,
-      rateWindow: 'none',
-      clock: 'frozen',
-    })
+    await using server = await startWorld({ seed: 3, surveys: 8 })
     const args = await withSettings({
-      accounts: server.accounts.map(({ name, id, token }) => ({
-        name,
-        id,
-        token,
-        base_url: server.baseUrl,
-        rate_limit: { requests: 10_000, per: '1s' },
-      })),
+      ...accountsOf(server),
       publish: ['duckdb', 'parquet'],
     })
     expect(await sync({ warehouse, env: {}, args })).toMatchObject({ code: 0 })

@@ -2,20 +2,20 @@
  * A counter of the run is declared once: it is one line in the run record and one line that counts. The test adds both to a
  * copy of the built command. The runs of the copy store, report and document the counter, with no other edit.
  */
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { scriptedSurvey, startScriptedApi } from '../../support/api/scripted-api.js'
 import { start } from '../../support/command/command.js'
 import { buildMutant } from '../../support/command/mutant.js'
 import { publishedFile, sync, syncWarm } from '../../support/command/sync.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
-import { SLOW } from '../../support/suite/slow.js'
+import { slow } from '../../support/suite/slow.js'
 import { query } from '../../support/warehouse/duckdb.js'
 
 const COMMENT = 'Pages of the listing that were committed'
 const FIELD = "historyRowsCompacted: shown(counter('Old observations"
 const COUNTING = 'state.counts.surveysListed += page.surveys.length;'
 
-test.runIf(SLOW)(
+slow(
   'a counter that is added to the run record appears in its table, both reports and the data dictionary',
   async () => {
     const main = await buildMutant(

@@ -4,9 +4,9 @@
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { ManifestTable } from '../../../src/publish/parquet/manifest.js'
-import { temporaryDirectory } from '../../support/files/temporary.js'
+import { atEndOfFile, temporaryDirectory } from '../../support/files/temporary.js'
 import { STORAGE_CREDENTIALS } from '../../support/storage/credentials.js'
 import { commitsIn, type DeltaNight, deltaNights, ODD_ACCOUNTS } from '../../support/storage/delta-nights.js'
 import { VERSITYGW } from '../../support/storage/versitygw.js'
@@ -32,8 +32,7 @@ const problemOf = (library: string): string | null =>
   LIBRARIES[library]?.map(environmentProblem).find((problem) => problem !== null) ?? null
 const suffix = (problem: string | null): string => (problem === null ? '' : ` (skipped: ${problem})`)
 
-const finished: (() => Promise<void> | void)[] = []
-const whenFinished = (work: () => Promise<void> | void) => void finished.unshift(work)
+const whenFinished = atEndOfFile()
 let endpoint: string
 let nights: readonly DeltaNight[]
 let reader: Reader
@@ -42,9 +41,6 @@ const start = async () => {
   reader = await openReader(':memory:')
   await reader.query(`SET TimeZone = 'UTC'`)
   whenFinished(() => reader[Symbol.dispose]())
-}
-const end = async () => {
-  for (const work of finished) await work()
 }
 
 const directoryOf = ({ schema, name }: ManifestTable): string =>
@@ -171,7 +167,6 @@ const deltaReads = async (): Promise<readonly DeltaRead[]> => {
 
 describe.skipIf(!SLOW || VERSITYGW === null)('a bucket after thirteen nights', () => {
   beforeAll(start, 300_000)
-  afterAll(end)
 
   test('the nights have changes, a new column, a vanished survey, empty tables and odd accounts', async () => {
     const surveys = nights.map(({ manifest }) => manifest.tables.find(({ name }) => name === 'surveys'))

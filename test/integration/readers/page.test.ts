@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
 import { createLacks } from '../../../src/publish/file-system-lacks.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
-import { temporaryDirectory } from '../../support/files/temporary.js'
+import { atEndOfFile, temporaryDirectory } from '../../support/files/temporary.js'
 import { minute } from '../../support/time/instants.js'
 import { publishParquet } from '../../support/warehouse/parquet.js'
 import { list, survey } from '../../support/warehouse/rows.js'
@@ -42,9 +42,8 @@ test('the pages have Python for each library', () => {
 
 describe('the Python of the pages', () => {
   let directory = ''
-  const finished: (() => Promise<void> | void)[] = []
+  const whenFinished = atEndOfFile()
   beforeAll(async () => {
-    const whenFinished = (work: () => Promise<void> | void) => void finished.unshift(work)
     directory = await temporaryDirectory(whenFinished)
     const warehouse = await testWarehouse(directory, whenFinished)
     for (const account of ACCOUNTS)
@@ -54,9 +53,6 @@ describe('the Python of the pages', () => {
       new AbortController().signal,
     )
     await warehouse.database.close()
-    return async () => {
-      for (const work of finished) await work()
-    }
   })
 
   for (const { library, code } of BLOCKS) {

@@ -1,10 +1,20 @@
 /**
- * The tables of the API document, typed in by hand from its text alone. The decoder and the reference server, which
- * have no code in common, are both tested against them, so a misreading of either one fails a test.
+ * The tables of the API document, parsed from docs/reference/api.md. The decoder, the reference server and the conformance rules, which
+ * have no code in common, are all tested against them, so a misreading of one of them fails a test.
  */
+import { existsSync, readFileSync } from 'node:fs'
+
+const TYPES = {
+  integer: 'integer',
+  text: 'string',
+  timestamp: 'timestamp',
+  'true or false': 'boolean',
+  number: 'float',
+  object: 'object',
+} as const
 
 export interface DocumentedField {
-  readonly type: 'integer' | 'string' | 'timestamp' | 'boolean' | 'float' | 'object'
+  readonly type: (typeof TYPES)[keyof typeof TYPES]
   readonly nullable?: true
   /** All values of an enumeration. */
   readonly values?: readonly string[]
@@ -12,76 +22,54 @@ export interface DocumentedField {
 
 export type DocumentedFields = Readonly<Record<string, DocumentedField>>
 
-/** "Survey", with "Survey status" for the values of `status`. */
-export const SURVEY: DocumentedFields = {
-  id: { type: 'integer' },
-  title: { type: 'string' },
-  created_at: { type: 'timestamp' },
-  updated_at: { type: 'timestamp' },
-  hashid: { type: 'string' },
-  project_id: { type: 'string', nullable: true },
-  status: {
-    type: 'string',
-    values: [
-      'draft',
-      'pending',
-      'fieldwork',
-      'deviating_from_specs',
-      'data_processing',
-      'complete',
-      'user_demo',
-    ],
-  },
-  owner_organization_id: { type: 'integer' },
-  transition_style: { type: 'string', values: ['single_page', 'multiple_pages'] },
-  respondent_questions_count: { type: 'integer' },
-  respondent_iterations_count: { type: 'integer' },
+// The compiled simulation is one folder deeper.
+const file = ['../../../', '../../../../']
+  .map((up) => new URL(`${up}docs/reference/api.md`, import.meta.url))
+  .find((url) => existsSync(url))
+const page = file === undefined ? '' : readFileSync(file, 'utf8')
+
+const sectionOf = (heading: string): string => {
+  const section = page.split(`\n### ${heading}\n`)[1]?.split('\n#')[0]
+  if (section === undefined) throw new Error(`docs/reference/api.md has no section ${heading}`)
+  return section
 }
 
-/** "Sample source". */
-export const SAMPLE_SOURCE: DocumentedFields = {
-  id: { type: 'integer' },
-  provider: { type: 'string', values: ['panel', 'client_sample', 'social_networks', 'data_import'] },
-  sample_size: { type: 'integer' },
-  country_code: { type: 'string' },
-  description: { type: 'string' },
-  name: { type: 'string' },
-  hashid: { type: 'string' },
-  panelist_id_required: { type: 'boolean' },
-  created_at: { type: 'timestamp' },
-  updated_at: { type: 'timestamp' },
-}
+const isType = (name: string): name is keyof typeof TYPES => Object.hasOwn(TYPES, name)
 
-/**
- * "Fieldwork progress". The document calls no field nullable. A rate over zero interviews has no value, so the decoder
- * reads null there and the reference server writes it.
- */
-export const FIELDWORK_PROGRESS: DocumentedFields = {
-  sample_size: { type: 'integer' },
-  interviews_count: { type: 'integer' },
-  interview_count_by_status: { type: 'object' },
-  completion_rate: { type: 'float', nullable: true },
-  questionnaire_incidence_rate: { type: 'float', nullable: true },
-  target_incidence_rate: { type: 'float', nullable: true },
-  incidence_rate: { type: 'float', nullable: true },
-  drop_out_rate: { type: 'float', nullable: true },
-  length_of_interview: { type: 'integer', nullable: true },
-}
+/** The rows of a section's table: `| name | type | meaning |`. A meaning that names values begins with the first of them. */
+const fieldsOf = (heading: string, values: Readonly<Record<string, readonly string[]>> = {}) =>
+  Object.fromEntries(
+    [...sectionOf(heading).matchAll(/^\| `(\w+)` \| ([a-z ]+) \| (.+) \|$/gm)].map(
+      ([, name = '', typeText = '', meaning = '']): [string, DocumentedField] => {
+        const type = typeText.replace(' or null', '')
+        if (!isType(type)) throw new Error(`docs/reference/api.md: ${name} has the unknown type ${type}`)
+        const named = values[name] ?? (meaning.startsWith('`') ? namesIn(meaning) : [])
+        const field = { type: TYPES[type], ...(type === typeText ? {} : { nullable: true as const }) }
+        return [name, type === 'text' && named.length > 0 ? { ...field, values: named } : field]
+      },
+    ),
+  )
 
-/** "Interview status": the keys of `interview_count_by_status`. */
-export const INTERVIEW_STATUSES = [
-  'complete',
-  'incomplete',
-  'quota_full',
-  'screen_out',
-  'above_target',
-  'manual_action',
-  'pending_analysis',
-  'speeder',
-  'straightliner',
-  'failed_quality_check',
-  'inappropriate_language',
-]
+const namesIn = (text: string): readonly string[] =>
+  [...text.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+
+export const SURVEY: DocumentedFields = fieldsOf('Survey', {
+  status: [...sectionOf('Survey status').matchAll(/^\| `(\w+)` \| (?!Means)/gm)].map(([, name = '']) => name),
+})
+export const SAMPLE_SOURCE: DocumentedFields = fieldsOf('Sample source')
+export const PAGINATION: DocumentedFields = fieldsOf('Pagination object')
+
+const COUNTS = ['sample_size', 'interviews_count', 'interview_count_by_status']
+/** The document calls no field nullable. A rate over zero interviews has no value: the server writes null, and the decoder reads it. */
+export const FIELDWORK_PROGRESS: DocumentedFields = Object.fromEntries(
+  Object.entries(fieldsOf('Fieldwork progress')).map(([name, field]) => [
+    name,
+    COUNTS.includes(name) ? field : { ...field, nullable: true },
+  ]),
+)
+
+/** The keys of `interview_count_by_status`. */
+export const INTERVIEW_STATUSES = namesIn(sectionOf('Interview status').split('.')[0] ?? '').slice(1)
 
 /** An entry of `interview_count_by_status`. */
 export const STATUS_ENTRY: DocumentedFields = {
@@ -89,11 +77,15 @@ export const STATUS_ENTRY: DocumentedFields = {
   percentage: { type: 'float' },
 }
 
-/** "Pagination object". */
-export const PAGINATION: DocumentedFields = {
-  current_page: { type: 'integer' },
-  next_page: { type: 'integer', nullable: true },
-  prev_page: { type: 'integer', nullable: true },
-  total_pages: { type: 'integer' },
-  total_count: { type: 'integer' },
-}
+const VALUES = { integer: 10, string: 'text', timestamp: '', boolean: false, float: 1, object: {} } as const
+
+/** An answer with a value for each field: null where the document allows it, the first of an enumeration, or one by type. */
+export const answerOf = (fields: DocumentedFields, change: Readonly<Record<string, unknown>> = {}) => ({
+  ...Object.fromEntries(
+    Object.entries(fields).map(([name, { type, nullable, values }]) => [
+      name,
+      type === 'string' && nullable ? null : (values?.[0] ?? VALUES[type]),
+    ]),
+  ),
+  ...change,
+})

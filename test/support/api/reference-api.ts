@@ -1,5 +1,5 @@
-/** Plain requests to a reference server, without any code of our client, for the contract tests. */
-import type { ReferenceServer } from '../../../src/reference-server/server.js'
+/** A reference server in this process, and plain requests to it without any code of our client. */
+import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -15,6 +15,23 @@ export const asObjects = (value: unknown): readonly JsonObject[] => {
   if (!Array.isArray(value)) throw new TypeError(`expected an array, got ${JSON.stringify(value)}`)
   return value.map(asObject)
 }
+
+/** Starts a server without a cap, whose clock stands still, unless the options say otherwise. */
+export const startWorld = (
+  options: Omit<Parameters<typeof startReferenceServer>[0], 'port'> = {},
+): Promise<ReferenceServer> =>
+  startReferenceServer({ port: 0, rateWindow: 'none', clock: 'frozen', ...options })
+
+/** Settings with all accounts of a server, without a cap that a test could reach. */
+export const accountsOf = ({ accounts, baseUrl }: ReferenceServer) => ({
+  accounts: accounts.map(({ name, id, token }) => ({
+    name,
+    id,
+    token,
+    base_url: baseUrl,
+    rate_limit: { requests: 10_000, per: '1s' },
+  })),
+})
 
 /** Sends a request for `path`, below `/api/v1`, as the account at `place`; `init` overrides all of it. */
 export const ask = async (

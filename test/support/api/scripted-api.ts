@@ -8,6 +8,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Finished } from '../files/temporary.js'
+import { answerOf, FIELDWORK_PROGRESS, INTERVIEW_STATUSES, SAMPLE_SOURCE, SURVEY } from './api-document.js'
 
 export type Json = Record<string, unknown>
 
@@ -122,6 +123,21 @@ export const sendJson = (api: ScriptedApi, response: ServerResponse, status: num
   response.end(JSON.stringify(body))
 }
 
+/** A hook that answers matching requests with `status`, and leaves all others to the script. */
+export const refusing =
+  (
+    api: ScriptedApi,
+    status: number,
+    matches: (arrival: Arrival) => boolean = () => true,
+    headers: Readonly<Record<string, string>> = {},
+  ): Hook =>
+  (arrival, response) => {
+    if (!matches(arrival)) return false
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    sendJson(api, response, status, { error: 'no' })
+    return true
+  }
+
 /** The script's own answer; null is a 404. Hooks use it to change only a part of an answer. */
 export const bodyOf = (api: ScriptedApi, { path, query }: Arrival): Json | null => {
   if (path === '/surveys') return surveyPage(api, query)
@@ -166,67 +182,44 @@ const paged = (api: ScriptedApi, query: URLSearchParams, all: readonly Json[]) =
 /** A survey in field with `sources` sources (ids `id * 100 + 1` …), created `id` minutes after New Year 2026. */
 export const scriptedSurvey = (id: number, change: Json = {}, sources = 2): ScriptedSurvey => {
   const at = new Date(Date.UTC(2026, 0, 1, 0, id % 1_000_000)).toISOString()
+  const named = { title: `Survey ${id}`, hashid: `s${id}`, status: 'fieldwork' }
   return {
-    survey: {
-      id,
-      title: `Survey ${id}`,
-      created_at: at,
-      updated_at: at,
-      hashid: `s${id}`,
-      project_id: null,
-      status: 'fieldwork',
-      owner_organization_id: 1,
-      transition_style: 'single_page',
-      respondent_questions_count: 10,
-      respondent_iterations_count: 12,
-      ...change,
-    },
+    survey: { ...answerOf(SURVEY, named), id, created_at: at, updated_at: at, ...change },
     sources: Array.from({ length: sources }, (_, index) => scriptedSource(id * 100 + index + 1, at)),
     progress: scriptedProgress(10),
     sourceProgress: {},
   }
 }
 
-export const scriptedSource = (id: number, at: string, change: Json = {}): Json & { id: number } => ({
-  id,
-  provider: 'panel',
-  sample_size: 100,
-  country_code: 'FR',
-  description: `Source ${id}`,
-  name: `S${id}`,
-  hashid: `h${id}`,
-  panelist_id_required: false,
-  created_at: at,
-  updated_at: at,
-  ...change,
-})
-
-const OTHER_STATUSES = [
-  'incomplete',
-  'quota_full',
-  'screen_out',
-  'above_target',
-  'manual_action',
-  'pending_analysis',
-  'speeder',
-  'straightliner',
-  'failed_quality_check',
-  'inappropriate_language',
-]
+export const scriptedSource = (id: number, at: string, change: Json = {}): Json & { id: number } => {
+  const named = { name: `S${id}`, description: `Source ${id}`, hashid: `h${id}`, country_code: 'FR' }
+  return {
+    ...answerOf(SAMPLE_SOURCE, { ...named, sample_size: 100, created_at: at, updated_at: at }),
+    id,
+    ...change,
+  }
+}
 
 /** Progress with `complete` complete interviews and no others. */
-export const scriptedProgress = (complete: number, change: Json = {}): Json => ({
-  sample_size: 200,
-  interviews_count: complete,
-  interview_count_by_status: Object.fromEntries([
-    ['complete', { individuals: complete, percentage: 100 }],
-    ...OTHER_STATUSES.map((status) => [status, { individuals: 0, percentage: 0 }]),
-  ]),
-  completion_rate: complete / 200,
-  questionnaire_incidence_rate: 1,
-  target_incidence_rate: 1,
-  incidence_rate: 1,
-  drop_out_rate: 0,
-  length_of_interview: 300,
-  ...change,
-})
+export const scriptedProgress = (complete: number, change: Json = {}): Json =>
+  answerOf(FIELDWORK_PROGRESS, {
+    sample_size: 200,
+    interviews_count: complete,
+    interview_count_by_status: Object.fromEntries(
+      INTERVIEW_STATUSES.map((status) => [
+        status,
+        status === 'complete'
+          ? { individuals: complete, percentage: 100 }
+          : { individuals: 0, percentage: 0 },
+      ]),
+    ),
+    completion_rate: complete / 200,
+    drop_out_rate: 0,
+    length_of_interview: 300,
+    ...change,
+  })
+
+/** Environment in which no account is set, because the settings file has all of them. */
+export const NO_ACCOUNT = Object.fromEntries(
+  ['BASE_URL', 'API_ID', 'API_TOKEN', 'RATE_LIMIT'].map((name) => [`FIELDWORK_SYNC_${name}`, undefined]),
+)

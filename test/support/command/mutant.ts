@@ -1,4 +1,5 @@
 /** Copies the compiled modules of the command and changes lines in the copy: a fault that a test must find, or a line that a newcomer would add. */
+import { existsSync } from 'node:fs'
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -13,6 +14,15 @@ export interface Mutation {
   readonly to: string
 }
 
+const copyOfBuild = async (finished: Finished): Promise<string> => {
+  const root = dirname(dirname(MAIN))
+  const copy = await temporaryDirectory(finished)
+  await cp(join(root, 'build'), join(copy, 'build'), { recursive: true })
+  await cp(join(root, 'package.json'), join(copy, 'package.json'))
+  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
+  return join(copy, 'build')
+}
+
 /** Returns the `main.js` of a mutated copy. Throws when the text of a mutation does not occur exactly once. */
 export const buildMutant = (...mutations: readonly Mutation[]): Promise<string> =>
   buildMutantUntil(onTestFinished, ...mutations)
@@ -22,17 +32,21 @@ export const buildMutantUntil = async (
   finished: Finished,
   ...mutations: readonly Mutation[]
 ): Promise<string> => {
-  const root = dirname(dirname(MAIN))
-  const copy = await temporaryDirectory(finished)
-  await cp(join(root, 'build'), join(copy, 'build'), { recursive: true })
-  await cp(join(root, 'package.json'), join(copy, 'package.json'))
-  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
+  const build = await copyOfBuild(finished)
   for (const { file, from, to } of mutations) {
-    const target = join(copy, 'build', file)
+    const target = join(build, file)
     const pieces = (await readFile(target, 'utf8')).split(from)
     if (pieces.length !== 2)
       throw new Error(`${pieces.length - 1} places in ${file} read ${JSON.stringify(from)}, not 1`)
     await writeFile(target, pieces.join(to))
   }
-  return join(copy, 'build', 'main.js')
+  return join(build, 'main.js')
+}
+
+/** Returns the `main.js` of a copy in which `source` replaces a module. */
+export const otherBuild = async (finished: Finished, module: string, source: string): Promise<string> => {
+  const build = await copyOfBuild(finished)
+  if (!existsSync(join(build, module))) throw new Error(`there is no module ${module} to replace`)
+  await writeFile(join(build, module), source)
+  return join(build, 'main.js')
 }

@@ -2,10 +2,9 @@
  * One trial of the real command: a scripted API, a warehouse directory, and command lines that use both.
  * A process that still runs at the end of the test is killed.
  */
-import { existsSync } from 'node:fs'
-import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ScriptedApi, type ScriptedSurvey, startScriptedApi } from '../api/scripted-api.js'
+import { type Hook, type ScriptedApi, type ScriptedSurvey, startScriptedApi } from '../api/scripted-api.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { query, type Row } from '../warehouse/duckdb.js'
 import { type Ended, type Env, MAIN, type Running, start } from './command.js'
@@ -64,6 +63,26 @@ export const openTrial = async (
   }
 }
 
+/**
+ * Runs `sync --json` on the night `days` after the first, with the answers of `hook`. With `env` it has a process of its own.
+ * Returns the first account's part of the report.
+ */
+export const night = async (
+  trial: Trial,
+  days: number,
+  hook: Hook = () => false,
+  args: readonly string[] = [],
+  env?: Env,
+) => {
+  trial.api.now = new Date(Date.UTC(2026, 2, 1 + days))
+  trial.api.arrivals.length = 0
+  trial.api.hook = hook
+  const line = ['sync', '--json', ...args]
+  const ended = await (env === undefined ? trial.runWarm(line) : trial.run(line, env))
+  const report = JSON.parse(ended.stdout)
+  return { code: ended.code, stderr: ended.stderr, run: report.accounts?.[0] ?? report }
+}
+
 /** The text that a test waits for on stderr. */
 export type StderrPattern = RegExp | ((stderr: string) => boolean)
 
@@ -95,20 +114,6 @@ export const stopWith = async (running: Running, signal: NodeJS.Signals): Promis
 
 export const lastLine = ({ stdout }: Pick<Ended, 'stdout'>): string =>
   stdout.trimEnd().split('\n').at(-1) ?? ''
-
-/** Copies the compiled modules of the command with one module replaced. Returns the copy's entry file. */
-export const otherBuild = async (trial: Trial, module: string, source: string): Promise<string> => {
-  const root = await trial.temporary()
-  const project = join(MAIN, '..', '..')
-  await mkdir(join(root, 'build'))
-  await cp(join(project, 'build'), join(root, 'build'), { recursive: true })
-  await cp(join(project, 'package.json'), join(root, 'package.json'))
-  await symlink(join(project, 'node_modules'), join(root, 'node_modules'))
-  const file = join(root, 'build', module)
-  if (!existsSync(file)) throw new Error(`there is no module ${module} to replace`)
-  await writeFile(file, source)
-  return join(root, 'build', 'main.js')
-}
 
 export interface Gate<Value> {
   readonly opened: Promise<Value>

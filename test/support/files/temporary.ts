@@ -3,11 +3,20 @@ import { existsSync, statfsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 import { SLOW } from '../suite/slow.js'
 
 /** Registers work for the end of the test. Concurrent tests pass their own `onTestFinished`. */
 export type Finished = (work: () => Promise<void> | void) => void
+
+/** Registers work for the end of the test file, in which the last comes first. Call it outside of tests and hooks. */
+export const atEndOfFile = (): Finished => {
+  const works: (() => Promise<void> | void)[] = []
+  afterAll(async () => {
+    for (const work of works.reverse()) await work()
+  })
+  return (work) => void works.push(work)
+}
 
 const IN_MEMORY = '/dev/shm'
 /** Far more than the tests that run at the same time store there, some tens of MiB. */

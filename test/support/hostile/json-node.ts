@@ -119,20 +119,7 @@ export const canonical = (node: JsonNode): string => {
 /** Texts that have broken readers of JSON before. */
 const oddText = fc.oneof(
   anyText({ maxLength: 12 }),
-  fc.constantFrom(
-    '',
-    '\0',
-    '\ud800',
-    'a\udfffb',
-    '\ud83d\ude00',
-    '\\',
-    '"',
-    '\\u0041',
-    ' ',
-    '\u2028',
-    '\ufeff',
-    '],"',
-  ),
+  fc.constantFrom('', '\0', 'a\udfffb', '\ud83d\ude00', '\\', '\\u0041', '\u2028', '\ufeff', '],"'),
   fc.constantFrom('true', 'null', '12', '1e3', '__proto__', '[object Object]', 'draft', 'panel'),
   fc
     .array(fc.constantFrom('\ud800', '\udc00', 'a', '\\', '"', '\ufffd'), { maxLength: 6 })
@@ -146,32 +133,11 @@ export const anyString: fc.Arbitrary<JsonString> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(string('long '.repeat(4_000))) },
 )
 
+/** Around the limits of doubles and safe integers. Other numbers are drawn. */
 const oddNumber = fc.constantFrom(
-  '0',
-  '-0',
-  '-0.0',
-  '1e400',
-  '-1e400',
-  '1e-400',
-  '-1e-400',
-  '9007199254740991',
-  '-9007199254740991',
-  '9007199254740992',
-  '9007199254740993',
-  '90071992547409930',
-  '123456789012345678901234567890',
-  '1.0',
-  '1e0',
-  '12E+2',
-  '0.1',
-  '2.5',
-  '1.7976931348623157e308',
-  '5e-324',
-  '1.7976931348623159e308',
-  '0.30000000000000004',
-  '1e21',
-  '-7',
-) // prettier-ignore
+  ...['-0.0', '1e400', '-1e-400', '9007199254740991', '9007199254740993', '1.0', '12E+2', '5e-324'],
+  ...['1.7976931348623157e308', '1.7976931348623159e308', '0.30000000000000004', '1e21'],
+)
 export const anyNumber: fc.Arbitrary<JsonNode> = fc.oneof(
   oddNumber.map(number),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => number(JSON.stringify(value))),
@@ -186,17 +152,7 @@ const anyWord: fc.Arbitrary<JsonNode> = fc
 export const oddName: fc.Arbitrary<JsonString> = fc.oneof(
   anyString,
   fc
-    .constantFrom(
-      '__proto__',
-      'constructor',
-      'toString',
-      'hasOwnProperty',
-      'length',
-      '_extra',
-      'ID',
-      'id ',
-      'account',
-    )
+    .constantFrom('__proto__', 'constructor', 'hasOwnProperty', 'length', '_extra', 'ID', 'id ', 'account')
     .map((name) => string(name)),
 )
 

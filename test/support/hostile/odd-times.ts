@@ -1,33 +1,18 @@
 /** Dates in odd forms, and a reader of them that shares no code with the reader under test. */
 import fc from 'fast-check'
 
-const two = (max: number) => fc.integer({ min: 0, max }).map((value) => String(value).padStart(2, '0'))
+const digits = (length: number, min: number, max: number) =>
+  fc.integer({ min, max }).map((value) => String(value).padStart(length, '0'))
+const two = (max: number) => digits(2, 0, max)
 const mostly = (usual: fc.Arbitrary<string>, ...odd: readonly string[]) =>
   fc.oneof({ weight: 8, arbitrary: usual }, fc.constantFrom(...odd))
 
 /** Texts like ISO 8601, with leap seconds, year 0, impossible days, any offset or none, and any number of digits. */
 export const anyTime: fc.Arbitrary<string> = fc
   .record({
-    year: mostly(
-      fc.integer({ min: 0, max: 9999 }).map((year) => String(year).padStart(4, '0')),
-      '0000',
-      '9999',
-      '-001',
-      '12026',
-      '26',
-    ),
-    month: mostly(
-      fc.integer({ min: 1, max: 12 }).map((month) => String(month).padStart(2, '0')),
-      '00',
-      '13',
-      '2',
-    ),
-    day: mostly(
-      fc.integer({ min: 1, max: 31 }).map((day) => String(day).padStart(2, '0')),
-      '00',
-      '32',
-      '29',
-    ),
+    year: mostly(digits(4, 0, 9999), '0000', '9999', '-001', '12026', '26'),
+    month: mostly(digits(2, 1, 12), '00', '13', '2'),
+    day: mostly(digits(2, 1, 31), '00', '32', '29'),
     t: mostly(fc.constant('T'), ' ', 't', ''),
     hour: mostly(two(23), '24', '25'),
     minute: mostly(two(59), '60'),
@@ -45,21 +30,7 @@ export const anyTime: fc.Arbitrary<string> = fc
     ),
     offset: fc.oneof(
       { weight: 4, arbitrary: fc.constant('Z') },
-      fc.constantFrom(
-        '',
-        'z',
-        '+99:99',
-        '-23:59',
-        '+24:00',
-        '+2',
-        '+02',
-        '-0330',
-        '+05:45',
-        '-00:00',
-        'UTC',
-        'Z ',
-        '+01:60',
-      ),
+      fc.constantFrom('', 'z', '+99:99', '+24:00', '+2', '+02', '-0330', '-00:00', 'UTC', 'Z ', '+01:60'),
       fc
         .tuple(fc.constantFrom('+', '-'), two(23), two(59))
         .map(([sign, hour, minute]) => `${sign}${hour}:${minute}`),

@@ -2,8 +2,10 @@
  * A world of the reference server that was read on four nights, with the server's truth of each night. Tests derive
  * from it the expected results of queries on the published file.
  */
+
 import { afterAll, beforeAll, expect } from 'vitest'
-import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
+import type { ReferenceServer } from '../../../src/reference-server/server.js'
+import { startWorld } from '../api/reference-api.js'
 import { publishedFile, syncWarm, withSettings } from '../command/sync.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { openWorld, type SurveyRows, truthRows } from '../oracle/truth.js'
@@ -53,14 +55,7 @@ export const fourNights = (): (() => Nights) => {
 }
 
 const readFourNights = async (finished: Finished): Promise<Nights> => {
-  const server = await startReferenceServer({
-    port: 0,
-    seed: 1435,
-    surveys: 12,
-    startAt: nightAt(0),
-    rateWindow: 'none',
-    clock: 'frozen',
-  })
+  const server = await startWorld({ seed: 1435, surveys: 12, startAt: nightAt(0) })
   finished(() => server.close())
   const world = openWorld(server)
   const warehouse = await temporaryDirectory(finished)

@@ -1,6 +1,14 @@
 /** Typed rows, bundles, listing pages and run reports to put into a warehouse; a test varies what it is about. */
 import { createCalendar } from '../../../src/model/calendar.js'
-import type { Progress, SampleSource, Survey } from '../../../src/model/fields.js'
+import type { ColumnType, Fields, RowOf } from '../../../src/model/columns.js'
+import {
+  PROGRESS_FIELDS,
+  type Progress,
+  SAMPLE_SOURCE_FIELDS,
+  type SampleSource,
+  SURVEY_FIELDS,
+  type Survey,
+} from '../../../src/model/fields.js'
 import type { Instant } from '../../../src/model/instant.js'
 import type { RunReport } from '../../../src/model/run.js'
 import { zeroCounters } from '../../../src/model/run-record.js'
@@ -15,72 +23,62 @@ import { minute } from '../time/instants.js'
 
 const MINUTE = 60_000_000n
 
-export const survey = (id: number, change: Partial<Survey> = {}): Survey => ({
-  id,
-  title: `Survey ${id}`,
-  created_at: minute(-100_000 + id),
-  updated_at: minute(-50_000 + id),
-  hashid: `s${id}`,
-  project_id: null,
-  status: 'fieldwork',
-  owner_organization_id: 1,
-  transition_style: 'single_page',
-  respondent_questions_count: 10,
-  respondent_iterations_count: 12,
-  _extra: null,
+/** A value of each type. */
+const VALUES: Readonly<Record<ColumnType, unknown>> = {
+  BIGINT: 10,
+  VARCHAR: 'text',
+  DOUBLE: 0.5,
+  BOOLEAN: false,
+  TIMESTAMPTZ: minute(-90_000),
+  DATE: '2026-03-01',
+  JSON: '{}',
+}
+
+/** A row with a value for each declared field: null where it may be, the first of its expected values, or one by type. */
+const rowOf = <Of extends Fields>(fields: Of, change: Partial<RowOf<Of>>): RowOf<Of> => ({
+  ...(Object.fromEntries(
+    Object.entries(fields).map(([name, { type, nullable, values }]) => [
+      name,
+      nullable ? null : (values?.[0] ?? VALUES[type]),
+    ]),
+  ) as RowOf<Of>),
   ...change,
 })
 
-export const source = (id: number, change: Partial<SampleSource> = {}): SampleSource => ({
-  id,
-  provider: 'panel',
-  sample_size: 100,
-  country_code: 'FR',
-  description: `Source ${id}`,
-  name: `S${id}`,
-  hashid: `h${id}`,
-  panelist_id_required: false,
-  created_at: minute(-90_000),
-  updated_at: minute(-90_000),
-  _extra: null,
-  ...change,
-})
+export const survey = (id: number, change: Partial<Survey> = {}): Survey =>
+  rowOf(SURVEY_FIELDS, {
+    id,
+    title: `Survey ${id}`,
+    created_at: minute(-100_000 + id),
+    updated_at: minute(-50_000 + id),
+    hashid: `s${id}`,
+    status: 'fieldwork',
+    ...change,
+  })
+
+export const source = (id: number, change: Partial<SampleSource> = {}): SampleSource =>
+  rowOf(SAMPLE_SOURCE_FIELDS, {
+    id,
+    sample_size: 100,
+    country_code: 'FR',
+    description: `Source ${id}`,
+    name: `S${id}`,
+    hashid: `h${id}`,
+    ...change,
+  })
 
 /** Progress with `complete` complete interviews and nothing else known of the statuses. */
-export const progress = (complete: number, change: Partial<Progress> = {}): Progress => ({
-  sample_size: 200,
-  interviews_count: complete,
-  completion_rate: complete / 200,
-  questionnaire_incidence_rate: null,
-  target_incidence_rate: null,
-  incidence_rate: null,
-  drop_out_rate: 0,
-  length_of_interview: 300,
-  complete_individuals: complete,
-  complete_percentage: 100,
-  incomplete_individuals: null,
-  incomplete_percentage: null,
-  quota_full_individuals: null,
-  quota_full_percentage: null,
-  screen_out_individuals: null,
-  screen_out_percentage: null,
-  above_target_individuals: null,
-  above_target_percentage: null,
-  manual_action_individuals: null,
-  manual_action_percentage: null,
-  pending_analysis_individuals: null,
-  pending_analysis_percentage: null,
-  speeder_individuals: null,
-  speeder_percentage: null,
-  straightliner_individuals: null,
-  straightliner_percentage: null,
-  failed_quality_check_individuals: null,
-  failed_quality_check_percentage: null,
-  inappropriate_language_individuals: null,
-  inappropriate_language_percentage: null,
-  _extra: null,
-  ...change,
-})
+export const progress = (complete: number, change: Partial<Progress> = {}): Progress =>
+  rowOf(PROGRESS_FIELDS, {
+    sample_size: 200,
+    interviews_count: complete,
+    completion_rate: complete / 200,
+    drop_out_rate: 0,
+    length_of_interview: 300,
+    complete_individuals: complete,
+    complete_percentage: 100,
+    ...change,
+  })
 
 /** A refreshed bundle in which every source has the progress of the survey, unless told otherwise. */
 export const bundle = (

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Survey } from '../../../../src/model/fields.js'
 import { Listing } from '../../../../src/verify/sample/pages.js'
+import { survey } from '../../../support/warehouse/rows.js'
 
 const PAGE_ROWS = 10
 
@@ -14,7 +14,7 @@ const listingOf = (listed: readonly number[], stored: readonly number[]) => {
       const rows = listed.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS)
       const total_pages = Math.max(1, Math.ceil(listed.length / PAGE_ROWS))
       return Promise.resolve({
-        rows: rows.map((id): Survey => ({ ...SURVEY, id, created_at: BigInt(id) })),
+        rows: rows.map((id) => survey(id, { created_at: BigInt(id) })),
         pagination: {
           current_page: page,
           next_page: page < total_pages ? page + 1 : null,
@@ -33,21 +33,6 @@ const listingOf = (listed: readonly number[], stored: readonly number[]) => {
   )
   const find = (id: number) => listing.find({ id, createdAt: BigInt(id), refreshedAt: 0n })
   return { find, read }
-}
-
-const SURVEY: Survey = {
-  id: 0,
-  title: '',
-  created_at: 0n,
-  updated_at: 0n,
-  hashid: '',
-  project_id: null,
-  status: 'draft',
-  owner_organization_id: 1,
-  transition_style: 'single_page',
-  respondent_questions_count: 1,
-  respondent_iterations_count: 1,
-  _extra: null,
 }
 
 const down = (from: number, to: number) => Array.from({ length: from - to + 1 }, (_, place) => from - place)

@@ -1,6 +1,10 @@
-/** Processes of the benchmarks: the reference server, and commands whose resources are measured. */
+/** What the benchmarks share: the reference server, commands whose resources are measured, and tables of figures. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 export const main = new URL('../../dist/main.js', import.meta.url).pathname
@@ -19,29 +23,32 @@ export const envOf = ({ baseUrl, accounts }, warehouse) => ({
 
 /** A process prints its own resources as it ends, because only it sees its peak of memory. */
 const REPORT = `data:text/javascript,${encodeURIComponent(
-  `import { writeSync } from 'node:fs'
-  process.on('exit', () => writeSync(3, JSON.stringify(process.resourceUsage())))`,
+  `import { readFileSync, writeSync } from 'node:fs'
+  const written = () => Number(/^wchar: (\\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
+  process.on('exit', () => writeSync(3, JSON.stringify({ ...process.resourceUsage(), written: written() })))`,
 )}`
 
 /**
- * Runs Node with these arguments. Wall time and CPU are in seconds, the peak of its memory in MB. The errors of a run that may fail
- * are not printed.
+ * Runs Node with these arguments. Wall time and CPU are in seconds, the peak of its memory and what it wrote in MB. The errors of a run
+ * that may fail are not printed. `started` gets the id of its process.
  */
-export const timed = async (args, env, mayFail = false) => {
+export const timed = async (args, env, { mayFail = false, started = () => undefined } = {}) => {
   const began = performance.now()
   const child = spawn(process.execPath, ['--import', REPORT, ...args], {
     env,
     stdio: ['ignore', 'pipe', mayFail ? 'ignore' : 'inherit', 'pipe'],
   })
+  started(child.pid)
   const [output, usage] = await Promise.all([textOf(child.stdout), textOf(child.stdio[3])])
   const [code] = child.exitCode === null ? await once(child, 'exit') : [child.exitCode]
   if (code !== 0 && !mayFail) throw new Error(`${args.join(' ')} ended with exit ${code}: ${output}`)
-  const { userCPUTime, systemCPUTime, maxRSS } = JSON.parse(usage)
+  const { userCPUTime, systemCPUTime, maxRSS, written } = JSON.parse(usage)
   return {
     output,
     wall: (performance.now() - began) / 1_000,
     cpu: (userCPUTime + systemCPUTime) / 1e6,
     peak: (maxRSS * 1_024) / 1e6,
+    written: written / 1e6,
   }
 }
 
@@ -80,6 +87,7 @@ export const startWorld = async (flags) => {
   ])
   const { base_url, accounts } = JSON.parse(started)
   return {
+    pid: server.pid,
     baseUrl: base_url,
     accounts,
     control: async (method, path, body) => {
@@ -96,4 +104,72 @@ export const startWorld = async (flags) => {
       await ended
     },
   }
+}
+
+/** The environment of a command that needs an account and sends no request. */
+export const withoutApi = (warehouse) => ({
+  ...envOf({ baseUrl: 'http://127.0.0.1:1/api/v1', accounts: [{ id: 1, token: 'none' }] }, warehouse),
+})
+
+/** Calls `work` with an empty directory, and removes it. */
+export const inDirectory = async (work) => {
+  const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-bench-'))
+  try {
+    return await work(directory)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** Calls `work` with a world without a cap and a `sync` of its first account into a new directory. */
+export const inWorld = (surveys, work) =>
+  inDirectory(async (directory) => {
+    const world = await startWorld([
+      '--surveys',
+      String(surveys),
+      '--rate-window',
+      'none',
+      '--clock',
+      'frozen',
+    ])
+    const env = envOf(world, directory)
+    const sync = async (options) => {
+      const ended = await timed([main, 'sync', '--json'], env, options)
+      return { ...ended, requests: JSON.parse(ended.output).accounts[0].requests }
+    }
+    try {
+      return await work({ world, env, sync })
+    } finally {
+      await world.close()
+    }
+  })
+
+/** Makes the server refuse every request below a survey: a sync lists all surveys and refreshes none. */
+export const refuseSurveys = (world) =>
+  world.control('PUT', 'faults', [
+    { match: { path: '/surveys/*/**' }, times: 'always', action: { status: 422 } },
+  ])
+
+/** CPU time of a process so far, all threads, seconds (clock ticks are 10 ms on Linux). Zero if it has ended. */
+export const cpuOf = (pid) => {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[11]) + Number(fields[12])) / 100
+  } catch {
+    return 0
+  }
+}
+
+/** Prints the head of a table. Returns a function that prints a row below it. */
+export const table = (first, ...heads) => {
+  const row = (what, ...cells) =>
+    console.log(
+      [
+        String(what).padEnd(first.length),
+        ...cells.map((cell, at) => String(cell).padStart(heads[at].length)),
+      ].join('  '),
+    )
+  row(first, ...heads)
+  return row
 }

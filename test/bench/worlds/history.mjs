@@ -1,0 +1,108 @@
+/**
+ * A work database with a history, made by SQL in the real schema. Every value follows from the number of its survey, source and night.
+ * Each survey and source has an observation a night, and the current rows are those of the last one.
+ */
+import { systemClock } from '../../../build/base/clock.js'
+import { DATA_TABLES, freshness, HISTORY_TABLES } from '../../../build/model/tables.js'
+import { qualified, quote } from '../../../build/warehouse/connection/ddl.js'
+import { openWarehouse } from '../../../build/warehouse/lifecycle/open.js'
+
+const silent = () => undefined
+export const log = { debug: silent, info: silent, warn: console.warn, error: console.error }
+
+const DEFAULTS = {
+  nights: 365,
+  /** Days from one observation to the next. */
+  apart: 1,
+  /** Versions of each survey and of each source. */
+  versions: [12, 3],
+  /** Days before the first night in which the surveys were created, one after the other. */
+  createdOver: 365,
+  /** SQL: the time of the last observation, and the status of a survey. */
+  newest: "TIMESTAMPTZ '2026-11-20 02:00:00Z'",
+  status: `CASE WHEN survey % 3 = 0 THEN 'complete' ELSE 'fieldwork' END`,
+}
+
+/** Returns the open database of `surveys` with `sources` sources each. The options are those of `DEFAULTS`. */
+export const openHistory = async (directory, options) => {
+  const world = { ...DEFAULTS, ...options }
+  const { surveys, sources, newest } = world
+  const database = await openWarehouse({ directory, clock: systemClock, log, command: 'bench' })
+  await database.transaction(async (sql) => {
+    for (const table of [...DATA_TABLES, ...HISTORY_TABLES, freshness]) {
+      const names = table.columns.map(({ name }) => quote(name))
+      const cells = table.columns.map((column) => cell(world, table, column))
+      const each = isOfSources(table) ? sources : 1
+      await sql.run(`INSERT INTO ${qualified(table)} (${names.join(', ')}) SELECT ${cells.join(', ')}
+        FROM (SELECT i // ${surveys * each} AS night, i % ${surveys * each} // ${each} + 1 AS survey, i % ${each} AS place
+          FROM range(${rowsEach(world, table) * surveys * each}) AS r(i))`)
+    }
+    await sql.run(`INSERT INTO _sync.cursors (account, updated_since, full_listed_at, moved_at, full_listing_due)
+      VALUES ('default', ${newest}, ${newest}, ${newest}, false)`)
+    await sql.run(`INSERT INTO _sync.runs BY NAME SELECT 'run-' || d AS run_id, 'default' AS account, '0.1.0' AS version, 'sync' AS command,
+      ${newest} - to_days(CAST(d AS INTEGER)) AS started_at, started_at + INTERVAL 13 MINUTES AS ended_at, 'complete' AS status, 0 AS exit_code,
+      780 AS requests, 0 AS retries, 0 AS refusals, ${surveys} AS surveys_refreshed, 0 AS left_over, 0 AS rejected_rows FROM range(30) r(d)`)
+  })
+  return database
+}
+
+const isOfSources = ({ name }) => name.startsWith('sample_source')
+const versionsOf = ({ versions }, table) => versions[isOfSources(table) ? 1 : 0]
+
+const rowsEach = (world, table) => {
+  if (!table.name.endsWith('_history')) return 1
+  return table.name.endsWith('progress_history') ? world.nights : versionsOf(world, table)
+}
+
+const at = ({ newest, nights, apart }, night) =>
+  `${newest} - to_days(CAST(${apart} * (${nights - 1} - (${night})) AS INTEGER))`
+
+/** About ten complete interviews a night. Every twentieth survey gets none in the last hundred nights. */
+const complete = ({ nights }, table, night) => {
+  const until = `CASE WHEN survey % 20 = 0 THEN least(${night}, ${Math.max(0, nights - 100)}) ELSE ${night} END`
+  return isOfSources(table)
+    ? `2 * (${until}) + hash(survey, place, ${until}) % 3`
+    : `10 * (${until}) + hash(survey, ${until}) % 12`
+}
+
+function cell(world, table, { name, type, nullable }) {
+  const night = table.name.endsWith('_history')
+    ? 'night'
+    : `${rowsEach(world, { name: `${table.name}_history` }) - 1}`
+  const named = byName(world, table, night)[name]
+  if (named !== undefined) return named
+  if (type === 'JSON' || /^_missing_since$|^last_error$|days/.test(name)) return nullable ? 'NULL' : `'{}'`
+  if (name.endsWith('_individuals')) return `${night} + hash(survey, '${name}') % 50`
+  return {
+    BOOLEAN: 'survey % 2 = 0',
+    TIMESTAMPTZ: table.name === 'freshness' ? (world.readAt ?? world.newest) : world.newest,
+    DOUBLE: `(hash(survey, place, ${night}, '${name}') % 10000) / 10000.0`,
+    BIGINT: `(hash(survey, '${name}') % 100)::BIGINT`,
+    VARCHAR: `'${name} ' || survey`,
+  }[type]
+}
+
+const byName = (world, table, night) => {
+  const versions = versionsOf(world, table)
+  const version = (place) => at(world, `(${place}) * ${Math.max(1, Math.floor(world.nights / versions))}`)
+  const source = 'survey * 100 + place'
+  return {
+    account: `'default'`,
+    survey_id: 'survey',
+    sample_source_id: source,
+    id: isOfSources(table) ? source : 'survey',
+    observed_at: at(world, night),
+    created_at: `${at(world, 0)} - to_seconds(CAST((${world.surveys} - survey) * ${world.createdOver} * 86400.0 // ${world.surveys} AS BIGINT))`,
+    updated_at: version(table.name.endsWith('_history') ? 'night' : versions - 1),
+    valid_from: version('night'),
+    valid_to: `CASE WHEN night < ${versions - 1} THEN ${version('night + 1')} END`,
+    _synced_at: version(versions - 1),
+    status: world.status,
+    provider: `'panel'`,
+    country_code: `['FR', 'DE', 'GB', 'ES', 'IT'][1 + survey % 5]`,
+    sample_size: isOfSources(table) ? '800' : '4000',
+    interviews_count: complete(world, table, night),
+    complete_individuals: complete(world, table, night),
+    title: `'Survey ' || survey || ', version ' || ${night}`,
+  }
+}
