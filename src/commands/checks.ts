@@ -80,7 +80,7 @@ const requestSurveys = async (
   clock: Clock,
 ): Promise<string> => {
   const { openSource } = await import('./warehouse-run.js')
-  const limits = { ...settings.limits, attemptsMax: 1, pausesMax: 1 }
+  const limits = { ...settings.limits, attempts: 1, pausesMax: 1 }
   const ledgerDirectory = settings.warehouseDirectory
   await using opened = openSource({ account, limits, ledgerDirectory, requireAdmission, clock, log })
   const startedMs = clock.monotonicMs()

@@ -39,7 +39,7 @@ export interface CommandTelemetry {
 
 /** After this call, tokens of the settings are redacted in the log and in reported errors. */
 export const openTelemetry = async (
-  settings: SettingsWithSecrets & Pick<Settings, 'logLevel' | 'json'>,
+  settings: SettingsWithSecrets & Pick<Settings, 'log_level' | 'json'>,
   context: CliContext,
 ): Promise<CommandTelemetry> => {
   const { env, stdout, stderr } = context
@@ -48,7 +48,7 @@ export const openTelemetry = async (
   const { redraw, colour } = terminalFeatures(env, stderr)
   const line = createStatusLine(createStderr())
   const log = createLog({
-    level: settings.logLevel,
+    level: settings.log_level,
     stream: line,
     pretty: stderr.isTTY ? (await import('../logging/pretty.js')).prettyLines(colour) : null,
     redact: createRedactor(secrets),
@@ -134,7 +134,7 @@ export const loadMonitoredSettings = async (
   } catch (error) {
     const monitoring = error instanceof SettingsError ? error.monitoring : null
     if (monitoring === null || (monitoring.metrics === null && monitoring.notify === null)) throw error
-    const settings = { ...monitoring, accounts: [], storage: null, logLevel: 'info', json: true } as const
+    const settings = { ...monitoring, accounts: [], storage: null, log_level: 'info', json: true } as const
     const { log } = await openTelemetry(settings, context)
     const redact = createRedactor(secretsOf(settings))
     const ended = await startReports(monitoring, { command, log, signal, redact })

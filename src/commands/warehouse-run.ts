@@ -96,7 +96,7 @@ export const openSource = ({ account, ...options }: SourceOptions) => {
     random: Math.random,
   })
   return {
-    source: createSurveySource(http, clock, limits.attemptsMax),
+    source: createSurveySource(http, clock, limits.attempts),
     [Symbol.asyncDispose]: () => http.close(),
   }
 }

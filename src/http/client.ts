@@ -33,14 +33,15 @@ export interface HttpClientOptions extends Omit<RateLimiterOptions, 'owner' | 'l
 }
 
 export interface HttpLimits {
-  /** From the send to the last byte of the answer. */
-  readonly requestTimeoutMs: number
+  /** From the send to the last byte of the answer, ms. */
+  readonly request_timeout: number
   /** Sends of one request. Those answered with 429 do not count. */
-  readonly attemptsMax: number
-  readonly backoffBaseMs: number
-  readonly backoffMaxMs: number
-  /** After decompression. */
-  readonly responseBytesMax: number
+  readonly attempts: number
+  /** Longest wait before the first retry, and before any, ms. */
+  readonly backoff_base: number
+  readonly backoff_max: number
+  /** Bytes after decompression. */
+  readonly response_bytes_max: number
   /** Pauses in a row, without a success between them, that end the run; 5 by default. With 1 the first 429 ends it. */
   readonly pausesMax?: number
 }
@@ -49,7 +50,7 @@ interface GetContext {
   /** Ends the request and every wait before it; the promise rejects with its reason. */
   readonly signal: AbortSignal
   readonly allowance: Allowance
-  /** At most `limits.attemptsMax`, which is the default. */
+  /** At most `limits.attempts`, which is the default. */
   readonly attemptsMax?: number | undefined
 }
 
@@ -118,7 +119,7 @@ class AccountClient implements HttpClient {
     this.#transport = (options.createTransport ?? createTransport)({
       account,
       headers,
-      requestTimeoutMs: limits.requestTimeoutMs,
+      requestTimeoutMs: limits.request_timeout,
       connections: IN_FLIGHT_MAX,
       proxy,
     })
@@ -165,13 +166,13 @@ class AccountClient implements HttpClient {
   async #persist(pending: PendingRequest): Promise<JsonAnswer> {
     const { limits, random, log, account, clock } = this.#options
     const waitSignals = [pending.context.signal, this.#ended.signal]
-    const backoff = { baseMs: limits.backoffBaseMs, maxMs: limits.backoffMaxMs }
+    const backoff = { baseMs: limits.backoff_base, maxMs: limits.backoff_max }
     for (let attempts = 0; ; ) {
       const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals)
       if (outcome.kind === 'answer') return outcome.answer
       if (outcome.kind === 'rate_limited') continue
       attempts += 1
-      if (attempts >= (pending.context.attemptsMax ?? limits.attemptsMax)) {
+      if (attempts >= (pending.context.attemptsMax ?? limits.attempts)) {
         throw attemptsExhausted(pending.where, attempts, outcome.error)
       }
       const waitMs = retryWaitMs(attempts, backoff, random(), outcome.retryAfterMs)
@@ -200,9 +201,9 @@ class AccountClient implements HttpClient {
         transport: this.#transport,
         address: pending.address,
         where: pending.where,
-        requestTimeoutMs: limits.requestTimeoutMs,
+        requestTimeoutMs: limits.request_timeout,
         proxy: this.#options.proxy ?? null,
-        responseBytesMax: limits.responseBytesMax,
+        responseBytesMax: limits.response_bytes_max,
         clock,
         redact: this.#redact,
         redactAnswer: this.#redactAnswer,

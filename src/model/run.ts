@@ -10,10 +10,10 @@ import type { DriftKind } from './survey-source.js'
 
 /** The rules for finding changes (settings `discover`). */
 export interface DiscoverRules {
-  /** By how much the next cursor is behind the server's clock. */
-  readonly overlapMs: number
-  /** A full listing runs if the last one is older. */
-  readonly fullListingEveryMs: number
+  /** By how much the next cursor is behind the server's clock, ms. */
+  readonly overlap: number
+  /** A full listing runs if the last one is older, ms. */
+  readonly full_listing_every: number
 }
 
 /** Settings `refresh.daily_windows`. */
@@ -21,26 +21,26 @@ export interface DailyWindows {
   /** So many days, including today, are read in every refresh. An older day is read once more, and is then final. */
   readonly days: number
   /** IANA name of the time zone of the days. */
-  readonly timeZone: string
+  readonly time_zone: string
   /** Read the days of each sample source as well. */
   readonly sources: boolean
 }
 
 /** The rules for reading a survey's sources and progress again, and in which order (settings `refresh`). */
 export interface RefreshRules {
-  /** For so long after its last change a complete survey is refreshed in every run. Later it rests longer and longer. */
-  readonly settleForMs: number
-  /** Its longest rest. */
-  readonly maxAgeMs: number
+  /** For so long (ms) after its last change a complete survey is refreshed in every run. Later it rests longer and longer. */
+  readonly settle_for: number
+  /** Its longest rest, ms. */
+  readonly max_age: number
   readonly weights: RefreshWeights
-  /** The list of a survey's sources is read again if its last reading is older, or if something shows that it changed. */
-  readonly listSourcesEveryMs: number
+  /** The list of a survey's sources is read again if its last reading is older (ms), or if something shows that it changed. */
+  readonly list_sources_every: number
   /** Skip the requests per source when the sources and the survey's progress equal what is stored. */
-  readonly skipUnchanged: boolean
-  /** Read the progress of every source again if the last such reading is older. */
-  readonly recheckUnchangedAfterMs: number
+  readonly skip_unchanged: boolean
+  /** Read the progress of every source again if the last such reading is older, ms. */
+  readonly recheck_unchanged_after: number
   /** Read the interviews of single days as well; null = no. */
-  readonly dailyWindows: DailyWindows | null
+  readonly daily_windows: DailyWindows | null
 }
 
 /** The factor for the time since the last refresh, by the survey's status (settings `refresh.weights`). */
@@ -53,14 +53,14 @@ export interface RefreshWeights {
 
 /** How much history is kept (settings `history`). */
 export interface HistoryRules {
-  /** Of older progress one observation per day stays; null = every observation stays. */
-  readonly progressKeepAllForMs: number | null
+  /** Of progress older than this (ms) one observation per day stays; null = every observation stays. */
+  readonly progress_keep_all_for: number | null
 }
 
-/** The limits at which a run stops before its work is done; null = no limit. */
+/** The limits at which a run stops before its work is done: a number of requests, and ms; null = no limit. */
 export interface Budget {
-  readonly requestsMax: number | null
-  readonly durationMsMax: number | null
+  readonly requests_max: number | null
+  readonly duration_max: number | null
 }
 
 export type ListingKind = (typeof LISTING_KINDS)[number]

@@ -18,7 +18,7 @@ const RESUME_MS_MAX = 24 * 3_600_000
 
 /** What the cursor becomes after a listing whose first page was answered at `serverDate`. */
 export const listingCeiling = (serverDate: Instant | null, nowMs: number, rules: DiscoverRules): Instant =>
-  minusMs(serverDate ?? instantFromMs(nowMs - UNKNOWN_SERVER_TIME_MS), rules.overlapMs)
+  minusMs(serverDate ?? instantFromMs(nowMs - UNKNOWN_SERVER_TIME_MS), rules.overlap)
 
 /**
  * A listing is full if it is the first, if `--full` requests it, if a survey returned 404 at its own address, or if the last full
@@ -33,7 +33,7 @@ export const listingKind = (
   full ||
   position.cursor === null ||
   position.fullListingDue ||
-  ageMs(position.fullListedAt, instantFromMs(nowMs)) >= rules.fullListingEveryMs
+  ageMs(position.fullListedAt, instantFromMs(nowMs)) >= rules.full_listing_every
     ? 'full'
     : 'incremental'
 

@@ -30,7 +30,7 @@ export const dueDays = (
   stored: readonly StoredDay[],
   now: Instant,
 ): DueDays => {
-  const calendar = createCalendar(rule.timeZone)
+  const calendar = createCalendar(rule.time_zone)
   const today = calendar.dayOf(now)
   const open = addDays(today, 1 - rule.days)
   const known = stored.map(({ day }) => day).toSorted()
@@ -51,7 +51,7 @@ export const dueDays = (
     return window === null ? [] : [{ ...window, isFinal: day < open }]
   })
   const cutOtherwise = new Set(
-    stored.filter(({ timeZone }) => timeZone !== rule.timeZone).map(({ day }) => day),
+    stored.filter(({ timeZone }) => timeZone !== rule.time_zone).map(({ day }) => day),
   )
   return {
     days: due,
@@ -62,7 +62,7 @@ export const dueDays = (
 
 /** Whether a stored day is never read again. A day of another time zone is another day. */
 export const isSettled = ({ isFinal, timeZone }: StoredDay, rule: DailyWindows): boolean =>
-  isFinal && timeZone === rule.timeZone
+  isFinal && timeZone === rule.time_zone
 
 /** The last day of an inactive survey; null without days. */
 const lastDay = (
@@ -97,8 +97,8 @@ export interface SeriesDay {
 
 /** The part of `RefreshRules` that skips requests. */
 interface SkipRules {
-  readonly skipUnchanged: boolean
-  readonly recheckUnchangedAfterMs: number
+  readonly skip_unchanged: boolean
+  readonly recheck_unchanged_after: number
 }
 
 export interface DaysQuestion {
@@ -128,7 +128,7 @@ export const daysToRead = (rules: SkipRules, rule: DailyWindows, question: DaysQ
   const ofSurvey = of([null], stored.readAt)
   const ofSources = rule.sources ? of(sourceIds, stored.sourcesReadAt) : NOT_READ
   return {
-    timeZone: rule.timeZone,
+    timeZone: rule.time_zone,
     days: [...ofSurvey.days, ...ofSources.days],
     unchanged: ofSurvey.unchanged + ofSources.unchanged,
     ofSurvey: ofSurvey.extent,
@@ -151,14 +151,14 @@ const NOT_READ: Due = Object.freeze({ days: [], unchanged: 0, extent: 'some' })
  * a new one with the same status. `recheck_unchanged_after` limits how long that can last, as for sources.
  */
 const canSkip = (
-  { skipUnchanged, recheckUnchangedAfterMs }: SkipRules,
+  { skip_unchanged, recheck_unchanged_after }: SkipRules,
   { progress, isUnchanged }: DaysQuestion,
   readAt: Instant | null,
   due: readonly DueDays[],
 ): boolean =>
-  skipUnchanged &&
+  skip_unchanged &&
   isUnchanged &&
-  ageMs(readAt, progress.readAt) < recheckUnchangedAfterMs &&
+  ageMs(readAt, progress.readAt) < recheck_unchanged_after &&
   !due.some(({ recut }) => recut)
 
 /**

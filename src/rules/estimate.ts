@@ -32,15 +32,15 @@ export const bundleRequests = (
     isExpectedToMove(survey) ||
     survey.refreshedAt === null ||
     reason === 'missing' ||
-    !rules.skipUnchanged ||
-    ageMs(survey.sourceProgressReadAt, at) >= rules.recheckUnchangedAfterMs
+    !rules.skip_unchanged ||
+    ageMs(survey.sourceProgressReadAt, at) >= rules.recheck_unchanged_after
   const requests = {
     sample_sources: readsAll || listsSources(survey.sourcesReadAt, reason, at, rules) ? 1 : 0,
     survey_progress: 1,
     sample_source_progress: readsSources ? sources : 0,
-    ...(rules.dailyWindows === null || !readsSources
+    ...(rules.daily_windows === null || !readsSources
       ? {}
-      : { daily_progress: dayRequests(rules.dailyWindows, survey, sources) }),
+      : { daily_progress: dayRequests(rules.daily_windows, survey, sources) }),
   }
   // A budget stopped this bundle before, when its sources were known: it takes at least the requests counted then.
   const missing = (survey.task?.requestsNeeded ?? 0) - requestsIn(requests)

@@ -10,8 +10,8 @@ const DAY_MICROS = 86_400_000_000n
  * whole. It uses the slower of the server's clock and ours, because removed rows do not come back.
  */
 export const compactBefore = (serverTime: Instant, nowMs: number, rules: HistoryRules): Instant | null => {
-  if (rules.progressKeepAllForMs === null) return null
+  if (rules.progress_keep_all_for === null) return null
   const ours = instantFromMs(nowMs)
-  const limit = minusMs(serverTime < ours ? serverTime : ours, rules.progressKeepAllForMs)
+  const limit = minusMs(serverTime < ours ? serverTime : ours, rules.progress_keep_all_for)
   return limit < 0n ? null : limit - (limit % DAY_MICROS)
 }

@@ -198,7 +198,11 @@ export interface AccountPlan {
 }
 
 /** Takes surveys in the order of the queue, up to the first whose reserve does not fit. The first survey always fits. */
-export const fitPlan = (plan: Plan, { requestsMax, durationMsMax }: Budget, rate: Rate): PlanFit => {
+export const fitPlan = (
+  plan: Plan,
+  { requests_max: requestsMax, duration_max: durationMsMax }: Budget,
+  rate: Rate,
+): PlanFit => {
   const room = Math.min(
     requestsMax ?? Number.POSITIVE_INFINITY,
     durationMsMax === null ? Number.POSITIVE_INFINITY : requestsWithin(durationMsMax, rate),

@@ -32,19 +32,19 @@ export const refreshReason = (survey: SurveyFacts, now: Instant, rules: RefreshR
   if (isActive(survey.status)) return 'active'
   const progressChangedAt = believed(survey.progressChangedAt, now)
   const quietSince = later(survey.updatedAt, progressChangedAt ?? survey.updatedAt)
-  if (msBetween(quietSince, now) < rules.settleForMs) return 'settling'
+  if (msBetween(quietSince, now) < rules.settle_for) return 'settling'
   const restMs = restBetweenRefreshesMs(msBetween(quietSince, refreshedAt), rules)
   if (msBetween(refreshedAt, now) < restMs - earlyMs(restMs)) return null
-  return restMs < rules.maxAgeMs ? 'settling' : 'old'
+  return restMs < rules.max_age ? 'settling' : 'old'
 }
 
 /**
  * How long a closed survey rests after a refresh that found it unchanged for `quietMs`: as long again as it has been unchanged since
- * it settled. So it is read after 1, 2, 4, 8 … days, and at least every `maxAgeMs`.
+ * it settled. So it is read after 1, 2, 4, 8 … days, and at least every `max_age`.
  */
 export const restBetweenRefreshesMs = (
   quietMs: number,
-  { settleForMs, maxAgeMs }: Pick<RefreshRules, 'settleForMs' | 'maxAgeMs'>,
+  { settle_for: settleForMs, max_age: maxAgeMs }: Pick<RefreshRules, 'settle_for' | 'max_age'>,
 ): number => Math.min(maxAgeMs, Math.max(REST_MS_MIN, quietMs - settleForMs))
 
 export const REST_MS_MIN = 86_400_000
@@ -65,8 +65,8 @@ export const rulesFor = (reason: TaskReason, rules: RefreshRules): RefreshRules 
   const times = reason === 'settling' || reason === 'old' ? REREAD_LESS_OFTEN : 1
   return {
     ...rules,
-    listSourcesEveryMs: times * rules.listSourcesEveryMs,
-    recheckUnchangedAfterMs: times * rules.recheckUnchangedAfterMs,
+    list_sources_every: times * rules.list_sources_every,
+    recheck_unchanged_after: times * rules.recheck_unchanged_after,
   }
 }
 
@@ -77,8 +77,8 @@ export const listsSources = (
   readAt: Instant | null,
   reason: TaskReason,
   now: Instant,
-  { listSourcesEveryMs }: Pick<RefreshRules, 'listSourcesEveryMs'>,
-): boolean => reason === 'changed' || reason === 'missing' || ageMs(readAt, now) >= listSourcesEveryMs
+  { list_sources_every }: Pick<RefreshRules, 'list_sources_every'>,
+): boolean => reason === 'changed' || reason === 'missing' || ageMs(readAt, now) >= list_sources_every
 
 const later = (one: Instant, other: Instant): Instant => (one > other ? one : other)
 
@@ -98,12 +98,12 @@ interface Refused {
 
 /**
  * Whether a refused survey rests for now. After one refusal the next run tries again. After more refusals in a row the survey
- * rests for 2, 4, 8 … days, at most `maxAgeMs`.
+ * rests for 2, 4, 8 … days, at most `max_age`.
  */
 export const restsAfterRefusal = (
   { refusals, refusedAt }: Refused,
   now: Instant,
-  { maxAgeMs }: Pick<RefreshRules, 'maxAgeMs'>,
+  { max_age: maxAgeMs }: Pick<RefreshRules, 'max_age'>,
 ): boolean => {
   if (refusals < 2) return false
   const restMs = Math.min(maxAgeMs, REST_MS_MIN * 2 ** (refusals - 1))

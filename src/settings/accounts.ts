@@ -6,20 +6,17 @@ import { resolve } from 'node:path'
 import { type CapOwner, capKey } from '../base/cap-owner.js'
 import type { HttpProxy } from '../base/network.js'
 import type { Secret } from '../base/secret.js'
-import type { Chosen } from './account-choice.js'
-import { TOKEN_KEYS } from './command-source.js'
-import { isLoopback, isPlainRemote, readToken } from './credentials.js'
-import type { Layers } from './layers.js'
-import { flagText, SETTING_NAMES } from './names.js'
-import type { Problem } from './problems.js'
+import { nearest } from '../base/suggest.js'
+import { fallbackOf, isLoopback, isPlainRemote, readToken } from './credentials.js'
+import { type Flags, flagText, type Given, SETTING_NAMES, TOKEN_KEYS } from './names.js'
+import { type Problem, quoted } from './problems.js'
 import { type Proxies, proxyFor } from './proxies.js'
+import { type ReadFile, readText } from './readers.js'
 import type { AccountValues } from './schema.js'
 import type { AccountSettings } from './settings.js'
-import type { SettingsFile } from './settings-file.js'
 import { type Shard, shardOf } from './shards.js'
-import { fallbackOf } from './shared-rate.js'
-import { type OriginOf, problemAt } from './source.js'
-import { type ReadFile, readText } from './text-file.js'
+import type { Layers } from './source.js'
+import { type OriginOf, problemAt, type SettingsFile } from './source.js'
 import type { Path } from './tree.js'
 
 export interface AccountsRequest {
@@ -88,7 +85,7 @@ const refuseNamesTwice = ({ layers, file }: AccountsRequest, at: At): void => {
 /** Two names for one account would each use its whole cap at the same time, even in different shards. */
 const refuseCapsTwice = (read: readonly OneAccount[], add: (problem: Problem) => void): void => {
   const firstOf = new Map<string, string>()
-  for (const { name, baseUrl, id } of read.map(({ account }) => account)) {
+  for (const { name, base_url: baseUrl, id } of read.map(({ account }) => account)) {
     if (baseUrl === undefined || id === undefined) continue
     const owner: CapOwner = { baseUrl, id }
     const first = firstOf.get(capKey(owner)) ?? name
@@ -102,13 +99,13 @@ const refuseCapsTwice = (read: readonly OneAccount[], add: (problem: Problem) =>
 }
 
 const resolveAccount = async (one: OneAccount): Promise<readonly AccountSettings[]> => {
-  const { name, baseUrl, id, weight, rateLimit, rate } = one.account
+  const { name, base_url: baseUrl, id, weight, rate_limit, rate } = one.account
   if (baseUrl === undefined) addMissing(one, ['base_url'])
   if (id === undefined) addMissing(one, ['id'])
   const proxy = baseUrl === undefined ? null : proxyFor(baseUrl, one.proxies)
   if (baseUrl !== undefined) refusePlain(one, baseUrl, proxy)
   const token = await resolveToken(one)
-  const { requests, perMs } = rate ?? rateLimit
+  const { requests, perMs } = rate ?? { ...rate_limit, perMs: rate_limit.per }
   const shared = resolveShared(one, requests)
   if (baseUrl === undefined || id === undefined || token === undefined) return []
   return [{ name, baseUrl, id, token, rate: { requests, perMs }, shared, proxy, weight }]
@@ -117,7 +114,7 @@ const resolveAccount = async (one: OneAccount): Promise<readonly AccountSettings
 /** The token must not cross a network in plain text on its way to the API or to a proxy. */
 const refusePlain = (one: OneAccount, baseUrl: string, proxy: HttpProxy | null): void => {
   const toProxy = proxy !== null && new URL(baseUrl).protocol === 'http:' && !isLoopback(proxy.address)
-  if (one.layers.values.allowInsecureHttp || !(isPlainRemote(baseUrl) || toProxy)) return
+  if (one.layers.values.allow_insecure_http || !(isPlainRemote(baseUrl) || toProxy)) return
   const advice = isPlainRemote(baseUrl)
     ? 'to another host; use https'
     : `to the proxy of ${proxy?.variable}; name the host in NO_PROXY`
@@ -128,8 +125,8 @@ const refusePlain = (one: OneAccount, baseUrl: string, proxy: HttpProxy | null):
 }
 
 const resolveShared = (one: OneAccount, cap: number): AccountSettings['shared'] => {
-  const { shared: url, sharedFallback } = one.account.rateLimit
-  const fallback = fallbackOf(sharedFallback, cap)
+  const { shared: url, shared_fallback } = one.account.rate_limit
+  const fallback = fallbackOf(shared_fallback, cap)
   const refuse = (problem: string) => one.at(pathTo(one, 'rate_limit', 'shared_fallback'), problem)
   if (url === undefined) {
     // A fallback without a shared cap is a mistake: its author expects a Redis.
@@ -152,7 +149,7 @@ const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
   // A file with both is wrong even if environment or flags replace them.
   if (hasBoth(file.values.accounts[one.index])) return refuseBoth(one, file.originOf)
   if (hasBoth(account)) return refuseBoth(one, layers.originOf)
-  const { token, tokenFile } = account
+  const { token, token_file: tokenFile } = account
   if (tokenFile === undefined) {
     if (token === undefined) addMissing(one, TOKEN_KEYS)
     return token
@@ -169,7 +166,7 @@ const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
 }
 
 const hasBoth = (account: AccountValues | undefined): boolean =>
-  account?.token !== undefined && account.tokenFile !== undefined
+  account?.token !== undefined && account.token_file !== undefined
 
 const refuseBoth = (one: OneAccount, originOf: OriginOf): undefined => {
   const { where, name } = originOf(pathTo(one, 'token'))
@@ -190,4 +187,86 @@ const addMissing = (one: OneAccount, keys: readonly string[]): void => {
   const flags = one.oneAccount ? names.flatMap(({ flag }) => (flag === null ? [] : [flagText(flag)])) : []
   const where = [...flags, ...names.flatMap(({ variable }) => variable ?? [])].join(' or ')
   one.add({ where, text: 'is not set; set it, or give it in a settings file' })
+}
+
+/**
+ * Chooses the accounts that a command works on: one by `--account NAME`, several by `--accounts a,b`. Of these, `--shard i/n` then
+ * keeps the accounts that belong to the shard.
+ */
+
+/** The indexes of the chosen accounts; `all` without a choice, `none` after a problem. */
+export type Chosen = ReadonlySet<number> | 'all' | 'none'
+
+export interface AccountChoice {
+  readonly chosen: Chosen
+  /** Index of the account that environment and flags describe; null if they could describe any of several. */
+  readonly place: number | null
+  readonly problems: readonly Problem[]
+}
+
+type Report = (where: string, text: string) => void
+
+/** `known` are the account names of the settings file; empty without a file, or without accounts in it. */
+export const chooseAccounts = (
+  flags: Flags,
+  given: readonly Given[],
+  oneAccount: boolean,
+  known: readonly string[],
+): AccountChoice => {
+  const problems: Problem[] = []
+  const report: Report = (where, text) => void problems.push({ where, text })
+  const chosen = oneAccount
+    ? chooseOne(flags.account, known, report)
+    : chooseSome(flags.accounts, known, report)
+  const [only = 0] = oneAccount && chosen instanceof Set ? chosen : []
+  if (known.length <= 1 || oneAccount || chosen === 'none') return { chosen, place: only, problems }
+  for (const { where, ofAccount } of given)
+    if (ofAccount)
+      report(
+        where,
+        `cannot be used with the ${known.length} accounts of the settings file; set it for each account in the file`,
+      )
+  return { chosen, place: null, problems }
+}
+
+const chooseOne = (name: string | undefined, known: readonly string[], report: Report): Chosen => {
+  if (name === undefined) {
+    if (known.length <= 1) return 'all'
+    report(
+      '--account',
+      `is needed: the settings file has ${known.length} accounts; give one of ${known.join(', ')}`,
+    )
+    return 'none'
+  }
+  const place = known.indexOf(name)
+  if (place !== -1) return new Set([place])
+  const advice = known.length === 0 ? 'give a settings file with accounts' : `give one of ${known.join(', ')}`
+  report('--account', `does not name an account in the settings file; ${advice}`)
+  return 'none'
+}
+
+const chooseSome = (text: string | undefined, inFile: readonly string[], report: Report): Chosen => {
+  if (text === undefined) return 'all'
+  const known = inFile.length === 0 ? ['default'] : inFile
+  const names = text.split(',').map((name) => name.trim())
+  const unknown = [...new Set(names)].filter((name) => !known.includes(name))
+  if (text.trim() === '') report('--accounts', `is empty; give some of ${known.join(', ')}`)
+  else if (unknown.length > 0)
+    report('--accounts', unknown.map((name) => `${unknownName(name)}; ${adviceFor(name, known)}`).join('; '))
+  else if (new Set(names).size < names.length)
+    report('--accounts', `names an account twice: ${names.join(',')}; give each account once`)
+  else return new Set(names.map((name) => known.indexOf(name)))
+  return 'none'
+}
+
+const unknownName = (name: string): string =>
+  name === '' ? 'has an empty name between commas' : `${quoted(name)} is not an account in the settings`
+
+const adviceFor = (name: string, known: readonly string[]): string => {
+  const meant = nearest(
+    name,
+    known.map((one) => one.toLowerCase()),
+  )
+  const original = known.find((one) => one.toLowerCase() === meant)
+  return original === undefined ? `give some of ${known.join(', ')}` : `did you mean ${original}?`
 }

@@ -5,21 +5,19 @@
 import { resolve } from 'node:path'
 import { createRedactor, Secret } from '../base/secret.js'
 import { readTextFile } from '../base/text-file.js'
-import { chooseAccounts } from './account-choice.js'
-import { resolveAccounts } from './accounts.js'
-import { type Flags, readGiven } from './command-source.js'
+import { chooseAccounts, resolveAccounts } from './accounts.js'
 import type { Environment } from './environment.js'
-import { type Layers, layered } from './layers.js'
 import { resolveMonitoring } from './monitoring.js'
+import { type Flags, readGiven } from './names.js'
 import { type Problem, quoted, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
+import type { ReadFile } from './readers.js'
 import { readPath } from './readers.js'
 import { type Settings, type SettingsWithSecrets, secretsOf } from './settings.js'
 import { absentSettingsFile, openSettingsFile } from './settings-file.js'
 import { shardDirectory, shardOf } from './shards.js'
-import { problemAt } from './source.js'
+import { type Layers, layered, problemAt } from './source.js'
 import { resolveStorage, storageAddress } from './storage.js'
-import type { ReadFile } from './text-file.js'
 
 export interface SettingsRequest {
   readonly env: Environment
@@ -59,7 +57,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   const layers = layered(file, given, choice.place, workingDirectory)
   const {
     accounts: _,
-    allowInsecureHttp: __,
+    allow_insecure_http: __,
     config: ___,
     storage: ____,
     metrics: _____,
@@ -130,8 +128,8 @@ const backoffOrder = ({ values, originOf, isBroken }: Layers): readonly Problem[
     ['limits', 'backoff_base'],
     ['limits', 'backoff_max'],
   ]
-  const { backoffBaseMs, backoffMaxMs } = values.limits
-  if (backoffBaseMs <= backoffMaxMs || isBroken(base) || isBroken(max)) return []
+  const { backoff_base: baseMs, backoff_max: maxMs } = values.limits
+  if (baseMs <= maxMs || isBroken(base) || isBroken(max)) return []
   return [problemAt(originOf, max, 'must not be less than limits.backoff_base')]
 }
 

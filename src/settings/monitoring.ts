@@ -3,15 +3,14 @@ import { resolve } from 'node:path'
 import type { HttpProxy } from '../base/network.js'
 import { Secret, secretsInUrl } from '../base/secret.js'
 import type { Monitoring, NotifyTargets, Target } from '../model/monitoring.js'
-import { isLoopback } from './credentials.js'
-import type { Layers } from './layers.js'
-import { readNotifyUrl, readPushgatewayUrl, secretsInAddress } from './monitoring-readers.js'
+import { isLoopback, readNotifyUrl, readPushgatewayUrl, secretsInAddress } from './credentials.js'
 import type { Problem } from './problems.js'
 import { type Proxies, proxyFor } from './proxies.js'
 import type { Reader } from './readers.js'
+import { type ReadFile, readText } from './readers.js'
 import type { Shard } from './shards.js'
+import type { Layers } from './source.js'
 import { problemAt } from './source.js'
-import { type ReadFile, readText } from './text-file.js'
 
 interface MonitoringRequest {
   readonly layers: Layers
@@ -37,7 +36,7 @@ export const resolveMonitoring = async (request: MonitoringRequest): Promise<Res
     success: await addressOf('notify', 'success', readNotifyUrl),
     failure: await addressOf('notify', 'failure', readNotifyUrl),
     webhook: await addressOf('notify', 'webhook', readNotifyUrl),
-    webhookFormat: notify.webhookFormat,
+    webhookFormat: notify.webhook_format,
   }
   const { start, success, failure, webhook } = targets
   return {
@@ -67,7 +66,7 @@ const addressReader =
     const targetOf = (at: readonly string[], secret: Secret): Target | null => {
       const proxy = proxyFor(secret.reveal(), proxies)
       const isSecretAddress = section === 'notify' || secretsInUrl(secret).length > 0
-      if (!isSecretAddress || layers.values.allowInsecureHttp || !crossesPlain(secret, proxy))
+      if (!isSecretAddress || layers.values.allow_insecure_http || !crossesPlain(secret, proxy))
         return { url: secret, proxy }
       report(
         at,
@@ -75,7 +74,7 @@ const addressReader =
       )
       return null
     }
-    const [url, file] = [values[key], values[`${key}File`]]
+    const [url, file] = [values[key], values[`${key}_file`]]
     if (url !== undefined && file !== undefined) {
       report(filePath, `cannot be set together with ${path.join('.')}; remove one of them`)
       return null

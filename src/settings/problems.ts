@@ -38,3 +38,10 @@ export const quoted = (value: unknown): string => {
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value))
   return text.length > QUOTED_CHARACTERS_MAX ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…` : text
 }
+
+/** What YAML makes of a value that is not in quotes, in words. */
+export const kindOf = (value: unknown): string => {
+  if (typeof value === 'number') return 'a number'
+  if (typeof value === 'boolean') return 'true or false'
+  return value instanceof Date ? 'a date' : 'another type'
+}

@@ -2,7 +2,9 @@
  * One reader for each kind of value. A reader makes a typed value or a problem from text or a value from YAML. File,
  * environment and flags use the same readers, so each bound and each message exists once.
  */
+import { isStop } from '../base/errors.js'
 import type { Rate } from '../base/network.js'
+import { whyUnreadable } from '../base/text-file.js'
 import { createCalendar } from '../model/calendar.js'
 
 // Reads the durations of settings and flags. A unit is required, because readers take `timeout: 30` for seconds, milliseconds
@@ -148,4 +150,19 @@ export const readRate: Reader<Rate> = (value) => {
   return rate.perMs < 100 || rate.perMs > 3_600_000
     ? bad('must be per a duration from 100ms to 1h, such as 60/60s')
     : good(rate)
+}
+
+/** The text of the settings file or of a file that it names, as a value of the settings. A missing file is a problem of the settings. */
+
+/** `readTextFile`, or what takes its place: fails with an error that `whyUnreadable` explains. */
+export type ReadFile = (path: string) => Promise<string> | string
+
+/** The text of the file, or why it cannot be read. Messages put the reason after the name of the file. */
+export const readText = async (readFile: ReadFile, path: string): Promise<Read<string>> => {
+  try {
+    return good(await readFile(path))
+  } catch (error) {
+    if (isStop(error)) throw error
+    return bad(whyUnreadable(error))
+  }
 }

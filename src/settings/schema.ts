@@ -1,6 +1,6 @@
 /**
- * Declares every setting once: its reader, default, bounds and meaning. `keys` derives the keys of the settings file from the
- * properties. Types, docs/reference/settings.md, suggestions for unknown keys and the test of the example file follow from
+ * Declares every setting once, under its key in the settings file: its reader, default, bounds and meaning. Durations are
+ * milliseconds once they are read. Types, docs/reference/settings.md, suggestions for unknown keys and the test of the example file follow from
  * this schema.
  */
 import { z } from 'zod'
@@ -8,8 +8,20 @@ import { LOG_LEVELS } from '../base/log.js'
 import { WEBHOOK_FORMATS } from '../model/monitoring.js'
 import { PUBLISH_FORMATS, PUBLISHED_AS, REPORT_FILE, STATE_FORMATS } from '../model/publish-formats.js'
 import { DEFAULT_WEIGHTS } from '../rules/refresh.js'
-import { readAccountName, readBaseUrl, readId, readToken } from './credentials.js'
-import { readMetricsFile, readNotifyUrl, readPushgatewayUrl } from './monitoring-readers.js'
+import {
+  readAccountName,
+  readBaseUrl,
+  readEndpoint,
+  readFallback,
+  readId,
+  readMetricsFile,
+  readNotifyUrl,
+  readPushgatewayUrl,
+  readRedisUrl,
+  readRegion,
+  readStorageUrl,
+  readToken,
+} from './credentials.js'
 import {
   durationFrom,
   durationOrForever,
@@ -26,8 +38,6 @@ import {
   wholeNumberFrom,
 } from './readers.js'
 import { readShard } from './shards.js'
-import { readFallback, readRedisUrl } from './shared-rate.js'
-import { readEndpoint, readRegion, readStorageUrl } from './storage-readers.js'
 
 // Functions that declare a setting: a reader, and for the reference its type and meaning. A setting without a meaning is not in
 // the settings file; only the environment or a flag can give it.
@@ -92,7 +102,7 @@ const account = section({
     .describe(
       'Name of the account in the column `account` of every table; unique. Do not change it later: a new name is a new account',
     ),
-  baseUrl: setting('URL', readBaseUrl).optional().describe('Address of the API; ends with `/api/v1`'),
+  base_url: setting('URL', readBaseUrl).optional().describe('Address of the API; ends with `/api/v1`'),
   id: setting('whole number', readId)
     .optional()
     .describe('Identifier of the account, sent as `Authorization-ID`'),
@@ -101,22 +111,22 @@ const account = section({
     .describe(
       'Secret token, sent as `Authorization-Token`. Take it from the environment, or use `token_file`',
     ),
-  tokenFile: setting('path', readPath)
+  token_file: setting('path', readPath)
     .optional()
     .describe(
       'File that holds the token, as an alternative to `token`; its path is relative to the directory of the settings file',
     ),
-  rateLimit: section({
+  rate_limit: section({
     requests: setting('whole number, 1 to 10000', readRateRequests)
       .prefault(60)
       .describe("Requests allowed in any window of `per`; the API's support can raise this cap"),
-    perMs: setting('duration, 100ms to 1h', readRatePer).prefault('60s').describe('Length of that window'),
+    per: setting('duration, 100ms to 1h', readRatePer).prefault('60s').describe('Length of that window'),
     shared: setting('URL of a Redis', readRedisUrl)
       .optional()
       .describe(
         'Redis through which several processes share the cap of an account that they use at the same time, `redis://` or `rediss://`. Without it each warehouse uses the whole cap',
       ),
-    sharedFallback: setting('stop, a percentage such as 50%, or whole number, 1 to 10000', readFallback)
+    shared_fallback: setting('stop, a percentage such as 50%, or whole number, 1 to 10000', readFallback)
       .prefault('stop')
       .describe(
         'What happens while that Redis is away: `stop` ends the run with exit 4. With a percentage of the cap, or a number of requests per window, this process goes on with that many requests. The fallbacks of all processes together must not exceed the cap',
@@ -134,7 +144,7 @@ export const settingsSchema = section({
     .array(account, { error: 'must be a list of accounts, each beginning with "- "' })
     .max(ACCOUNTS_MAX, `must hold at most ${ACCOUNTS_MAX} accounts`)
     .prefault([]),
-  allowInsecureHttp: yesOrNo(false).describe('Allow tokens to be sent over plain http to other hosts'),
+  allow_insecure_http: yesOrNo(false).describe('Allow tokens to be sent over plain http to other hosts'),
   warehouse: section({
     directory: setting('path', readPath)
       .prefault('warehouse')
@@ -156,7 +166,7 @@ export const settingsSchema = section({
     region: setting('text', readRegion)
       .optional()
       .describe('Region of the bucket. Without it the region that the SDK finds, as in `AWS_REGION`'),
-    pathStyle: setting('true or false', readBoolean)
+    path_style: setting('true or false', readBoolean)
       .optional()
       .describe(
         'Whether the bucket is in the path of the address instead of its host. Without it true if there is an endpoint',
@@ -173,18 +183,18 @@ export const settingsSchema = section({
       'Unknown fields and values of the API: `evolve` stores and reports them, `freeze` also ends the run with exit 5',
     ),
   discover: section({
-    overlapMs: duration('5m', '0s', '1d').describe(
+    overlap: duration('5m', '0s', '1d').describe(
       "Overlap of listings: the next listing starts this long before the server's time at the start of the last one. Surveys modified in the overlap are listed twice",
     ),
-    fullListingEveryMs: duration('7d', '0s', '365d').describe(
+    full_listing_every: duration('7d', '0s', '365d').describe(
       'All surveys are listed when the last full listing is older than this. Only a full listing finds surveys that are gone',
     ),
   }).prefault({}),
   refresh: section({
-    settleForMs: duration('1d', '0s', '365d').describe(
+    settle_for: duration('1d', '0s', '365d').describe(
       'A complete survey is refreshed in every run for this long after its last change. After that it is refreshed after 1, 2, 4, 8 … days, as long as it does not change',
     ),
-    maxAgeMs: duration('30d', '0s', '3650d').describe(
+    max_age: duration('30d', '0s', '3650d').describe(
       'Every survey except drafts and demos is refreshed at least this often',
     ),
     weights: section({
@@ -192,21 +202,21 @@ export const settingsSchema = section({
       active: weight(DEFAULT_WEIGHTS.active, 'surveys with any other active status'),
       other: weight(DEFAULT_WEIGHTS.other, 'all other surveys'),
     }).prefault({}),
-    listSourcesEveryMs: duration('7d', '0s', '365d').describe(
+    list_sources_every: duration('7d', '0s', '365d').describe(
       "The list of a survey's sample sources is read again after this time, or earlier if the survey, its target or interviews of an unknown source show that it changed. Closed surveys use 12 times this interval",
     ),
-    skipUnchanged: yesOrNo(true).describe(
+    skip_unchanged: yesOrNo(true).describe(
       "Skip the requests per sample source when the sources and the survey's progress equal the stored rows",
     ),
-    recheckUnchangedAfterMs: duration('7d', '0s', '365d').describe(
+    recheck_unchanged_after: duration('7d', '0s', '365d').describe(
       'The progress of every source is read again after this time, even if nothing changed. Closed surveys use 12 times this interval',
     ),
-    dailyWindows: orNull(
+    daily_windows: orNull(
       section({
         days: wholeNumber(7, 1, 60).describe(
           'Also read the interviews by the day on which they started, for `survey_progress_by_day`. This many days up to today are read repeatedly, an older day once more. Off without this section',
         ),
-        timeZone: setting('name of a time zone', readTimeZone)
+        time_zone: setting('name of a time zone', readTimeZone)
           .prefault('UTC')
           .describe('Time zone of these days'),
         sources: yesOrNo(false).describe('Read the days of each sample source as well'),
@@ -214,14 +224,14 @@ export const settingsSchema = section({
     ),
   }).prefault({}),
   history: section({
-    progressKeepAllForMs: setting('duration, 0s to 36500d, or forever', durationOrForever('0s', '36500d'))
+    progress_keep_all_for: setting('duration, 0s to 36500d, or forever', durationOrForever('0s', '36500d'))
       .prefault('forever')
       .describe(
         'Every observation of progress is kept for this long. For older days, only the last observation of each day is kept; the others are deleted for good',
       ),
   }).prefault({}),
   report: section({
-    timeZone: setting('name of a time zone', readTimeZone)
+    time_zone: setting('name of a time zone', readTimeZone)
       .prefault('UTC')
       .describe('Time zone in which the report shows instants'),
     locale: setting('BCP 47 language tag', readLocale)
@@ -229,21 +239,21 @@ export const settingsSchema = section({
       .describe('Locale of the numbers and dates of the report, such as `de-DE`; its words are English'),
   }).prefault({}),
   limits: section({
-    requestTimeoutMs: duration('30s', '100ms', '10m').describe('Longest time that one request may take'),
-    attemptsMax: wholeNumber(6, 1, 20).describe(
+    request_timeout: duration('30s', '100ms', '10m').describe('Longest time that one request may take'),
+    attempts: wholeNumber(6, 1, 20).describe(
       'Attempts per request before it counts as failed; answers 429 do not count',
     ),
-    backoffBaseMs: duration('500ms', '1ms', '1m').describe(
+    backoff_base: duration('500ms', '1ms', '1m').describe(
       'Longest wait before the first retry; it doubles with each further retry',
     ),
-    backoffMaxMs: duration('60s', '1ms', '1h').describe(
+    backoff_max: duration('60s', '1ms', '1h').describe(
       'Longest wait before any retry; at least `backoff_base`',
     ),
-    responseBytesMax: wholeNumber(32 * MIB, 1_024, 256 * MIB).describe('Size limit of an answer, bytes'),
-    rejectedRowsMax: wholeNumber(0, 0, 1_000_000_000).describe(
+    response_bytes_max: wholeNumber(32 * MIB, 1_024, 256 * MIB).describe('Size limit of an answer, bytes'),
+    rejected_rows_max: wholeNumber(0, 0, 1_000_000_000).describe(
       'More rejected rows than this end a run with exit 5; all good rows are kept',
     ),
-    consecutiveFailuresMax: wholeNumber(5, 1, 1_000).describe(
+    consecutive_failures_max: wholeNumber(5, 1, 1_000).describe(
       'A run stops when this many surveys in a row have failed',
     ),
   }).prefault({}),
@@ -258,20 +268,20 @@ export const settingsSchema = section({
       .describe(
         'Pushgateway that gets the metrics of each run, such as `http://pushgateway:9091`; may end with `/metrics/job/NAME` and labels of the group',
       ),
-    pushgatewayFile: fileWith('pushgateway'),
+    pushgateway_file: fileWith('pushgateway'),
   }).prefault({}),
   notify: section({
     start: notifyUrl('Requested when a run starts'),
-    startFile: fileWith('start'),
+    start_file: fileWith('start'),
     success: notifyUrl(
       'Requested when a run has ended with exit 0, or with exit 3 because of a budget or a signal alone',
     ),
-    successFile: fileWith('success'),
+    success_file: fileWith('success'),
     failure: notifyUrl('Requested when a run has ended with any other exit'),
-    failureFile: fileWith('failure'),
+    failure_file: fileWith('failure'),
     webhook: notifyUrl('Gets the report of each run when it has ended'),
-    webhookFile: fileWith('webhook'),
-    webhookFormat: setting(WEBHOOK_FORMATS.join(' or '), oneOf(...WEBHOOK_FORMATS))
+    webhook_file: fileWith('webhook'),
+    webhook_format: setting(WEBHOOK_FORMATS.join(' or '), oneOf(...WEBHOOK_FORMATS))
       .prefault('json')
       .describe(
         'What the webhook gets: `json`, the report; `chat`, a message for Slack, Mattermost or Google Chat',
@@ -279,10 +289,10 @@ export const settingsSchema = section({
   }).prefault({}),
   // The settings below belong to one run, so the file cannot give them.
   config: orNull(notInFile(readPath)),
-  logLevel: notInFile(oneOf(...LOG_LEVELS)).prefault('info'),
+  log_level: notInFile(oneOf(...LOG_LEVELS)).prefault('info'),
   budget: section({
-    requestsMax: orNull(notInFile(wholeNumberFrom(1, 1_000_000_000))),
-    durationMsMax: orNull(notInFile(durationFrom('1s', '30d'))),
+    requests_max: orNull(notInFile(wholeNumberFrom(1, 1_000_000_000))),
+    duration_max: orNull(notInFile(durationFrom('1s', '30d'))),
   }).prefault({}),
   shard: orNull(notInFile(readShard)),
   full: notInFile(readBoolean).prefault(false),

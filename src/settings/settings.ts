@@ -53,4 +53,4 @@ export interface Settings extends Omit<SettingsValues, 'accounts' | 'metrics' | 
 }
 
 /** Values of the schema that commands do not get. */
-type RawValue = 'allowInsecureHttp' | 'config' | 'storage' | 'warehouse'
+type RawValue = 'allow_insecure_http' | 'config' | 'storage' | 'warehouse'

@@ -1,15 +1,71 @@
 /**
- * Checks the values of a tree against the schema. Each refused value is reported with its origin and removed, so that one wrong
- * value does not hide the next.
+ * Merges the values of environment and command line into the settings file, and checks the result against the schema. Each value
+ * keeps its origin. Each refused value is reported with it and removed, so that one wrong value does not hide the next.
  */
-
 import type { z } from 'zod'
 import { parse } from '../base/parse.js'
-import { filePath, inProperties } from './keys.js'
-import { type Problem, quoted } from './problems.js'
+import { type Given, TOKEN_KEYS } from './names.js'
+import { kindOf, type Problem, quoted } from './problems.js'
 import { type SettingsValues, settingsSchema } from './schema.js'
 import { cut, type Path, pathText, put, type Tree, valueAt } from './tree.js'
-import { kindOf } from './yaml-tree.js'
+
+export interface Layers {
+  readonly values: SettingsValues
+  readonly problems: readonly Problem[]
+  readonly originOf: OriginOf
+  /** Whether the value at `path` was given, but wrong or misspelt, so that it must not be reported as missing. */
+  isBroken(path: Path): boolean
+}
+
+/**
+ * `account` is the index of the account that the account settings in `given` describe; null if they describe none. Wrong values of the
+ * file were reported and removed before. A variable is checked even if a flag overrides it.
+ */
+export const layered = (
+  file: SettingsFile,
+  given: readonly Given[],
+  account: number | null,
+  directory: string,
+): Layers => {
+  const placed = given.flatMap((one) => {
+    if (!one.ofAccount) return [one]
+    return account === null ? [] : [{ ...one, path: ['accounts', account, ...one.path] }]
+  })
+  const originAt = (where: string): Origin => ({ where, name: '', isQuotable: true, directory })
+  const byPath = new Map(placed.map((one) => [pathText(one.path), one]))
+  const originOf: OriginOf = (path) => {
+    const one = byPath.get(pathText(path))
+    return one === undefined ? file.originOf(path) : originAt(one.where)
+  }
+  const below = placed.some(({ path }) => isTokenPath(path))
+    ? TOKEN_KEYS.reduce((tree, key) => cut(tree, ['accounts', account ?? 0, key]), file.tree)
+    : file.tree
+  const checked = checkTree(
+    placed.reduce((tree, { path, value, isEmpty }) => put(tree, path, isEmpty ? undefined : value), below),
+    originOf,
+  )
+  const replaced = placed.filter((one) => byPath.get(pathText(one.path)) !== one && !one.isEmpty)
+  const problems = [
+    ...file.problems,
+    ...placed
+      .filter(({ isEmpty }) => isEmpty)
+      .map(({ path, where }) => ({ where, path, text: 'is set but empty; give it a value or unset it' })),
+    ...replaced.flatMap(
+      ({ path, value, where }) => checkTree(put({}, path, value), () => originAt(where)).problems,
+    ),
+    ...checked.problems,
+  ]
+  const broken = new Set(problems.flatMap(({ path }) => (path === undefined ? [] : [pathText(path)])))
+  return {
+    values: checked.values,
+    problems,
+    originOf,
+    isBroken: (path) =>
+      broken.has('') || path.some((_, index) => broken.has(pathText(path.slice(0, index + 1)))),
+  }
+}
+
+const isTokenPath = (path: Path): boolean => TOKEN_KEYS.includes(String(path.at(-1)))
 
 export interface Origin {
   /** `file:line`, the name of an environment variable, or a flag. */
@@ -33,13 +89,17 @@ export interface Checked {
   readonly problems: readonly Problem[]
 }
 
+export interface SettingsFile extends Checked {
+  readonly originOf: OriginOf
+}
+
 export const checkTree = (tree: Tree, originOf: OriginOf): Checked => {
-  const parsed = settingsSchema.safeParse(inProperties(tree))
+  const parsed = settingsSchema.safeParse(tree)
   if (parsed.success) return { values: parsed.data, tree, problems: [] }
   const { issues } = parsed.error
-  const rest = issues.reduce((valid, issue) => cut(valid, filePath(issue.path)), tree)
+  const rest = issues.reduce((valid, issue) => cut(valid, pathOf(issue)), tree)
   return {
-    values: parse(settingsSchema, inProperties(rest), 'the settings without their refused values'),
+    values: parse(settingsSchema, rest, 'the settings without their refused values'),
     tree: rest,
     problems: issues.map((issue) => describe(issue, tree, originOf)),
   }
@@ -55,7 +115,7 @@ export const problemAt = (originOf: OriginOf, path: Path, text: string): Problem
 const SECRET_SECTIONS: Path = ['accounts', 'storage', 'metrics', 'notify']
 
 const describe = (issue: z.core.$ZodIssue, tree: Tree, originOf: OriginOf): Problem => {
-  const path = filePath(issue.path)
+  const path = pathOf(issue)
   const value = valueAt(tree, path)
   const { message } = issue
   if (value === '' && message.startsWith('must')) return problemAt(originOf, path, `is empty; it ${message}`)
@@ -67,7 +127,11 @@ const describe = (issue: z.core.$ZodIssue, tree: Tree, originOf: OriginOf): Prob
   return problemAt(originOf, path, mayQuote ? `${message}, not ${quoted(value)}` : message)
 }
 
+/** The keys of the schema are text and indexes only. */
+const pathOf = ({ path }: z.core.$ZodIssue): Path =>
+  path.map((step) => (typeof step === 'number' ? step : String(step)))
+
 const isAccepted = (tree: Tree, path: Path, text: string): boolean => {
-  const issues = settingsSchema.safeParse(inProperties(put(tree, path, text))).error?.issues ?? []
-  return issues.every((issue) => pathText(filePath(issue.path)) !== pathText(path))
+  const issues = settingsSchema.safeParse(put(tree, path, text)).error?.issues ?? []
+  return issues.every((issue) => pathText(pathOf(issue)) !== pathText(path))
 }

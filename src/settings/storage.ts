@@ -1,14 +1,13 @@
 /** Reads the settings of the bucket that holds the warehouse. Its credentials are no settings: the SDK finds them by itself. */
 import { Secret } from '../base/secret.js'
 import { isStateFormat } from '../model/publish-formats.js'
-import { isPlainRemote } from './credentials.js'
+import { EXAMPLE_OF_URL, isPlainRemote, readEndpoint } from './credentials.js'
 import type { Environment } from './environment.js'
-import type { Layers } from './layers.js'
 import type { Problem } from './problems.js'
 import { good, type Read } from './readers.js'
 import { type Shard, shardDirectory } from './shards.js'
+import type { Layers } from './source.js'
 import { problemAt } from './source.js'
-import { EXAMPLE_OF_URL, readEndpoint } from './storage-readers.js'
 
 export interface StorageSettings {
   readonly bucket: string
@@ -47,7 +46,7 @@ interface Resolved {
 
 /** Null without `storage.url`: then the warehouse is a directory. */
 export const resolveStorage = (layers: Layers, env: Environment, shard: Shard | null): Resolved => {
-  const { url, endpoint, region, pathStyle } = layers.values.storage
+  const { url, endpoint, region, path_style: pathStyle } = layers.values.storage
   if (url === undefined)
     return {
       storage: null,
@@ -62,7 +61,7 @@ export const resolveStorage = (layers: Layers, env: Environment, shard: Shard | 
     )
   if (!found.ok) report(found.problem)
   const address = found.ok ? found.value : null
-  if (address !== null && isPlainRemote(address) && !layers.values.allowInsecureHttp)
+  if (address !== null && isPlainRemote(address) && !layers.values.allow_insecure_http)
     report(
       'would send the data over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
     )
@@ -103,8 +102,8 @@ const reportProblems = ({ values: { publish }, originOf, isBroken }: Layers): re
 /** Keys of the section without its url have no effect, so they are a mistake. */
 const withoutUrl = ({ values, originOf, isBroken }: Layers): readonly Problem[] => {
   if (isBroken(['storage', 'url'])) return []
-  const { endpoint, region, pathStyle } = values.storage
-  const given = Object.entries({ endpoint, region, path_style: pathStyle })
+  const { endpoint, region, path_style } = values.storage
+  const given = Object.entries({ endpoint, region, path_style })
   return given.flatMap(([key, value]) =>
     value === undefined
       ? []

@@ -39,8 +39,8 @@ export class RunBudget {
   #bundleRequests = 0
   #largestBundle = 1
 
-  /** `allocation` is all of `limits.requestsMax` unless several accounts divide the requests. */
-  constructor(limits: Budget, clock: Clock, allocation = new Allocation(limits.requestsMax)) {
+  /** `allocation` is all of `limits.requests_max` unless several accounts divide the requests. */
+  constructor(limits: Budget, clock: Clock, allocation = new Allocation(limits.requests_max)) {
     this.#limits = limits
     this.#clock = clock
     this.#allocation = allocation
@@ -121,7 +121,7 @@ export class RunBudget {
    */
   deadline(signal: AbortSignal, rate: () => Rate): Disposable & { readonly signal: AbortSignal } {
     const limit = createTimeLimit(this.#clock)
-    const { durationMsMax } = this.#limits
+    const { duration_max: durationMsMax } = this.#limits
     const giveUp = (): void => {
       this.#limitReached = this.#maxDuration()
       limit.end(new StoppedError(this.reason()))
@@ -139,7 +139,7 @@ export class RunBudget {
   }
 
   #maxDuration(): string {
-    return `--max-duration ${(this.#limits.durationMsMax ?? 0) / 1000}s`
+    return `--max-duration ${(this.#limits.duration_max ?? 0) / 1000}s`
   }
 
   /** The pace of this run's bundles so far includes the cap, the latency and the retries. */
@@ -150,12 +150,12 @@ export class RunBudget {
 
   #fitsRequests(requests: number, part = 1): boolean {
     const fits = this.#allocation.fits(requests, part)
-    if (!fits) this.#limitReached = `--max-requests ${this.#limits.requestsMax}`
+    if (!fits) this.#limitReached = `--max-requests ${this.#limits.requests_max}`
     return fits
   }
 
   #fitsDuration(ms: number, part = 1): boolean {
-    const { durationMsMax } = this.#limits
+    const { duration_max: durationMsMax } = this.#limits
     const fits = durationMsMax === null || this.#elapsedMs() + ms <= durationMsMax * part
     if (!fits) this.#limitReached = this.#maxDuration()
     return fits

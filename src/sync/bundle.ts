@@ -217,7 +217,7 @@ class BundleReader {
     isUnchanged: boolean,
     sourceIds: readonly number[],
   ): Promise<DaysToRead | null> {
-    const { dailyWindows } = this.#rules
+    const { daily_windows: dailyWindows } = this.#rules
     if (dailyWindows === null) return null
     const stored = await this.#dependencies.warehouse.storedDays(this.#surveyId)
     return daysToRead(this.#rules, dailyWindows, { stored, progress, isUnchanged, sourceIds })

@@ -13,7 +13,7 @@ import type { AccountWarehouse } from '../model/warehouse.js'
 const REFUSED_SURVEYS_MIN = 2
 
 export class FailureWatch {
-  readonly #consecutiveFailuresMax: number
+  readonly #consecutive_failures_max: number
   #answered = 0
   #notFound = 0
   #refusedSurveys = 0
@@ -23,8 +23,8 @@ export class FailureWatch {
   #rowKinds = new Set<RefusalKind | null>()
   #last: UpstreamError | null = null
 
-  constructor(consecutiveFailuresMax: number) {
-    this.#consecutiveFailuresMax = consecutiveFailuresMax
+  constructor(consecutive_failures_max: number) {
+    this.#consecutive_failures_max = consecutive_failures_max
   }
 
   /** The survey was read, at least in part: `answers` counts its readings, `refusals` its refused requests. */
@@ -53,13 +53,13 @@ export class FailureWatch {
   /** The error that ends the run now; null while it goes on. */
   verdict(): UpstreamError | null {
     const failures = this.#row.length
-    if (failures >= this.#consecutiveFailuresMax)
+    if (failures >= this.#consecutive_failures_max)
       return this.#ended(
         failures === 1 ? 'a survey failed' : `${failures} surveys failed one after the other`,
         onlyOf(this.#rowKinds),
       )
     const requests = this.#notFound + this.#answered
-    if (this.#notFound > this.#consecutiveFailuresMax && this.#notFound > this.#answered)
+    if (this.#notFound > this.#consecutive_failures_max && this.#notFound > this.#answered)
       return this.#ended(`the API answered 404 to ${this.#notFound} of ${requests} requests`, 'not_found')
     return null
   }

@@ -12,7 +12,7 @@ export type RunFacts = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repea
   Pick<RunReport, 'surveysFailed' | 'leftOver' | 'failing' | 'rejectedRows' | 'driftEvents' | 'drift'>
 
 export interface OutcomeRules {
-  readonly limits: { readonly rejectedRowsMax: number }
+  readonly limits: { readonly rejected_rows_max: number }
   readonly contract: 'evolve' | 'freeze'
 }
 
@@ -38,7 +38,7 @@ export const outcomeOf = (facts: RunFacts, rules: OutcomeRules): Outcome => {
   } = facts
   const problems = [
     ended === null ? null : { exitCode: ended.exitCode, text: ended.message, isFailure: true },
-    rejectedRows > rules.limits.rejectedRowsMax
+    rejectedRows > rules.limits.rejected_rows_max
       ? data(
           `${counted(rejectedRows, 'row')} could not be typed and went to quarantine (_sync.rejected_rows)`,
         )
@@ -74,7 +74,7 @@ export const replayOutcomeOf = (
   const { waiting, stopped } = facts
   const reasons = [
     // After a signal, rows that were not tried yet may still be typed.
-    stopped === null && waiting > rules.limits.rejectedRowsMax
+    stopped === null && waiting > rules.limits.rejected_rows_max
       ? data(`${counted(waiting, 'row')} still cannot be typed (_sync.rejected_rows)`)
       : null,
     contractBroken(facts, rules),

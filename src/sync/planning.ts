@@ -20,7 +20,7 @@ export const planOf = async (
   rules: PlanRules,
   nowMs: number,
 ): Promise<Plan | null> => {
-  const past = await warehouse.pastRuns(rules.discover.overlapMs)
+  const past = await warehouse.pastRuns(rules.discover.overlap)
   if (past.listedAt === null) return null
   const at = expectedAt(past, nowMs)
   const changedSince = changesSeenSince(past.listedAt)

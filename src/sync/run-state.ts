@@ -45,9 +45,9 @@ export interface RunRules {
   readonly contract: 'evolve' | 'freeze'
   readonly limits: {
     /** A run that quarantines more rows than this fails. */
-    readonly rejectedRowsMax: number
+    readonly rejected_rows_max: number
     /** A run stops when this many tasks in a row have failed. */
-    readonly consecutiveFailuresMax: number
+    readonly consecutive_failures_max: number
   }
   readonly full: boolean
 }

@@ -184,9 +184,9 @@ export const canSkipSources = (
   progress: Reading<Progress>,
   rules: RefreshRules,
 ): boolean => {
-  if (!rules.skipUnchanged || progress.row === null || stored.progress === null) return false
+  if (!rules.skip_unchanged || progress.row === null || stored.progress === null) return false
   if (sources.read === 'some') return false
-  if (ageMs(stored.sourceProgressReadAt, progress.readAt) >= rules.recheckUnchangedAfterMs) return false
+  if (ageMs(stored.sourceProgressReadAt, progress.readAt) >= rules.recheck_unchanged_after) return false
   if (!sameRow(progress.row, stored.progress) || sources.ids.length !== stored.sources.length) return false
   const storedById = new Map(stored.sources.map((row) => [row.id, row]))
   const withProgress = new Set(stored.sourceProgress.map((row) => row.sample_source_id))

@@ -40,7 +40,7 @@ export class Worker {
     const { dependencies, state, tasks } = options
     const { warehouse, rules, runId, clock } = dependencies
     this.#options = options
-    this.#watch = new FailureWatch(rules.limits.consecutiveFailuresMax)
+    this.#watch = new FailureWatch(rules.limits.consecutive_failures_max)
     this.#storedOf = readStoredAhead(warehouse, tasks)
     const commitAll = async (outcomes: readonly BundleOutcome[]) =>
       addRows(state, await warehouse.commitBundles(outcomes, runId))

@@ -114,7 +114,7 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'rejected rows do not change the exit code',
     file: 'sync/outcome.js',
-    from: 'rejectedRows > rules.limits.rejectedRowsMax',
+    from: 'rejectedRows > rules.limits.rejected_rows_max',
     to: 'rejectedRows > 1e9',
   },
   {

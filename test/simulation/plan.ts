@@ -81,13 +81,13 @@ export interface Plan {
   }
   readonly settings: {
     readonly overlapMs: number
-    readonly fullListingEveryMs: number
+    readonly full_listing_every: number
     readonly settleForMs: number
-    readonly skipUnchanged: boolean
+    readonly skip_unchanged: boolean
     readonly contract: 'evolve' | 'freeze'
     readonly requestTimeoutMs: number
     readonly attemptsMax: number
-    readonly consecutiveFailuresMax: number
+    readonly consecutive_failures_max: number
   }
   /** How far our wall clock is ahead of the true time. */
   readonly skewMs: number
@@ -183,13 +183,13 @@ const drawUsualPlan = (seed: number, random: Random): Plan => {
     },
     settings: {
       overlapMs: pick([0, MINUTE_MS, 5 * MINUTE_MS]),
-      fullListingEveryMs: pick([DAY_MS, 7 * DAY_MS]),
+      full_listing_every: pick([DAY_MS, 7 * DAY_MS]),
       settleForMs: pick([DAY_MS, 7 * DAY_MS]),
-      skipUnchanged: chance(0.7),
+      skip_unchanged: chance(0.7),
       contract: chance(0.1) ? 'freeze' : 'evolve',
       requestTimeoutMs: pick([2_000, 10_000, 30_000]),
       attemptsMax: whole(1, 6),
-      consecutiveFailuresMax: whole(1, 5),
+      consecutive_failures_max: whole(1, 5),
     },
     skewMs: chance(0.4) ? whole(-3 * HOUR_MS, 3 * HOUR_MS) : 0,
     freshDatabase: chance(0.02),

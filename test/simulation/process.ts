@@ -98,9 +98,7 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
   let snapshotPointer: PointerContents | null = null
   at(start.snapshot ?? undefined, () => {
     snapshotPointer = options.bucket?.pointer ?? null
-    generations.exit(() =>
-      fs.cpSync(directory, snapshotDirectory, { recursive: true, verbatimSymlinks: true }),
-    )
+    generations.exit(() => copyDirectory(directory, snapshotDirectory))
   })
   if (start.crash !== null && 'afterMs' in start.crash.at) at(start.crash.at, () => generation.die())
   const compose = (of: Generation, home: string, calm: Start): Command => ({
@@ -177,6 +175,17 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
   }
 }
 
+/** `fs.cpSync` never returns if DuckDB makes a file shorter meanwhile: libuv then waits for the bytes that are gone. */
+const copyDirectory = (from: string, to: string): void => {
+  fs.mkdirSync(to, { recursive: true })
+  for (const entry of fs.readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    if (entry.isDirectory()) copyDirectory(source, target)
+    else if (entry.isSymbolicLink()) fs.symlinkSync(fs.readlinkSync(source), target)
+    else fs.writeFileSync(target, fs.readFileSync(source), { mode: fs.statSync(source).mode })
+  }
+}
+
 /** Functions that close the handles of killed processes. */
 const leftOpen: (() => Promise<void>)[] = []
 
@@ -186,8 +195,7 @@ const leaveBehind = async (
   { time, databases, directory, nextDirectory }: StartOptions,
 ): Promise<void> => {
   await time.idle()
-  if (fs.existsSync(directory))
-    fs.cpSync(directory, nextDirectory, { recursive: true, verbatimSymlinks: true })
+  if (fs.existsSync(directory)) copyDirectory(directory, nextDirectory)
   else fs.mkdirSync(nextDirectory, { recursive: true })
   const wal = join(nextDirectory, 'work.duckdb.wal')
   if (generation.tornLogFrom !== null && fs.existsSync(wal)) {
@@ -252,29 +260,29 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     shard: null,
     publish: publishOf(plan, start),
     contract: settings.contract,
-    discover: { overlapMs: settings.overlapMs, fullListingEveryMs: settings.fullListingEveryMs },
-    history: { progressKeepAllForMs: null },
-    report: { timeZone: 'UTC', locale: 'en-GB' },
+    discover: { overlap: settings.overlapMs, full_listing_every: settings.full_listing_every },
+    history: { progress_keep_all_for: null },
+    report: { time_zone: 'UTC', locale: 'en-GB' },
     refresh: {
-      settleForMs: readAll ? 100_000 * DAY_MS : settings.settleForMs,
-      maxAgeMs: readAll ? 0 : 30 * DAY_MS,
+      settle_for: readAll ? 100_000 * DAY_MS : settings.settleForMs,
+      max_age: readAll ? 0 : 30 * DAY_MS,
       weights: DEFAULT_WEIGHTS,
-      listSourcesEveryMs: readAll ? 0 : 7 * DAY_MS,
-      skipUnchanged: !readAll && settings.skipUnchanged,
-      recheckUnchangedAfterMs: 7 * DAY_MS,
-      dailyWindows: null,
+      list_sources_every: readAll ? 0 : 7 * DAY_MS,
+      skip_unchanged: !readAll && settings.skip_unchanged,
+      recheck_unchanged_after: 7 * DAY_MS,
+      daily_windows: null,
     },
     limits: {
-      requestTimeoutMs: settings.requestTimeoutMs,
-      attemptsMax: settings.attemptsMax,
-      backoffBaseMs: 500,
-      backoffMaxMs: 30_000,
-      responseBytesMax: 4_194_304,
-      rejectedRowsMax: 0,
-      consecutiveFailuresMax: settings.consecutiveFailuresMax,
+      request_timeout: settings.requestTimeoutMs,
+      attempts: settings.attemptsMax,
+      backoff_base: 500,
+      backoff_max: 30_000,
+      response_bytes_max: 4_194_304,
+      rejected_rows_max: 0,
+      consecutive_failures_max: settings.consecutive_failures_max,
     },
-    logLevel: 'silent',
-    budget: { requestsMax: start.requestsMax, durationMsMax: start.durationMsMax },
+    log_level: 'silent',
+    budget: { requests_max: start.requestsMax, duration_max: start.durationMsMax },
     full: start.full,
     json: false,
     settingsFile: null,

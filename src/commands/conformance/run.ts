@@ -25,7 +25,7 @@ export const checkConformance = async (
   const [account] = settings.accounts
   if (account === undefined) throw new TypeError('settings without an account')
   logProxies([account], log)
-  const requestsMax = settings.budget.requestsMax ?? REQUESTS_MAX
+  const requestsMax = settings.budget.requests_max ?? REQUESTS_MAX
   const { requests, perMs } = account.rate
   log.info(
     { requests_max: requestsMax },
@@ -39,8 +39,8 @@ export const checkConformance = async (
     token: account.token,
     proxy: account.proxy,
     rate: account.rate,
-    requestTimeoutMs: settings.limits.requestTimeoutMs,
-    responseBytesMax: Math.min(RESPONSE_BYTES_MAX, settings.limits.responseBytesMax),
+    requestTimeoutMs: settings.limits.request_timeout,
+    responseBytesMax: Math.min(RESPONSE_BYTES_MAX, settings.limits.response_bytes_max),
     requestsMax,
     exceedCap,
     clock: systemClock,

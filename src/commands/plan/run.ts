@@ -63,12 +63,13 @@ const fitted = (
     weight: account.weight,
     needed: plan?.requests ?? Number.POSITIVE_INFINITY,
   }))
-  const allocations = budget.requestsMax === null ? null : expectedAllocations(budget.requestsMax, needs)
+  const allocations = budget.requests_max === null ? null : expectedAllocations(budget.requests_max, needs)
   return planned.map(({ account: { name, rate }, plan }, place) => ({
     account: name,
     rate,
     plan,
-    fit: plan === null ? null : fitPlan(plan, { ...budget, requestsMax: allocations?.[place] ?? null }, rate),
+    fit:
+      plan === null ? null : fitPlan(plan, { ...budget, requests_max: allocations?.[place] ?? null }, rate),
   }))
 }
 
@@ -110,7 +111,7 @@ const labelOf = ({ reason, isExpected }: PlanEntry, { listing }: Plan): string =
 const closing = (
   { rate, fit }: AccountPlan,
   plan: Plan,
-  { requestsMax, durationMsMax }: Budget,
+  { requests_max: requestsMax, duration_max: durationMsMax }: Budget,
 ): readonly string[] => {
   const cap = `${rate.requests} per ${humanWindow(rate.perMs)}`
   const time = `  ${humanDuration(timeAtCapMs(plan.requests, rate))} at the cap of ${cap}`
@@ -132,7 +133,10 @@ const closing = (
 }
 
 /** The document of `--json`: names in snake_case, moments in ISO 8601, durations in seconds. */
-export const planToJson = (plans: readonly AccountPlan[], { requestsMax, durationMsMax }: Budget) => ({
+export const planToJson = (
+  plans: readonly AccountPlan[],
+  { requests_max: requestsMax, duration_max: durationMsMax }: Budget,
+) => ({
   max_requests: requestsMax,
   max_duration_seconds: durationMsMax === null ? null : durationMsMax / 1_000,
   accounts: plans.map(({ account, rate, plan, fit }) => ({

@@ -55,7 +55,7 @@ export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
   return runAndPublish({ ...options, command: 'sync' }, ({ database, runId, storage }) =>
     sideBySide({
       accounts: settings.accounts,
-      requestsMax: settings.budget.requestsMax,
+      requestsMax: settings.budget.requests_max,
       signal: storage.signal,
       log,
       run: (account, requests, signal) =>

@@ -129,7 +129,7 @@ const sampleAll = async (work: VerifyWork, held: Storage): Promise<readonly Acco
   })
   return await sideBySide({
     accounts: settings.accounts,
-    requestsMax: settings.budget.requestsMax,
+    requestsMax: settings.budget.requests_max,
     signal: held.signal,
     log,
     run: (account, requests, signal) =>
@@ -163,7 +163,7 @@ const sampleAccount = async (
     context: { signal, allowance: requests },
     sample: sample ?? SAMPLE_DEFAULT,
     seed,
-    slackMs: settings.discover.overlapMs,
+    slackMs: settings.discover.overlap,
     onCompared: progressLog(log, account.name),
   })
   return { ...proof, requests: opened.source.usage().requests }

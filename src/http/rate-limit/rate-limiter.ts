@@ -18,7 +18,7 @@ export interface RateLimiterOptions {
   /** The owner of the cap that the requests use. */
   readonly owner: CapOwner
   readonly rate: Rate
-  readonly limits: { readonly requestTimeoutMs: number; readonly pausesMax?: number }
+  readonly limits: { readonly request_timeout: number; readonly pausesMax?: number }
   /** The cap that other processes use as well. */
   readonly shared?: SharedRate | null
   /** Where the request ledger is kept; null: a restart forgets the sent requests. */
@@ -47,7 +47,7 @@ export class RateLimiter {
   /** Throws `ledger_unwritable` when the ledger cannot be written. */
   constructor(options: RateLimiterOptions) {
     const { owner, rate, limits, clock, ledgerDirectory: directory } = options
-    const timing = { perMs: rate.perMs, requestTimeoutMs: limits.requestTimeoutMs }
+    const timing = { perMs: rate.perMs, requestTimeoutMs: limits.request_timeout }
     const ledger =
       directory === null ? createForgetfulLedger() : openLedger({ directory, owner, timing, clock })
     const pacer = createPacer(rate)

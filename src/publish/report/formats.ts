@@ -3,7 +3,7 @@ import { type Instant, instantToMs } from '../../model/instant.js'
 
 export interface ReportSettings {
   /** IANA name. */
-  readonly timeZone: string
+  readonly time_zone: string
   /** BCP 47 tag of the numbers and dates. The words of the page are English. */
   readonly locale: string
 }
@@ -20,7 +20,7 @@ const YEAR_IS_CLEAR_MS = 180 * 86_400_000
 /** A value that is not known. */
 export const UNKNOWN = '–'
 
-export const createFormats = ({ timeZone, locale }: ReportSettings) => {
+export const createFormats = ({ time_zone: timeZone, locale }: ReportSettings) => {
   const whole = new Intl.NumberFormat(locale)
   const rough = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   const roundest = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })

@@ -59,7 +59,7 @@ export const surveyTotals = async (sql: Sql, account: string): Promise<SurveyTot
   return { present: 0, sources: 0, withSources: 0, ...totals }
 }
 
-const selectPlanned = ({ rules: { dailyWindows: windows } }: SurveySelection): string => {
+const selectPlanned = ({ rules: { daily_windows: windows } }: SurveySelection): string => {
   const OF_SELECTED = 'account = $1 AND survey_id IN (FROM selected)'
   return `WITH selected AS MATERIALIZED (SELECT unnest(CAST($2::JSON AS BIGINT[])) AS id)
     SELECT s.id, coalesce(w.status, s.status) AS status, s.created_at AS "createdAt",
@@ -150,7 +150,10 @@ const CURRENT_SURVEYS = `(SELECT s.id, coalesce(w.status, s.status) AS status, s
     WHERE s.account = $1 AND s._missing_since IS NULL)`
 
 /** The rules of `refreshReason`, in microseconds. */
-const mayBeDue = (at: bigint, { settleForMs, maxAgeMs }: SurveySelection['rules']): string => {
+const mayBeDue = (
+  at: bigint,
+  { settle_for: settleForMs, max_age: maxAgeMs }: SurveySelection['rules'],
+): string => {
   const [settleFor, maxAge, restMin, earlyMax] = [settleForMs, maxAgeMs, REST_MS_MIN, EARLY_MS_MAX].map(
     instantFromMs,
   )

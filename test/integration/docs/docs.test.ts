@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { EXIT_CODES } from '../../../src/base/errors.js'
-import { settingsReference } from '../../../src/settings/reference.js'
 import { runWarm } from '../../support/command/warm.js'
 
 const root = new URL('../../../', import.meta.url).pathname
@@ -19,10 +18,6 @@ const COMMANDS = [
   'conformance',
   'reference-server',
 ]
-
-test('the page of settings contains the generated reference', () => {
-  expect(read('docs/reference/settings.md')).toContain(settingsReference().trim())
-})
 
 test.each(COMMANDS)(
   'README and the page of commands name %s, and the page every flag of its --help',

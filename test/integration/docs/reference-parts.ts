@@ -12,14 +12,17 @@ import { ACCOUNT_METRICS, type Metric, RUN_METRICS } from '../../../src/monitori
 import { ALL_QUERIES } from '../../../src/publish/report/queries/all.js'
 import { sqlOf } from '../../../src/publish/report/queries/query.js'
 import { CHOICES } from '../../../src/reference-server/docs/openapi.js'
-import { settingsReference } from '../../../src/settings/reference.js'
+import { settingKeys } from '../../../src/settings/keys.js'
+import { ENVIRONMENT_VARIABLES } from '../../../src/settings/names.js'
+import { PROXY_VARIABLES } from '../../../src/settings/proxies.js'
+import { STORAGE_VARIABLES } from '../../../src/settings/storage.js'
 import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
 import type { JsonSchema } from './json-fields.js'
 
 export const generatedParts = (): ReadonlyMap<string, string> => {
   return new Map([
     ...COMMANDS.map((command) => [`command ${command.name}`, commandPart(command)] as const),
-    ['settings', settingsReference()],
+    ['settings', settings()],
     ['exit codes', exitCodes()],
     ['error codes', errorCodes()],
     ['conformance rules', rules()],
@@ -31,6 +34,28 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
     ...JSON_DOCUMENTS.map((document) => [`json ${document.name}`, fieldsOf(jsonSchemaOf(document))] as const),
   ])
 }
+
+/** A table of the keys of the settings file and one of the environment variables. */
+const settings = (): string =>
+  [
+    markdownTable(
+      ['Key', 'Type', 'Default', 'Meaning'],
+      settingKeys().map(({ path, valueType, defaultText, meaning }) => [
+        `\`${path}\``,
+        valueType,
+        defaultText === null ? '' : `\`${defaultText}\``,
+        meaning,
+      ]),
+    ),
+    markdownTable(
+      ['Environment variable', 'Sets', 'Meaning'],
+      [...ENVIRONMENT_VARIABLES, ...STORAGE_VARIABLES, ...PROXY_VARIABLES].map(({ name, sets, meaning }) => [
+        `\`${name}\``,
+        sets,
+        meaning,
+      ]),
+    ),
+  ].join('\n')
 
 const metricsTable = (metrics: readonly Metric<never>[], common: readonly string[]): string =>
   markdownTable(

@@ -27,7 +27,7 @@ const stale = async (
   if (!start.isOrdinary || exitCode !== 0) return []
   const found: Violation[] = []
   if (
-    hasPassed('ours', plan.settings.fullListingEveryMs, { plan, start }) &&
+    hasPassed('ours', plan.settings.full_listing_every, { plan, start }) &&
     report?.accounts[0]?.listing !== 'full'
   )
     found.push('P1: after a month the listing is not full')
@@ -69,7 +69,7 @@ const costly = ({
   const run = report?.accounts[0]
   // With such a latency in both directions a listing may time out, and that alone ends a run.
   if (2 * latencyMsMax >= plan.settings.requestTimeoutMs) return []
-  if (refuse?.of !== 'one' || run === undefined || plan.settings.consecutiveFailuresMax === 1) return []
+  if (refuse?.of !== 'one' || run === undefined || plan.settings.consecutive_failures_max === 1) return []
   return Object.keys(faults).length === 0 && exitCode === 4 && run.surveysFailed <= 1
     ? [`P4: one survey was refused, and that ended the run: ${run.reason}`]
     : []

@@ -148,7 +148,7 @@ export const deltaNights = async (
       ...{ store, lease, database, directory, runId, clock, log },
       pointer: await fencePointer({ store, lease, signal: NEVER }),
       formats: number === DEAD_NIGHT ? ALL.filter((format) => format !== 'delta') : ALL,
-      report: { timeZone: 'UTC', locale: 'en-GB' },
+      report: { time_zone: 'UTC', locale: 'en-GB' },
       stopping: NEVER,
     })
     await publisher.publish(NEVER)

@@ -15,13 +15,13 @@ import type { TestWarehouse } from './warehouse.js'
 const DAY_MS = 86_400_000
 
 export const REFRESH_RULES: RefreshRules = {
-  settleForMs: 7 * DAY_MS,
-  maxAgeMs: 30 * DAY_MS,
+  settle_for: 7 * DAY_MS,
+  max_age: 30 * DAY_MS,
   weights: DEFAULT_WEIGHTS,
-  listSourcesEveryMs: 7 * DAY_MS,
-  skipUnchanged: true,
-  recheckUnchangedAfterMs: 7 * DAY_MS,
-  dailyWindows: null,
+  list_sources_every: 7 * DAY_MS,
+  skip_unchanged: true,
+  recheck_unchanged_after: 7 * DAY_MS,
+  daily_windows: null,
 }
 
 /** Every survey that is queued or active, or whose progress was never read. */
@@ -100,12 +100,12 @@ export const runDependencies = (
   },
   signal: new AbortController().signal,
   rules: {
-    discover: { overlapMs: 5 * 60_000, fullListingEveryMs: 7 * DAY_MS },
+    discover: { overlap: 5 * 60_000, full_listing_every: 7 * DAY_MS },
     refresh: REFRESH_RULES,
-    history: { progressKeepAllForMs: null },
-    budget: { requestsMax: null, durationMsMax: null },
+    history: { progress_keep_all_for: null },
+    budget: { requests_max: null, duration_max: null },
     contract: 'evolve',
-    limits: { rejectedRowsMax: 0, consecutiveFailuresMax: 5 },
+    limits: { rejected_rows_max: 0, consecutive_failures_max: 5 },
     full: false,
     ...rules,
   },

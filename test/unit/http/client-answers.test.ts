@@ -85,7 +85,7 @@ test.each(labels)('the client reads a 200 with content-encoding %j', async (codi
   await using server = await startServer((_, response) =>
     response.setHeader('content-encoding', coding).end(body),
   )
-  await using client = startClient(server.baseUrl, { limits: { attemptsMax: 1 } })
+  await using client = startClient(server.baseUrl, { limits: { attempts: 1 } })
   expect(await client.get()).toMatchObject({ text: OK })
 })
 
@@ -111,7 +111,7 @@ test.each(unread)(
     await using server = await startServer((_, response) =>
       response.writeHead(200, { 'content-encoding': coding }).end(body),
     )
-    await using client = startClient(server.baseUrl, { limits: { attemptsMax: 1 } })
+    await using client = startClient(server.baseUrl, { limits: { attempts: 1 } })
     const failure = await failureOf(client.get())
     expect(failure.cause).toMatchObject({ code: 'invalid_body' })
     expect(failure.message).toContain(problem)
@@ -233,7 +233,7 @@ const troubles: readonly (readonly [name: string, reply: Reply, cause: { readonl
 ]
 
 const timeoutFor = (cause: { readonly code: string }) =>
-  cause.code === 'request_timeout' ? { requestTimeoutMs: SILENCE_MS } : {}
+  cause.code === 'request_timeout' ? { request_timeout: SILENCE_MS } : {}
 
 test.concurrent.each(troubles)('the client retries after %s and succeeds', async (_, reply, cause) => {
   await using server = await startServer((_request, response, nth) =>
@@ -249,7 +249,7 @@ test.concurrent.each(troubles)(
   'the client gives up after %s each time, with the number of attempts and the cause',
   async (_, reply, cause) => {
     await using server = await startServer((_request, response) => void reply(response))
-    await using client = startClient(server.baseUrl, { limits: { ...timeoutFor(cause), attemptsMax: 3 } })
+    await using client = startClient(server.baseUrl, { limits: { ...timeoutFor(cause), attempts: 3 } })
     const failure = await failureOf(client.get())
     expect(failure).toMatchObject({ code: 'attempts_exhausted', endsRun: false, cause })
     expect(failure.message).toMatch(/^gave up on GET \/api\/v1\/surveys after 3 attempts: /)
@@ -266,7 +266,7 @@ test.each([
     await using server = await startServer((request, response, nth) =>
       nth === 1 ? json(response, {}) : void end(request.socket),
     )
-    await using client = startClient(server.baseUrl, { limits: { attemptsMax: 1 } })
+    await using client = startClient(server.baseUrl, { limits: { attempts: 1 } })
     await client.get()
     expect(await failureOf(client.get())).toMatchObject({ code: 'attempts_exhausted' })
     await delay(100)
@@ -277,7 +277,7 @@ test.each([
 
 test('the client does not retry a body over the limit', async () => {
   await using server = await startServer((_, response) => json(response, 'x'.repeat(2_000)))
-  await using client = startClient(server.baseUrl, { limits: { responseBytesMax: 1_000 } })
+  await using client = startClient(server.baseUrl, { limits: { response_bytes_max: 1_000 } })
   const failure = await failureOf(client.get())
   expect(failure).toMatchObject({ code: 'body_too_large' })
   expect(failure).toMatchObject({ code: 'body_too_large', endsRun: false })
@@ -309,7 +309,7 @@ test('the client keeps a connection after errors with short bodies', async () =>
     if (status === undefined) json(response, {})
     else response.writeHead(status).end('x'.repeat(5_000))
   })
-  await using client = startClient(server.baseUrl, { limits: { attemptsMax: 1 } })
+  await using client = startClient(server.baseUrl, { limits: { attempts: 1 } })
   for (const _ of statuses) await failureOf(client.get())
   await client.get()
   expect(server.connections()).toBe(1)
@@ -343,7 +343,7 @@ test('a Retry-After on a 503 lengthens the wait, up to the longest backoff', asy
   await using server = await startServer((_, response, nth) =>
     nth === 1 ? response.writeHead(503, { 'retry-after': '60' }).end() : json(response, {}),
   )
-  await using client = startClient(server.baseUrl, { limits: { backoffMaxMs: 400 } })
+  await using client = startClient(server.baseUrl, { limits: { backoff_max: 400 } })
   await client.get()
   expect((server.arrivals[1]?.atMs ?? 0) - (server.arrivals[0]?.atMs ?? 0)).toBeGreaterThanOrEqual(395)
 })

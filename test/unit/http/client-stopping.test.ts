@@ -72,7 +72,7 @@ describe.concurrent('an abort', () => {
   test('ends the wait between two attempts', async () => {
     await using server = await startServer((_, response) => response.writeHead(503).end())
     await using client = startClient(server.baseUrl, {
-      limits: { backoffBaseMs: 1_000, backoffMaxMs: 1_000 },
+      limits: { backoff_base: 1_000, backoff_max: 1_000 },
     })
     await abortAfter(client, server.arrivals, 1)
   })

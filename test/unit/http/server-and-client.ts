@@ -78,11 +78,11 @@ type Overrides = Partial<Omit<HttpClientOptions, 'limits' | 'log'>> & {
 }
 
 const LIMITS = {
-  requestTimeoutMs: 20_000,
-  attemptsMax: 6,
-  backoffBaseMs: 1,
-  backoffMaxMs: 20,
-  responseBytesMax: 1_000_000,
+  request_timeout: 20_000,
+  attempts: 6,
+  backoff_base: 1,
+  backoff_max: 20,
+  response_bytes_max: 1_000_000,
 }
 
 export const startClient = (baseUrl: string, overrides: Overrides = {}): TestClient => {

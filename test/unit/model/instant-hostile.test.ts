@@ -54,8 +54,8 @@ const nowMs = fc.oneof(
 )
 /** All values that the settings allow. */
 const rules = fc.record({
-  overlapMs: fc.integer({ min: 0, max: 30 * DAY_MS }),
-  fullListingEveryMs: fc.integer({ min: 1, max: 365 * DAY_MS }),
+  overlap: fc.integer({ min: 0, max: 30 * DAY_MS }),
+  full_listing_every: fc.integer({ min: 1, max: 365 * DAY_MS }),
 })
 const header = fc.oneof(
   fc
@@ -78,8 +78,8 @@ test('the next cursor is the Date of the first page less the overlap, for any he
       const serverDate = dateMs === null ? null : instantFromMs(dateMs)
       const ceiling = listingCeiling(serverDate, now, given)
       if (serverDate === null)
-        expect(ceiling).toBe(BigInt(Math.trunc(now - 300_000) - given.overlapMs) * 1_000n)
-      else expect(ceiling).toBe((BigInt(dateMs ?? 0) - BigInt(given.overlapMs)) * 1_000n)
+        expect(ceiling).toBe(BigInt(Math.trunc(now - 300_000) - given.overlap) * 1_000n)
+      else expect(ceiling).toBe((BigInt(dateMs ?? 0) - BigInt(given.overlap)) * 1_000n)
       expect(ceiling).toBeLessThanOrEqual(serverDate ?? instantFromMs(now))
       expect(parseInstant(formatInstant(ceiling))).toBe(ceiling)
     }),
@@ -113,8 +113,8 @@ test('a resumed listing keeps its ceiling, is at most a day old and skips no pag
       if (full || fullListingDue || cursor === null || fullListedAt === null) expect(kind).toBe('full')
       else if (fullListedAt > BigInt(Math.trunc(now)) * 1_000n) expect(kind).toBe('full')
       else {
-        const isOld = now - Number(fullListedAt / 1_000n) >= given.fullListingEveryMs + 2
-        const isYoung = now - Number(fullListedAt / 1_000n) <= given.fullListingEveryMs - 2
+        const isOld = now - Number(fullListedAt / 1_000n) >= given.full_listing_every + 2
+        const isYoung = now - Number(fullListedAt / 1_000n) <= given.full_listing_every - 2
         if (isOld) expect(kind).toBe('full')
         if (isYoung) expect(kind).toBe('incremental')
       }
@@ -168,13 +168,13 @@ test('every active or new survey is due, for any status and any time', {
   timeout: CASES_TIMEOUT_MS,
 }, () => {
   const refreshRules = {
-    settleForMs: 7 * DAY_MS,
-    maxAgeMs: 30 * DAY_MS,
+    settle_for: 7 * DAY_MS,
+    max_age: 30 * DAY_MS,
     weights: DEFAULT_WEIGHTS,
-    listSourcesEveryMs: 7 * 86_400_000,
-    skipUnchanged: true,
-    recheckUnchangedAfterMs: DAY_MS,
-    dailyWindows: null,
+    list_sources_every: 7 * 86_400_000,
+    skip_unchanged: true,
+    recheck_unchanged_after: DAY_MS,
+    daily_windows: null,
   }
   fc.assert(
     fc.property(survey, instant, (facts, now) => {

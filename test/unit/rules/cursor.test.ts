@@ -6,7 +6,7 @@ import type { ListingState } from '../../../src/model/warehouse.js'
 import { firstPage, listingCeiling, listingKind, resumable } from '../../../src/rules/cursor.js'
 import { instantOf } from '../../support/time/instants.js'
 
-const rules = { overlapMs: 5 * 60_000, fullListingEveryMs: 7 * 86_400_000 }
+const rules = { overlap: 5 * 60_000, full_listing_every: 7 * 86_400_000 }
 const NOW = '2026-03-08T12:00:00Z'
 const nowMs = instantToMs(instantOf(NOW))
 

@@ -69,7 +69,7 @@ describe('a day', () => {
 })
 
 describe('the due days', () => {
-  const RULE = { days: 3, timeZone: 'Europe/Paris', sources: false }
+  const RULE = { days: 3, time_zone: 'Europe/Paris', sources: false }
   const active = { status: 'fieldwork', updatedAt: instantOf('2026-01-01T00:00:00Z') }
   const now = instantOf('2026-03-10T02:00:00Z')
   const stored = (day: string, isFinal = false, timeZone = 'Europe/Paris'): StoredDay => ({

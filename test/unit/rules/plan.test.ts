@@ -22,15 +22,15 @@ const daysAgo = (days: number) => minusMs(AT, days * DAY_MS)
 const msOf = (instant: bigint) => Number(instant / 1_000n)
 
 const rules: RefreshRules = {
-  settleForMs: DAY_MS,
-  maxAgeMs: 30 * DAY_MS,
+  settle_for: DAY_MS,
+  max_age: 30 * DAY_MS,
   weights: DEFAULT_WEIGHTS,
-  listSourcesEveryMs: 7 * DAY_MS,
-  skipUnchanged: true,
-  recheckUnchangedAfterMs: 7 * DAY_MS,
-  dailyWindows: null,
+  list_sources_every: 7 * DAY_MS,
+  skip_unchanged: true,
+  recheck_unchanged_after: 7 * DAY_MS,
+  daily_windows: null,
 }
-const discover = { overlapMs: 300_000, fullListingEveryMs: 7 * DAY_MS }
+const discover = { overlap: 300_000, full_listing_every: 7 * DAY_MS }
 
 let nextId = 0
 const survey = (change: Partial<PlannedSurvey> = {}): PlannedSurvey => {
@@ -106,7 +106,7 @@ test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object, TaskRe
   [
     'without change, with skip_unchanged off',
     { moved: false },
-    { skipUnchanged: false },
+    { skip_unchanged: false },
     { sample_source_progress: 3 },
   ],
   ['whose sources were listed a week ago', { sourcesReadAt: daysAgo(7) }, {}, { sample_sources: 1 }],
@@ -133,13 +133,13 @@ test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object, TaskRe
   [
     'in field, with daily windows',
     {},
-    { dailyWindows: { days: 7, timeZone: 'UTC', sources: true } },
+    { daily_windows: { days: 7, time_zone: 'UTC', sources: true } },
     { daily_progress: 8 * 4 },
   ],
   [
     'that is closed, with days that are not final',
     { status: 'complete', moved: true, daysOpen: 5 },
-    { dailyWindows: { days: 7, timeZone: 'UTC', sources: false } },
+    { daily_windows: { days: 7, time_zone: 'UTC', sources: false } },
     { daily_progress: 5 },
   ],
 ])('requests of a survey %s', (_, change, more, expected, reason = 'active') => {
@@ -242,7 +242,7 @@ describe('at the cap', () => {
     )
     expect(planned.requests).toBe(1 + 40 * 4)
     const fitting = (requestsMax: number | null, durationMsMax: number | null = null) =>
-      fitPlan(planned, { requestsMax, durationMsMax }, rate)
+      fitPlan(planned, { requests_max: requestsMax, duration_max: durationMsMax }, rate)
     expect(fitting(null)).toEqual({ surveys: 40, requests: 161, waiting: 0, oldestSince: null })
     // A survey takes 4 requests, and the budget reserves one more for its list of sources.
     expect(fitting(42)).toEqual({ surveys: 10, requests: 41, waiting: 30, oldestSince: daysAgo(30) })

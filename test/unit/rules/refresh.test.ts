@@ -15,13 +15,13 @@ import { instantOf } from '../../support/time/instants.js'
 const DAY_MS = 86_400_000
 const NOW = instantOf('2026-03-31T00:00:00Z')
 const rules: RefreshRules = {
-  settleForMs: 7 * DAY_MS,
-  maxAgeMs: 30 * DAY_MS,
+  settle_for: 7 * DAY_MS,
+  max_age: 30 * DAY_MS,
   weights: DEFAULT_WEIGHTS,
-  listSourcesEveryMs: 7 * 86_400_000,
-  skipUnchanged: true,
-  recheckUnchangedAfterMs: 7 * DAY_MS,
-  dailyWindows: null,
+  list_sources_every: 7 * 86_400_000,
+  skip_unchanged: true,
+  recheck_unchanged_after: 7 * DAY_MS,
+  daily_windows: null,
 }
 
 const daysAgo = (days: number) => minusMs(NOW, days * DAY_MS)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
 
-const windows = async (yaml: string) => (await load({ yaml, env: ACCOUNT_ENV })).refresh.dailyWindows
+const windows = async (yaml: string) => (await load({ yaml, env: ACCOUNT_ENV })).refresh.daily_windows
 
 test.each(['', 'refresh: {}', 'refresh: {daily_windows: false}'])(
   'daily windows are off with %j',
@@ -12,12 +12,12 @@ test.each(['', 'refresh: {}', 'refresh: {daily_windows: false}'])(
 )
 
 test('each key of daily windows has a default', async () => {
-  expect(await windows('refresh: {daily_windows: {}}')).toEqual({ days: 7, timeZone: 'UTC', sources: false })
+  expect(await windows('refresh: {daily_windows: {}}')).toEqual({ days: 7, time_zone: 'UTC', sources: false })
   expect(
     await windows('refresh: {daily_windows: {days: 14, time_zone: Europe/Paris, sources: true}}'),
   ).toEqual({
     days: 14,
-    timeZone: 'Europe/Paris',
+    time_zone: 'Europe/Paris',
     sources: true,
   })
 })

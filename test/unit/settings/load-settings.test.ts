@@ -27,29 +27,29 @@ describe('the environment alone', () => {
       shard: null,
       publish: ['duckdb'],
       contract: 'evolve',
-      discover: { overlapMs: 300_000, fullListingEveryMs: 604_800_000 },
+      discover: { overlap: 300_000, full_listing_every: 604_800_000 },
       refresh: {
-        settleForMs: 86_400_000,
-        maxAgeMs: 2_592_000_000,
+        settle_for: 86_400_000,
+        max_age: 2_592_000_000,
         weights: { fieldwork: 4, active: 2, other: 1 },
-        listSourcesEveryMs: 604_800_000,
-        skipUnchanged: true,
-        recheckUnchangedAfterMs: 604_800_000,
-        dailyWindows: null,
+        list_sources_every: 604_800_000,
+        skip_unchanged: true,
+        recheck_unchanged_after: 604_800_000,
+        daily_windows: null,
       },
-      history: { progressKeepAllForMs: null },
-      report: { timeZone: 'UTC', locale: 'en-GB' },
+      history: { progress_keep_all_for: null },
+      report: { time_zone: 'UTC', locale: 'en-GB' },
       limits: {
-        requestTimeoutMs: 30_000,
-        attemptsMax: 6,
-        backoffBaseMs: 500,
-        backoffMaxMs: 60_000,
-        responseBytesMax: 33_554_432,
-        rejectedRowsMax: 0,
-        consecutiveFailuresMax: 5,
+        request_timeout: 30_000,
+        attempts: 6,
+        backoff_base: 500,
+        backoff_max: 60_000,
+        response_bytes_max: 33_554_432,
+        rejected_rows_max: 0,
+        consecutive_failures_max: 5,
       },
-      logLevel: 'info',
-      budget: { requestsMax: null, durationMsMax: null },
+      log_level: 'info',
+      budget: { requests_max: null, duration_max: null },
       full: false,
       json: false,
       settingsFile: null,
@@ -76,7 +76,7 @@ describe('the environment alone', () => {
     })
     expect(settings.warehouseDirectory).toBe('/work/data/w')
     expect(settings.accounts[0]?.rate).toEqual({ requests: 120, perMs: 30_000 })
-    expect(settings.logLevel).toBe('debug')
+    expect(settings.log_level).toBe('debug')
   })
 })
 
@@ -127,8 +127,8 @@ describe('the layers', () => {
     })
     expect(settings).toMatchObject({
       warehouseDirectory: '/work/from-flag',
-      logLevel: 'error',
-      budget: { requestsMax: 100, durationMsMax: 3_300_000 },
+      log_level: 'error',
+      budget: { requests_max: 100, duration_max: 3_300_000 },
       publish: ['duckdb', 'parquet'],
       full: true,
       json: true,
@@ -159,7 +159,7 @@ describe('the settings file', () => {
     })
     expect(settings.accounts).toMatchObject([{ baseUrl: 'https://fieldwork.example/api/v1', id: 5 }])
     expect(settings.accounts[0]?.token.reveal()).toBe(`a\${b}-${TOKEN}`)
-    expect(settings.refresh.skipUnchanged).toBe(false)
+    expect(settings.refresh.skip_unchanged).toBe(false)
   })
 
   test('keeps its structure whatever a variable contains', async () => {
@@ -181,7 +181,7 @@ describe('the settings file', () => {
   test('may be empty, and a key without a value counts as missing', async () => {
     expect((await load({ yaml: '', env: ACCOUNT_ENV })).contract).toBe('evolve')
     expect(
-      (await load({ yaml: 'accounts:\nlimits:\n  # attempts: 3\n', env: ACCOUNT_ENV })).limits.attemptsMax,
+      (await load({ yaml: 'accounts:\nlimits:\n  # attempts: 3\n', env: ACCOUNT_ENV })).limits.attempts,
     ).toBe(6)
   })
 
@@ -260,11 +260,11 @@ describe('a value that another source replaces', () => {
   })
 })
 
-test('the file does not accept names of properties in the code, nor settings that are flags only', async () => {
-  const yaml = `${ACCOUNT}publishFormats: [csv]\nlimits:\n  requestTimeoutMs: 5\n  attemptsMax: 3\nlog_level: debug\nbudget: { requests_max: 5 }\nfull: true\n`
+test('the file does not accept keys in another spelling, nor settings that are flags only', async () => {
+  const yaml = `${ACCOUNT}publishFormats: [csv]\nlimits:\n  requestTimeout: 5\n  attemptsMax: 3\nlog_level: debug\nbudget: { requests_max: 5 }\nfull: true\n`
   expect(await problemsOf({ yaml })).toEqual([
     'settings.yaml:6: publishFormats is not a setting; remove it',
-    'settings.yaml:8: limits.requestTimeoutMs is not a setting; did you mean limits.request_timeout?',
+    'settings.yaml:8: limits.requestTimeout is not a setting; did you mean limits.request_timeout?',
     'settings.yaml:9: limits.attemptsMax is not a setting; did you mean limits.attempts?',
     'settings.yaml:10: log_level is not a setting; remove it',
     'settings.yaml:11: budget is not a setting; remove it',

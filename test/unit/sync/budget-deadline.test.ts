@@ -8,7 +8,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 const watched = (durationMsMax: number | null, bundles: readonly number[]) => {
   const clock = testClock()
-  const limits = { requestsMax: null, durationMsMax }
+  const limits = { requests_max: null, duration_max: durationMsMax }
   const budget = new RunBudget(limits, clock)
   const deadline = budget.deadline(new AbortController().signal, () => ({ requests: 60, perMs: 60_000 }))
   for (const requests of bundles) budget.admitBundle(requests)

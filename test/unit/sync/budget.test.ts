@@ -8,7 +8,7 @@ import { testClock } from '../../support/time/test-clock.js'
 
 const requests = (requestsMax: number | null) => {
   const allocation = new Allocation(requestsMax)
-  const budget = new RunBudget({ requestsMax, durationMsMax: null }, testClock(), allocation)
+  const budget = new RunBudget({ requests_max: requestsMax, duration_max: null }, testClock(), allocation)
   return Object.assign(budget, { spent: () => allocation.sent })
 }
 
@@ -76,7 +76,7 @@ describe('a listing', () => {
 
   test('may use half of the time while tasks wait, and all of it otherwise', async () => {
     const clock = testClock()
-    const budget = new RunBudget({ requestsMax: null, durationMsMax: 60_000 }, clock)
+    const budget = new RunBudget({ requests_max: null, duration_max: 60_000 }, clock)
     const listing = budget.listing(1)
     expect(await mayReadPage(listing, true)).toBe(true)
     clock.advance(30_000)
@@ -152,7 +152,7 @@ describe('a bundle', () => {
 
   test('is admitted by the pace of earlier bundles when the time is limited', () => {
     const clock = testClock()
-    const budget = new RunBudget({ requestsMax: null, durationMsMax: 60_000 }, clock)
+    const budget = new RunBudget({ requests_max: null, duration_max: 60_000 }, clock)
     clock.advance(10_000)
     const first = admitted(budget, 10)
     take(first, 10)

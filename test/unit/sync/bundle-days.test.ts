@@ -12,7 +12,7 @@ import { list, progress, RUN, source, survey } from '../../support/warehouse/row
 import { queuedTasks, runDependencies } from '../../support/warehouse/run-dependencies.js'
 import { storedBundle, testWarehouse } from '../../support/warehouse/warehouse.js'
 
-const RULE: DailyWindows = { days: 2, timeZone: 'UTC', sources: true }
+const RULE: DailyWindows = { days: 2, time_zone: 'UTC', sources: true }
 const DAY = 24 * 60
 
 const world = async (rule: DailyWindows | null = RULE) => {
@@ -33,7 +33,7 @@ const world = async (rule: DailyWindows | null = RULE) => {
     night: async (minutes: number, reason: TaskReason = 'active') => {
       api.now = minute(minutes)
       api.asked.length = 0
-      const allowance = new RunBudget({ requestsMax: null, durationMsMax: null }, testClock()).admitBundle(1)
+      const allowance = new RunBudget({ requests_max: null, duration_max: null }, testClock()).admitBundle(1)
       if (allowance === null) throw new Error('a bundle without a budget is always admitted')
       const { outcome } = await readBundle(
         { ...given, rules: { ...given.rules, refresh } },
@@ -81,7 +81,7 @@ test('days are read again when the progress differs, after recheck_unchanged_aft
       ),
     ),
   )
-  change({ skipUnchanged: false })
+  change({ skip_unchanged: false })
   expect(await night(7 * DAY + 2)).toEqual(
     FIRST.map((request) => request.replace('02-28', '03-07').replace('03-01', '03-08')),
   )
@@ -94,9 +94,9 @@ test('days are read again after a night without days and in a new time zone; sou
   expect(await night(1)).toEqual([])
   change({ dailyWindows: { ...RULE, sources: false } })
   expect(await night(2)).toEqual(FIRST.slice(0, 2))
-  change({ dailyWindows: { ...RULE, timeZone: 'Europe/Paris', sources: false } })
+  change({ dailyWindows: { ...RULE, time_zone: 'Europe/Paris', sources: false } })
   expect(await night(3)).toEqual(FIRST.slice(0, 2))
-  change({ dailyWindows: { ...RULE, timeZone: 'Europe/Paris' } })
+  change({ dailyWindows: { ...RULE, time_zone: 'Europe/Paris' } })
   expect(await night(4)).toEqual(FIRST.slice(2))
 })
 
@@ -109,11 +109,11 @@ test('days of a source that has gone, or of sources that are switched off, do no
 
   // Source 12 goes. Its rows keep the old time zone for good.
   if (whole !== undefined) whole.sources = [source(11)]
-  change({ dailyWindows: { ...RULE, timeZone: 'Europe/Paris' }, listSourcesEveryMs: 0 })
+  change({ dailyWindows: { ...RULE, time_zone: 'Europe/Paris' }, list_sources_every: 0 })
   expect(await night(1)).toEqual(FIRST)
   expect(await night(2)).toEqual([])
 
-  change({ dailyWindows: { ...RULE, timeZone: 'Asia/Tokyo', sources: false } })
+  change({ dailyWindows: { ...RULE, time_zone: 'Asia/Tokyo', sources: false } })
   expect(await night(3)).toEqual(FIRST.slice(0, 2))
   expect(await night(4)).toEqual([])
 })
@@ -121,11 +121,11 @@ test('days of a source that has gone, or of sources that are switched off, do no
 test('a stored day that has not begun in the new time zone is read again once it begins there', async () => {
   const { night, change, warehouse } = await world({
     ...RULE,
-    timeZone: 'Pacific/Kiritimati',
+    time_zone: 'Pacific/Kiritimati',
     sources: false,
   })
   await night(11 * 60)
-  change({ dailyWindows: { ...RULE, timeZone: 'Pacific/Honolulu', sources: false } })
+  change({ dailyWindows: { ...RULE, time_zone: 'Pacific/Honolulu', sources: false } })
   // It is 2 March in Kiritimati and 1 March in Honolulu.
   expect(await night(11 * 60 + 1)).toEqual(FIRST.slice(0, 2))
   expect(await night(11 * 60 + 2)).toEqual([])
@@ -166,7 +166,7 @@ test('the days of a source that has gone are marked as missing even while days a
   await night(0)
   const [whole] = api.surveys.values()
   if (whole !== undefined) whole.sources = []
-  change({ dailyWindows: null, listSourcesEveryMs: 0 })
+  change({ dailyWindows: null, list_sources_every: 0 })
   await night(1)
   expect(
     await warehouse.rows(
@@ -236,7 +236,7 @@ test('when a source goes while its days are read, the list is read again and its
 
 test('days of a survey that has gone are marked as missing, and all are read again when it returns, final ones too', async () => {
   const { night, api, change, warehouse } = await world({ ...RULE, sources: false })
-  change({ skipUnchanged: false })
+  change({ skip_unchanged: false })
   await night(0)
   await night(DAY)
   const days = async () =>
@@ -263,7 +263,7 @@ test('the queue reserves requests for the days of an active survey, and for the 
   await night(0)
   const requests = async (rule: DailyWindows | null) => {
     await warehouse.account.enqueue([{ surveyId: 1, reason: 'active' }], { runId: RUN, at: minute(1) })
-    const [task] = await queuedTasks(warehouse.account, minute(2), { dailyWindows: rule })
+    const [task] = await queuedTasks(warehouse.account, minute(2), { daily_windows: rule })
     return task?.reserve
   }
   expect(await requests(null)).toBe(3)
@@ -279,5 +279,5 @@ test('the queue reserves requests for the days of an active survey, and for the 
   expect(await requests(RULE)).toBe(3 + 2)
   await warehouse.run('UPDATE survey_progress_by_day SET is_final = true')
   expect(await requests(RULE)).toBe(3)
-  expect(await requests({ ...RULE, timeZone: 'Europe/Paris' })).toBe(3 + 2)
+  expect(await requests({ ...RULE, time_zone: 'Europe/Paris' })).toBe(3 + 2)
 })

@@ -38,13 +38,13 @@ import { storedBundle, type TestWarehouse, testWarehouse } from '../../support/w
 const WHERE = { request: 'GET /surveys/1', account: 'acme' }
 
 const REFRESH = {
-  settleForMs: 0,
-  maxAgeMs: 0,
+  settle_for: 0,
+  max_age: 0,
   weights: DEFAULT_WEIGHTS,
-  listSourcesEveryMs: 7 * 86_400_000,
-  skipUnchanged: true,
-  recheckUnchangedAfterMs: 7 * 86_400_000,
-  dailyWindows: null,
+  list_sources_every: 7 * 86_400_000,
+  skip_unchanged: true,
+  recheck_unchanged_after: 7 * 86_400_000,
+  daily_windows: null,
 }
 
 describe('whether the requests per source can be skipped', () => {
@@ -94,7 +94,7 @@ describe('whether the requests per source can be skipped', () => {
     [true, 'when only the order of the sources differs', { sources: listed([...sources.rows].reverse()) }],
     [true, 'until just before recheck_unchanged_after', { reading: reading(progress(5), sevenDays - 0.001) }],
     [false, 'after recheck_unchanged_after', { reading: reading(progress(5), sevenDays) }],
-    [false, 'when skip_unchanged is off', { rules: { skipUnchanged: false } }],
+    [false, 'when skip_unchanged is off', { rules: { skip_unchanged: false } }],
     [false, 'when an indicator differs', { reading: reading(progress(5, { drop_out_rate: 0.1 })) }],
     [false, 'when an indicator has become null', { reading: reading(progress(5, { drop_out_rate: null })) }],
     [
@@ -146,7 +146,7 @@ const bundleOf = async (
   }: { requestsMax?: number | null; reason?: TaskReason; refusals?: number } = {},
 ) => {
   const dependencies = runDependencies(warehouse, api)
-  const budget = new RunBudget({ requestsMax, durationMsMax: null }, testClock())
+  const budget = new RunBudget({ requests_max: requestsMax, duration_max: null }, testClock())
   const allowance = budget.admitBundle(3)
   if (allowance === null) throw new Error('the first bundle is always admitted')
   api.asked.length = 0

@@ -90,7 +90,7 @@ const play = async (
   for (const { requestsMax, full, afterHours } of planned) {
     const from = requests.length
     const dependencies: RunDependencies = { ...base, clock, rules: { ...base.rules, full } }
-    const budget = new RunBudget({ requestsMax, durationMsMax: null }, clock)
+    const budget = new RunBudget({ requests_max: requestsMax, duration_max: null }, clock)
     const result = await discover(dependencies, budget, createRunState()).catch((error: unknown) => {
       expect(error).toBeInstanceOf(ExpectedError)
       expect((error as Error).message).toMatch(/^[^\p{Cc}]+$/u)
@@ -341,7 +341,7 @@ const fixedList = (pages: readonly (readonly Row[])[], total: number) => {
     },
   }
   const base = runDependencies({ account: memory.account, log }, createSurveySource(http, clock, 2))
-  const budget = new RunBudget({ requestsMax: null, durationMsMax: null }, clock)
+  const budget = new RunBudget({ requests_max: null, duration_max: null }, clock)
   const state = createRunState()
   return {
     memory,

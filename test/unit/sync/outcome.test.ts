@@ -31,7 +31,7 @@ const full = { exitCode: 7, message: 'disk full' } as const
 test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRules>]>([
   [0, 'complete', null, {}, {}],
   [0, 'complete', null, { driftEvents: 3 }, {}],
-  [0, 'complete', null, { rejectedRows: 2 }, { limits: { rejectedRowsMax: 2 } }],
+  [0, 'complete', null, { rejectedRows: 2 }, { limits: { rejected_rows_max: 2 } }],
   [3, 'partial', 'stopped by SIGTERM', { stopped: 'stopped by SIGTERM', leftOver: 9 }, {}],
   [3, 'partial', '1 survey failed (freshness.last_error)', { surveysFailed: 1, leftOver: 1 }, {}],
   [3, 'partial', '2 surveys failed (freshness.last_error)', { surveysFailed: 2, leftOver: 2 }, {}],
@@ -100,7 +100,7 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
   ],
 ])('exit %d, %s: %s', (exitCode, status, reason, facts, rules) => {
   expect(
-    outcomeOf({ ...fine, ...facts }, { limits: { rejectedRowsMax: 0 }, contract: 'evolve', ...rules }),
+    outcomeOf({ ...fine, ...facts }, { limits: { rejected_rows_max: 0 }, contract: 'evolve', ...rules }),
   ).toMatchObject({
     exitCode,
     status,
@@ -120,6 +120,6 @@ test.each<[boolean, string, Partial<RunFacts>]>([
   [true, 'rejected rows', { rejectedRows: 1 }],
   [true, 'an error that ended the run', { ended: refused, discovery: null }],
 ])('failures: %s for %s', (hasFailures, _, facts) => {
-  const outcome = outcomeOf({ ...fine, ...facts }, { limits: { rejectedRowsMax: 0 }, contract: 'evolve' })
+  const outcome = outcomeOf({ ...fine, ...facts }, { limits: { rejected_rows_max: 0 }, contract: 'evolve' })
   expect(outcome.hasFailures).toBe(hasFailures)
 })

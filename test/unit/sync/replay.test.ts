@@ -54,7 +54,7 @@ const replay = (account: AccountWarehouse, change: Partial<ReplayDependencies> =
     decodeAgain,
     clock: testClock('2026-04-01T00:00:00Z'),
     signal: new AbortController().signal,
-    rules: { contract: 'evolve', limits: { rejectedRowsMax: 0 } },
+    rules: { contract: 'evolve', limits: { rejected_rows_max: 0 } },
     runId: 'replay-1',
     version: '1.2.3',
     ...change,
@@ -245,14 +245,14 @@ test('rows that still cannot be typed stay in quarantine: exit 5, or exit 0 with
   expect(await rows('SELECT survey_id FROM _sync.rejected_rows WHERE replayed_at IS NULL')).toEqual([
     { survey_id: 2 },
   ])
-  const rules = { contract: 'evolve', limits: { rejectedRowsMax: 1 } } as const
+  const rules = { contract: 'evolve', limits: { rejected_rows_max: 1 } } as const
   expect(await replay(account, { rules })).toMatchObject({ exitCode: 0, replayed: { merged: 0, waiting: 1 } })
 })
 
 test('drift in a replayed row counts as in a sync, under contract: freeze too', async () => {
   const { account } = await testWarehouse()
   await reject(account, minute(1), [rejectedSurvey(1, { status: 'archived' })])
-  const rules = { contract: 'freeze', limits: { rejectedRowsMax: 0 } } as const
+  const rules = { contract: 'freeze', limits: { rejected_rows_max: 0 } } as const
   expect(await replay(account, { rules })).toMatchObject({
     exitCode: 5,
     reason:

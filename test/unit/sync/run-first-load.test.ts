@@ -46,7 +46,7 @@ test('reads the newest surveys of each weight first, each survey once, and then 
     reports.push(
       await runAccount({
         ...runDependencies(warehouse, api, {
-          budget: { requestsMax: REQUESTS_A_NIGHT, durationMsMax: null },
+          budget: { requests_max: REQUESTS_A_NIGHT, duration_max: null },
         }),
         clock,
         runId: `night-${reports.length}`,

@@ -35,7 +35,7 @@ const withExpected: Plan = { ...plan, entries: [listing, active, expected], requ
 const withoutExpected: Plan = { ...plan, entries: [listing, active], requests: 10 }
 
 const linesOf = (one: Plan, requestsMax: number | null): readonly string[] => {
-  const budget = { requestsMax, durationMsMax: null }
+  const budget = { requests_max: requestsMax, duration_max: null }
   const fit = fitPlan(one, budget, rate)
   return renderPlans([{ account: 'acme', rate, plan: one, fit }], budget)
     .split('\n')
@@ -63,8 +63,8 @@ test('the text omits expected surveys when there are none, and waiting surveys w
 
 test('each entry of the JSON says whether it is expected', () => {
   const json = planToJson([{ account: 'acme', rate, plan: withExpected, fit: null }], {
-    requestsMax: null,
-    durationMsMax: null,
+    requests_max: null,
+    duration_max: null,
   })
   expect(json.accounts[0]?.entries).toEqual([
     { reason: 'listing', expected: false, surveys: 1, requests: { surveys: 1 } },

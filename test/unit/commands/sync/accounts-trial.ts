@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { type SyncAccounts, syncAccounts } from '../../../../src/commands/sync/run.js'
 import type { RunObserver, SyncReport } from '../../../../src/model/run.js'
-import type { Flags } from '../../../../src/settings/command-source.js'
+import type { Flags } from '../../../../src/settings/names.js'
 import { type ScriptedApi, type ScriptedSurvey, startScriptedApi } from '../../../support/api/scripted-api.js'
 import type { Finished } from '../../../support/files/temporary.js'
 import { load } from '../../../support/settings/settings-from-yaml.js'

@@ -102,7 +102,7 @@ test.concurrent('a request whose outcome is unknown keeps its slot for the reque
   })
   await using client = startClient(server.baseUrl, {
     rate: { requests: 1, perMs },
-    limits: { requestTimeoutMs },
+    limits: { request_timeout: requestTimeoutMs },
   })
   await client.get()
   const [first, second] = server.arrivals

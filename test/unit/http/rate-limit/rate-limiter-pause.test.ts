@@ -82,7 +82,7 @@ describe.concurrent('a 429', () => {
     )
     await using client = startClient(server.baseUrl, {
       rate: { requests: 20, perMs: 50 },
-      limits: { attemptsMax: 1 },
+      limits: { attempts: 1 },
     })
     await client.get()
     expect(pausesOf(client).map(({ fields }) => fields.pauseMs)).toEqual([50, 100])

@@ -148,7 +148,7 @@ const TABLES = ALL_TABLES.filter(({ name }) => name !== 'schema_version')
 
 const pageOf = async ({ database }: TestWarehouse) => {
   const rows = await database.transaction(readReport)
-  return { rows, html: renderReport(rows, { timeZone: 'UTC', locale: 'en' }).html }
+  return { rows, html: renderReport(rows, { time_zone: 'UTC', locale: 'en' }).html }
 }
 
 /** Every cell of every view is computed, and every rule of `verify` is checked. */

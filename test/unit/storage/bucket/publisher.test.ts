@@ -57,7 +57,7 @@ const trial = async (formats: readonly PublishFormat[] = ALL) => {
     database: warehouse.database,
     directory: warehouse.directory,
     formats,
-    report: { timeZone: 'UTC', locale: 'en-GB' },
+    report: { time_zone: 'UTC', locale: 'en-GB' },
     runId: 'RUN',
     clock,
     log,

@@ -213,7 +213,7 @@ test.each([
   'with server time %s, our clock %s and all rows kept for %s days, compacts before %s',
   (server, ours, days, expected) => {
     const before = compactBefore(instantOf(server), Date.parse(ours), {
-      progressKeepAllForMs: days === null ? null : days * 86_400_000,
+      progress_keep_all_for: days === null ? null : days * 86_400_000,
     })
     expect(before === null ? null : formatInstant(before)).toBe(expected)
   },

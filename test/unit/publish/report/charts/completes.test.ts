@@ -29,7 +29,7 @@ const chart = (expected: object): string =>
       days: [33, 40].map((interviews_count, place) =>
         dayRow.parse(row(dayRow.shape, { ...bands, interviews_count, day: 20_512 + place })),
       ),
-      formats: createFormats({ locale: 'en-GB', timeZone: 'UTC' }),
+      formats: createFormats({ locale: 'en-GB', time_zone: 'UTC' }),
     }),
   )
 const pathOf = (html: string, name: string) => new RegExp(`class="${name}" d="([^"]*)"`).exec(html)?.[1]

@@ -2,8 +2,7 @@
 import { resolve } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { settingKeys } from '../../../src/settings/keys.js'
-import { settingsText } from '../../../src/settings/settings-text.js'
+import { settingKeys, settingsText } from '../../../src/settings/keys.js'
 import { anyText } from '../../support/hostile/any-text.js'
 import { ACCOUNT_ENV, load, TOKEN } from '../../support/settings/settings-from-yaml.js'
 import { cases } from '../../support/suite/cases.js'
@@ -69,7 +68,7 @@ test('each default can be set by removing its #, alone and all together', async 
   expect(await load({ yaml: set(withDefault), files })).toEqual({
     ...asWritten,
     settingsFile: '/etc/fs/settings.yaml',
-    refresh: { ...asWritten.refresh, dailyWindows: { days: 7, timeZone: 'UTC', sources: false } },
+    refresh: { ...asWritten.refresh, daily_windows: { days: 7, time_zone: 'UTC', sources: false } },
   })
 })
 
