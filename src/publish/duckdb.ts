@@ -3,15 +3,20 @@
  * the copy is proved readable, and a rename puts it in place. Nobody may write the file, because a reader that opens it for writing
  * locks out all others (docs/decisions/publish.md#0041-nobody-may-write-the-published-file).
  */
-import { stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
+import { z } from 'zod'
 import { throwIfAborted } from '../base/clock.js'
-import { messageOf } from '../base/errors.js'
+import { hasCode, messageOf } from '../base/errors.js'
 import { publishedPath } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
-import type { Database } from '../warehouse/connection/database.js'
-import { isFileFailure } from '../warehouse/connection/duckdb-error.js'
+import { bigintCell } from '../warehouse/connection/cells.js'
+import { type Database, openDatabase, type Sql } from '../warehouse/connection/database.js'
+import { literal, quote } from '../warehouse/connection/ddl.js'
+import { duckdbCause, isFileFailure } from '../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'
-import { copyProved } from './duckdb-copy.js'
+import { STORAGE_VERSION, storageVersionOf } from '../warehouse/connection/storage-version.js'
+import type { FindPublished, PublishedState } from '../warehouse/lifecycle/rebuild.js'
+import { haveBlocksChecksums } from './block-checksums.js'
 import type { FileSystemLacks } from './file-system-lacks.js'
 import {
   protectFromWriting,
@@ -60,3 +65,145 @@ export const createDuckdbPublisher = (
     }
   },
 })
+
+/**
+ * A copy of the committed state in a file of its own, proved to be readable. A publish shows it to readers
+ * (docs/decisions/publish.md#0040-readers-open-a-published-copy). `file` must not exist; after a failure it may. Rejects with the
+ * signal's reason or with the errors of system and DuckDB.
+ */
+export const copyProved = async (database: Database, file: string, signal: AbortSignal): Promise<void> => {
+  await copyCommitted(database, file, signal)
+  await proveReadable(database, file, signal)
+}
+
+/**
+ * We hold the only connection, so nothing is written between the checkpoint and the end of the copy. No signal interrupts the
+ * checkpoint: DuckDB does not stop in one.
+ */
+const copyCommitted = (database: Database, temporary: string, signal: AbortSignal): Promise<void> =>
+  database.exclusively(async (sql) => {
+    await sql.run('CHECKPOINT')
+    if (!(await mostlyFree(sql))) {
+      await database.copyTo(temporary, signal)
+      if ((await storageVersionOf(temporary)) === STORAGE_VERSION) return
+      // Another DuckDB made the work database. A file keeps its format until its rows are copied.
+      await rm(temporary)
+    }
+    await copyCompacted(database, sql, temporary, signal)
+  })
+
+/** Whether more than half of the file is free: DuckDB files do not shrink by themselves. */
+const mostlyFree = async (sql: Sql): Promise<boolean> => {
+  const [size] = await sql.rows(
+    z.object({ total: bigintCell, free: bigintCell }),
+    `SELECT total_blocks AS total, free_blocks AS free FROM pragma_database_size()
+      WHERE database_name = current_database()`,
+  )
+  return size !== undefined && size.free * 2 > size.total
+}
+
+const copyCompacted = async (
+  database: Database,
+  sql: Sql,
+  temporary: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  await sql.run(`ATTACH ${literal(temporary)} AS compacted`)
+  try {
+    await database.interruptibly(signal, () => sql.run('COPY FROM DATABASE "work" TO compacted'))
+  } finally {
+    await sql.run('DETACH compacted')
+  }
+}
+
+/**
+ * Opens the copy as a reader does, and checks every block of it. Otherwise a damaged block that the run did not read would replace
+ * the intact published file, from which the work database is rebuilt. Damage in the copy is reported as damage of the work
+ * database. Reading leaves no `.wal`, because the copy was checkpointed.
+ */
+const proveReadable = (database: Database, file: string, signal: AbortSignal): Promise<void> =>
+  database.exclusively(async (sql) => {
+    try {
+      const { size } = await stat(file)
+      const isProved = size >= (await bytesOf(sql)) && (await haveBlocksChecksums(file, signal))
+      await using copy = await openDatabase(file, { readOnly: true })
+      await copy.exclusively(async (reader) => {
+        await reader.run('SELECT * FROM main.survey_overview LIMIT 0')
+        // A block without its checksum is damaged or free. A compacted copy is smaller. DuckDB reads every block that it uses.
+        if (!isProved) await copy.interruptibly(signal, () => readEverything(reader, signal))
+      })
+    } catch (error) {
+      throw duckdbCause(error)
+    }
+  })
+
+/**
+ * The bytes of all blocks of the work database. The header of the file may count more, because DuckDB writes it before it cuts off
+ * the free blocks at the end.
+ */
+const bytesOf = async (sql: Sql): Promise<number> => {
+  const [size] = await sql.rows(
+    z.object({ bytes: bigintCell }),
+    `SELECT total_blocks * block_size AS bytes FROM pragma_database_size() WHERE database_name = current_database()`,
+  )
+  return size?.bytes ?? Number.POSITIVE_INFINITY
+}
+
+/** Reads every block that DuckDB uses. */
+export const readEverything = async (sql: Sql, signal: AbortSignal): Promise<void> => {
+  await sql.rows(z.object({ surveys: bigintCell }), 'SELECT count(*) AS surveys FROM main.survey_overview')
+  const tables = await sql.rows(
+    z.object({ schema_name: z.string(), table_name: z.string() }),
+    'SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database()',
+  )
+  throwIfAborted(signal)
+  const read = tables.map(
+    ({ schema_name, table_name }) =>
+      `SELECT max(hash(every_column)) AS read FROM ${quote(schema_name)}.${quote(table_name)} AS every_column`,
+  )
+  await sql.rows(z.object({ read: z.unknown() }), read.join(' UNION ALL '))
+}
+
+/** Fills an empty work database from `fieldwork.duckdb`. */
+
+export const findPublishedFile =
+  (directory: string): FindPublished =>
+  async (database) => {
+    const path = publishedPath(directory, 'duckdb')
+    return (await isFile(path)) ? [{ path, what: 'the published file', ...stateInFile(database, path) }] : []
+  }
+
+/** The state in a database file, from which the empty `database` can be filled. */
+export const stateInFile = (database: Database, path: string): Pick<PublishedState, 'countRuns' | 'fill'> => {
+  const attached = <Result>(work: (sql: Sql) => Promise<Result>) =>
+    database.exclusively(async (sql) => {
+      await sql.run(`ATTACH ${literal(path)} AS published (READ_ONLY)`)
+      try {
+        return await work(sql)
+      } finally {
+        await sql.run('DETACH published')
+      }
+    })
+  return {
+    countRuns: () =>
+      attached(async (sql) => {
+        const [row] = await sql.rows(
+          z.object({ runs: bigintCell }),
+          'SELECT count(*) AS runs FROM published._sync.runs',
+        )
+        return row?.runs ?? 0
+      }),
+    fill: () => attached((sql) => sql.run('COPY FROM DATABASE published TO "work"')),
+  }
+}
+
+/** False if nothing exists at `path`. Throws if it is not a file: opening a pipe, for example, would never end. */
+const isFile = async (path: string): Promise<boolean> => {
+  try {
+    if (!(await stat(path)).isFile()) throw new Error('it is not a file')
+    return true
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false
+    throw error
+  }
+}

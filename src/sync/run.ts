@@ -12,8 +12,8 @@ import { RunBudget } from './budget.js'
 import { discover } from './discover.js'
 import { finishRun, outcomeOf } from './outcome.js'
 import { planOf, queueDue } from './planning.js'
-import { refresh } from './refresh.js'
 import { createRunState, type RunDependencies, type RunState } from './run-state.js'
+import { refresh } from './worker.js'
 
 /**
  * Throws errors that concern all accounts: a warehouse that cannot be written (7), or a bug (1). If possible, the failed run is

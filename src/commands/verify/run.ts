@@ -110,7 +110,7 @@ const verifyPublished = async (settings: Settings, signal: AbortSignal): Promise
 /** The client of object stores is loaded only here, so that other warehouses do without it. */
 const verifyStorage = async (storage: StorageSettings, signal: AbortSignal): Promise<LocalProof> => {
   const { createS3Store } = await import('../../object-store/s3.js')
-  const { verifyBucket } = await import('../../verify/local/check-bucket.js')
+  const { verifyBucket } = await import('../../verify/local/run.js')
   const store = await createS3Store(storage)
   try {
     return await verifyBucket(store, signal)

@@ -15,20 +15,23 @@ import type { Database } from '../../warehouse/connection/database.js'
 import type { FileSystemLacks } from '../file-system-lacks.js'
 import { publishError } from '../publish-error.js'
 import { syncDirectory, syncToDisk } from '../replace-file.js'
-import { createLinks, type LinkOperations, type Links, systemLinks } from './links.js'
 import { isIntact, type Manifest, manifestFile, writeManifest } from './manifest.js'
 import {
+  createLinks,
   currentPath,
   findCurrent,
   KEPT_VERSIONS,
   type KnownVersion,
   knownVersions,
+  type LinkOperations,
+  type Links,
   listVersions,
   makeCurrent,
   parquetDirectory,
   removeAll,
   sweepOld,
   sweepUnfinished,
+  systemLinks,
   unfinishedPath,
   type Version,
   versionsPath,

@@ -2,14 +2,13 @@
  * The directory `parquet`: complete versions under `versions`, and `current`, which points to the newest. A version is built
  * under another name. It gets its own name when it is complete and on the disk.
  */
-import { lstat, readdir, readlink, rename, rm } from 'node:fs/promises'
+import { copyFile, link, lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode, UnsyncedError } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import type { FileSystemLacks } from '../file-system-lacks.js'
+import { type FileSystemLacks, isLacking } from '../file-system-lacks.js'
 import { renameDurably, syncDirectory } from '../replace-file.js'
-import type { Links } from './links.js'
 import { type Manifest, readManifest } from './manifest.js'
 
 export interface Version {
@@ -179,3 +178,47 @@ const makeRoom = async (parquet: string, hasLinks: boolean): Promise<string | nu
   if (found?.isSymbolicLink() && !hasLinks) await rm(current)
   return null
 }
+
+/** The two operations that a file system may lack (vfat, exfat, many network shares). */
+export interface LinkOperations {
+  readonly link: (existing: string, path: string) => Promise<void>
+  readonly symlink: (target: string, path: string) => Promise<void>
+}
+
+export const systemLinks: LinkOperations = Object.freeze({
+  link: (existing: string, path: string) => link(existing, path),
+  symlink: (target: string, path: string) => symlink(target, path),
+})
+
+export interface Links {
+  /** Makes a hard link to a file, or copies it. */
+  linkOrCopy(existing: string, path: string): Promise<'linked' | 'copied'>
+  /** Makes a symbolic link; false if the file system has none. */
+  pointTo(target: string, path: string): Promise<boolean>
+}
+
+export const createLinks = (operations: LinkOperations, lacks: FileSystemLacks): Links => ({
+  linkOrCopy: async (existing, path) => {
+    if (!lacks.has('hardLinks')) {
+      try {
+        await operations.link(existing, path)
+        return 'linked'
+      } catch (error) {
+        if (!isLacking(error)) throw error
+        lacks.add('hardLinks')
+      }
+    }
+    await copyFile(existing, path)
+    return 'copied'
+  },
+  pointTo: async (target, path) => {
+    try {
+      await operations.symlink(target, path)
+      return true
+    } catch (error) {
+      if (!isLacking(error)) throw error
+      lacks.add('symbolicLinks')
+      return false
+    }
+  },
+})

@@ -1,4 +1,5 @@
 /** Reads the rows of every query from one state. It creates only what is temporary, so the database may be read-only. */
+
 import { z } from 'zod'
 import { instantToMs } from '../../model/instant.js'
 import type { Sql } from '../../warehouse/connection/database.js'
@@ -6,16 +7,14 @@ import { quote } from '../../warehouse/connection/ddl.js'
 import { NUMBERED_RUNS } from '../../warehouse/history/run-order.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
 import type { ViewDeclaration } from '../../warehouse/views/view-declaration.js'
-import { curveOf } from './charts/curve.js'
 import * as overview from './queries/overview.js'
-import type { Query } from './queries/query.js'
-import { sqlOf } from './queries/query.js'
+import { type Query, sqlOf } from './queries/query.js'
 import * as runs from './queries/run.js'
 import * as survey from './queries/survey.js'
 import type { DayRow, SurveyRow } from './rows.js'
 import * as row from './rows.js'
 import { createShownRows } from './shown-rows.js'
-import { thinnedDays } from './thinned-days.js'
+import { EARLIER_POINTS, LAST_DAYS, thinnedDays } from './thinned-days.js'
 
 /** Views that several queries read, so each is computed once. */
 const COMPUTED_ONCE = ['survey_pace', 'sample_source_pace', 'record_changes']
@@ -124,4 +123,21 @@ const bySurvey = <Row extends SurveyKey>(rows: readonly Row[]): ReadonlyMap<stri
     else group.push(one)
   }
   return groups
+}
+
+/** The curve of a survey: chosen days with their last observation, which holds until the next one. `rows` of one survey, in the order of days. `lastDay` is the day of its last reading. */
+export const curveOf = (rows: readonly DayRow[], lastDay: number): readonly DayRow[] => {
+  const [first] = rows
+  if (first === undefined) return []
+  const step = Math.max(1, Math.floor((lastDay - first.day - LAST_DAYS) / EARLIER_POINTS))
+  const curve: DayRow[] = []
+  for (const row of rows) {
+    const before = curve.at(-1)
+    const gap = lastDay - row.day < LAST_DAYS ? 1 : step
+    // Nothing was observed in between, so the curve is level until one step before the next observation.
+    if (before !== undefined && row.day - before.day > gap) curve.push({ ...before, day: row.day - gap })
+    curve.push(row)
+  }
+  const last = curve.at(-1)
+  return last === undefined || last.day >= lastDay ? curve : [...curve, { ...last, day: lastDay }]
 }

@@ -8,7 +8,7 @@ import { ExpectedError, hasCode, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { documentBody, parseDocument } from '../../object-store/owned-document.js'
-import { stateInFile } from '../../publish/duckdb-restore.js'
+import { stateInFile } from '../../publish/duckdb.js'
 import { checksum } from '../../publish/parquet/manifest.js'
 import {
   renameDurably,

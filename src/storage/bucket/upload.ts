@@ -14,9 +14,9 @@ import {
   type ObjectStore,
 } from '../../object-store/object-store.js'
 import { putOwned } from '../../object-store/owned-document.js'
-import { copyProved } from '../../publish/duckdb-copy.js'
+import { copyProved } from '../../publish/duckdb.js'
 import { checksum, type Manifest } from '../../publish/parquet/manifest.js'
-import { writeChangedFiles } from '../../publish/parquet/write-changed-files.js'
+import { writeChangedFiles } from '../../publish/parquet/write-version.js'
 import type { ReportSettings } from '../../publish/report/formats.js'
 import { sum } from '../../rules/estimate.js'
 import type { Database } from '../../warehouse/connection/database.js'

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/clock.js'
 import { haveBlocksChecksums } from '../../publish/block-checksums.js'
-import { readEverything } from '../../publish/duckdb-copy.js'
+import { readEverything } from '../../publish/duckdb.js'
 import { readManifest } from '../../publish/parquet/manifest.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import {

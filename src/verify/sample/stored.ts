@@ -4,7 +4,7 @@ import { type Instant, minusMs } from '../../model/instant.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../../warehouse/connection/cells.js'
 import type { Sql } from '../../warehouse/connection/database.js'
-import { conditionOnSurveys } from '../../warehouse/merge/merge-sql.js'
+import { conditionOnSurveys, readStored } from '../../warehouse/merge/merge.js'
 import {
   mergedSampleSourceProgress,
   mergedSampleSources,
@@ -12,8 +12,7 @@ import {
   mergedSurveys,
   type StoredRow,
 } from '../../warehouse/merge/merged-tables.js'
-import { readPending } from '../../warehouse/merge/pending-surveys.js'
-import { readStored } from '../../warehouse/merge/stored-rows.js'
+import { readPending } from '../../warehouse/merge/stored-surveys.js'
 
 /** The surveys of an account that a sample can choose from. */
 export interface Population {

@@ -19,8 +19,7 @@ import type { CellRow } from '../../model/warehouse.js'
 import { appendTo, storedColumnsOf } from './append.js'
 import { fromDuckDB, type Parameter, toDuckDB } from './cells.js'
 import { createTemporary } from './ddl.js'
-import { duckdbError, isInterrupt, isLockConflict } from './duckdb-error.js'
-import { refusedLock } from './refused-lock.js'
+import { duckdbError, isInterrupt, isLockConflict, refusedLock } from './duckdb-error.js'
 import { STORAGE_COMPATIBILITY } from './storage-version.js'
 
 /** The operations inside a transaction. */

@@ -12,7 +12,6 @@ import type { Stamp } from '../../model/warehouse.js'
 import { bigintCell, instant } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified, quote } from '../connection/ddl.js'
-import { utcDay } from './utc-day.js'
 
 /** `before` is a midnight of UTC. Returns the number of removed observations. */
 export const compactProgress = async (
@@ -54,3 +53,9 @@ const thinOut = async (
   )
   return deleted?.Count ?? 0
 }
+
+/** The UTC day of a moment, as a DATE, in any time zone of the session, and without an extension that a reader may lack. */
+export const utcDay = (moment: string): string => `CAST(make_timestamp(epoch_us(${moment})) AS DATE)`
+
+/** The moment at which a UTC day begins. */
+export const dayStart = (day: string): string => `to_timestamp(epoch(${day}))`

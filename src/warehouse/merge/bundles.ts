@@ -13,8 +13,14 @@ import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { requireFullListing } from '../queue/listing.js'
 import { mergeDays } from './day-bundles.js'
-import { type FreshRow, markMissing, upsert } from './merge.js'
-import { conditionOnSurveys } from './merge-sql.js'
+import {
+  conditionOnSurveys,
+  type FreshRow,
+  markMissing,
+  readStored,
+  type StoredRows,
+  upsert,
+} from './merge.js'
 import {
   type MergedTable,
   mergedSampleSourceProgress,
@@ -23,10 +29,9 @@ import {
   mergedSurveyProgressByDay,
   mergedSurveys,
 } from './merged-tables.js'
-import { dropPending } from './pending-surveys.js'
 import { storeDrift, storeRejections } from './quarantine.js'
-import { readStored, type StoredRows } from './stored-rows.js'
 import type { KeptRows, StoredSurveys } from './stored-surveys.js'
+import { dropPending } from './stored-surveys.js'
 
 interface BundleCommit {
   readonly outcomes: readonly BundleOutcome[]

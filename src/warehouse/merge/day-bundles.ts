@@ -5,9 +5,8 @@ import type { RowCounts } from '../../model/run.js'
 import type { ReadDays, RefreshedBundle } from '../../model/warehouse.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
-import { type FreshRow, markMissing, upsert } from './merge.js'
+import { type FreshRow, markMissing, readStored, upsert } from './merge.js'
 import { mergedSurveyProgressByDay } from './merged-tables.js'
-import { readStored } from './stored-rows.js'
 
 /** Null if no bundle has days. */
 export const mergeDays = async (

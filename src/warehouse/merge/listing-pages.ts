@@ -14,12 +14,18 @@ import { bigintCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { completeListing, lastOf, rememberListed } from '../queue/listing.js'
 import { enqueue } from '../queue/tasks.js'
-import { isCurrent, upsert } from './merge.js'
-import { conditionOnSurveys } from './merge-sql.js'
+import {
+  conditionOnSurveys,
+  differs,
+  isCurrent,
+  readStored,
+  rowKey,
+  type StoredRows,
+  upsert,
+} from './merge.js'
 import { mergedSurveys } from './merged-tables.js'
-import { addPending, dropPending, readPending } from './pending-surveys.js'
 import { storeDrift, storeRejections } from './quarantine.js'
-import { differs, readStored, rowKey, type StoredRows } from './stored-rows.js'
+import { addPending, dropPending, readPending } from './stored-surveys.js'
 
 /** `pages` are in the order in which they were read, at least one. */
 export const commitListingPages = async (

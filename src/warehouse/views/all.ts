@@ -3,11 +3,10 @@
 import { interviewStatusCounts } from './interview-status-counts.js'
 import { progressDaily } from './progress-daily.js'
 import { sampleSourceProgressPeriods, surveyProgressPeriods } from './progress-periods.js'
-import { recordChanges } from './record-changes.js'
+import { recordChanges, surveyStatusChanges } from './record-changes.js'
 import { sampleSourcePace } from './sample-source-pace.js'
 import { surveyOverview } from './survey-overview.js'
 import { surveyPace } from './survey-pace.js'
-import { surveyStatusChanges } from './survey-status-changes.js'
 import { sampleSourcePeriods, surveyPeriods } from './version-periods.js'
 import type { ViewDeclaration } from './view-declaration.js'
 

@@ -6,8 +6,8 @@ import { columnsOf, date, timestamptz } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import { ofSurvey, surveyProgressHistory } from '../../model/tables.js'
 import { selected } from '../connection/ddl.js'
-import { dayStart } from '../history/utc-day.js'
-import { withKnownDays } from './known-days.js'
+import { dayStart } from '../history/compaction.js'
+import { withKnownDays } from './pace.js'
 import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 const indicators = columnsOf(PROGRESS_FIELDS)

@@ -14,7 +14,7 @@ import {
   surveyProgressHistory,
 } from '../../model/tables.js'
 import { quote, selected } from '../connection/ddl.js'
-import { dayStart, utcDay } from '../history/utc-day.js'
+import { dayStart, utcDay } from '../history/compaction.js'
 import type { ViewDeclaration } from './view-declaration.js'
 
 /** Progress records, and how long their rows are known to have held. */

@@ -7,8 +7,7 @@ import {
   sampleSources,
   surveyProgress,
 } from '../../model/tables.js'
-import { withForecast } from './forecast.js'
-import { PACE_DAYS, PACE_FIELDS, paceSql } from './pace.js'
+import { PACE_DAYS, PACE_FIELDS, paceSql, withForecast } from './pace.js'
 import { inferredSourceObservations } from './progress-periods.js'
 import { columnOf, type ViewDeclaration } from './view-declaration.js'
 

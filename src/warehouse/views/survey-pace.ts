@@ -1,8 +1,7 @@
 /** How fast each survey gains complete interviews, when it will be complete, and whether its last interviews differ from those before. */
 import { columnsOf, date, double, nullable } from '../../model/columns.js'
 import { freshness, ofSurvey, surveyProgress, surveys } from '../../model/tables.js'
-import { withForecast } from './forecast.js'
-import { INTERVIEWS, PACE_FIELDS, paceSql, SPREAD_DAYS } from './pace.js'
+import { INTERVIEWS, PACE_FIELDS, paceSql, SPREAD_DAYS, withForecast } from './pace.js'
 import { surveyObservations } from './progress-periods.js'
 import { columnOf, type ViewDeclaration } from './view-declaration.js'
 

@@ -1,6 +1,6 @@
 /** Writes the Parquet files of a version for a bucket, each version into a directory of its own. */
 import type { Manifest, PublishedFile } from '../../../src/publish/parquet/manifest.js'
-import { writeChangedFiles } from '../../../src/publish/parquet/write-changed-files.js'
+import { writeChangedFiles } from '../../../src/publish/parquet/write-version.js'
 import { temporaryDirectory } from '../files/temporary.js'
 import { testClock } from '../time/test-clock.js'
 import type { TestWarehouse } from './warehouse.js'

@@ -22,7 +22,7 @@ const world = async (rule: DailyWindows | null = RULE) => {
     1: { sources: [source(11)], progress: progress(5), sourceProgress: { 11: progress(5) } },
   })
   const given = runDependencies(warehouse, api)
-  let refresh = { ...given.rules.refresh, dailyWindows: rule }
+  let refresh = { ...given.rules.refresh, daily_windows: rule }
   return {
     warehouse,
     api,
@@ -90,13 +90,13 @@ test('days are read again when the progress differs, after recheck_unchanged_aft
 test('days are read again after a night without days and in a new time zone; sources that had none get theirs alone', async () => {
   const { night, change } = await world({ ...RULE, sources: false })
   expect(await night(0)).toEqual(FIRST.slice(0, 2))
-  change({ dailyWindows: null })
+  change({ daily_windows: null })
   expect(await night(1)).toEqual([])
-  change({ dailyWindows: { ...RULE, sources: false } })
+  change({ daily_windows: { ...RULE, sources: false } })
   expect(await night(2)).toEqual(FIRST.slice(0, 2))
-  change({ dailyWindows: { ...RULE, time_zone: 'Europe/Paris', sources: false } })
+  change({ daily_windows: { ...RULE, time_zone: 'Europe/Paris', sources: false } })
   expect(await night(3)).toEqual(FIRST.slice(0, 2))
-  change({ dailyWindows: { ...RULE, time_zone: 'Europe/Paris' } })
+  change({ daily_windows: { ...RULE, time_zone: 'Europe/Paris' } })
   expect(await night(4)).toEqual(FIRST.slice(2))
 })
 
@@ -109,11 +109,11 @@ test('days of a source that has gone, or of sources that are switched off, do no
 
   // Source 12 goes. Its rows keep the old time zone for good.
   if (whole !== undefined) whole.sources = [source(11)]
-  change({ dailyWindows: { ...RULE, time_zone: 'Europe/Paris' }, list_sources_every: 0 })
+  change({ daily_windows: { ...RULE, time_zone: 'Europe/Paris' }, list_sources_every: 0 })
   expect(await night(1)).toEqual(FIRST)
   expect(await night(2)).toEqual([])
 
-  change({ dailyWindows: { ...RULE, time_zone: 'Asia/Tokyo', sources: false } })
+  change({ daily_windows: { ...RULE, time_zone: 'Asia/Tokyo', sources: false } })
   expect(await night(3)).toEqual(FIRST.slice(0, 2))
   expect(await night(4)).toEqual([])
 })
@@ -125,7 +125,7 @@ test('a stored day that has not begun in the new time zone is read again once it
     sources: false,
   })
   await night(11 * 60)
-  change({ dailyWindows: { ...RULE, time_zone: 'Pacific/Honolulu', sources: false } })
+  change({ daily_windows: { ...RULE, time_zone: 'Pacific/Honolulu', sources: false } })
   // It is 2 March in Kiritimati and 1 March in Honolulu.
   expect(await night(11 * 60 + 1)).toEqual(FIRST.slice(0, 2))
   expect(await night(11 * 60 + 2)).toEqual([])
@@ -145,14 +145,14 @@ test('days of sources count as behind while they are switched off, and all are r
     (await warehouse.rows('SELECT days_read_at AS whole, source_days_read_at AS sources FROM freshness'))[0]
   await night(0)
   expect(await known()).toEqual({ whole: '2026-03-01T00:00:00Z', sources: '2026-03-01T00:00:00Z' })
-  change({ dailyWindows: { ...RULE, sources: false } })
+  change({ daily_windows: { ...RULE, sources: false } })
   const [whole] = api.surveys.values()
   if (whole !== undefined)
     Object.assign(whole, { progress: progress(6), sourceProgress: { 11: progress(6) } })
   expect(await night(1)).toEqual(FIRST.slice(0, 2))
   expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: null })
   // Nothing has changed since the night without them, and they are behind all the same.
-  change({ dailyWindows: RULE })
+  change({ daily_windows: RULE })
   expect(await night(2)).toEqual(FIRST.slice(2))
   expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: '2026-03-01T00:02:00Z' })
   expect(
@@ -166,7 +166,7 @@ test('the days of a source that has gone are marked as missing even while days a
   await night(0)
   const [whole] = api.surveys.values()
   if (whole !== undefined) whole.sources = []
-  change({ dailyWindows: null, list_sources_every: 0 })
+  change({ daily_windows: null, list_sources_every: 0 })
   await night(1)
   expect(
     await warehouse.rows(

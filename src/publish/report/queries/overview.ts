@@ -1,5 +1,5 @@
 /** The queries of the overview: what needs action, what is in the field, and what has changed. */
-import { utcDay } from '../../../warehouse/history/utc-day.js'
+import { utcDay } from '../../../warehouse/history/compaction.js'
 import { CLOSED, hoursBefore, IN_FIELD, NEWEST, type Query } from './query.js'
 
 export const asOf: Query = {

@@ -3,8 +3,12 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { writeTextfile } from '../../../../src/monitoring/metrics/report.js'
-import { accountSamples, parseExposition, runSamples } from '../../../../src/monitoring/metrics/samples.js'
+import {
+  accountSamples,
+  parseExposition,
+  runSamples,
+  writeTextfile,
+} from '../../../../src/monitoring/metrics/report.js'
 import { openSilentDisk } from '../../../support/files/disk.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { accountState, runEnd } from '../../../support/monitoring/run-ends.js'

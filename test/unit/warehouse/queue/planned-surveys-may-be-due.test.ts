@@ -39,7 +39,7 @@ test('a survey is selected if it is queued, due, or changed lately, and otherwis
   await fc.assert(
     fc.asyncProperty(
       fc.array(stored, { minLength: 1, maxLength: 40 }),
-      fc.record({ settleForMs: days(0), maxAgeMs: days(0) }),
+      fc.record({ settle_for: days(0), max_age: days(0) }),
       maybe(time),
       async (drawn, durations, since) => {
         for (const table of ['main.surveys', 'main.freshness', 'main.survey_progress'])

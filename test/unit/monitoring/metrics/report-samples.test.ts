@@ -1,6 +1,6 @@
 /** The samples of a run, and which samples of an earlier run are still true. */
 import { expect, test } from 'vitest'
-import { accountSamples, runSamples, stillTrue } from '../../../../src/monitoring/metrics/samples.js'
+import { accountSamples, runSamples, stillTrue } from '../../../../src/monitoring/metrics/report.js'
 import { accountState, runEnd } from '../../../support/monitoring/run-ends.js'
 
 const WAREHOUSE = '/data/fieldwork'

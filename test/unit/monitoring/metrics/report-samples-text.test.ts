@@ -8,7 +8,7 @@ import {
   exposition,
   parseExposition,
   runSamples,
-} from '../../../../src/monitoring/metrics/samples.js'
+} from '../../../../src/monitoring/metrics/report.js'
 import { accountState, runEnd } from '../../../support/monitoring/run-ends.js'
 import { HAS_PROMTOOL } from '../../../support/servers/prometheus.js'
 import { cases } from '../../../support/suite/cases.js'

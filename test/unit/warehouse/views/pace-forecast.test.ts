@@ -1,7 +1,7 @@
 /** The forecast's interval: its closed form compared with a direct search, and its promise of 80 % with a simulation. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { withForecast } from '../../../../src/warehouse/views/forecast.js'
+import { withForecast } from '../../../../src/warehouse/views/pace.js'
 import { chance } from '../../../support/suite/chance.js'
 import { openReader } from '../../../support/warehouse/duckdb.js'
 

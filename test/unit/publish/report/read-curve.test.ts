@@ -1,6 +1,6 @@
 /** A curve is level while nothing was observed, and ends with the last reading. */
 import { expect, test } from 'vitest'
-import { curveOf } from '../../../../../src/publish/report/charts/curve.js'
+import { curveOf } from '../../../../src/publish/report/read.js'
 
 const row = (day: number, interviews: number) => ({
   account: 'default',

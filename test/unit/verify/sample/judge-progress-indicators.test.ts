@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { byStatus } from '../../../../src/model/fields.js'
-import { brokenFormulas, totalOf } from '../../../../src/verify/sample/indicators.js'
+import { brokenFormulas, totalOf } from '../../../../src/verify/sample/judge-progress.js'
 
 const counts = byStatus<number, null>(
   (status) => ({ complete: 30, incomplete: 10, screen_out: 20 })[String(status)] ?? 0,
