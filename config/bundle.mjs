@@ -17,8 +17,7 @@ const VIEWER = join(root, 'node_modules/@fastify/swagger-ui')
 const CHUNKS = {
   start: [
     'build/base/(address-space|clock|errors|log|secret|stack|suggest|version).js',
-    'build/commands/(?!yargs|checks|monitored-run|warehouse-run)[^/]+.js',
-    'build/commands/[^/]+/command.js',
+    'build/commands/(command-line|context|flags|report-error|table).js',
     'build/logging/std(err|out).js',
     'build/model/publish-formats.js',
     'build/reference-server/option-texts.js',
@@ -49,7 +48,7 @@ const REPLACED = {
   'string-width': 'export default (text) => text.length',
   // Finds a package.json with a version. The command has its own.
   'escalade/sync': 'export default () => undefined',
-  // Finds the file that lists a directory of commands. Ours are listed in src/commands/command-line.ts.
+  // Finds the file that lists a directory of commands. Ours are listed in src/commands/table.ts.
   'get-caller-file': 'export default () => import.meta.url',
   // The worker of pino's transports is a file of its own. We write lines in this process.
   'thread-stream': 'export default undefined',
@@ -94,7 +93,7 @@ await build({
   },
 })
 
-/** `build/commands/sync/run.js` becomes `sync-run`. */
+/** `build/commands/export/workbooks.js` becomes `export-workbooks`. */
 function nameOfCommandModule(path) {
   return relative(join(root, 'build/commands'), path).replace(/\.js$/, '').replaceAll(sep, '-')
 }

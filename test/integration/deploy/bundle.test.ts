@@ -103,7 +103,7 @@ describe('a start loads', () => {
     },
   )
 
-  test.each([['plan-run'], ['export-run'], ['report-run'], ['status-run']])(
+  test.each([['plan'], ['export'], ['report'], ['status']])(
     'no HTTP client for a command without requests: %s',
     (run) => {
       const loaded = withoutNode(loadedWith(`chunks/${run}.js`))
@@ -115,7 +115,7 @@ describe('a start loads', () => {
   test('the library for workbooks only where a workbook is written', () => {
     const loads = files.filter((path) => textOf(path).includes('/hucre/dist/'))
     expect(loads).toEqual(['chunks/export-workbooks.js'])
-    expect(withoutNode(loadedWith('chunks/export-run.js'))).not.toContain(loads[0])
+    expect(withoutNode(loadedWith('chunks/export.js'))).not.toContain(loads[0])
   })
 })
 

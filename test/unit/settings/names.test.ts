@@ -1,6 +1,6 @@
 /** Every flag and variable reaches its setting in the schema. A wrong path would silently drop its value. */
 import { expect, test } from 'vitest'
-import { COMMANDS } from '../../../src/commands/command-line.js'
+import { COMMANDS } from '../../../src/commands/table.js'
 import { flagText, SETTING_NAMES } from '../../../src/settings/names.js'
 import { problemsOf } from '../../support/settings/settings-from-yaml.js'
 
