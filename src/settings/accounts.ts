@@ -7,8 +7,8 @@ import { type CapOwner, capKey } from '../base/cap-owner.js'
 import type { HttpProxy } from '../base/network.js'
 import type { Secret } from '../base/secret.js'
 import { nearest } from '../base/suggest.js'
-import { fallbackOf, isLoopback, isPlainRemote, readToken } from './credentials.js'
-import { type Flags, flagText, type Given, SETTING_NAMES, TOKEN_KEYS } from './names.js'
+import { isLoopback, isPlainRemote, readToken } from './credentials.js'
+import { type Flags, type Given, SETTING_NAMES, TOKEN_KEYS } from './names.js'
 import { type Problem, quoted } from './problems.js'
 import { type Proxies, proxyFor } from './proxies.js'
 import { type ReadFile, readText } from './readers.js'
@@ -17,7 +17,7 @@ import type { AccountSettings } from './settings.js'
 import { type Shard, shardOf } from './shards.js'
 import type { Layers } from './source.js'
 import { type OriginOf, problemAt, type SettingsFile } from './source.js'
-import type { Path } from './tree.js'
+import { type Path, valueAt } from './tree.js'
 
 export interface AccountsRequest {
   readonly layers: Layers
@@ -72,8 +72,8 @@ export const resolveAccounts = async (request: AccountsRequest): Promise<Account
 const noAccount = ({ oneAccount }: AccountsRequest): string =>
   `no account is configured; ${oneAccount ? 'give --base-url, --id and --token-file, or ' : ''}set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or give a settings file that has one by --config`
 
-const refuseNamesTwice = ({ layers, file }: AccountsRequest, at: At): void => {
-  const names = file.values.accounts.map(({ name }) => name)
+const refuseNamesTwice = ({ layers }: AccountsRequest, at: At): void => {
+  const names = layers.values.accounts.map(({ name }) => name)
   for (const [index, name] of names.entries()) {
     const first = names.indexOf(name)
     const path = ['accounts', index, 'name']
@@ -126,7 +126,7 @@ const refusePlain = (one: OneAccount, baseUrl: string, proxy: HttpProxy | null):
 
 const resolveShared = (one: OneAccount, cap: number): AccountSettings['shared'] => {
   const { shared: url, shared_fallback } = one.account.rate_limit
-  const fallback = fallbackOf(shared_fallback, cap)
+  const fallback = shared_fallback(cap)
   const refuse = (problem: string) => one.at(pathTo(one, 'rate_limit', 'shared_fallback'), problem)
   if (url === undefined) {
     // A fallback without a shared cap is a mistake: its author expects a Redis.
@@ -147,8 +147,10 @@ const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
   const { account, layers, file } = one
   const path = pathTo(one, 'token_file')
   // A file with both is wrong even if environment or flags replace them.
-  if (hasBoth(file.values.accounts[one.index])) return refuseBoth(one, file.originOf)
-  if (hasBoth(account)) return refuseBoth(one, layers.originOf)
+  const paths = TOKEN_KEYS.map((key) => pathTo(one, key))
+  if (!paths.some(layers.isBroken) && paths.every((at) => valueAt(file.tree, at) !== undefined))
+    return refuseBoth(one, file.originOf)
+  if (account.token !== undefined && account.token_file !== undefined) return refuseBoth(one, layers.originOf)
   const { token, token_file: tokenFile } = account
   if (tokenFile === undefined) {
     if (token === undefined) addMissing(one, TOKEN_KEYS)
@@ -165,9 +167,6 @@ const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
   return undefined
 }
 
-const hasBoth = (account: AccountValues | undefined): boolean =>
-  account?.token !== undefined && account.token_file !== undefined
-
 const refuseBoth = (one: OneAccount, originOf: OriginOf): undefined => {
   const { where, name } = originOf(pathTo(one, 'token'))
   const problem = `cannot be set together with ${name === '' ? where : name}; remove one of them`
@@ -179,12 +178,12 @@ const pathTo = ({ index }: OneAccount, ...keys: readonly string[]): Path => ['ac
 /** Reports that the account has none of `keys`, unless a wrong value for one of them was reported already. */
 const addMissing = (one: OneAccount, keys: readonly string[]): void => {
   if (keys.some((key) => one.layers.isBroken(pathTo(one, key)))) return
-  if (one.file.values.accounts.length > 0) {
+  if (valueAt(one.file.tree, ['accounts', 0]) !== undefined) {
     one.at(pathTo(one), `has no ${keys.join(' or ')}; add it`)
     return
   }
   const names = SETTING_NAMES.filter(({ ofAccount, path }) => ofAccount && keys.includes(String(path[0])))
-  const flags = one.oneAccount ? names.flatMap(({ flag }) => (flag === null ? [] : [flagText(flag)])) : []
+  const flags = one.oneAccount ? names.flatMap(({ flag }) => (flag === null ? [] : [`--${flag}`])) : []
   const where = [...flags, ...names.flatMap(({ variable }) => variable ?? [])].join(' or ')
   one.add({ where, text: 'is not set; set it, or give it in a settings file' })
 }
