@@ -75,25 +75,19 @@ interface ConformanceStyle {
 }
 
 /** The report, with a newline at its end. */
-const renderConformance = (report: ConformanceReport, style: ConformanceStyle): string =>
-  [
+const renderConformance = (report: ConformanceReport, style: ConformanceStyle): string => {
+  const observations = report.observations.map(({ topic, told }) => [topic, told])
+  return [
     `${report.baseUrl}, checked against the API document`,
     ruleTable(report.rules, style.colour),
-    `where the document is silent\n${textTable(
-      report.observations.map(({ topic, told }) => [topic, told]),
-      '  ',
-      2,
-    )}`,
+    `where the document is silent\n${textTable(observations, '  ', 2)}`,
     lastLines(report, style),
   ]
     .map((section) => `${section}\n`)
     .join('\n')
-
-const WORDS: Readonly<Record<Word, string>> = {
-  pass: 'pass',
-  fail: 'FAIL',
-  not_observable: 'not observable',
 }
+
+const WORDS = { pass: 'pass', fail: 'FAIL', not_observable: 'not observable' } as const
 const COLOURS: Readonly<Record<Word, string>> = { pass: '32', fail: '31', not_observable: '33' }
 const DETAIL_INDENT = ' '.repeat(WORDS.not_observable.length + 4)
 
@@ -132,28 +126,28 @@ const detailsOf = (verdict: Verdict): readonly string[] => {
   }
 }
 
-const countOf = (rules: readonly RuleResult[], word: Word): number =>
-  rules.filter(({ verdict }) => verdict.verdict === word).length
+const totalsOf = (rules: readonly RuleResult[]): Readonly<Record<Word, number>> => {
+  const totals = { pass: 0, fail: 0, not_observable: 0 }
+  for (const { verdict } of rules) totals[verdict.verdict] += 1
+  return totals
+}
 
 const lastLines = (report: ConformanceReport, { elapsedMs, exitCode }: ConformanceStyle): string => {
   const { rules, requests, refusals, endedBy } = report
   const refused = refusals === 0 ? '' : `, ${refusals} of them refused with 429`
-  const lines = [`${counted(requests, 'request')}${refused}, in ${humanDuration(elapsedMs)}`]
-  if (endedBy !== null) lines.push(`ended early: ${endedBy.message}`)
-  const totals = `${countOf(rules, 'pass')} pass, ${countOf(rules, 'fail')} fail, ${countOf(rules, 'not_observable')} not observable`
-  lines.push(`${counted(rules.length, 'rule')}: ${totals}${exitCode === 0 ? '' : ` (exit ${exitCode})`}.`)
-  return lines.join('\n')
+  const { pass, fail, not_observable } = totalsOf(rules)
+  return [
+    `${counted(requests, 'request')}${refused}, in ${humanDuration(elapsedMs)}`,
+    ...(endedBy === null ? [] : [`ended early: ${endedBy.message}`]),
+    `${counted(rules.length, 'rule')}: ${pass} pass, ${fail} fail, ${not_observable} not observable${exitCode === 0 ? '' : ` (exit ${exitCode})`}.`,
+  ].join('\n')
 }
 
 /** The document of `--json`. */
 const conformanceToJson = (report: ConformanceReport, { elapsedMs, exitCode }: ConformanceStyle) => ({
   exit_code: exitCode,
   base_url: report.baseUrl,
-  totals: {
-    pass: countOf(report.rules, 'pass'),
-    fail: countOf(report.rules, 'fail'),
-    not_observable: countOf(report.rules, 'not_observable'),
-  },
+  totals: totalsOf(report.rules),
   rules: report.rules.map(({ verdict, ...rule }) => ({ ...rule, ...verdict })),
   observations: report.observations,
   requests: report.requests,

@@ -28,43 +28,33 @@ interface InitFlags extends Readonly<Partial<Record<Question, string | undefined
 }
 
 export const init = async (context: CliContext, flags: InitFlags, texts: QuestionTexts): Promise<void> => {
-  const file = flags.out
+  const { out: file, force = false, json = false, 'log-level': logLevel, 'no-check': noCheck } = flags
   if (file === '') throw usageError('--out needs the path of a file', 'init')
   const out = resolve(file)
   const isTerminal = context.stderr.isTTY && context.stdin().isTTY
   const given = isTerminal ? null : required(flags)
-  await requirePlace(out, flags.force === true)
+  await requirePlace(out, force)
   const asked = given === null ? await ask(context, flags, texts) : { answers: given, newToken: null }
-  await write(context, asked, { out, mayReplace: flags.force === true })
-  const isJson = flags.json === true
+  await write(context, asked, out, force)
   const { answers, newToken } = asked
   const print = async (text: string) => {
-    if (!isJson) await context.print(text)
+    if (!json) await context.print(text)
   }
   await print(`wrote ${out}\n${newToken === null ? '' : `wrote ${newToken.path}, which only you can read\n`}`)
   warnOfVariables(context)
-  const { 'log-level': logLevel, json } = flags
   const result =
-    flags['no-check'] === true ? null : await runChecks(context, { config: out, 'log-level': logLevel, json })
+    noCheck === true ? null : await runChecks(context, { config: out, 'log-level': logLevel, json })
   const { checks = null, exitCode = EXIT_CODES.complete } = result ?? {}
-  const command = checks !== null && exitCode === EXIT_CODES.complete ? 'sync' : 'check'
+  const isComplete = exitCode === EXIT_CODES.complete
+  const command = checks !== null && isComplete ? 'sync' : 'check'
   const next = nextCommand([command, '--config', file], process.argv[1], context.env)
   context.exit(exitCode)
   if (checks !== null) await print(`\n${renderChecks(checks)}`)
-  await print(
-    `\n${exitCode === EXIT_CODES.complete ? 'next' : `correct what failed in ${file}, then`}: ${next}\n`,
-  )
-  if (isJson)
-    await context.print(
-      `${jsonOf({
-        exitCode,
-        settingsFile: out,
-        tokenFile: resolve(answers['token-file']),
-        tokenFileCreated: newToken !== null,
-        checks,
-        next,
-      })}\n`,
-    )
+  await print(`\n${isComplete ? 'next' : `correct what failed in ${file}, then`}: ${next}\n`)
+  if (!json) return
+  const tokenFile = resolve(answers['token-file'])
+  const written = { settingsFile: out, tokenFile, tokenFileCreated: newToken !== null }
+  await context.print(`${jsonOf({ exitCode, ...written, checks, next })}\n`)
 }
 
 /** Without a terminal nobody answers. */
@@ -92,7 +82,8 @@ const ask = async (context: CliContext, flags: InitFlags, texts: QuestionTexts):
 const write = async (
   { signal }: CliContext,
   { answers, newToken }: Asked,
-  { out, mayReplace }: { readonly out: string; readonly mayReplace: boolean },
+  out: string,
+  mayReplace: boolean,
 ): Promise<void> => {
   const text = fileOf(await readAnswers(answers, newToken, signal), answers['token-file'])
   throwIfAborted(signal)
@@ -108,23 +99,15 @@ const write = async (
 
 /** A later command would use these values instead of the answers. */
 const warnOfVariables = ({ env }: CliContext): void => {
-  const set = SETTING_NAMES.flatMap(({ variable, path }) =>
-    variable !== undefined && env[variable] !== undefined && ANSWERED.has(String(path[0])) ? [variable] : [],
+  const set = SETTING_NAMES.flatMap(({ variable = '', path: [key] }) =>
+    env[variable] !== undefined && ANSWERED.includes(String(key)) ? [variable] : [],
   )
+  const [are, override] = set.length === 1 ? ['is', 'overrides'] : ['are', 'override']
   if (set.length > 0)
-    createStderr().write(
-      `${set.join(', ')} ${set.length === 1 ? 'is' : 'are'} set in the environment and override${set.length === 1 ? 's' : ''} this file\n`,
-    )
+    createStderr().write(`${set.join(', ')} ${are} set in the environment and ${override} this file\n`)
 }
 
-const ANSWERED: ReadonlySet<string> = new Set([
-  'base_url',
-  'id',
-  'token',
-  'token_file',
-  'warehouse',
-  'storage',
-])
+const ANSWERED = ['base_url', 'id', 'token', 'token_file', 'warehouse', 'storage']
 
 /** The command line to type next, as this one was typed. `script` is `process.argv[1]`: the file that Node runs, or a link to it. */
 export const nextCommand = (words: readonly string[], script: string | undefined, env: Environment): string =>

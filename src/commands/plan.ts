@@ -74,18 +74,17 @@ const fitted = (
 }
 
 export const renderPlans = (plans: readonly AccountPlan[], budget: Budget): string =>
-  plans.map((one) => renderPlan(one, budget)).join('\n\n')
-
-const renderPlan = (one: AccountPlan, budget: Budget): string => {
-  const { account, plan } = one
-  if (plan === null)
-    return `${account}: no survey is listed yet. The first run lists all surveys and reads each of them, the newest first. If a budget ends it, the next run continues`
-  return [
-    `${account}: the next run, expected at ${formatInstant(plan.at)} by the server's clock`,
-    textTable(tableOf(plan), '  '),
-    ...closing(one, plan, budget),
-  ].join('\n')
-}
+  plans
+    .map(({ account, plan, ...one }) =>
+      plan === null
+        ? `${account}: no survey is listed yet. The first run lists all surveys and reads each of them, the newest first. If a budget ends it, the next run continues`
+        : [
+            `${account}: the next run, expected at ${formatInstant(plan.at)} by the server's clock`,
+            textTable(tableOf(plan), '  '),
+            ...closing(one, plan, budget),
+          ].join('\n'),
+    )
+    .join('\n\n')
 
 const tableOf = (plan: Plan): readonly (readonly string[])[] => {
   const kinds = REQUEST_KINDS.filter((kind) => plan.entries.some(({ requests }) => (requests[kind] ?? 0) > 0))
@@ -109,12 +108,11 @@ const labelOf = ({ reason, isExpected }: PlanEntry, { listing }: Plan): string =
 }
 
 const closing = (
-  { rate, fit }: AccountPlan,
+  { rate, fit }: Pick<AccountPlan, 'rate' | 'fit'>,
   plan: Plan,
   { requests_max: requestsMax, duration_max: durationMsMax }: Budget,
 ): readonly string[] => {
-  const cap = `${rate.requests} per ${humanWindow(rate.perMs)}`
-  const time = `  ${humanDuration(timeAtCapMs(plan.requests, rate))} at the cap of ${cap}`
+  const time = `  ${humanDuration(timeAtCapMs(plan.requests, rate))} at the cap of ${rate.requests} per ${humanWindow(rate.perMs)}`
   if (fit === null || (requestsMax === null && durationMsMax === null)) return [time]
   const limits = [
     ...(requestsMax === null ? [] : [`--max-requests ${requestsMax}`]),
@@ -152,14 +150,11 @@ export const planToJson = (
       surveys,
       requests,
     })),
-    fits:
-      fit === null
-        ? null
-        : {
-            surveys: fit.surveys,
-            requests: fit.requests,
-            waiting: fit.waiting,
-            oldest_since: fit.oldestSince === null ? null : formatInstant(fit.oldestSince),
-          },
+    fits: fit && {
+      surveys: fit.surveys,
+      requests: fit.requests,
+      waiting: fit.waiting,
+      oldest_since: fit.oldestSince === null ? null : formatInstant(fit.oldestSince),
+    },
   })),
 })

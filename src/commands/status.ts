@@ -2,12 +2,7 @@
 import { counted, humanCount } from '../base/human.js'
 import { onOneLine } from '../model/data-problem-names.js'
 import { formatInstant, type Instant } from '../model/instant.js'
-import {
-  REQUEST_KINDS,
-  REQUEST_REASONS,
-  type RequestKind,
-  type RequestUsage,
-} from '../model/request-usage.js'
+import { REQUEST_KINDS, REQUEST_REASONS, type RequestUsage } from '../model/request-usage.js'
 import type { Settings } from '../settings/settings.js'
 import { readLastRequestUsage, readWarehouseStatus, type StatusHead } from '../storage/open.js'
 import type { RunRequestUsage } from '../warehouse/history/request-usage.js'
@@ -81,7 +76,12 @@ const renderStatus = (head: StatusHead, status: WarehouseStatus): string =>
     section(
       'rejected rows',
       ['account', 'endpoint', 'problem', 'rows', 'replayed', 'first', 'last'],
-      status.rejections.map(rejectionRow),
+      status.rejections.map((row) => [
+        row.account,
+        row.endpoint,
+        onOneLine(row.problem),
+        ...[row.rows, row.replayed, row.first_at, row.last_at].map(cell),
+      ]),
       'none',
     ),
   ]
@@ -94,13 +94,6 @@ const driftRow = (row: WarehouseStatus['drift'][number]): readonly string[] => [
   row.value === null ? `(${row.kind})` : onOneLine(row.value),
   counted(row.occurrences, 'time'),
   ...[row.first_seen_at, row.last_seen_at].map(cell),
-]
-
-const rejectionRow = (row: WarehouseStatus['rejections'][number]): readonly string[] => [
-  row.account,
-  row.endpoint,
-  onOneLine(row.problem),
-  ...[row.rows, row.replayed, row.first_at, row.last_at].map(cell),
 ]
 
 /** A section without rows prints `nothing`. If that is null too, the section is left out. */
@@ -126,45 +119,40 @@ export const showRequests = async ({ signal, print }: CliContext, settings: Sett
 }
 
 const renderRequestUsage = (runs: readonly RunRequestUsage[]): string =>
-  runs.length === 0 ? 'no run has recorded its requests yet' : runs.map(requestsOfRun).join('\n\n')
+  runs
+    .map(({ account, started_at, requests, requests_estimated, requestUsage }) => {
+      const saved = sum(requestUsage, 'saved')
+      const planned = requests_estimated === null ? '' : `, ${humanCount(requests_estimated)} were planned`
+      return `requests of ${account}, run of ${formatInstant(started_at)}: ${counted(requests ?? 0, 'request')}${planned}; ${humanCount(saved)} saved
+${textTable(requestTable(requestUsage), '  ')}`
+    })
+    .join('\n\n') || 'no run has recorded its requests yet'
 
-const requestsOfRun = ({
-  account,
-  started_at,
-  requests,
-  requests_estimated,
-  requestUsage,
-}: RunRequestUsage): string => {
-  const saved = requestUsage.reduce((sum, one) => sum + one.saved, 0)
-  const planned = requests_estimated === null ? '' : `, ${humanCount(requests_estimated)} were planned`
-  return [
-    `requests of ${account}, run of ${formatInstant(started_at)}: ${counted(requests ?? 0, 'request')}${planned}; ${humanCount(saved)} saved`,
-    textTable(requestTable(requestUsage), '  '),
-  ].join('\n')
-}
+const sum = (usage: readonly RequestUsage[], field: 'requests' | 'saved'): number =>
+  usage.reduce((total, one) => total + one[field], 0)
 
-const requestTable = (requestUsage: readonly RequestUsage[]): readonly (readonly string[])[] => {
-  const kinds = REQUEST_KINDS.filter((kind) => requestUsage.some((one) => one.kind === kind))
-  const reasons = REQUEST_REASONS.filter((reason) => requestUsage.some((one) => one.reason === reason))
-  const rowOf = (mine: readonly RequestUsage[]) => kinds.map((kind) => requestCell(mine, kind))
+const requestTable = (usage: readonly RequestUsage[]): readonly (readonly string[])[] => {
+  const kinds = REQUEST_KINDS.filter((kind) => usage.some((one) => one.kind === kind))
+  const rowOf = (name: string, mine: readonly RequestUsage[]) => [
+    name,
+    ...kinds.map((kind) => requestCell(mine.filter((one) => one.kind === kind))),
+  ]
   return [
     ['why', ...kinds.map((kind) => REQUEST_USAGE_WORDS[kind])],
-    ...reasons.map((reason) => [
-      REQUEST_USAGE_WORDS[reason],
-      ...rowOf(requestUsage.filter((one) => one.reason === reason)),
-    ]),
-    ['in all', ...rowOf(requestUsage)],
+    ...REQUEST_REASONS.flatMap((reason) => {
+      const mine = usage.filter((one) => one.reason === reason)
+      return mine.length === 0 ? [] : [rowOf(REQUEST_USAGE_WORDS[reason], mine)]
+    }),
+    rowOf('in all', usage),
   ]
 }
 
 /** `17`, `17 (2 saved)`, `(2 saved)` */
-const requestCell = (requestUsage: readonly RequestUsage[], kind: RequestKind): string => {
-  const mine = requestUsage.filter((one) => one.kind === kind)
-  const made = mine.reduce((sum, one) => sum + one.requests, 0)
-  const saved = mine.reduce((sum, one) => sum + one.saved, 0)
-  return (
-    [made === 0 ? '' : humanCount(made), saved === 0 ? '' : `(${humanCount(saved)} saved)`]
-      .filter((part) => part !== '')
-      .join(' ') || '-'
-  )
+const requestCell = (usage: readonly RequestUsage[]): string => {
+  const [made, saved] = [sum(usage, 'requests'), sum(usage, 'saved')]
+  const parts = [
+    ...(made === 0 ? [] : [humanCount(made)]),
+    ...(saved === 0 ? [] : [`(${humanCount(saved)} saved)`]),
+  ]
+  return parts.join(' ') || '-'
 }

@@ -7,18 +7,15 @@ import { systemClock } from '../base/clock.js'
 import { humanCount } from '../base/human.js'
 import type { Log } from '../base/log.js'
 import { createRedactor } from '../base/secret.js'
-import { type AccountSettings, type Settings, secretsOf } from '../settings/settings.js'
-import type { StorageSettings } from '../settings/storage.js'
+import { type Settings, secretsOf } from '../settings/settings.js'
 import { requireShardLayout } from '../storage/directory.js'
 import { findState, holdStorage, requirePublished } from '../storage/open.js'
 import type { Storage } from '../storage/storage.js'
-import type { Allocation } from '../sync/requests.js'
 import { sideBySide } from '../sync/side-by-side.js'
 import { openDatabaseFile, openParquetVersion } from '../verify/local/check-tables.js'
 import type { LocalProof } from '../verify/local/proof.js'
-import { verifyDirectory } from '../verify/local/run.js'
+import { verifyBucket, verifyDirectory } from '../verify/local/run.js'
 import { verifySample } from '../verify/sample/run.js'
-import type { Database } from '../warehouse/connection/database.js'
 import { unreadable } from '../warehouse/connection/duckdb-error.js'
 import type { CliContext, Work } from './context.js'
 import { logProxies, openTelemetry } from './monitored-run.js'
@@ -46,8 +43,8 @@ export const verify = async (
   const seed = request.seed ?? randomBytes(SEED_BYTES).toString('hex')
   const report = await verifyAll({ ...request, log, signal: context.signal, seed })
   const output = outputOf(report, settings.json, systemClock.monotonicMs() - startedMs)
-  // Values of the API are quoted, and any of them may contain a token.
   context.exit(report.exitCode)
+  // Values of the API are quoted, and any of them may contain a token.
   await context.print(createRedactor(secretsOf(settings))(output))
 }
 
@@ -56,9 +53,6 @@ const SEED_BYTES = 4
 interface VerifyWork extends Work, Pick<VerifyRequest, 'isLocal' | 'sample'> {
   readonly seed: string
 }
-
-/** Surveys that are compared if `--sample` is not given and the budget allows it. */
-const SAMPLE_DEFAULT = 20
 
 /** Throws `nothing_published` or a `WarehouseError`. Failures of the API are in the report. */
 const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
@@ -71,9 +65,8 @@ const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
   await using held = await holdStorage({ ...work, command: 'verify', runId: newRunId(systemClock.nowMs()) })
   const local = await verifyPublished(settings, held.signal)
   // A state that cannot be read has been reported.
-  const accounts = local.problems.some(({ rule }) => UNREADABLE.includes(rule))
-    ? []
-    : await sampleAll(work, held)
+  const isReadable = !local.problems.some(({ rule }) => UNREADABLE.includes(rule))
+  const accounts = isReadable ? await sampleAll(work, held) : []
   const outcome = { accounts, isSampleGiven: sample !== null, isSignalled: held.signal.aborted }
   return { exitCode: exitCodeOf(local, outcome), local, sample: { seed, accounts } }
 }
@@ -86,9 +79,10 @@ const requireState = async (settings: Settings, signal: AbortSignal): Promise<vo
     return
   }
   const { holdsState } = await import('../storage/bucket/published.js')
-  if (!(await holdsState(storage, signal)))
-    await requirePublished(settings, { published: null, holder: null })
+  if (!(await holdsState(storage, signal))) await requirePublished(settings, NOTHING)
 }
+
+const NOTHING = { published: null, holder: null } as const
 
 /** Rules whose break means that rows cannot be read. */
 const UNREADABLE: readonly string[] = [
@@ -102,25 +96,23 @@ const UNREADABLE: readonly string[] = [
 const verifyPublished = async (settings: Settings, signal: AbortSignal): Promise<LocalProof> => {
   const { storage, warehouseDirectory } = settings
   if (storage === null) return await verifyDirectory(warehouseDirectory, signal)
-  const proof = await verifyStorage(storage, signal)
-  if (proof.states.length === 0) await requirePublished(settings, { published: null, holder: null })
-  return proof
-}
-
-/** The client of object stores is loaded only here, so that other warehouses do without it. */
-const verifyStorage = async (storage: StorageSettings, signal: AbortSignal): Promise<LocalProof> => {
+  // The client of object stores is loaded only here, so that other warehouses do without it.
   const { createS3Store } = await import('../object-store/s3.js')
-  const { verifyBucket } = await import('../verify/local/run.js')
   const store = await createS3Store(storage)
   try {
-    return await verifyBucket(store, signal)
+    const proof = await verifyBucket(store, signal)
+    if (proof.states.length === 0) await requirePublished(settings, NOTHING)
+    return proof
   } finally {
     await store.close()
   }
 }
 
+/** Surveys that are compared if `--sample` is not given and the budget allows it. */
+const SAMPLE_DEFAULT = 20
+
 const sampleAll = async (work: VerifyWork, held: Storage): Promise<readonly AccountSample[]> => {
-  const { settings, log } = work
+  const { settings, log, sample, seed } = work
   await using _trial = await held.tryOut()
   const published = await requirePublished(settings, await findState(settings, held.signal))
   const open = published.isDirectory ? openParquetVersion : openDatabaseFile
@@ -132,41 +124,28 @@ const sampleAll = async (work: VerifyWork, held: Storage): Promise<readonly Acco
     requestsMax: settings.budget.requests_max,
     signal: held.signal,
     log,
-    run: (account, requests, signal) =>
-      sampleAccount({ ...work, signal }, { account, requests, database, held }),
+    run: async (account, allowance, signal) => {
+      await using opened = openSource({
+        account,
+        limits: settings.limits,
+        ledgerDirectory: settings.warehouseDirectory,
+        requireAdmission: held.requireHeld,
+        clock: systemClock,
+        log,
+      })
+      const proof = await verifySample({
+        account: account.name,
+        source: opened.source,
+        database,
+        context: { signal, allowance },
+        sample: sample ?? SAMPLE_DEFAULT,
+        seed,
+        slackMs: settings.discover.overlap,
+        onCompared: progressLog(log, account.name),
+      })
+      return { ...proof, requests: opened.source.usage().requests }
+    },
   })
-}
-
-interface AccountWork {
-  readonly account: AccountSettings
-  readonly requests: Allocation
-  readonly database: Database
-  readonly held: Storage
-}
-
-const sampleAccount = async (
-  { settings, log, signal, sample, seed }: VerifyWork,
-  { account, requests, database, held }: AccountWork,
-): Promise<AccountSample> => {
-  await using opened = openSource({
-    account,
-    limits: settings.limits,
-    ledgerDirectory: settings.warehouseDirectory,
-    requireAdmission: held.requireHeld,
-    clock: systemClock,
-    log,
-  })
-  const proof = await verifySample({
-    account: account.name,
-    source: opened.source,
-    database,
-    context: { signal, allowance: requests },
-    sample: sample ?? SAMPLE_DEFAULT,
-    seed,
-    slackMs: settings.discover.overlap,
-    onCompared: progressLog(log, account.name),
-  })
-  return { ...proof, requests: opened.source.usage().requests }
 }
 
 /** At the cap, a sample takes minutes. */

@@ -3,8 +3,7 @@
  * of the report, its names in `--json`, the counters of a run, and the summary lines with a single number.
  * A new counter is a line here and the line of code that counts.
  */
-import { counted } from '../base/human.js'
-import { snakeCase } from '../base/snake-case.js'
+import { counted, snakeCase } from '../base/human.js'
 import {
   bigint,
   type Column,

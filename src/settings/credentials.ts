@@ -2,7 +2,7 @@
  * Reads credentials and addresses. No problem quotes a value: it may hold a password, people swap the identifier, the address and the
  * token, and a token in the wrong place must not reach a terminal.
  */
-import { canBeHeader } from '../base/header-text.js'
+import { canBeHeader } from '../base/network.js'
 import { Secret, secretsInUrl } from '../base/secret.js'
 import { bad, good, type Read, type Reader, readPath, readRateRequests, wholeNumberFrom } from './readers.js'
 
