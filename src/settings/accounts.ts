@@ -11,7 +11,7 @@ import { isLoopback, isPlainRemote, readToken } from './credentials.js'
 import { type Flags, type Given, SETTING_NAMES, TOKEN_KEYS } from './names.js'
 import { type Problem, quoted } from './problems.js'
 import { type Proxies, proxyFor } from './proxies.js'
-import { type ReadFile, readText } from './readers.js'
+import { type ReadFile, readPath, readText } from './readers.js'
 import type { AccountValues } from './schema.js'
 import type { AccountSettings } from './settings.js'
 import { type Shard, shardOf } from './shards.js'
@@ -143,9 +143,8 @@ const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
   const { account, layers, file } = one
   const path = pathTo(one, 'token_file')
   // A file with both is wrong even if environment or flags replace them.
-  const paths = TOKEN_KEYS.map((key) => pathTo(one, key))
-  if (!paths.some(layers.isBroken) && paths.every((at) => valueAt(file.tree, at) !== undefined))
-    return refuseBoth(one, file.originOf)
+  const [ofFile, pathOfFile] = [valueAt(file.tree, pathTo(one, 'token')), valueAt(file.tree, path)]
+  if (readToken(ofFile).ok && readPath(pathOfFile).ok) return refuseBoth(one, file.originOf)
   if (account.token !== undefined && account.token_file !== undefined) return refuseBoth(one, layers.originOf)
   const { token, token_file: tokenFile } = account
   if (tokenFile === undefined) {

@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import { createRedactor, Secret } from '../base/secret.js'
 import { readTextFile } from '../base/text-file.js'
 import { chooseAccounts, resolveAccounts } from './accounts.js'
+import { readAccountName } from './credentials.js'
 import type { Environment } from './environment.js'
 import { resolveMonitoring } from './monitoring.js'
 import { type Flags, readGiven } from './names.js'
@@ -102,7 +103,11 @@ const NO_CHOICE = { chosen: 'none', place: null, problems: [] } as const
 /** As the file has them: no account is checked before environment and flags are laid over the file. */
 const accountNamesIn = ({ tree }: SettingsFile): readonly string[] => {
   const accounts = valueAt(tree, ['accounts'])
-  return isList(accounts) ? accounts.map((account) => String(valueAt(account, ['name']) ?? 'default')) : []
+  if (!isList(accounts)) return []
+  return accounts.map((account) => {
+    const name = readAccountName(valueAt(account, ['name']))
+    return name.ok ? name.value : 'default'
+  })
 }
 
 /** Metrics under another name would stay: a later run with right settings does not replace them. */

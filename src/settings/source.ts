@@ -70,9 +70,10 @@ export const layered = (
     originOf,
   )
   const hidden = [...placed.map(({ path }) => path), ...tokens].map((path) => leafAt(file.tree, path))
-  const hiddenInFile = [...new Map(hidden.map((path) => [pathText(path), path])).values()].flatMap(
-    (path) => checkTree(put({}, path, valueAt(file.tree, path)), file.originOf).problems,
-  )
+  const hiddenInFile = [...new Map(hidden.map((path) => [pathText(path), path])).values()].flatMap((path) => {
+    const value = valueAt(file.tree, path)
+    return value === undefined ? [] : checkTree(put({}, path, value), file.originOf).problems
+  })
   const isOfFile = ({ path = [] }: Problem) => !byPath.has(pathText(path))
   const problems = [
     ...[...file.problems, ...hiddenInFile, ...checked.problems.filter(isOfFile)].toSorted((a, b) =>

@@ -42,25 +42,12 @@ describe.concurrent('conformance', () => {
     const { id, token } = account(1)
     const file = join(await temporaryDirectory(onTestFinished), 'token')
     await writeFile(file, `${token}\n`)
-    const ended = await runWarm(
-      [
-        'conformance',
-        '--json',
-        '--id',
-        id,
-        '--token-file',
-        file,
-        '--max-requests',
-        '8',
-        '--log-level',
-        'silent',
-      ],
-      {
-        FIELDWORK_SYNC_BASE_URL: server.baseUrl,
-        FIELDWORK_SYNC_API_ID: '4711',
-        FIELDWORK_SYNC_API_TOKEN: 'not this one',
-      },
-    )
+    const flags = ['--json', '--id', id, '--token-file', file, '--max-requests', '8', '--log-level', 'silent']
+    const ended = await runWarm(['conformance', ...flags], {
+      FIELDWORK_SYNC_BASE_URL: server.baseUrl,
+      FIELDWORK_SYNC_API_ID: '4711',
+      FIELDWORK_SYNC_API_TOKEN: 'not this one',
+    })
     expect(ended).toMatchObject({ code: 0, stderr: '' })
     const report: unknown = JSON.parse(ended.stdout)
     expect(report).toMatchObject({

@@ -5,7 +5,7 @@ import { serve } from '../../../src/commands/reference-server.js'
 import { COMMANDS } from '../../../src/commands/table.js'
 import { readCommandLine } from '../../../src/commands/yargs.js'
 
-const start = (...flags: string[]) => {
+const start = (flags: string) => {
   const controller = new AbortController()
   const stdout = new PassThrough({ encoding: 'utf8' })
   const exitCodes: ExitCode[] = []
@@ -14,23 +14,14 @@ const start = (...flags: string[]) => {
     print: async (text: string) => void stdout.write(text),
     exit: (code: ExitCode) => exitCodes.push(code),
   }
-  const ended = serve(context, readCommandLine(['reference-server', ...flags], COMMANDS).flags)
+  const ended = serve(context, readCommandLine(['reference-server', ...flags.split(' ')], COMMANDS).flags)
   return { controller, stdout, exitCodes, ended }
 }
 
 describe('fieldwork-sync reference-server', () => {
   test('prints one JSON line, serves, and ends with 0 when the signal comes', async () => {
     const { controller, stdout, exitCodes, ended } = start(
-      '--port',
-      '0',
-      '--accounts',
-      '2',
-      '--surveys',
-      '3',
-      '--page-size',
-      '2',
-      '--clock',
-      'frozen',
+      '--port 0 --accounts 2 --surveys 3 --page-size 2 --clock frozen',
     )
     const [line] = (await stdout[Symbol.asyncIterator]().next()).value.split('\n')
     const { base_url, accounts } = JSON.parse(line)
@@ -52,19 +43,7 @@ describe('fieldwork-sync reference-server', () => {
 
   test('its flags set how requests are counted and what a 429 says', async () => {
     const { controller, stdout, ended } = start(
-      ...[
-        '--port',
-        '0',
-        '--surveys',
-        '1',
-        '--clock',
-        'frozen',
-        '--rate-limit',
-        '2/1h',
-        '--rate-window',
-        'fixed',
-      ],
-      ...['--rate-phase', '59m', '--foreign-load', '1', '--retry-after', 'date'],
+      '--port 0 --surveys 1 --clock frozen --rate-limit 2/1h --rate-window fixed --rate-phase 59m --foreign-load 1 --retry-after date',
     )
     const [line] = (await stdout[Symbol.asyncIterator]().next()).value.split('\n')
     const { base_url, accounts } = JSON.parse(line)
@@ -80,14 +59,14 @@ describe('fieldwork-sync reference-server', () => {
   })
 
   test('a signal that comes before the server has started leaves no server behind', async () => {
-    const { controller, exitCodes, ended } = start('--port', '0', '--surveys', '1')
+    const { controller, exitCodes, ended } = start('--port 0 --surveys 1')
     controller.abort()
     await ended
     expect(exitCodes).toEqual([0])
   })
 
   test('a wrong flag ends it with exit code 2 and nothing on stdout', async () => {
-    const { stdout, ended } = start('--port', 'high', '--clock', 'fast')
+    const { stdout, ended } = start('--port high --clock fast')
     await expect(ended).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringMatching(/^--port is "high": .*\n--clock is "fast": .*$/),

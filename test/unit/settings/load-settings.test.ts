@@ -232,6 +232,18 @@ describe('a value that another source replaces', () => {
     ])
   })
 
+  test.each([
+    ['warehouse: /data', { FIELDWORK_SYNC_WAREHOUSE: '/w' }, 'warehouse must be a section with its own keys'],
+    ['accounts: {}', ACCOUNT_ENV, 'accounts must be a list of accounts'],
+  ])('is still checked if it has no place for the other: %j', async (yaml, env, problem) => {
+    const found = await problemsOf({ yaml, env: { ...ACCOUNT_ENV, ...env } })
+    expect(found).toEqual([expect.stringContaining(`settings.yaml:1: ${problem}`)])
+  })
+
+  test('is no problem where the file has none', async () => {
+    expect(await problemsOf({ yaml: 'accounts: []', env: ACCOUNT_ENV })).toEqual([])
+  })
+
   test('is still checked in a variable', async () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_LOG_LEVEL: 'loud', FIELDWORK_SYNC_WAREHOUSE: '' }
     expect(await problemsOf({ env, flags: { 'log-level': 'error', warehouse: 'w' } })).toEqual([
