@@ -164,8 +164,7 @@ export const readEverything = async (sql: Sql, signal: AbortSignal): Promise<voi
   await sql.rows(z.object({ read: z.unknown() }), read.join(' UNION ALL '))
 }
 
-/** Fills an empty work database from `fieldwork.duckdb`. */
-
+/** `fieldwork.duckdb`, from which an empty work database can be filled. */
 export const findPublishedFile =
   (directory: string): FindPublished =>
   async (database) => {
