@@ -346,10 +346,7 @@ describe('a publish that a signal stops', () => {
   }
 
   const STOPS: readonly Stop[] = [
-    {
-      when: 'before it begins',
-      at: async (_, stop) => stop(),
-    },
+    { when: 'before it begins', at: async (_, stop) => stop() },
     {
       when: 'during the copy of the file',
       at: ({ database }, stop) => ({

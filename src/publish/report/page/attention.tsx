@@ -67,10 +67,7 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
       none: 'No survey in fieldwork stands still.',
       count: rows.standsStill.length,
       table: table(page, overview.standsStill, rows.standsStill, [
-        {
-          head: 'Days',
-          cell: ({ days }) => (days === null ? 'never gained' : formats.count(days)),
-        },
+        { head: 'Days', cell: ({ days }) => (days === null ? 'never gained' : formats.count(days)) },
         completes(formats),
       ]),
     },

@@ -133,17 +133,11 @@ const sourceColumns = (formats: Formats): readonly Column<SourceRow>[] => [
       </>
     ),
   },
-  {
-    head: 'Complete',
-    cell: (row) => <Completion of={row} formats={formats} />,
-  },
+  { head: 'Complete', cell: (row) => <Completion of={row} formats={formats} /> },
   { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
   { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },
   { head: 'Forecast', cell: ({ expected_on }) => formats.day(expected_on) },
-  {
-    head: 'Incidence',
-    cell: (row) => formats.rate(row.target_incidence_rate),
-  },
+  { head: 'Incidence', cell: (row) => formats.rate(row.target_incidence_rate) },
   { head: 'Drop-out', cell: (row) => formats.rate(row.drop_out_rate) },
 ]
 

@@ -106,9 +106,7 @@ describe('moved', () => {
   test('a source is no longer listed, and its interviews went with it', async () => {
     expect(
       await judge(progressOf(BEFORE), { interviews: BEFORE.slice(1) }, { haveSourcesChanged: true }),
-    ).toMatchObject({
-      verdict: 'moved',
-    })
+    ).toMatchObject({ verdict: 'moved' })
   })
 
   test('a source was read some minutes after its survey', async () => {
@@ -240,9 +238,6 @@ describe('no verdict', () => {
   test('unknown fields that the API may have added', async () => {
     expect(
       await judge({ ...progressOf(BEFORE), _extra: '{"mood":1}' }, { interviews: BEFORE }),
-    ).toMatchObject({
-      verdict: 'unclear',
-      requests: 0,
-    })
+    ).toMatchObject({ verdict: 'unclear', requests: 0 })
   })
 })
