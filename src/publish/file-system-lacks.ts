@@ -15,7 +15,7 @@ const LACKS = {
     'no sync of directories: after a power failure the previous published state may be back, until the next run publishes',
 } as const
 
-export type Lack = keyof typeof LACKS
+type Lack = keyof typeof LACKS
 
 export interface FileSystemLacks {
   add(lack: Lack): void

@@ -47,10 +47,9 @@ export const readState = async (
   const checkpoint = checkpoints.findLast((file) => file.number <= number)?.number ?? -1
   const start = checkpoint === -1 ? [] : await download(reading, directory, checkpoint)
   const limit = pLimit(READS_AT_ONCE)
+  const numbers = Array.from({ length: number - checkpoint }, (_, index) => checkpoint + 1 + index)
   const commits = await Promise.all(
-    Array.from({ length: number - checkpoint }, (_, index) =>
-      limit(() => requireCommit(reading, directory, checkpoint + 1 + index)),
-    ),
+    numbers.map((commit) => limit(() => requireCommit(reading, directory, commit))),
   )
   const state = stateAfter([start, ...commits].flat())
   const { minReaderVersion, minWriterVersion } = state.protocol ?? PROTOCOL
@@ -66,7 +65,7 @@ export const readState = async (
 
 const READS_AT_ONCE = 8
 
-const requireCommit = async (
+export const requireCommit = async (
   reading: LogReading,
   directory: string,
   number: number,

@@ -57,7 +57,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const COUNTS: readonly string[] = INTERVIEW_STATUSES.map((status) => `${status}_individuals`)
 
-export const haveSameCounts = (one: CellRow, other: CellRow): boolean =>
+const haveSameCounts = (one: CellRow, other: CellRow): boolean =>
   COUNTS.every((name) => one[name] === other[name]) && one[EXTRA] === other[EXTRA]
 
 interface Formula {

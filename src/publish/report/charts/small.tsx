@@ -31,7 +31,7 @@ export const Bar = ({ rate }: { readonly rate: number | null }) => (
   <progress aria-hidden="true" value={Math.round(Math.min(1, Math.max(0, rate ?? 0)) * 100) / 100} />
 )
 
-export interface StatusPeriod {
+interface StatusPeriod {
   readonly status: string
   readonly since: bigint
   readonly until: bigint | null

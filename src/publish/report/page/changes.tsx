@@ -11,7 +11,7 @@ import { plural, Status, SurveyLink, spaced } from './words.js'
 type ChangeRow = ReportRows['changes'][number]
 type TimelineRow = ReportRows['timeline'][number]
 
-export const TIMELINE_DAYS = 60
+const TIMELINE_DAYS = 60
 
 export const Changes = ({ page }: PartProps): JSX.Element => {
   const { rows, formats } = page

@@ -95,20 +95,18 @@ interface Nights {
   readonly days: readonly number[]
 }
 
-const anyNights: fc.Arbitrary<Nights> = fc
-  .integer({ min: 2, max: 10 })
-  .chain((nights) =>
-    fc.record({
-      surveys: fc.array(anySurvey, { minLength: 2, maxLength: 2 }),
-      sources: fc.array(anySource, { minLength: 2, maxLength: 2 }),
-      whole: fc.array(anyProgress, { minLength: nights, maxLength: nights }),
-      ofSources: fc.array(anyProgress, { minLength: nights, maxLength: nights }),
-      days: fc.uniqueArray(fc.oneof({ weight: 40, arbitrary: fc.nat(30) }, fc.nat(2_900_000)), {
-        minLength: nights,
-        maxLength: nights,
-      }),
+const anyNights: fc.Arbitrary<Nights> = fc.integer({ min: 2, max: 10 }).chain((nights) =>
+  fc.record({
+    surveys: fc.array(anySurvey, { minLength: 2, maxLength: 2 }),
+    sources: fc.array(anySource, { minLength: 2, maxLength: 2 }),
+    whole: fc.array(anyProgress, { minLength: nights, maxLength: nights }),
+    ofSources: fc.array(anyProgress, { minLength: nights, maxLength: nights }),
+    days: fc.uniqueArray(fc.oneof({ weight: 40, arbitrary: fc.nat(30) }, fc.nat(2_900_000)), {
+      minLength: nights,
+      maxLength: nights,
     }),
-  )
+  }),
+)
 
 const fill = async ({ database }: TestWarehouse, account: string, given: Nights): Promise<void> => {
   const warehouse = accountWarehouse(database, account)
