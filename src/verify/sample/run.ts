@@ -127,8 +127,7 @@ class Sampling {
   async #compareOne(survey: StoredSurveyPlace): Promise<void> {
     const { source, context, slackMs } = this.#options
     try {
-      const place = await this.#listing.find(survey)
-      for (const page of place.read) await this.#comparePage(page)
+      for (const page of await this.#listing.find(survey)) await this.#comparePage(page)
       const stored = await this.#stored([survey.id])
       const compared = await compareSurvey({
         source,
