@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { Formats } from '../formats.js'
 import * as overview from '../queries/overview.js'
-import { type Query, sqlOf } from '../queries/query.js'
+import type { Query } from '../queries/query.js'
 import type { PartProps, ReportPage } from './context.js'
 import { type Column, QueryTable, SqlOf } from './table.js'
 import { SurveyLink } from './words.js'
@@ -35,7 +35,7 @@ export const Attention = ({ page }: PartProps) => {
               </h3>
               <p class="rule">{card.rule}</p>
               {card.table}
-              <SqlOf query={card.query} sql={sqlOf(card.query)} />
+              <SqlOf query={card.query} />
             </article>
           ))}
       </div>
