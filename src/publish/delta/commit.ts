@@ -27,12 +27,17 @@ import {
   commitKey,
   LOG_RETENTION_MS,
   type LogFiles,
+  type LogReading,
   lastCheckpointKey,
+  listLog,
   logIn,
   nextNumber,
   outdatedKeys,
-} from './log-files.js'
-import { type LogReading, listLog, readCommit, readState, requireCommit, unusable } from './read-log.js'
+  readCommit,
+  readState,
+  requireCommit,
+  unusable,
+} from './read-log.js'
 
 interface DeltaCommitting extends LogReading {
   readonly manifest: Manifest

@@ -5,8 +5,7 @@
  */
 import type { ListedObject } from '../../object-store/object-store.js'
 import type { LogState } from './log.js'
-import { type LogFile, type LogFiles, logIn, logPrefix } from './log-files.js'
-import { UnusableLogError } from './read-log.js'
+import { type LogFile, type LogFiles, logIn, logPrefix, UnusableLogError } from './read-log.js'
 
 export interface LeftLogs {
   /** Everything below `data/`. */

@@ -3,9 +3,9 @@ import type { ComponentChildren, JSX } from 'preact'
 import type { Formats } from '../formats.js'
 import * as overview from '../queries/overview.js'
 import type { Query } from '../queries/query.js'
-import type { PartProps, ReportPage } from './context.js'
 import { type Column, QueryTable, SqlOf } from './table.js'
-import { SurveyLink } from './words.js'
+import type { PartProps, ReportPage } from './words.js'
+import { SurveyLink, type Titled } from './words.js'
 
 /** Rows of a card before the rest is folded. */
 const ROWS_SHOWN = 6
@@ -166,12 +166,6 @@ const change = (before: string, now: string): ComponentChildren => (
     <span>{before}</span> <i>to</i> <span>{now}</span>
   </>
 )
-
-interface Titled {
-  readonly account: string
-  readonly survey_id: number
-  readonly title: string
-}
 
 const table = <Row extends Titled>(
   page: ReportPage,

@@ -3,8 +3,8 @@ import type { JSX } from 'preact'
 import { StatusStrip } from '../charts/small.js'
 import { CHANGES_SHOWN, changeCounts, changes, timeline } from '../queries/overview.js'
 import { keyOf, type ReportRows } from '../read.js'
-import type { PartProps, ReportPage } from './context.js'
 import { type Column, QueryTable, SqlOf } from './table.js'
+import type { PartProps, ReportPage } from './words.js'
 import { plural, Status, SurveyLink, spaced } from './words.js'
 
 type ChangeRow = ReportRows['changes'][number]

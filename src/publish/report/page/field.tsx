@@ -4,10 +4,8 @@ import { Sparkline } from '../charts/small.js'
 import { type Formats, UNKNOWN } from '../formats.js'
 import { besideField, inField } from '../queries/overview.js'
 import { keyOf, type ReportRows } from '../read.js'
-import { hasAccounts, type PartProps, type ReportPage } from './context.js'
-import { Completion } from './figures.js'
 import { type Column, QueryTable, SqlOf } from './table.js'
-import { Status, SurveyLink } from './words.js'
+import { Completion, hasAccounts, type PartProps, type ReportPage, Status, SurveyLink } from './words.js'
 
 type FieldRow = ReportRows['inField'][number]
 

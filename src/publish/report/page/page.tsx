@@ -7,12 +7,11 @@ import { runs } from '../queries/run.js'
 import { history, interviews, observations, sources, surveys } from '../queries/survey.js'
 import { Attention } from './attention.js'
 import { Changes } from './changes.js'
-import type { PartProps } from './context.js'
 import { Field } from './field.js'
-import { type Figure, Figures } from './figures.js'
 import { Runs } from './run.js'
 import { SqlOf } from './table.js'
-import { plural, SurveyLink, spaced } from './words.js'
+import type { PartProps } from './words.js'
+import { type Figure, Figures, plural, SurveyLink, spaced } from './words.js'
 
 /** These are not shown beside their tables, because each section of a survey has a part of them. */
 const SQL_AT_END = [asOf, totals, changeCounts, surveys, observations, interviews, sources, history]

@@ -2,9 +2,9 @@
 import type { JSX } from 'preact'
 import * as run from '../queries/run.js'
 import type { ReportRows } from '../read.js'
-import type { PartProps, ReportPage } from './context.js'
 import { accountColumn } from './field.js'
 import { type Column, QueryTable, SqlOf, type TableProps } from './table.js'
+import type { PartProps, ReportPage } from './words.js'
 import { spaced } from './words.js'
 
 export const Runs = ({ page, page: { rows } }: PartProps): JSX.Element => (

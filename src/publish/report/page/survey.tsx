@@ -8,10 +8,18 @@ import { keyOf } from '../read.js'
 import type { HistoryRow, SourceRow, SurveyRow } from '../rows.js'
 import type { Unshown } from '../shown-rows.js'
 import { Change } from './changes.js'
-import { hasAccounts, type PartProps } from './context.js'
-import { Completion, type Figure, Figures } from './figures.js'
 import { type Column, QueryTable } from './table.js'
-import { plural, Status, spaced, titleOf } from './words.js'
+import {
+  Completion,
+  type Figure,
+  Figures,
+  hasAccounts,
+  type PartProps,
+  plural,
+  Status,
+  spaced,
+  titleOf,
+} from './words.js'
 
 export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartProps): JSX.Element => {
   const { rows, formats } = page

@@ -39,7 +39,7 @@ const down = (from: number, to: number) => Array.from({ length: from - to + 1 },
 
 const all = down(100, 1)
 
-test.each([
+test.each<{ what: string; listed: number[]; stored?: number[]; find: number[]; pages: number[] }>([
   {
     what: 'are found by their rank, and each page is read once',
     listed: all,
