@@ -44,17 +44,17 @@ export const createLacks = (log: Log): FileSystemLacks => {
  * vfat answers EPERM, FUSE ENOSYS, network shares ENOTSUP, EOPNOTSUPP, EACCES or EINVAL, and VirtualBox EINVAL, EROFS or EPROTO. EBADF and
  * EISDIR say that a directory cannot be opened or synced like a file.
  */
-export const isLacking = (error: unknown): boolean =>
-  hasCode(
-    error,
-    'EPERM',
-    'EACCES',
-    'ENOSYS',
-    'ENOTSUP',
-    'EOPNOTSUPP',
-    'EINVAL',
-    'EROFS',
-    'EPROTO',
-    'EBADF',
-    'EISDIR',
-  )
+export const isLacking = (error: unknown): boolean => hasCode(error, ...LACKING)
+
+const LACKING = [
+  'EPERM',
+  'EACCES',
+  'ENOSYS',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'EINVAL',
+  'EROFS',
+  'EPROTO',
+  'EBADF',
+  'EISDIR',
+]

@@ -207,9 +207,7 @@ export const createObject = async (
       )
     }
     if (failure !== null) return null
-    throw new WarehouseError(
-      'bucket_damaged',
-      `${store.address}/${key} was deleted while it was being written`,
-    )
+    const problem = `${store.address}/${key} was deleted while it was being written`
+    throw new WarehouseError('bucket_damaged', problem)
   })
 }
