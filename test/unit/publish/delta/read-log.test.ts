@@ -5,7 +5,7 @@ import {
   logFilesOf,
   nextNumber,
   outdatedKeys,
-} from '../../../../src/publish/delta/log-files.js'
+} from '../../../../src/publish/delta/read-log.js'
 
 const DAY_MS = 86_400_000
 const at = (key: string, days: number | null) => ({

@@ -1,7 +1,7 @@
 /** Paths are short, and hold the exact numbers. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { areaPath, barsPath, linePath, type Point } from '../../../../../src/publish/report/charts/path.js'
+import { areaPath, barsPath, linePath, type Point } from '../../../../../src/publish/report/charts/frame.js'
 
 /** Reads a path as a browser does. */
 const pointsOf = (path: string): Point[] => {
