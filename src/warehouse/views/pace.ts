@@ -2,16 +2,14 @@
  * The pace of records with progress: the complete interviews that each gained in its last known days. A year of daily history has
  * hundreds of rows of each record, so window functions read only the last ones.
  */
-import { bigint, double, type Fields, nullable, timestamptz } from '../../model/columns.js'
+import { bigint, double, type Fields, timestamptz } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { utcDay } from '../history/compaction.js'
 import { type Observations, periodsSql } from './progress-periods.js'
 
-/** The UTC days for which progress is known. The last observation of a day stands for it. */
-
 /**
- * Adds `first_day` and `last_day` to the rows of a step function. A row that was replaced on its first day has no day: its `last_day`
- * is the day before.
+ * Adds `first_day` and `last_day`, the UTC days for which progress is known, to the rows of a step function. The last observation of a
+ * day stands for it, so the `last_day` of a row that was replaced on its first day is the day before.
  */
 export const withKnownDays = (periods: string, key: readonly string[]): string =>
   `SELECT *, least(greatest(known_day, first_day), next_day - 1) AS last_day
@@ -29,24 +27,18 @@ const SPREAD_GAINS_MIN = 7
 
 /** The columns of a view of pace. */
 export const PACE_FIELDS = {
-  last_gain_at: nullable(
-    timestamptz('When the number of complete interviews was last seen rising, server time; null = never'),
+  last_gain_at: timestamptz.orNull(
+    'When the number of complete interviews was last seen rising, server time; null = never',
   ),
-  pace_days: nullable(
-    bigint(
-      `Days that the pace covers, at most ${PACE_DAYS}: from the first to the last known day among the last ones, UTC; null if fewer than two days are known`,
-    ),
+  pace_days: bigint.orNull(
+    `Days that the pace covers, at most ${PACE_DAYS}: from the first to the last known day among the last ones, UTC; null if fewer than two days are known`,
   ),
-  gained: nullable(
-    bigint(
-      'Complete interviews gained in the days of the pace; negative if complete interviews failed a quality check later',
-    ),
+  gained: bigint.orNull(
+    'Complete interviews gained in the days of the pace; negative if complete interviews failed a quality check later',
   ),
-  per_day: nullable(double('gained / pace_days')),
-  gained_last_day: nullable(
-    bigint(
-      'Complete interviews gained on the last known day, and on days without a reading before it; null if the day before is not known',
-    ),
+  per_day: double.orNull('gained / pace_days'),
+  gained_last_day: bigint.orNull(
+    'Complete interviews gained on the last known day, and on days without a reading before it; null if the day before is not known',
   ),
 } satisfies Fields
 
@@ -54,19 +46,16 @@ export const PACE_FIELDS = {
 export const INTERVIEWS = `${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_individuals, 0)`).join(' + ')}
         + coalesce(list_sum([TRY_CAST(x AS BIGINT) for x in json_extract(_extra, '$.interview_count_by_status.*.individuals')]), 0)`
 
-interface Pace {
-  readonly observations: Observations
-  /** The days before the last known one that are read. */
-  readonly days: number
-  /** More counts of which the first and the last one of the pace are wanted, with their SQL. */
-  readonly counts: Readonly<Record<string, string>>
-}
-
 /**
  * Common table expressions that end with `pace`, one row per record: `as_of` (its last known day), `last_gain_at`, `pace_days`,
  * `gained`, `per_day`, `gained_last_day`, the first and last counts of the pace, and `spread`, the standard deviation of the daily gains.
+ * `days` before the last known one are read. `counts` are further counts with their SQL.
  */
-export const paceSql = ({ observations, days, counts }: Pace): string => {
+export const paceSql = (
+  observations: Observations,
+  days: number,
+  counts: Readonly<Record<string, string>>,
+): string => {
   const { current, history } = observations
   const key = current.key.join(', ')
   const values = { interviews_count: 'interviews_count', ...counts }
@@ -120,11 +109,6 @@ const lastGains = (key: string, rows: string): string => `SELECT ${key}, max(obs
         FROM ${rows} WHERE interviews_count IS NOT NULL)
       WHERE interviews_count > count_before GROUP BY ALL`
 
-/**
- * The day on which a target is reached if the pace goes on, and its 80 % interval. In d days, `per_day` · d interviews are expected.
- * The daily gains vary by `spread`, and the pace is known from `pace_days` days only. So the gain of d days has the variance
- * spread² · (d + d² / pace_days). The interval is where the bounds of this gain reach the target (docs/explanation/forecast.md).
- */
 /** A forecast further away than ten years says nothing. */
 const FORECAST_DAYS_MAX = 3650
 
@@ -132,7 +116,8 @@ const FORECAST_DAYS_MAX = 3650
 const DEVIATIONS = 1.28
 
 /**
- * Adds `expected_on`, `expected_from` and `expected_to` to rows with `status`, `target`, `reached`, and the columns of the pace.
+ * Adds `expected_on`, `expected_from` and `expected_to` to rows with `status`, `target`, `reached`, and the columns of the pace
+ * (docs/explanation/forecast.md). The gain of d days is expected to be `per_day` · d, with the variance spread² · (d + d² / pace_days).
  *
  * Squaring missing - per_day · d = ± 1.28 · deviation of d days gives a quadratic equation for d. Its roots are where the upper and the
  * lower bound reach the target. If the variance grows faster than the gain, the lower bound never does. A root is taken of rows with a

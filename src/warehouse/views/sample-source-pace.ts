@@ -1,5 +1,5 @@
 /** How fast each sample source gains complete interviews, and how far it is behind its survey. */
-import { bigint, columnsOf, date, nullable } from '../../model/columns.js'
+import { bigint, columnsOf, date } from '../../model/columns.js'
 import {
   freshness,
   ofSource,
@@ -9,7 +9,7 @@ import {
 } from '../../model/tables.js'
 import { PACE_DAYS, PACE_FIELDS, paceSql, withForecast } from './pace.js'
 import { inferredSourceObservations } from './progress-periods.js'
-import { columnOf, type ViewDeclaration } from './view-declaration.js'
+import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 /** The numbers of the API may be so large that their product is no BIGINT. A survey over its target counts as complete. */
 const AS_COMPLETE =
@@ -23,37 +23,27 @@ export const sampleSourcePace: ViewDeclaration = {
   key: ['account', 'survey_id', 'sample_source_id'],
   references: ofSource('sample_source_id'),
   columns: [
-    columnOf(sampleSourceProgress, 'account'),
-    columnOf(sampleSourceProgress, 'survey_id'),
-    columnOf(sampleSourceProgress, 'sample_source_id'),
-    columnOf(sampleSources, 'name'),
-    columnOf(sampleSources, 'provider'),
-    columnOf(sampleSources, 'country_code'),
-    columnOf(sampleSources, 'sample_size'),
-    columnOf(sampleSourceProgress, 'interviews_count'),
-    columnOf(sampleSourceProgress, 'completion_rate'),
+    ...columnsFrom(sampleSourceProgress, ['account', 'survey_id', 'sample_source_id']),
+    ...columnsFrom(sampleSources, ['name', 'provider', 'country_code', 'sample_size']),
+    ...columnsFrom(sampleSourceProgress, ['interviews_count', 'completion_rate']),
     columnOf(surveyProgress, 'completion_rate', {
       name: 'survey_completion_rate',
       comment: 'The same of the whole survey',
     }),
     ...columnsOf({
-      behind: nullable(
-        bigint(
-          'Complete interviews that the source lacks to be as complete as its survey, at most to reach its target; 0 if it is not behind, null without targets',
-        ),
+      behind: bigint.orNull(
+        'Complete interviews that the source lacks to be as complete as its survey, at most to reach its target; 0 if it is not behind, null without targets',
       ),
     }),
     columnOf(freshness, 'source_progress_read_at'),
     ...columnsOf({
       ...PACE_FIELDS,
-      expected_on: nullable(
-        date(
-          'Day on which the source reaches its target if its pace goes on; null if the survey is not in fieldwork, without target or pace, or after more than ten years',
-        ),
+      expected_on: date.orNull(
+        'Day on which the source reaches its target if its pace goes on; null if the survey is not in fieldwork, without target or pace, or after more than ten years',
       ),
     }),
   ],
-  sql: `WITH ${paceSql({ observations: inferredSourceObservations, days: PACE_DAYS, counts: {} })}, goals AS (
+  sql: `WITH ${paceSql(inferredSourceObservations, PACE_DAYS, {})}, goals AS (
       SELECT p.*, s.status, a.name, a.provider, a.country_code, a.sample_size AS target, t.interviews_count AS reached, t.completion_rate,
         w.completion_rate AS survey_completion_rate,
         CASE WHEN a.sample_size > 0 AND w.sample_size > 0 THEN TRY_CAST(greatest(0, ${AS_COMPLETE}) AS BIGINT) END AS behind

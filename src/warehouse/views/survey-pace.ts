@@ -1,9 +1,9 @@
 /** How fast each survey gains complete interviews, when it will be complete, and whether its last interviews differ from those before. */
-import { columnsOf, date, double, nullable } from '../../model/columns.js'
+import { columnsOf, date, double } from '../../model/columns.js'
 import { freshness, ofSurvey, surveyProgress, surveys } from '../../model/tables.js'
 import { INTERVIEWS, PACE_FIELDS, paceSql, SPREAD_DAYS, withForecast } from './pace.js'
 import { surveyObservations } from './progress-periods.js'
-import { columnOf, type ViewDeclaration } from './view-declaration.js'
+import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 const COUNTS = {
   complete: 'complete_individuals',
@@ -26,51 +26,40 @@ export const surveyPace: ViewDeclaration = {
   key: ['account', 'survey_id'],
   references: ofSurvey,
   columns: [
-    columnOf(surveyProgress, 'account'),
-    columnOf(surveyProgress, 'survey_id'),
-    columnOf(surveys, 'title'),
-    columnOf(surveys, 'project_id'),
-    columnOf(surveys, 'status'),
-    columnOf(surveyProgress, 'sample_size'),
-    columnOf(surveyProgress, 'interviews_count'),
-    columnOf(surveyProgress, 'completion_rate'),
+    ...columnsFrom(surveyProgress, ['account', 'survey_id']),
+    ...columnsFrom(surveys, ['title', 'project_id', 'status']),
+    ...columnsFrom(surveyProgress, ['sample_size', 'interviews_count', 'completion_rate']),
     columnOf(freshness, 'refreshed_at'),
     ...columnsOf({
       ...PACE_FIELDS,
-      expected_on: nullable(
-        date(
-          'Day on which the target is reached if the pace goes on; null if the status is not fieldwork, without target or pace, or after more than ten years',
-        ),
+      expected_on: date.orNull(
+        'Day on which the target is reached if the pace goes on; null if the status is not fieldwork, without target or pace, or after more than ten years',
       ),
-      expected_from: nullable(
-        date(
-          'First day of the 80 % interval of expected_on; null without expected_on or a week of daily gains',
-        ),
+      expected_from: date.orNull(
+        'First day of the 80 % interval of expected_on; null without expected_on or a week of daily gains',
       ),
-      expected_to: nullable(
-        date('Last day of the 80 % interval; null with expected_from set: the interval has no end'),
+      expected_to: date.orNull(
+        'Last day of the 80 % interval; null with expected_from set: the interval has no end',
       ),
     }),
     columnOf(surveyProgress, 'target_incidence_rate'),
     ...columnsOf({
-      recent_incidence_rate: nullable(
-        double(
-          'complete / (complete + screen_out) of the interviews of the pace days; null if one of these counts fell',
-        ),
+      recent_incidence_rate: double.orNull(
+        'complete / (complete + screen_out) of the interviews of the pace days; null if one of these counts fell',
       ),
-      earlier_incidence_rate: nullable(
-        double('complete / (complete + screen_out) of the interviews before the pace days'),
+      earlier_incidence_rate: double.orNull(
+        'complete / (complete + screen_out) of the interviews before the pace days',
       ),
     }),
     columnOf(surveyProgress, 'drop_out_rate'),
     ...columnsOf({
-      recent_drop_out_rate: nullable(
-        double('incomplete / all interviews of the pace days; null if one of these counts fell'),
+      recent_drop_out_rate: double.orNull(
+        'incomplete / all interviews of the pace days; null if one of these counts fell',
       ),
-      earlier_drop_out_rate: nullable(double('incomplete / all interviews before the pace days')),
+      earlier_drop_out_rate: double.orNull('incomplete / all interviews before the pace days'),
     }),
   ],
-  sql: `WITH ${paceSql({ observations: surveyObservations, days: SPREAD_DAYS, counts: COUNTS })}, goals AS (
+  sql: `WITH ${paceSql(surveyObservations, SPREAD_DAYS, COUNTS)}, goals AS (
       SELECT p.*, s.title, s.project_id, s.status, t.sample_size AS target, t.interviews_count AS reached, t.completion_rate,
         t.target_incidence_rate, t.drop_out_rate
       FROM main.survey_progress t

@@ -1,6 +1,6 @@
 /** A real warehouse in a directory of the test. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { formatInstant } from '../../../src/model/instant.js'
 import type { AccountWarehouse, StoredBundle } from '../../../src/model/warehouse.js'
@@ -20,6 +20,7 @@ export interface TestWarehouse {
   readonly account: AccountWarehouse
   /** Rows of a query on the work database: instants as ISO 8601 in UTC, integers as numbers. */
   rows(sql: string): Promise<readonly Row[]>
+  expectRows(sql: string, expected: readonly Row[]): Promise<void>
   run(sql: string): Promise<void>
 }
 
@@ -52,6 +53,7 @@ export const testWarehouse = async (
     log,
     account: accountWarehouse(database, 'acme'),
     rows: (sql) => rowsOf(database, sql),
+    expectRows: async (sql, expected) => expect(await rowsOf(database, sql)).toEqual(expected),
     run: (sql) => database.exclusively((on) => on.run(sql)),
   }
 }

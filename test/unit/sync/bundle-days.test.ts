@@ -134,7 +134,7 @@ test('a stored day that has not begun in the new time zone is read again once it
     'progress 1 on 2026-03-01',
     'progress 1 on 2026-03-02',
   ])
-  expect(await warehouse.rows('SELECT DISTINCT time_zone FROM survey_progress_by_day')).toEqual([
+  await warehouse.expectRows('SELECT DISTINCT time_zone FROM survey_progress_by_day', [
     { time_zone: 'Pacific/Honolulu' },
   ])
 })
@@ -155,9 +155,9 @@ test('days of sources count as behind while they are switched off, and all are r
   change({ daily_windows: RULE })
   expect(await night(2)).toEqual(FIRST.slice(2))
   expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: '2026-03-01T00:02:00Z' })
-  expect(
-    await warehouse.rows('SELECT DISTINCT interviews_count AS held FROM survey_progress_by_day'),
-  ).toEqual([{ held: 6 }])
+  await warehouse.expectRows('SELECT DISTINCT interviews_count AS held FROM survey_progress_by_day', [
+    { held: 6 },
+  ])
   expect(await night(3)).toEqual([])
 })
 
@@ -168,14 +168,13 @@ test('the days of a source that has gone are marked as missing even while days a
   if (whole !== undefined) whole.sources = []
   change({ daily_windows: null, list_sources_every: 0 })
   await night(1)
-  expect(
-    await warehouse.rows(
-      'SELECT DISTINCT sample_source_id AS id, _missing_since AS missing FROM survey_progress_by_day ORDER BY 1',
-    ),
-  ).toEqual([
-    { id: 11, missing: '2026-03-01T00:01:00Z' },
-    { id: null, missing: null },
-  ])
+  await warehouse.expectRows(
+    'SELECT DISTINCT sample_source_id AS id, _missing_since AS missing FROM survey_progress_by_day ORDER BY 1',
+    [
+      { id: 11, missing: '2026-03-01T00:01:00Z' },
+      { id: null, missing: null },
+    ],
+  )
 })
 
 test('a day that cannot be typed goes to quarantine, and the next night reads all days of that series again', async () => {
@@ -197,13 +196,13 @@ test('a day that cannot be typed goes to quarantine, and the next night reads al
       : reading
   }
   await night(0)
-  expect(await warehouse.rows('SELECT count(*) AS rows FROM survey_progress_by_day')).toEqual([{ rows: 3 }])
-  expect(await warehouse.rows('SELECT problem, day::VARCHAR AS day FROM _sync.rejected_rows')).toEqual([
+  await warehouse.expectRows('SELECT count(*) AS rows FROM survey_progress_by_day', [{ rows: 3 }])
+  await warehouse.expectRows('SELECT problem, day::VARCHAR AS day FROM _sync.rejected_rows', [
     { problem: 'completion_rate: not a number', day: '2026-03-01' },
   ])
   // The progress of the whole survey is confirmed all the same.
   await night(0.5)
-  expect(await warehouse.rows('SELECT confirmed_until FROM survey_progress_periods')).toEqual([
+  await warehouse.expectRows('SELECT confirmed_until FROM survey_progress_periods', [
     { confirmed_until: '2026-03-01T00:00:30Z' },
   ])
   api.readDayProgress = read
@@ -224,14 +223,13 @@ test('when a source goes while its days are read, the list is read again and its
   }
   await night(1)
   expect(api.asked.filter((request) => request === 'sources 1 page 1')).toHaveLength(2)
-  expect(
-    await warehouse.rows(
-      'SELECT sample_source_id AS id, count(*) AS rows, count(_missing_since) AS missing FROM survey_progress_by_day GROUP BY 1 ORDER BY 1',
-    ),
-  ).toEqual([
-    { id: 11, rows: 2, missing: 2 },
-    { id: null, rows: 2, missing: 0 },
-  ])
+  await warehouse.expectRows(
+    'SELECT sample_source_id AS id, count(*) AS rows, count(_missing_since) AS missing FROM survey_progress_by_day GROUP BY 1 ORDER BY 1',
+    [
+      { id: 11, rows: 2, missing: 2 },
+      { id: null, rows: 2, missing: 0 },
+    ],
+  )
 })
 
 test('days of a survey that has gone are marked as missing, and all are read again when it returns, final ones too', async () => {

@@ -333,14 +333,13 @@ describe('a bundle', () => {
     await bundleOf(warehouse, api)
     now.sourceProgress[12] = progress(7)
     await bundleOf(warehouse, api)
-    expect(
-      await warehouse.rows(
-        'SELECT sample_source_id, interviews_count FROM sample_source_progress ORDER BY 1',
-      ),
-    ).toEqual([
-      { sample_source_id: 11, interviews_count: 2 },
-      { sample_source_id: 12, interviews_count: 7 },
-    ])
+    await warehouse.expectRows(
+      'SELECT sample_source_id, interviews_count FROM sample_source_progress ORDER BY 1',
+      [
+        { sample_source_id: 11, interviews_count: 2 },
+        { sample_source_id: 12, interviews_count: 7 },
+      ],
+    )
     await bundleOf(warehouse, api)
     expect(api.asked).toEqual(['progress 1'])
   })
@@ -374,19 +373,18 @@ describe('a bundle', () => {
       progress: null,
     })
     expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
-    expect(await warehouse.rows('SELECT id FROM sample_sources ORDER BY 1')).toEqual([{ id: 11 }, { id: 12 }])
-    expect(
-      await warehouse.rows(
-        'SELECT refreshed_at, sources_read_at, source_progress_read_at, last_error FROM freshness',
-      ),
-    ).toEqual([
-      {
-        refreshed_at: null,
-        sources_read_at: '2026-03-01T00:00:00Z',
-        source_progress_read_at: null,
-        last_error: 'no progress',
-      },
-    ])
+    await warehouse.expectRows('SELECT id FROM sample_sources ORDER BY 1', [{ id: 11 }, { id: 12 }])
+    await warehouse.expectRows(
+      'SELECT refreshed_at, sources_read_at, source_progress_read_at, last_error FROM freshness',
+      [
+        {
+          refreshed_at: null,
+          sources_read_at: '2026-03-01T00:00:00Z',
+          source_progress_read_at: null,
+          last_error: 'no progress',
+        },
+      ],
+    )
   })
 
   test('keeps the progress when the list of sources is refused, and uses the stored sources', async () => {
@@ -401,11 +399,9 @@ describe('a bundle', () => {
     }
     await bundleOf(warehouse, api, { reason: 'changed' })
     expect(api.asked).toEqual(['sources 1 page 1', 'progress 1', 'progress 1/11', 'progress 1/12'])
-    expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toEqual([
-      { interviews_count: 9 },
-    ])
+    await warehouse.expectRows('SELECT interviews_count FROM survey_progress', [{ interviews_count: 9 }])
     expect(await warehouse.rows('SELECT id FROM sample_sources WHERE _missing_since IS NULL')).toHaveLength(2)
-    expect(await warehouse.rows('SELECT refreshed_at, sources_read_at, last_error FROM freshness')).toEqual([
+    await warehouse.expectRows('SELECT refreshed_at, sources_read_at, last_error FROM freshness', [
       {
         refreshed_at: '2026-03-01T01:00:00Z',
         sources_read_at: '2026-03-01T00:00:00Z',
@@ -434,11 +430,10 @@ describe('a bundle', () => {
       sourceProgressRead: 'some',
     })
     expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(2)
-    expect(
-      await warehouse.rows(
-        'SELECT sample_source_id FROM sample_source_progress WHERE _missing_since IS NULL',
-      ),
-    ).toEqual([{ sample_source_id: 11 }])
+    await warehouse.expectRows(
+      'SELECT sample_source_id FROM sample_source_progress WHERE _missing_since IS NULL',
+      [{ sample_source_id: 11 }],
+    )
     // The source was refused before, so the list is read only once.
     await bundleOf(warehouse, api, { reason: 'changed', refusals: 1 })
     expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(1)
@@ -503,9 +498,7 @@ describe('a failure that lasts concerns one request, whatever its form', () => {
       unread: { error: error.message, isProgressUnread: false, isRefused: false },
       sourcesRead: 'none',
     })
-    expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toEqual([
-      { interviews_count: 9 },
-    ])
+    await warehouse.expectRows('SELECT interviews_count FROM survey_progress', [{ interviews_count: 9 }])
     expect(await warehouse.rows('SELECT id FROM sample_sources WHERE _missing_since IS NULL')).toHaveLength(2)
   })
 
@@ -517,8 +510,8 @@ describe('a failure that lasts concerns one request, whatever its form', () => {
       unread: { error: error.message, isProgressUnread: true, isRefused: false },
       sourcesRead: 'all',
     })
-    expect(await warehouse.rows('SELECT id FROM sample_sources ORDER BY 1')).toEqual([{ id: 11 }, { id: 12 }])
-    expect(await warehouse.rows('SELECT refreshed_at, last_error FROM freshness')).toEqual([
+    await warehouse.expectRows('SELECT id FROM sample_sources ORDER BY 1', [{ id: 11 }, { id: 12 }])
+    await warehouse.expectRows('SELECT refreshed_at, last_error FROM freshness', [
       { refreshed_at: null, last_error: error.message },
     ])
   })
@@ -528,9 +521,7 @@ describe('a failure that lasts concerns one request, whatever its form', () => {
     const api = twoSources()
     api.before = failingAt('progress 1/11', lasting[0]!)
     expect(await bundleOf(warehouse, api)).toMatchObject({ sourceProgressRead: 'some' })
-    expect(await warehouse.rows('SELECT sample_source_id AS id FROM sample_source_progress')).toEqual([
-      { id: 12 },
-    ])
+    await warehouse.expectRows('SELECT sample_source_id AS id FROM sample_source_progress', [{ id: 12 }])
     expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toHaveLength(1)
   })
 

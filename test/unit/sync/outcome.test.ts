@@ -101,11 +101,7 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
 ])('exit %d, %s: %s', (exitCode, status, reason, facts, rules) => {
   expect(
     outcomeOf({ ...fine, ...facts }, { limits: { rejected_rows_max: 0 }, contract: 'evolve', ...rules }),
-  ).toMatchObject({
-    exitCode,
-    status,
-    reason,
-  })
+  ).toMatchObject({ exitCode, status, reason })
 })
 
 test.each<[boolean, string, Partial<RunFacts>]>([

@@ -15,7 +15,7 @@ const OBSERVED = `SELECT interviews_count, strftime(timezone('UTC', observed_at)
   ORDER BY account, survey_id, observed_at`
 
 test('keeps the last observation of each day before the limit and all later ones; a second time removes nothing', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, rows, expectRows } = await testWarehouse()
   for (const [hour, complete] of [
     [at(1, 8), 1],
     [at(1, 9), 2],
@@ -37,7 +37,7 @@ test('keeps the last observation of each day before the limit and all later ones
     [7, '04 09:00'],
   ])
   expect(await account.compactProgress(at(4, 0), { runId: 'run-3', at: at(41, 0) })).toBe(0)
-  expect(await rows('SELECT * FROM _sync.compactions')).toEqual([
+  await expectRows('SELECT * FROM _sync.compactions', [
     {
       account: 'acme',
       compacted_before: '2026-03-04T00:00:00Z',

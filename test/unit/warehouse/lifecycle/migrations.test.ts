@@ -42,11 +42,11 @@ test('each step is one transaction with its record: a failed step leaves no trac
     built,
     { version: SCHEMA_VERSION + 1, description: 'Surveys have a colour' },
   ])
-  expect(await warehouse.rows('SELECT colour FROM surveys_history')).toEqual([{ colour: 'red' }])
+  await warehouse.expectRows('SELECT colour FROM surveys_history', [{ colour: 'red' }])
 
   for (const _ of ['the next run', 'one more run, which has nothing to do']) {
     await migrate(warehouse.database, testClock(), { version: SCHEMA_VERSION + 2, migrations: steps })
-    expect(await warehouse.rows('SELECT colour FROM surveys_history')).toEqual([{ colour: 'reddish' }])
+    await warehouse.expectRows('SELECT colour FROM surveys_history', [{ colour: 'reddish' }])
     expect((await versions(warehouse)).map(({ version }) => version)).toEqual([
       SCHEMA_VERSION,
       SCHEMA_VERSION + 1,
