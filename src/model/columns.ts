@@ -14,7 +14,7 @@ interface CellTypes {
   JSON: string
 }
 
-export type ColumnType = keyof CellTypes
+type ColumnType = keyof CellTypes
 export type Cell = CellTypes[ColumnType] | null
 
 export interface Field<Type extends ColumnType = ColumnType, Nullable extends boolean = boolean> {

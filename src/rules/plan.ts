@@ -148,30 +148,23 @@ export const timeAtCapMs = (requests: number, { requests: cap, perMs }: Rate): n
 export const requestsWithin = (durationMs: number, { requests: cap, perMs }: Rate): number =>
   (Math.floor(durationMs / perMs) + 1) * cap
 
-/** The part of a plan that fits into the budget of a run, and the rest that waits for the next run. */
-interface PlanFit {
-  readonly surveys: number
-  readonly requests: number
-  /** Surveys that are left over. */
-  readonly waiting: number
-  /** The earliest last reading of these, or queue time if never read; null if none waits. */
-  readonly oldestSince: Instant | null
-}
-
 export interface AccountPlan {
   readonly account: string
   readonly rate: Rate
   /** Null before the first complete listing. */
   readonly plan: Plan | null
-  readonly fit: PlanFit | null
+  readonly fit: ReturnType<typeof fitPlan> | null
 }
 
-/** Takes surveys in the order of the queue, up to the first whose reserve does not fit. The first survey always fits. */
+/**
+ * The part of a plan that fits into the budget of a run: surveys in the order of the queue, up to the first whose reserve does not fit.
+ * The first survey always fits. `waiting` are left over; `oldestSince` is the earliest last reading of these, or queue time if never read.
+ */
 export const fitPlan = (
   plan: Plan,
   { requests_max: requestsMax, duration_max: durationMsMax }: Budget,
   rate: Rate,
-): PlanFit => {
+) => {
   const withinTime = durationMsMax === null ? Number.POSITIVE_INFINITY : requestsWithin(durationMsMax, rate)
   const room = Math.min(requestsMax ?? Number.POSITIVE_INFINITY, withinTime)
   const known = plan.tasks.reduce((total, { requests }) => total + requestsIn(requests), 0)

@@ -26,13 +26,13 @@ export interface Task {
   readonly urgency: number
 }
 
-export interface QueueRules {
+interface QueueRules {
   readonly refresh: RefreshRules
   /** Surveys that the API refused in several runs do not rest. */
   readonly full: boolean
 }
 
-export interface Queue {
+interface Queue {
   /** The most urgent first; among equals the newest survey. */
   readonly tasks: readonly Task[]
   /** Queued surveys that rest because the API refused them in several runs. */

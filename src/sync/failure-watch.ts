@@ -29,7 +29,7 @@ export class FailureWatch {
   /** The survey was read, at least in part: `answers` counts its readings, `refusals` its refused requests. */
   read(answers: number, refusals: readonly RefusedReadingError[]): void {
     this.#answered += answers
-    this.#note(refusals)
+    for (const { kind } of refusals) this.#refused.add(kind)
     this.#notFound += notFoundIn(refusals)
     this.#last = refusals[0] ?? this.#last
     this.#row = []
@@ -39,7 +39,7 @@ export class FailureWatch {
   /** Nothing of the survey was read. `isKnown`: the API also refused it in an earlier run. */
   failed(error: UpstreamError, refusals: readonly RefusedReadingError[], isKnown: boolean): void {
     this.#last = error
-    this.#note(refusals)
+    for (const { kind } of refusals) this.#refused.add(kind)
     if (refusals.length > 0) this.#refusedSurveys += 1
     // A survey that was refused before is expected to be refused again. It must not keep other surveys from being read.
     if (isKnown) return
@@ -67,10 +67,6 @@ export class FailureWatch {
   lastVerdict(): UpstreamError | null {
     if (this.#answered > 0 || this.#refusedSurveys < REFUSED_SURVEYS_MIN) return null
     return this.#ended(`the API refused all ${this.#refusedSurveys} requested surveys`, onlyOf(this.#refused))
-  }
-
-  #note(refusals: readonly RefusedReadingError[]): void {
-    for (const { kind } of refusals) this.#refused.add(kind)
   }
 
   #ended(what: string, kind: RefusalKind | null): UpstreamError | null {
@@ -155,7 +151,7 @@ export class EndpointWatch {
       if (endpoint.failures.size < SURVEYS_MIN) continue
       if (isBroken(endpoint, await warehouse.answeredSurveys(kind))) broken.push(endpoint)
     }
-    const errors = broken.flatMap((endpoint) => errorsOf(endpoint))
+    const errors = broken.flatMap(({ failures }) => [...failures.values()].map(({ error }) => error))
     const last = errors.at(-1)
     if (last === undefined) return null
     const kinds = errors.map((error) => (error instanceof RefusedReadingError ? error.kind : null))
@@ -171,9 +167,6 @@ export class EndpointWatch {
   }
 }
 
-const errorsOf = ({ failures }: Endpoint): readonly UpstreamError[] =>
-  Array.from(failures.values(), ({ error }) => error)
-
 /**
  * A survey that the endpoint refused before and never answered says nothing about the endpoint, unless it has never answered for any
  * survey. `answered` are the surveys that it answered in earlier runs.
@@ -183,9 +176,9 @@ const isBroken = ({ failures }: Endpoint, answered: ReadonlySet<number>): boolea
     ({ surveyId, wasRefused }) => !wasRefused || answered.size === 0 || answered.has(surveyId),
   ).length >= SURVEYS_MIN
 
-const problemOf = (endpoint: Endpoint): string => {
-  const { name, failures } = endpoint
-  return errorsOf(endpoint).every((error) => error instanceof RefusedReadingError)
+const problemOf = ({ name, failures }: Endpoint): string => {
+  const errors = [...failures.values()].map(({ error }) => error)
+  return errors.every((error) => error instanceof RefusedReadingError)
     ? `the API refused ${name} of all ${failures.size} requested surveys`
     : `the API gave ${name} of none of the ${failures.size} requested surveys`
 }

@@ -197,17 +197,15 @@ export const readStoredAhead = (
   const ahead = new Map<number, Promise<ReadonlyMap<number, StoredBundle>>>()
   const placeOf = new Map(tasks.map(({ surveyId }, place) => [surveyId, place]))
 
-  const readFrom = (surveyId: number) => {
-    const ids = idsOf(tasks, placeOf.get(surveyId) ?? 0)
-    const read = warehouse.storedBundles(ids)
-    for (const id of ids) ahead.set(id, read)
-    return read
-  }
-
   return async ({ surveyId }) => {
-    const read = ahead.get(surveyId) ?? readFrom(surveyId)
+    if (!ahead.has(surveyId)) {
+      const ids = idsOf(tasks, placeOf.get(surveyId) ?? 0)
+      const read = warehouse.storedBundles(ids)
+      for (const id of ids) ahead.set(id, read)
+    }
+    const read = ahead.get(surveyId)
     ahead.delete(surveyId)
-    const stored = (await read).get(surveyId)
+    const stored = (await read)?.get(surveyId)
     if (stored === undefined) throw new TypeError(`survey ${surveyId} is not in the queue`)
     return stored
   }

@@ -8,7 +8,7 @@ import type { DataProblems, FailingSurveys, RunCommand, RunReport, RunStatus } f
 import { countedDrift } from '../model/run-record.js'
 import type { RunDependencies, RunRules, RunState } from './run-state.js'
 
-export type RunFacts = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repeated'> &
+type RunFacts = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repeated'> &
   Pick<RunReport, 'surveysFailed' | 'leftOver' | 'failing' | 'rejectedRows' | 'driftEvents' | 'drift'>
 
 export interface OutcomeRules extends Pick<RunRules, 'contract'> {

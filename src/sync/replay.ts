@@ -6,7 +6,7 @@ import type { DecodeAgain } from '../model/warehouse.js'
 import { finishRun, type OutcomeRules, replayOutcomeOf } from './outcome.js'
 import { addRows, createRunState, type RunDependencies } from './run-state.js'
 
-export interface ReplayDependencies
+interface ReplayDependencies
   extends Pick<RunDependencies, 'warehouse' | 'clock' | 'signal' | 'runId' | 'version'> {
   readonly decodeAgain: DecodeAgain
   readonly rules: OutcomeRules

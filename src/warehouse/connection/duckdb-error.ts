@@ -51,7 +51,7 @@ const TROUBLE_AROUND_THE_FILE =
 /** The write-ahead log is a part of the file, so a failed replay is damage too. */
 const DAMAGED_LOG = /^IO Error: Failure while replaying WAL file /
 
-/** Error types that may be temporary: alone they do not prove damage. */
+/** Alone these do not prove damage. */
 const MAY_PASS = /^(?:IO|Out of Memory|Permission|INTERRUPT) Error: /
 
 const LOCK_CONFLICT = /Could not set lock on file /
@@ -81,10 +81,7 @@ export const lockHolder = (error: unknown): LockHolder | null => {
   return { pid, name: `process ${pid}${details === '' ? '' : ` (${details})`}` }
 }
 
-/**
- * Whether the content of a file is damaged, so that another attempt would fail too. Only such a file may be set aside or skipped.
- * Any other file may be intact, and may be the newest state.
- */
+/** Whether the content of a file is damaged. Only such a file may be set aside or skipped: any other may be the newest state. */
 export const isDamage = (error: unknown): boolean => {
   const text = messageOf(error)
   if (!isDuckdbError(error) && !(error instanceof WarehouseUnusableError)) return false
@@ -98,10 +95,7 @@ export const isUnknownName = (error: unknown): boolean =>
     messageOf(error),
   )
 
-/**
- * Whether an error of reading is about content: damage, or a text of DuckDB without a path, as its readers of single blocks have. Less
- * certain than `isDamage`, so only for a report.
- */
+/** Also true for a text of DuckDB without a path, as its readers of single blocks have. Less certain than `isDamage`: only for a report. */
 export const isAboutContent = (error: unknown): boolean =>
   isDamage(error) ||
   /^IO Error: (?!Trying to read a database file with version)[^"'/]*$/.test(messageOf(error))

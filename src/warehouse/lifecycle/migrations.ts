@@ -17,7 +17,7 @@ import { WarehouseUnusableError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
 import { createView } from '../views/view-declaration.js'
 
-export interface Migration {
+interface Migration {
   readonly version: number
   readonly description: string
   readonly statements: readonly string[]

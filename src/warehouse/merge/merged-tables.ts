@@ -75,14 +75,14 @@ const merged = (current: TableDeclaration, history: History) => {
   } as const
 }
 
-export const mergedSurveys = merged(surveys, { kind: 'versions', table: surveysHistory })
-export const mergedSampleSources = merged(sampleSources, { kind: 'versions', table: sampleSourcesHistory })
-export const mergedSurveyProgress = merged(surveyProgress, {
-  kind: 'observations',
-  table: surveyProgressHistory,
-})
-export const mergedSampleSourceProgress = merged(sampleSourceProgress, {
-  kind: 'observations',
-  table: sampleSourceProgressHistory,
-})
+const versions = (table: TableDeclaration): History => ({ kind: 'versions', table })
+const observations = (table: TableDeclaration): History => ({ kind: 'observations', table })
+
+export const mergedSurveys = merged(surveys, versions(surveysHistory))
+export const mergedSampleSources = merged(sampleSources, versions(sampleSourcesHistory))
+export const mergedSurveyProgress = merged(surveyProgress, observations(surveyProgressHistory))
+export const mergedSampleSourceProgress = merged(
+  sampleSourceProgress,
+  observations(sampleSourceProgressHistory),
+)
 export const mergedSurveyProgressByDay = merged(surveyProgressByDay, null)

@@ -173,6 +173,11 @@ const twoSources = () =>
     },
   })
 
+const nineSources = () => {
+  const sources = Array.from({ length: 9 }, (_, index) => source(index + 1))
+  return memorySource({ 1: { sources, progress: progress(5), sourceProgress: {} } })
+}
+
 describe('the list of sources', () => {
   const twice = async (
     edit: (survey: MemorySurvey) => void,
@@ -244,12 +249,8 @@ describe('the list of sources', () => {
       survey.progress = progress(5, { sample_size: 900 })
     })
     expect(requests).toEqual([
-      'progress 1',
-      LIST,
-      'progress 1',
-      'progress 1/11',
-      'progress 1/12',
-      'progress 1/13',
+      ...['progress 1', LIST],
+      ...['progress 1', 'progress 1/11', 'progress 1/12', 'progress 1/13'],
     ])
     expect(stored).toHaveLength(3)
   })
@@ -441,13 +442,7 @@ describe('a bundle', () => {
 
   test('that exceeds the budget is returned with the requests it needs, before any request per source', async () => {
     const warehouse = await testWarehouse()
-    const api = memorySource({
-      1: {
-        sources: Array.from({ length: 9 }, (_, index) => source(index + 1)),
-        progress: progress(5),
-        sourceProgress: {},
-      },
-    })
+    const api = nineSources()
     api.pageSize = 5
     expect(await bundleOf(warehouse, api, { requestsMax: 10 })).toEqual({
       kind: 'oversized',
@@ -460,13 +455,7 @@ describe('a bundle', () => {
 
   test('stops when the budget ends in the middle of its list of sources', async () => {
     const warehouse = await testWarehouse()
-    const api = memorySource({
-      1: {
-        sources: Array.from({ length: 9 }, (_, index) => source(index + 1)),
-        progress: progress(5),
-        sourceProgress: {},
-      },
-    })
+    const api = nineSources()
     api.pageSize = 1
     await expect(bundleOf(warehouse, api, { requestsMax: 4 })).rejects.toThrow(StoppedError)
     expect(api.asked).toHaveLength(4)

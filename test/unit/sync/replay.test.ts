@@ -6,7 +6,7 @@ import type { RunReport } from '../../../src/model/run.js'
 import type { Rejection } from '../../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../../src/model/warehouse.js'
 import { decodeAgain } from '../../../src/survey-api/decode-again.js'
-import { type ReplayDependencies, replayAccount } from '../../../src/sync/replay.js'
+import { replayAccount } from '../../../src/sync/replay.js'
 import { scriptedProgress, scriptedSource, scriptedSurvey } from '../../support/api/scripted-api.js'
 import { unsoundnessIn } from '../../support/oracle/soundness.js'
 import { instantOf, minute } from '../../support/time/instants.js'
@@ -48,7 +48,8 @@ const reject = async (account: AccountWarehouse, at: Instant, rejections: readon
   await account.commitListingPages([listingPage([], at, { runId: `run-${at}`, rejections })])
 }
 
-const replay = (account: AccountWarehouse, change: Partial<ReplayDependencies> = {}): Promise<RunReport> =>
+type Dependencies = Parameters<typeof replayAccount>[0]
+const replay = (account: AccountWarehouse, change: Partial<Dependencies> = {}): Promise<RunReport> =>
   replayAccount({
     warehouse: account,
     decodeAgain,

@@ -5,7 +5,16 @@ import type { RefreshedBundle } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
-import { bundle, list, listingPage, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import {
+  bundle,
+  failedTask,
+  list,
+  listingPage,
+  progress,
+  RUN,
+  source,
+  survey,
+} from '../../../support/warehouse/rows.js'
 import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
 import { storedBundle, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
@@ -123,19 +132,7 @@ describe('a changed survey', () => {
   test('keeps waiting when its task fails, and only its newest row is merged', async () => {
     const warehouse = await refreshedOnce()
     await list(warehouse.account, [survey(1, { title: 'Second' })], minute(10))
-    await warehouse.account.commitBundles(
-      [
-        {
-          kind: 'failed',
-          surveyId: 1,
-          at: minute(11),
-          error: 'answered 500',
-          isRefused: false,
-          mayBeGone: false,
-        },
-      ],
-      RUN,
-    )
+    await warehouse.account.commitBundles([failedTask(1, minute(11))], RUN)
     await list(warehouse.account, [survey(1, { title: 'Third' })], minute(20))
     await warehouse.expectRows('SELECT title FROM surveys', [{ title: 'Survey 1' }])
     await commit(warehouse, bundle(1, minute(21), [source(11)], progress(5)))

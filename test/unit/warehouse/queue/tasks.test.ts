@@ -3,7 +3,16 @@ import { describe, expect, test } from 'vitest'
 import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { minute } from '../../../support/time/instants.js'
-import { bundle, list, progress, RUN, runReport, source, survey } from '../../../support/warehouse/rows.js'
+import {
+  bundle,
+  failedTask,
+  list,
+  progress,
+  RUN,
+  runReport,
+  source,
+  survey,
+} from '../../../support/warehouse/rows.js'
 import { plannedSurveys, queuedTasks } from '../../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
@@ -130,19 +139,7 @@ describe('a task', () => {
     const { account, rows, expectRows } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     for (const runId of ['run-1', 'run-2'])
-      await account.commitBundles(
-        [
-          {
-            kind: 'failed',
-            surveyId: 1,
-            at: minute(1),
-            error: `${runId}: 500`,
-            isRefused: false,
-            mayBeGone: false,
-          },
-        ],
-        runId,
-      )
+      await account.commitBundles([failedTask(1, minute(1), `${runId}: 500`)], runId)
     await expectRows('SELECT attempts, last_error, last_run_id FROM _sync.tasks', [
       { attempts: 2, last_error: 'run-2: 500', last_run_id: 'run-2' },
     ])
@@ -176,6 +173,8 @@ describe('a task', () => {
   })
 })
 
+const TASK = { runId: RUN, requestsNeeded: null, refusals: 0, refusedAt: null }
+
 test('plannedSurveys returns the stored facts of surveys, whether they are missing, and their tasks', async () => {
   const { account } = await testWarehouse()
   await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
@@ -200,14 +199,7 @@ test('plannedSurveys returns the stored facts of surveys, whether they are missi
       sources: 0,
       sourcesReadAt: null,
       sourceProgressReadAt: null,
-      task: {
-        reason: 'changed',
-        enqueuedAt: minute(0),
-        runId: RUN,
-        requestsNeeded: null,
-        refusals: 0,
-        refusedAt: null,
-      },
+      task: { ...TASK, reason: 'changed', enqueuedAt: minute(0) },
     },
     {
       ...stored(2),
@@ -226,14 +218,7 @@ test('plannedSurveys returns the stored facts of surveys, whether they are missi
       sources: 0,
       sourcesReadAt: minute(1),
       sourceProgressReadAt: minute(1),
-      task: {
-        reason: 'missing',
-        enqueuedAt: minute(3),
-        runId: RUN,
-        requestsNeeded: null,
-        refusals: 0,
-        refusedAt: null,
-      },
+      task: { ...TASK, reason: 'missing', enqueuedAt: minute(3) },
     },
   ])
 })

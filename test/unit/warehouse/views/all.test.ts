@@ -1,7 +1,7 @@
 /** The views that people start from. */
 import { test } from 'vitest'
 import { minute } from '../../../support/time/instants.js'
-import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { bundle, failedTask, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 test('survey_overview has one row per survey, with its progress, the number of its listed sources, and freshness', async () => {
@@ -12,14 +12,7 @@ test('survey_overview has one row per survey, with its progress, the number of i
     [
       bundle(1, minute(2), [source(11), source(12)], progress(8)),
       { kind: 'gone', surveyId: 2, at: minute(2) },
-      {
-        kind: 'failed',
-        surveyId: 3,
-        at: minute(2),
-        error: 'answered 500',
-        isRefused: false,
-        mayBeGone: false,
-      },
+      failedTask(3, minute(2)),
     ],
     RUN,
   )
