@@ -1,5 +1,5 @@
 /** Decodes quarantined rows again, which an earlier version could not type. */
-import type { DecodeAgain } from '../model/replay.js'
+import type { DecodeAgain } from '../model/warehouse.js'
 import { decodeProgress } from './fieldwork-progress.js'
 import { decodeSampleSource } from './sample-source.js'
 import { decodeSurvey } from './survey.js'

@@ -117,10 +117,10 @@ test('sample_source_pace gives the pace of each source, its expected day and how
 })
 
 test('sample_source_pace has the columns of the source and the completion of its survey', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, expectRows } = await testWarehouse()
   await list(account, [survey(1)], at(1, 0), 'full')
   await account.commitBundles([night(1, 2, 50, { 11: 20 })], RUN)
-  expect(await rows('SELECT * FROM sample_source_pace')).toEqual([
+  await expectRows('SELECT * FROM sample_source_pace', [
     {
       account: 'acme',
       survey_id: 1,

@@ -189,7 +189,7 @@ test('survey_pace gives the pace, the forecast and the last gain of each survey,
 })
 
 test('survey_pace gives the gain of the last known day', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, expectRows } = await testWarehouse()
   const cases: readonly (readonly [gained: number | null, readings: readonly Reading[]])[] = [
     [7, nightly({ 8: 3, 9: 5, 10: 12 })],
     [0, nightly({ 9: 5, 10: 5 })],
@@ -213,18 +213,19 @@ test('survey_pace gives the gain of the last known day', async () => {
     account,
     cases.map(([, readings]) => ({ what: 'a gain', readings, expected: [] })),
   )
-  expect(await rows('SELECT gained_last_day FROM survey_pace ORDER BY survey_id')).toEqual(
+  await expectRows(
+    'SELECT gained_last_day FROM survey_pace ORDER BY survey_id',
     cases.map(([gained]) => ({ gained_last_day: gained })),
   )
 })
 
 test('survey_pace shows surveys that the API shows, with their own columns, if their progress is known', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, expectRows } = await testWarehouse()
   await list(account, [survey(1, { project_id: 'P', title: 'One' }), survey(2), survey(3)], at(1), 'full')
   for (const id of [1, 2])
     await account.commitBundles([bundle(id, at(1, 3), [source(10 * id)], read(7))], RUN)
   await account.commitBundles([{ kind: 'gone', surveyId: 2, at: at(3) }], RUN)
-  expect(await rows('SELECT * FROM survey_pace')).toEqual([
+  await expectRows('SELECT * FROM survey_pace', [
     {
       account: 'acme',
       survey_id: 1,
