@@ -146,7 +146,7 @@ export class Organization {
   }
 
   /** The changes of survey `index`'s own fields over all time. */
-  changesOf(index: number): Change[] {
+  changesOf(index: number): readonly Change[] {
     return this.#changes.changesOf(index)
   }
 
