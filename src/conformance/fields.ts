@@ -1,7 +1,4 @@
-/**
- * The tables of the API document, "Resources and their fields", copied by hand from its text, and values that a service
- * wrote, read without trusting them: JSON of unknown shape, moments, and whether a value has its type.
- */
+/** The tables of the API document, copied by hand from its text, and values that a service wrote, read without trusting them. */
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -16,9 +13,8 @@ export const integerOf = (value: unknown): number | null =>
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 /**
- * A moment as the API writes it (API document, "Resources and their fields": ISO 8601 with a time-zone offset), as
- * microseconds in a bigint. In milliseconds two different moments could be equal, and a bound that a service keeps
- * would look broken.
+ * A moment as the API writes it (API document, "Resources and their fields"). In milliseconds two different moments could be equal, and
+ * a bound that a service keeps would look broken.
  */
 export interface Moment {
   /** Microseconds since 1970; further digits are cut off. */
@@ -29,8 +25,7 @@ export interface Moment {
   readonly offset: string
 }
 
-const ISO_TIME =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,12}))?(Z|[+-]\d{2}(?::\d{2})?)$/
+const ISO_TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:[.,](\d{1,12}))?(Z|[+-]\d{2}(?::\d{2})?)$/
 
 export const MICROS_PER_SECOND = 1_000_000n
 
@@ -38,18 +33,14 @@ export const MICROS_PER_SECOND = 1_000_000n
 export const parseMoment = (value: unknown): Moment | null => {
   const found = typeof value === 'string' ? ISO_TIME.exec(value) : null
   if (found === null) return null
-  const [, year = '', month = '', day = '', hour = '', minute = '', second = '', fraction = '', offset = ''] =
-    found
-  const local = `${year}-${month}-${day}T${hour}:${minute}:${second}`
+  const [, local = '', fraction = '', offset = ''] = found
   const localMs = Date.parse(`${local}Z`)
   if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(local)) return null
   const offsetMinutes = minutesOf(offset)
   if (offsetMinutes === null) return null
-  const micros =
-    BigInt(localMs) * 1_000n +
-    BigInt(fraction.slice(0, 6).padEnd(6, '0')) -
-    BigInt(offsetMinutes) * 60n * MICROS_PER_SECOND
-  return { micros, digits: fraction.length, offset }
+  const secondsAway = BigInt(offsetMinutes) * 60n
+  const micros = BigInt(localMs) * 1_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'))
+  return { micros: micros - secondsAway * MICROS_PER_SECOND, digits: fraction.length, offset }
 }
 
 const minutesOf = (offset: string): number | null => {
@@ -179,7 +170,7 @@ export const conforms = (value: unknown, { type, nullable, values }: Field): boo
   if (values !== undefined && !(typeof value === 'string' && values.includes(value))) return false
   switch (type) {
     case 'integer':
-      return typeof value === 'number' && Number.isInteger(value)
+      return integerOf(value) !== null
     case 'float':
       return typeof value === 'number'
     case 'timestamp':

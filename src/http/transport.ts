@@ -1,7 +1,7 @@
 /**
- * Sends requests with their headers and receives the answers. The only file that reveals the API's token, and the only one that sends
- * through undici. undici's handlers for retries and redirects are not installed: they would bypass the limiter. `attempt` has the timeout
- * of a whole request. Only connecting has a limit here, so that an abandoned connection does not try for ever.
+ * Sends requests and receives the answers. The only file that reveals the API's token, and the only one that sends through undici, whose
+ * handlers for retries and redirects would bypass the limiter. `attempt` has the timeout of a whole request. Only connecting has a limit
+ * here, so that an abandoned connection does not try for ever.
  */
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { abortReason, throwIfAborted } from '../base/clock.js'
@@ -27,36 +27,34 @@ interface TransportOptions {
 
 export interface TransportAnswer {
   readonly status: number
-  /**
-   * A response header by its lower-case name, null if it is missing. If it is repeated: the first value, but the whole list of
-   * `content-encoding`.
-   */
+  /** By lower-case name; null if it is missing. If it is repeated: the first value, but the whole list of `content-encoding`. */
   header(name: string): string | null
-  /** The names of all response headers, in lower case. */
+  /** In lower case. */
   readonly headerNames: readonly string[]
   readonly body: AsyncIterable<Uint8Array>
 }
 
 export interface Transport {
-  /**
-   * Sends a GET; resolves when the response headers arrive. The signal also ends a body that was not read to its end. A failing
-   * proxy is a `ProxyRefusedError` or `ProxyTroubleError`.
-   */
+  /** Sends a GET as `Route.send` does. The signal also ends a body that was not read to its end. */
   get(address: Address, signal: AbortSignal): Promise<TransportAnswer>
   /** Breaks all connections. */
   destroy(): Promise<void>
 }
 
-/** Creates the transport of a client. Throws `invalid_header` for a header value that HTTP cannot carry. */
+/** Throws `invalid_header` for a header value that HTTP cannot carry. */
 export type CreateTransport = (options: TransportOptions) => Transport
 
 export const createTransport: CreateTransport = (options) => {
-  checkHeaders(options)
-  const { connections, requestTimeoutMs, proxy = null } = options
+  const { account, connections, requestTimeoutMs, proxy = null } = options
+  const revealed = Object.entries(options.headers).map(([name, value]) => {
+    const text = value instanceof Secret ? value.reveal() : value
+    if (!canBeHeader(text)) throw invalidHeader(name, account)
+    return [name, text]
+  })
   const routeOptions = { connections, connectMsMax: requestTimeoutMs, onConnect: options.onConnect ?? ignore }
   const route = proxy === null ? createDirectRoute(routeOptions) : createProxyRoute(routeOptions, proxy)
   const sent = {
-    ...revealed(options.headers),
+    ...Object.fromEntries(revealed),
     accept: 'application/json',
     'accept-encoding': 'gzip',
     'user-agent': `fieldwork-sync/${packageVersion()}`,
@@ -76,17 +74,6 @@ export const createTransport: CreateTransport = (options) => {
 }
 
 const ignore = () => undefined
-
-const revealed = (headers: HeaderValues): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
-  )
-
-const checkHeaders = ({ headers, account }: TransportOptions): void => {
-  for (const [name, value] of Object.entries(revealed(headers))) {
-    if (!canBeHeader(value)) throw invalidHeader(name, account)
-  }
-}
 
 const headerValue = (name: string, value: string | string[] | undefined): string | null => {
   if (!Array.isArray(value)) return value ?? null
@@ -131,9 +118,8 @@ export const createDirectRoute = (options: DispatchOptions): Route => {
 }
 
 /**
- * For an https address the proxy gets `CONNECT` and then carries bytes that it cannot read (undici's `ProxyAgent`). For an http address
- * it gets the request itself, with the whole URL in its first line. A plain agent sends that, because `ProxyAgent` reports a 407 as an
- * error about arguments.
+ * For an https address the proxy gets `CONNECT` and carries bytes that it cannot read. For an http address it gets the request itself,
+ * with the whole URL in its first line: by a plain agent, because `ProxyAgent` reports a 407 as an error about arguments.
  */
 export const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Route => {
   const plain = createAgent(options)
@@ -199,13 +185,8 @@ class TunnelPool extends Pool {
 
   override connect(options: ConnectOptions): Promise<Dispatcher.ConnectData>
   override connect(options: ConnectOptions, callback: ConnectCallback): void
-  override connect(
-    options: ConnectOptions,
-    callback?: ConnectCallback,
-  ): Promise<Dispatcher.ConnectData> | undefined {
-    if (callback === undefined) return this.#open(options)
-    super.connect(options, callback)
-    return undefined
+  override connect(options: ConnectOptions, callback?: ConnectCallback) {
+    return callback === undefined ? this.#open(options) : super.connect(options, callback)
   }
 
   async #open(options: ConnectOptions): Promise<Dispatcher.ConnectData> {

@@ -91,12 +91,10 @@ const readHead = async (reader: Reader) => {
   }
 }
 
+type Head = Awaited<ReturnType<typeof readHead>>
+
 /** The first two pages; throws `Unseen` where there is no second one, or where the list changed between them. */
-export const stablePages = ({
-  first,
-  second,
-  stable,
-}: Awaited<ReturnType<Evidence['head']>>): readonly [ListReading, ListReading] => {
+export const stablePages = ({ first, second, stable }: Head): readonly [ListReading, ListReading] => {
   if (second === null) throw new Unseen('the list of surveys has one page only')
   if (!stable) throw new Unseen('the list kept changing while it was read')
   return [first, second]
@@ -172,28 +170,19 @@ interface Subject {
   readonly sources: ListReading
 }
 
-/** One survey is read for each of these statuses, if the list has one. */
-const KINDS = [
-  'complete',
-  'fieldwork',
-  'complete',
-  'fieldwork',
-  'data_processing',
-  'deviating_from_specs',
-  'draft',
-]
 /** Further surveys are read in this order, until there are interviews in a survey with several sources. */
 const LIKELY = ['complete', 'fieldwork', 'data_processing', 'deviating_from_specs', 'pending']
+/** One survey is read for each of these statuses, if the list has one. */
+const KINDS = ['complete', 'fieldwork', ...LIKELY.slice(0, -1), 'draft']
 const MORE_MAX = 4
 
 type Candidate = Pick<Subject, 'id' | 'status' | 'createdAt'>
 
 /**
- * Chooses the surveys that are read with progress and sources. A few of them must show much: surveys in fieldwork have
- * interviews, complete ones no longer change, and a draft has no interviews. For one of them the progress of each of its
- * first sources is read too. Throws `Unseen` where no survey can be read.
+ * Chooses the surveys that are read with progress and sources. A few of them must show much: surveys in fieldwork have interviews,
+ * complete ones no longer change, and a draft has no interviews. Throws `Unseen` where no survey can be read.
  */
-export const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]> => {
+const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]> => {
   const candidates = surveysSeen(reader).flatMap((survey): readonly Candidate[] => {
     const [id, status] = [integerOf(survey.id), textOf(survey.status)]
     return id === null ? [] : [{ id, status: status ?? '', createdAt: survey.created_at }]
@@ -210,7 +199,8 @@ export const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]>
   for (const [place, candidate] of [...chosen, ...rest.slice(0, MORE_MAX)].entries()) {
     if (place >= chosen.length && showsEnough(subjects)) break
     try {
-      subjects.push(await look(reader, candidate))
+      const progress = await reader.progress(candidate.id)
+      subjects.push({ ...candidate, progress, sources: await reader.sources(candidate.id) })
     } catch (error) {
       if (!(error instanceof Unseen)) throw error
       problems.push(error)
@@ -227,12 +217,6 @@ const rank = ({ status }: Candidate): number =>
 const showsEnough = (subjects: readonly Subject[]): boolean =>
   subjects.some(({ progress, sources }) => (progress.total ?? 0) > 0 && sources.rows.length > 1)
 
-const look = async (reader: Reader, candidate: Candidate): Promise<Subject> => ({
-  ...candidate,
-  progress: await reader.progress(candidate.id),
-  sources: await reader.sources(candidate.id),
-})
-
 const SOURCES_MAX = 3
 
 /** The progress that the service restricts to a source. */
@@ -240,7 +224,7 @@ export const readSource = (reader: Reader, surveyId: number, sourceId: number): 
   reader.progress(surveyId, [['sample_source_id', String(sourceId)]])
 
 /** Throws `Unseen` where no survey has a source that can be read. */
-export const readSources = async (reader: Reader, subjects: readonly Subject[]) => {
+const readSources = async (reader: Reader, subjects: readonly Subject[]) => {
   const [subject] = subjects
     .filter(({ sources }) => sources.rows.length > 0)
     .sort((one, other) => worth(other) - worth(one))

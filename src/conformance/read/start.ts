@@ -1,7 +1,7 @@
 /**
- * Finds the exact moment at which one interview started. No endpoint shows it, so we halve a span of time until its two
- * ends are one second apart and still differ in the number of interviews before them. Services store starts in seconds
- * or milliseconds. If a bound includes its own moment, the number steps at that moment, else a microsecond later.
+ * Finds the exact moment at which one interview started. No endpoint shows it, so we halve a span of time until its two ends are one
+ * second, then one millisecond apart, and still differ in the number of interviews before them. If a bound includes its own moment, the
+ * number steps at that moment, else a microsecond later.
  */
 import type { Clock } from '../../base/clock.js'
 import { formatMoment, MICROS_PER_SECOND, parseMoment } from '../fields.js'
@@ -28,11 +28,6 @@ interface Span {
   readonly countTo: number
 }
 
-/** When a survey was created, as the listing wrote it. */
-interface Life {
-  readonly createdAt: unknown
-}
-
 type CountBefore = (at: bigint) => Promise<number>
 
 const MICRO = 1n
@@ -45,7 +40,7 @@ const LONG_AGO = 946_684_800n * MICROS_PER_SECOND
 export const findStart = async (
   reader: Reader,
   clock: Clock,
-  subject: Life & { id: number },
+  subject: { readonly id: number; readonly createdAt: unknown },
 ): Promise<Start> => {
   const { id: surveyId } = subject
   const countBefore: CountBefore = (at) => countIn(reader, surveyId, [['started_before', formatMoment(at)]])
@@ -69,22 +64,15 @@ export const countIn = async (reader: Reader, surveyId: number, query: Query): P
   return total
 }
 
-/** From before the survey was created to after now, in whole seconds. */
-export const lifeOf = (
-  { seen }: Reader,
-  clock: Clock,
-  { createdAt }: Life,
-): { readonly from: bigint; readonly to: bigint } => {
+/** From before the survey was created, as the listing wrote it, to after now, in whole seconds. */
+export const lifeOf = ({ seen }: Reader, clock: Clock, { createdAt }: { readonly createdAt: unknown }) => {
   const dateMs = seen.answers.at(-1)?.dateMs ?? clock.nowMs()
   const to = BigInt(Math.floor(dateMs / 1_000)) * MICROS_PER_SECOND + DAY
   const created = parseMoment(createdAt)?.micros ?? LONG_AGO
   return { from: created - (created % MICROS_PER_SECOND) - MICROS_PER_SECOND, to }
 }
 
-const wholeSpan = async (
-  life: { readonly from: bigint; readonly to: bigint },
-  countBefore: CountBefore,
-): Promise<Span> => {
+const wholeSpan = async (life: ReturnType<typeof lifeOf>, countBefore: CountBefore): Promise<Span> => {
   const countEarly = await countBefore(life.from)
   const from = countEarly === 0 ? life.from : LONG_AGO
   const countFrom = countEarly === 0 ? 0 : await countBefore(from)

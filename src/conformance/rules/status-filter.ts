@@ -1,5 +1,4 @@
 /** API document, "List surveys", `status`: filters on one status, or on several in array form. */
-
 import { integerOf } from '../fields.js'
 import { type Evidence, findDifference } from '../read/evidence.js'
 import { idsOf, type ListReading, paging, sameIds } from '../read/reader.js'

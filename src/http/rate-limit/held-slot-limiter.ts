@@ -15,8 +15,8 @@ import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timi
 export const IN_FLIGHT_MAX = 8
 
 /**
- * The same while slots are used for the second and third time in a run. A server that counts more strictly than in windows shows
- * itself then, and refuses all requests in flight at once. Later uses of a slot show nothing new.
+ * The same while slots are used for the second and third time in a run. A server that counts more strictly than in windows shows itself
+ * then, and refuses all requests in flight at once. Later uses show nothing new.
  */
 const IN_FLIGHT_WHILE_LEARNING_MAX = 4
 const LEARNING_ROUNDS = 2
@@ -50,9 +50,6 @@ interface Waiting {
   /** Resolves when the work has ended, whatever its outcome. */
   begin(slot: HeldSlot): Promise<void>
 }
-
-export const createHeldSlotLimiter = (options: HeldSlotLimiterOptions): HeldSlotLimiter =>
-  new HeldSlotLimiter(options)
 
 export class HeldSlotLimiter {
   readonly #options: HeldSlotLimiterOptions

@@ -1,8 +1,7 @@
 /**
  * The requests that a restart within the window must not forget: a file with a line before each send and a line after its outcome.
  * A line is one `write` on an open descriptor, so it survives SIGKILL. There is no fsync: a machine that lost its power takes longer
- * than a window to start. The file is rewritten without old records at each start and when it has grown. Only one process uses it at
- * a time, because it holds the lock of the warehouse.
+ * than a window to start. Only one process uses the file, because it holds the lock of the warehouse.
  */
 import {
   closeSync,
@@ -70,7 +69,7 @@ export const createForgetfulLedger = (): Ledger => ({
   close: () => undefined,
 })
 
-/** Opens the ledger of a cap. Throws `ledger_unwritable`. */
+/** Throws `ledger_unwritable`. */
 export const openLedger = (options: LedgerOptions): Ledger => new FileLedger(options)
 
 export const ledgerFileName = (owner: CapOwner): string => capFileName('sent-requests', owner, 'ndjson')

@@ -1,7 +1,7 @@
 /** Every wait is finite, within its limit and never negative, for any header text and any order of refusals and successes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseHttpDate, parseRetryAfter } from '../../../src/http/answer-head.js'
+import { parseHttpDate, parseRetryAfter } from '../../../src/http/attempt.js'
 import { retryWaitMs } from '../../../src/http/client.js'
 import { Pauses, RETRY_AFTER_MS_MAX } from '../../../src/http/rate-limit/rate-limiter.js'
 import { anyText } from '../../support/hostile/any-text.js'
