@@ -1,8 +1,7 @@
 /**
- * JSON as text. `JSON.parse` rounds integers past 2^53. So a quarantined row or an unknown field is cut out of the text of the
- * answer instead of being printed again. Every function here takes text that `JSON.parse` accepts. A hostile answer may nest a
- * million deep, so none recurses into it but `canonicalJson`, which gets only rows of at most `ROW_DEPTH_MAX` levels.
- * `lossless-json` recurses, and wraps every number of every row in an object.
+ * JSON as text. `JSON.parse` rounds integers past 2^53, so a quarantined row or an unknown field is cut out of the text of the answer.
+ * Every function takes text that `JSON.parse` accepts. A hostile answer may nest a million deep, so none recurses into it but
+ * `canonicalJson`, which gets only rows of at most `ROW_DEPTH_MAX` levels. `lossless-json` recurses.
  */
 import { toUSVString } from 'node:util'
 import { endOfString } from '../http/redact-json.js'
@@ -89,9 +88,8 @@ export const canonicalJson = (text: string): string => {
 }
 
 /**
- * Replaces lone surrogates by U+FFFD. They are legal in JSON, as `"\ud800"`, but no UTF-8 text can hold one: DuckDB
- * refuses them in a JSON column and replaces them in a VARCHAR one, where a row would then differ from itself
- * each time it is read again. Everything else, `\u0000` included, stays as it is.
+ * Replaces lone surrogates by U+FFFD. They are legal in JSON, as `"\ud800"`, but no UTF-8 text can hold one: DuckDB refuses them in a JSON
+ * column, and replaces them in a VARCHAR one, where a row would differ from itself each time it is read again.
  */
 export const wellFormedJson = (text: string): string => {
   const wellFormed = toUSVString(text)
