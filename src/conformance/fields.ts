@@ -5,11 +5,9 @@ export type JsonObject = Readonly<Record<string, unknown>>
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Null for anything but a whole number. */
 export const integerOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isInteger(value) ? value : null
 
-/** Null for anything but text. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 /**
@@ -19,9 +17,7 @@ export const textOf = (value: unknown): string | null => (typeof value === 'stri
 export interface Moment {
   /** Microseconds since 1970; further digits are cut off. */
   readonly micros: bigint
-  /** Fractional digits of the second. */
   readonly digits: number
-  /** As written: `Z`, `+02:00`. */
   readonly offset: string
 }
 
@@ -50,10 +46,8 @@ const minutesOf = (offset: string): number | null => {
   return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
 }
 
-/** In UTC, with 0, 3 or 6 fractional digits. */
 export const formatMoment = (micros: bigint): string => `${local(micros)}Z`
 
-/** The same moment with a time-zone offset, minutes east of UTC. */
 export const formatWithOffset = (micros: bigint, offsetMinutes: number): string => {
   const size = Math.abs(offsetMinutes)
   const [hours, minutes] = [Math.floor(size / 60), size % 60].map((part) => String(part).padStart(2, '0'))
@@ -75,7 +69,6 @@ export const stepOf = ({ digits }: Moment): bigint => 10n ** BigInt(6 - Math.min
 export interface Field {
   readonly type: 'integer' | 'string' | 'timestamp' | 'boolean' | 'float' | 'object'
   readonly nullable?: true
-  /** All values of an enumeration. */
   readonly values?: readonly string[]
 }
 
@@ -164,7 +157,6 @@ export const PAGINATION_FIELDS: Fields = {
   total_count: { type: 'integer' },
 }
 
-/** Whether a value is one that the document allows in the field. */
 export const conforms = (value: unknown, { type, nullable, values }: Field): boolean => {
   if (value === null) return nullable === true
   if (values !== undefined && !(typeof value === 'string' && values.includes(value))) return false
@@ -192,7 +184,6 @@ const TYPES: Readonly<Record<Field['type'], string>> = {
   boolean: 'true or false',
 }
 
-/** The type in words. */
 export const describeField = ({ type, nullable, values }: Field): string => {
   const kind = values === undefined ? TYPES[type] : `one of ${values.join(', ')}`
   return nullable === true ? `${kind}, may be null` : kind

@@ -5,13 +5,11 @@ import type { Evidence } from './read/evidence.js'
 import type { ListReading, Reader } from './read/reader.js'
 import { fail, PASS, Unseen, type Verdict } from './verdict.js'
 
-/** One rule of the API document. */
 export interface Rule {
   /** Stable, for machines: `paging.next`. */
   readonly id: string
   /** The heading of the API document that contains the rule. */
   readonly section: string
-  /** The rule in one line. */
   readonly text: string
   /** May send requests. Throws `Unseen` where the rule cannot be observed. */
   readonly check: (evidence: Evidence) => Verdict | Promise<Verdict>
@@ -21,7 +19,6 @@ export interface Rule {
   readonly last?: true
 }
 
-/** Rules of one section. */
 export const inSection = (section: string, rules: readonly Omit<Rule, 'section'>[]): readonly Rule[] =>
   rules.map((rule) => ({ ...rule, section }))
 

@@ -19,7 +19,6 @@ import { UPDATED_SINCE_RULES } from './rules/updated-since.js'
 import { WINDOW_RULES } from './rules/windows.js'
 import { Unseen, type Verdict } from './verdict.js'
 
-/** In the order of the report. */
 export const RULES: readonly Rule[] = [
   ...ANSWER_RULES,
   ...SURVEY_RULES,
@@ -114,7 +113,6 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
 /** Verdicts and observations quote what the service wrote: statuses, moments, addresses. */
 const PRINTED_LENGTH_MAX = 400
 
-/** On one line, without secrets. */
 const printable = (verdict: Verdict, print: (text: string) => string): Verdict => {
   switch (verdict.verdict) {
     case 'pass':

@@ -47,7 +47,6 @@ interface AttemptOptions extends ExchangeOptions {
   readonly redact: (text: string) => string
   /** `redact` for the strings of an answer, which become rows. */
   readonly redactAnswer: (text: string) => string
-  /** Called when the response headers arrive, with any status. */
   readonly onHeaders: (status: number) => void
   /** Called for a 429; `retryAfterMs` is its `Retry-After`, null without one. */
   readonly onRateLimited: (retryAfterMs: number | null) => void

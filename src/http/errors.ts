@@ -21,7 +21,6 @@ export interface Where {
   readonly account: string
 }
 
-/** The beginning of the response body as ` (response: …)`; empty without a body. */
 const response = (excerpt: string): string => (excerpt === '' ? '' : ` (response: ${excerpt})`)
 
 export const credentialsRefused = (status: number, where: Where, excerpt: string): StatusError =>

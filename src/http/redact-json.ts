@@ -35,7 +35,6 @@ const redactString = (literal: string, redact: (text: string) => string): string
   return safe === text ? literal : JSON.stringify(safe)
 }
 
-/** The index after the string that opens at `start`. */
 export const endOfString = (text: string, start: number): number => {
   let quote = text.indexOf('"', start + 1)
   while (quote !== -1 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1)

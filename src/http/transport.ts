@@ -35,9 +35,7 @@ export interface TransportAnswer {
 }
 
 export interface Transport {
-  /** Sends a GET as `Route.send` does. The signal also ends a body that was not read to its end. */
   get(address: Address, signal: AbortSignal): Promise<TransportAnswer>
-  /** Breaks all connections. */
   destroy(): Promise<void>
 }
 
@@ -104,7 +102,6 @@ interface Message {
 export interface Route {
   /** Resolves when the response headers arrive. Rejects with a `ProxyRefusedError`, a `ProxyTroubleError`, or undici's error. */
   send(message: Message, signal: AbortSignal): Promise<Received>
-  /** Breaks all connections. */
   destroy(): Promise<void>
 }
 
@@ -209,7 +206,6 @@ class TunnelPool extends Pool {
   }
 }
 
-/** Whether the failure may be temporary: the proxy cannot reach the API now, or is busy. */
 const isTemporary = (status: number): boolean => status >= 500 || status === 408 || status === 429
 
 /** Resolves when the response headers arrive. An abort ends the request, or the body; both reject with the signal's reason then. */

@@ -17,7 +17,6 @@ export interface Answer {
   readonly at: Micros
 }
 
-/** A body that is sent as it is. */
 export class RawBody {
   readonly bytes: Buffer
   /** Null for none. */
@@ -35,11 +34,9 @@ interface Rendered extends Pick<Answer, 'status' | 'headers'> {
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
-/** Shorter bodies are sent as they are. */
 const GZIP_BYTES_MIN = 1_024
 /** The cheapest level: a page of surveys shrinks to a quarter in 0.1 ms. */
 const GZIP_LEVEL = 1
-/** How long a connection stays open after its answer, so that the client can read it. */
 const LINGER_MS_MAX = 1_000
 
 /** A request that is answered with an error. The API document leaves its body open ("Errors"): here it is `errorBody`. */

@@ -40,7 +40,6 @@ const paginationShape = {
 
 const pagination = object(paginationShape)
 
-/** The list answers by the name of their array. */
 const LISTS = {
   surveys: { resource: 'survey', schema: object({ surveys: array, pagination }) },
   sample_sources: { resource: 'sample_source', schema: object({ sample_sources: array, pagination }) },

@@ -18,13 +18,10 @@ interface DecodedRow<Row> {
 
 export interface Undecodable {
   readonly ok: false
-  /** `id` of the row; null where it could not be read. */
   readonly id: number | null
-  /** Fields and reasons, one line. */
   readonly problem: string
   /** The JSON text of the row, unchanged except that U+FFFD replaces lone surrogates. */
   readonly raw: string
-  /** The fields with replaced text. */
   readonly drift: readonly Drift[]
 }
 
@@ -142,9 +139,7 @@ export const extraOf = (unknown: ReadonlyMap<string, string>): string | null =>
 export const unknownFieldDrift = (resource: Drift['resource'], paths: Iterable<string>): readonly Drift[] =>
   Array.from(paths, (path) => ({ resource, kind: 'unknown_field', path, value: null }))
 
-/** Problems that are listed; the rest is counted. */
 const PROBLEMS_LISTED_MAX = 3
-/** Characters of a wrong value that a problem shows. */
 const EXCERPT_CHARS_MAX = 60
 
 /** Why JSON could not be typed, in one line for people. Values are quoted from its `text`, because parsing rounds long integers. */

@@ -70,7 +70,6 @@ export const elementTexts = (text: string): readonly string[] => {
 
 export const isObjectText = (text: string): boolean => text[skipFiller(text, 0)] === '{'
 
-/** Joins members into the text of one JSON object, in their order. */
 export const objectText = (members: Iterable<readonly [string, string]>): string =>
   `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
 
@@ -97,7 +96,6 @@ export const wellFormedJson = (text: string): string => {
   return wellFormed.replace(ESCAPE, (found) => (LONE_SURROGATE.test(found) ? '\\ufffd' : found))
 }
 
-/** Possibly the escape of a surrogate. */
 const SURROGATE = /\\u[dD][89a-fA-F]/
 
 const ESCAPE = /\\(?:u[dD][89abAB][\dA-Fa-f]{2}\\u[dD][c-fC-F][\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|.)/g
@@ -110,7 +108,6 @@ const skipFiller = (text: string, from: number): number => {
   return at
 }
 
-/** The index after the value that begins at `start`. */
 const endOfValue = (text: string, start: number): number => {
   let at = start
   let depth = 0

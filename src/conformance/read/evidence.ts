@@ -38,7 +38,6 @@ export const gatherEvidence = ({ reader, sender, clock, burstRequestsMax }: Evid
     sender,
     clock,
     head,
-    /** The list by status. */
     byStatus: once(async () => {
       await head()
       return await readByStatus(reader)
@@ -72,7 +71,6 @@ const HEAD_READINGS_MAX = 3
 
 /** The beginning and the end of the survey list. */
 const readHead = async (reader: Reader) => {
-  /** Requested without `page`. */
   let first = await reader.surveys()
   const pages = paging(first, 'total_pages')
   for (let reading = 1; ; reading++) {
@@ -155,12 +153,10 @@ export const findDifference = async <Reading>({
   throw new Unseen(MOVED)
 }
 
-/** Whether two progress readings show the same interviews. */
 export const sameCounts = (one: ProgressReading, other: ProgressReading): boolean =>
   one.counts.size === other.counts.size &&
   [...one.counts].every(([status, count]) => other.counts.get(status) === count)
 
-/** A survey with its progress and the first page of its sources. */
 interface Subject {
   readonly id: number
   readonly status: string
@@ -213,7 +209,6 @@ const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]> => {
 const rank = ({ status }: Candidate): number =>
   LIKELY.includes(status) ? LIKELY.indexOf(status) : LIKELY.length
 
-/** Whether a survey has interviews and several sources. */
 const showsEnough = (subjects: readonly Subject[]): boolean =>
   subjects.some(({ progress, sources }) => (progress.total ?? 0) > 0 && sources.rows.length > 1)
 

@@ -28,20 +28,16 @@ import {
 import { Unseen } from '../verdict.js'
 
 export interface SenderOptions {
-  /** Its name in messages. */
   readonly account: string
   /** Ends with `/api/v1`. */
   readonly baseUrl: string
-  /** For the header Authorization-ID. */
   readonly id: number
   readonly token: Secret
-  /** Null: requests go directly to the service. */
   readonly proxy: HttpProxy | null
   /** The cap: at most `requests` in any `perMs`. */
   readonly rate: { readonly requests: number; readonly perMs: number }
   readonly requestTimeoutMs: number
   readonly responseBytesMax: number
-  /** All requests, repeated ones included. */
   readonly requestsMax: number
   readonly clock: Clock
   readonly log: Log

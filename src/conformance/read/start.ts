@@ -9,7 +9,6 @@ import { Unseen } from '../verdict.js'
 import type { Reader } from './reader.js'
 import type { Query } from './sender.js'
 
-/** A moment at which an interview started. */
 interface Start {
   readonly surveyId: number
   readonly at: bigint
@@ -23,7 +22,6 @@ interface Start {
 interface Span {
   readonly from: bigint
   readonly to: bigint
-  /** Interviews up to each end, as `started_before` counts them. */
   readonly countFrom: number
   readonly countTo: number
 }
@@ -33,7 +31,6 @@ type CountBefore = (at: bigint) => Promise<number>
 const MICRO = 1n
 const MILLISECOND = 1_000n
 const DAY = 86_400n * MICROS_PER_SECOND
-/** 2000-01-01. */
 const LONG_AGO = 946_684_800n * MICROS_PER_SECOND
 
 /** Throws `Unseen` where no such moment is found. Sends some 25 requests. */

@@ -52,7 +52,6 @@ const checkPrinted = (numbers: readonly Printed[], nothing: string): Verdict => 
   return passWith(`to the ${decimals} decimals that the service gives`)
 }
 
-/** The number of decimals when a program prints the number. */
 const decimalsOf = (value: number): number => {
   const [mantissa = '', exponent = '0'] = String(value).split('e')
   return Math.max(0, (mantissa.split('.')[1]?.length ?? 0) - Number(exponent))

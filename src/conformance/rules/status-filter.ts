@@ -33,7 +33,6 @@ const onlySuchRows = (
   },
 })
 
-/** The lists of two statuses, each read alone. */
 const bothStatuses = async ({ byStatus }: Evidence) => {
   const { one, other } = await byStatus()
   if (other === null) throw new Unseen('all surveys seen have the same status')

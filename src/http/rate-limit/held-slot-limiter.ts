@@ -36,7 +36,6 @@ interface HeldSlotLimiterOptions {
 export interface Slot {
   /** Called right before the send. Throws `ledger_unwritable`, and then nothing may be sent. */
   sending(): void
-  /** The response headers have arrived. */
   answered(): void
   /** Certainly no byte of the request has left. */
   neverSent(): void
@@ -207,7 +206,6 @@ export class HeldSlotLimiter {
     return this.#pausedUntil - this.#options.clock.monotonicMs()
   }
 
-  /** Until the pause has ended and the pacer is ready, milliseconds. */
   #leftMs(): number {
     return Math.max(this.#pauseLeftMs(), this.#options.pacer.leftMs(this.#options.clock.monotonicMs()))
   }
@@ -231,7 +229,6 @@ const runAndSettle = async <Value>(work: (slot: Slot) => Promise<Value>, slot: H
   }
 }
 
-/** A wait ends early when the limiter closes. */
 const endsTheWait = (): undefined => undefined
 
 /** One slot and its request. Every change goes to the ledger first, then to the pacer, and with a shared cap to the claim in Redis. */

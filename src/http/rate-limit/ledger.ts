@@ -227,7 +227,6 @@ const readEnd = (path: string, bytesMax: number): string => {
 
 // What a run on another machine needs: the text of a ledger, moved to its clock, and a ledger that assumes the worst.
 
-/** Whether a file is named as a ledger. */
 export const isLedgerName = (name: string): boolean => /^sent-requests-[a-z0-9._-]+\.ndjson$/.test(name)
 
 /** The file names of the ledgers in a directory. Throws an error `ledger_unwritable`. */
@@ -239,7 +238,6 @@ export const ledgerNames = (directory: string): readonly string[] => {
   }
 }
 
-/** Empty if there is no ledger of this name. Throws an error `ledger_unwritable`. */
 export const readLedgerText = (directory: string, name: string): string => {
   const path = join(directory, name)
   try {

@@ -25,7 +25,6 @@ export interface AdaptivePacer extends Pacer {
 /** For a sender that always sends in bursts. */
 export const UNPACED: Pacer = Object.freeze({ leftMs: () => 0, sent: () => undefined })
 
-/** The part of the rate that is left after a 429. */
 const RATE_KEPT = 3 / 4
 /** Each window after a 429 gives this part of the cap back. */
 const REGAINED_PART = 1 / 30
@@ -48,7 +47,6 @@ export const intervalMs = (cap: Rate, rate: number): number => (cap.perMs + jitt
 interface SlowedDown {
   readonly rate: number
   readonly atMs: number
-  /** When its pause ends. */
   readonly untilMs: number
 }
 

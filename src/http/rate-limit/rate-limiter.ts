@@ -87,7 +87,6 @@ export class RateLimiter {
     }
   }
 
-  /** Ends all waits and holds. */
   async close(): Promise<void> {
     await this.#limiter.close()
     this.#ledger.close()

@@ -9,10 +9,8 @@ import { type Micros, parseIsoTime } from '../time.js'
 import type { Organization } from '../world/organization.js'
 
 export const API_PREFIX = '/api/v1'
-/** An error shows at most so many characters of a value. */
 const QUOTED_CHARACTERS_MAX = 100
 
-/** An admitted request. */
 export interface ApiRequest {
   readonly organization: Organization
   /** The world's time on arrival. The whole answer describes this moment. */
@@ -23,16 +21,13 @@ export interface ApiRequest {
   readonly pageSize: number
 }
 
-/** What endpoints and control routes declare alike. */
 export interface Operation {
   /** Below `/api/v1` or `/_reference`, with the placeholder `{SURVEY_ID}`. */
   readonly path: string
   readonly operationId: string
   readonly summary: string
   readonly description: string
-  /** The query parameters by name. */
   readonly query?: z.ZodObject
-  /** The body of an answer 200. */
   readonly answer: z.ZodType
   /** The other statuses, each with its reason. */
   readonly refusals?: Readonly<Record<number, string>>
@@ -92,7 +87,6 @@ const isList = (name: string): boolean => name.endsWith('[]')
 
 const GIVE_MOMENT = 'give an ISO 8601 date-time with an offset, like 2026-03-01T00:00:00Z'
 
-/** An ISO 8601 date-time with an offset, as microseconds. */
 export const momentParameter = (description: string) =>
   z
     .string({ error: GIVE_MOMENT })

@@ -6,7 +6,6 @@
 import type { RateWindowKind, RetryAfterStyle } from '../option-texts.js'
 import { formatHttpDate, MICROS_PER_MS, MICROS_PER_SECOND, type Micros } from '../time.js'
 
-/** At most `requests` in `perMs` milliseconds. */
 interface RateLimit {
   readonly requests: number
   readonly perMs: number
@@ -66,7 +65,6 @@ export const retryAfterHeaders = (
 interface RateWindow {
   /** From when a request is accepted if no other comes before it. A moment and not a wait, so that no sum of fractions makes it inexact. */
   opensAtMs(nowMs: number): number
-  /** Counts a request accepted at `nowMs`. */
   take(nowMs: number): void
 }
 

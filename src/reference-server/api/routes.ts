@@ -14,7 +14,6 @@ import { ENDPOINTS } from './endpoints.js'
 import { API_PREFIX, type Endpoint } from './operation.js'
 import { type AccountCap, retryAfterHeaders } from './rate-limit.js'
 
-/** One account. */
 interface Member {
   readonly organization: Organization
   readonly cap: AccountCap
@@ -45,7 +44,6 @@ export const apiRoutes =
     done()
   }
 
-/** Answers a request under `/api/v1` that has no route. */
 export const serveNoRoute = (context: ApiContext, request: FastifyRequest, reply: FastifyReply): void =>
   serve(context, request, reply, null)
 
@@ -133,7 +131,6 @@ const refusalOfRoute = (path: string): Refusal => {
 
 export const noSuchPath = (): Refusal => new Refusal(404, 'there is no such path')
 
-/** For a path with a percent sign that encodes nothing. */
 export const undecodablePath = (): Refusal =>
   new Refusal(400, 'the path cannot be decoded: in a path, a percent sign is written %25')
 

@@ -28,7 +28,6 @@ interface ControlContext {
   readonly faults: Faults
 }
 
-/** A longer list of changes is refused; the caller has to narrow the range. */
 const CHANGES_MAX = 200_000
 
 const TIME_HINT = 'send {"advance": "PT6H"} or {"set": "2026-03-01T00:00:00Z"}'
@@ -87,7 +86,6 @@ const jsonOf = ({ body }: FastifyRequest, hint: string): unknown => {
   }
 }
 
-/** Moves `clock` as `body` says, or refuses with 400 and moves nothing. */
 const setTime = (clock: WorldClock, body: unknown): void => {
   const setting = timeSetting.safeParse(body).data
   if (setting === undefined) throw new Refusal(400, TIME_HINT)

@@ -180,7 +180,6 @@ const SECURITY_SCHEMES = {
   },
 } as const
 
-/** What endpoints and control routes have in common. */
 type Declaration = Omit<control.ControlOperation, 'method'>
 
 const operationOf = (declaration: Declaration, schemas: DocumentSchemas, example?: Example) => {
@@ -238,19 +237,12 @@ const queryParameters = ({ properties = {}, required = [] }: JsonSchema) =>
     return [{ name, in: 'query', required: required.includes(name), description, ...repeated, schema }]
   })
 
-/** A request to copy for an endpoint, with what this world answers to it. */
-interface Example {
-  /** A command line. */
-  readonly request: string
-  /** The body, with only the first record of each list; undefined where the world has no survey. */
-  readonly answer: unknown
-}
+type Example = ReturnType<typeof exampleOf>
 
-const exampleOf = (
-  endpoint: Endpoint,
-  { organization, at, settings }: ServerState,
-  origin: string,
-): Example => {
+/**
+ * A request to copy, and what this world answers to it, with only the first record of each list; undefined where the world has no survey.
+ */
+const exampleOf = (endpoint: Endpoint, { organization, at, settings }: ServerState, origin: string) => {
   const { id, token } = organization.identity
   // A survey in the field, else the latest.
   const survey = [['fieldwork'] as const, null]
@@ -269,7 +261,8 @@ const exampleOf = (
   const query = new URLSearchParams(endpoint.exampleQuery)
   const answer = endpoint.answerTo({ organization, at, surveyId, query, pageSize: settings.pageSize })
   const firstOnly = (_: string, value: unknown) => (Array.isArray(value) ? value.slice(0, 1) : value)
-  return { request, answer: JSON.parse(JSON.stringify(answer, firstOnly)) }
+  const first: unknown = JSON.parse(JSON.stringify(answer, firstOnly))
+  return { request, answer: first }
 }
 
 const exampleText = ({ request, answer }: Example): string =>
@@ -309,15 +302,10 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
   WorldChange: control.worldChange,
 }
 
-interface DocumentSchemas {
-  /** The named ones, for `components`. */
-  readonly named: Readonly<Record<string, JsonSchema>>
-  /** The schema of a declared value: a reference where it is a named one. */
-  of(declared: z.ZodType): JsonSchema
-}
+type DocumentSchemas = ReturnType<typeof documentSchemas>
 
 /** The schemas of everything that endpoints and control routes declare, as it is sent. */
-const documentSchemas = (): DocumentSchemas => {
+const documentSchemas = () => {
   const declarations: readonly Declaration[] = [...endpoints.ENDPOINTS, ...control.CONTROL_OPERATIONS]
   const declared = [
     endpoints.surveyId,
@@ -345,8 +333,10 @@ const documentSchemas = (): DocumentSchemas => {
     return schema
   }
   return {
+    /** For `components`. */
     named: Object.fromEntries(Object.keys(NAMED).map((name) => [name, bare(name)])),
-    of: (schema) => {
+    /** A reference where it is a named one. */
+    of: (schema: z.ZodType): JsonSchema => {
       const id = ids.get(schema) ?? ''
       return id in NAMED ? { $ref: reference(id) } : bare(id)
     },

@@ -19,7 +19,6 @@ import { readFaults } from './read-faults.js'
 interface FaultyWorld {
   readonly seed: number
   readonly organizations: readonly Organization[]
-  /** The last moment that the world has. */
   readonly latest: number
 }
 
@@ -28,7 +27,6 @@ interface ServedRequest {
   /** With `/api/v1`, as it was sent. */
   readonly path: string
   readonly query: URLSearchParams
-  /** Whether the answer is one page of a list. */
   readonly paged: boolean
 }
 
@@ -100,13 +98,11 @@ const pageOf = ({ paged, query }: ServedRequest): number | null => {
   return others.length === 0 && /^[1-9]\d*$/.test(text) ? Number(text) : null
 }
 
-/** An answer, and how and when it is sent. */
 interface Outcome {
   readonly answer: Answer
   readonly delayMs: number
   /** `reset`: the connection is reset. `hang`: nothing is sent. A number: so many bytes of the body, then the end. */
   readonly delivery: 'whole' | 'reset' | 'hang' | number
-  /** The status that is sent; null where none is. */
   readonly status: number | null
 }
 

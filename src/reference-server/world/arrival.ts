@@ -1,7 +1,6 @@
 /**
- * When people begin interviews: while the survey is in fieldwork, and for some surveys at the end of pending (a soft launch).
- * Hardly any begin at night, most in the evening, later and more evenly at weekends, by the clock of the source's country.
- * The pace is constant within each local hour, so the starts of a source are found in one walk through its open hours.
+ * When people begin interviews: in fieldwork, and for some surveys at the end of pending (a soft launch). Hardly any begin at night, most
+ * in the evening, later and more evenly at weekends, by the clock of the source's country, at one pace within each local hour.
  */
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { type Change, statusOf } from './timeline.js'
@@ -12,7 +11,6 @@ export interface Window {
   readonly to: Micros
 }
 
-/** A window that is open for interviews. */
 export interface FieldWindow extends Window {
   /** When the survey is complete; after that none of its interviews changes. */
   readonly settledAt: Micros
@@ -20,7 +18,6 @@ export interface FieldWindow extends Window {
 
 const SOFT_LAUNCH_PART = 0.2
 
-/** The windows of a survey with these changes, in the order of time. */
 export const openWindows = (changes: readonly Change[], softLaunch: boolean): FieldWindow[] => {
   const statuses = changes.flatMap(({ at, code }) => {
     const status = statusOf(code)
@@ -45,7 +42,6 @@ export const windowsFrom = (windows: readonly FieldWindow[], from: Micros): Fiel
 
 const ceilToSecond = (at: Micros): Micros => Math.ceil(at / MICROS_PER_SECOND) * MICROS_PER_SECOND
 
-/** By local hour, from midnight on. */
 const WEEKDAY_PACE = [
   0.25, 0.1, 0.04, 0.03, 0.03, 0.08, 0.3, 0.7, 0.9, 0.9, 0.95, 1, 1.3, 1.1, 0.9, 0.9, 1, 1.3, 1.7, 2.1, 2.5,
   2.4, 1.5, 0.7,

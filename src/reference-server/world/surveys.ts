@@ -20,7 +20,6 @@ interface SurveyState {
   readonly createdAt: Micros
   readonly updatedAt: Micros
   readonly status: SurveyStatus
-  /** How often the title and the project_id were edited. */
   readonly titleEdits: number
   readonly projectIdEdits: number
 }
@@ -49,7 +48,6 @@ export class ChangeTable {
     return low
   }
 
-  /** All changes of survey `index`, past and future. */
   changesOf(index: number): readonly Change[] {
     return this.#changes[index] ?? []
   }
