@@ -114,21 +114,6 @@ describe('after, times and probability', () => {
     expect(meet([half], 64, 1)).not.toEqual(meet([half], 64, 1 + 2 ** 32))
     expect(meet([half, { ...EVERY, probability: 0 }], 64)).toEqual(meet([half], 64))
   })
-
-  test('over HTTP, the same requests meet the same faults, and GET counts matched and acted', async () => {
-    const faults = [{ after: 3, times: 4, probability: 0.5, action: { status: 500 } }]
-    const ask = async () => {
-      await using api = await startApi({ surveys: 1, faults })
-      const statuses = []
-      for (let time = 0; time < 30; time++) statuses.push((await api.ask('/surveys')).status)
-      return { statuses, counts: await countsOf(api) }
-    }
-    const { statuses, counts } = await ask()
-    expect(statuses.slice(0, 3)).toEqual([200, 200, 200])
-    expect(statuses.filter((status) => status === 500).length).toBe(4)
-    expect(counts).toEqual([[30, 4]])
-    expect(await ask()).toEqual({ statuses, counts })
-  })
 })
 
 describe('API document, "Limits": faults and the cap', () => {
