@@ -3,8 +3,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { documentBody } from '../../../../src/object-store/owned-document.js'
 import { commitDelta } from '../../../../src/publish/delta/commit.js'
-import { nextNumber } from '../../../../src/publish/delta/read-log.js'
-import { listLog, readState } from '../../../../src/publish/delta/read-log.js'
+import { listLog, nextNumber, readState } from '../../../../src/publish/delta/read-log.js'
 import { dataKey } from '../../../../src/publish/parquet/write-version.js'
 import { cleanUp } from '../../../../src/storage/bucket/clean-up.js'
 import {

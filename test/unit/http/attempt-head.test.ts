@@ -1,6 +1,6 @@
-/** `Retry-After` and `Date` headers, as tables. */
+/** What the head of an answer says, as tables: its status, `Retry-After` and `Date`. */
 import { expect, test } from 'vitest'
-import { parseHttpDate, parseRetryAfter } from '../../../src/http/answer-head.js'
+import { parseHttpDate, parseRetryAfter, statusAction } from '../../../src/http/attempt.js'
 
 const answeredAtMs = Date.UTC(2026, 2, 3, 10)
 
@@ -29,4 +29,17 @@ test.each([
   [null, null],
 ])('the date %s is %s', (text, ms) => {
   expect(parseHttpDate(text)).toBe(ms)
+})
+
+test.each([
+  ['parse', [200]],
+  ['pause', [429]],
+  ['retry', [408, 500, 502, 503, 599]],
+  ['refuse_credentials', [401, 403]],
+  ['not_found', [404]],
+  ['reject', [400, 410, 422]],
+  ['refuse_redirect', [301, 304, 308]],
+  ['unknown', [101, 201, 204, 206, 600, 999]],
+] as const)('%s is what is done about %j', (action, statuses) => {
+  expect(new Set(statuses.map(statusAction))).toEqual(new Set([action]))
 })
