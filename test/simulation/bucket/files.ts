@@ -5,7 +5,8 @@
 import promises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { Readable } from 'node:stream'
-import { type Machine, never } from './machine.js'
+import { never } from '../generation.js'
+import type { Machine } from './machine.js'
 
 export const MEMORY = '/simulated/'
 

@@ -3,6 +3,7 @@
  * and wake-up is a step.
  */
 import { abortReason, type Clock } from '../../../src/base/clock.js'
+import { never } from '../generation.js'
 import type { Random } from '../random.js'
 import type { Schedule } from './schedule.js'
 
@@ -36,8 +37,6 @@ export interface Place {
   /** A real directory, because a ledger writes synchronously. */
   readonly ledgers: string
 }
-
-export const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined)
 
 export class Machine {
   isDead = false

@@ -1,7 +1,8 @@
 /** After the last start, without faults: the warehouse equals the server's data, and history holds only received answers. */
 import { SAMPLE_SOURCE, SURVEY } from '../../support/api/api-document.js'
+import type { JsonObject } from '../../support/api/reference-api.js'
 import { PROGRESS_COLUMNS, rowsOfSurvey, warehouseRowsIn } from '../../support/oracle/truth.js'
-import type { JsonObject, ReceivedAnswer, World } from '../world.js'
+import type { ReceivedAnswer, World } from '../world.js'
 import type { EndCheck } from './end.js'
 import {
   columnsSql,
@@ -15,7 +16,7 @@ import {
 } from './row-text.js'
 
 export const checkFinal = async (
-  { world, account, ended }: Pick<EndCheck, 'world' | 'account' | 'ended'>,
+  { world, account, ended }: EndCheck,
   reader: Queryable | null,
 ): Promise<Violation[]> => {
   if (ended.exitCode !== 0)

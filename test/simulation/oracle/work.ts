@@ -1,9 +1,10 @@
-/** P1: the work database loses no change, at every moment. */
+/** P1 and P3 in every file, at every moment: it loses no change, and what it holds of a survey is from one refresh. */
 import { parseIsoTime } from '../../../src/reference-server/time.js'
 import { SURVEY } from '../../support/api/api-document.js'
-import type { JsonObject, World } from '../world.js'
-import { columnsSql, type Queryable, surveyText, textOf, type Violation } from './row-text.js'
-import { torn } from './torn.js'
+import type { JsonObject } from '../../support/api/reference-api.js'
+import { PROGRESS_COLUMNS } from '../../support/oracle/truth.js'
+import type { World } from '../world.js'
+import { columnsSql, progressText, type Queryable, surveyText, textOf, type Violation } from './row-text.js'
 
 export const checkWork = async (world: World, reader: Queryable, account: string): Promise<Violation[]> => {
   if (!(await hasTables(reader))) return []
@@ -82,4 +83,29 @@ const unqueued = async (world: World, reader: Queryable): Promise<Violation[]> =
     UNION ALL SELECT p.id FROM _sync.pending_surveys p
       WHERE NOT EXISTS (SELECT 1 FROM _sync.tasks t WHERE t.account = p.account AND t.survey_id = p.id)`)
   return rows.map(({ id }) => `P1: survey ${id} waits for its sources and progress, but has no task`)
+}
+
+/** P3: a survey's row is not newer than its sources and progress, and its progress is that of the answer at its refresh. */
+export const torn = async (world: World, reader: Queryable, what: string): Promise<Violation[]> => {
+  const rows =
+    await reader.query(`SELECT s.id, s._synced_at > f.refreshed_at AND epoch_ms(s._synced_at) <= ${await world.nowMs()} AS newer,
+      epoch_us(f.refreshed_at) // 1000 AS refreshed_ms, p.survey_id AS has_progress, ${columnsSql(PROGRESS_COLUMNS, 'p.')}
+    FROM main.surveys s JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+    LEFT JOIN main.survey_progress p ON p.account = s.account AND p.survey_id = s.id
+    WHERE f.refreshed_at IS NOT NULL AND s._missing_since IS NULL`)
+  return rows.flatMap((row): Violation[] => {
+    if (row.newer === true)
+      return [`P3: in the ${what} file the row of survey ${row.id} is newer than its sources and progress`]
+    const answers = world.received.filter(
+      ({ path, query, dateMs }) =>
+        dateMs === Number(row.refreshed_ms) &&
+        path.endsWith(`/surveys/${row.id}/fieldwork_progress`) &&
+        !query.includes('sample_source_id'),
+    )
+    if (answers.some(({ isLie }) => isLie)) return []
+    const stored = row.has_progress === null ? 'missing' : textOf(row, PROGRESS_COLUMNS)
+    return answers.some(({ body }) => progressText(body.fieldwork_progress as JsonObject) === stored)
+      ? []
+      : [`P3: in the ${what} file the progress of survey ${row.id} differs from the answer at its refresh`]
+  })
 }

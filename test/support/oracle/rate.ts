@@ -24,7 +24,8 @@ export const paceOf = async (server: ReferenceServer): Promise<Pace> => {
   }
 }
 
-const mostInAny = (times: readonly number[], windowMs: number): number => {
+/** The highest number of times, which are sorted, in any window of that length. */
+export const mostInAny = (times: readonly number[], windowMs: number): number => {
   let first = 0
   let most = 0
   for (const [last, time] of times.entries()) {
