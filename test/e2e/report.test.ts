@@ -15,7 +15,7 @@ import { NO_ACCOUNT, scriptedProgress, scriptedSurvey, TOKEN } from '../support/
 import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
 import { envOf } from '../support/oracle/rate.js'
 import { type ChromiumPage, hasChromium, openInChromium } from '../support/process/chromium.js'
-import { compareWithQueries } from '../support/report/compare.js'
+import { compareWithQueries } from '../support/report/page-parts.js'
 import { HOSTILE, openReportWorld, RIGHT_TO_LEFT, SETTINGS } from '../support/report/report-world.js'
 import { openBucketTrial } from '../support/storage/bucket-trial.js'
 import { SLOW, slow } from '../support/suite/slow.js'

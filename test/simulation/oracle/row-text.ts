@@ -26,12 +26,5 @@ export const progressText = (row: JsonObject): string => {
 }
 const blankProgress = Object.fromEntries(Object.keys(FIELDWORK_PROGRESS).map((name) => [name, null]))
 
-export const columnsSql = (fields: Readonly<Record<string, { readonly type: string }>>, table = ''): string =>
-  Object.entries(fields)
-    .map(([name, { type }]) =>
-      type === 'timestamp' ? `epoch_us(${table}"${name}") AS "${name}"` : `${table}"${name}"`,
-    )
-    .join(', ')
-
 export const textOf = (row: Row, fields: object): string =>
   jsonText(Object.fromEntries(Object.keys(fields).map((name) => [name, row[name] ?? null])))

@@ -2,12 +2,15 @@
 import { parseIsoTime } from '../../../src/reference-server/time.js'
 import { SURVEY } from '../../support/api/api-document.js'
 import type { JsonObject } from '../../support/api/reference-api.js'
-import { PROGRESS_COLUMNS } from '../../support/oracle/truth.js'
+import { columnsSql, PROGRESS_COLUMNS } from '../../support/oracle/truth.js'
 import type { World } from '../world.js'
-import { columnsSql, progressText, type Queryable, surveyText, textOf, type Violation } from './row-text.js'
+import { progressText, type Queryable, surveyText, textOf, type Violation } from './row-text.js'
 
 export const checkWork = async (world: World, reader: Queryable, account: string): Promise<Violation[]> => {
-  if (!(await hasTables(reader))) return []
+  const tables = await reader.query(
+    `SELECT 1 AS found FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sync' AND table_name = 'cursors'`,
+  )
+  if (tables.length === 0) return []
   return [
     ...(await lost(world, reader, account)),
     ...(await wronglyMissing(world, reader)),
@@ -16,40 +19,31 @@ export const checkWork = async (world: World, reader: Queryable, account: string
   ]
 }
 
-const hasTables = async (reader: Queryable): Promise<boolean> =>
-  (
-    await reader.query(
-      `SELECT 1 AS found FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sync' AND table_name = 'cursors'`,
-    )
-  ).length > 0
-
 /** P1: every survey that was changed before the cursor is current in its table, or waits with a task, or is in quarantine. */
 const lost = async (world: World, reader: Queryable, account: string): Promise<Violation[]> => {
   const own = `WHERE account = '${account}'`
   const [cursor] = await reader.query(`SELECT epoch_us(updated_since) AS at FROM _sync.cursors ${own}`)
   // A cursor that a wrong clock put ahead of now has no meaning, because the next run lists everything.
   if (cursor === undefined || Number(cursor.at) > 1_000 * (await world.nowMs())) return []
-  const rows = await reader.query(`SELECT ${columnsSql(SURVEY)} FROM main.surveys ${own}`)
-  const byId = new Map(rows.map((row) => [Number(row.id), textOf(row, SURVEY)]))
-  const waiting = new Map(
-    (await reader.query(`SELECT ${columnsSql(SURVEY)} FROM _sync.pending_surveys ${own}`)).map((row) => [
-      Number(row.id),
-      textOf(row, SURVEY),
-    ]),
-  )
-  const tasks = new Set(
-    (await reader.query(`SELECT survey_id FROM _sync.tasks ${own}`)).map((row) => row.survey_id),
-  )
-  const quarantined = (await reader.query(`SELECT DISTINCT survey_id FROM _sync.rejected_rows ${own}`)).map(
-    ({ survey_id }) => survey_id,
-  )
+  const surveysIn = async (table: string) => {
+    const rows = await reader.query(`SELECT ${columnsSql(SURVEY)} FROM ${table} ${own}`)
+    return new Map(rows.map((row) => [Number(row.id), textOf(row, SURVEY)]))
+  }
+  const idsIn = async (table: string) => {
+    const rows = await reader.query(`SELECT DISTINCT survey_id FROM ${table} ${own}`)
+    return new Set(rows.map(({ survey_id }) => survey_id))
+  }
+  const byId = await surveysIn('main.surveys')
+  const waiting = await surveysIn('_sync.pending_surveys')
+  const tasks = await idsIn('_sync.tasks')
+  const quarantined = await idsIn('_sync.rejected_rows')
   const lies = liesAbout(world)
   return (await world.surveys()).flatMap((survey): Violation[] => {
     const id = Number(survey.id)
     if ((parseIsoTime(String(survey.updated_at)) ?? 0) >= Number(cursor.at)) return []
     const truth = surveyText(survey)
     if (byId.get(id) === truth || (waiting.get(id) === truth && tasks.has(id))) return []
-    if (quarantined.includes(id) || quarantined.includes(null)) return []
+    if (quarantined.has(id) || quarantined.has(null)) return []
     if (lies.has(byId.get(id) ?? '') || lies.has(waiting.get(id) ?? '')) return []
     return [
       `P1: survey ${id} was changed at ${survey.updated_at}, before the cursor, but is ${byId.has(id) ? 'old' : 'missing'} in the warehouse`,

@@ -2,12 +2,12 @@
  * One trial of the real command: a scripted API, a warehouse directory, and command lines that use both.
  * A process that still runs at the end of the test is killed.
  */
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Hook, type ScriptedApi, type ScriptedSurvey, startScriptedApi } from '../api/scripted-api.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { query, type Row } from '../warehouse/duckdb.js'
 import { type Ended, type Env, MAIN, type Running, start } from './command.js'
+import { publishedFile, withSettings } from './sync.js'
 import { runWarm } from './warm.js'
 
 export interface Trial {
@@ -48,15 +48,11 @@ export const openTrial = async (
   return {
     api,
     warehouse,
-    published: join(warehouse, 'fieldwork.duckdb'),
+    published: publishedFile(warehouse),
     start: startOne,
     run: (args, env, main) => startOne(args, env, main).ended,
     runWarm: (args, env = {}) => runWarm(args, trialEnv(env)),
-    settings: async (settings) => {
-      const file = join(await temporary(), 'settings.yaml')
-      await writeFile(file, JSON.stringify(settings))
-      return ['--config', file]
-    },
+    settings: (settings) => withSettings(settings, onTestFinished),
     runs: (file = 'fieldwork.duckdb') =>
       query(join(warehouse, file), 'SELECT status, exit_code, reason FROM _sync.runs ORDER BY started_at'),
     temporary,
@@ -83,7 +79,6 @@ export const night = async (
   return { code: ended.code, stderr: ended.stderr, run: report.accounts?.[0] ?? report }
 }
 
-/** The text that a test waits for on stderr. */
 export type StderrPattern = RegExp | ((stderr: string) => boolean)
 
 /** Matches when the debug log shows that many finished requests. */

@@ -3,13 +3,12 @@
  * created, change, vanish, come back and move; status and dates go back; interviews come in, change and are ignored.
  * Its answers depend on its state alone, so a test can read the truth at any time.
  */
-
+import { INTERVIEW_STATUSES } from '../api/api-document.js'
 import type { JsonObject } from '../api/reference-api.js'
 import { type Json, type ScriptedSurvey, scriptedSource, scriptedSurvey } from '../api/scripted-api.js'
 import type { Chance } from '../suite/chance.js'
-import { type Interview, progressIn } from './interviews.js'
 
-export const HOUR_MS = 3_600_000
+const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 const ID_MAX = Number.MAX_SAFE_INTEGER
 const [SURVEYS_MIN, SURVEYS_MAX] = [4, 16]
@@ -17,12 +16,18 @@ const [SURVEYS_MIN, SURVEYS_MAX] = [4, 16]
 type SurveyRow = ScriptedSurvey['survey']
 type SourceRow = ScriptedSurvey['sources'][number]
 
+interface Interview {
+  readonly startMs: number
+  status: string
+  readonly seconds: number
+}
+
 interface Source {
   row: SourceRow
   interviews: Interview[]
 }
 
-export interface Survey {
+interface Survey {
   row: SurveyRow
   readonly sources: Source[]
   /** Interviews that belong to no listed source. */
@@ -287,3 +292,37 @@ export const progressOfSurvey = (
     { target: Math.min(target, ID_MAX), sendsDeprecated: sendsDeprecated && row.status !== 'complete' },
   )
 }
+
+/** Fieldwork progress by the formulas of the API document ("Fieldwork progress"). */
+const progressIn = (
+  interviews: readonly Interview[],
+  { target, sendsDeprecated }: { readonly target: number; readonly sendsDeprecated: boolean },
+): Json => {
+  const count = (...statuses: readonly string[]): number =>
+    interviews.filter(({ status }) => statuses.includes(status)).length
+  const complete = count('complete')
+  const incidence = rate(complete, count('complete', 'screen_out'))
+  const lengths = interviews
+    .filter(({ status }) => status === 'complete')
+    .map(({ seconds }) => seconds)
+    .toSorted((one, other) => one - other)
+  return {
+    sample_size: target,
+    interviews_count: complete,
+    interview_count_by_status: Object.fromEntries(
+      INTERVIEW_STATUSES.map((status) => [
+        status,
+        { individuals: count(status), percentage: rate(100 * count(status), interviews.length) },
+      ]),
+    ),
+    completion_rate: rate(complete, target),
+    questionnaire_incidence_rate: rate(complete, count('complete', 'screen_out', 'quota_full', 'incomplete')),
+    target_incidence_rate: incidence,
+    ...(sendsDeprecated ? { incidence_rate: incidence } : {}),
+    drop_out_rate: rate(count('incomplete'), interviews.length),
+    length_of_interview: lengths[Math.floor(lengths.length / 2)] ?? null,
+  }
+}
+
+/** A rate over zero is null. */
+const rate = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)

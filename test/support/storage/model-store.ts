@@ -23,13 +23,13 @@ export interface ModelRequest {
  */
 export type ModelFault = 'refused' | 'unreachable' | 'lost_answer' | 'repeated'
 
-export interface ModelObject {
+interface ModelObject {
   readonly body: Buffer
   readonly etag: string
   readonly writtenMs: number
 }
 
-export interface ModelStoreOptions {
+interface ModelStoreOptions {
   /** The clock of the store. */
   readonly nowMs?: () => number
   /** Called before each request; may wait. */

@@ -3,12 +3,12 @@
  * but refuses a request without one. Each fault is decided per request by `fault`, which may wait.
  */
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Finished } from '../files/temporary.js'
+import { closeServer, listen } from '../servers/server.js'
 import { ModelStore } from './model-store.js'
 
-export type S3Verb =
+type S3Verb =
   | 'get'
   | 'put'
   | 'list'
@@ -52,7 +52,6 @@ export interface S3Server {
 
 export interface S3ServerOptions {
   readonly store?: ModelStore
-  readonly bucket?: string
   readonly fault?: (request: S3Request) => Promise<S3Fault | null> | S3Fault | null
   /** Headers that this server does not know, such as `if-match`. */
   readonly ignored?: readonly string[]
@@ -71,7 +70,7 @@ interface Upload {
 
 export const startS3Server = async (
   finished: Finished,
-  { store = new ModelStore(), bucket = 'research', fault = () => null, ignored = [] }: S3ServerOptions = {},
+  { store = new ModelStore(), fault = () => null, ignored = [] }: S3ServerOptions = {},
 ): Promise<S3Server> => {
   const requests: S3Request[] = []
   const uploads = new Map<string, Upload>()
@@ -88,7 +87,7 @@ export const startS3Server = async (
     const answer =
       happens?.kind === 'refused'
         ? problem(happens.status, happens.code, happens.region)
-        : named === bucket
+        : named === BUCKET
           ? execute(store, uploads, request, body)
           : problem(404, 'NoSuchBucket')
     if (happens?.kind === 'lost_answer') message.socket.destroy()
@@ -98,19 +97,11 @@ export const startS3Server = async (
     // A client that gave up has closed its connection.
     handle(message, response).catch(() => message.socket.destroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  const close = async () => {
-    if (!server.listening) return
-    server.close()
-    server.closeAllConnections()
-    await once(server, 'close')
-  }
-  finished(close)
-  return { endpoint: `http://127.0.0.1:${address.port}`, bucket, store, requests, uploads, close }
+  const endpoint = `http://127.0.0.1:${await listen(server, finished)}`
+  return { endpoint, bucket: BUCKET, store, requests, uploads, close: () => closeServer(server) }
 }
+
+const BUCKET = 'research'
 
 const parse = ({ url = '', method = '', headers }: IncomingMessage, bytes: number) => {
   const { pathname, searchParams: query } = new URL(url, 'http://s3')
