@@ -64,7 +64,6 @@ export class BucketSide {
     return directory
   }
 
-  /** Remembers which directory a start left on its machine. */
   leave({ bucket }: Start, directory: string): void {
     if (bucket !== null) this.#directories.set(bucket.machine, directory)
   }

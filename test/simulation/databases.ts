@@ -7,7 +7,6 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { generations } from './generation.js'
 
 interface DatabaseFile {
-  /** A connection that begins in this file. */
   connect(): Promise<DuckDBConnection>
   /** Checkpoints and closes the file; `settled` resolves afterwards. */
   close(): void

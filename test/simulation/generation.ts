@@ -103,7 +103,6 @@ export class Generation {
     return 'go'
   }
 
-  /** Whether the step that was just counted is at that moment. */
   #isNow(at: Moment, name: string): boolean {
     if ('step' in at) return at.step === this.steps
     return 'operation' in at && at.operation === name && at.nth === this.#stepsNamed.get(name)

@@ -5,20 +5,9 @@ import { type BucketStart, LAST_BUCKET_START, withBucket } from './plan-bucket.j
 import { createRandom, type Random } from './random.js'
 
 export const NETWORK_FAULTS = [
-  'refused',
-  'reset_before',
-  'reset_after',
-  'hang',
-  'truncate',
-  'garbage',
-  'server_error',
-  'too_many',
-  'not_found',
-  'unknown_value',
-  'missing_field',
-  'unknown_field',
-  'wrong_type',
-  'empty',
+  ...(['refused', 'reset_before', 'reset_after', 'hang', 'truncate', 'garbage'] as const),
+  ...(['server_error', 'too_many', 'not_found'] as const),
+  ...(['unknown_value', 'missing_field', 'unknown_field', 'wrong_type', 'empty'] as const),
 ] as const
 export type NetworkFault = (typeof NETWORK_FAULTS)[number]
 
@@ -43,17 +32,14 @@ export interface Start extends Disturbances {
   readonly forget: readonly number[]
   /** The probability that a survey vanishes between two pages of a listing. */
   readonly vanishing: number
-  /** The work database is lost before this start. */
   readonly loseWork: boolean
   /** From this start on the account has its other name in the settings. Its address and identifier stay. */
   readonly renamed: boolean
   /** The list is answered, but addresses below surveys are not: of all surveys, or only of the first requested one. */
   readonly refuse: Refuse | null
-  /** A clock that is wrong during this start. */
   readonly clockAhead: { readonly whose: 'ours' | 'server'; readonly byMs: number } | null
   /** Without faults, and so long after the previous start that every rule requires a new reading. */
   readonly isOrdinary: boolean
-  /** Null if the warehouse is a directory. */
   readonly bucket: BucketStart | null
 }
 
@@ -87,10 +73,8 @@ export interface Plan {
     readonly attemptsMax: number
     readonly consecutive_failures_max: number
   }
-  /** How far our wall clock is ahead of the true time. */
   readonly skewMs: number
   readonly freshDatabase: boolean
-  /** Whether the warehouse is in a bucket. */
   readonly hasBucket: boolean
   /** The conditions of writes that the store of the bucket ignores. */
   readonly ignored: readonly ('putIfAbsent' | 'putIfMatch')[]
@@ -252,10 +236,8 @@ const drawStep = ({ chance, unit, pick, whole }: Random): Moment => {
   return { operation, nth: whole(1, most) }
 }
 
-/** The approximate number of steps of a start. */
+/** Approximate numbers of steps per start: of all, and of operations that change the state. */
 const STEPS_MAX = 600
-
-/** Operations that change the state, with their approximate number per start. */
 const TURNING_POINTS = [
   ['COMMIT', 30],
   ['COMMIT', 30],
@@ -291,7 +273,6 @@ const DISK_OPERATIONS = [
   ['COMMIT', 'CHECKPOINT', 'writeSync', 'file.sync', 'file.writeFile', 'writeFile'],
 ] as const
 
-/** The formats of a start. */
 export const publishOf = ({ publish }: Plan, { bucket }: Start): readonly PublishFormat[] =>
   bucket?.isWithoutDelta === true ? publish.filter((format) => format !== 'delta') : publish
 

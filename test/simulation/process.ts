@@ -20,16 +20,13 @@ import { createOpenStore } from './store.js'
 import type { VirtualTime } from './virtual-time.js'
 import type { World } from './world.js'
 
-/** How a command ended. */
 interface Ended {
   readonly exitCode: number
   readonly report: SyncReport | null
-  /** The printed error. */
   readonly problem: string | null
 }
 
 export interface StartResult extends Omit<Ended, 'exitCode'> {
-  /** Null when the process was killed. */
   readonly exitCode: number | null
   readonly network: NetworkLog
   readonly generation: Generation
@@ -41,7 +38,6 @@ export interface StartResult extends Omit<Ended, 'exitCode'> {
   readonly tookMs: number
   /** The directory of a copy of the warehouse that was taken while it ran. */
   readonly snapshot: string | null
-  /** The bucket's pointer at that moment. */
   readonly snapshotPointer: PointerContents | null
   /** The directory of the warehouse now. After a kill it is a copy of the files at that moment. */
   readonly directory: string
@@ -51,7 +47,6 @@ interface StartOptions {
   readonly plan: Plan
   readonly start: Start
   readonly world: World
-  /** The name of the account in the settings. */
   readonly account: string
   readonly time: VirtualTime
   readonly databases: Databases
@@ -60,7 +55,6 @@ interface StartOptions {
   readonly nextDirectory: string
   /** The directory for a copy that is taken while the process runs. */
   readonly snapshotDirectory: string
-  /** Null if the warehouse is a directory. */
   readonly bucket: Versions | null
   /** Makes the last start read everything again. */
   readonly readAll: boolean
@@ -187,7 +181,6 @@ const copyDirectory = (from: string, to: string): void => {
   }
 }
 
-/** Functions that close the handles of killed processes. */
 const leftOpen: (() => Promise<void>)[] = []
 
 /** Copies the files as SIGKILL leaves them. Then closes what the dead process has open, which changes only the old files. */

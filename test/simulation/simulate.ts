@@ -187,7 +187,6 @@ const checkRefused = ({ world, bucket, ended: { exitCode } }: Check): Violation[
   ...(exitCode === 0 ? ['P4: exit 0 with a store without conditional writes'] : []),
 ]
 
-/** The directory with what readers see now. */
 const publishedIn = ({ bucket }: Check, directory: string): string =>
   bucket === null ? directory : bucket.publishInto(join(directory, '..', 'readers'), bucket.versions.pointer)
 

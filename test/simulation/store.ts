@@ -24,12 +24,10 @@ const SLOW_MS_MAX = 12_000
 const LATE_MS_MAX = 200_000
 
 interface StoreOptions {
-  /** A client without faults. */
   readonly store: ObjectStore
   readonly start: BucketStart
   readonly log: NetworkLog
   readonly generation: Generation
-  /** Whether the store is away. */
   readonly isOut: () => boolean
 }
 
@@ -52,7 +50,6 @@ export interface Way {
   keep(path: string, body: Uint8Array): Promise<void>
 }
 
-/** A client whose requests go that way. */
 export const clientOn = (store: ObjectStore, { send, bytesIn, keep }: Way): ObjectStore => {
   const put = async (
     what: string,

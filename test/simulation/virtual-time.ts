@@ -90,7 +90,6 @@ export class VirtualTime {
     }
   }
 
-  /** Delivers the result of the operation that began first. */
   #deliver(): boolean {
     const place = Math.min(...this.#results.keys())
     const resolve = this.#results.get(place)
@@ -130,7 +129,6 @@ export class VirtualTime {
     }
   }
 
-  /** Removes the timers of dead processes. */
   sweep(): void {
     for (const [id, timer] of this.#timers) if (timer.isDead()) this.#timers.delete(id)
   }

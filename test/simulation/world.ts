@@ -25,7 +25,6 @@ export interface World {
   get(url: string, headers: Record<string, string>): Promise<Answer>
   /** All surveys of the API at this moment, each with its sources and progress. */
   surveys(): Promise<readonly JsonObject[]>
-  /** The times of all requests, milliseconds. */
   arrivals(): Promise<readonly number[]>
   /** The server's true time, milliseconds. */
   nowMs(): Promise<number>

@@ -52,7 +52,6 @@ export class MemoryFiles {
     return this.#files.get(path)
   }
 
-  /** Removes everything below a directory. */
   empty(directory: string): void {
     for (const path of this.#files.keys()) if (path.startsWith(`${directory}/`)) this.#files.delete(path)
   }

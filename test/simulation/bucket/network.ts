@@ -14,16 +14,12 @@ const FAULTS = ['refused', 'unreachable', 'lost_answer', 'repeated', 'late'] as 
 
 interface NetworkOptions {
   readonly machine: Machine
-  /** A client without faults. */
   readonly store: ObjectStore
   readonly files: MemoryFiles
-  /** Probability of a fault per request. */
   readonly faulty: number
-  /** During these times the store cannot be reached. */
   readonly outages: readonly { readonly fromMs: number; readonly toMs: number }[]
 }
 
-/** The client gives up after so long. */
 const TIMEOUT_MS = 10_000
 const LATE_MS_MAX = 200_000
 

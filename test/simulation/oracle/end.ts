@@ -22,7 +22,6 @@ export interface EndCheck {
   /** The name of the account in this start's settings. Rows under its other name stay unchanged. */
   readonly account: string
   readonly ended: StartResult
-  /** The number of answers before this start. */
   readonly receivedBefore: number
 }
 
@@ -68,7 +67,6 @@ export const checkEnd = async (given: EndCheck, reader: Queryable | null): Promi
 
 const isCommit = (step: string): boolean => /^\d+ (?:COMMIT|CHECKPOINT)/.test(step)
 
-/** Virtual milliseconds from a signal to the end. */
 const STOPPING_MS_MAX = 10_000
 
 const untrueSuccess = async (

@@ -85,7 +85,6 @@ const unequalTables = async (reader: Queryable, { name: work }: OpenFile): Promi
   return found
 }
 
-/** Whether two tables have different rows. */
 const differ = async (reader: Queryable, one: string, other: string): Promise<boolean> => {
   const [rows] = await reader.query(
     `SELECT count(*) AS n FROM ((FROM ${one} EXCEPT FROM ${other}) UNION ALL (FROM ${other} EXCEPT FROM ${one}))`,

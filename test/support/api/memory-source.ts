@@ -26,7 +26,6 @@ export interface MemorySource extends SurveySource {
   readonly listed: Survey[]
   /** The requests, in order: `sources 1 page 2`, `progress 1`, `progress 1/11`, `progress 1 on 2026-03-01`, `surveys page 1`. */
   readonly asked: string[]
-  /** Called with each request before the answer. */
   before: (request: string) => void
 }
 

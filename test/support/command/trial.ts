@@ -20,7 +20,6 @@ export interface Trial {
   run(args: readonly string[], env?: Env, main?: string): Promise<Ended>
   /** Like `run`, in a process that has already loaded the command. */
   runWarm(args: readonly string[], env?: Env): Promise<Ended>
-  /** The arguments that make a command use these settings. JSON is valid YAML. */
   settings(settings: object): Promise<readonly string[]>
   /** The run records, oldest first, from the published file or the work database. */
   runs(file?: 'fieldwork.duckdb' | 'work.duckdb'): Promise<Row[]>
@@ -101,7 +100,6 @@ export const stderrShows = (running: Running, pattern: StderrPattern): Promise<v
     }, reject)
   })
 
-/** Sends a signal. Returns how the process ended. */
 export const stopWith = async (running: Running, signal: NodeJS.Signals): Promise<Ended> => {
   running.child.kill(signal)
   return await running.ended
@@ -115,7 +113,6 @@ export interface Gate<Value> {
   open(value: Value): void
 }
 
-/** A promise that the test resolves. */
 export const gate = <Value>(): Gate<Value> => {
   let open: (value: Value) => void = () => undefined
   const opened = new Promise<Value>((resolve) => {

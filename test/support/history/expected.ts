@@ -25,7 +25,6 @@ class Versions {
     return Object.fromEntries([...this.records].map(([key, versions]) => [key, versions.map(form)]))
   }
 
-  /** When each missing record went missing. */
   missing(): Row {
     const ends = [...this.records].map(([key, versions]) => [key, versions.at(-1)?.to ?? null] as const)
     return Object.fromEntries(ends.filter(([, to]) => to !== null))
@@ -55,9 +54,7 @@ class Versions {
 
 /** The circumstances under which a night's answers are read. */
 export interface Reading {
-  /** Server time of the night. */
   readonly at: string
-  /** The zone of the requested days. */
   readonly timeZone: string
   /** The first day that is not final. */
   readonly openFrom: string

@@ -37,9 +37,7 @@ interface Survey {
 }
 
 export interface Organization {
-  /** The surveys that the service lists. */
   readonly shown: Survey[]
-  /** How often each kind of event has happened. */
   readonly eventCounts: ReadonlyMap<string, number>
   /** Makes the changes of one night. Surveys vanish only before a night with a full listing. */
   change(nowMs: number, night: { readonly listsAll: boolean }): void
@@ -87,7 +85,6 @@ const INTERVIEW_ENDS = [
 /** A survey that gets no interviews. Each of its changes also changes its row, or a sync has no reason to read it. */
 const isIdle = ({ row }: Survey): boolean => row.status === 'draft' || row.status === 'user_demo'
 
-/** A survey that may get interviews. */
 export const isActive = (survey: Survey): boolean => !isIdle(survey) && survey.row.status !== 'complete'
 
 export const createOrganization = (lots: Chance): Organization => {
@@ -181,7 +178,6 @@ export const createOrganization = (lots: Chance): Organization => {
   const takeOne = <Thing>(things: Thing[]): Thing[] =>
     things.length === 0 ? [] : things.splice(below(things.length), 1)
 
-  /** The events that may happen to a listed survey. */
   const events: Readonly<Record<string, (survey: Survey, nowMs: number) => void>> = {
     title: ({ row }) => Object.assign(row, { title: oneOf(TITLES) }),
     project: ({ row }) => Object.assign(row, { project_id: oneOf(PROJECTS) }),
@@ -229,7 +225,6 @@ export const createOrganization = (lots: Chance): Organization => {
     }
   }
 
-  /** Makes changes that only a full listing shows. */
   const changeUnlisted = (nowMs: number): void => {
     if (shown.length > SURVEYS_MIN && happens(0.5)) {
       away.push(...takeOne(shown))
@@ -255,7 +250,6 @@ export const createOrganization = (lots: Chance): Organization => {
   }
 }
 
-/** The survey in the form of the scripted API. */
 export const scriptedOf = (survey: Survey): ScriptedSurvey => ({
   survey: survey.row,
   sources: survey.sources.map(({ row }) => row),

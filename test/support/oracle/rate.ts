@@ -3,7 +3,6 @@ import type { ReferenceServer } from '../../../src/reference-server/server.js'
 
 export interface Pace {
   readonly requests: number
-  /** Answers 429. */
   readonly refused: number
   /** The highest number of arrivals in any window of that length. */
   mostInAny(windowMs: number): number

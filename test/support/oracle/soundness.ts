@@ -14,7 +14,6 @@ export const unsoundness = async (file: string, withViews = process.env.SLOW ===
   return await unsoundnessIn(reader, withViews)
 }
 
-/** The same for an open file. */
 export const unsoundnessIn = async (reader: Pick<Reader, 'query'>, withViews = true): Promise<string[]> => {
   const found: string[] = []
   const checks = [

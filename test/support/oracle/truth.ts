@@ -38,7 +38,6 @@ export const truthRows = async (server: ReferenceServer): Promise<WorldRows> => 
   )
 }
 
-/** The rows of one survey of the truth. */
 export const rowsOfSurvey = (survey: JsonObject): SurveyRows => {
   const sources = asObjects(survey.sample_sources).toSorted((a, b) => Number(a.id) - Number(b.id))
   const progress = asObject(survey.sample_source_progress)
@@ -50,7 +49,6 @@ export const rowsOfSurvey = (survey: JsonObject): SurveyRows => {
   }
 }
 
-/** The documented fields of a row in an answer. */
 export const fieldsOf = (object: JsonObject, fields: DocumentedFields): Row =>
   Object.fromEntries(
     Object.entries(fields).map(([name, { type }]) => [
@@ -59,7 +57,6 @@ export const fieldsOf = (object: JsonObject, fields: DocumentedFields): Row =>
     ]),
   )
 
-/** The columns of the progress in an answer. */
 export const progressOf = (progress: JsonObject): Row => {
   const { interview_count_by_status, ...indicators } = fieldsOf(progress, FIELDWORK_PROGRESS)
   const counts = asObject(interview_count_by_status)
@@ -102,7 +99,6 @@ export const warehouseRows = async (file: string): Promise<WorldRows> => {
   return await warehouseRowsIn(reader)
 }
 
-/** Like `warehouseRows`, from an open file. */
 export const warehouseRowsIn = async (reader: Pick<Reader, 'query'>): Promise<WorldRows> => {
   const rows = async (table: string, surveyId: string, fields: DocumentedFields, order: string) =>
     groupByKey(
@@ -144,7 +140,6 @@ export const groupByKey = (rows: readonly Row[]): Record<string, Row[]> => {
 const sorted = (entries: readonly (readonly [string, SurveyRows])[]): WorldRows =>
   new Map(entries.toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true })))
 
-/** The controls of a reference server. */
 export const openWorld = (server: ReferenceServer) => {
   const control = async (method: string, path: string, body?: object) => {
     const response = await fetch(`${server.origin}/_reference/${path}`, {

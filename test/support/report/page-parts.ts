@@ -173,7 +173,6 @@ const formatter = (timeZone: string) => {
             timeZone,
           }),
     day,
-    /** The interval of a forecast. */
     range: ({ expected_from: from, expected_on: on, expected_to: to }: Row, separator: string) => {
       const near = (value: unknown) =>
         Math.abs(Date.parse(String(value)) - Date.parse(String(on))) < 180 * 86_400_000
@@ -292,7 +291,6 @@ const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => reado
   }
 }
 
-/** The beginning of the page, with one account. */
 const asOfText = (timeZone: string, account: Row | undefined): string =>
   `As of ${formatter(timeZone).instant(account?.newest_at ?? null)} (${timeZone})`
 

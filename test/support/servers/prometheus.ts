@@ -30,7 +30,6 @@ export const startPushgateway = async (finished: Finished): Promise<string> => {
   return await startServer(finished, 'prometheus-pushgateway', [`--persistence.file=${file}`], '/-/ready')
 }
 
-/** With the textfile collector only. */
 export const startNodeExporter = async (finished: Finished, directory: string): Promise<string> => {
   const args = [
     '--collector.disable-defaults',

@@ -11,7 +11,6 @@ interface Received {
 }
 
 export interface Receiver {
-  /** `http://127.0.0.1:port` */
   readonly url: string
   readonly received: Received[]
   /** Answers 200 by default. */

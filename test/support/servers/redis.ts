@@ -8,7 +8,6 @@ export const HAS_REDIS = has('redis-server')
 export interface TestRedis extends Program {
   /** Contains the password, where there is one. */
   readonly url: string
-  /** Runs one command as an administrator. */
   call(command: string, ...args: string[]): Promise<unknown>
 }
 

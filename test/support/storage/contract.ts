@@ -19,7 +19,6 @@ export const textOf = async (store: ObjectStore, key: string): Promise<string | 
 
 const etagOf = (outcome: PutOutcome): string => (outcome.kind === 'written' ? outcome.etag : 'lost')
 
-/** Bytes that differ from part to part. */
 const bytesOf = (length: number): Buffer =>
   Buffer.concat(
     Array.from({ length: Math.ceil(length / MIB) }, (_, index) => Buffer.alloc(MIB, index)),

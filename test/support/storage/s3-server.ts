@@ -24,7 +24,6 @@ export interface S3Request {
   readonly key: string
   readonly query: URLSearchParams
   readonly headers: IncomingMessage['headers']
-  /** Bytes of the body. */
   readonly bytes: number
 }
 
@@ -194,19 +193,11 @@ const put = (store: ModelStore, { key, headers }: S3Request, body: Buffer): Answ
   return { status: 200, headers: { etag: store.write(key, body) } }
 }
 
-const get = (store: ModelStore, { key, headers }: S3Request): Answer => {
+const get = (store: ModelStore, { key }: S3Request): Answer => {
   const found = store.objects.get(key)
   if (found === undefined) return problem(404, 'NoSuchKey')
   const { body, etag, writtenMs } = found
-  const about = { etag, 'last-modified': new Date(writtenMs).toUTCString(), 'accept-ranges': 'bytes' }
-  const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? '') ?? []
-  if (first === undefined) return { status: 200, headers: about, body }
-  const [from, to] = [Number(first), Math.min(body.length - 1, last === '' ? body.length : Number(last))]
-  return {
-    status: 206,
-    headers: { ...about, 'content-range': `bytes ${from}-${to}/${body.length}` },
-    body: body.subarray(from, to + 1),
-  }
+  return { status: 200, headers: { etag, 'last-modified': new Date(writtenMs).toUTCString() }, body }
 }
 
 const remove = (store: ModelStore, { key, query, headers }: S3Request, body: Buffer): Answer => {
@@ -227,9 +218,8 @@ const remove = (store: ModelStore, { key, query, headers }: S3Request, body: Buf
 
 const list = (store: ModelStore, { key: prefix, query }: S3Request): Answer => {
   const token = query.get('continuation-token')
-  const after = token === null ? (query.get('start-after') ?? '') : String(Buffer.from(token, 'base64url'))
-  const max = Math.min(1_000, Number(query.get('max-keys') ?? 1_000))
-  const { keys, more } = store.page(prefix, after, max)
+  const after = token === null ? '' : String(Buffer.from(token, 'base64url'))
+  const { keys, more } = store.page(prefix, after)
   const contents = keys.map((key) => {
     const { body, etag, writtenMs } = store.objects.get(key) ?? { body: '', etag: '', writtenMs: 0 }
     const modified = new Date(writtenMs).toISOString().replace(/\.\d+Z/, '.000Z')
@@ -239,7 +229,7 @@ const list = (store: ModelStore, { key: prefix, query }: S3Request): Answer => {
     ? `<NextContinuationToken>${Buffer.from(keys.at(-1) ?? '').toString('base64url')}</NextContinuationToken>`
     : ''
   return xml(
-    `<ListBucketResult><Prefix>${escaped(prefix)}</Prefix><KeyCount>${keys.length}</KeyCount><MaxKeys>${max}</MaxKeys><IsTruncated>${more}</IsTruncated>${contents.join('')}${next}</ListBucketResult>`,
+    `<ListBucketResult><Prefix>${escaped(prefix)}</Prefix><KeyCount>${keys.length}</KeyCount><MaxKeys>1000</MaxKeys><IsTruncated>${more}</IsTruncated>${contents.join('')}${next}</ListBucketResult>`,
   )
 }
 
@@ -257,8 +247,7 @@ const deliver = (
     date: new Date(store.nowMs()).toUTCString(),
     ...(status === 204 ? {} : { 'content-length': String(bytes.length) }),
   })
-  if (message.method === 'HEAD') response.end()
-  else if (truncated) response.write(bytes.subarray(0, bytes.length / 2), () => message.socket.destroy())
+  if (truncated) response.write(bytes.subarray(0, bytes.length / 2), () => message.socket.destroy())
   else response.end(bytes)
 }
 

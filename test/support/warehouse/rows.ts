@@ -23,7 +23,6 @@ import { minute } from '../time/instants.js'
 
 const MINUTE = 60_000_000n
 
-/** A value of each type. */
 const VALUES: Readonly<Record<ColumnType, unknown>> = {
   BIGINT: 10,
   VARCHAR: 'text',
