@@ -73,6 +73,7 @@ export interface HttpClient extends AsyncDisposable {
 interface HttpUsage extends RateUsage {
   readonly requests: number
   readonly retries: number
+  /** 429 answers. */
   readonly refusals: number
 }
 

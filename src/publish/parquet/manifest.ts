@@ -3,8 +3,7 @@
  * files need not be written, and it checks the files when a lost work database is rebuilt.
  */
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { open, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
@@ -90,7 +89,12 @@ export const writeManifest = (directory: string, manifest: Manifest): Promise<vo
 
 export const checksum = async (file: string): Promise<string> => {
   const hash = createHash('sha256')
-  await pipeline(createReadStream(file, { highWaterMark: READ_AT_ONCE_BYTES }), hash)
+  const handle = await open(file, 'r')
+  try {
+    await pipeline(handle.createReadStream({ autoClose: false, highWaterMark: READ_AT_ONCE_BYTES }), hash)
+  } finally {
+    await handle.close()
+  }
   return hash.digest('hex')
 }
 

@@ -30,7 +30,7 @@ const abortAfter = async (client: TestClient, arrivals: readonly unknown[], sent
   const reason = new StoppedError('stop')
   controller.abort(reason)
   expect(await answer).toBe(reason)
-  await delay(200)
+  await delay(400)
   expect(arrivals).toHaveLength(sent)
 }
 

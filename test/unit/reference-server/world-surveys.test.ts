@@ -82,7 +82,7 @@ describe('API document, "Resources and their fields": ISO 8601 with an offset', 
 
 describe('API document, "Resources and their fields": what a client has to handle', () => {
   test('every survey status, provider and transition style occurs', async () => {
-    await using api = await startApi({ surveys: 150, pageSize: 1000 })
+    await using api = await startApi({ surveys: 600, pageSize: 1000 })
     const surveys = (await api.readTruth()).accounts[0]!.surveys
     expect(new Set(surveys.map(({ status }) => status))).toEqual(new Set(SURVEY_STATUSES))
     expect(new Set(surveys.map((survey) => survey.transition_style)).size).toBe(2)
