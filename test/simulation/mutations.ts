@@ -23,9 +23,9 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the cursor is the largest updated_at seen',
     file: 'warehouse/queue/listing.js',
-    from: '[account, instant(listing.ceiling),',
-    to: `[account, instant((await sql.rows(z.object({ most: timestamptzCell.nullable() }),
-      'SELECT greatest((SELECT max(updated_at) FROM main.surveys), (SELECT max(updated_at) FROM _sync.pending_surveys)) AS most'))[0]?.most ?? listing.ceiling),`,
+    from: 'instant(listing.ceiling)',
+    to: `instant((await sql.rows(z.object({ most: timestamptzCell.nullable() }),
+      'SELECT greatest((SELECT max(updated_at) FROM main.surveys), (SELECT max(updated_at) FROM _sync.pending_surveys)) AS most'))[0]?.most ?? listing.ceiling)`,
   },
   {
     name: 'the cursor is the time of the last page',
@@ -102,8 +102,8 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a task is ended although its refresh failed',
     file: 'warehouse/merge/bundles.js',
-    from: 'const ended = idsOf(outcomes.filter(isDone));',
-    to: "const ended = idsOf(outcomes.filter(({ kind }) => kind !== 'oversized'));",
+    from: 'idsOf(outcomes.filter(isDone))',
+    to: "idsOf(outcomes.filter(({ kind }) => kind !== 'oversized'))",
   },
   {
     name: 'a partial run exits 0',
@@ -132,24 +132,23 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the cursor is saved before the rows of the last page',
     file: 'warehouse/merge/listing-pages.js',
-    from: `    const merged = await mergeReadSurveys(sql, account, readSurveysOn(pages), lastOf(pages).runId);
-    await rememberListed(sql, account, pages);
-    const notListed = await completeListing(sql, account, pages);`,
-    to: `    await rememberListed(sql, account, pages);
-    const notListed = await completeListing(sql, account, pages);
+    from: `    const merged = await mergeReadSurveys(sql, surveys, lastOf(pages).runId);
+    await rememberListed(sql, pages);
+    const notListed = await completeListing(sql, pages);`,
+    to: `    await rememberListed(sql, pages);
+    const notListed = await completeListing(sql, pages);
     await sql.run('COMMIT');
     await sql.run('BEGIN TRANSACTION');
-    const merged = await mergeReadSurveys(sql, account, readSurveysOn(pages), lastOf(pages).runId);`,
+    const merged = await mergeReadSurveys(sql, surveys, lastOf(pages).runId);`,
   },
   {
     name: 'a task is ended before its rows are committed',
     file: 'warehouse/merge/bundles.js',
-    from: '    const counts = {\n        surveys: await mergePending(sql, account, outcomes, stored),',
-    to: `    await endTasks(sql, account, outcomes);
+    from: '    const surveys = await mergePending(sql, outcomes);',
+    to: `    await endTasks(sql, outcomes);
     await sql.run('COMMIT');
     await sql.run('BEGIN TRANSACTION');
-    const counts = {
-        surveys: await mergePending(sql, account, outcomes, stored),`,
+    const surveys = await mergePending(sql, outcomes);`,
   },
   {
     name: 'a survey that has gone is not marked',
