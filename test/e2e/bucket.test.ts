@@ -94,21 +94,6 @@ describe('a night', () => {
     }
     if (SLOW) expect(checkpoints).toBeGreaterThanOrEqual(6)
   }, 300_000)
-
-  slow.concurrent('a disk that is still there is used, unless another pod has published', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    const [pod, other] = [await trial.pod(), await trial.pod()]
-    const restores = () =>
-      trial.s3.requests.filter(({ verb, key }) => verb === 'get' && key.endsWith('.duckdb')).length
-    await trial.runWarm(NIGHT, pod)
-    await trial.runWarm(NIGHT, pod)
-    expect(restores()).toBe(0)
-    await trial.runWarm(NIGHT, other)
-    expect(restores()).toBe(1)
-    expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
-    expect(restores()).toBe(2)
-    expect(await trial.rows(RUNS)).toHaveLength(4)
-  })
 })
 
 describe('commands that read', () => {
@@ -336,25 +321,6 @@ describe('moving', () => {
         )
       }
       expect(trial.api.arrivals).toHaveLength(requests)
-    },
-  )
-
-  slow.concurrent(
-    'a directory with another warehouse is refused, and both stay as they are',
-    async (context) => {
-      const trial = await openBucketTrial(context, surveys())
-      await trial.runWarm(NIGHT, await trial.pod())
-      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-      const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
-      const ended = await trial.runWarm(['sync'], bucket)
-      expect(ended).toMatchObject({ code: 2, stdout: '' })
-      expect(ended.stderr).toContain(
-        'holds a warehouse of its own, and s3://research/fieldwork holds another one',
-      )
-      expect(trial.document('current.json')).toMatchObject({ version: 1 })
-      // The ledgers in the bucket still count, and those of the other directory never do.
-      expect(trial.document('lease.json')).toMatchObject({ state: 'free', ledgers_uploaded: true })
-      expect(await trial.runs()).toHaveLength(1)
     },
   )
 })

@@ -5,13 +5,12 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Hook, refusing, type ScriptedApi, scriptedSurvey } from '../support/api/scripted-api.js'
 import { type Ended, MAIN } from '../support/command/command.js'
 import { otherBuild } from '../support/command/mutant.js'
 import { gate, lastLine, openTrial, type Trial } from '../support/command/trial.js'
-import { freePort } from '../support/servers/free-port.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { freePort } from '../support/servers/server.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const ids = async (trial: Trial): Promise<unknown[]> =>
@@ -19,14 +18,6 @@ const ids = async (trial: Trial): Promise<unknown[]> =>
 
 /** Parses stdout, which must be one JSON document. */
 const json = ({ stdout }: Ended): unknown => JSON.parse(stdout)
-
-test.concurrent('0: a sync without leftovers is complete', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const ended = await trial.runWarm(['sync'])
-  expect(ended).toMatchObject({ code: 0, signal: null })
-  expect(lastLine(ended)).toMatch(/^complete: 1 survey refreshed/)
-  expect(await trial.runs()).toEqual([{ status: 'complete', exit_code: 0, reason: null }])
-})
 
 test.concurrent('1: a bug is reported with its stack and recorded, and the next run is complete', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
@@ -61,149 +52,84 @@ test.concurrent('2: wrong settings are refused before any request and any write'
   await expect(trial.runs('work.duckdb')).rejects.toThrow()
 })
 
-slow.concurrent('3: a budget ends the run as partial, and the next run does the rest', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)])
-  const ended = await trial.run(['sync', '--max-requests', '6'])
-  expect(ended.code).toBe(3)
-  expect(lastLine(ended)).toMatch(/^partial \(exit 3\): stopped by --max-requests 6; 2 surveys are queued/)
-  expect(trial.api.arrivals.length).toBeLessThanOrEqual(6)
-  expect(await ids(trial)).toEqual([1, 2, 3])
-  const rest = await trial.runWarm(['sync', '--json'])
-  expect(json(rest)).toMatchObject({ status: 'complete', exit_code: 0 })
-  expect((await trial.runs()).map(({ status, exit_code }) => [status, exit_code])).toEqual([
-    ['partial', 3],
-    ['complete', 0],
-  ])
-})
-
-interface Refusal {
-  readonly when: string
-  readonly hook: (api: ScriptedApi) => Hook
+/** What a night of one warehouse answers, and how its run ends. test/unit/http has other refusals. */
+interface Night {
+  readonly code: 0 | 3 | 4 | 5
   readonly says: RegExp
-  readonly arrivals: number
-  readonly limits?: object
+  readonly hook?: (api: ScriptedApi) => Hook
+  readonly args?: readonly string[]
   readonly env?: Record<string, string>
-  /** Only `npm run test:slow` runs it; test/unit/http has all of them. */
-  readonly slow?: true
+  readonly arrivals?: number
 }
 
-const FAST = { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' }
+const FAST = { limits: { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' } }
+const STATUS_OF = { 0: 'complete', 3: 'partial', 4: 'failed', 5: 'failed' }
 
-const REFUSALS: readonly Refusal[] = [
-  { when: '401', hook: (api) => refusing(api, 401), says: /refused the credentials \(401\)/, arrivals: 2 },
-  {
-    when: '500 at every attempt',
-    slow: true,
-    hook: (api) => refusing(api, 500),
-    says: /gave up on .* after 2 attempts: .* 500/,
-    arrivals: 2,
-    limits: FAST,
-  },
-  {
-    when: '429 at every attempt, five pauses long',
-    hook: (api) => refusing(api, 429),
-    says: /answered 429 \(too many requests\) for account 'default' 5 times in a row/,
-    arrivals: 5,
-    env: { FIELDWORK_SYNC_RATE_LIMIT: '60/100ms' },
-  },
-  {
-    when: 'HTML instead of JSON',
-    slow: true,
-    hook: () => (_, response) => {
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>sign in</html>')
-      return true
-    },
-    says: /not valid JSON: it begins with <html>/,
-    arrivals: 2,
-    limits: FAST,
-  },
-  {
-    when: 'a request that is never answered',
-    slow: true,
-    hook: () => () => true,
-    says: /gave no complete answer within 0.2 s/,
-    arrivals: 2,
-    limits: { ...FAST, request_timeout: '200ms' },
-  },
-]
-
-describe('4: the API refuses or stays unreachable', () => {
-  test.concurrent.for(REFUSALS.filter(({ slow }) => SLOW || slow !== true))(
-    '$when',
-    async ({ hook, says, arrivals, limits = {}, env = {} }, context) => {
-      const trial = await openTrial(context, [scriptedSurvey(1)])
-      trial.api.hook = hook(trial.api)
-      const ended = await trial.runWarm(['sync', ...(await trial.settings({ limits }))], env)
-      expect(ended.code).toBe(4)
-      expect(lastLine(ended)).toMatch(/^failed \(exit 4\): /)
-      expect(lastLine(ended)).toMatch(says)
-      expect(trial.api.arrivals).toHaveLength(arrivals)
-      expect(await trial.runs()).toEqual([
-        { status: 'failed', exit_code: 4, reason: expect.stringMatching(says) },
-      ])
-    },
+test.concurrent('0, 3, 4 and 5: exit code, last line and run record of each night agree, and the next night goes on', async (context) => {
+  const trial = await openTrial(
+    context,
+    Array.from({ length: 12 }, (_, index) => scriptedSurvey(index + 1)),
   )
-
-  test.concurrent('a redirect, which the credentials do not follow', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    let redirected = 0
-    const elsewhere = createServer((_, response) => {
-      redirected += 1
-      response.end('{}')
-    })
-    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve))
-    context.onTestFinished(() => void elsewhere.close())
-    const location = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/api/v1/surveys`
-    trial.api.hook = refusing(trial.api, 302, undefined, { location })
-    const ended = await trial.runWarm(['sync', '--json'])
-    expect(ended.code).toBe(4)
-    expect(json(ended)).toMatchObject({ status: 'failed', exit_code: 4 })
-    expect(ended.stdout).toMatch(/the API redirects \(302\) .*, but credentials are sent only to base_url/)
-    expect([trial.api.arrivals.length, redirected]).toEqual([2, 0])
+  let redirected = 0
+  const elsewhere = createServer((_, response) => {
+    redirected += 1
+    response.end('{}')
   })
-
-  test.concurrent('no server at the address', async (context) => {
-    const trial = await openTrial(context)
-    const port = await freePort()
-    const ended = await trial.run(['sync', ...(await trial.settings({ limits: FAST }))], {
-      FIELDWORK_SYNC_BASE_URL: `http://127.0.0.1:${port}/api/v1`,
-    })
-    expect(ended.code).toBe(4)
-    expect(lastLine(ended)).toMatch(/^failed \(exit 4\): .*connection refused \(ECONNREFUSED\)/)
-  })
-
-  test.concurrent('five surveys in a row fail: rows that were read stay, and the next run continues', async (context) => {
-    const surveys = Array.from({ length: 12 }, (_, index) => scriptedSurvey(index + 1))
-    const trial = await openTrial(context, surveys)
-    trial.api.hook = refusing(trial.api, 400, ({ path }) => path !== '/surveys')
-    const ended = await trial.runWarm(['sync'])
-    expect(ended.code).toBe(4)
+  await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve))
+  context.onTestFinished(() => void elsewhere.close())
+  const location = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/api/v1/surveys`
+  const nowhere = { FIELDWORK_SYNC_BASE_URL: `http://127.0.0.1:${await freePort()}/api/v1` }
+  const NIGHTS: readonly Night[] = [
+    {
+      code: 4,
+      says: /: 5 surveys failed one after the other, the last with: .*\(400\)/,
+      hook: (api) => refusing(api, 400, ({ path }) => path !== '/surveys'),
+    },
+    { code: 3, says: /: stopped by --max-requests 6; \d+ surveys are queued/, args: ['--max-requests', '6'] },
+    { code: 4, says: /refused the credentials \(401\)/, hook: (api) => refusing(api, 401), arrivals: 2 },
+    {
+      code: 4,
+      says: /answered 429 \(too many requests\) for account 'default' 5 times in a row/,
+      hook: (api) => refusing(api, 429),
+      env: { FIELDWORK_SYNC_RATE_LIMIT: '60/100ms' },
+      arrivals: 5,
+    },
+    {
+      code: 4,
+      says: /the API redirects \(302\) .*, but credentials are sent only to base_url/,
+      hook: (api) => refusing(api, 302, undefined, { location }),
+      arrivals: 2,
+    },
+    { code: 4, says: /connection refused \(ECONNREFUSED\)/, env: nowhere, arrivals: 0 },
+    { code: 0, says: /surveys refreshed, nothing left over/ },
+    { code: 5, says: /: 1 row could not be typed/ },
+  ]
+  const settings = await trial.settings(FAST)
+  for (const { code, says, hook, args = [], env = {}, arrivals } of NIGHTS) {
+    trial.api.hook = hook?.(trial.api) ?? (() => false)
+    trial.api.arrivals.length = 0
+    if (code === 5) trial.api.surveys.push(scriptedSurvey(13, { title: 7 }))
+    const ended = await trial.runWarm(['sync', ...settings, ...args, ...(code === 5 ? ['--full'] : [])], env)
+    expect(ended, String(says)).toMatchObject({ code, signal: null })
+    expect(lastLine(ended)).toMatch(says)
     expect(lastLine(ended)).toMatch(
-      /^failed \(exit 4\): 5 surveys failed one after the other, the last with: .*\(400\)/,
+      new RegExp(`^${STATUS_OF[code]}${code === 0 ? '' : ` \\(exit ${code}\\)`}: `),
     )
+    if (arrivals !== undefined) expect(trial.api.arrivals).toHaveLength(arrivals)
     expect(await ids(trial)).toHaveLength(12)
-    trial.api.hook = () => false
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    expect((await trial.runs()).map(({ status, exit_code }) => [status, exit_code])).toEqual([
-      ['failed', 4],
-      ['complete', 0],
-    ])
-    expect(await query(trial.published, 'SELECT count(*) AS n FROM survey_progress')).toEqual([{ n: 12 }])
-  })
-})
-
-describe('5: problems with the data', () => {
-  test.concurrent('a row that cannot be typed is quarantined, and all others are stored', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2, { title: 7 })])
-    const ended = await trial.runWarm(['sync'])
-    expect(ended.code).toBe(5)
-    expect(lastLine(ended)).toMatch(/^failed \(exit 5\): 1 row could not be typed/)
-    expect(await ids(trial)).toEqual([1])
-    expect(await query(trial.published, `SELECT raw->>'title' AS title FROM _sync.rejected_rows`)).toEqual([
-      { title: '7' },
-    ])
-    expect(await trial.runs()).toMatchObject([{ status: 'failed', exit_code: 5 }])
-  })
+  }
+  expect(redirected).toBe(0)
+  expect(await trial.runs()).toEqual(
+    NIGHTS.map(({ code }) => ({
+      status: STATUS_OF[code],
+      exit_code: code,
+      reason: code === 0 ? null : expect.any(String),
+    })),
+  )
+  expect(await query(trial.published, 'SELECT count(*) AS n FROM survey_progress')).toEqual([{ n: 12 }])
+  expect(await query(trial.published, `SELECT raw->>'title' AS title FROM _sync.rejected_rows`)).toEqual([
+    { title: '7' },
+  ])
 })
 
 test.concurrent('6: a second sync names the first and does not disturb it', async (context) => {
@@ -234,32 +160,18 @@ test.concurrent('7: a warehouse that cannot be written ends the run before any r
   expect(trial.api.arrivals).toHaveLength(0)
 })
 
-const LIMITS = [
-  [
-    'DuckDB cannot be loaded',
-    1_000_000,
+test.concurrent('7: DuckDB cannot be loaded within a limit of address space, which is named', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const env = { PATH: process.env.PATH, ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
+  const script = `ulimit -v 1000000 && exec "$0" "$1" sync`
+  const child = spawn('sh', ['-c', script, process.execPath, MAIN], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const stderr = await text(child.stderr)
+  expect(stderr).toMatch(
     /^fieldwork-sync: .*libduckdb.*\. The address space of the process is limited to 1\.0 GiB/m,
-  ],
-  [
-    'no answer can be parsed',
-    4_000_000,
-    /^fieldwork-sync: .*Wasm memory.*\. The address space of the process is limited to 3\.8 GiB/m,
-  ],
-] as const
-
-test.concurrent.for(SLOW ? LIMITS : LIMITS.slice(0, 1))(
-  '7: %s within a limit of address space, which is named',
-  async ([, kib, message], context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    const env = { PATH: process.env.PATH, ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
-    const script = `ulimit -v ${kib} && exec "$0" "$1" sync`
-    const child = spawn('sh', ['-c', script, process.execPath, MAIN], {
-      env,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
-    const stderr = await text(child.stderr)
-    expect(stderr).toMatch(message)
-    expect(stderr).not.toMatch(/please report|^ +at /m)
-    expect(child.exitCode ?? (await once(child, 'close'))[0]).toBe(7)
-  },
-)
+  )
+  expect(stderr).not.toMatch(/please report|^ +at /m)
+  expect(child.exitCode ?? (await once(child, 'close'))[0]).toBe(7)
+})

@@ -12,7 +12,7 @@ import { runWarm } from '../support/command/warm.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { hasTerminal, openTerminal, type Terminal } from '../support/process/terminal.mjs'
 import { boundByModes, othersCanRun } from '../support/process/users.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { SLOW } from '../support/suite/slow.js'
 
 const TOKEN = 'tok-7b1e-SECRET-42'
 
@@ -128,69 +128,45 @@ describe('with flags', () => {
     expect(existsSync(out)).toBe(true)
   })
 
-  test.concurrent('it ends as check does when nothing listens on the address', async (context) => {
-    const { flags } = await openPlace(context)
-    const nowhere = flags.map((flag) => (flag.startsWith('http') ? 'http://127.0.0.1:9/api/v1' : flag))
-    expect(await runWarm(['init', ...nowhere, '--log-level', 'silent'])).toMatchObject({ code: 4 })
-  })
-
-  test.concurrent('it names every flag that is missing, in one line', async () => {
-    expect(await runWarm(['init', '--id', '7'])).toEqual({
-      code: 2,
-      signal: null,
-      stdout: '',
-      stderr:
-        'fieldwork-sync: init can ask only on a terminal; without one it also needs --base-url, --token-file. See fieldwork-sync init --help\n',
-    })
-  })
-
-  test.concurrent('it reports every wrong flag, and writes nothing', async (context) => {
-    const { api, directory, out } = await openPlace(context)
-    const wrong = ['--base-url', 'api.example', '--id', 'x', '--token-file', join(directory, 'none')]
-    const ended = await runWarm(['init', ...wrong, '--warehouse', 'gs://research', '--out', out])
-    expect(ended).toMatchObject({ code: 2, stdout: '' })
-    const [head, ...problems] = ended.stderr.trimEnd().split('\n')
-    expect(head).toBe('fieldwork-sync: 4 problems in the settings; nothing was requested:')
-    expect(problems).toEqual([
-      '  --base-url: must be a URL such as https://host.example/api/v1',
-      '  --id: must be the identifier of the account: a whole number from 1',
-      expect.stringMatching(/^ {2}--warehouse: must begin with s3:/),
-      '  --token-file: the token file that it names does not exist',
-    ])
-    expect(await readdir(directory)).toEqual(['token'])
-    expect(api.arrivals).toEqual([])
-  })
-
-  test.concurrent('it replaces a file only with --force', async (context) => {
+  test.concurrent('it refuses missing and wrong flags, an existing file and a place that cannot be written, and writes nothing', async (context) => {
     const { api, directory, flags, out } = await openPlace(context)
+    const wrong = ['--base-url', 'api.example', '--id', 'x', '--token-file', join(directory, 'none')]
+    const into = (file: string) => [...flags, '--force', '--out', file]
+    const none = join(directory, 'none', 'settings.yaml')
+    const below = join(directory, 'token', 'settings.yaml')
     await writeFile(out, 'mine')
-    expect(await runWarm(['init', ...flags])).toEqual({
-      code: 2,
-      signal: null,
-      stdout: '',
-      stderr: `fieldwork-sync: ${out} exists; give --force to replace it, or --out for another file\n`,
-    })
-    expect(await readFile(out, 'utf8')).toBe('mine')
+    const cases: readonly (readonly [args: readonly string[], says: string])[] = [
+      [
+        ['--id', '7'],
+        'init can ask only on a terminal; without one it also needs --base-url, --token-file. See fieldwork-sync init --help',
+      ],
+      [
+        [...wrong, '--warehouse', 's3:///fieldwork', '--out', join(directory, 'new.yaml')],
+        [
+          '4 problems in the settings; nothing was requested:',
+          '  --base-url: must be a URL such as https://host.example/api/v1',
+          '  --id: must be the identifier of the account: a whole number from 1',
+          '  --warehouse: must name a bucket, such as s3://bucket/prefix',
+          '  --token-file: the token file that it names does not exist',
+        ].join('\n'),
+      ],
+      [flags, `${out} exists; give --force to replace it, or --out for another file`],
+      [into(directory), `${directory} cannot be written: it is a directory; give a file`],
+      [into(none), `${none} cannot be written: its directory does not exist`],
+      [into(below), `${below} cannot be written: its directory does not exist`],
+    ]
+    for (const [args, says] of cases)
+      expect(await runWarm(['init', ...args])).toEqual({
+        code: 2,
+        signal: null,
+        stdout: '',
+        stderr: `fieldwork-sync: ${says}\n`,
+      })
     expect(api.arrivals).toEqual([])
+    expect(await readFile(out, 'utf8')).toBe('mine')
+    expect((await readdir(directory)).sort()).toEqual(['settings.yaml', 'token'])
     expect(await runWarm(['init', ...flags, '--force', '--no-check'])).toMatchObject({ code: 0 })
     expect(await readFile(out, 'utf8')).toContain('accounts:')
-    expect((await readdir(directory)).sort()).toEqual(['settings.yaml', 'token'])
-  })
-
-  test.concurrent('it says where it cannot write', async (context) => {
-    const { directory, flags } = await openPlace(context)
-    const none = join(directory, 'none', 'settings.yaml')
-    const places = [
-      [directory, 'it is a directory; give a file'],
-      [none, 'its directory does not exist'],
-      [join(directory, 'token', 'settings.yaml'), 'its directory does not exist'],
-    ] as const
-    for (const [out, reason] of places)
-      expect(await runWarm(['init', ...flags, '--force', '--out', out])).toMatchObject({
-        code: 2,
-        stdout: '',
-        stderr: `fieldwork-sync: ${out} cannot be written: ${reason}\n`,
-      })
   })
 
   test.skipIf(!othersCanRun(MAIN))('it says that a directory may not be written', async (context) => {
@@ -300,29 +276,6 @@ describe.skipIf(!hasTerminal)(
         warehouseDirectory: join(directory, 'warehouse'),
       })
       expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
-    })
-
-    slow('it asks only for what the flags do not give', async (context) => {
-      const { directory, url, tokenFile } = await openPlace(context)
-      const terminal = await start(
-        directory,
-        `--base-url ${url} --token-file ${tokenFile} --warehouse w --no-check`,
-      )
-      await using _ = terminal
-      const shown = (await answer(terminal, ID, '7')) + (await ended(terminal))
-      expect(shown).not.toContain(ADDRESS)
-      expect(shown).not.toContain(SECRET)
-      expect(shown).toContain('check --config fieldwork-sync.yaml\r\nexit 0\r\n')
-    })
-
-    slow('it refuses wrong flags before the first question', async (context) => {
-      const { directory } = await openPlace(context)
-      const terminal = await start(directory, '--id x')
-      await using _ = terminal
-      const shown = await ended(terminal)
-      expect(shown).toContain('--id: must be the identifier of the account')
-      expect(shown).toContain('exit 2\r\n')
-      expect(shown).not.toContain(ADDRESS)
     })
 
     test('Ctrl-C during the check ends it, and keeps the files', async (context) => {

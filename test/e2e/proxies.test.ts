@@ -8,11 +8,11 @@ import { scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import type { Ended, Env } from '../support/command/command.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
-import { type Certificates, HAS_OPENSSL, makeCertificates } from '../support/servers/certificates.js'
-import { freePort } from '../support/servers/free-port.js'
+import { HAS_OPENSSL, makeCertificates } from '../support/servers/certificates.js'
 import { startProxy, type TestProxy } from '../support/servers/proxy.js'
+import { freePort } from '../support/servers/server.js'
 import { startTlsFront } from '../support/servers/tls-front.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 
 const PASSWORD = 'pr0xy-p@ss/word'
 const CREDENTIALS = `Basic ${Buffer.from(`user:${PASSWORD}`).toString('base64')}`
@@ -93,15 +93,20 @@ slow.concurrent(
 test
   .skipIf(!HAS_OPENSSL)
   .concurrent(
-    'https: the proxy gets CONNECT and never sees a request, and the sync trusts a private CA',
+    'https: the proxy gets CONNECT and never sees a request, and only NODE_EXTRA_CA_CERTS makes a private CA trusted',
     async (context) => {
-      const { trial, proxy, sync } = await begin(context)
+      const { trial, proxy, sync, check } = await begin(context)
       const env: Env = {
         ...(await overTls(context, trial, proxy)),
         https_proxy: withUser(proxy),
         HTTP_PROXY: 'http://127.0.0.1:1',
       }
       proxy.credentials = CREDENTIALS
+      const without = await trial.runWarm(check, { ...env, NODE_EXTRA_CA_CERTS: undefined })
+      expect(without).toMatchObject({ code: 4 })
+      expect(without.stdout).toMatch(/its TLS certificate|issuer of its TLS certificate/)
+      expect(trial.api.arrivals).toEqual([])
+      proxy.requests.length = 0
       const ended = await trial.run(sync, env)
       expect(ended).toMatchObject({ code: 0 })
       expect(trial.api.arrivals.length).toBeGreaterThan(3)
@@ -131,104 +136,79 @@ test.concurrent('NO_PROXY: the proxy gets no request, and the log does not menti
 const SCHEMES = ['http', 'https'] as const
 
 /** An address that only a proxy could reach. */
-const addressOf = (scheme: (typeof SCHEMES)[number]): Env => ({
-  FIELDWORK_SYNC_BASE_URL: scheme === 'http' ? 'http://127.0.0.1:1/api/v1' : `https://${HOST}/api/v1`,
-})
+const addressOf = (scheme: (typeof SCHEMES)[number]) =>
+  scheme === 'http' ? 'http://127.0.0.1:1/api/v1' : `https://${HOST}/api/v1`
 
-test.concurrent.for(SLOW ? SCHEMES : SCHEMES.slice(1))(
-  '%s: the error of a proxy that is down names the proxy, not the API',
-  async (scheme, context) => {
-    const { trial, sync } = await begin(context)
-    const env = addressOf(scheme)
-    const proxy = `127.0.0.1:${await freePort()}`
+interface Failure {
+  readonly scheme: (typeof SCHEMES)[number]
+  /** How the proxy answers. */
+  readonly refusal: TestProxy['refusal']
+  readonly password?: string | null
+  /** After `the proxy ADDRESS (VARIABLE) `. */
+  readonly says: string
+  /** Transient failures are retried as often as a request. */
+  readonly requests: 1 | 3
+}
+
+const FAILURES: readonly Failure[] = [
+  {
+    scheme: 'http',
+    refusal: 407,
+    password: null,
+    says: 'requires a user and password (407): put them into HTTP_PROXY, as in ',
+    requests: 1,
+  },
+  {
+    scheme: 'http',
+    refusal: 407,
+    says: 'refused the user and password of HTTP_PROXY (407): check them',
+    requests: 1,
+  },
+  {
+    scheme: 'https',
+    refusal: 403,
+    says: `refused to connect to ${HOST}:443 (403): check that HTTPS_PROXY names an HTTP proxy that may connect to this host`,
+    requests: 1,
+  },
+  { scheme: 'https', refusal: 502, says: `could not connect to ${HOST}:443 (502)`, requests: 3 },
+  {
+    scheme: 'https',
+    refusal: 'close',
+    says: 'cannot be used: connection closed before the answer was complete (UND_ERR_SOCKET)',
+    requests: 3,
+  },
+]
+
+test.concurrent('the error of a proxy that refuses, fails or is down names the proxy, not the API', async (context) => {
+  const { trial, proxy, sync } = await begin(context)
+  for (const { scheme, refusal, password = PASSWORD, says, requests } of FAILURES) {
     const variable = `${scheme.toUpperCase()}_PROXY`
-    const ended = await trial.runWarm(sync, {
-      ...env,
-      [variable]: `http://user:${PASSWORD.replace('/', '%2F')}@${proxy}`,
-    })
-    expect(ended.code).toBe(4)
-    expect(ended.stdout).toMatch(
-      new RegExp(
-        `gave up on .* after 3 attempts: the proxy http://${proxy} \\(${variable}\\).*connection refused`,
-      ),
-    )
-    expect(occupiedSlots(trial, env.FIELDWORK_SYNC_BASE_URL ?? '')).toBe(0)
-    expect(await leaks(trial, ended)).toEqual([])
-  },
-)
-
-const REFUSALS = [
-  {
-    status: 407,
-    when: 'requires a password',
-    user: null,
-    message: /the proxy \S+ \(\w+\) requires a user and password \(407\): put them into HTTPS?_PROXY, as in /,
-  },
-  {
-    status: 407,
-    when: 'requires another password',
-    user: PASSWORD,
-    message: /the proxy \S+ \(\w+\) refused the user and password of HTTPS?_PROXY \(407\): check them/,
-  },
-] as const
-
-for (const scheme of SLOW ? SCHEMES : SCHEMES.slice(0, 1))
-  test.concurrent.for(REFUSALS)(
-    `${scheme}: a proxy that $when ends the run at once`,
-    async ({ status, user, message }, context) => {
-      const { trial, proxy, sync } = await begin(context)
-      proxy.refusal = status
-      const address = user === null ? `http://${proxy.host}` : withUser(proxy, user)
-      const ended = await trial.runWarm(sync, {
-        ...addressOf(scheme),
-        [`${scheme.toUpperCase()}_PROXY`]: address,
-      })
-      expect(ended.code).toBe(4)
-      expect(ended.stdout).toMatch(message)
-      expect(`${ended.stdout}${ended.stderr}`).not.toMatch(/the API (refused|rejected)/)
-      expect(proxy.requests).toHaveLength(1)
-      expect(await leaks(trial, ended)).toEqual([])
-    },
-  )
-
-test.concurrent.for(SLOW ? [403, 405] : [403])(
-  'https: a proxy that refuses CONNECT with %d ends the run',
-  async (status, context) => {
-    const { trial, proxy, sync } = await begin(context)
-    proxy.refusal = status
-    const env = addressOf('https')
-    const ended = await trial.runWarm(sync, { ...env, HTTPS_PROXY: withUser(proxy) })
-    expect(ended.code).toBe(4)
-    expect(ended.stdout).toContain(
-      `the proxy http://${proxy.host} (HTTPS_PROXY) refused to connect to ${HOST}:443 (${status}): check that HTTPS_PROXY names an HTTP proxy that may connect to this host`,
-    )
-    expect(ended.stdout).not.toContain('the API refused')
-    expect(proxy.requests).toHaveLength(1)
-    // Without a tunnel there was no request, so no slot is occupied.
-    expect(occupiedSlots(trial, env.FIELDWORK_SYNC_BASE_URL ?? '')).toBe(0)
-  },
-)
-
-const TRANSIENT = [
-  [502, `could not connect to ${HOST}:443 (502)`],
-  ['close', 'cannot be used: connection closed before the answer was complete (UND_ERR_SOCKET)'],
-] as const
-
-test.concurrent.for(SLOW ? TRANSIENT : TRANSIENT.slice(1))(
-  'https: a transient failure of the proxy is retried as often as a request: %s',
-  async ([refusal, message], context) => {
-    const { trial, proxy, sync } = await begin(context)
     proxy.refusal = refusal
-    const env = addressOf('https')
-    const ended = await trial.runWarm(sync, { ...env, HTTPS_PROXY: withUser(proxy) })
-    expect(ended.code).toBe(4)
-    expect(ended.stdout).toContain(
-      `after 3 attempts: the proxy http://${proxy.host} (HTTPS_PROXY) ${message}`,
-    )
-    expect(proxy.requests).toHaveLength(3)
-    expect(occupiedSlots(trial, env.FIELDWORK_SYNC_BASE_URL ?? '')).toBe(0)
-  },
-)
+    proxy.requests.length = 0
+    const ended = await trial.runWarm(sync, {
+      FIELDWORK_SYNC_BASE_URL: addressOf(scheme),
+      [variable]: password === null ? `http://${proxy.host}` : withUser(proxy, password),
+    })
+    expect(ended.code, says).toBe(4)
+    expect(ended.stdout).toContain(`the proxy http://${proxy.host} (${variable}) ${says}`)
+    if (requests === 3) expect(ended.stdout).toContain('after 3 attempts: ')
+    expect(`${ended.stdout}${ended.stderr}`).not.toMatch(/the API (refused|rejected)/)
+    expect(proxy.requests).toHaveLength(requests)
+    expect(await leaks(trial, ended)).toEqual([])
+  }
+  const down = `127.0.0.1:${await freePort()}`
+  const ended = await trial.runWarm(sync, {
+    FIELDWORK_SYNC_BASE_URL: addressOf('https'),
+    HTTPS_PROXY: `http://user:${PASSWORD.replace('/', '%2F')}@${down}`,
+  })
+  expect(ended.code).toBe(4)
+  expect(ended.stdout).toMatch(
+    new RegExp(`after 3 attempts: the proxy http://${down} \\(HTTPS_PROXY\\).*connection refused`),
+  )
+  expect(await leaks(trial, ended)).toEqual([])
+  // Without a tunnel there was no request, so no slot is occupied.
+  expect(occupiedSlots(trial, addressOf('https'))).toBe(0)
+})
 
 test.concurrent('conformance goes through the proxy as well, and its errors name the proxy, not the service', async (context) => {
   const { trial, proxy } = await begin(context)
@@ -240,7 +220,7 @@ test.concurrent('conformance goes through the proxy as well, and its errors name
   for (const scheme of SCHEMES) {
     proxy.refusal = 407
     const refused = await trial.runWarm(args, {
-      ...addressOf(scheme),
+      FIELDWORK_SYNC_BASE_URL: addressOf(scheme),
       [`${scheme.toUpperCase()}_PROXY`]: withUser(proxy),
     })
     expect(refused.code).toBe(4)
@@ -248,27 +228,3 @@ test.concurrent('conformance goes through the proxy as well, and its errors name
     expect(await leaks(trial, refused)).toEqual([])
   }
 })
-
-const overPrivateCa = async (
-  context: Context,
-  trial: Trial,
-): Promise<{ baseUrl: string; certificates: Certificates }> => {
-  const certificates = makeCertificates(await temporaryDirectory(context.onTestFinished), ['IP:127.0.0.1'])
-  const port = await startTlsFront(trial.api.baseUrl, certificates, context.onTestFinished)
-  return { baseUrl: `https://127.0.0.1:${port}/api/v1`, certificates }
-}
-
-test
-  .skipIf(!HAS_OPENSSL)
-  .concurrent('a check trusts a private CA with NODE_EXTRA_CA_CERTS, and not without', async (context) => {
-    const { trial, check } = await begin(context)
-    const { baseUrl, certificates } = await overPrivateCa(context, trial)
-    const env = { FIELDWORK_SYNC_BASE_URL: baseUrl }
-    const without = await trial.run(check, env)
-    expect(without).toMatchObject({ code: 4 })
-    expect(without.stdout).toMatch(/its TLS certificate|issuer of its TLS certificate/)
-    expect(trial.api.arrivals).toHaveLength(0)
-    const trusted = await trial.run(check, { ...env, NODE_EXTRA_CA_CERTS: certificates.caFile })
-    expect(trusted).toMatchObject({ code: 0 })
-    expect(trial.api.arrivals).toHaveLength(1)
-  })

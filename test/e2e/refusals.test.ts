@@ -8,7 +8,7 @@ import {
   sendJson,
 } from '../support/api/scripted-api.js'
 import { gate, night, openTrial, type Trial } from '../support/command/trial.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const ids = (count: number): ScriptedSurvey[] =>
@@ -69,51 +69,6 @@ describe('a 404 of a listed survey', () => {
       Array.from({ length: 8 }, (_, index) => ({ id: index + 1, on_day: '2026-03-03', fine: true })),
     )
   })
-
-  slow.concurrent(
-    'that occurs once makes the survey fail; the run names it, and the next night reads it',
-    async (context) => {
-      const trial = await openTrial(context, ids(3))
-      await night(trial, 0)
-      const failed = await night(
-        trial,
-        1,
-        refusing(trial.api, 404, ({ path }) => /^\/surveys\/2\//.test(path)),
-      )
-      expect(failed).toMatchObject({
-        code: 3,
-        run: {
-          reason: '1 survey failed (freshness.last_error)',
-          surveys_failed: 1,
-          left_over: 1,
-          failing: 1,
-          failing_surveys: [
-            {
-              survey_id: 2,
-              title: 'Survey 2',
-              attempts: 1,
-              error: expect.stringMatching(
-                /^survey 2 cannot be read: .*\/surveys\/2\/fieldwork_progress \(404\)/,
-              ),
-            },
-          ],
-        },
-      })
-      expect(await missingIds(trial)).toEqual([])
-      expect(
-        await query(trial.published, 'SELECT survey_id FROM freshness WHERE last_error IS NOT NULL'),
-      ).toEqual([{ survey_id: 2 }])
-      const status = await trial.runWarm(['status'])
-      expect(status.stdout).toMatch(
-        /surveys that could not be read\n.*\n.*default +2 +Survey 2 +1 time\n +survey 2 cannot be read/,
-      )
-      expect(await night(trial, 2)).toMatchObject({
-        code: 0,
-        run: { listing: 'full', left_over: 0, failing: 0 },
-      })
-      expect(await refreshed(trial)).toContainEqual({ id: 2, on_day: '2026-03-03', fine: true })
-    },
-  )
 
   test.concurrent('that lasts is retried less and less often, and adds no version', async (context) => {
     const trial = await openTrial(context, ids(3))

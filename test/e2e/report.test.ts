@@ -10,12 +10,10 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import axe from 'axe-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { startWorld } from '../support/api/reference-api.js'
-import { NO_ACCOUNT, scriptedProgress, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
+import { scriptedProgress, scriptedSurvey } from '../support/api/scripted-api.js'
 import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
-import { envOf } from '../support/oracle/rate.js'
 import { type ChromiumPage, hasChromium, openInChromium } from '../support/process/chromium.js'
-import { compareWithQueries } from '../support/report/compare.js'
+import { compareWithQueries } from '../support/report/page-parts.js'
 import { HOSTILE, openReportWorld, RIGHT_TO_LEFT, SETTINGS } from '../support/report/report-world.js'
 import { openBucketTrial } from '../support/storage/bucket-trial.js'
 import { SLOW, slow } from '../support/suite/slow.js'
@@ -277,31 +275,6 @@ describe('the page', () => {
   })
 })
 
-test.runIf(hasChromium && SLOW)(
-  'in the world of the demo, too, every number equals a query',
-  async (context) => {
-    await using server = await startWorld({ seed: 6, surveys: 60 })
-    const trial = await openTrial(context)
-    const config = await trial.settings(SETTINGS)
-    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '1000/1s' }
-    for (let night = 0; night < 10; night += 1) {
-      if (night > 0)
-        await fetch(`${server.origin}/_reference/time`, {
-          method: 'POST',
-          body: JSON.stringify({ advance: 'P1D' }),
-        })
-      const formats = ['--publish', 'duckdb,report']
-      expect(await trial.runWarm(['sync', ...config, ...formats, '--log-level', 'warn'], env)).toMatchObject({
-        code: 0,
-      })
-    }
-    await using page = await openPage(join(trial.warehouse, 'report.html'))
-    expect(await compareWithQueries(page, trial.published, SETTINGS.report.time_zone)).toBeGreaterThan(100)
-    expect(page.problems).toEqual([])
-    expect(await violations(page)).toEqual([])
-  },
-)
-
 test('a report that cannot be written fails the run, and the data is published', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const report = join(trial.warehouse, 'report.html')
@@ -335,27 +308,6 @@ slow(
       stderr: '',
     })
     expect(await readFile(out, 'utf8')).toBe(stored)
-  },
-)
-
-test.runIf(hasChromium && SLOW)(
-  'with two accounts, each row names its own, and bars stay narrow',
-  async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    const account = { token: TOKEN, base_url: trial.api.baseUrl }
-    const config = await trial.settings({
-      ...SETTINGS,
-      accounts: ['north', 'south'].map((name, place) => ({ ...account, name, id: 1 + place })),
-    })
-    const env = NO_ACCOUNT
-    const sync = ['sync', ...config, '--publish', 'duckdb,report', '--log-level', 'warn']
-    expect(await trial.runWarm(sync, env)).toMatchObject({ code: 0, stderr: '' })
-    await using page = await openPage(join(trial.warehouse, 'report.html'))
-    const cells = `[...document.querySelectorAll('.field tbody tr')].map(({ cells }) => [cells[1].textContent, Math.round(cells[2].offsetWidth)])`
-    expect(await page.waitFor(cells)).toEqual([
-      ['north', 150],
-      ['south', 150],
-    ])
   },
 )
 

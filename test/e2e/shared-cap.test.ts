@@ -110,19 +110,6 @@ describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
     await expectAnswer(redis)
   })
 
-  test.concurrent('no process sends for a window after Redis loses its data', {
-    timeout: 300_000,
-  }, async (context) => {
-    const { redis, server, sync } = await openShared(context, 'stop')
-    const runs = [await sync(120), await sync(120)]
-    for (const { running } of runs) await stderrShows(running, answered(25))
-    await redis.call('flushall')
-    for (const { running } of runs) expect(await running.ended).toMatchObject({ code: 3 })
-    // The first process each time: when the Redis was new, and when it had lost everything.
-    expect(unknownPauses(runs)).toBe(2)
-    expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
-  })
-
   test.concurrent('runs end with 4 and name Redis when it goes away for good', {
     timeout: 300_000,
   }, async (context) => {

@@ -1,22 +1,13 @@
 /** How `verify` ends: with whatever it could show until then, and with an exit code for each cause. */
-import { chmod, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { chmod, readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { describe, expect, test } from 'vitest'
-import {
-  refusing,
-  type ScriptedSurvey,
-  scriptedProgress,
-  scriptedSurvey,
-  sendJson,
-  TOKEN,
-} from '../support/api/scripted-api.js'
+import { refusing, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import { lastLine, openTrial, stopWith, type Trial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
-import { mountReadOnly } from '../support/files/disk.js'
 import { failing } from '../support/process/failing-calls.js'
 import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
-import { type Chance, chance } from '../support/suite/chance.js'
 import { SLOW, slow } from '../support/suite/slow.js'
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
@@ -46,19 +37,6 @@ test.each([
   expect(ended.code).toBe(2)
   expect(ended.stderr).toContain(says)
 })
-
-/** Flips the highest bit of two words of a block that are not zero. Its checksum stays the same. */
-const withTwoFlips = (file: Buffer, lots: Chance): Buffer => {
-  const flipped = Buffer.from(file)
-  const block = 12_288 + 262_144 * lots.below((file.length - 12_288) / 262_144)
-  const words = new Set<number>()
-  for (let attempt = 0; words.size < 2 && attempt < 10_000; attempt += 1) {
-    const at = block + 8 * (1 + lots.below(262_144 / 8 - 1))
-    if (file.readBigUInt64LE(at) !== 0n) words.add(at)
-  }
-  if (words.size === 2) for (const at of words) flipped[at + 7] = (flipped[at + 7] ?? 0) ^ 0x80
-  return flipped
-}
 
 describe('after a sync', () => {
   test('it compares every row of a page, counts its requests, and sends none for a damaged Parquet file', async (context) => {
@@ -157,40 +135,6 @@ describe('after a sync', () => {
     expect(JSON.parse(ended.stdout)).toMatchObject({ exit_code: 3, sample: { accounts: [{ compared: 1 }] } })
   })
 
-  slow('a survey that the API refuses is left out and named, and the rest is compared', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    trial.api.hook = ({ path }, response) => {
-      if (path !== '/surveys/2/fieldwork_progress') return false
-      sendJson(trial.api, response, 403, {})
-      return true
-    }
-    const { code, json } = await verifyJson(trial)
-    expect(code).toBe(3)
-    expect(json.sample.accounts[0]).toMatchObject({
-      compared: 2,
-      unread: [{ survey_id: 2 }],
-      stopped: null,
-    })
-  })
-
-  slow(
-    'a service that ignores started_before cannot be used to prove progress wrong; gone surveys have moved',
-    async (context) => {
-      const trial = await openTrial(context, surveys())
-      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-      for (const survey of trial.api.surveys) survey.progress = scriptedProgress(25)
-      trial.api.surveys.splice(0, 1)
-      const { code, json } = await verifyJson(trial)
-      expect(code).toBe(0)
-      const [account] = json.sample.accounts
-      expect(account.tables[0]).toMatchObject({ table: 'surveys', rows: 3, equal: 2, moved: 1 })
-      expect(account.findings).toContainEqual(
-        expect.objectContaining({ table: 'survey_progress', verdict: 'unclear' }),
-      )
-    },
-  )
-
   test('a token in a value of the API is redacted', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
@@ -239,39 +183,6 @@ describe('after a sync', () => {
         code: 7,
         stderr: expect.stringContaining('Run fieldwork-sync sync to publish it anew'),
       })
-  })
-
-  slow(
-    'two equal flips in a block, which pass its checksum, never end verify by a signal',
-    { timeout: 300_000 },
-    async (context) => {
-      const trial = await openTrial(
-        context,
-        [...Array(30).keys()].map((id) => scriptedSurvey(id + 1)),
-      )
-      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-      const intact = await readFile(trial.published)
-      const lots = chance(Number(process.env.CHAOS_SEED ?? 5))
-      await chmod(trial.published, 0o644)
-      const crashes: string[] = []
-      for (let round = 0; round < 40; round += 1) {
-        await writeFile(trial.published, withTwoFlips(intact, lots))
-        const ended = await trial.run(['verify', '--local'])
-        expect(ended.signal, `${lots.replay}, round ${round}`).toBeNull()
-        expect([0, 5], `${lots.replay}, round ${round}\n${ended.stderr}`).toContain(ended.code)
-        if (ended.stdout.includes('reading ends by SIG')) crashes.push(ended.stdout)
-      }
-      expect(crashes.length, lots.replay).toBeGreaterThan(0)
-    },
-  )
-
-  slow('--local reads a directory that nobody may write', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
-    if (mountReadOnly(context, trial.warehouse) === null) return
-    const ended = await trial.runWarm(['verify', '--local'], { FIELDWORK_SYNC_API_TOKEN: undefined })
-    expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' })
-    expect(lastLine(ended)).toBe('verified: nothing wrong.')
   })
 })
 
@@ -334,54 +245,5 @@ describe('a bucket', () => {
     })
     expect(trial.api.arrivals.length).toBe(requests)
     await rm(String(pod.FIELDWORK_SYNC_WAREHOUSE), { recursive: true })
-  })
-})
-
-describe('what has changed since is no error', () => {
-  /** A survey with two sources that was read on the second night, a day before the service is compared. */
-  const readTwice = async (
-    context: Parameters<typeof openTrial>[0],
-    change: (one: ScriptedSurvey) => void,
-  ) => {
-    const one = scriptedSurvey(1, {}, 2)
-    for (const source of one.sources) source.sample_size = 50
-    one.progress.sample_size = 100
-    one.sourceProgress = { 101: scriptedProgress(5), 102: scriptedProgress(5) }
-    const trial = await openTrial(context, [one])
-    const [first, second] = ['2026-03-02T00:00:00Z', '2026-03-03T00:00:00Z']
-    trial.api.now = new Date(first)
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    change(one)
-    one.survey.updated_at = '2026-03-02T12:00:00Z'
-    trial.api.now = new Date(second)
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    trial.api.now = new Date('2026-03-04T00:00:00Z')
-    return { trial, one }
-  }
-  const wrongIn = (json: { sample: { accounts: { tables: { wrong: number }[] }[] } }) =>
-    json.sample.accounts.flatMap(({ tables }) => tables.map(({ wrong }) => wrong))
-
-  slow('a source that was removed comes back as it was', async (context) => {
-    let removed: ScriptedSurvey['sources'] = []
-    const { trial, one } = await readTwice(context, (survey) => {
-      removed = survey.sources.splice(1)
-      survey.progress.sample_size = 50
-    })
-    one.sources.push(...removed)
-    one.progress.sample_size = 100
-    const { code, json } = await verifyJson(trial)
-    expect(wrongIn(json)).toEqual([0, 0, 0, 0])
-    expect(code).toBe(0)
-  })
-
-  slow('a target changes, and only the survey says so', async (context) => {
-    const { trial, one } = await readTwice(context, () => undefined)
-    for (const source of one.sources) source.sample_size = 60
-    one.progress.sample_size = 120
-    const changed = await verifyJson(trial)
-    expect([changed.code, wrongIn(changed.json)]).toEqual([5, [0, 2, 1, 0]])
-    one.survey.updated_at = '2026-03-03T12:00:00Z'
-    const explained = await verifyJson(trial)
-    expect([explained.code, wrongIn(explained.json)]).toEqual([0, [0, 0, 0, 0]])
   })
 })

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseHttpDate } from '../../../src/http/answer-head.js'
+import { parseHttpDate } from '../../../src/http/attempt.js'
 import {
   formatInstant,
   instantFromMs,

@@ -1,0 +1,98 @@
+/** Parquet files for a bucket: which of them are written, and under which keys. No file of an earlier version is on the disk. */
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { checksum, type Manifest } from '../../../../src/publish/parquet/manifest.js'
+import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { SLOW } from '../../../support/suite/slow.js'
+import { instantOf, minute } from '../../../support/time/instants.js'
+import { currentOf, manifestOf, publishParquet } from '../../../support/warehouse/parquet.js'
+import { list, survey } from '../../../support/warehouse/rows.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { writeFiles } from '../../../support/warehouse/write-files.js'
+
+const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
+const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }
+
+const filesIn = ({ tables }: Manifest) => tables.flatMap(({ files }) => files)
+const keysOf = (manifest: Manifest) => filesIn(manifest).map(({ path }) => path)
+
+const twoMonths = async () => {
+  const warehouse = await testWarehouse()
+  await list(warehouse.account, [survey(1, JANUARY), survey(2, FEBRUARY)], minute(0), 'full')
+  return warehouse
+}
+
+describe('files of a version for a bucket', () => {
+  test('have keys with table, partition, version, run and checksum', async () => {
+    const warehouse = await twoMonths()
+    await list(accountWarehouse(warehouse.database, 'a b'), [survey(1, JANUARY)], minute(0), 'full')
+    const { manifest, upload } = await writeFiles(warehouse, { number: 7 })
+    const keys = upload.map(({ key }) => key.replace(/[0-9a-f]{16}\.parquet$/, 'SHA.parquet'))
+    expect(keys).toContain('data/surveys/account=acme/created_month=2026-01/v7-run-7-SHA.parquet')
+    expect(keys).toContain('data/surveys/account=a%20b/created_month=2026-01/v7-run-7-SHA.parquet')
+    expect(keys).toContain('data/_sync/runs/v7-run-7-SHA.parquet')
+    expect(keysOf(manifest)).toEqual(upload.map(({ key }) => key))
+    for (const [index, { path, sha256, bytes }] of filesIn(manifest).entries()) {
+      const file = upload[index]?.file ?? ''
+      expect(path).toContain(`-${sha256.slice(0, 16)}.parquet`)
+      expect(await checksum(file)).toBe(sha256)
+      expect((await stat(file)).size).toBe(bytes)
+    }
+  })
+
+  test.runIf(SLOW)('are those of a local version, apart from their paths', async () => {
+    const warehouse = await twoMonths()
+    await publishParquet(warehouse)
+    const local = await manifestOf(currentOf(warehouse))
+    const { manifest } = await writeFiles(warehouse, { number: 1 })
+    const withoutPaths = (of: Manifest) => filesIn(of).map(({ path: _, ...file }) => file)
+    expect(withoutPaths(manifest)).toEqual(withoutPaths(local))
+    expect({ ...manifest, tables: [] }).toEqual({ ...local, tables: [] })
+  })
+
+  test('are written only for changed partitions; the others keep their keys', async () => {
+    const warehouse = await twoMonths()
+    const first = await writeFiles(warehouse, { number: 1 })
+    await rm(first.directory, { recursive: true })
+    const same = await writeFiles(warehouse, { number: 2, base: first.manifest })
+    expect(same.upload).toEqual([])
+    expect(same.manifest).toEqual({ ...first.manifest, version: 2 })
+
+    await warehouse.run(`UPDATE surveys SET title = 'changed' WHERE id = 2`)
+    const third = await writeFiles(warehouse, { number: 3, base: same.manifest })
+    expect(third.upload.map(({ key }) => key.split('/v')[0])).toEqual([
+      'data/surveys/account=acme/created_month=2026-02',
+    ])
+    const kept = keysOf(third.manifest).filter((key) => keysOf(first.manifest).includes(key))
+    expect(kept).toHaveLength(filesIn(third.manifest).length - 1)
+    expect(
+      filesIn(third.manifest)
+        .map(({ written_by }) => written_by)
+        .toSorted(),
+    ).toEqual([...kept.map(() => 1), 3])
+    const onDisk = (await readdir(third.directory, { recursive: true })).filter((name) =>
+      name.endsWith('.parquet'),
+    )
+    expect(onDisk.map((name) => join(third.directory, name))).toEqual(third.upload.map(({ file }) => file))
+  })
+
+  test('are written anew when the base lacks them, because the bucket lost them', async () => {
+    const warehouse = await twoMonths()
+    const first = await writeFiles(warehouse, { number: 1 })
+    const missing = keysOf(first.manifest)[0]
+    const present = first.manifest.tables.map((table) => ({
+      ...table,
+      files: table.files.filter(({ path }) => path !== missing),
+    }))
+    const second = await writeFiles(warehouse, { number: 2, base: { ...first.manifest, tables: present } })
+    expect(second.upload.map(({ key }) => key)).toEqual([missing?.replace('/v1-run-1-', '/v2-run-2-')])
+    expect(keysOf(second.manifest)).not.toContain(missing)
+  })
+
+  test.runIf(SLOW)('are not written after a signal', async () => {
+    const warehouse = await twoMonths()
+    const stop = new Error('stop')
+    await expect(writeFiles(warehouse, { number: 1, signal: AbortSignal.abort(stop) })).rejects.toBe(stop)
+  })
+})
