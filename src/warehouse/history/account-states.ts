@@ -1,8 +1,9 @@
 /** The accounts of the warehouse at the end of a sync, for its metrics: their last runs, queues and freshness. */
 import { z } from 'zod'
 import { parse } from '../../base/parse.js'
+import { snakeCase } from '../../base/snake-case.js'
 import type { AccountState } from '../../model/monitoring.js'
-import { type RequestUsage, TASK_REASONS } from '../../model/request-usage.js'
+import { TASK_REASONS } from '../../model/request-usage.js'
 import type { TaskReason } from '../../model/run.js'
 import { DATA_TABLES, HISTORY_TABLES } from '../../model/tables.js'
 import { sum } from '../../rules/estimate.js'
@@ -19,20 +20,21 @@ const counts = z.record(
 )
 const runRow = z.object({
   account: varcharCell,
-  run_id: varcharCell,
-  started_at: timestamptzCell,
-  ended_at: timestamptzCell,
-  exit_code: bigintCell,
+  runId: varcharCell,
+  startedAt: timestamptzCell,
+  endedAt: timestamptzCell,
+  exitCode: bigintCell,
   retries: bigintCell,
   refusals: bigintCell,
-  surveys_listed: bigintCell,
-  surveys_refreshed: bigintCell,
-  surveys_failed: bigintCell,
-  left_over: bigintCell,
-  rejected_rows: bigintCell,
-  drift_events: bigintCell,
-  rows_by_table: varcharCell.transform((text) => parse(counts, JSON.parse(text), 'rows_by_table')),
+  surveysListed: bigintCell,
+  surveysRefreshed: bigintCell,
+  surveysFailed: bigintCell,
+  leftOver: bigintCell,
+  rejectedRows: bigintCell,
+  driftEvents: bigintCell,
+  rowsByTable: varcharCell.transform((text) => parse(counts, JSON.parse(text), 'rows_by_table')),
 })
+const RUN_COLUMNS = Object.keys(runRow.shape).map((name) => `${snakeCase(name)} AS "${name}"`)
 const pastRow = z.object({
   account: varcharCell,
   first_at: timestamptzCell.nullable(),
@@ -61,7 +63,7 @@ export const readAccountStates = async (
 ): Promise<readonly AccountState[]> => {
   const runs = await sql.rows(
     runRow,
-    `SELECT ${Object.keys(runRow.shape).join(', ')} FROM ${NUMBERED_RUNS}
+    `SELECT ${RUN_COLUMNS.join(', ')} FROM ${NUMBERED_RUNS}
       WHERE command = 'sync' AND ended_at IS NOT NULL
       QUALIFY row_number() OVER (PARTITION BY account ORDER BY run_number DESC) = 1 ORDER BY account`,
   )
@@ -98,16 +100,20 @@ export const readAccountStates = async (
   const tables = await sql.rows(tableRow, counted.join(' UNION ALL '))
   return runs
     .filter(({ account }) => accounts.includes(account))
-    .map((run): AccountState => {
+    .map(({ account, runId, ...run }): AccountState => {
       const ofAccount = <Row extends { readonly account: string }>(rows: readonly Row[]) =>
-        rows.filter(({ account }) => account === run.account)
+        rows.filter((row) => row.account === account)
       const [times] = ofAccount(past)
       const [known] = ofAccount(active)
       return {
-        account: run.account,
-        firstRunAt: times?.first_at ?? run.started_at,
+        account,
+        firstRunAt: times?.first_at ?? run.startedAt,
         lastCompleteAt: times?.complete_at ?? null,
-        lastRun: lastRunOf(run, ofAccount(usage)[0]?.requestUsage ?? [], ofAccount(drift)),
+        lastRun: {
+          ...run,
+          requestUsage: ofAccount(usage)[0]?.requestUsage ?? [],
+          newDriftEvents: ofAccount(drift).find(({ run_id }) => run_id === runId)?.count ?? 0,
+        },
         queued: {
           ...NONE_QUEUED,
           ...Object.fromEntries(ofAccount(tasks).map((task) => [task.reason, task.tasks])),
@@ -121,27 +127,6 @@ export const readAccountStates = async (
       }
     })
 }
-
-const lastRunOf = (
-  run: z.output<typeof runRow>,
-  requestUsage: readonly RequestUsage[],
-  drift: readonly z.output<typeof driftRow>[],
-): AccountState['lastRun'] => ({
-  startedAt: run.started_at,
-  endedAt: run.ended_at,
-  exitCode: run.exit_code,
-  requestUsage,
-  retries: run.retries,
-  refusals: run.refusals,
-  surveysListed: run.surveys_listed,
-  surveysRefreshed: run.surveys_refreshed,
-  surveysFailed: run.surveys_failed,
-  leftOver: run.left_over,
-  rejectedRows: run.rejected_rows,
-  driftEvents: run.drift_events,
-  newDriftEvents: drift.find(({ run_id }) => run_id === run.run_id)?.count ?? 0,
-  rowsByTable: run.rows_by_table,
-})
 
 const NONE_QUEUED: Readonly<Record<TaskReason, number>> = {
   changed: 0,

@@ -81,71 +81,45 @@ const plan = (
 const reasonsOf = ({ entries }: Plan) =>
   Object.fromEntries(entries.map(({ reason, surveys }) => [reason, surveys]))
 
-test.each<[string, Partial<PlannedSurvey>, Partial<RefreshRules>, object, TaskReason?]>([
-  [
-    'in field, read once before',
-    {},
-    {},
-    { sample_sources: 0, survey_progress: 1, sample_source_progress: 3 },
-  ],
-  [
-    'that had changed at its last reading',
-    { status: 'pending', moved: true },
-    {},
-    { sample_source_progress: 3 },
-  ],
-  ['in field that had not changed at its last reading', { moved: false }, {}, { sample_source_progress: 0 }],
-  ['pending, read once before', { status: 'pending' }, {}, { sample_source_progress: 3 }],
-  ['that is closed, read once before', { status: 'complete' }, {}, { sample_source_progress: 0 }],
-  [
-    'without change, whose sources were read a week ago',
-    { moved: false, sourceProgressReadAt: daysAgo(7) },
-    {},
-    { sample_source_progress: 3 },
-  ],
-  [
-    'without change, with skip_unchanged off',
-    { moved: false },
-    { skip_unchanged: false },
-    { sample_source_progress: 3 },
-  ],
-  ['whose sources were listed a week ago', { sourcesReadAt: daysAgo(7) }, {}, { sample_sources: 1 }],
-  [
-    'that is closed, whose sources were listed and read 8 days ago',
-    { status: 'complete', moved: false, sourcesReadAt: daysAgo(8), sourceProgressReadAt: daysAgo(8) },
-    {},
-    { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 },
-    'settling',
-  ],
-  [
-    'that is closed, whose sources were listed and read twelve weeks ago',
-    { status: 'complete', moved: false, sourcesReadAt: daysAgo(84), sourceProgressReadAt: daysAgo(84) },
-    {},
-    { sample_sources: 1, survey_progress: 1, sample_source_progress: 3 },
-    'old',
-  ],
+const requestsOf = (sampleSources: number, progress: number, ofSources: number) => ({
+  sample_sources: sampleSources,
+  survey_progress: progress,
+  sample_source_progress: ofSources,
+})
+const windows = (sources: boolean) => ({ daily_windows: { days: 7, time_zone: 'UTC', sources } })
+const readAgo = (days: number): Partial<PlannedSurvey> => ({
+  ...{ status: 'complete', moved: false },
+  ...{ sourcesReadAt: daysAgo(days), sourceProgressReadAt: daysAgo(days) },
+})
+const SOURCES = { sample_source_progress: 3 }
+const NO_SOURCES = { sample_source_progress: 0 }
+
+test.each<[string, Partial<PlannedSurvey>, object, Partial<RefreshRules>?, TaskReason?]>([
+  ['in field, read once before', {}, requestsOf(0, 1, 3)],
+  ['that had changed at its last reading', { status: 'pending', moved: true }, SOURCES],
+  ['in field that had not changed at its last reading', { moved: false }, NO_SOURCES],
+  ['pending, read once before', { status: 'pending' }, SOURCES],
+  ['that is closed, read once before', { status: 'complete' }, NO_SOURCES],
+  ['without change, read a week ago', { moved: false, sourceProgressReadAt: daysAgo(7) }, SOURCES],
+  ['without change, with skip_unchanged off', { moved: false }, SOURCES, { skip_unchanged: false }],
+  ['whose sources were listed a week ago', { sourcesReadAt: daysAgo(7) }, { sample_sources: 1 }],
+  ['that is closed, read 8 days ago', readAgo(8), requestsOf(0, 1, 0), {}, 'settling'],
+  ['that is closed, read twelve weeks ago', readAgo(84), requestsOf(1, 1, 3), {}, 'old'],
   [
     'that was never read',
     { refreshedAt: null, sources: 0 },
-    {},
     { sample_sources: 0, sample_source_progress: 2 },
   ],
-  [
-    'in field, with daily windows',
-    {},
-    { daily_windows: { days: 7, time_zone: 'UTC', sources: true } },
-    { daily_progress: 8 * 4 },
-  ],
+  ['in field, with daily windows', {}, { daily_progress: 8 * 4 }, windows(true)],
   [
     'that is closed, with days that are not final',
     { status: 'complete', moved: true, daysOpen: 5 },
-    { daily_windows: { days: 7, time_zone: 'UTC', sources: false } },
     { daily_progress: 5 },
+    windows(false),
   ],
-])('requests of a survey %s', (_, change, more, expected, reason = 'active') => {
-  expect(
-    bundleRequests(survey(change), reason, AT, { rules: { ...rules, ...more }, sourcesEach: 2.4 }),
-  ).toMatchObject(expected)
+])('requests of a survey %s', (_, change, expected, more = {}, reason = 'active') => {
+  const estimate = { rules: { ...rules, ...more }, sourcesEach: 2.4 }
+  expect(bundleRequests(survey(change), reason, AT, estimate)).toMatchObject(expected)
 })
 
 describe('a plan', () => {

@@ -29,12 +29,8 @@ test('no run ends before it started', async () => {
   const warehouse = await testWarehouse()
   const dependencies = runDependencies(warehouse, memorySource({}))
   const synced = await runAccount({ ...dependencies, clock: backwardClock(), runId: 'synced' })
-  const replayed = await replayAccount({
-    ...dependencies,
-    decodeAgain,
-    clock: backwardClock(),
-    runId: 'replayed',
-  })
+  const replaying = { ...dependencies, decodeAgain, clock: backwardClock(), runId: 'replayed' }
+  const replayed = await replayAccount(replaying)
   for (const { startedAt, endedAt } of [synced, replayed]) expect(endedAt).toBe(startedAt)
   expect(await unsoundnessIn({ query: async (sql) => [...(await warehouse.rows(sql))] })).toEqual([])
 })

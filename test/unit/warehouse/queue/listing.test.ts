@@ -17,6 +17,8 @@ const rejected = (rowId: number | null, raw = `{"id":"${rowId}"}`): Rejection =>
 
 const full: ListingStart = { kind: 'full', updatedSince: null, ceiling: minute(-5), startedAt: minute(1) }
 
+const NO_LISTING = { cursor: null, fullListedAt: null, fullListingDue: false, listing: null }
+
 describe('a listing', () => {
   test('leaves the cursor until its last page, which moves it to the ceiling from the start', async () => {
     const { account } = await testWarehouse()
@@ -30,24 +32,14 @@ describe('a listing', () => {
     await account.commitListingPages([
       listingPage([survey(1)], minute(9), { totalCount: 2, committedAt: minute(11) }),
     ])
-    expect(await account.position()).toEqual({
-      cursor: minute(-5),
-      fullListedAt: minute(11),
-      fullListingDue: false,
-      listing: null,
-    })
+    expect(await account.position()).toEqual({ ...NO_LISTING, cursor: minute(-5), fullListedAt: minute(11) })
   })
 
   test('that is incremental leaves the time of the last full listing', async () => {
     const { account } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await list(account, [], minute(60))
-    expect(await account.position()).toEqual({
-      cursor: minute(55),
-      fullListedAt: minute(0),
-      fullListingDue: false,
-      listing: null,
-    })
+    expect(await account.position()).toEqual({ ...NO_LISTING, cursor: minute(55), fullListedAt: minute(0) })
   })
 
   test('that starts replaces an interrupted one, whose surveys no longer count', async () => {
@@ -67,12 +59,7 @@ describe('a listing', () => {
     await account.startListing(full)
     await account.commitListingPages([listingPage([survey(1)], minute(0), { nextPage: 2 })])
     await account.dropListing()
-    expect(await account.position()).toEqual({
-      cursor: null,
-      fullListedAt: null,
-      fullListingDue: false,
-      listing: null,
-    })
+    expect(await account.position()).toEqual(NO_LISTING)
     expect(await account.hasTasks()).toBe(true)
   })
 
@@ -189,7 +176,7 @@ test('a rejected row is stored as received, once per run, however often it is re
 })
 
 test('drift is one event per field, value and kind, with a count and its first and last time', async () => {
-  const { account, expectRows } = await testWarehouse()
+  const { account, cells, expectRows } = await testWarehouse()
   const field: Drift = { resource: 'survey', kind: 'unknown_field', path: 'colour', value: null }
   const text: Drift = { ...field, kind: 'replaced_text' }
   const value: Drift = { resource: 'survey', kind: 'unknown_value', path: 'status', value: 'archived' }
@@ -200,56 +187,19 @@ test('drift is one event per field, value and kind, with a count and its first a
   await account.commitListingPages([
     listingPage([], minute(60), { runId: 'run-2', nextPage: 3, drift: [field] }),
   ])
-  await expectRows(
-    `SELECT path, value, kind, occurrences, first_seen_at, first_run_id, last_seen_at, last_run_id
-      FROM _sync.drift_events ORDER BY path, kind DESC`,
-    [
-      {
-        path: 'colour',
-        value: null,
-        kind: 'unknown_field',
-        occurrences: 3,
-        first_seen_at: '2026-03-01T00:00:00Z',
-        first_run_id: 'run-1',
-        last_seen_at: '2026-03-01T01:00:00Z',
-        last_run_id: 'run-2',
-      },
-      {
-        path: 'colour',
-        value: null,
-        kind: 'replaced_text',
-        occurrences: 1,
-        first_seen_at: '2026-03-01T00:00:00Z',
-        first_run_id: 'run-1',
-        last_seen_at: '2026-03-01T00:00:00Z',
-        last_run_id: 'run-1',
-      },
-      {
-        path: 'status',
-        value: 'archived',
-        kind: 'unknown_value',
-        occurrences: 1,
-        first_seen_at: '2026-03-01T00:00:00Z',
-        first_run_id: 'run-1',
-        last_seen_at: '2026-03-01T00:00:00Z',
-        last_run_id: 'run-1',
-      },
-    ],
-  )
+  const [start, later] = ['2026-03-01T00:00:00Z', '2026-03-01T01:00:00Z']
+  expect(
+    await cells(`SELECT path, value, kind, occurrences, first_seen_at, first_run_id, last_seen_at, last_run_id
+      FROM _sync.drift_events ORDER BY path, kind DESC`),
+  ).toEqual([
+    ['colour', null, 'unknown_field', 3, start, 'run-1', later, 'run-2'],
+    ['colour', null, 'replaced_text', 1, start, 'run-1', start, 'run-1'],
+    ['status', 'archived', 'unknown_value', 1, start, 'run-1', start, 'run-1'],
+  ])
   expect(await account.dataProblems('run-2')).toEqual({
     rejectedRows: 0,
     driftEvents: 1,
-    drift: [
-      {
-        resource: 'survey',
-        kind: 'unknown_field',
-        path: 'colour',
-        value: null,
-        occurrences: 3,
-        firstSeenAt: minute(0),
-        isNew: false,
-      },
-    ],
+    drift: [{ ...field, occurrences: 3, firstSeenAt: minute(0), isNew: false }],
     rejections: [],
   })
 
@@ -259,6 +209,6 @@ test('drift is one event per field, value and kind, with a count and its first a
   ])
   await expectRows(
     "SELECT last_seen_at FROM _sync.drift_events WHERE path = 'colour' AND kind = 'unknown_field'",
-    [{ last_seen_at: '2026-03-01T01:00:00Z' }],
+    [{ last_seen_at: later }],
   )
 })
