@@ -6,7 +6,7 @@ WORKDIR /app
 COPY .npmrc package.json package-lock.json ./
 RUN npm ci
 COPY tsconfig.json ./
-COPY config/bundle.mjs config/prom-client.mjs config/undici.mjs ./config/
+COPY config/bundle.mjs ./config/
 COPY src ./src
 RUN npm run build
 

@@ -1,42 +1,13 @@
-/** The command line: the list of commands, and the one place that reports their errors. */
+/** Runs a command line. The one place that reports the errors of commands. */
 import { systemClock } from '../base/clock.js'
 import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import { createStderr } from '../logging/stderr.js'
 import { createStdout } from '../logging/stdout.js'
-import { checkCommand } from './check/command.js'
-import { completionCommand } from './completion/command.js'
-import { conformanceCommand } from './conformance/command.js'
-import type { CliContext, Command, Surroundings } from './context.js'
-import { exportCommand } from './export/command.js'
-import { initCommand } from './init/command.js'
-import { planCommand } from './plan/command.js'
-import { referenceServerCommand } from './reference-server/command.js'
-import { replayCommand } from './replay/command.js'
-import { reportCommand } from './report/command.js'
+import type { CliContext, Surroundings } from './context.js'
 import { reportError } from './report-error.js'
-import { schemaCommand } from './schema/command.js'
-import { statusCommand } from './status/command.js'
-import { syncCommand } from './sync/command.js'
-import { verifyCommand } from './verify/command.js'
-
-/** Every command, in the order of `--help`. */
-export const COMMANDS: readonly Command[] = [
-  initCommand,
-  syncCommand,
-  planCommand,
-  checkCommand,
-  statusCommand,
-  verifyCommand,
-  exportCommand,
-  reportCommand,
-  replayCommand,
-  schemaCommand,
-  conformanceCommand,
-  referenceServerCommand,
-  completionCommand,
-]
+import { COMMANDS } from './table.js'
 
 /** Runs the command in `argv` (without `node` and the script). Resolves to the exit code and never rejects. */
 export const runCommandLine = async (

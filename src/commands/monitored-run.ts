@@ -1,6 +1,6 @@
 /**
- * What people and machines see of a run: log and progress on stderr, `notify` at its start and end, `metrics` at its end. No report
- * changes how the run ends.
+ * A command whose run is reported: log and progress on stderr, `notify` at its start and end, `metrics` at its end, and what it prints.
+ * No report changes how the run ends.
  */
 import { hostname } from 'node:os'
 import { startSpan, systemClock } from '../base/clock.js'
@@ -24,12 +24,12 @@ import {
   secretsOf,
 } from '../settings/settings.js'
 import { storageAddress } from '../settings/storage.js'
-import type { CliContext } from './context.js'
+import type { CliContext, Work } from './context.js'
 import { reportError } from './report-error.js'
 import { jsonOf } from './text/json.js'
 import type { RunWatch } from './warehouse-run.js'
 
-export interface CommandTelemetry {
+interface CommandTelemetry {
   readonly log: Log
   /** Shows the progress of a run: a bar on a terminal, log lines elsewhere. */
   progress(usage: UsageOf): Progress
@@ -40,11 +40,10 @@ export interface CommandTelemetry {
 /** After this call, tokens of the settings are redacted in the log and in reported errors. */
 export const openTelemetry = async (
   settings: SettingsWithSecrets & Pick<Settings, 'log_level' | 'json'>,
-  context: CliContext,
+  { env, stdout, stderr, protect }: CliContext,
 ): Promise<CommandTelemetry> => {
-  const { env, stdout, stderr } = context
   const secrets = secretsOf(settings)
-  context.protect(secrets)
+  protect(secrets)
   const { redraw, colour } = terminalFeatures(env, stderr)
   const line = createStatusLine(createStderr())
   const log = createLog({
@@ -67,26 +66,63 @@ export const openTelemetry = async (
 
 /** Logs each proxy and its accounts when a command starts, so that people see which path the requests take. */
 export const logProxies = (accounts: readonly AccountSettings[], log: Log): void => {
-  const byProxy = new Map<string, string[]>()
-  for (const { name, proxy } of accounts) {
-    if (proxy === null) continue
-    const label = `${proxy.address} (${proxy.variable})`
-    byProxy.set(label, [...(byProxy.get(label) ?? []), name])
-  }
-  for (const [label, names] of byProxy)
-    log.info({ accounts: names }, `requests go through the proxy ${label}`)
+  const label = ({ proxy }: AccountSettings) => proxy && `${proxy.address} (${proxy.variable})`
+  for (const proxy of new Set(accounts.flatMap((account) => label(account) ?? [])))
+    log.info(
+      { accounts: accounts.filter((account) => label(account) === proxy).map(({ name }) => name) },
+      `requests go through the proxy ${proxy}`,
+    )
 }
 
-interface MonitoredRun {
-  readonly settings: Settings
+/** A run of `sync` or `replay` with its settings. It passes the watch to `runAndPublish`: null without metrics. */
+export interface MonitoredRun extends Work, Pick<CommandTelemetry, 'progress'> {
+  readonly watch: RunWatch | null
+}
+
+export interface Summary {
+  /** Milliseconds since the command started. */
+  readonly elapsedMs?: number
+  /** Whether the last line gets terminal colours. */
+  readonly colour?: boolean
+}
+
+interface MonitoredCommand {
+  readonly run: (work: MonitoredRun) => Promise<SyncReport>
+  /** The summary, with a newline at its end. */
+  readonly render: (report: SyncReport, summary: Summary) => string
+}
+
+/** `load` loads DuckDB and the HTTP client. If that fails, it is reported like any other failed run. */
+export const monitoredCommand = async (
+  context: CliContext,
+  command: RunCommand,
+  request: Omit<SettingsRequest, 'env' | 'signal'>,
+  load: () => Promise<MonitoredCommand>,
+): Promise<void> => {
+  const { signal, exit, print } = context
+  const startedMs = systemClock.monotonicMs()
+  const settings = await loadMonitoredSettings(context, command, request)
+  const { log, colour, progress } = await openTelemetry(settings, context)
+  let elapsedMs = 0
+  const report = await monitored({ settings, command, log, signal }, async (watch) => {
+    const ended = await (await load()).run({ settings, log, signal, watch, progress })
+    elapsedMs = systemClock.monotonicMs() - startedMs
+    return ended
+  })
+  // The summary comes last, behind warnings about reports.
+  const { render } = await load()
+  exit(report.exitCode)
+  // Both quote values from the API, and any of them may contain a token.
+  const text = settings.json ? `${jsonOf(report)}\n` : render(report, { elapsedMs, colour })
+  await print(createRedactor(secretsOf(settings))(text))
+}
+
+interface Monitored extends Work {
   readonly command: RunCommand
-  readonly log: Log
-  readonly signal: AbortSignal
 }
 
-/** `run` gets a watch if there are metrics, and passes it to `runAndPublish`. */
-export const monitored = async (
-  { settings, command, log, signal }: MonitoredRun,
+const monitored = async (
+  { settings, command, log, signal }: Monitored,
   run: (watch: RunWatch | null) => Promise<SyncReport>,
 ): Promise<SyncReport> => {
   const { metrics, notify, storage, warehouseDirectory, accountNames } = settings
@@ -94,18 +130,17 @@ export const monitored = async (
   const warehouse = storage === null ? warehouseDirectory : storageAddress(storage)
   const redact = createRedactor(secretsOf(settings))
   const ended = await startReports({ warehouse, metrics, notify }, { command, log, signal, redact })
-  let seen = NOTHING_SEEN
+  const seen: { -readonly [Name in keyof Seen]: Seen[Name] } = { ...NOTHING_SEEN }
   const watch: RunWatch = {
     held: (waitMs) => {
-      seen = { ...seen, waitMs }
+      seen.waitMs = waitMs
     },
     published: async (database) => {
       // The settings of a replay have no accounts. The next sync reports what it changed.
       if (command !== 'sync') return
       const { readAccountStates } = await import('../warehouse/history/account-states.js')
       try {
-        const accounts = await database.exclusively((sql) => readAccountStates(sql, accountNames))
-        seen = { ...seen, accounts }
+        seen.accounts = await database.exclusively((sql) => readAccountStates(sql, accountNames))
       } catch (error) {
         log.warn({ err: error }, 'the metrics of the accounts could not be read')
       }
@@ -123,7 +158,7 @@ export const monitored = async (
 }
 
 /** Like `loadSettings`. Wrong settings are reported as well, if the settings about that are right. */
-export const loadMonitoredSettings = async (
+const loadMonitoredSettings = async (
   context: CliContext,
   command: RunCommand,
   request: Omit<SettingsRequest, 'env' | 'signal'>,
@@ -149,7 +184,7 @@ const NOTHING_SEEN: Seen = { waitMs: null, accounts: null }
 
 type Outcome = Pick<RunEnd, 'exitCode' | 'status' | 'report' | 'error'>
 
-interface Reporting extends Omit<MonitoredRun, 'settings'> {
+interface Reporting extends Omit<Monitored, 'settings'> {
   readonly redact: (text: string) => string
 }
 

@@ -1,6 +1,6 @@
 /** Turns an error into the text on stderr and the document of `--json`. */
 import { explained } from '../base/address-space.js'
-import { EXIT_CODES, type ExitCode, ExpectedError } from '../base/errors.js'
+import { EXIT_CODES, type ExitCode, ExpectedError, messageOf } from '../base/errors.js'
 import { readableStack } from '../base/stack.js'
 
 export interface ReportedError {
@@ -14,20 +14,14 @@ export interface ReportedError {
 
 export const reportError = (thrown: unknown): ReportedError => {
   const error = explained(thrown)
-  if (error instanceof ExpectedError)
-    return reported(error.code, error.message, error.exitCode, error.message)
-  const stack = error instanceof Error ? readableStack(error.stack ?? error.message) : String(error)
-  const message = error instanceof Error ? error.message : String(error)
-  return reported(
-    'bug',
-    message,
-    EXIT_CODES.bug,
-    `this is a bug in fieldwork-sync, please report it: ${stack}`,
-  )
+  const message = messageOf(error)
+  const isExpected = error instanceof ExpectedError
+  const { code, exitCode } = isExpected ? error : { code: 'bug', exitCode: EXIT_CODES.bug }
+  const stack = error instanceof Error ? readableStack(error.stack ?? message) : message
+  const text = isExpected ? message : `this is a bug in fieldwork-sync, please report it: ${stack}`
+  return {
+    exitCode,
+    text: `fieldwork-sync: ${text}`,
+    json: { error: { code, message, exit_code: exitCode } },
+  }
 }
-
-const reported = (code: string, message: string, exitCode: ExitCode, text: string): ReportedError => ({
-  exitCode,
-  text: `fieldwork-sync: ${text}`,
-  json: { error: { code, message, exit_code: exitCode } },
-})

@@ -1,8 +1,8 @@
 /** A run that writes to the warehouse: holds its storage, does the work, and publishes the committed rows. Also the API of an account. */
 import { randomBytes } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
 import { type Clock, systemClock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
-import { keepHeapSmall } from '../base/small-heap.js'
 import { createHttpClient, type HttpLimits } from '../http/client.js'
 import type { CreateTransport } from '../http/transport.js'
 import type { RunCommand, RunObserver, RunReport, SyncReport } from '../model/run.js'
@@ -36,6 +36,15 @@ interface OpenRun {
   readonly database: Database
   readonly runId: string
   readonly storage: Pick<Storage, 'signal' | 'requireHeld'>
+}
+
+/**
+ * From now on V8 frees memory when its heap has doubled, and the space for new objects does not grow. A run needs 20 to 30 MB of it at a
+ * time, but by default it grows to 160 MB first. To free it earlier cost 0 to 8 % of CPU in a listing, and nothing in a first load.
+ */
+const keepHeapSmall = (): void => {
+  setFlagsFromString('--heap-growing-percent=100')
+  setFlagsFromString('--semi-space-growth-factor=1')
 }
 
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */

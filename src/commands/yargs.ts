@@ -30,18 +30,10 @@ export const readCommandLine = (
 ): CommandLine => {
   const { command, words } = splitCommand(argv, commands)
   const problems =
-    command === undefined
-      ? unknownCommand(
-          words,
-          commands.map(({ name }) => name),
-        )
-      : flagProblems(words, command.name, command.flags)
-  const name = command?.name ?? ''
-  if (problems.length > 0) throw usageError(problems.join('; '), name)
-  const parser = newParser(Math.min(COLUMNS_MAX, columns), name)
-  if (command === undefined) declareAll(parser, commands)
-  else declareOne(parser, command)
+    command === undefined ? unknownCommand(words, commands) : flagProblems(words, command.name, command.flags)
+  if (problems.length > 0) throw usageError(problems.join('; '), command?.name ?? '')
   let output = ''
+  const parser = parserOf(command, commands, Math.min(COLUMNS_MAX, columns))
   const values = parser.parseSync([...words], {}, (_error, _values, text) => {
     output = text
   })
@@ -51,11 +43,14 @@ export const readCommandLine = (
 const isFlag = (entry: [string, unknown]): entry is [string, string | boolean] =>
   entry[0] !== '$0' && ['string', 'boolean'].includes(typeof entry[1])
 
-const unknownCommand = (words: readonly string[], names: readonly string[]): readonly string[] => {
+const unknownCommand = (words: readonly string[], commands: readonly Command[]): readonly string[] => {
   // yargs takes the word `help` for `--help`.
   const word = words.find((one) => !one.startsWith('-') && one !== 'help')
   if (word === undefined) return []
-  const meant = nearest(word, names)
+  const meant = nearest(
+    word,
+    commands.map(({ name }) => name),
+  )
   return [`there is no command ${word}${meant === null ? '' : `: did you mean ${meant}?`}`]
 }
 
@@ -76,10 +71,7 @@ export const completionsOf = async (
   if (flag?.type === 'string') return await valuesOf(flag, current)
   const argument = Object.values(flags).find(({ type }) => type === 'argument')
   if (argument !== undefined && !current.startsWith('-')) return await valuesOf(argument, current)
-  const parser = newParser(COLUMNS_MAX, command?.name ?? '')
-  if (command === undefined) declareAll(parser, commands)
-  else declareOne(parser, command)
-  return await parser.getCompletion([...given, current])
+  return await parserOf(command, commands, COLUMNS_MAX).getCompletion([...given, current])
 }
 
 /** Makes two words of `--flag=value`. bash has made three. */
@@ -103,8 +95,9 @@ const valuesOf = async (
 
 /** The command that `argv` names, and the other words. */
 const splitCommand = (argv: readonly string[], commands: readonly Command[]) => {
-  const names = commands.map(({ name }) => name)
-  const place = argv.findIndex((word, at) => names.includes(word) && !takesNext(argv[at - 1], commands))
+  const place = argv.findIndex(
+    (word, at) => commands.some(({ name }) => name === word) && !takesNext(argv[at - 1], commands),
+  )
   const command = commands.find(({ name }) => name === argv[place])
   return { command, words: command === undefined ? argv : argv.toSpliced(place, 1) }
 }
@@ -113,30 +106,33 @@ const splitCommand = (argv: readonly string[], commands: readonly Command[]) => 
 const takesNext = (word: string | undefined, commands: readonly Command[]): boolean =>
   word?.startsWith('--') === true && commands.some(({ flags }) => flags[word.slice(2)]?.type === 'string')
 
-const declareOne = (parser: Argv, { name, describe, flags }: Command): void => {
-  const declared = Object.entries(flags)
-  const args = declared.flatMap(([arg, { type }]) => (type === 'argument' ? [arg] : []))
-  const words = args.map((arg) => ` <${arg}>`).join('')
-  if (args.length === 0) parser.usage(`$0 ${name}\n\n${describe}`)
-  else
-    parser
-      .command(`$0${args.map((arg) => ` [${arg}]`).join('')}`, false)
-      .usage(`$0 ${name}${words}\n\n${describe}`)
-  for (const [flag, { type, describe, default: text }] of declared)
+/** The parser of a command, or of the list of commands. */
+const parserOf = (command: Command | undefined, commands: readonly Command[], columns: number): Argv => {
+  const parser = newParser(columns, command?.name ?? '')
+  return command === undefined ? declareAll(parser, commands) : declareOne(parser, command)
+}
+
+const declareOne = (parser: Argv, { name, describe, flags }: Command): Argv => {
+  const args = Object.entries(flags).filter(([, { type }]) => type === 'argument')
+  const usage = [`$0 ${name}`, ...args.map(([arg]) => `<${arg}>`)].join(' ')
+  if (args.length > 0) parser.command(['$0', ...args.map(([arg]) => `[${arg}]`)].join(' '), false)
+  parser.usage(`${usage}\n\n${describe}`)
+  for (const [flag, { type, describe, default: value }] of Object.entries(flags))
     if (type === 'argument') parser.positional(flag, { type: 'string', describe })
     else
       parser.option(flag, {
         type,
         describe,
         ...(type === 'string' && { nargs: 1 }),
-        ...(text !== undefined && { defaultDescription: text }),
+        ...(value !== undefined && { defaultDescription: value }),
       })
+  return parser
 }
 
-const declareAll = (parser: Argv, commands: readonly Command[]): void => {
+const declareAll = (parser: Argv, commands: readonly Command[]): Argv => {
   for (const { name, describe } of commands) parser.command(name, describe)
   const exits = Object.entries(EXITS).map(([code, { meaning }]) => `  ${code}  ${meaning}`)
-  parser
+  return parser
     .usage(
       '$0 <command>\n\nSyncs surveys, sample sources and fieldwork progress from the API into DuckDB, Parquet and Delta tables, within its request cap.',
     )

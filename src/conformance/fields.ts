@@ -1,36 +1,27 @@
-/**
- * The tables of the API document, "Resources and their fields", copied by hand from its text, and values that a service
- * wrote, read without trusting them: JSON of unknown shape, moments, and whether a value has its type.
- */
+/** The tables of the API document, copied by hand from its text, and values that a service wrote, read without trusting them. */
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Null for anything but a whole number. */
 export const integerOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isInteger(value) ? value : null
 
-/** Null for anything but text. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 /**
- * A moment as the API writes it (API document, "Resources and their fields": ISO 8601 with a time-zone offset), as
- * microseconds in a bigint. In milliseconds two different moments could be equal, and a bound that a service keeps
- * would look broken.
+ * A moment as the API writes it (API document, "Resources and their fields"). In milliseconds two different moments could be equal, and
+ * a bound that a service keeps would look broken.
  */
 export interface Moment {
   /** Microseconds since 1970; further digits are cut off. */
   readonly micros: bigint
-  /** Fractional digits of the second. */
   readonly digits: number
-  /** As written: `Z`, `+02:00`. */
   readonly offset: string
 }
 
-const ISO_TIME =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,12}))?(Z|[+-]\d{2}(?::\d{2})?)$/
+const ISO_TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:[.,](\d{1,12}))?(Z|[+-]\d{2}(?::\d{2})?)$/
 
 export const MICROS_PER_SECOND = 1_000_000n
 
@@ -38,18 +29,14 @@ export const MICROS_PER_SECOND = 1_000_000n
 export const parseMoment = (value: unknown): Moment | null => {
   const found = typeof value === 'string' ? ISO_TIME.exec(value) : null
   if (found === null) return null
-  const [, year = '', month = '', day = '', hour = '', minute = '', second = '', fraction = '', offset = ''] =
-    found
-  const local = `${year}-${month}-${day}T${hour}:${minute}:${second}`
+  const [, local = '', fraction = '', offset = ''] = found
   const localMs = Date.parse(`${local}Z`)
   if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(local)) return null
   const offsetMinutes = minutesOf(offset)
   if (offsetMinutes === null) return null
-  const micros =
-    BigInt(localMs) * 1_000n +
-    BigInt(fraction.slice(0, 6).padEnd(6, '0')) -
-    BigInt(offsetMinutes) * 60n * MICROS_PER_SECOND
-  return { micros, digits: fraction.length, offset }
+  const secondsAway = BigInt(offsetMinutes) * 60n
+  const micros = BigInt(localMs) * 1_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'))
+  return { micros: micros - secondsAway * MICROS_PER_SECOND, digits: fraction.length, offset }
 }
 
 const minutesOf = (offset: string): number | null => {
@@ -59,10 +46,8 @@ const minutesOf = (offset: string): number | null => {
   return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
 }
 
-/** In UTC, with 0, 3 or 6 fractional digits. */
 export const formatMoment = (micros: bigint): string => `${local(micros)}Z`
 
-/** The same moment with a time-zone offset, minutes east of UTC. */
 export const formatWithOffset = (micros: bigint, offsetMinutes: number): string => {
   const size = Math.abs(offsetMinutes)
   const [hours, minutes] = [Math.floor(size / 60), size % 60].map((part) => String(part).padStart(2, '0'))
@@ -84,7 +69,6 @@ export const stepOf = ({ digits }: Moment): bigint => 10n ** BigInt(6 - Math.min
 export interface Field {
   readonly type: 'integer' | 'string' | 'timestamp' | 'boolean' | 'float' | 'object'
   readonly nullable?: true
-  /** All values of an enumeration. */
   readonly values?: readonly string[]
 }
 
@@ -173,13 +157,12 @@ export const PAGINATION_FIELDS: Fields = {
   total_count: { type: 'integer' },
 }
 
-/** Whether a value is one that the document allows in the field. */
 export const conforms = (value: unknown, { type, nullable, values }: Field): boolean => {
   if (value === null) return nullable === true
   if (values !== undefined && !(typeof value === 'string' && values.includes(value))) return false
   switch (type) {
     case 'integer':
-      return typeof value === 'number' && Number.isInteger(value)
+      return integerOf(value) !== null
     case 'float':
       return typeof value === 'number'
     case 'timestamp':
@@ -201,7 +184,6 @@ const TYPES: Readonly<Record<Field['type'], string>> = {
   boolean: 'true or false',
 }
 
-/** The type in words. */
 export const describeField = ({ type, nullable, values }: Field): string => {
   const kind = values === undefined ? TYPES[type] : `one of ${values.join(', ')}`
   return nullable === true ? `${kind}, may be null` : kind

@@ -29,7 +29,6 @@ const VIEW = 'View the fieldwork progress of a survey'
 
 const VALUES_MAX = 12
 
-/** Each different text once, the first ones where there are many. */
 const listed = (texts: readonly string[], nothing: string): string => {
   const different = [...new Set(texts)].sort()
   if (different.length === 0) return nothing
@@ -199,7 +198,6 @@ const observeDate = ({ reader: { seen } }: Evidence): string => {
   return `in ${distancesMs.length} of ${seen.answers.length} answers, ${distance}`
 }
 
-/** In the order of the report. */
 export const OBSERVATIONS: readonly Observation[] = [
   ...DATA_OBSERVATIONS,
   surveys('an empty list', 'Pagination object', ['updated_since', FAR_FUTURE]),

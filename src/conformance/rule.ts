@@ -1,21 +1,15 @@
-/**
- * Rules of the API document, observations where it is silent, and the rules about each record, page or answer that the
- * other rules have read. Those send no requests of their own.
- */
-
+/** Rules of the API document, observations where it is silent, and rules about what the other rules have read. */
 import type { JsonObject } from './fields.js'
 import { conforms, describeField, type Field, type Fields } from './fields.js'
 import type { Evidence } from './read/evidence.js'
 import type { ListReading, Reader } from './read/reader.js'
 import { fail, PASS, Unseen, type Verdict } from './verdict.js'
 
-/** One rule of the API document. */
 export interface Rule {
   /** Stable, for machines: `paging.next`. */
   readonly id: string
   /** The heading of the API document that contains the rule. */
   readonly section: string
-  /** The rule in one line. */
   readonly text: string
   /** May send requests. Throws `Unseen` where the rule cannot be observed. */
   readonly check: (evidence: Evidence) => Verdict | Promise<Verdict>
@@ -25,7 +19,6 @@ export interface Rule {
   readonly last?: true
 }
 
-/** Rules of one section. */
 export const inSection = (section: string, rules: readonly Omit<Rule, 'section'>[]): readonly Rule[] =>
   rules.map((rule) => ({ ...rule, section }))
 
@@ -46,10 +39,8 @@ export interface EachRule<Item> extends Pick<Rule, 'id' | 'section' | 'text'> {
   readonly nothing: string
 }
 
-export const each = <Item>({ id, section, text, items, judge, nothing }: EachRule<Item>): Rule => ({
-  id,
-  section,
-  text,
+export const each = <Item>({ items, judge, nothing, ...rule }: EachRule<Item>): Rule => ({
+  ...rule,
   passive: true,
   check: ({ reader }) => judgeEach(items(reader), (item) => judge(item, reader), nothing),
 })
@@ -67,34 +58,23 @@ export const judgeEach = <Item>(
   return more.length === 0 ? first : { ...first, got: `${first.got} (and ${more.length} more)` }
 }
 
-/** A record and where it was seen. */
+/** A record and where it was seen; `name` as in `survey 17`. */
 interface SeenRecord {
   readonly asked: string
-  /** As in `survey 17`. */
   readonly name: string
   readonly record: JsonObject
   /** Whether the document does not say which value a field has here. */
   readonly isOpen?: (field: string) => boolean
 }
 
-interface FieldRulesOptions {
-  /** Begins the ids: `survey` makes `survey.title`. */
-  readonly prefix: string
-  readonly section: string
-  readonly fields: Fields
-  readonly records: (reader: Reader) => readonly SeenRecord[]
-  /** The reason why a rule cannot be observed when no record shows its field. */
-  readonly nothing: string
-}
-
-/** One rule for each field of a table of the document: it is there and has its type. */
-export const fieldRules = ({
-  prefix,
-  section,
-  fields,
-  records,
-  nothing,
-}: FieldRulesOptions): readonly Rule[] =>
+/** One rule for each field of a table of the document: it is there and has its type. `survey` makes the ids `survey.title`, … */
+export const fieldRules = (
+  prefix: string,
+  section: string,
+  fields: Fields,
+  records: (reader: Reader) => readonly SeenRecord[],
+  nothing: string,
+): readonly Rule[] =>
   Object.entries(fields).map(([name, field]) => ({
     id: `${prefix}.${name}`,
     section,
@@ -109,12 +89,7 @@ export const fieldRules = ({
 
 const NAMED_VALUES_MAX = 5
 
-const checkField = (
-  name: string,
-  field: Field,
-  records: readonly SeenRecord[],
-  { show }: Reader,
-): Verdict => {
+const checkField = (name: string, field: Field, records: readonly SeenRecord[], { show }: Reader) => {
   const wrong = records.filter(({ record }) => !conforms(record[name], field))
   const [first] = wrong
   if (first === undefined) return PASS

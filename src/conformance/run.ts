@@ -1,10 +1,7 @@
-/**
- * Checks a service against the rules of the API document. Sends GET requests only. Where the run is stopped, or the
- * service refuses further requests, the report has what was found until then.
- */
+/** Checks a service against the rules of the API document, with GET requests only. A run that ends early reports what it found. */
 import { type ExpectedError, isStop, UpstreamError } from '../base/errors.js'
 import { addressOf } from '../http/address.js'
-import { statusAction } from '../http/answer-head.js'
+import { statusAction } from '../http/attempt.js'
 import { excerptOf } from '../http/body.js'
 import { credentialsRefused, redirectRefused, unexpectedStatus } from '../http/errors.js'
 import { OBSERVATIONS } from './observations.js'
@@ -22,7 +19,6 @@ import { UPDATED_SINCE_RULES } from './rules/updated-since.js'
 import { WINDOW_RULES } from './rules/windows.js'
 import { Unseen, type Verdict } from './verdict.js'
 
-/** In the order of the report. */
 export const RULES: readonly Rule[] = [
   ...ANSWER_RULES,
   ...SURVEY_RULES,
@@ -76,14 +72,12 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
   const verdicts = new Map<Rule, Verdict>()
   const observed = new Map<Observation, string>()
   const check = async (isMeant: (rule: Rule) => boolean): Promise<void> => {
-    for (const rule of RULES.filter(isMeant)) {
+    for (const rule of RULES.filter(isMeant))
       verdicts.set(rule, await unlessUnseen(() => rule.check(evidence), notObservable))
-    }
   }
   const observe = async (isLast: boolean): Promise<void> => {
-    for (const one of OBSERVATIONS.filter(({ last = false }) => last === isLast)) {
+    for (const one of OBSERVATIONS.filter(({ last = false }) => last === isLast))
       observed.set(one, await unlessUnseen(() => one.observe(evidence), notObserved))
-    }
   }
   let endedBy: ExpectedError | null = null
   try {
@@ -119,7 +113,6 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
 /** Verdicts and observations quote what the service wrote: statuses, moments, addresses. */
 const PRINTED_LENGTH_MAX = 400
 
-/** On one line, without secrets. */
 const printable = (verdict: Verdict, print: (text: string) => string): Verdict => {
   switch (verdict.verdict) {
     case 'pass':

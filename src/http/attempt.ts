@@ -1,11 +1,8 @@
-/**
- * One attempt. It ends with an answer, a 429, or a failure that is worth another attempt. Any other failure is thrown.
- */
+/** One attempt. It ends with an answer, a 429, or a failure that is worth another attempt. Any other failure is thrown. */
 import type { Clock } from '../base/clock.js'
 import { ExpectedError, StoppedError } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
 import { type Address, locationHost } from './address.js'
-import { parseHttpDate, parseRetryAfter, statusAction } from './answer-head.js'
 import { excerptOf, isUtf8, readExcerpt, readText } from './body.js'
 import { connectionFailure, ProxyRefusedError, ProxyTroubleError, peerOf } from './connection-failure.js'
 import {
@@ -30,8 +27,8 @@ export interface JsonAnswer {
   /** `text`, parsed. Numbers past 2^53 have lost their last digits; `text` still has them. */
   readonly body: unknown
   /**
-   * The JSON text as it came, without a byte order mark and without secrets. A lone surrogate in a string stands for
-   * bytes that were not UTF-8, or was sent as an escape. Stored text cannot hold one.
+   * As it came, without a byte order mark and without secrets. A lone surrogate in a string stands for bytes that were not UTF-8, or was
+   * sent as an escape. Stored text cannot hold one.
    */
   readonly text: string
   /** The `Date` header, milliseconds since 1970; null where it is missing or unreadable. */
@@ -50,7 +47,6 @@ interface AttemptOptions extends ExchangeOptions {
   readonly redact: (text: string) => string
   /** `redact` for the strings of an answer, which become rows. */
   readonly redactAnswer: (text: string) => string
-  /** Called when the response headers arrive, with any status. */
   readonly onHeaders: (status: number) => void
   /** Called for a 429; `retryAfterMs` is its `Retry-After`, null without one. */
   readonly onRateLimited: (retryAfterMs: number | null) => void
@@ -66,7 +62,7 @@ export const attempt = async (options: AttemptOptions): Promise<Outcome> => {
   if (exchanged.kind === 'answered') return exchanged.value
   if (exchanged.certainlyUnsent) options.onNeverSent()
   if (!(exchanged.error instanceof TransientError)) throw exchanged.error
-  return { kind: 'retry', error: exchanged.error, retryAfterMs: null }
+  return retry(exchanged.error)
 }
 
 const outcomeOf = async (answer: TransportAnswer, options: AttemptOptions): Promise<Outcome> => {
@@ -83,7 +79,7 @@ const outcomeOf = async (answer: TransportAnswer, options: AttemptOptions): Prom
     case 'pause':
       return { kind: 'rate_limited' }
     case 'retry':
-      return { kind: 'retry', error: serverTrouble(status, excerpt), retryAfterMs }
+      return retry(serverTrouble(status, excerpt), retryAfterMs)
     case 'refuse_credentials':
       throw credentialsRefused(status, where, excerpt)
     case 'refuse_redirect': {
@@ -105,16 +101,10 @@ const parse = async (answer: TransportAnswer, options: AttemptOptions): Promise<
   if (read.kind === 'too_large') throw bodyTooLarge(where, responseBytesMax)
   if (read.kind === 'invalid') return invalid(excerptOf(read.problem, redact))
   try {
-    const body: unknown = JSON.parse(read.text)
+    const parsed: unknown = JSON.parse(read.text)
     const text = redactJson(read.text, options.redactAnswer)
-    return {
-      kind: 'answer',
-      answer: {
-        body: text === read.text ? body : JSON.parse(text),
-        text,
-        dateMs: parseHttpDate(answer.header('date')),
-      },
-    }
+    const body = text === read.text ? parsed : JSON.parse(text)
+    return { kind: 'answer', answer: { body, text, dateMs: parseHttpDate(answer.header('date')) } }
   } catch {
     if (!isUtf8(read.text)) return invalid('it is not UTF-8')
     // V8's message quotes the first characters. They may hold half an echoed token, which the redactor does not find.
@@ -122,10 +112,12 @@ const parse = async (answer: TransportAnswer, options: AttemptOptions): Promise<
   }
 }
 
-const invalid = (problem: string): Outcome => ({
+const invalid = (problem: string): Outcome => retry(invalidBody(problem))
+
+const retry = (error: TransientError, retryAfterMs: number | null = null): Outcome => ({
   kind: 'retry',
-  error: invalidBody(problem),
-  retryAfterMs: null,
+  error,
+  retryAfterMs,
 })
 
 export interface ExchangeOptions {
@@ -150,8 +142,8 @@ type Exchanged<Value> =
 const ENDED = new StoppedError('the exchange has ended')
 
 /**
- * Sends a request once and reads its answer, within the request timeout. Returns a failure that may pass, such as a timeout or a broken
- * connection, and throws any other. `read` is called when the response headers have arrived. It reads as much of the body as it needs.
+ * Sends a request once, within the request timeout. `read` is called when the response headers have arrived, and reads as much of the
+ * body as it needs. Returns a failure that may pass, such as a timeout or a broken connection, and throws any other.
  */
 export const exchange = async <Value>(
   { transport, address, requestTimeoutMs, proxy = null, clock, signals }: ExchangeOptions,
@@ -181,12 +173,66 @@ export const exchange = async <Value>(
     const failure = connectionFailure(error)
     if (failure === null) throw error
     const { problem, certainlyUnsent } = failure
-    return {
-      kind: 'broken',
-      error: connectionFailed(peerOf(address, proxy), problem, error),
-      certainlyUnsent,
-    }
+    const failed = connectionFailed(peerOf(address, proxy), problem, error)
+    return { kind: 'broken', error: failed, certainlyUnsent }
   } finally {
     stop.abort(ENDED)
   }
+}
+
+/** `pause`: the rate cap is exceeded; the same request again after it. `retry` may succeed. `unknown`: not a status that this API gives. */
+type StatusAction =
+  | 'parse'
+  | 'pause'
+  | 'retry'
+  | 'refuse_credentials'
+  | 'refuse_redirect'
+  | 'not_found'
+  | 'reject'
+  | 'unknown'
+
+/** The API document names only 429 ("Errors"); the rest follows HTTP. */
+const BY_STATUS: ReadonlyMap<number, StatusAction> = new Map<number, StatusAction>([
+  [200, 'parse'],
+  [401, 'refuse_credentials'],
+  [403, 'refuse_credentials'],
+  [404, 'not_found'],
+  [408, 'retry'],
+  [429, 'pause'],
+])
+
+const BY_CLASS: ReadonlyMap<number, StatusAction> = new Map<number, StatusAction>([
+  [3, 'refuse_redirect'],
+  [4, 'reject'],
+  [5, 'retry'],
+])
+
+export const statusAction = (status: number): StatusAction =>
+  BY_STATUS.get(status) ?? BY_CLASS.get(Math.floor(status / 100)) ?? 'unknown'
+
+// Both headers with a time are parsed strictly: a wrong date would pause a run for hours, or move a cursor past unread changes.
+
+/** The only date format that HTTP allows a sender to use (RFC 9110, section 5.6.7). */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
+
+const WEEKDAY_LENGTH = 'Mon, '.length
+
+/** Milliseconds since 1970 of an HTTP date; null if it is missing or invalid. */
+export const parseHttpDate = (text: string | null): number | null => {
+  if (text === null || !HTTP_DATE.test(text)) return null
+  const ms = Date.parse(text)
+  if (Number.isNaN(ms)) return null
+  // `Date.parse` reads 31 Feb as 3 Mar. A date is valid if formatting it gives the same text.
+  return new Date(ms).toUTCString().slice(WEEKDAY_LENGTH) === text.slice(WEEKDAY_LENGTH) ? ms : null
+}
+
+/**
+ * The wait that a `Retry-After` header requests, milliseconds; null if it is missing or unreadable. A date is relative to
+ * `answeredAtMs`, the `Date` of the same answer, so that a wrong clock on either side cancels out.
+ */
+export const parseRetryAfter = (text: string | null, answeredAtMs: number): number | null => {
+  if (text === null) return null
+  if (/^\d{1,15}$/.test(text.trim())) return Number(text) * 1000
+  const untilMs = parseHttpDate(text.trim())
+  return untilMs === null ? null : Math.max(0, untilMs - answeredAtMs)
 }

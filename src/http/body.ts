@@ -1,6 +1,6 @@
 /**
- * Reads the body of an answer as text. undici does not decompress, so this file does. The limit counts the bytes after
- * decompression: otherwise a few kilobytes of gzip could fill the memory.
+ * Reads the body of an answer as text. undici does not decompress, so this file does. The limit counts the bytes after decompression:
+ * otherwise a few kilobytes of gzip could fill the memory.
  */
 import { isUtf8 as isValidUtf8 } from 'node:buffer'
 import { promisify, toUSVString } from 'node:util'
@@ -11,9 +11,7 @@ import { hasCode } from '../base/errors.js'
 const EXCERPT_BODY_BYTES_MAX = 16_384
 const EXCERPT_LENGTH_MAX = 200
 
-/**
- * Marks bytes that are not UTF-8. Decoded text never has a lone surrogate, so the mark differs from a U+FFFD that was sent.
- */
+/** Marks bytes that are not UTF-8. Decoded text never has a lone surrogate, so the mark differs from a U+FFFD that was sent. */
 const NOT_UTF8 = '\udfff'
 const REPLACEMENT = '\ufffd'
 const STAND_IN = '\ufdd0'
@@ -25,9 +23,8 @@ export type BodyText =
   | { readonly kind: 'invalid'; readonly problem: string }
 
 /**
- * Reads a body of UTF-8 text to its end. A byte order mark is dropped. Bytes that are not UTF-8 become lone surrogates
- * (`isUtf8`). `encoding` is the value of `Content-Encoding`, which a problem may quote as it came. Rejects with the body's error:
- * a broken connection, or the abort of its request.
+ * Reads a body of UTF-8 text to its end, without a byte order mark. Bytes that are not UTF-8 become lone surrogates (`isUtf8`). A
+ * problem may quote `encoding`, the `Content-Encoding`, as it came. Rejects with the body's error: a broken connection, or an abort.
  */
 export const readText = async (
   body: AsyncIterable<unknown>,
@@ -36,12 +33,9 @@ export const readText = async (
 ): Promise<BodyText> => {
   const codings = codingsOf(encoding)
   const unknown = codings.find((coding) => !GZIP.test(coding))
-  if (unknown !== undefined) {
-    return { kind: 'invalid', problem: `it has the content encoding "${unknown}", which was not requested` }
-  }
-  if (codings.length > CODINGS_MAX) {
-    return { kind: 'invalid', problem: `it is compressed more than ${CODINGS_MAX} times` }
-  }
+  if (unknown !== undefined)
+    return invalid(`it has the content encoding "${unknown}", which was not requested`)
+  if (codings.length > CODINGS_MAX) return invalid(`it is compressed more than ${CODINGS_MAX} times`)
   let bytes = await readBytes(body, codings.length === 0 ? bytesMax : compressedMax(bytesMax))
   if (bytes === null) return { kind: 'too_large' }
   try {
@@ -50,13 +44,14 @@ export const readText = async (
     return { kind: 'text', text: textOf(bytes) }
   } catch (error) {
     if (hasCode(error, 'ERR_BUFFER_TOO_LARGE')) return { kind: 'too_large' }
-    const problem = contentProblem(error)
-    if (problem === null) throw error
-    return { kind: 'invalid', problem }
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    if (!code.startsWith('Z_')) throw error
+    return invalid(`it cannot be decompressed as gzip, its content encoding (${code})`)
   }
 }
 
-/** The codings that change bytes. */
+const invalid = (problem: string): BodyText => ({ kind: 'invalid', problem })
+
 const codingsOf = (encoding: string | null): readonly string[] =>
   (encoding ?? '')
     .split(',')
@@ -69,7 +64,6 @@ const UNCHANGED = /^(?:identity|none|utf-?8|(?:us-)?ascii|iso-8859-1|7bit|8bit|b
 /** More of them would only cost time. */
 const CODINGS_MAX = 5
 
-/** Null if there are more than `bytesMax`. */
 const readBytes = async (body: AsyncIterable<unknown>, bytesMax: number): Promise<Buffer | null> => {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -85,15 +79,15 @@ const readBytes = async (body: AsyncIterable<unknown>, bytesMax: number): Promis
 /** Compression makes no content longer than by this, even `CODINGS_MAX` times. */
 const compressedMax = (bytesMax: number): number => Math.ceil(bytesMax * 1.01) + 1_024
 
-/** A body up to this size is decompressed at once. For a larger one it is worth waking another thread. */
+/** A larger body is worth waking another thread. */
 const UNPACKED_AT_ONCE_BYTES_MAX = 65_536
 
 const unpack = (bytes: Buffer, bytesMax: number): Buffer | Promise<Buffer> => {
   const limit = { maxOutputLength: bytesMax }
-  return bytes.length > UNPACKED_AT_ONCE_BYTES_MAX ? gunzipLater(bytes, limit) : gunzipSync(bytes, limit)
+  return bytes.length > UNPACKED_AT_ONCE_BYTES_MAX
+    ? promisify(gunzip)(bytes, limit)
+    : gunzipSync(bytes, limit)
 }
-
-const gunzipLater = promisify(gunzip)
 
 /** Whether all bytes of a body were UTF-8. `text` is the result of `readText`. */
 export const isUtf8 = (text: string): boolean => !text.includes(NOT_UTF8)
@@ -104,8 +98,8 @@ const textOf = (bytes: Buffer): string => {
 }
 
 /**
- * A stand-in takes the place of each sent U+FFFD during decoding. So every U+FFFD in the result marks invalid bytes. The
- * stand-in is a noncharacter, which no text should have. In a text that has it, every U+FFFD counts as invalid bytes.
+ * A stand-in takes the place of each sent U+FFFD during decoding, so every U+FFFD in the result marks invalid bytes. It is a
+ * noncharacter, which no text should have. In a text that has it, every U+FFFD counts as invalid bytes.
  */
 const markedTextOf = (bytes: Buffer): string => {
   const lenient = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -142,12 +136,4 @@ export const excerptOf = (
     .trim()
   // The cut may split a surrogate pair, and invalid bytes have become lone surrogates.
   return toUSVString(line.length > lengthMax ? `${line.slice(0, lengthMax)}…` : line)
-}
-
-/** The problem of the content itself; null if the transport failed. */
-const contentProblem = (error: unknown): string | null => {
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null
-  return error.code.startsWith('Z_')
-    ? `it cannot be decompressed as gzip, its content encoding (${error.code})`
-    : null
 }

@@ -1,6 +1,6 @@
 /**
- * Sends a request until it is answered. Every attempt is a new job of the limiter. A 429 pauses the account, and a
- * transient failure is tried again. An error that ends the run ends all waiting requests. The endpoints are in `survey-api`.
+ * Sends a request until it is answered. Every attempt is a new job of the limiter. A 429 pauses the account, a transient failure is tried
+ * again, and an error that ends the run ends all waiting requests.
  */
 import type { Allowance } from '../base/allowance.js'
 import { StoppedError, UpstreamError } from '../base/errors.js'
@@ -19,9 +19,9 @@ export type { JsonAnswer } from './attempt.js'
 export interface HttpClientOptions extends Omit<RateLimiterOptions, 'owner' | 'limits'> {
   /** Ends with `/api/v1`, with or without a slash. */
   readonly baseUrl: string
-  /** The caller's identifier. Together with the address it identifies the cap. */
+  /** Together with the address it identifies the cap. */
   readonly id: number
-  /** The credentials, sent with each request; the token is a `Secret`. */
+  /** The credentials; the token is a `Secret`. */
   readonly headers: HeaderValues
   readonly limits: HttpLimits
   readonly proxy?: HttpProxy | null
@@ -56,9 +56,9 @@ interface GetContext {
 
 export interface HttpClient extends AsyncDisposable {
   /**
-   * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a
-   * `StatusError` or another `UpstreamError`, an error `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason.
-   * After an error that ends the run, every request that has not been sent yet rejects with the same error.
+   * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a `StatusError` or another
+   * `UpstreamError`, an error `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason. After an error
+   * that ends the run, every request that has not been sent yet rejects with the same error.
    */
   getJson(
     path: string,
@@ -71,11 +71,8 @@ export interface HttpClient extends AsyncDisposable {
 }
 
 interface HttpUsage extends RateUsage {
-  /** Requests sent, retries included. */
   readonly requests: number
-  /** Requests sent again, for any reason. */
   readonly retries: number
-  /** 429 answers. */
   readonly refusals: number
 }
 
@@ -232,9 +229,9 @@ class AccountClient implements HttpClient {
 }
 
 interface Backoff {
-  /** Upper end of the wait after the first attempt, milliseconds. It doubles with each attempt. */
+  /** Upper end of the wait after the first attempt. It doubles with each attempt. */
   readonly baseMs: number
-  /** The longest wait, also if the server requests a longer one, milliseconds. */
+  /** The longest wait, also if the server requests a longer one. */
   readonly maxMs: number
 }
 
@@ -242,10 +239,9 @@ export const backoffCeilingMs = (attempt: number, { baseMs, maxMs }: Backoff): n
   Math.min(maxMs, baseMs * 2 ** Math.max(0, attempt - 1))
 
 /**
- * The wait after `attempt` (from 1) failed, milliseconds: exponential backoff with full jitter. The requests of a burst fail together,
- * and a fixed part in their waits would send them together again. `random` is from 0 to 1. The wait is at least `retryAfterMs`, the
- * `Retry-After` of that answer (null without one), but never above `maxMs`. One slow endpoint must not hold its task for an hour; the
- * task stays queued if all attempts fail.
+ * The wait after `attempt` (from 1) failed: exponential backoff with full jitter. The requests of a burst fail together, and a fixed part
+ * in their waits would send them together again. At least the `Retry-After` of that answer, but never above `maxMs`: one slow endpoint
+ * must not hold its task for an hour, and the task stays queued if all attempts fail.
  */
 export const retryWaitMs = (
   attempt: number,

@@ -1,17 +1,9 @@
-/**
- * Why a connection failed, in words, and whether the request can have been sent. It certainly was not if the connection
- * was never established. A reset may come after the server has read and counted the request.
- */
+/** Why a connection failed, and whether the request can have been sent: a reset may come after the server has counted it. */
 import { errors } from 'undici'
 import { UpstreamError } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
 import type { Address } from './address.js'
 import { TransientError } from './errors.js'
-
-interface ConnectionFailure {
-  readonly problem: string
-  readonly certainlyUnsent: boolean
-}
 
 const BEFORE_CONNECTED: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
@@ -40,12 +32,12 @@ const ANY_TIME: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Null if `error` is not a connection failure: it is a bug of ours then. */
-export const connectionFailure = (error: unknown): ConnectionFailure | null => {
+export const connectionFailure = (error: unknown): { problem: string; certainlyUnsent: boolean } | null => {
   if (error instanceof errors.HTTPParserError) {
     return { problem: 'its answer is not HTTP', certainlyUnsent: false }
   }
-  const code = codeOf(error)
-  if (code === null || OUR_MISTAKES.has(code)) return null
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  if (typeof code !== 'string' || OUR_MISTAKES.has(code)) return null
   const early = BEFORE_CONNECTED.get(code)
   if (early !== undefined) return { problem: `${early} (${code})`, certainlyUnsent: true }
   const words =
@@ -62,11 +54,8 @@ const OUR_MISTAKES: ReadonlySet<string> = new Set([
   'ERR_INVALID_URL',
 ])
 
-const codeOf = (error: unknown): string | null =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
-
-// The failures of a proxy between us and the API. Every message names the proxy. Through a tunnel (https) the answers of
-// proxy and API are certainly distinct. Without one (http) only a 407 certainly comes from the proxy.
+// The failures of a proxy, each with its name. Through a tunnel (https) the answers of proxy and API are certainly distinct. Without
+// one (http) only a 407 certainly comes from the proxy.
 
 const theProxy = ({ address, variable }: HttpProxy): string => `the proxy ${address} (${variable})`
 

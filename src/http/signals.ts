@@ -1,6 +1,6 @@
 /**
- * Abort signals of several sources. `AbortSignal.any` would join them, but on Node 20 a long-lived source keeps every joined signal
- * reachable. A run of a night makes a hundred thousand of them.
+ * Abort signals of several sources. With `AbortSignal.any`, a long-lived source keeps every joined signal reachable on Node 20, and a
+ * run of a night makes a hundred thousand of them.
  */
 import { setMaxListeners } from 'node:events'
 import { abortReason, throwIfAborted } from '../base/clock.js'
@@ -40,7 +40,6 @@ export const joinSignals = (sources: readonly AbortSignal[]): JoinedSignal => {
   return { signal: controller.signal, [Symbol.dispose]: () => listening[Symbol.dispose]() }
 }
 
-/** Throws the reason of the first of the signals that has aborted. */
 export const throwIfAnyAborted = (signals: readonly AbortSignal[]): void => {
   for (const signal of signals) throwIfAborted(signal)
 }

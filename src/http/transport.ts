@@ -1,13 +1,13 @@
 /**
- * Sends requests with their headers and receives the answers. The only file that reveals the API's token, and the only one that sends
- * through undici. undici's handlers for retries and redirects are not installed: they would bypass the limiter. `attempt` has the timeout
- * of a whole request. Only connecting has a limit here, so that an abandoned connection does not try for ever.
+ * Sends requests and receives the answers. The only file that reveals the API's token, and the only one that sends through undici, whose
+ * handlers for retries and redirects would bypass the limiter. `attempt` has the timeout of a whole request. Only connecting has a limit
+ * here, so that an abandoned connection does not try for ever.
  */
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
-import { abortReason } from '../base/clock.js'
+import { abortReason, throwIfAborted } from '../base/clock.js'
 import { ExpectedError, messageOf } from '../base/errors.js'
-import { canBeHeader } from '../base/header-text.js'
 import type { HttpProxy } from '../base/network.js'
+import { canBeHeader } from '../base/network.js'
 import { Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import type { Address } from './address.js'
@@ -27,36 +27,32 @@ interface TransportOptions {
 
 export interface TransportAnswer {
   readonly status: number
-  /**
-   * A response header by its lower-case name, null if it is missing. If it is repeated: the first value, but the whole list of
-   * `content-encoding`.
-   */
+  /** By lower-case name; null if it is missing. If it is repeated: the first value, but the whole list of `content-encoding`. */
   header(name: string): string | null
-  /** The names of all response headers, in lower case. */
+  /** In lower case. */
   readonly headerNames: readonly string[]
   readonly body: AsyncIterable<Uint8Array>
 }
 
 export interface Transport {
-  /**
-   * Sends a GET; resolves when the response headers arrive. The signal also ends a body that was not read to its end. A failing
-   * proxy is a `ProxyRefusedError` or `ProxyTroubleError`.
-   */
   get(address: Address, signal: AbortSignal): Promise<TransportAnswer>
-  /** Breaks all connections. */
   destroy(): Promise<void>
 }
 
-/** Creates the transport of a client. Throws `invalid_header` for a header value that HTTP cannot carry. */
+/** Throws `invalid_header` for a header value that HTTP cannot carry. */
 export type CreateTransport = (options: TransportOptions) => Transport
 
 export const createTransport: CreateTransport = (options) => {
-  checkHeaders(options)
-  const { connections, requestTimeoutMs, proxy = null } = options
+  const { account, connections, requestTimeoutMs, proxy = null } = options
+  const revealed = Object.entries(options.headers).map(([name, value]) => {
+    const text = value instanceof Secret ? value.reveal() : value
+    if (!canBeHeader(text)) throw invalidHeader(name, account)
+    return [name, text]
+  })
   const routeOptions = { connections, connectMsMax: requestTimeoutMs, onConnect: options.onConnect ?? ignore }
   const route = proxy === null ? createDirectRoute(routeOptions) : createProxyRoute(routeOptions, proxy)
   const sent = {
-    ...revealed(options.headers),
+    ...Object.fromEntries(revealed),
     accept: 'application/json',
     'accept-encoding': 'gzip',
     'user-agent': `fieldwork-sync/${packageVersion()}`,
@@ -76,17 +72,6 @@ export const createTransport: CreateTransport = (options) => {
 }
 
 const ignore = () => undefined
-
-const revealed = (headers: HeaderValues): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
-  )
-
-const checkHeaders = ({ headers, account }: TransportOptions): void => {
-  for (const [name, value] of Object.entries(revealed(headers))) {
-    if (!canBeHeader(value)) throw invalidHeader(name, account)
-  }
-}
 
 const headerValue = (name: string, value: string | string[] | undefined): string | null => {
   if (!Array.isArray(value)) return value ?? null
@@ -117,7 +102,6 @@ interface Message {
 export interface Route {
   /** Resolves when the response headers arrive. Rejects with a `ProxyRefusedError`, a `ProxyTroubleError`, or undici's error. */
   send(message: Message, signal: AbortSignal): Promise<Received>
-  /** Breaks all connections. */
   destroy(): Promise<void>
 }
 
@@ -131,9 +115,8 @@ export const createDirectRoute = (options: DispatchOptions): Route => {
 }
 
 /**
- * For an https address the proxy gets `CONNECT` and then carries bytes that it cannot read (undici's `ProxyAgent`). For an http address
- * it gets the request itself, with the whole URL in its first line. A plain agent sends that, because `ProxyAgent` reports a 407 as an
- * error about arguments.
+ * For an https address the proxy gets `CONNECT` and carries bytes that it cannot read. For an http address it gets the request itself,
+ * with the whole URL in its first line: by a plain agent, because `ProxyAgent` reports a 407 as an error about arguments.
  */
 export const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Route => {
   const plain = createAgent(options)
@@ -199,13 +182,8 @@ class TunnelPool extends Pool {
 
   override connect(options: ConnectOptions): Promise<Dispatcher.ConnectData>
   override connect(options: ConnectOptions, callback: ConnectCallback): void
-  override connect(
-    options: ConnectOptions,
-    callback?: ConnectCallback,
-  ): Promise<Dispatcher.ConnectData> | undefined {
-    if (callback === undefined) return this.#open(options)
-    super.connect(options, callback)
-    return undefined
+  override connect(options: ConnectOptions, callback?: ConnectCallback) {
+    return callback === undefined ? this.#open(options) : super.connect(options, callback)
   }
 
   async #open(options: ConnectOptions): Promise<Dispatcher.ConnectData> {
@@ -228,96 +206,28 @@ class TunnelPool extends Pool {
   }
 }
 
-/** Whether the failure may be temporary: the proxy cannot reach the API now, or is busy. */
 const isTemporary = (status: number): boolean => status >= 500 || status === 408 || status === 429
 
 /** Resolves when the response headers arrive. An abort ends the request, or the body; both reject with the signal's reason then. */
-const receive = (
+const receive = async (
   dispatcher: Dispatcher,
-  request: Dispatcher.DispatchOptions,
+  request: Dispatcher.RequestOptions,
   signal: AbortSignal,
-): Promise<Received> =>
-  new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(abortReason(signal))
-    const answer = new Answer(resolve, reject)
-    signal.addEventListener('abort', () => answer.abort(abortReason(signal)), { once: true })
-    dispatcher.dispatch(request, answer)
+): Promise<Received> => {
+  throwIfAborted(signal)
+  // While undici connects, it cannot end a request. The wait ends at once nevertheless.
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(abortReason(signal)), { once: true })
   })
-
-/**
- * One answer, received by the events of undici's dispatcher. Its `request` makes a Node stream of each body: with it, a first load took
- * 5 % more CPU.
- */
-class Answer implements Dispatcher.DispatchHandler {
-  readonly #resolve: (received: Received) => void
-  readonly #reject: (error: Error) => void
-  #controller: Dispatcher.DispatchController | null = null
-  readonly #chunks: Uint8Array[] = []
-  #hasEnded = false
-  #error: Error | null = null
-  /** Wakes the reader that has read all chunks. */
-  #wake = () => {}
-
-  constructor(resolve: (received: Received) => void, reject: (error: Error) => void) {
-    this.#resolve = resolve
-    this.#reject = reject
-  }
-
-  /** While undici connects, it cannot end a request. The promise rejects at once nevertheless. */
-  abort(reason: Error): void {
-    if (this.#hasEnded) return
-    this.onResponseError(null, reason)
-    this.#controller?.abort(reason)
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#error !== null) controller.abort(this.#error)
-  }
-
-  onResponseStart(_: unknown, status: number, headers: Received['headers']): void {
-    // Informational answers come before the answer itself.
-    if (status >= 200) this.#resolve({ status, headers, body: this.#body() })
-  }
-
-  onResponseData(_: unknown, chunk: Uint8Array): void {
-    this.#chunks.push(chunk)
-    this.#wake()
-  }
-
-  onResponseEnd(): void {
-    // After this event undici schedules its own immediate, which frees the connection. A request before that would open another one.
-    queueMicrotask(() =>
-      setImmediate(() => {
-        this.#hasEnded = true
-        this.#wake()
-      }),
-    )
-  }
-
-  onResponseError(_: unknown, error: Error): void {
-    this.#error ??= error
-    this.#reject(this.#error)
-    this.#wake()
-  }
-
-  async *#body(): AsyncGenerator<Uint8Array> {
-    try {
-      for (;;) {
-        const chunk = this.#chunks.shift()
-        if (chunk !== undefined) yield chunk
-        else if (this.#error !== null) throw this.#error
-        else if (this.#hasEnded) return
-        else
-          await new Promise<void>((wake) => {
-            this.#wake = wake
-          })
-      }
-    } finally {
-      // The rest is not needed: breaks the connection, unless the body has been read to its end.
-      if (this.#error === null) this.abort(NOT_NEEDED)
-    }
-  }
+  const { statusCode, headers, body } = await Promise.race([
+    dispatcher.request({ ...request, signal }),
+    ended,
+  ])
+  return { status: statusCode, headers, body: toTheEnd(body) }
 }
 
-const NOT_NEEDED = new Error('the rest of the body is not needed')
+/** undici frees the connection in an immediate after the last byte. A request before that would open another connection. */
+async function* toTheEnd(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* body
+  await new Promise((resolve) => queueMicrotask(() => setImmediate(resolve)))
+}

@@ -30,7 +30,7 @@ export interface AccountState {
   readonly pausedForMs: number | null
 }
 
-export interface BarStateSource extends RunObserver {
+interface BarStateSource extends RunObserver {
   state(nowMs: number): BarState
   /** The state of one account; null before its first event. */
   stateOf(account: string, nowMs: number): AccountState | null
@@ -60,7 +60,10 @@ export const createBarState = (
   }
   const stateOf = (account: string, nowMs: number): AccountState | null => {
     const progress = accounts.get(account)
-    return progress === undefined ? null : { account, ...progress, ...usageOf(usage(account), nowMs) }
+    if (progress === undefined) return null
+    const { slotsInUse = 0, rate = null, pausedUntilMs = null } = usage(account) ?? {}
+    const pausedForMs = pausedUntilMs === null || pausedUntilMs <= nowMs ? null : pausedUntilMs - nowMs
+    return { account, ...progress, slotsInUse, rate, pausedForMs }
   }
   return {
     listed: ({ account, page, pages, surveys }) =>
@@ -77,14 +80,4 @@ export const createBarState = (
       accounts: [...accounts.keys()].flatMap((name) => stateOf(name, nowMs) ?? []),
     }),
   }
-}
-
-const usageOf = (
-  usage: SourceUsage | undefined,
-  nowMs: number,
-): Pick<AccountState, 'slotsInUse' | 'rate' | 'pausedForMs'> => {
-  if (usage === undefined) return { slotsInUse: 0, rate: null, pausedForMs: null }
-  const { slotsInUse, rate, pausedUntilMs } = usage
-  const pausedForMs = pausedUntilMs === null || pausedUntilMs <= nowMs ? null : pausedUntilMs - nowMs
-  return { slotsInUse, rate, pausedForMs }
 }

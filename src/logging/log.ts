@@ -69,7 +69,9 @@ const plainFields = (fields: object, redact: (text: string) => string): { readon
   const structure = (value: object, depth: number): Plain => {
     if ('toJSON' in value && typeof value.toJSON === 'function') return plain(value.toJSON(), depth + 1)
     if (!isIterable(value)) return entries(value, depth)
-    return Array.from(take(value, ITEMS_MAX), (item) => plain(item, depth + 1))
+    const items: Plain[] = []
+    for (const item of value) if (items.push(plain(item, depth + 1)) === ITEMS_MAX) break
+    return items
   }
   const entries = (value: object, depth: number): { readonly [key: string]: Plain } =>
     Object.fromEntries(
@@ -112,20 +114,9 @@ const describeOne = (error: unknown): string => {
 }
 
 const stackFrames = (stack: string): string =>
-  stack
-    .split('\n')
-    .filter((line) => /^\s+at /.test(line))
-    .slice(0, 10)
-    .join('\n')
+  (stack.match(/^\s+at .*$/gm) ?? []).slice(0, FRAMES_MAX).join('\n')
+
+const FRAMES_MAX = 10
 
 const isIterable = (value: object): value is Iterable<unknown> =>
   Symbol.iterator in value && typeof value[Symbol.iterator] === 'function'
-
-function* take(items: Iterable<unknown>, count: number): Generator<unknown> {
-  let taken = 0
-  for (const item of items) {
-    if (taken === count) return
-    taken += 1
-    yield item
-  }
-}

@@ -3,6 +3,7 @@
  * added up, and the accounts that wait or have failed are named.
  */
 import { counted, humanCount, humanDuration, humanWindow } from '../base/human.js'
+import type { Rate } from '../base/network.js'
 import type { AccountState, BarState } from './bar-state.js'
 
 const BAR_COLUMNS = 24
@@ -24,23 +25,22 @@ export const etaMs = ({ requestsLeft, slotsInUse, rate, pausedForMs }: AccountSt
 
 const renderOne = (account: AccountState, columns: number): string => {
   const { phase, rate, slotsInUse, pausedForMs, done, left } = account
-  const wait =
-    pausedForMs === null
-      ? null
-      : `waiting ${humanDuration(wholeSeconds(pausedForMs))}: the API asked to slow down`
   const isRefreshing = phase === 'refreshing'
+  const isPaused = pausedForMs !== null
+  const wait = `waiting ${humanDuration(wholeSeconds(pausedForMs ?? 0))}: the API asked to slow down`
   return fitted(
     [
-      wait === null ? phaseText(account) : `${phaseText(account)} | ${wait}`,
-      wait === null && isRefreshing && rate !== null && left > 0 ? etaText(etaMs(account)) : null,
-      rate === null
-        ? null
-        : `${humanCount(slotsInUse)}/${humanCount(rate.requests)} requests/${humanWindow(rate.perMs)}`,
+      isPaused ? `${phaseText(account)} | ${wait}` : phaseText(account),
+      !isPaused && isRefreshing && rate !== null && left > 0 ? etaText(etaMs(account)) : null,
+      rate === null ? null : requestsText(slotsInUse, rate),
       isRefreshing ? barText(done, left) : null,
     ],
     columns,
   )
 }
+
+const requestsText = (inUse: number, { requests, perMs }: Rate): string =>
+  `${humanCount(inUse)}/${humanCount(requests)} requests/${humanWindow(perMs)}`
 
 const phaseText = ({ phase, page, pages, surveysListed, done, left }: AccountState): string => {
   if (phase === 'starting') return 'starting'
@@ -59,12 +59,8 @@ const renderSeveral = (accounts: readonly AccountState[], columns: number): stri
   const isListing = done + left === 0 && inPhase('starting', 'listing').length > 0
   const atWork = inPhase('refreshing')
   const longestMs = Math.max(0, ...atWork.map(etaMs))
-  const head = isListing
-    ? `listing, ${counted(
-        sum(({ surveysListed }) => surveysListed),
-        'survey',
-      )}`
-    : refreshingText(done, left)
+  const listed = sum(({ surveysListed }) => surveysListed)
+  const head = isListing ? `listing, ${counted(listed, 'survey')}` : refreshingText(done, left)
   return fitted(
     [
       inPhase('starting').length === accounts.length ? 'starting' : head,
@@ -89,7 +85,8 @@ const namedText = (what: string, accounts: readonly AccountState[]): string | nu
 }
 
 const waitingText = (accounts: readonly AccountState[]): string | null => {
-  const paused = accounts.filter(({ pausedForMs, phase }) => pausedForMs !== null && isAtWork(phase))
+  const isAtWork = ({ phase }: AccountState) => phase !== 'ended' && phase !== 'failed'
+  const paused = accounts.filter((account) => account.pausedForMs !== null && isAtWork(account))
   const longestMs = Math.max(0, ...paused.map(({ pausedForMs }) => pausedForMs ?? 0))
   return namedText(
     `${paused.length === 1 ? 'waits' : 'wait'} ${humanDuration(wholeSeconds(longestMs))} (429)`,
@@ -97,17 +94,16 @@ const waitingText = (accounts: readonly AccountState[]): string | null => {
   )
 }
 
-const isAtWork = (phase: AccountState['phase']): boolean => phase !== 'ended' && phase !== 'failed'
-
 /** Adds up the caps if all of them use the same window; otherwise null. */
 const requestsOf = (accounts: readonly AccountState[]): string | null => {
   const rates = accounts.flatMap(({ rate }) => rate ?? [])
-  const windows = new Set(rates.map(({ perMs }) => perMs))
-  const [perMs] = windows
-  if (perMs === undefined || windows.size > 1) return null
-  const inUse = accounts.reduce((total, { slotsInUse }) => total + slotsInUse, 0)
-  const cap = rates.reduce((total, { requests }) => total + requests, 0)
-  return `${humanCount(inUse)}/${humanCount(cap)} requests/${humanWindow(perMs)}`
+  const [perMs, ...more] = new Set(rates.map((rate) => rate.perMs))
+  if (perMs === undefined || more.length > 0) return null
+  const requests = rates.reduce((total, rate) => total + rate.requests, 0)
+  return requestsText(
+    accounts.reduce((total, { slotsInUse }) => total + slotsInUse, 0),
+    { requests, perMs },
+  )
 }
 
 const refreshingText = (done: number, left: number): string =>

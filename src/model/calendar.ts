@@ -9,13 +9,6 @@ export interface DayWindow {
   readonly startedBefore: Instant
 }
 
-export interface Calendar {
-  /** The day whose window contains a moment. */
-  dayOf(at: Instant): string
-  /** Null for a day that the time zone skipped, as when it moved across the date line. */
-  windowOf(day: string): DayWindow | null
-}
-
 const DAY_MS = 86_400_000
 const SECOND_MS = 1_000
 /** No time zone is further from UTC. */
@@ -29,7 +22,7 @@ const CHANGES_APART_MS = DAY_MS / 4
  * midnight (docs/decisions/bundles-and-refusals.md#0008-a-day-ends-one-microsecond-before-the-next-begins).
  * Throws a `RangeError` for an unknown time zone.
  */
-export const createCalendar = (timeZone: string): Calendar => {
+export const createCalendar = (timeZone: string) => {
   const aheadMs = readOffsets(timeZone)
 
   /** The first instant after `fromMs` with another offset; null without one up to `untilMs`. */
@@ -65,13 +58,15 @@ export const createCalendar = (timeZone: string): Calendar => {
   }
 
   return {
-    dayOf: (at) => {
+    /** The day whose window contains a moment. */
+    dayOf: (at: Instant): string => {
       const ms = instantToMs(at)
       let day = isoDay(ms + aheadMs(ms))
       for (let next = addDays(day, 1); startMsOf(next) <= ms; next = addDays(day, 1)) day = next
       return day
     },
-    windowOf: (day) => {
+    /** Null for a day that the time zone skipped, as when it moved across the date line. */
+    windowOf: (day: string): DayWindow | null => {
       const [start, next] = [startMsOf(day), startMsOf(addDays(day, 1))]
       if (next <= start) return null
       return { day, startedAfter: instantFromMs(start), startedBefore: instantFromMs(next) - 1n }

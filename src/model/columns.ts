@@ -1,7 +1,4 @@
-/**
- * The types and functions that declare tables. A field is declared once, with its type and comment; the row type in
- * TypeScript, the DDL, the merge and the documentation all follow from it (docs/decisions/warehouse.md#0026-a-table-is-declared-once).
- */
+/** The types and functions that declare tables (docs/decisions/warehouse.md#0026-a-table-is-declared-once). */
 import type { Instant } from './instant.js'
 
 /** The type of a cell in memory, by column type. A BIGINT is a number, because the integers of the API are checked to be safe. */
@@ -17,7 +14,7 @@ interface CellTypes {
   JSON: string
 }
 
-export type ColumnType = keyof CellTypes
+type ColumnType = keyof CellTypes
 export type Cell = CellTypes[ColumnType] | null
 
 export interface Field<Type extends ColumnType = ColumnType, Nullable extends boolean = boolean> {
@@ -60,9 +57,16 @@ export interface Reference {
   readonly to: readonly string[]
 }
 
-const field =
-  <Type extends ColumnType>(type: Type) =>
-  (comment: string): Field<Type, false> => ({ type, nullable: false, comment })
+const field = <Type extends ColumnType>(type: Type) => {
+  const of = (comment: string): Field<Type, false> => ({ type, nullable: false, comment })
+  return Object.assign(of, { orNull: (comment: string) => nullable(of(comment)) })
+}
+
+/** The same field, but a row may have null. */
+export const nullable = <Type extends ColumnType>(of: Field<Type, false>): Field<Type, true> => ({
+  ...of,
+  nullable: true,
+})
 
 export const bigint = field('BIGINT')
 export const varchar = field('VARCHAR')
@@ -76,11 +80,6 @@ export const json = field('JSON')
 export const varcharOf = (values: readonly string[], comment: string): Field<'VARCHAR', false> => ({
   ...varchar(`${comment}: ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`),
   values,
-})
-
-export const nullable = <Type extends ColumnType>(of: Field<Type, false>): Field<Type, true> => ({
-  ...of,
-  nullable: true,
 })
 
 export const columnsOf = (fields: Fields): readonly Column[] =>

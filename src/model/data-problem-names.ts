@@ -2,20 +2,12 @@
 import { toUSVString } from 'node:util'
 import type { MetDrift } from './run.js'
 
-/**
- * `survey.priority`, `survey.status "archived"`, `survey.title (characters replaced by U+FFFD)` on one line, whatever the
- * API sent.
- */
-export const driftName = ({
-  resource,
-  kind,
-  path,
-  value,
-}: Pick<MetDrift, 'resource' | 'kind' | 'path' | 'value'>): string => {
+/** `survey.priority`, `survey.status "archived"`, `survey.title (characters replaced by U+FFFD)` on one line, whatever the API sent. */
+export const driftName = (drift: Pick<MetDrift, 'resource' | 'kind' | 'path' | 'value'>): string => {
+  const { resource, kind, path, value } = drift
   const what = value === null ? '' : ` ${JSON.stringify(excerpt(value))}`
-  return onOneLine(
-    `${resource}.${path}${what}${kind === 'replaced_text' ? ' (characters replaced by U+FFFD)' : ''}`,
-  )
+  const how = kind === 'replaced_text' ? ' (characters replaced by U+FFFD)' : ''
+  return onOneLine(`${resource}.${path}${what}${how}`)
 }
 
 /** Without line ends and characters that would steer a terminal. */

@@ -1,24 +1,8 @@
-/**
- * The fields of the API's resources, in the API's own names and order (API document, "Resources and their
- * fields"), and the row types that follow from them. A new API field is one line here and one line in the response
- * schema of `survey-api`.
- */
-import {
-  bigint,
-  boolean,
-  double,
-  json,
-  nullable,
-  type RowOf,
-  timestamptz,
-  varchar,
-  varcharOf,
-} from './columns.js'
+/** The fields of the API's resources, in the API's own names and order (API document, "Resources and their fields"), and their row types. */
+import { bigint, boolean, double, json, type RowOf, timestamptz, varchar, varcharOf } from './columns.js'
 
-const extra = nullable(
-  json(
-    'Fields of the API answer that this version does not know, as JSON with sorted keys; null without any',
-  ),
+const extra = json.orNull(
+  'Fields of the API answer that this version does not know, as JSON with sorted keys; null without any',
 )
 
 /** API document, "Survey status". */
@@ -45,7 +29,7 @@ export const SURVEY_FIELDS = {
   created_at: timestamptz('When the survey was created'),
   updated_at: timestamptz('When the survey was last modified; new interviews do not change it'),
   hashid: varchar('Identifier of the survey used in URLs'),
-  project_id: nullable(varchar('Customizable identifier set by the user')),
+  project_id: varchar.orNull('Customizable identifier set by the user'),
   status: varcharOf(SURVEY_STATUSES, 'Status of the survey'),
   owner_organization_id: bigint('ID of the organization that owns the survey'),
   transition_style: varcharOf(TRANSITION_STYLES, 'Questionnaire display mode'),
@@ -101,9 +85,9 @@ export const byStatus = <Individuals, Percentage>(
   percentage: (status: InterviewStatus) => Percentage,
 ): ByStatus<Individuals, Percentage> => {
   const all: Record<string, Individuals | Percentage> = {}
-  for (const [status, individualsName, percentageName] of STATUS_COLUMNS) {
-    all[individualsName] = individuals(status)
-    all[percentageName] = percentage(status)
+  for (const [status, ofIndividuals, ofPercentage] of STATUS_COLUMNS) {
+    all[ofIndividuals] = individuals(status)
+    all[ofPercentage] = percentage(status)
   }
   if (!hasEveryStatus<Individuals, Percentage>(all)) throw new TypeError('an interview status has no columns')
   return all
@@ -114,19 +98,17 @@ const hasEveryStatus = <Individuals, Percentage>(all: object): all is ByStatus<I
 
 /** API document, "Fieldwork progress". An indicator that the API leaves out, or gives as null, is null. */
 export const PROGRESS_FIELDS = {
-  sample_size: nullable(bigint('Number of expected complete interviews')),
-  interviews_count: nullable(bigint('Number of complete interviews collected')),
-  completion_rate: nullable(double('complete interviews / total sample size')),
-  questionnaire_incidence_rate: nullable(
-    double('complete / (complete + screen_out + quota_full + incomplete)'),
-  ),
-  target_incidence_rate: nullable(double('complete / (complete + screen_out)')),
-  incidence_rate: nullable(double('Deprecated by the API: the same as target_incidence_rate')),
-  drop_out_rate: nullable(double('incomplete interviews / total number of interviews')),
-  length_of_interview: nullable(bigint('Median length of a complete interview, seconds')),
+  sample_size: bigint.orNull('Number of expected complete interviews'),
+  interviews_count: bigint.orNull('Number of complete interviews collected'),
+  completion_rate: double.orNull('complete interviews / total sample size'),
+  questionnaire_incidence_rate: double.orNull('complete / (complete + screen_out + quota_full + incomplete)'),
+  target_incidence_rate: double.orNull('complete / (complete + screen_out)'),
+  incidence_rate: double.orNull('Deprecated by the API: the same as target_incidence_rate'),
+  drop_out_rate: double.orNull('incomplete interviews / total number of interviews'),
+  length_of_interview: bigint.orNull('Median length of a complete interview, seconds'),
   ...byStatus(
-    (status) => nullable(bigint(`Number of interviews with status ${status}`)),
-    (status) => nullable(double(`Percentage of interviews with status ${status}, as the API gives it`)),
+    (status) => bigint.orNull(`Number of interviews with status ${status}`),
+    (status) => double.orNull(`Percentage of interviews with status ${status}, as the API gives it`),
   ),
   _extra: extra,
 }

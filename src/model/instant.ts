@@ -1,7 +1,4 @@
-/**
- * A moment in whole microseconds since 1970-01-01T00:00:00Z, as in a TIMESTAMPTZ column. It is a bigint, because a
- * JavaScript `Date` drops the microseconds and a number is not exact after the year 2255.
- */
+/** Microseconds since 1970-01-01T00:00:00Z, as in a TIMESTAMPTZ column. A `Date` drops them; a number is not exact after the year 2255. */
 export type Instant = bigint
 
 export const MICROS_PER_MS = 1_000n
@@ -26,31 +23,17 @@ const FORM =
 export const parseInstant = (text: string): Instant | null => {
   const found = FORM.exec(text)
   if (found === null) return null
-  const [
-    ,
-    year,
-    month,
-    day,
-    hour,
-    minute,
-    second = '0',
-    fraction = '',
-    zulu,
-    sign,
-    offsetHour = '0',
-    offsetMinute = '0',
-  ] = found
+  const [, year, month, day, hour, minute, second = '0', fraction = '', ...offset] = found
+  const [zulu, sign, offsetHour = '0', offsetMinute = '0'] = offset
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null
   if (zulu === undefined && (Number(offsetHour) > 23 || Number(offsetMinute) > 59)) return null
   const date = new Date(0)
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return null
-  const localSeconds =
-    BigInt(date.getTime() / 1000) + BigInt(Number(hour) * 3600 + Number(minute) * 60 + Number(second))
-  const offsetSeconds =
-    BigInt(Number(offsetHour) * 3600 + Number(offsetMinute) * 60) * (sign === '-' ? -1n : 1n)
+  const localSeconds = date.getTime() / 1000 + Number(hour) * 3600 + Number(minute) * 60 + Number(second)
+  const offsetSeconds = (Number(offsetHour) * 3600 + Number(offsetMinute) * 60) * (sign === '-' ? -1 : 1)
   const micros = BigInt(fraction.slice(0, 6).padEnd(6, '0'))
-  return (localSeconds - offsetSeconds) * 1_000_000n + micros
+  return BigInt(localSeconds - offsetSeconds) * 1_000_000n + micros
 }
 
 /** ISO 8601 in UTC, with as many digits of the second as needed: `2026-03-01T00:00:00Z`, `…00.123456Z`. */

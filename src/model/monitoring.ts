@@ -6,7 +6,6 @@ import type { Instant } from './instant.js'
 import type { RequestUsage } from './request-usage.js'
 import type { RowCountsByTable, RunCommand, RunStatus, SyncReport, TaskReason } from './run.js'
 
-/** The formats of `notify.webhook`. */
 export const WEBHOOK_FORMATS = ['json', 'chat'] as const
 
 /** An address that gets requests about a run. Its path, query and password may be secret; its host is not. */
@@ -65,7 +64,23 @@ export interface AccountState {
   readonly firstRunAt: Instant
   /** End of the last complete sync; null if there was none. */
   readonly lastCompleteAt: Instant | null
-  readonly lastRun: LastRun
+  readonly lastRun: {
+    readonly startedAt: Instant
+    readonly endedAt: Instant
+    readonly exitCode: number
+    readonly requestUsage: readonly RequestUsage[]
+    readonly retries: number
+    readonly refusals: number
+    readonly surveysListed: number
+    readonly surveysRefreshed: number
+    readonly surveysFailed: number
+    readonly leftOver: number
+    readonly rejectedRows: number
+    readonly driftEvents: number
+    /** Differences from the API document that no earlier run met. */
+    readonly newDriftEvents: number
+    readonly rowsByTable: RowCountsByTable
+  }
   /** Queued surveys by reason. */
   readonly queued: Readonly<Record<TaskReason, number>>
   /** Queued surveys that could not be read. */
@@ -78,22 +93,4 @@ export interface AccountState {
   /** The oldest time at which the progress of an active survey was read; null without one. */
   readonly oldestActiveRefreshAt: Instant | null
   readonly tableRows: Readonly<Record<string, number>>
-}
-
-export interface LastRun {
-  readonly startedAt: Instant
-  readonly endedAt: Instant
-  readonly exitCode: number
-  readonly requestUsage: readonly RequestUsage[]
-  readonly retries: number
-  readonly refusals: number
-  readonly surveysListed: number
-  readonly surveysRefreshed: number
-  readonly surveysFailed: number
-  readonly leftOver: number
-  readonly rejectedRows: number
-  readonly driftEvents: number
-  /** Differences from the API document that no earlier run met. */
-  readonly newDriftEvents: number
-  readonly rowsByTable: RowCountsByTable
 }

@@ -1,5 +1,4 @@
 /** The input of the queue and of a plan: the stored surveys and the earlier runs. */
-
 import type { DayWindow } from './calendar.js'
 import type { Instant } from './instant.js'
 import type { RefreshRules, TaskReason } from './run.js'
@@ -21,7 +20,7 @@ export interface DueDay extends DayWindow {
   readonly isFinal: boolean
 }
 
-/** A stored day of the whole survey or of a source. */
+/** A stored day; `sampleSourceId` is null for the whole survey. */
 export interface StoredDay {
   readonly sampleSourceId: number | null
   readonly day: string
@@ -30,15 +29,9 @@ export interface StoredDay {
   readonly isFinal: boolean
 }
 
-/** The fields that decide up to which day a survey is read. */
-export interface SurveyLife {
-  readonly status: string
-  readonly updatedAt: Instant
-}
-
-/** The stored days of a survey. */
 export interface StoredDays {
-  readonly survey: SurveyLife
+  /** The fields that decide up to which day a survey is read. */
+  readonly survey: Pick<SurveyFacts, 'status' | 'updatedAt'>
   readonly days: readonly StoredDay[]
   /** When all due days of the whole survey were last read; null when they may be older than the stored survey. */
   readonly readAt: Instant | null
@@ -46,7 +39,6 @@ export interface StoredDays {
   readonly sourcesReadAt: Instant | null
 }
 
-/** A survey with everything that its requests depend on. */
 export interface PlannedSurvey extends SurveyFacts {
   readonly createdAt: Instant
   /** Number of sources that are not missing. */
@@ -70,11 +62,9 @@ export interface PlannedSurvey extends SurveyFacts {
   } | null
 }
 
-/** Totals over all surveys of the account. */
+/** The surveys and sources of the account that are not missing. */
 export interface SurveyTotals {
-  /** Surveys that are not missing. */
   readonly present: number
-  /** Their sources that are not missing. */
   readonly sources: number
   readonly withSources: number
 }
@@ -98,7 +88,6 @@ export interface Cursor {
   readonly fullListingDue: boolean
 }
 
-/** Facts from earlier runs. */
 export interface PastRuns extends Cursor {
   /** The server's time when the last run listed; null before the first. */
   readonly listedAt: Instant | null

@@ -1,14 +1,11 @@
 /**
- * The record of a run, declared once. These fields give the columns of `_sync.runs` and their documentation, the type
- * of the report, its names in `--json`, the counters of a run, and the summary lines with a single number.
- * A new counter is a line here and the line of code that counts.
+ * The record of a run, declared once: the columns of `_sync.runs`, the type of the report, its names in `--json`, the counters of a run,
+ * and the summary lines with a single number.
  */
-import { counted } from '../base/human.js'
-import { snakeCase } from '../base/snake-case.js'
+import { counted, snakeCase } from '../base/human.js'
 import {
   bigint,
   type Column,
-  type ColumnType,
   columnsOf,
   type Field,
   json,
@@ -22,8 +19,7 @@ import {
 export const RUN_COMMANDS = ['sync', 'replay'] as const
 export const LISTING_KINDS = ['full', 'incremental'] as const
 
-interface RunField<Type extends ColumnType = ColumnType, Nullable extends boolean = boolean>
-  extends Field<Type, Nullable> {
+interface RunField extends Field {
   /** Starts at 0; the steps of the run add to it. */
   readonly isCounter?: boolean
   readonly line?: SummaryLine
@@ -35,11 +31,7 @@ interface SummaryLine {
   readonly text: (count: number) => string | null
 }
 
-interface Counter extends RunField<'BIGINT', false> {
-  readonly isCounter: true
-}
-
-const counter = (comment: string): Counter => ({ ...bigint(comment), isCounter: true })
+const counter = (comment: string) => ({ ...bigint(comment), isCounter: true }) as const
 
 /** Adds a summary line for a number. */
 const shown = <Of extends Field<'BIGINT', false>>(
@@ -61,11 +53,11 @@ export const RUN_FIELDS = {
     'Current status; killed: the run left no record of its end',
   ),
   exitCode: bigint('Exit code of this account; the command exits with the worst of its accounts'),
-  reason: nullable(varchar('Why it is not complete, one line')),
+  reason: varchar.orNull('Why it is not complete, one line'),
   listing: nullable(varcharOf(LISTING_KINDS, 'Kind of listing')),
-  cursorBefore: nullable(timestamptz('updated_since of the listing; null for a full one')),
-  cursorAfter: nullable(timestamptz('The cursor from which the next run starts')),
-  requestsEstimated: nullable(bigint('Requests that the plan expected at the start; null for a replay')),
+  cursorBefore: timestamptz.orNull('updated_since of the listing; null for a full one'),
+  cursorAfter: timestamptz.orNull('The cursor from which the next run starts'),
+  requestsEstimated: bigint.orNull('Requests that the plan expected at the start; null for a replay'),
   requests: bigint('Requests sent, retries included'),
   retries: bigint('Requests that repeated an earlier one'),
   refusals: bigint('429 answers'),
@@ -89,7 +81,7 @@ export const RUN_FIELDS = {
         ? null
         : `${counted(rows, 'old observation')} of progress removed, the last of each day stays`,
   ),
-  rowsReplayed: nullable(bigint('Quarantined rows that a replay could type; null for a sync')),
+  rowsReplayed: bigint.orNull('Quarantined rows that a replay could type; null for a sync'),
   rowsByTable: json('{"table": {"added", "changed", "unchanged"}}'),
 }
 
@@ -119,7 +111,9 @@ export const RUN_COLUMNS: readonly Column[] = columnsOf(
 
 /** The numbers that the steps of a run add to. */
 export type RunCounters = {
-  [Name in keyof typeof RUN_FIELDS as (typeof RUN_FIELDS)[Name] extends Counter ? Name : never]: number
+  [Name in keyof typeof RUN_FIELDS as (typeof RUN_FIELDS)[Name] extends { isCounter: true }
+    ? Name
+    : never]: number
 }
 
 const COUNTERS = FIELDS.filter(([, { isCounter }]) => isCounter === true).map(([name]) => name)

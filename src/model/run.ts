@@ -1,12 +1,9 @@
-/**
- * The report of a run: its rules, what it did, how it ended. `sync` fills the report, `warehouse` stores its record in
- * `_sync.runs` (`run-record`), and `commands` print it for people and for programs.
- */
+/** The report of a run: its rules, what it did, how it ended. Its record in `_sync.runs` is declared in `run-record`. */
 import type { ExitCode } from '../base/errors.js'
 import type { Instant } from './instant.js'
 import type { RequestUsage, TASK_REASONS } from './request-usage.js'
 import type { LISTING_KINDS, ReportedFields, RUN_COMMANDS, RunRecord } from './run-record.js'
-import type { DriftKind } from './survey-source.js'
+import type { Drift } from './survey-source.js'
 
 /** The rules for finding changes (settings `discover`). */
 export interface DiscoverRules {
@@ -32,6 +29,7 @@ export interface RefreshRules {
   readonly settle_for: number
   /** Its longest rest, ms. */
   readonly max_age: number
+  /** The factor for the time since the last refresh, by the survey's status. */
   readonly weights: RefreshWeights
   /** The list of a survey's sources is read again if its last reading is older (ms), or if something shows that it changed. */
   readonly list_sources_every: number
@@ -43,7 +41,6 @@ export interface RefreshRules {
   readonly daily_windows: DailyWindows | null
 }
 
-/** The factor for the time since the last refresh, by the survey's status (settings `refresh.weights`). */
 export interface RefreshWeights {
   readonly fieldwork: number
   /** Any other active status, also an unknown one. */
@@ -88,11 +85,8 @@ export type RowCountsByTable = Readonly<Record<string, RowCounts>>
 export type RunStatus = 'complete' | 'partial' | 'failed'
 
 /** A difference from the API document in an answer of this run. */
-export interface MetDrift {
+export interface MetDrift extends Omit<Drift, 'resource'> {
   readonly resource: string
-  readonly kind: DriftKind
-  readonly path: string
-  readonly value: string | null
   /** Number of occurrences, and the first one (server time), in this run and earlier ones. */
   readonly occurrences: number
   readonly firstSeenAt: Instant
@@ -111,17 +105,15 @@ export interface RejectionReason {
 export interface FailingSurveys {
   readonly failing: number
   /** Some of them, most failures first. */
-  readonly failingSurveys: readonly FailingSurvey[]
-}
-
-export interface FailingSurvey {
-  readonly surveyId: number
-  /** Null before a listing has shown it. */
-  readonly title: string | null
-  /** Consecutive runs in which it failed. */
-  readonly attempts: number
-  /** Why it failed last, one line. */
-  readonly error: string
+  readonly failingSurveys: readonly {
+    readonly surveyId: number
+    /** Null before a listing has shown it. */
+    readonly title: string | null
+    /** Consecutive runs in which it failed. */
+    readonly attempts: number
+    /** Why it failed last, one line. */
+    readonly error: string
+  }[]
 }
 
 /** Rejected rows and drift of a run: the numbers, and the first of each. */
@@ -132,12 +124,6 @@ export type RunCommand = (typeof RUN_COMMANDS)[number]
 /** The result of a replay for a quarantined row. `outdated`: not written, because the survey was read again since or is gone. */
 export const REPLAY_RESULTS = ['merged', 'queued', 'outdated'] as const
 export type ReplayResult = (typeof REPLAY_RESULTS)[number]
-
-/** The quarantined rows of a replay by result. */
-export interface ReplayCounts extends Readonly<Record<ReplayResult, number>> {
-  /** Still cannot be typed. */
-  readonly waiting: number
-}
 
 /** The report of a run for one account: its record (`model/run-record`), with some fields narrowed, and the details. */
 export interface RunReport extends ReportedFields, FailingSurveys {
@@ -151,19 +137,17 @@ export interface RunReport extends ReportedFields, FailingSurveys {
   readonly paceIntervalMs: number | null
   /** Requests by kind and reason, sent and saved. */
   readonly requestUsage: readonly RequestUsage[]
-  /** The first drift events. */
   readonly drift: readonly MetDrift[]
   /** The most frequent reasons of rejected rows. */
   readonly rejections: readonly RejectionReason[]
   readonly rowsByTable: RowCountsByTable
-  /** Null for a sync. */
-  readonly replayed: ReplayCounts | null
+  /** The quarantined rows of a replay by result; `waiting` still cannot be typed. Null for a sync. */
+  readonly replayed: Readonly<Record<ReplayResult | 'waiting', number>> | null
 }
 
 /** The record of a run at its start. */
 export type RunStart = Pick<RunReport, 'runId' | 'command' | 'startedAt'> & Pick<RunRecord, 'version'>
 
-/** The result of a publisher. */
 export interface PublishReport {
   /** One of `PUBLISH_FORMATS`. */
   readonly format: string
@@ -172,7 +156,7 @@ export interface PublishReport {
   readonly bytes: number
 }
 
-/** A whole run of the command: its accounts, what was published, and the worst exit code of all. */
+/** A whole run of the command, with the worst exit code of its accounts. */
 export interface SyncReport {
   readonly exitCode: ExitCode
   readonly status: RunStatus

@@ -1,7 +1,4 @@
-/**
- * The port to the API: everything that a run needs of it. `survey-api` implements it over HTTP; `sync` uses no URL
- * and no status code.
- */
+/** The port to the API: everything that a run needs of it, without URLs and status codes. */
 import type { Allowance } from '../base/allowance.js'
 import { UpstreamError } from '../base/errors.js'
 import type { Rate } from '../base/network.js'
@@ -114,15 +111,11 @@ export interface Rejection {
 }
 
 export const DRIFT_KINDS = ['unknown_field', 'unknown_value', 'replaced_text'] as const
-export type DriftKind = (typeof DRIFT_KINDS)[number]
 
-/**
- * An unknown field, an unknown value of an enumeration, or a field in which U+FFFD replaces invalid characters.
- * `value` is null except for an unknown value.
- */
+/** A difference from the API document. `value` is null except for an unknown value. */
 export interface Drift {
   readonly resource: 'survey' | 'sample_source' | 'fieldwork_progress'
-  readonly kind: DriftKind
+  readonly kind: (typeof DRIFT_KINDS)[number]
   readonly path: string
   readonly value: string | null
 }

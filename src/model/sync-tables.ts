@@ -37,7 +37,7 @@ export const runs: TableDeclaration = {
   columns: [
     ...RUN_COLUMNS,
     ...columnsOf({
-      run_number: nullable(bigint('Number of the run, whatever the clock said: the highest is the last one')),
+      run_number: bigint.orNull('Number of the run, whatever the clock said: the highest is the last one'),
     }),
   ],
 }
@@ -64,27 +64,25 @@ export const cursors = sync('cursors', 'Where the next listing starts; one row p
   updated_since: timestamptz('The cursor: changes up to here are in a table, the queue or quarantine'),
   full_listed_at: timestamptz('When the last full listing ended, clock of the machine that ran it'),
   moved_at: timestamptz('When the cursor was last moved, clock of the machine that ran it'),
-  full_listing_due: nullable(
-    boolean('Whether the next listing is a full one, because a survey returned 404 at its own address'),
+  full_listing_due: boolean.orNull(
+    'Whether the next listing is a full one, because a survey returned 404 at its own address',
   ),
-  page_rows: nullable(bigint('Rows of a full page of the last listing with several pages; plans use it')),
+  page_rows: bigint.orNull('Rows of a full page of the last listing with several pages; plans use it'),
 })
 
 export const listings = sync('listings', 'An interrupted listing; at most one per account', ['account'], {
   account,
   kind: varcharOf(LISTING_KINDS, 'Kind of listing'),
-  updated_since: nullable(timestamptz('updated_since of the listing; null for a full one')),
+  updated_since: timestamptz.orNull('updated_since of the listing; null for a full one'),
   ceiling: timestamptz('The cursor after the complete listing; fixed before its first page'),
   next_page: bigint('Number of the page to be read next'),
   total_count: bigint('total_count of the last page read'),
-  first_total_count: nullable(
-    bigint('total_count of the first page read: the number of surveys that a listing without drift shows'),
+  first_total_count: bigint.orNull(
+    'total_count of the first page read: the number of surveys that a listing without drift shows',
   ),
   unidentified_rows: bigint('Rejected rows without a readable id; they count as seen surveys'),
-  last_page_unidentified_rows: nullable(
-    bigint(
-      'How many of these were on the last page read; that page is read again when the listing is resumed',
-    ),
+  last_page_unidentified_rows: bigint.orNull(
+    'How many of these were on the last page read; that page is read again when the listing is resumed',
   ),
   started_at: timestamptz('When it started, clock of the machine that ran it'),
 })
@@ -110,11 +108,11 @@ export const tasks = sync(
     enqueued_at: timestamptz('When it was queued, server time'),
     enqueued_run_id: runId,
     attempts: bigint('Number of failed attempts'),
-    last_error: nullable(varchar('Why the last attempt failed')),
-    last_run_id: nullable(varchar('The run of the last attempt')),
-    requests_needed: nullable(bigint('Requests that it needs, if a budget stopped it')),
-    refusals: nullable(bigint('Consecutive refusals by the API (404, 403); null without any')),
-    refused_at: nullable(timestamptz('Last refusal by the API, server time')),
+    last_error: varchar.orNull('Why the last attempt failed'),
+    last_run_id: varchar.orNull('The run of the last attempt'),
+    requests_needed: bigint.orNull('Requests that it needs, if a budget stopped it'),
+    refusals: bigint.orNull('Consecutive refusals by the API (404, 403); null without any'),
+    refused_at: timestamptz.orNull('Last refusal by the API, server time'),
   },
 )
 
@@ -136,14 +134,14 @@ export const rejectedRows = sync(
     rejected_at: timestamptz('When the answer was read, server time'),
     endpoint: varcharOf(ENDPOINTS, 'Requested endpoint'),
     survey_id: nullable(surveyId),
-    sample_source_id: nullable(bigint('ID of the sample source, if the row belongs to one')),
-    day: nullable(date('Requested day; null for all interviews')),
+    sample_source_id: bigint.orNull('ID of the sample source, if the row belongs to one'),
+    day: date.orNull('Requested day; null for all interviews'),
     problem: varchar('Field that could not be typed, and reason'),
     raw: json('The row as received; U+FFFD replaces invalid UTF-8 and lone surrogates'),
-    replayed_at: nullable(
-      timestamptz('When a replay typed it, clock of the machine that ran it; null while it cannot be typed'),
+    replayed_at: timestamptz.orNull(
+      'When a replay typed it, clock of the machine that ran it; null while it cannot be typed',
     ),
-    replayed_run_id: nullable(varchar('The replay that typed it, see runs.run_id')),
+    replayed_run_id: varchar.orNull('The replay that typed it, see runs.run_id'),
     replay_result: nullable(
       varcharOf(
         REPLAY_RESULTS,
@@ -161,7 +159,7 @@ export const driftEvents = sync(
     account,
     resource: varcharOf(['survey', 'sample_source', 'fieldwork_progress'], 'Resource of the field'),
     path: varchar('The field'),
-    value: nullable(varchar('The unknown enum value; null for the other kinds')),
+    value: varchar.orNull('The unknown enum value; null for the other kinds'),
     kind: varcharOf(
       DRIFT_KINDS,
       'Kind of difference; replaced_text: bytes that are not UTF-8, or half of a surrogate pair, are kept as U+FFFD',
@@ -200,10 +198,8 @@ export const schemaVersion = sync(
     version: bigint('Number of the schema version'),
     applied_at: timestamptz('When it was applied, clock of the machine that ran it'),
     description: varchar('Change of the migration'),
-    descriptions_digest: nullable(
-      varchar(
-        'Digest of the comments and views in this database; if it differs from this version, they are created again',
-      ),
+    descriptions_digest: varchar.orNull(
+      'Digest of the comments and views in this database; if it differs from this version, they are created again',
     ),
   },
 )

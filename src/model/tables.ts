@@ -9,7 +9,6 @@ import {
   columnsOf,
   date,
   type Fields,
-  nullable,
   type Reference,
   type TableDeclaration,
   timestamptz,
@@ -24,10 +23,8 @@ const surveyId = bigint('ID of the survey')
 const sampleSourceId = bigint('ID of the sample source')
 
 const firstSeenAt = timestamptz('When the row was first read, server time')
-const missingSince = nullable(
-  timestamptz(
-    'Since when the API no longer shows the row, server time; null while it does. Rows are never deleted',
-  ),
+const missingSince = timestamptz.orNull(
+  'Since when the API no longer shows the row, server time; null while it does. Rows are never deleted',
 )
 const synced = {
   _first_seen_at: firstSeenAt,
@@ -45,8 +42,8 @@ const observed = {
 }
 const validity = {
   valid_from: timestamptz('When this version was first read, server time'),
-  valid_to: nullable(
-    timestamptz('When the next version was first read, or the record was found missing; null = current'),
+  valid_to: timestamptz.orNull(
+    'When the next version was first read, or the record was found missing; null = current',
   ),
 }
 const observation = { observed_at: timestamptz('When these indicators were first read, server time') }
@@ -148,7 +145,7 @@ export const surveyProgressByDay = main(
   ['survey_id', 'sample_source_id', 'day'],
   {
     survey_id: surveyId,
-    sample_source_id: nullable(bigint('ID of the sample source; null = the whole survey')),
+    sample_source_id: bigint.orNull('ID of the sample source; null = the whole survey'),
     day: date(
       'The day on which the interviews started, in the time zone of the row. It lasts until the next day begins, also when clocks go back past midnight',
     ),
@@ -168,39 +165,27 @@ export const freshness = main(
   ['survey_id'],
   {
     survey_id: surveyId,
-    listed_at: nullable(timestamptz('When the survey was last seen in a listing, server time')),
-    refreshed_at: nullable(
-      timestamptz(
-        'When its progress was last read, server time; null = never. Its sample sources were read at that time or known to be unchanged, unless last_error says otherwise',
-      ),
+    listed_at: timestamptz.orNull('When the survey was last seen in a listing, server time'),
+    refreshed_at: timestamptz.orNull(
+      'When its progress was last read, server time; null = never. Its sample sources were read at that time or known to be unchanged, unless last_error says otherwise',
     ),
-    sources_read_at: nullable(
-      timestamptz(
-        'When the list of its sample sources was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since then',
-      ),
+    sources_read_at: timestamptz.orNull(
+      'When the list of its sample sources was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since then',
     ),
-    sources_listed_at: nullable(
-      timestamptz(
-        'When the list of its sample sources was last read, even if one of them could not be typed, server time; null = never',
-      ),
+    sources_listed_at: timestamptz.orNull(
+      'When the list of its sample sources was last read, even if one of them could not be typed, server time; null = never',
     ),
-    source_progress_read_at: nullable(
-      timestamptz(
-        'When the progress of every source was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since then',
-      ),
+    source_progress_read_at: timestamptz.orNull(
+      'When the progress of every source was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since then',
     ),
-    days_read_at: nullable(
-      timestamptz(
-        'When the days of the whole survey in survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be out of date',
-      ),
+    days_read_at: timestamptz.orNull(
+      'When the days of the whole survey in survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be out of date',
     ),
-    source_days_read_at: nullable(
-      timestamptz(
-        'When the days of its sample sources in survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be out of date: the settings exclude them now, or not all could be read',
-      ),
+    source_days_read_at: timestamptz.orNull(
+      'When the days of its sample sources in survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be out of date: the settings exclude them now, or not all could be read',
     ),
-    last_error: nullable(
-      varchar('Why the last attempt to read sources and progress failed; null if it did not'),
+    last_error: varchar.orNull(
+      'Why the last attempt to read sources and progress failed; null if it did not',
     ),
   },
 )

@@ -14,20 +14,21 @@ import type {
   SurveySelection,
   SurveyTotals,
 } from './plan-facts.js'
-import type { QuarantinedRow, ReplayedBatch, RetypedRow, WaitingRows } from './replay.js'
 import type { SurveyKind } from './request-usage.js'
 import type {
   DataProblems,
   FailingSurveys,
   ListingKind,
   PublishReport,
+  RejectionReason,
+  ReplayResult,
   RowCounts,
   RowCountsByTable,
   RunReport,
   RunStart,
   TaskReason,
 } from './run.js'
-import type { Drift, ReadExtent, Rejection } from './survey-source.js'
+import type { Drift, Endpoint, ReadExtent, Rejection } from './survey-source.js'
 
 export interface AccountWarehouse {
   readonly account: string
@@ -46,10 +47,7 @@ export interface AccountWarehouse {
   dropListing(): Promise<void>
 
   surveyTotals(): Promise<SurveyTotals>
-  /**
-   * Passes the selected surveys to `use` one by one: all surveys may be selected, and they take more memory than a queue of them.
-   * The cost follows the selected surveys, not the stored ones.
-   */
+  /** Passes the selected surveys to `use` one by one: all of them may take more memory than a queue of them. */
   eachPlannedSurvey(selection: SurveySelection, use: (survey: PlannedSurvey) => void): Promise<void>
   pastRuns(overlapMs: number): Promise<PastRuns>
   enqueue(tasks: readonly NewTask[], at: Stamp): Promise<void>
@@ -59,7 +57,6 @@ export interface AccountWarehouse {
   failingSurveys(): Promise<FailingSurveys>
   /** What is stored of each of these surveys. */
   storedBundles(surveyIds: readonly number[]): Promise<ReadonlyMap<number, StoredBundle>>
-  /** The stored days of a survey. */
   storedDays(surveyId: number): Promise<StoredDays>
   /** Keeps only the last observation of each UTC day before `before`. Returns the number of removed rows. */
   compactProgress(before: Instant, at: Stamp): Promise<number>
@@ -69,7 +66,8 @@ export interface AccountWarehouse {
   quarantined(): AsyncIterable<readonly QuarantinedRow[]>
   /** Marks the rows as replayed at `at`, our clock, and merges or queues them unless newer rows are stored. */
   commitReplay(rows: readonly RetypedRow[], replay: Stamp): Promise<ReplayedBatch>
-  waitingRows(): Promise<WaitingRows>
+  /** Rows that no replay could type so far, with the reasons from when they were read. */
+  waitingRows(): Promise<{ readonly waiting: number; readonly rejections: readonly RejectionReason[] }>
   commitBundles(outcomes: readonly BundleOutcome[], runId: string): Promise<RowCountsByTable>
   /** The surveys for which the API has answered this kind of request before. */
   answeredSurveys(kind: SurveyKind): Promise<ReadonlySet<number>>
@@ -96,7 +94,6 @@ export interface Stamp {
   readonly at: Instant
 }
 
-/** The state of an account's listings. */
 export interface Position extends Cursor {
   /** An interrupted listing; null without one. */
   readonly listing: ListingState | null
@@ -115,13 +112,12 @@ export interface ListingState extends ListingStart {
   readonly nextPage: number
   /** `total_count` of the last page read. */
   readonly totalCount: number
-  /** `total_count` of the first page read; null if an older version started the listing. */
+  /** `total_count` of the first page read; null before it. */
   readonly firstTotalCount: number | null
 }
 
-/** The rows of a page of a listing. */
+/** The rows of a page of a listing. A page that is read again counts once. */
 export interface ListedRows {
-  /** Number of the page. A page that is read again counts once. */
   readonly page: number
   readonly surveys: readonly Survey[]
   readonly rejections: readonly Rejection[]
@@ -149,12 +145,10 @@ export interface NewTask {
   readonly reason: TaskReason
 }
 
-/** The stored rows of a survey, which decide whether the requests per source can be skipped. */
+/** The stored rows of a survey, which decide whether the requests per source can be skipped. Missing rows are left out. */
 export interface StoredBundle {
-  /** Sources that are not missing. */
   readonly sources: readonly CellRow[]
   readonly progress: CellRow | null
-  /** The progress of its sources that are not missing. */
   readonly sourceProgress: readonly CellRow[]
   /** When the list of sources was last read with every row typed; null = never. */
   readonly sourcesReadAt: Instant | null
@@ -186,10 +180,7 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
     readonly progress: Progress
     readonly at: Instant
   }[]
-  /**
-   * The sources whose progress was read. `none`: the requests were skipped, because nothing had changed. `some`: a progress could not
-   * be typed; then nothing may be skipped until all were read.
-   */
+  /** `none`: skipped, because nothing had changed. `some`: one could not be typed; then nothing may be skipped until all were read. */
   readonly sourceProgressRead: ReadExtent
   /** Left out if the settings have no days. */
   readonly days?: ReadDays
@@ -229,7 +220,7 @@ export interface GoneSurvey extends OutcomeOfSurvey {
 }
 
 /** Nothing was read; the survey stays queued. */
-export interface FailedTask extends OutcomeOfSurvey {
+interface FailedTask extends OutcomeOfSurvey {
   readonly kind: 'failed'
   readonly error: string
   /** The API refused every request: 404, 401, 403 or another status that means no. */
@@ -243,3 +234,27 @@ export interface OversizedTask extends OutcomeOfSurvey {
   readonly kind: 'oversized'
   readonly requestsNeeded: number
 }
+
+/** A row of `_sync.rejected_rows` that no replay could type so far. */
+export interface QuarantinedRow {
+  readonly runId: string
+  readonly rejectedAt: Instant
+  readonly endpoint: Endpoint
+  readonly surveyId: number | null
+  readonly sampleSourceId: number | null
+  readonly raw: string
+}
+
+/** A row as this version types it. `survey` is null for sources and progress, which are read again instead of merged. */
+export interface RetypedRow extends QuarantinedRow {
+  readonly survey: Survey | null
+  readonly drift: readonly Drift[]
+}
+
+/** Decodes a row from its text alone; null when it still cannot be typed. */
+export type DecodeAgain = (
+  row: Pick<QuarantinedRow, 'endpoint' | 'raw'>,
+) => Pick<RetypedRow, 'survey' | 'drift'> | null
+
+/** `rows` are those of the table `surveys`. */
+export type ReplayedBatch = Readonly<Record<ReplayResult, number>> & { readonly rows: RowCounts }

@@ -38,25 +38,13 @@ export const endDeliveries = (
 ): readonly Delivery[] => {
   const text = redact(endText(end))
   const { success, failure, webhook, webhookFormat } = targets
-  const deliveries: Delivery[] = []
-  const ping = isSuccess(end) ? success : failure
-  if (ping !== null)
-    deliveries.push({
-      setting: isSuccess(end) ? 'notify.success' : 'notify.failure',
-      target: ping,
-      method: 'POST',
-      contentType: PLAIN,
-      body: text,
-    })
-  if (webhook !== null)
-    deliveries.push({
-      setting: 'notify.webhook',
-      target: webhook,
-      method: 'POST',
-      contentType: JSON_TYPE,
-      body: webhookFormat === 'chat' ? chatBody(text) : document,
-    })
-  return deliveries
+  const [setting, ping] = isSuccess(end)
+    ? (['notify.success', success] as const)
+    : (['notify.failure', failure] as const)
+  const body = webhookFormat === 'chat' ? chatBody(text) : document
+  const post = (setting: string, target: Target | null, contentType: string, body: string): Delivery[] =>
+    target === null ? [] : [{ setting, target, method: 'POST', contentType, body }]
+  return [...post(setting, ping, PLAIN, text), ...post('notify.webhook', webhook, JSON_TYPE, body)]
 }
 
 /** Accounts that are not complete come first, so they are among these. */

@@ -26,7 +26,7 @@ interface OwnedPut<Body extends ObjectBody = ObjectBody> {
 
 type Written = Extract<PutOutcome, { readonly kind: 'written' }>
 /** `lost`: somebody else wrote or deleted the object. `found` is the object now. */
-export type OwnedOutcome = Written | { readonly kind: 'lost'; readonly found: StoredObject | null }
+type OwnedOutcome = Written | { readonly kind: 'lost'; readonly found: StoredObject | null }
 
 const PUTS_MAX = 3
 

@@ -1,6 +1,6 @@
 /**
  * Checks the blocks of a DuckDB file without DuckDB. Each block begins with a checksum of the rest of it, so a block that was torn,
- * cut off, or damaged on the disk shows. That takes 0.25 s of CPU for a GiB; reading all rows with SQL takes 60 times as long.
+ * cut off, or damaged on the disk shows. That takes 0.6 s of CPU for a GiB; reading all rows with SQL takes several times as long.
  */
 import { open } from 'node:fs/promises'
 import { throwIfAborted } from '../base/clock.js'
@@ -10,69 +10,41 @@ const BLOCK_BYTES = 262_144
 /** The blocks follow three headers, whose checksums DuckDB checks when it opens the file. */
 const HEADERS_BYTES = 3 * 4_096
 const BLOCKS_AT_ONCE = 16
-const CHECKSUM_BYTES = 8
 
 /**
  * Whether the file consists of whole blocks, and each has the checksum of its content. A free block may be without, so `false` does
  * not prove damage.
  */
 export const haveBlocksChecksums = async (file: string, signal: AbortSignal): Promise<boolean> => {
-  // Made for each check, so that its memory is freed afterwards.
-  const { memory, checksum } = new WebAssembly.Instance(new WebAssembly.Module(MODULE)).exports
-  const blocks = Buffer.from(memory.buffer)
+  const words = new Uint32Array((BLOCKS_AT_ONCE * BLOCK_BYTES) / 4)
   await using handle = await open(file, 'r')
   for (let position = HEADERS_BYTES; ; ) {
     throwIfAborted(signal)
     // A read of a file returns less than requested only at its end.
-    const { bytesRead } = await handle.read(blocks, 0, blocks.length, position)
+    const { bytesRead } = await handle.read(words, { position })
     if (bytesRead === 0) return true
     if (bytesRead % BLOCK_BYTES !== 0) return false
     for (let at = 0; at < bytesRead; at += BLOCK_BYTES)
-      if (blocks.readBigInt64LE(at) !== checksum(at + CHECKSUM_BYTES, at + BLOCK_BYTES)) return false
+      if (!hasChecksum(words.subarray(at / 4, (at + BLOCK_BYTES) / 4))) return false
     position += bytesRead
   }
 }
 
-/** What we use of WebAssembly, which the types of Node leave out. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object) => { readonly exports: Checksums }
+/** The factor of the checksum, 0xbf58476d1ce4e5b9: its high half, its low half, and both halves of that. */
+const [HIGH, LOW, LOW_1, LOW_0] = [0xbf58476d, 0x1ce4e5b9, 0x1ce4, 0xe5b9]
+
+/**
+ * The checksum of 64 bits is 5381 xor each 8 bytes times the factor, modulo 2^64. JavaScript has no fast integers of 64 bits, so it is
+ * computed in halves.
+ */
+const hasChecksum = (block: Uint32Array): boolean => {
+  let [low, high] = [5381, 0]
+  for (let at = 2; at < block.length; at += 2) {
+    const word = block[at] ?? 0
+    low ^= Math.imul(word, LOW)
+    // No product exceeds 48 bits, so numbers hold it exactly.
+    const carried = Math.floor((word * LOW_1 + Math.floor((word * LOW_0) / 65_536)) / 65_536)
+    high ^= carried + Math.imul(word, HIGH) + Math.imul(block[at + 1] ?? 0, LOW)
+  }
+  return low === ((block[0] ?? 0) | 0) && high === ((block[1] ?? 0) | 0)
 }
-
-interface Checksums {
-  readonly memory: { readonly buffer: ArrayBuffer }
-  /** The checksum of these bytes of the memory. Their number is a multiple of 8. */
-  readonly checksum: (from: number, to: number) => bigint
-}
-
-/** An unsigned number in WebAssembly's LEB128. */
-const unsigned = (value: number): readonly number[] =>
-  value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)]
-
-const text = (name: string): readonly number[] => sized([...Buffer.from(name)])
-const sized = (bytes: readonly number[]): readonly number[] => [...unsigned(bytes.length), ...bytes]
-const section = (id: number, ...bytes: readonly number[]): readonly number[] => [id, ...sized(bytes)]
-
-const PAGE_BYTES = 65_536
-
-/** DuckDB's checksum: 5381 xor each 8 bytes times 0xbf58476d1ce4e5b9. JavaScript has no fast 64-bit integers, WebAssembly has. */
-const CODE = [
-  ...[1, 1, 0x7e], // local 2: the result, i64
-  ...[0x42, 0x85, 0x2a, 0x21, 2], // result = 5381
-  ...[3, 0x40], // loop
-  ...[0x20, 2, 0x20, 0, 0x29, 3, 0], // result, the 8 bytes at `from`
-  ...[0x42, 0xb9, 0xcb, 0x93, 0xe7, 0xd1, 0xed, 0x91, 0xac, 0xbf, 0x7f, 0x7e], // times 0xbf58476d1ce4e5b9
-  ...[0x85, 0x21, 2], // result = xor of both
-  ...[0x20, 0, 0x41, CHECKSUM_BYTES, 0x6a, 0x22, 0], // from += 8
-  ...[0x20, 1, 0x49, 0x0d, 0, 0x0b], // again while from < to
-  ...[0x20, 2, 0x0b], // return result
-]
-
-const MODULE = Uint8Array.from([
-  ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0], // magic number and version
-  ...section(1, 1, 0x60, 2, 0x7f, 0x7f, 1, 0x7e), // a type: (i32, i32) -> i64
-  ...section(3, 1, 0), // a function of this type
-  ...section(5, 1, 0, ...unsigned((BLOCKS_AT_ONCE * BLOCK_BYTES) / PAGE_BYTES)), // its memory
-  ...section(7, 2, ...text('memory'), 2, 0, ...text('checksum'), 0, 0), // exports
-  ...section(10, 1, ...sized(CODE)),
-])

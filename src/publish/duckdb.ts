@@ -94,12 +94,21 @@ const copyCommitted = (database: Database, temporary: string, signal: AbortSigna
 
 /** Whether more than half of the file is free: DuckDB files do not shrink by themselves. */
 const mostlyFree = async (sql: Sql): Promise<boolean> => {
+  const { bytes, free } = await sizeOf(sql)
+  return free * 2 > bytes
+}
+
+/**
+ * The bytes of all blocks of the work database, and those of free ones. The header of the file may count more, because DuckDB writes it
+ * before it cuts off the free blocks at the end.
+ */
+const sizeOf = async (sql: Sql) => {
   const [size] = await sql.rows(
-    z.object({ total: bigintCell, free: bigintCell }),
-    `SELECT total_blocks AS total, free_blocks AS free FROM pragma_database_size()
+    z.object({ bytes: bigintCell, free: bigintCell }),
+    `SELECT total_blocks * block_size AS bytes, free_blocks * block_size AS free FROM pragma_database_size()
       WHERE database_name = current_database()`,
   )
-  return size !== undefined && size.free * 2 > size.total
+  return size ?? { bytes: Number.POSITIVE_INFINITY, free: 0 }
 }
 
 const copyCompacted = async (
@@ -125,7 +134,7 @@ const proveReadable = (database: Database, file: string, signal: AbortSignal): P
   database.exclusively(async (sql) => {
     try {
       const { size } = await stat(file)
-      const isProved = size >= (await bytesOf(sql)) && (await haveBlocksChecksums(file, signal))
+      const isProved = size >= (await sizeOf(sql)).bytes && (await haveBlocksChecksums(file, signal))
       await using copy = await openDatabase(file, { readOnly: true })
       await copy.exclusively(async (reader) => {
         await reader.run('SELECT * FROM main.survey_overview LIMIT 0')
@@ -136,18 +145,6 @@ const proveReadable = (database: Database, file: string, signal: AbortSignal): P
       throw duckdbCause(error)
     }
   })
-
-/**
- * The bytes of all blocks of the work database. The header of the file may count more, because DuckDB writes it before it cuts off
- * the free blocks at the end.
- */
-const bytesOf = async (sql: Sql): Promise<number> => {
-  const [size] = await sql.rows(
-    z.object({ bytes: bigintCell }),
-    `SELECT total_blocks * block_size AS bytes FROM pragma_database_size() WHERE database_name = current_database()`,
-  )
-  return size?.bytes ?? Number.POSITIVE_INFINITY
-}
 
 /** Reads every block that DuckDB uses. */
 export const readEverything = async (sql: Sql, signal: AbortSignal): Promise<void> => {
@@ -186,10 +183,8 @@ export const stateInFile = (database: Database, path: string): Pick<PublishedSta
   return {
     countRuns: () =>
       attached(async (sql) => {
-        const [row] = await sql.rows(
-          z.object({ runs: bigintCell }),
-          'SELECT count(*) AS runs FROM published._sync.runs',
-        )
+        const counted = z.object({ runs: bigintCell })
+        const [row] = await sql.rows(counted, 'SELECT count(*) AS runs FROM published._sync.runs')
         return row?.runs ?? 0
       }),
     fill: () => attached((sql) => sql.run('COPY FROM DATABASE published TO "work"')),

@@ -15,7 +15,7 @@ const LACKS = {
     'no sync of directories: after a power failure the previous published state may be back, until the next run publishes',
 } as const
 
-export type Lack = keyof typeof LACKS
+type Lack = keyof typeof LACKS
 
 export interface FileSystemLacks {
   add(lack: Lack): void
@@ -44,17 +44,17 @@ export const createLacks = (log: Log): FileSystemLacks => {
  * vfat answers EPERM, FUSE ENOSYS, network shares ENOTSUP, EOPNOTSUPP, EACCES or EINVAL, and VirtualBox EINVAL, EROFS or EPROTO. EBADF and
  * EISDIR say that a directory cannot be opened or synced like a file.
  */
-export const isLacking = (error: unknown): boolean =>
-  hasCode(
-    error,
-    'EPERM',
-    'EACCES',
-    'ENOSYS',
-    'ENOTSUP',
-    'EOPNOTSUPP',
-    'EINVAL',
-    'EROFS',
-    'EPROTO',
-    'EBADF',
-    'EISDIR',
-  )
+export const isLacking = (error: unknown): boolean => hasCode(error, ...LACKING)
+
+const LACKING = [
+  'EPERM',
+  'EACCES',
+  'ENOSYS',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'EINVAL',
+  'EROFS',
+  'EPROTO',
+  'EBADF',
+  'EISDIR',
+]

@@ -1,7 +1,4 @@
-/**
- * Sends answers: JSON, dated with the world's time, compressed when that pays. `render` makes the bytes and
- * `sendRendered` sends them. A fault changes the answer before it is rendered, or replaces the sending.
- */
+/** Sends answers: JSON, dated with the world's time, compressed when that pays. A fault changes one before, or replaces the sending. */
 import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
@@ -20,7 +17,6 @@ export interface Answer {
   readonly at: Micros
 }
 
-/** A body that is sent as it is. */
 export class RawBody {
   readonly bytes: Buffer
   /** Null for none. */
@@ -33,22 +29,17 @@ export class RawBody {
 }
 
 /** An answer as it is sent, without what HTTP itself adds. */
-export interface Rendered extends Pick<Answer, 'status' | 'headers'> {
+interface Rendered extends Pick<Answer, 'status' | 'headers'> {
   readonly body: Buffer
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
-/** Shorter bodies are sent as they are. */
 const GZIP_BYTES_MIN = 1_024
 /** The cheapest level: a page of surveys shrinks to a quarter in 0.1 ms. */
 const GZIP_LEVEL = 1
-/** How long a connection stays open after its answer, so that the client can read it. */
 const LINGER_MS_MAX = 1_000
 
-/**
- * A request that is answered with an error. The API document names only 429 and leaves the body open ("Errors"). Here
- * every error has the body `errorBody`.
- */
+/** A request that is answered with an error. The API document leaves its body open ("Errors"): here it is `errorBody`. */
 export class Refusal extends Error {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -65,7 +56,6 @@ export const errorBody = object('Every answer that is not 200', {
   error: z.string().min(1).meta({ description: 'One sentence: what is wrong and what to do' }),
 })
 
-/** The answer that refuses a request. */
 export const refused = ({ status, headers, message }: Refusal, at: Micros): Answer => ({
   status,
   headers,
@@ -83,36 +73,31 @@ export const sendRendered = (reply: FastifyReply, { status, headers, body }: Ren
 }
 
 /**
- * The answer's own headers replace those that every answer gets. The body is encoded once, because this function, the
- * framework and the socket each need its length, and each would encode a text again.
+ * The answer's own headers replace those that every answer gets. The body is encoded once: this function, the framework and the
+ * socket each need its length, and each would encode a text again.
  */
 export const render = (request: FastifyRequest, answer: Answer): Rendered => {
+  const { status, body } = answer
   const { bytes, contentType } =
-    answer.body instanceof RawBody
-      ? answer.body
-      : new RawBody(Buffer.from(JSON.stringify(answer.body)), JSON_TYPE)
+    body instanceof RawBody ? body : new RawBody(Buffer.from(JSON.stringify(body)), JSON_TYPE)
   const headers: Answer['headers'] = {
     date: formatHttpDate(answer.at),
     ...(contentType === null ? {} : { 'content-type': contentType }),
     vary: 'accept-encoding',
     ...answer.headers,
   }
-  const { status } = answer
   const isPlain =
     bytes.length < GZIP_BYTES_MIN ||
     'content-encoding' in headers ||
     !ACCEPTS_GZIP.test(String(request.headers['accept-encoding'] ?? ''))
   if (isPlain) return { status, headers, body: bytes }
-  const body = gzipSync(bytes, { level: GZIP_LEVEL })
-  return { status, headers: { ...headers, 'content-encoding': 'gzip' }, body }
+  const zipped = gzipSync(bytes, { level: GZIP_LEVEL })
+  return { status, headers: { ...headers, 'content-encoding': 'gzip' }, body: zipped }
 }
 
 const ACCEPTS_GZIP = /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))|,|$)/i
 
-/**
- * Answers bytes that are no HTTP request, or whose head is too long, as of the moment `at`, and ends the connection. They
- * never reach a route, so the answer is written to the bare `socket`, with the same error body as every other refusal.
- */
+/** Answers bytes that are no HTTP request, or whose head is too long, and ends the connection. They never reach a route. */
 export const answerUnreadable = (error: unknown, socket: Socket, at: Micros): void => {
   if (!socket.writable) return
   const [status, message] = refusalOf(error)

@@ -1,17 +1,11 @@
-/**
- * The options of the reference server in words: their choices and defaults, their descriptions for `--help`, and what an
- * error tells the caller to give. This file imports nothing, so `--help` is fast.
- */
+/** The options of the reference server in words: choices, defaults, descriptions. It imports nothing, so `--help` is fast. */
 
 /** The ways to count requests against the cap; `none` counts nothing. */
 export const RATE_WINDOWS = ['sliding', 'fixed', 'sliding-counter', 'none'] as const
 
 export type RateWindowKind = (typeof RATE_WINDOWS)[number]
 
-/**
- * The forms of `Retry-After`. `seconds`: how long to wait; `date`: until when, relative to the `Date` of the same answer;
- * `none`: no header.
- */
+/** `seconds`: how long to wait; `date`: until when, relative to the `Date` of the same answer; `none`: no header. */
 export const RETRY_AFTER_STYLES = ['seconds', 'date', 'none'] as const
 
 export type RetryAfterStyle = (typeof RETRY_AFTER_STYLES)[number]
@@ -21,7 +15,7 @@ export const EMPTY_RATES = ['null', 'zero', 'omit'] as const
 
 export type EmptyRates = (typeof EMPTY_RATES)[number]
 
-/** The smallest and the largest value of the options that are whole numbers. */
+/** The smallest and the largest value. */
 export const BOUNDS = {
   port: [0, 65_535],
   seed: [0, Number.MAX_SAFE_INTEGER],
@@ -36,9 +30,8 @@ export const START_YEAR_MIN = 2000
 export const START_YEAR_MAX = 2100
 
 interface OptionText {
-  /** As it would be written on the command line; null for an option that has none. */
+  /** As on the command line; null for an option that has none. */
   readonly default: string | null
-  /** For `--help`. */
   readonly describe: string
   /** What an error tells the caller to give. */
   readonly give: string
@@ -131,7 +124,7 @@ const TEXTS = {
 
 export type OptionName = keyof typeof TEXTS
 
-/** The options in words, by name. The flags of the command are made of them. */
+/** By name. The flags of the command are made of them. */
 export const OPTIONS: Readonly<Record<string, OptionText>> = TEXTS
 
 /** An option's name as a flag: `pageSize` is `page-size`. */

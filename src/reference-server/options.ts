@@ -89,16 +89,11 @@ const READERS = {
 
 const settingsSchema = z.object(READERS)
 
-/** The options as they are given; a missing one has its default. */
 export type ReferenceServerOptions = Readonly<Partial<z.input<typeof settingsSchema>>>
 
-/** The options, complete and checked. */
 export type ReferenceServerSettings = Readonly<z.output<typeof settingsSchema>>
 
-/**
- * Reads options, typed or as the text of flags, and ignores other names. Throws one `reference_server_options` that has a line
- * for each wrong one.
- */
+/** Reads options, typed or as the text of flags, and ignores other names. Throws `reference_server_options` with a line for each wrong one. */
 export const readOptions = (given: Readonly<Record<string, unknown>>): ReferenceServerSettings => {
   const values = Object.fromEntries(
     Object.entries(OPTIONS).map(([name, option]) => [name, given[name] ?? option.default]),

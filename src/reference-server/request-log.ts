@@ -1,7 +1,4 @@
-/**
- * Logs every arrival at the API with its real time, refused ones included: a test of a client's pacing reads it. The requests
- * of `foreignLoad` never arrive over HTTP and are not in it.
- */
+/** Every arrival at the API with its real time, refused ones included. Requests of `foreignLoad` never arrive over HTTP. */
 import { z } from 'zod'
 import { object, text } from './resources.js'
 
@@ -52,10 +49,12 @@ export class RequestLog {
     this.#dropped = 0
   }
 
-  /** The kept requests in the order of arrival, and how many were dropped since the log was last cleared. */
+  /** In the order of arrival, and how many were dropped since the log was last cleared. */
   list(): { readonly requests: readonly LoggedRequest[]; readonly dropped: number } {
     const first = this.#dropped % this.#requestsMax
-    const requests = [...this.#requests.slice(first), ...this.#requests.slice(0, first)]
-    return { requests, dropped: this.#dropped }
+    return {
+      requests: [...this.#requests.slice(first), ...this.#requests.slice(0, first)],
+      dropped: this.#dropped,
+    }
   }
 }

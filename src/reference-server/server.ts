@@ -11,7 +11,7 @@ import { createAccountCap } from './api/rate-limit.js'
 import { type ApiContext, apiRoutes, noSuchPath, serveNoRoute, undecodablePath } from './api/routes.js'
 import { controlRoutes } from './control/routes.js'
 import { docsRoutes } from './docs/page.js'
-import { FaultRegister } from './faults/fault-register.js'
+import { Faults } from './faults/faults.js'
 import { readFaultsFile } from './faults/read-faults.js'
 import { type ReferenceServerOptions, type ReferenceServerSettings, readOptions } from './options.js'
 import { RequestLog } from './request-log.js'
@@ -19,7 +19,6 @@ import { WorldClock } from './time.js'
 import type { AccountIdentity } from './world/identities.js'
 import { Organization } from './world/organization.js'
 
-/** A running server. Closing it also ends open connections. */
 export interface ReferenceServer extends AsyncDisposable {
   /** Ends with `/api/v1`. */
   readonly baseUrl: string
@@ -33,26 +32,15 @@ export interface ReferenceServer extends AsyncDisposable {
  * Starts a server. Throws an error `reference_server_options`, a `FaultsError` or an error `reference_server_listen`, and
  * leaves nothing behind then.
  */
-export const startReferenceServer = async (options: ReferenceServerOptions): Promise<ReferenceServer> =>
-  await startWith(readOptions({ ...options }))
+export const startReferenceServer = (options: ReferenceServerOptions): Promise<ReferenceServer> =>
+  startReferenceServerFromFlags({ ...options })
 
 /** The same from flags as text. `signal` ends a start that waits for the file of faults. */
 export const startReferenceServerFromFlags = async (
   flags: Readonly<Record<string, unknown>>,
-  signal: AbortSignal,
-): Promise<ReferenceServer> => await startWith(readOptions(flags), signal)
-
-/**
- * A server that listens nowhere: a caller injects requests into its `app`, and closes it when done. Throws an error
- * `reference_server_options` or a `FaultsError`.
- */
-export const createUnlistenedServer = async (options: ReferenceServerOptions) =>
-  await assemble(readOptions({ ...options }))
-
-const startWith = async (
-  settings: ReferenceServerSettings,
   signal?: AbortSignal,
 ): Promise<ReferenceServer> => {
+  const settings = readOptions(flags)
   const { app, accounts } = await assemble(settings, signal)
   const origin = await listen(app, settings)
   const close = async () => {
@@ -60,6 +48,13 @@ const startWith = async (
   }
   return { baseUrl: `${origin}${API_PREFIX}`, origin, accounts, close, [Symbol.asyncDispose]: close }
 }
+
+/**
+ * A server that listens nowhere: a caller injects requests into its `app`, and closes it when done. Throws an error
+ * `reference_server_options` or a `FaultsError`.
+ */
+export const createUnlistenedServer = async (options: ReferenceServerOptions) =>
+  await assemble(readOptions({ ...options }))
 
 const assemble = async (settings: ReferenceServerSettings, signal = new AbortController().signal) => {
   const monotonicMs = () => performance.now()
@@ -73,7 +68,7 @@ const assemble = async (settings: ReferenceServerSettings, signal = new AbortCon
         settings.emptyRates,
       ),
   )
-  const faults = new FaultRegister({ seed: settings.seed, organizations, latest: clock.latest })
+  const faults = new Faults({ seed: settings.seed, organizations, latest: clock.latest })
   const { faults: given } = settings
   if (typeof given === 'string') faults.replace(await readFaultsFile(given, signal), `${given}: `)
   else if (given !== null) faults.replace(given)

@@ -1,9 +1,9 @@
 /**
- * Moments and durations as text, and the world's clock. The world counts time in whole microseconds, because the API may
- * show that much and `updated_since` includes its own moment: a lost digit would be a lost survey.
+ * Moments and durations as text, and the world's clock. The world counts whole microseconds: `updated_since` includes its own
+ * moment, so a lost digit would be a lost survey.
  */
 
-/** A moment: whole microseconds since 1970-01-01T00:00:00Z. Exact as a number until the year 2255. */
+/** Whole microseconds since 1970-01-01T00:00:00Z. Exact as a number until the year 2255. */
 export type Micros = number
 
 export const MICROS_PER_MS = 1_000
@@ -52,7 +52,7 @@ const readOffset = (text: string): number | null => {
 export const formatIsoTime = (at: Micros, { offsetMinutes, fractionDigits }: TimeStyle): string => {
   const shifted = at + (offsetMinutes ?? 0) * 60 * MICROS_PER_SECOND
   const seconds = Math.floor(shifted / MICROS_PER_SECOND)
-  const whole = formatDateTime(seconds)
+  const whole = new Date(seconds * 1_000).toISOString().slice(0, 'YYYY-MM-DDTHH:MM:SS'.length)
   if (fractionDigits === 0) return whole + formatOffset(offsetMinutes)
   const fraction = String(shifted - seconds * MICROS_PER_SECOND).padStart(6, '0')
   return `${whole}.${fraction.slice(0, fractionDigits)}${formatOffset(offsetMinutes)}`
@@ -61,42 +61,10 @@ export const formatIsoTime = (at: Micros, { offsetMinutes, fractionDigits }: Tim
 const formatOffset = (offsetMinutes: number | null): string => {
   if (offsetMinutes === null) return 'Z'
   const size = Math.abs(offsetMinutes)
-  return `${offsetMinutes < 0 ? '-' : '+'}${HOURS_MINUTES[size] ?? ''}`
+  const [hours, minutes] = [Math.floor(size / 60), size % 60].map((part) => String(part).padStart(2, '0'))
+  return `${offsetMinutes < 0 ? '-' : '+'}${hours}:${minutes}`
 }
 
-/**
- * A second since 1970-01-01T00:00:00Z as `YYYY-MM-DDTHH:MM:SS`, for the years 0 to 9999. A page of surveys has a hundred
- * moments, and `Date.toISOString` for each was a fifth of what the page cost: dates are remembered, times are in tables.
- */
-export const formatDateTime = (seconds: number): string => {
-  const day = Math.floor(seconds / SECONDS_PER_DAY)
-  const second = seconds - day * SECONDS_PER_DAY
-  return `${dateOf(day)}T${HOURS_MINUTES[Math.floor(second / 60)] ?? ''}:${TWO_DIGITS[second % 60] ?? ''}`
-}
-
-const SECONDS_PER_DAY = 86_400
-
-const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'))
-
-/** `HH:MM` of each minute of a day. */
-const HOURS_MINUTES = TWO_DIGITS.slice(0, 24).flatMap((hour) =>
-  TWO_DIGITS.map((minute) => `${hour}:${minute}`),
-)
-
-/** `YYYY-MM-DD` by days since 1970. A world has fewer days than this. */
-const dates = new Map<number, string>()
-const DATES_MAX = 100_000
-
-const dateOf = (day: number): string => {
-  const known = dates.get(day)
-  if (known !== undefined) return known
-  const date = new Date(day * SECONDS_PER_DAY * 1_000).toISOString().slice(0, 'YYYY-MM-DD'.length)
-  if (dates.size === DATES_MAX) dates.clear()
-  dates.set(day, date)
-  return date
-}
-
-/** Writes a moment in UTC with as many digits as it needs: `2026-03-01T00:00:00Z`, `…00.123456Z`. */
 export const formatUtc = (at: Micros): string => {
   const fractionDigits = at % MICROS_PER_SECOND === 0 ? 0 : at % MICROS_PER_MS === 0 ? 3 : 6
   return formatIsoTime(at, { offsetMinutes: null, fractionDigits })
@@ -121,20 +89,10 @@ export const parseIsoDuration = (text: string): Micros | null => {
 /** The clock stops so long after its start. The world of later times would not fit in memory. */
 const CLOCK_YEARS_MAX = 20
 
-interface ClockSpeed {
-  /** As it was given: `real`, `frozen`, `600x`. */
-  readonly label: string
-  /** World seconds per real second; 0 stops the clock. */
-  readonly factor: number
-}
-
-/**
- * The world's clock, which decides what the world shows. From its start it stays where it is (`frozen`), runs at the
- * speed of real time (`real`) or at a multiple of it (`600x`). It can also be moved by hand.
- */
+/** Decides what the world shows. It stands still (`frozen`), runs with real time (`real`) or faster (`600x`), and can be moved by hand. */
 export class WorldClock {
-  readonly speed: ClockSpeed
-  /** The clock's first and last possible moments. */
+  /** `label` as it was given, and world seconds per real second. */
+  readonly speed: { readonly label: string; readonly factor: number }
   readonly earliest: Micros = 0
   readonly latest: Micros
   readonly #monotonicMs: () => number
@@ -142,7 +100,7 @@ export class WorldClock {
   #setAtMs: number
 
   /** `monotonicMs` is a clock that never goes back, in milliseconds. */
-  constructor(startAt: Micros, speed: ClockSpeed, monotonicMs: () => number) {
+  constructor(startAt: Micros, speed: WorldClock['speed'], monotonicMs: () => number) {
     this.speed = speed
     this.latest = startAt + CLOCK_YEARS_MAX * 366 * MICROS_PER_DAY
     this.#monotonicMs = monotonicMs

@@ -1,7 +1,4 @@
-/**
- * Which stored times the rules believe. A clock that was wrong for one night leaves times in the future. A rule that believed them
- * would do nothing until then. So every rule reads stored times through these two functions.
- */
+/** Which stored times the rules believe. A clock that was wrong for one night leaves times in the future: a rule would do nothing until then. */
 import { type Instant, msBetween } from '../model/instant.js'
 
 /** The stored time; null if it is missing or later than `now`. Both times come from the same clock. */

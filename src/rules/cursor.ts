@@ -1,9 +1,7 @@
 /**
- * Cursor arithmetic. The listing is sorted by `created_at`, the cursor is on `updated_at`, and surveys change between pages. So the
- * next cursor is fixed before the first page is read, see
- * docs/decisions/listing-and-cursor.md#0001-the-cursor-is-the-servers-time-less-an-overlap.
+ * Cursor arithmetic. The next cursor is fixed before the first page is read
+ * (docs/decisions/listing-and-cursor.md#0001-the-cursor-is-the-servers-time-less-an-overlap).
  */
-
 import { type Instant, instantFromMs, minusMs } from '../model/instant.js'
 import type { Cursor } from '../model/plan-facts.js'
 import type { DiscoverRules, ListingKind } from '../model/run.js'
@@ -20,10 +18,6 @@ const RESUME_MS_MAX = 24 * 3_600_000
 export const listingCeiling = (serverDate: Instant | null, nowMs: number, rules: DiscoverRules): Instant =>
   minusMs(serverDate ?? instantFromMs(nowMs - UNKNOWN_SERVER_TIME_MS), rules.overlap)
 
-/**
- * A listing is full if it is the first, if `--full` requests it, if a survey returned 404 at its own address, or if the last full
- * one was `fullListingEvery` ago.
- */
 export const listingKind = (
   position: Cursor,
   nowMs: number,

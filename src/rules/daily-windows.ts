@@ -1,35 +1,26 @@
 /** Which days of a survey's fieldwork are read, and how many requests that takes, by the settings `refresh.daily_windows`. Pure. */
-
 import { addDays, createCalendar } from '../model/calendar.js'
 import type { Instant } from '../model/instant.js'
-import type { DueDay, StoredDay, StoredDays, SurveyLife } from '../model/plan-facts.js'
-import type { DailyWindows } from '../model/run.js'
+import type { DueDay, StoredDay, StoredDays } from '../model/plan-facts.js'
+import type { DailyWindows, RefreshRules } from '../model/run.js'
 import type { ReadExtent } from '../model/survey-source.js'
 import { ageMs } from './believed.js'
 import { isActive } from './refresh.js'
-
-export interface DueDays {
-  readonly days: readonly DueDay[]
-  /** Whether more days are due than are read at once. */
-  readonly more: boolean
-  /** Whether one of them is stored with the bounds of another time zone. */
-  readonly recut: boolean
-}
 
 /** Days before the open ones that are read at once, so that no night reads all days after a year without runs. */
 export const CATCH_UP_DAYS_MAX = 31
 
 /**
  * The days to read at `now`, of a whole survey or of one of its sources, in order. For an active survey these are the days up to today
- * that are not final, from the first stored day; without stored days the open ones. Nobody answers an inactive survey: its days
- * end with its last modification.
+ * that are not final, from the first stored day; without stored days the open ones. Those of an inactive survey end with its last
+ * modification. `more`: more days are due than are read at once. `recut`: one is stored with the bounds of another time zone.
  */
 export const dueDays = (
   rule: DailyWindows,
-  survey: SurveyLife,
+  survey: StoredDays['survey'],
   stored: readonly StoredDay[],
   now: Instant,
-): DueDays => {
+) => {
   const calendar = createCalendar(rule.time_zone)
   const today = calendar.dayOf(now)
   const open = addDays(today, 1 - rule.days)
@@ -53,11 +44,8 @@ export const dueDays = (
   const cutOtherwise = new Set(
     stored.filter(({ timeZone }) => timeZone !== rule.time_zone).map(({ day }) => day),
   )
-  return {
-    days: due,
-    more: older.length > CATCH_UP_DAYS_MAX,
-    recut: due.some(({ day }) => cutOtherwise.has(day)),
-  }
+  const recut = due.some(({ day }) => cutOtherwise.has(day))
+  return { days: due, more: older.length > CATCH_UP_DAYS_MAX, recut }
 }
 
 /** Whether a stored day is never read again. A day of another time zone is another day. */
@@ -96,12 +84,9 @@ export interface SeriesDay {
 }
 
 /** The part of `RefreshRules` that skips requests. */
-interface SkipRules {
-  readonly skip_unchanged: boolean
-  readonly recheck_unchanged_after: number
-}
+type SkipRules = Pick<RefreshRules, 'skip_unchanged' | 'recheck_unchanged_after'>
 
-export interface DaysQuestion {
+interface DaysQuestion {
   readonly stored: StoredDays
   /** The survey's own progress, which is read before its days. */
   readonly progress: { readonly readAt: Instant }
@@ -122,7 +107,9 @@ export const daysToRead = (rules: SkipRules, rule: DailyWindows, question: DaysQ
       return { sampleSourceId, ...dueDays(rule, stored.survey, days, progress.readAt) }
     })
     const days = due.flatMap((one) => one.days.map((day) => ({ sampleSourceId: one.sampleSourceId, day })))
-    if (canSkip(rules, question, readAt, due)) return { days: [], unchanged: days.length, extent: 'none' }
+    const isRecut = due.some(({ recut }) => recut)
+    if (!isRecut && canSkip(rules, question, readAt))
+      return { days: [], unchanged: days.length, extent: 'none' }
     return { days, unchanged: 0, extent: due.some(({ more }) => more) ? 'some' : 'all' }
   }
   const ofSurvey = of([null], stored.readAt)
@@ -146,20 +133,14 @@ interface Due {
 const NOT_READ: Due = Object.freeze({ days: [], unchanged: 0, extent: 'some' })
 
 /**
- * Whether no day of these series has to be read: the survey equals what it was at `readAt`, that is not too long ago, and no day has
- * the bounds of another time zone. Equal totals could hide two changes that cancel out, such as an interview that is now ignored and
- * a new one with the same status. `recheck_unchanged_after` limits how long that can last, as for sources.
+ * Whether the survey equals what it was at `readAt`, which is not too long ago. Equal totals could hide two changes that cancel out.
+ * `recheck_unchanged_after` limits how long that can last, as for sources.
  */
 const canSkip = (
   { skip_unchanged, recheck_unchanged_after }: SkipRules,
   { progress, isUnchanged }: DaysQuestion,
   readAt: Instant | null,
-  due: readonly DueDays[],
-): boolean =>
-  skip_unchanged &&
-  isUnchanged &&
-  ageMs(readAt, progress.readAt) < recheck_unchanged_after &&
-  !due.some(({ recut }) => recut)
+): boolean => skip_unchanged && isUnchanged && ageMs(readAt, progress.readAt) < recheck_unchanged_after
 
 /**
  * Estimated requests for the days of one bundle. An active survey takes its open days and the one that becomes final; any other

@@ -1,8 +1,7 @@
 /**
- * How many requests the bundle of a survey takes. This is the only estimate: the queue, the budget and `plan` use it. It
- * uses the same rules that later skip requests. Only whether the progress of the survey changes is a guess.
+ * How many requests the bundle of a survey takes: the only estimate, by the rules that later skip requests. Only whether the progress of
+ * the survey changes is a guess.
  */
-
 import type { Instant } from '../model/instant.js'
 import type { PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
 import type { RequestsByKind } from '../model/request-usage.js'
@@ -11,7 +10,7 @@ import { ageMs } from './believed.js'
 import { dayRequests } from './daily-windows.js'
 import { isActive, listsSources, rulesFor } from './refresh.js'
 
-export interface EstimateRules {
+interface EstimateRules {
   readonly rules: RefreshRules
   /** Expected number of sources of a survey that was never read. */
   readonly sourcesEach: number

@@ -1,6 +1,5 @@
 /** How much history is kept: a pure rule over two clocks. */
-import type { Instant } from '../model/instant.js'
-import { instantFromMs, minusMs } from '../model/instant.js'
+import { type Instant, instantFromMs, minusMs } from '../model/instant.js'
 import type { HistoryRules } from '../model/run.js'
 
 const DAY_MICROS = 86_400_000_000n

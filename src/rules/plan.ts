@@ -1,8 +1,4 @@
-/**
- * Estimates the requests of the next run from the stored rows: which surveys are due and why, how many requests each of them takes,
- * and what the listing takes. Pure; makes no request.
- */
-
+/** Estimates the requests of the next run from the stored rows. Pure; makes no request. */
 import type { Rate } from '../base/network.js'
 import { type Instant, instantFromMs, minusMs, msBetween } from '../model/instant.js'
 import type { PastRuns, PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
@@ -61,26 +57,19 @@ export const expectedAt = ({ listedAt, listedAtOurs, everyMs }: PastRuns, nowMs:
 /** Changes since then, server time, say how many the next listing is expected to bring. */
 export const changesSeenSince = (listedAt: Instant): Instant => minusMs(listedAt, CHANGES_SEEN_MS)
 
-/** Surveys are added one by one, so that of a survey only its task stays in memory. */
-export interface PlanBuilder {
-  add(survey: PlannedSurvey): void
-  /** The plan for the surveys that were added. */
-  plan(): Plan
-}
-
-/** `nowMs` is our clock: it dates the last full listing. */
+/** Surveys are added one by one, as to a queue. `nowMs` is our clock: it dates the last full listing. */
 export const createPlan = (
   totals: SurveyTotals,
   past: PastRuns,
   { at, nowMs }: { readonly at: Instant; readonly nowMs: number },
   rules: PlanRules,
-): PlanBuilder => {
+) => {
   const queue = createQueue(totals, at, rules, null)
   const changes = createChanges(totals, past, at)
   const listing = listingKind(past, nowMs, rules.discover, rules.full)
   return {
-    add: (survey) => changes.add(survey, queue.add(survey)),
-    plan: () => {
+    add: (survey: PlannedSurvey): void => changes.add(survey, queue.add(survey)),
+    plan: (): Plan => {
       const { tasks } = queue.sorted()
       const expected = changes.expected()
       const listed = listing === 'full' ? totals.present + expected.created : expected.listed
@@ -94,13 +83,8 @@ export const createPlan = (
         ...entriesOf(tasks),
         ...expected.entries,
       ]
-      return {
-        at,
-        listing,
-        entries,
-        requests: sum(entries.map(({ requests }) => requestsIn(requests))),
-        tasks,
-      }
+      const requests = sum(entries.map((entry) => requestsIn(entry.requests)))
+      return { at, listing, entries, requests, tasks }
     },
   }
 }
@@ -120,37 +104,22 @@ const createChanges = (totals: SurveyTotals, { listedAt }: PastRuns, at: Instant
       seen.changed += 1
       if (createdAt < from) seen[isDue ? 'relisted' : 'rested'] += 1
     },
-    expected: (): ExpectedChanges =>
-      listedAt === null
-        ? { listed: totals.present, created: 0, entries: [] }
-        : expectedChanges(totals, seen, Math.max(0, msBetween(listedAt, at)) / CHANGES_SEEN_MS),
-  }
-}
-
-interface ExpectedChanges {
-  readonly listed: number
-  readonly created: number
-  readonly entries: readonly PlanEntry[]
-}
-
-/** `seen` are the surveys that changed in a week, and `times` the weeks until the run. */
-const expectedChanges = (
-  totals: SurveyTotals,
-  seen: Readonly<Record<'changed' | 'created' | 'rested' | 'relisted', number>>,
-  times: number,
-): ExpectedChanges => {
-  const created = times * seen.created
-  const relisted = Math.round(times * seen.relisted)
-  const newcomers = Math.round(created + times * seen.rested)
-  const requests = added([
-    {
-      sample_sources: newcomers + relisted,
-      survey_progress: newcomers,
-      sample_source_progress: Math.round(created * sourcesOfEach(totals)),
+    expected: () => {
+      if (listedAt === null) return { listed: totals.present, created: 0, entries: [] }
+      const weeks = Math.max(0, msBetween(listedAt, at)) / CHANGES_SEEN_MS
+      const created = weeks * seen.created
+      const newcomers = Math.round(created + weeks * seen.rested)
+      const requests = added([
+        {
+          sample_sources: newcomers + Math.round(weeks * seen.relisted),
+          survey_progress: newcomers,
+          sample_source_progress: Math.round(created * sourcesOfEach(totals)),
+        },
+      ])
+      const entry = { reason: 'changed' as const, isExpected: true, surveys: newcomers, requests }
+      return { listed: weeks * seen.changed, created, entries: requestsIn(requests) === 0 ? [] : [entry] }
     },
-  ])
-  const entry = { reason: 'changed' as const, isExpected: true, surveys: newcomers, requests }
-  return { listed: times * seen.changed, created, entries: requestsIn(requests) === 0 ? [] : [entry] }
+  }
 }
 
 /** One entry per reason, in the order of `REQUEST_REASONS`. */
@@ -179,34 +148,25 @@ export const timeAtCapMs = (requests: number, { requests: cap, perMs }: Rate): n
 export const requestsWithin = (durationMs: number, { requests: cap, perMs }: Rate): number =>
   (Math.floor(durationMs / perMs) + 1) * cap
 
-/** The part of a plan that fits into the budget of a run, and the rest that waits for the next run. */
-interface PlanFit {
-  readonly surveys: number
-  readonly requests: number
-  /** Surveys that are left over. */
-  readonly waiting: number
-  /** The earliest last reading of these, or queue time if never read; null if none waits. */
-  readonly oldestSince: Instant | null
-}
-
 export interface AccountPlan {
   readonly account: string
   readonly rate: Rate
   /** Null before the first complete listing. */
   readonly plan: Plan | null
-  readonly fit: PlanFit | null
+  readonly fit: ReturnType<typeof fitPlan> | null
 }
 
-/** Takes surveys in the order of the queue, up to the first whose reserve does not fit. The first survey always fits. */
+/**
+ * The part of a plan that fits into the budget of a run: surveys in the order of the queue, up to the first whose reserve does not fit.
+ * The first survey always fits. `waiting` are left over; `oldestSince` is the earliest last reading of these, or queue time if never read.
+ */
 export const fitPlan = (
   plan: Plan,
   { requests_max: requestsMax, duration_max: durationMsMax }: Budget,
   rate: Rate,
-): PlanFit => {
-  const room = Math.min(
-    requestsMax ?? Number.POSITIVE_INFINITY,
-    durationMsMax === null ? Number.POSITIVE_INFINITY : requestsWithin(durationMsMax, rate),
-  )
+) => {
+  const withinTime = durationMsMax === null ? Number.POSITIVE_INFINITY : requestsWithin(durationMsMax, rate)
+  const room = Math.min(requestsMax ?? Number.POSITIVE_INFINITY, withinTime)
   const known = plan.tasks.reduce((total, { requests }) => total + requestsIn(requests), 0)
   // The listing and the surveys that it is expected to bring.
   let spent = plan.requests - known
@@ -217,13 +177,9 @@ export const fitPlan = (
     surveys += 1
   }
   const waiting = plan.tasks.slice(surveys)
-  return {
-    surveys,
-    requests: spent,
-    waiting: waiting.length,
-    oldestSince: waiting.reduce<Instant | null>(
-      (oldest, { since }) => (oldest === null || since < oldest ? since : oldest),
-      null,
-    ),
-  }
+  const oldestSince = waiting.reduce<Instant | null>(
+    (oldest, { since }) => (oldest === null || since < oldest ? since : oldest),
+    null,
+  )
+  return { surveys, requests: spent, waiting: waiting.length, oldestSince }
 }

@@ -1,14 +1,10 @@
-/**
- * The queue of a run, computed from the stored rows: which surveys are due, in which order, and how many requests each takes. `sync`
- * works through it and `plan` shows it, so both agree. Pure.
- */
-
+/** The queue of a run, computed from the stored rows. `sync` works through it and `plan` shows it, so both agree. Pure. */
 import { type Instant, msBetween } from '../model/instant.js'
 import type { PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
 import type { RequestReason, RequestsByKind } from '../model/request-usage.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
 import { believed } from './believed.js'
-import { bundleRequests, type EstimateRules, requestsIn, sourcesOfEach } from './estimate.js'
+import { bundleRequests, requestsIn, sourcesOfEach } from './estimate.js'
 import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refresh.js'
 
 /** A due survey. */
@@ -30,13 +26,13 @@ export interface Task {
   readonly urgency: number
 }
 
-export interface QueueRules {
+interface QueueRules {
   readonly refresh: RefreshRules
   /** Surveys that the API refused in several runs do not rest. */
   readonly full: boolean
 }
 
-export interface Queue {
+interface Queue {
   /** The most urgent first; among equals the newest survey. */
   readonly tasks: readonly Task[]
   /** Queued surveys that rest because the API refused them in several runs. */
@@ -45,27 +41,20 @@ export interface Queue {
   readonly notDue: RequestsByKind
 }
 
-/** Surveys are added one by one, so that of a survey only its task stays in memory. */
-export interface QueueBuilder {
-  /** Returns whether the survey is due and does not rest. */
-  add(survey: PlannedSurvey): boolean
-  /** The queue of the surveys that were added. */
-  sorted(): Queue
-}
-
-/** `runId` is the current run. Tasks of another run are left over. */
+/** Surveys are added one by one, so that of a survey only its task stays in memory. Tasks of another run than `runId` are left over. */
 export const createQueue = (
   totals: SurveyTotals,
   at: Instant,
   { refresh, full }: QueueRules,
   runId: string | null,
-): QueueBuilder => {
+) => {
   const estimate = { rules: refresh, sourcesEach: sourcesOfEach(totals) }
   const due: Due[] = []
   let { present: resting, sources: restingSources } = totals
   let refused = 0
   return {
-    add: (survey) => {
+    /** Returns whether the survey is due and does not rest. */
+    add: (survey: PlannedSurvey): boolean => {
       const reason = survey.task?.reason ?? refreshReason(survey, at, refresh)
       if (reason === null) return false
       if (!survey.missing) {
@@ -79,7 +68,7 @@ export const createQueue = (
       due.push({ createdAt: Number(survey.createdAt), task: taskOf(survey, reason, at, estimate, runId) })
       return true
     },
-    sorted: () => ({
+    sorted: (): Queue => ({
       tasks: due.toSorted(byUrgency).map(({ task }) => task),
       refused,
       notDue: { sample_sources: resting, survey_progress: resting, sample_source_progress: restingSources },
@@ -107,7 +96,7 @@ const taskOf = (
   survey: PlannedSurvey,
   reason: TaskReason,
   at: Instant,
-  estimate: EstimateRules,
+  estimate: Parameters<typeof bundleRequests>[3],
   runId: string | null,
 ): Task => {
   const since = waitsSince(survey, at)

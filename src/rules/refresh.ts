@@ -1,14 +1,8 @@
-/**
- * Which surveys are due, and in which order: pure rules over the stored rows. New interviews do not change a survey's
- * `updated_at`, so the listing alone cannot say what to read again.
- */
-
+/** Which surveys are due, and in which order. `src/warehouse/queue/planned-surveys.ts` selects in SQL those that may be due by these rules. */
 import { type Instant, msBetween } from '../model/instant.js'
 import type { SurveyFacts } from '../model/plan-facts.js'
 import type { RefreshRules, RefreshWeights, TaskReason } from '../model/run.js'
 import { ageMs, believed } from './believed.js'
-
-// What the status of a survey says about its interviews.
 
 /** Nobody answers these surveys. They are refreshed only when they change. */
 export const IDLE_STATUSES: readonly string[] = ['draft', 'user_demo']
@@ -49,18 +43,12 @@ export const restBetweenRefreshesMs = (
 
 export const REST_MS_MIN = 86_400_000
 
-/**
- * A nightly run may read a survey late, and the next night checks early whether the survey has rested for a day. Without this
- * tolerance it would rest for two.
- */
+/** A nightly run may read a survey late. Without this tolerance, the next night would find that it has not rested for a day. */
 const earlyMs = (restMs: number): number => Math.min(EARLY_MS_MAX, restMs / 4)
 
 export const EARLY_MS_MAX = 6 * 3_600_000
 
-/**
- * The rules for a survey with this reason. Readings without a sign of a change are less frequent for closed surveys. When they
- * happened weekly, they took a seventh of all requests and found nothing.
- */
+/** Readings without a sign of a change are rarer for closed surveys. Weekly ones took a seventh of all requests and found nothing. */
 export const rulesFor = (reason: TaskReason, rules: RefreshRules): RefreshRules => {
   const times = reason === 'settling' || reason === 'old' ? REREAD_LESS_OFTEN : 1
   return {
@@ -90,18 +78,9 @@ export const refreshWeight = (status: string, weights: RefreshWeights): number =
   return isActive(status) ? weights.active : weights.other
 }
 
-/** Consecutive refusals of a survey by the API, and the time of the last one, server time. */
-interface Refused {
-  readonly refusals: number
-  readonly refusedAt: Instant | null
-}
-
-/**
- * Whether a refused survey rests for now. After one refusal the next run tries again. After more refusals in a row the survey
- * rests for 2, 4, 8 … days, at most `max_age`.
- */
+/** Whether a refused survey rests. After one refusal the next run tries again; after more in a row, in 2, 4, 8 … days, at most `max_age`. */
 export const restsAfterRefusal = (
-  { refusals, refusedAt }: Refused,
+  { refusals, refusedAt }: { readonly refusals: number; readonly refusedAt: Instant | null },
   now: Instant,
   { max_age: maxAgeMs }: Pick<RefreshRules, 'max_age'>,
 ): boolean => {

@@ -3,21 +3,21 @@
  * values together show.
  */
 import { resolve } from 'node:path'
-import { type CapOwner, capKey } from '../base/cap-owner.js'
+import { capKey } from '../base/cap-owner.js'
 import type { HttpProxy } from '../base/network.js'
 import type { Secret } from '../base/secret.js'
 import { nearest } from '../base/suggest.js'
-import { fallbackOf, isLoopback, isPlainRemote, readToken } from './credentials.js'
-import { type Flags, flagText, type Given, SETTING_NAMES, TOKEN_KEYS } from './names.js'
+import { isLoopback, isPlainRemote, readToken } from './credentials.js'
+import { type Flags, type Given, SETTING_NAMES, TOKEN_KEYS } from './names.js'
 import { type Problem, quoted } from './problems.js'
 import { type Proxies, proxyFor } from './proxies.js'
-import { type ReadFile, readText } from './readers.js'
+import { type ReadFile, readPath, readText } from './readers.js'
 import type { AccountValues } from './schema.js'
 import type { AccountSettings } from './settings.js'
 import { type Shard, shardOf } from './shards.js'
 import type { Layers } from './source.js'
 import { type OriginOf, problemAt, type SettingsFile } from './source.js'
-import type { Path } from './tree.js'
+import { type Path, valueAt } from './tree.js'
 
 export interface AccountsRequest {
   readonly layers: Layers
@@ -35,45 +35,41 @@ export interface Accounts {
   readonly problems: readonly Problem[]
 }
 
-/** Reports a problem with the value at a path of the settings. */
-type At = (path: Path, text: string) => void
-
 interface OneAccount extends AccountsRequest {
   readonly account: AccountValues
   readonly index: number
-  readonly at: At
+  /** Reports a problem with the value at a path of the settings. */
+  readonly at: (path: Path, text: string) => void
   readonly add: (problem: Problem) => void
 }
 
 export const resolveAccounts = async (request: AccountsRequest): Promise<Accounts> => {
   const { layers, chosen, shard } = request
-  if (chosen === 'none') return { accounts: [], problems: [] }
   const problems: Problem[] = []
   const add = (problem: Problem) => void problems.push(problem)
-  const at: At = (path, text) => add(problemAt(layers.originOf, path, text))
-  const { accounts } = layers.values
-  if (accounts.length === 0) {
-    if (!layers.isBroken(['accounts'])) add({ where: 'accounts', text: noAccount(request) })
-    return { accounts: [], problems }
-  }
-  const read = accounts.flatMap((account, index) =>
-    chosen === 'all' || chosen.has(index) ? [{ ...request, account, index, at, add }] : [],
+  const at: OneAccount['at'] = (path, text) => add(problemAt(layers.originOf, path, text))
+  const all = layers.values.accounts
+  if (chosen !== 'none' && all.length === 0 && !layers.isBroken(['accounts']))
+    add({ where: 'accounts', text: noAccount(request) })
+  const read = all.flatMap((account, index) =>
+    chosen === 'all' || (chosen !== 'none' && chosen.has(index))
+      ? [{ ...request, account, index, at, add }]
+      : [],
   )
-  const ofShard = read.filter(
-    ({ account }) => shard === null || shardOf(account.name, shard.count) === shard.index,
-  )
-  const resolved: AccountSettings[] = []
-  for (const one of ofShard) resolved.push(...(await resolveAccount(one)))
-  refuseNamesTwice(request, at)
+  const accounts: AccountSettings[] = []
+  for (const one of read)
+    if (shard === null || shardOf(one.account.name, shard.count) === shard.index)
+      accounts.push(...(await resolveAccount(one)))
+  if (chosen !== 'none') refuseNamesTwice(request, at)
   refuseCapsTwice(read, add)
-  return { accounts: resolved, problems }
+  return { accounts, problems }
 }
 
 const noAccount = ({ oneAccount }: AccountsRequest): string =>
   `no account is configured; ${oneAccount ? 'give --base-url, --id and --token-file, or ' : ''}set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or give a settings file that has one by --config`
 
-const refuseNamesTwice = ({ layers, file }: AccountsRequest, at: At): void => {
-  const names = file.values.accounts.map(({ name }) => name)
+const refuseNamesTwice = ({ layers }: AccountsRequest, at: OneAccount['at']): void => {
+  const names = layers.values.accounts.map(({ name }) => name)
   for (const [index, name] of names.entries()) {
     const first = names.indexOf(name)
     const path = ['accounts', index, 'name']
@@ -87,9 +83,9 @@ const refuseCapsTwice = (read: readonly OneAccount[], add: (problem: Problem) =>
   const firstOf = new Map<string, string>()
   for (const { name, base_url: baseUrl, id } of read.map(({ account }) => account)) {
     if (baseUrl === undefined || id === undefined) continue
-    const owner: CapOwner = { baseUrl, id }
-    const first = firstOf.get(capKey(owner)) ?? name
-    firstOf.set(capKey(owner), first)
+    const key = capKey({ baseUrl, id })
+    const first = firstOf.get(key) ?? name
+    firstOf.set(key, first)
     if (first !== name)
       add({
         where: 'accounts',
@@ -126,7 +122,7 @@ const refusePlain = (one: OneAccount, baseUrl: string, proxy: HttpProxy | null):
 
 const resolveShared = (one: OneAccount, cap: number): AccountSettings['shared'] => {
   const { shared: url, shared_fallback } = one.account.rate_limit
-  const fallback = fallbackOf(shared_fallback, cap)
+  const fallback = shared_fallback(cap)
   const refuse = (problem: string) => one.at(pathTo(one, 'rate_limit', 'shared_fallback'), problem)
   if (url === undefined) {
     // A fallback without a shared cap is a mistake: its author expects a Redis.
@@ -147,8 +143,9 @@ const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
   const { account, layers, file } = one
   const path = pathTo(one, 'token_file')
   // A file with both is wrong even if environment or flags replace them.
-  if (hasBoth(file.values.accounts[one.index])) return refuseBoth(one, file.originOf)
-  if (hasBoth(account)) return refuseBoth(one, layers.originOf)
+  const [ofFile, pathOfFile] = [valueAt(file.tree, pathTo(one, 'token')), valueAt(file.tree, path)]
+  if (readToken(ofFile).ok && readPath(pathOfFile).ok) return refuseBoth(one, file.originOf)
+  if (account.token !== undefined && account.token_file !== undefined) return refuseBoth(one, layers.originOf)
   const { token, token_file: tokenFile } = account
   if (tokenFile === undefined) {
     if (token === undefined) addMissing(one, TOKEN_KEYS)
@@ -165,9 +162,6 @@ const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
   return undefined
 }
 
-const hasBoth = (account: AccountValues | undefined): boolean =>
-  account?.token !== undefined && account.token_file !== undefined
-
 const refuseBoth = (one: OneAccount, originOf: OriginOf): undefined => {
   const { where, name } = originOf(pathTo(one, 'token'))
   const problem = `cannot be set together with ${name === '' ? where : name}; remove one of them`
@@ -179,12 +173,12 @@ const pathTo = ({ index }: OneAccount, ...keys: readonly string[]): Path => ['ac
 /** Reports that the account has none of `keys`, unless a wrong value for one of them was reported already. */
 const addMissing = (one: OneAccount, keys: readonly string[]): void => {
   if (keys.some((key) => one.layers.isBroken(pathTo(one, key)))) return
-  if (one.file.values.accounts.length > 0) {
+  if (valueAt(one.file.tree, ['accounts', 0]) !== undefined) {
     one.at(pathTo(one), `has no ${keys.join(' or ')}; add it`)
     return
   }
   const names = SETTING_NAMES.filter(({ ofAccount, path }) => ofAccount && keys.includes(String(path[0])))
-  const flags = one.oneAccount ? names.flatMap(({ flag }) => (flag === null ? [] : [flagText(flag)])) : []
+  const flags = one.oneAccount ? names.flatMap(({ flag }) => (flag === null ? [] : [`--${flag}`])) : []
   const where = [...flags, ...names.flatMap(({ variable }) => variable ?? [])].join(' or ')
   one.add({ where, text: 'is not set; set it, or give it in a settings file' })
 }
@@ -230,18 +224,15 @@ export const chooseAccounts = (
 }
 
 const chooseOne = (name: string | undefined, known: readonly string[], report: Report): Chosen => {
-  if (name === undefined) {
-    if (known.length <= 1) return 'all'
-    report(
-      '--account',
-      `is needed: the settings file has ${known.length} accounts; give one of ${known.join(', ')}`,
-    )
-    return 'none'
-  }
-  const place = known.indexOf(name)
-  if (place !== -1) return new Set([place])
+  if (name === undefined && known.length <= 1) return 'all'
+  if (name !== undefined && known.includes(name)) return new Set([known.indexOf(name)])
   const advice = known.length === 0 ? 'give a settings file with accounts' : `give one of ${known.join(', ')}`
-  report('--account', `does not name an account in the settings file; ${advice}`)
+  report(
+    '--account',
+    name === undefined
+      ? `is needed: the settings file has ${known.length} accounts; ${advice}`
+      : `does not name an account in the settings file; ${advice}`,
+  )
   return 'none'
 }
 
@@ -263,10 +254,7 @@ const unknownName = (name: string): string =>
   name === '' ? 'has an empty name between commas' : `${quoted(name)} is not an account in the settings`
 
 const adviceFor = (name: string, known: readonly string[]): string => {
-  const meant = nearest(
-    name,
-    known.map((one) => one.toLowerCase()),
-  )
-  const original = known.find((one) => one.toLowerCase() === meant)
-  return original === undefined ? `give some of ${known.join(', ')}` : `did you mean ${original}?`
+  const byLower = new Map(known.map((one) => [one.toLowerCase(), one]))
+  const meant = byLower.get(nearest(name, [...byLower.keys()]) ?? '')
+  return meant === undefined ? `give some of ${known.join(', ')}` : `did you mean ${meant}?`
 }

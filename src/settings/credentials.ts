@@ -1,25 +1,40 @@
 /**
- * Reads the values of an account. No problem quotes a value: people swap the identifier, the address and the token, and
- * a token in the wrong place must not reach a terminal.
+ * Reads credentials and addresses. No problem quotes a value: it may hold a password, people swap the identifier, the address and the
+ * token, and a token in the wrong place must not reach a terminal.
  */
-import { canBeHeader } from '../base/header-text.js'
+import { canBeHeader } from '../base/network.js'
 import { Secret, secretsInUrl } from '../base/secret.js'
-import { bad, good, type Reader, readPath } from './readers.js'
+import { bad, good, type Read, type Reader, readPath, readRateRequests, wholeNumberFrom } from './readers.js'
+
+/** The address of a server over http, without credentials, query and fragment. */
+const serverUrl =
+  (what: string, credentials: string, read: (url: URL) => Read<string>): Reader<string> =>
+  (value) => {
+    if (typeof value !== 'string' || !URL.canParse(value)) return bad(`must be ${what}`)
+    const url = new URL(value)
+    if (!/^https?:$/.test(url.protocol)) return bad(NOT_HTTP)
+    if (url.username !== '' || url.password !== '')
+      return bad(`must not contain a user or password; ${credentials}`)
+    return /[?#]/.test(value) ? bad(NO_QUERY) : read(url)
+  }
+
+const NOT_HTTP = 'must begin with https:// or http://'
+const NO_QUERY = 'must not contain a query (?) or fragment (#)'
+
+const textLike =
+  (pattern: RegExp, problem: string): Reader<string> =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value) ? good(value) : bad(problem)
 
 /** Address of the API, without a slash at its end (API document, "What the service does"). */
-export const readBaseUrl: Reader<string> = (value) => {
-  if (typeof value !== 'string' || !URL.canParse(value)) {
-    return bad('must be a URL such as https://host.example/api/v1')
-  }
-  const url = new URL(value)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return bad('must begin with https:// or http://')
-  if (url.username !== '' || url.password !== '') {
-    return bad('must not contain a user or password; put the credentials into id and token')
-  }
-  if (/[?#]/.test(value)) return bad('must not contain a query (?) or fragment (#)')
-  const path = url.pathname.replace(/\/+$/, '')
-  return path.endsWith('/api/v1') ? good(`${url.origin}${path}`) : bad('must end with /api/v1')
-}
+export const readBaseUrl = serverUrl(
+  'a URL such as https://host.example/api/v1',
+  'put the credentials into id and token',
+  ({ origin, pathname }) => {
+    const path = pathname.replace(/\/+$/, '')
+    return path.endsWith('/api/v1') ? good(`${origin}${path}`) : bad('must end with /api/v1')
+  },
+)
 
 const LOOPBACK = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/
 
@@ -32,10 +47,8 @@ export const isPlainRemote = (baseUrl: string): boolean =>
 
 /** The caller's identifier, header Authorization-ID (API document, "Authentication"). */
 export const readId: Reader<number> = (value) => {
-  const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
-  return typeof id === 'number' && Number.isSafeInteger(id) && id > 0
-    ? good(id)
-    : bad('must be the identifier of the account: a whole number from 1')
+  const read = wholeNumberFrom(1, Number.MAX_SAFE_INTEGER)(value)
+  return read.ok ? read : bad('must be the identifier of the account: a whole number from 1')
 }
 
 const TOKEN_LENGTH_MAX = 8_192
@@ -55,37 +68,29 @@ export const readToken: Reader<Secret> = (value) => {
 }
 
 /** The name of an account. It appears in a column and in the file paths of published partitions. */
-export const readAccountName: Reader<string> = (value) =>
-  typeof value === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(value)
-    ? good(value)
-    : bad('must be 1 to 64 letters, digits, _ or -')
+export const readAccountName = textLike(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -')
 
-/** Readers for the addresses that get requests about a run. No problem quotes a value, because an address may be a secret. */
+/** An address that gets requests about a run. It may be a secret, such as that of a webhook, whose path is often its only protection. */
+const secretUrl =
+  (example: string, problemIn: (value: string) => string | null): Reader<Secret> =>
+  (value) => {
+    if (typeof value !== 'string' || !URL.canParse(value)) return bad(`must be a URL, ${example}`)
+    if (!/^https?:$/.test(new URL(value).protocol)) return bad(NOT_HTTP)
+    if (value !== value.trim() || /[\p{Cc}\s]/u.test(value)) return bad('must not contain white space')
+    const problem = value.includes('#') ? 'must not contain a fragment (#)' : problemIn(value)
+    return problem === null ? good(new Secret(value)) : bad(problem)
+  }
 
-/** An address such as that of a webhook, whose path is often its only protection. */
-export const readNotifyUrl: Reader<Secret> = (value) => {
-  const problem = problemOf(value, 'such as https://hc-ping.com/8d0f…')
-  return typeof value === 'string' && problem === null ? good(new Secret(value)) : bad(problem ?? '')
-}
+export const readNotifyUrl = secretUrl('such as https://hc-ping.com/8d0f…', () => null)
 
 /** `http://pushgateway:9091`, or with the job and labels of the group: `…/metrics/job/fieldwork_sync/instance/research`. */
-export const readPushgatewayUrl: Reader<Secret> = (value) => {
-  const problem = problemOf(value, 'such as http://pushgateway:9091')
-  if (typeof value !== 'string' || problem !== null) return bad(problem ?? '')
-  if (value.includes('?')) return bad('must not contain a query (?)')
-  const [, group = ''] = /\/metrics\/job(@base64)?\/(.*?)\/*$/.exec(new URL(value).pathname)?.slice(1) ?? []
+export const readPushgatewayUrl = secretUrl('such as http://pushgateway:9091', (value) => {
+  if (value.includes('?')) return 'must not contain a query (?)'
+  const [, group = ''] = /\/metrics\/job(?:@base64)?\/(.*?)\/*$/.exec(new URL(value).pathname) ?? []
   return group === '' || group.split('/').length % 2 === 1
-    ? good(new Secret(value))
-    : bad('must end with the address, or with /metrics/job/NAME followed by pairs of /LABEL/VALUE')
-}
-
-const problemOf = (value: unknown, example: string): string | null => {
-  if (typeof value !== 'string' || !URL.canParse(value)) return `must be a URL, ${example}`
-  const { protocol } = new URL(value)
-  if (protocol !== 'https:' && protocol !== 'http:') return 'must begin with https:// or http://'
-  if (value !== value.trim() || /[\p{Cc}\s]/u.test(value)) return 'must not contain white space'
-  return value.includes('#') ? 'must not contain a fragment (#)' : null
-}
+    ? null
+    : 'must end with the address, or with /metrics/job/NAME followed by pairs of /LABEL/VALUE'
+})
 
 /** node-exporter reads only files with this ending. */
 export const readMetricsFile: Reader<string> = (value) => {
@@ -109,8 +114,6 @@ export const secretsInAddress = (url: Secret): readonly Secret[] => {
   return [url, ...hidden.map((part) => new Secret(part)), ...secretsInUrl(url)]
 }
 
-/** Readers for the address of a bucket. No problem quotes a value, because it may hold a password. */
-
 export interface StorageUrl {
   readonly bucket: string
   readonly prefix: string
@@ -121,17 +124,16 @@ const BUCKET = /^(?!.*\.\.)(?!\d+\.\d+\.\d+\.\d+$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-
 /** S3 allows keys of 1,024 bytes. The rest is for our own part of the key. */
 const PREFIX_BYTES_MAX = 512
 
-/** The prefix is read as written, without URL encoding. */
+const FROM_SDK = 'the SDK finds the credentials, for instance in AWS_PROFILE'
+
+/** The prefix is read as written, without URL encoding. No problem quotes the value, which may hold a password. */
 export const readStorageUrl: Reader<StorageUrl> = (value) => {
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(String(value)) ?? []
   const problem = schemeProblem(scheme.toLowerCase())
   if (problem !== null) return bad(problem)
   const [, bucket = '', path = ''] = /^([^/]*)\/?(.*)$/s.exec(rest) ?? []
-  if (bucket.includes('@'))
-    return bad(
-      'must not contain a user or password; the SDK finds the credentials, for instance in AWS_PROFILE',
-    )
-  if (/[?#]/.test(rest)) return bad('must not contain a query (?) or fragment (#)')
+  if (bucket.includes('@')) return bad(`must not contain a user or password; ${FROM_SDK}`)
+  if (/[?#]/.test(rest)) return bad(NO_QUERY)
   if (bucket === '') return bad(`must name a bucket, such as ${EXAMPLE_OF_URL}`)
   if (!BUCKET.test(bucket))
     return bad(
@@ -150,38 +152,31 @@ const AZURE = ['abfs', 'abfss', 'adl', 'az', 'azure', 'wasb', 'wasbs']
 
 const schemeProblem = (scheme: string): string | null => {
   if (scheme === 's3') return null
+  const problem = 'must begin with s3://'
+  const another = `Use a store with the protocol of S3, such as ${EXAMPLE_OF_URL}`
   if (scheme === 'gs' || scheme === 'gcs')
-    return `must begin with s3://: Google Cloud Storage has no conditional writes in its S3 protocol, and without them two runs could overwrite each other. Use a store with the protocol of S3, such as ${EXAMPLE_OF_URL}`
-  if (AZURE.includes(scheme))
-    return `must begin with s3://: Azure has another protocol than S3. Use a store with the protocol of S3, such as ${EXAMPLE_OF_URL}`
-  if (scheme === 'http' || scheme === 'https')
-    return `must begin with s3://, such as ${EXAMPLE_OF_URL}; the address of the server belongs into storage.endpoint`
-  return `must begin with s3://, such as ${EXAMPLE_OF_URL}`
+    return `${problem}: Google Cloud Storage has no conditional writes in its S3 protocol, and without them two runs could overwrite each other. ${another}`
+  if (AZURE.includes(scheme)) return `${problem}: Azure has another protocol than S3. ${another}`
+  const isServer = scheme === 'http' || scheme === 'https'
+  return `${problem}, such as ${EXAMPLE_OF_URL}${isServer ? '; the address of the server belongs into storage.endpoint' : ''}`
 }
 
-export const readEndpoint: Reader<string> = (value) => {
-  const example = 'such as https://minio.internal:9000'
-  if (typeof value !== 'string' || !URL.canParse(value)) return bad(`must be the URL of a server, ${example}`)
-  const { protocol, username, password, pathname, origin } = new URL(value)
-  if (protocol !== 'https:' && protocol !== 'http:') return bad('must begin with https:// or http://')
-  if (username !== '' || password !== '')
-    return bad(
-      'must not contain a user or password; the SDK finds the credentials, for instance in AWS_PROFILE',
-    )
-  if (/[?#]/.test(value)) return bad('must not contain a query (?) or fragment (#)')
-  return /^\/*$/.test(pathname)
-    ? good(origin)
-    : bad(`must end after the host and port, ${example}; bucket and prefix belong into storage.url`)
-}
+const EXAMPLE_OF_ENDPOINT = 'such as https://minio.internal:9000'
 
-export const readRegion: Reader<string> = (value) =>
-  typeof value === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(value)
-    ? good(value)
-    : bad('must be the name of a region, such as eu-west-1')
+export const readEndpoint = serverUrl(
+  `the URL of a server, ${EXAMPLE_OF_ENDPOINT}`,
+  FROM_SDK,
+  ({ origin, pathname }) =>
+    /^\/*$/.test(pathname)
+      ? good(origin)
+      : bad(
+          `must end after the host and port, ${EXAMPLE_OF_ENDPOINT}; bucket and prefix belong into storage.url`,
+        ),
+)
 
-/** Reads the settings of a shared cap: the Redis that holds it, and the fallback while that Redis is away. */
+export const readRegion = textLike(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a region, such as eu-west-1')
 
-/** Address of the Redis. No problem quotes it, because it may hold a password. */
+/** Address of the Redis of a shared cap. */
 export const readRedisUrl: Reader<Secret> = (value) => {
   const problem =
     'must be the URL of a Redis, such as redis://redis:6379 or rediss://user:password@host:6380/0'
@@ -193,24 +188,15 @@ export const readRedisUrl: Reader<Secret> = (value) => {
   return isRedis && hostname !== '' && isPlain ? good(new Secret(value)) : bad(problem)
 }
 
-/** `stop`, or how many requests this process may send without Redis. */
-export type Fallback =
-  | { readonly kind: 'stop' }
-  | { readonly kind: 'percentage'; readonly percent: number }
-  | { readonly kind: 'count'; readonly requests: number }
+/** Requests per window of this process while Redis is away, of a cap; null to stop instead, 0 if a percentage gives less than one. */
+export type Fallback = (cap: number) => number | null
 
 export const readFallback: Reader<Fallback> = (value) => {
-  if (value === 'stop') return good({ kind: 'stop' })
+  if (value === 'stop') return good(() => null)
   const percent = typeof value === 'string' ? Number(/^(\d{1,3})%$/.exec(value)?.[1]) : Number.NaN
-  if (percent >= 1 && percent <= 100) return good({ kind: 'percentage', percent })
-  const requests = typeof value === 'string' && /^\d{1,5}$/.test(value) ? Number(value) : value
-  return typeof requests === 'number' && Number.isInteger(requests) && requests >= 1 && requests <= 10_000
-    ? good({ kind: 'count', requests })
+  if (percent >= 1 && percent <= 100) return good((cap) => Math.floor((cap * percent) / 100))
+  const requests = readRateRequests(value)
+  return requests.ok
+    ? good(() => requests.value)
     : bad('must be stop, a percentage of the cap such as 50%, or a number of requests such as 20')
-}
-
-/** Requests per window of this process while Redis is away; null to stop instead, 0 if the percentage gives less than one. */
-export const fallbackOf = (setting: Fallback, cap: number): number | null => {
-  if (setting.kind === 'stop') return null
-  return setting.kind === 'count' ? setting.requests : Math.floor((cap * setting.percent) / 100)
 }

@@ -6,18 +6,19 @@ import { resolve } from 'node:path'
 import { createRedactor, Secret } from '../base/secret.js'
 import { readTextFile } from '../base/text-file.js'
 import { chooseAccounts, resolveAccounts } from './accounts.js'
+import { readAccountName } from './credentials.js'
 import type { Environment } from './environment.js'
 import { resolveMonitoring } from './monitoring.js'
 import { type Flags, readGiven } from './names.js'
 import { type Problem, quoted, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
-import type { ReadFile } from './readers.js'
-import { readPath } from './readers.js'
+import { type ReadFile, readPath } from './readers.js'
 import { type Settings, type SettingsWithSecrets, secretsOf } from './settings.js'
 import { absentSettingsFile, openSettingsFile } from './settings-file.js'
 import { shardDirectory, shardOf } from './shards.js'
-import { type Layers, layered, problemAt } from './source.js'
+import { type Layers, layered, problemAt, type SettingsFile } from './source.js'
 import { resolveStorage, storageAddress } from './storage.js'
+import { isList, valueAt } from './tree.js'
 
 export interface SettingsRequest {
   readonly env: Environment
@@ -38,12 +39,11 @@ export interface SettingsRequest {
 
 /** Throws a `SettingsError` that names every problem. */
 export const loadSettings = async (request: SettingsRequest): Promise<Settings> => {
-  const { env, flags, signal, requireAccounts: withAccounts = true, oneAccount = false } = request
-  const { withReports = false } = request
-  const unused = [...(withAccounts ? [] : ['accounts']), ...(withReports ? [] : ['metrics', 'notify'])]
+  const { env, flags, signal, requireAccounts = true, oneAccount = false, withReports = false } = request
   const { workingDirectory = process.cwd() } = request
   const { readFile = (path: string) => readTextFile(path, signal) } = request
-  const given = readGiven(env, flags).filter(({ ofAccount }) => withAccounts || !ofAccount)
+  const unused = [...(requireAccounts ? [] : ['accounts']), ...(withReports ? [] : ['metrics', 'notify'])]
+  const given = readGiven(env, flags).filter(({ ofAccount }) => requireAccounts || !ofAccount)
 
   const config = readPath(given.findLast(({ path }) => path[0] === 'config')?.value)
   const settingsFile = config.ok ? resolve(workingDirectory, config.value) : null
@@ -52,36 +52,19 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
       ? await openSettingsFile({ name: config.value, path: settingsFile, env, unused, readFile })
       : absentSettingsFile(workingDirectory)
 
-  const names = file.values.accounts.map(({ name }) => name)
-  const choice = withAccounts ? chooseAccounts(flags, given, oneAccount, names) : NO_CHOICE
-  const layers = layered(file, given, choice.place, workingDirectory)
-  const {
-    accounts: _,
-    allow_insecure_http: __,
-    config: ___,
-    storage: ____,
-    metrics: _____,
-    notify: ______,
-    warehouse,
-    ...values
-  } = layers.values
-  const { shard } = values
-  const { problems: proxyProblems, ...proxies } = readProxies(withAccounts || withReports ? env : {})
+  const choice = requireAccounts ? chooseAccounts(flags, given, oneAccount, accountNamesIn(file)) : NO_CHOICE
   const { chosen } = choice
+  const layers = layered(file, given, choice.place, workingDirectory)
+  const { allow_insecure_http: _, config: __, warehouse, ...values } = layers.values
+  const { shard } = values
+  const { problems: proxyProblems, ...proxies } = readProxies(requireAccounts || withReports ? env : {})
   const resolved = await resolveAccounts({ layers, file, chosen, oneAccount, shard, proxies, readFile })
-  const { accounts } = resolved
   // Commands that work on one account have no warehouse.
   const bucket = oneAccount ? NO_STORAGE : resolveStorage(layers, env, shard)
-  const { storage } = bucket
-
   const monitored = await resolveMonitoring({ layers, proxies, shard, readFile, workingDirectory })
-  const { metrics, notify } = monitored
-  const accountNames = layers.values.accounts
-    .map(({ name }) => name)
-    .filter((name) => shard === null || shardOf(name, shard.count) === shard.index)
-
   const shardPath = shard === null ? [] : [shardDirectory(shard)]
   const warehouseDirectory = resolve(workingDirectory, warehouse.directory, ...shardPath)
+  const [{ accounts }, { storage }, { metrics, notify }] = [resolved, bucket, monitored]
   const problems = [
     ...layers.problems,
     ...proxyProblems,
@@ -99,6 +82,9 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
     const reported = isWarehouseKnown(layers) ? metrics : null
     throw new SettingsError(safe, { warehouse: warehouseName, metrics: reported, notify })
   }
+  const accountNames = values.accounts
+    .map(({ name }) => name)
+    .filter((name) => shard === null || shardOf(name, shard.count) === shard.index)
   return immutable({
     ...values,
     accounts,
@@ -111,16 +97,37 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   })
 }
 
+const NO_STORAGE = { storage: null, problems: [] } as const
+const NO_CHOICE = { chosen: 'none', place: null, problems: [] } as const
+
+/** As the file has them: no account is checked before environment and flags are laid over the file. */
+const accountNamesIn = ({ tree }: SettingsFile): readonly string[] => {
+  const accounts = valueAt(tree, ['accounts'])
+  if (!isList(accounts)) return []
+  return accounts.map((account) => {
+    const name = readAccountName(valueAt(account, ['name']))
+    return name.ok ? name.value : 'default'
+  })
+}
+
 /** Metrics under another name would stay: a later run with right settings does not replace them. */
 const isWarehouseKnown = ({ isBroken }: Layers): boolean =>
   ![['storage', 'url'], ['warehouse', 'directory'], ['shard']].some(isBroken)
 
-const NO_STORAGE = { storage: null, problems: [] } as const
-const NO_CHOICE = { chosen: 'none', place: null, problems: [] } as const
-
+/** The warehouse must be on this machine, at a path that DuckDB can open. */
 const warehouseProblems = ({ values, originOf }: Layers, directory: string): readonly Problem[] => {
-  const problem = warehouseProblem(values.warehouse.directory, directory)
-  return problem === null ? [] : [problemAt(originOf, ['warehouse', 'directory'], problem)]
+  const path = values.warehouse.directory
+  const problem = (text: string) => [problemAt(originOf, ['warehouse', 'directory'], text)]
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path))
+    return problem(
+      `must be a directory of this machine, not an address such as ${quoted(path)}. For a bucket, set storage.url`,
+    )
+  // DuckDB reads a "?" as the beginning of options, and would put its write-ahead log into another directory.
+  return directory.includes('?')
+    ? problem(
+        `must not have a "?" in its path, which is ${quoted(directory)}: DuckDB cannot open a file there. Give another directory`,
+      )
+    : []
 }
 
 const backoffOrder = ({ values, originOf, isBroken }: Layers): readonly Problem[] => {
@@ -128,8 +135,8 @@ const backoffOrder = ({ values, originOf, isBroken }: Layers): readonly Problem[
     ['limits', 'backoff_base'],
     ['limits', 'backoff_max'],
   ]
-  const { backoff_base: baseMs, backoff_max: maxMs } = values.limits
-  if (baseMs <= maxMs || isBroken(base) || isBroken(max)) return []
+  const { backoff_base, backoff_max } = values.limits
+  if (backoff_base <= backoff_max || isBroken(base) || isBroken(max)) return []
   return [problemAt(originOf, max, 'must not be less than limits.backoff_base')]
 }
 
@@ -153,16 +160,4 @@ const immutable = <T>(value: T): T => {
     for (const part of Object.values(value)) immutable(part)
   }
   return value
-}
-
-// Checks the directory of the warehouse: it must be on this machine, at a path that DuckDB can open.
-
-/** Why `directory`, written as `path` in the settings, cannot hold a warehouse; null if it can. */
-const warehouseProblem = (path: string, directory: string): string | null => {
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path))
-    return `must be a directory of this machine, not an address such as ${quoted(path)}. For a bucket, set storage.url`
-  // DuckDB reads a "?" as the beginning of options, and would put its write-ahead log into another directory.
-  return directory.includes('?')
-    ? `must not have a "?" in its path, which is ${quoted(directory)}: DuckDB cannot open a file there. Give another directory`
-    : null
 }

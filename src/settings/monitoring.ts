@@ -2,15 +2,13 @@
 import { resolve } from 'node:path'
 import type { HttpProxy } from '../base/network.js'
 import { Secret, secretsInUrl } from '../base/secret.js'
-import type { Monitoring, NotifyTargets, Target } from '../model/monitoring.js'
+import type { Monitoring, Target } from '../model/monitoring.js'
 import { isLoopback, readNotifyUrl, readPushgatewayUrl, secretsInAddress } from './credentials.js'
 import type { Problem } from './problems.js'
 import { type Proxies, proxyFor } from './proxies.js'
-import type { Reader } from './readers.js'
-import { type ReadFile, readText } from './readers.js'
+import { type Reader, type ReadFile, readText } from './readers.js'
 import type { Shard } from './shards.js'
-import type { Layers } from './source.js'
-import { problemAt } from './source.js'
+import { type Layers, problemAt } from './source.js'
 
 interface MonitoringRequest {
   readonly layers: Layers
@@ -31,17 +29,16 @@ export const resolveMonitoring = async (request: MonitoringRequest): Promise<Res
   const { metrics, notify } = layers.values
   const file = metrics.file === undefined ? null : resolve(workingDirectory, fileOfShard(metrics.file, shard))
   const pushgateway = await addressOf('metrics', 'pushgateway', readPushgatewayUrl)
-  const targets: NotifyTargets = {
+  const addresses = {
     start: await addressOf('notify', 'start', readNotifyUrl),
     success: await addressOf('notify', 'success', readNotifyUrl),
     failure: await addressOf('notify', 'failure', readNotifyUrl),
     webhook: await addressOf('notify', 'webhook', readNotifyUrl),
-    webhookFormat: notify.webhook_format,
   }
-  const { start, success, failure, webhook } = targets
+  const isSet = Object.values(addresses).some((target) => target !== null)
   return {
     metrics: file === null && pushgateway === null ? null : { file, pushgateway },
-    notify: [start, success, failure, webhook].every((target) => target === null) ? null : targets,
+    notify: isSet ? { ...addresses, webhookFormat: notify.webhook_format } : null,
     problems,
   }
 }
@@ -57,39 +54,31 @@ const addressReader =
   ({ layers, proxies, readFile }: MonitoringRequest, problems: Problem[]) =>
   async (section: 'metrics' | 'notify', key: Key, read: Reader<Secret>): Promise<Target | null> => {
     const values: Readonly<Record<string, unknown>> = layers.values[section]
-    const [path, filePath] = [
-      [section, key],
-      [section, `${key}_file`],
-    ]
-    const report = (at: readonly string[], text: string) =>
-      void problems.push(problemAt(layers.originOf, at, text))
-    const targetOf = (at: readonly string[], secret: Secret): Target | null => {
-      const proxy = proxyFor(secret.reveal(), proxies)
-      const isSecretAddress = section === 'notify' || secretsInUrl(secret).length > 0
-      if (!isSecretAddress || layers.values.allow_insecure_http || !crossesPlain(secret, proxy))
-        return { url: secret, proxy }
-      report(
+    const fileKey = `${key}_file`
+    const refuse = (at: string, text: string): null => {
+      problems.push(problemAt(layers.originOf, [section, at], text))
+      return null
+    }
+    const targetOf = (at: string, url: Secret): Target | null => {
+      const proxy = proxyFor(url.reveal(), proxies)
+      const isSecretAddress = section === 'notify' || secretsInUrl(url).length > 0
+      if (!isSecretAddress || layers.values.allow_insecure_http || !crossesPlain(url, proxy))
+        return { url, proxy }
+      return refuse(
         at,
         'would send a secret address over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
       )
-      return null
     }
-    const [url, file] = [values[key], values[`${key}_file`]]
-    if (url !== undefined && file !== undefined) {
-      report(filePath, `cannot be set together with ${path.join('.')}; remove one of them`)
-      return null
-    }
-    if (typeof file !== 'string') return url instanceof Secret ? targetOf(path, url) : null
-    const { directory } = layers.originOf(filePath)
+    const [url, file] = [values[key], values[fileKey]]
+    if (url !== undefined && file !== undefined)
+      return refuse(fileKey, `cannot be set together with ${section}.${key}; remove one of them`)
+    if (typeof file !== 'string') return url instanceof Secret ? targetOf(key, url) : null
+    const { directory } = layers.originOf([section, fileKey])
     const text = await readText(readFile, resolve(directory, file))
     const found = text.ok ? read(text.value.replace(/[\r\n]+$/, '')) : text
-    if (found.ok) return targetOf(filePath, found.value)
+    if (found.ok) return targetOf(fileKey, found.value)
     // The path of an unreadable file is not shown: somebody may have put the address itself there.
-    report(
-      filePath,
-      text.ok ? `names a file whose content ${found.problem}` : `names a file that ${found.problem}`,
-    )
-    return null
+    return refuse(fileKey, `names a file ${text.ok ? 'whose content' : 'that'} ${found.problem}`)
   }
 
 const crossesPlain = (url: Secret, proxy: HttpProxy | null): boolean =>

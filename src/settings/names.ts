@@ -19,6 +19,9 @@ export interface SettingName<Flag extends string = string> {
   readonly meaning?: string
 }
 
+const ofAccount = <Flag extends string>(flag: Flag, key: string, variable: string, meaning: string) =>
+  ({ flag, path: [key], ofAccount: true, variable, meaning }) as const
+
 const NAMES = [
   {
     flag: 'config',
@@ -27,41 +30,18 @@ const NAMES = [
     sets: '`--config`',
     meaning: 'Path of the settings file; without this, no settings file is read',
   },
+  ofAccount('base-url', 'base_url', 'FIELDWORK_SYNC_BASE_URL', 'Address of the API'),
+  ofAccount('id', 'id', 'FIELDWORK_SYNC_API_ID', 'Identifier of the account'),
+  ofAccount('token', 'token', 'FIELDWORK_SYNC_API_TOKEN', 'Secret token'),
+  ofAccount(
+    'token-file',
+    'token_file',
+    'FIELDWORK_SYNC_API_TOKEN_FILE',
+    'File that holds the token; its path is relative to the directory in which the command starts',
+  ),
   {
-    flag: 'base-url',
-    path: ['base_url'],
-    ofAccount: true,
-    variable: 'FIELDWORK_SYNC_BASE_URL',
-    meaning: 'Address of the API',
-  },
-  {
-    flag: 'id',
-    path: ['id'],
-    ofAccount: true,
-    variable: 'FIELDWORK_SYNC_API_ID',
-    meaning: 'Identifier of the account',
-  },
-  {
-    flag: 'token',
-    path: ['token'],
-    ofAccount: true,
-    variable: 'FIELDWORK_SYNC_API_TOKEN',
-    meaning: 'Secret token',
-  },
-  {
-    flag: 'token-file',
-    path: ['token_file'],
-    ofAccount: true,
-    variable: 'FIELDWORK_SYNC_API_TOKEN_FILE',
-    meaning: 'File that holds the token; its path is relative to the directory in which the command starts',
-  },
-  {
-    flag: 'rate-limit',
-    path: ['rate'],
-    ofAccount: true,
-    variable: 'FIELDWORK_SYNC_RATE_LIMIT',
+    ...ofAccount('rate-limit', 'rate', 'FIELDWORK_SYNC_RATE_LIMIT', 'Requests per window, such as `60/60s`'),
     sets: '`rate_limit` of the account',
-    meaning: 'Requests per window, such as `60/60s`',
   },
   {
     flag: 'warehouse',
@@ -90,11 +70,8 @@ const NAMES = [
   { flag: 'json', path: ['json'] },
 ] as const satisfies readonly SettingName[]
 
-export type FlagName = NonNullable<(typeof NAMES)[number]['flag']>
+type FlagName = NonNullable<(typeof NAMES)[number]['flag']>
 export const SETTING_NAMES: readonly SettingName<FlagName>[] = NAMES
-
-/** `--max-requests` */
-export const flagText = (flag: string): string => `--${flag}`
 
 /** For the reference. */
 export const ENVIRONMENT_VARIABLES = SETTING_NAMES.flatMap(
@@ -103,11 +80,6 @@ export const ENVIRONMENT_VARIABLES = SETTING_NAMES.flatMap(
       ? []
       : [{ name, sets: sets ?? `\`${pathText(path)}\`${ofAccount ? ' of the account' : ''}`, meaning }],
 )
-
-/**
- * The values of environment and command line. A flag comes after its variable and overrides it. The variable of an account's
- * setting is not read if its flag is given. A flag for the token or its file replaces the variables of both.
- */
 
 /** The flags of the command line; absent or undefined = not given. */
 export type Flags = Readonly<Partial<Record<FlagName, Tree>>> & {
@@ -131,23 +103,21 @@ export interface Given {
 /** The settings that give the token of an account. A source with one of them replaces both in the sources that it overrides. */
 export const TOKEN_KEYS: readonly string[] = ['token', 'token_file']
 
+/**
+ * The values of environment and command line. A flag comes after its variable and overrides it. The variable of an account's
+ * setting is not read if its flag is given. A flag for the token or its file replaces the variables of both.
+ */
 export const readGiven = (env: Environment, flags: Flags): readonly Given[] => {
-  const isTokenFlag = SETTING_NAMES.some((name) => isToken(name) && givenBy(name, flags) !== undefined)
-  return SETTING_NAMES.flatMap((name): readonly Given[] => {
-    const { path, flag, variable = '', ofAccount = false } = name
-    const [byFlag, text] = [givenBy(name, flags), env[variable]]
-    const isReplaced = ofAccount && (byFlag !== undefined || (isTokenFlag && isToken(name)))
+  const isTokenFlag = flags.token !== undefined || flags['token-file'] !== undefined
+  return SETTING_NAMES.flatMap(({ path, flag, variable = '', ofAccount = false }): readonly Given[] => {
+    const [byFlag, text] = [flag === null ? undefined : flags[flag], env[variable]]
+    const isToken = ofAccount && TOKEN_KEYS.includes(String(path[0]))
+    const isReplaced = ofAccount && (byFlag !== undefined || (isTokenFlag && isToken))
     const given = (value: Tree, where: string, isEmpty: boolean): readonly Given[] =>
       value === undefined ? [] : [{ path, value, where, ofAccount, isEmpty }]
     return [
       ...given(isReplaced ? undefined : text, variable, text === ''),
-      ...given(byFlag, flagText(flag ?? ''), false),
+      ...given(byFlag, `--${flag}`, false),
     ]
   })
 }
-
-const givenBy = ({ flag }: SettingName<FlagName>, flags: Flags): Tree =>
-  flag === null ? undefined : flags[flag]
-
-const isToken = ({ path, ofAccount }: SettingName): boolean =>
-  ofAccount === true && TOKEN_KEYS.includes(String(path[0]))

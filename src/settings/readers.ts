@@ -10,7 +10,7 @@ import { createCalendar } from '../model/calendar.js'
 // Reads the durations of settings and flags. A unit is required, because readers take `timeout: 30` for seconds, milliseconds
 // or minutes.
 
-const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const UNIT_MS = new Map(Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }))
 const FORM = /^(\d{1,15})(ms|s|m|h|d)$/
 
 /** The form of a duration, for messages: "must be …". */
@@ -18,21 +18,9 @@ const DURATION_FORM = 'a duration: a whole number and a unit (ms, s, m, h or d),
 
 /** `250ms`, `30s`, `5m`, `2h` or `7d` in milliseconds; null for anything else, a bare number included. */
 export const parseDuration = (text: string): number | null => {
-  const found = FORM.exec(text)
-  if (found === null) return null
-  const [, count, unit] = found
-  const unitMs = Object.entries(UNIT_MS).find(([name]) => name === unit)?.[1]
-  if (unitMs === undefined) return null
-  const durationMs = Number(count) * unitMs
+  const [, count, unit] = FORM.exec(text) ?? []
+  const durationMs = Number(count) * (UNIT_MS.get(unit ?? '') ?? Number.NaN)
   return Number.isSafeInteger(durationMs) ? durationMs : null
-}
-
-/** `60/60s` as a rate; null for anything else. Does not check bounds. */
-export const parseRate = (text: string): Rate | null => {
-  const [requests = '', per = '', ...rest] = text.split('/')
-  const perMs = parseDuration(per)
-  if (rest.length > 0 || perMs === null || !/^\d{1,9}$/.test(requests)) return null
-  return { requests: Number(requests), perMs }
 }
 
 /** Messages put `problem` after the name of the setting: "must be …". It never quotes the value. */
@@ -93,13 +81,8 @@ export const oneOf =
 export const listOf = <T extends string>(...choices: readonly T[]): Reader<readonly T[]> => {
   const readOne = oneOf(...choices)
   return (value) => {
-    const items: readonly unknown[] =
-      typeof value === 'string'
-        ? value.split(',').map((item) => item.trim())
-        : Array.isArray(value)
-          ? value
-          : []
-    const read = items.map(readOne)
+    const items = typeof value === 'string' ? value.trim().split(/\s*,\s*/) : value
+    const read = Array.isArray(items) ? items.map(readOne) : []
     const chosen = read.flatMap((item) => (item.ok ? [item.value] : []))
     return chosen.length === 0 || chosen.length < read.length || new Set(chosen).size < chosen.length
       ? bad(`must be a list of ${choices.join(', ')}: at least one, none twice`)
@@ -109,26 +92,23 @@ export const listOf = <T extends string>(...choices: readonly T[]): Reader<reado
 
 /** The name of a time zone that Node supports. */
 export const readTimeZone: Reader<string> = (value) => {
-  const problem = 'must be the name of a time zone, such as Europe/Paris or UTC'
-  if (typeof value !== 'string' || !/^[A-Za-z]/.test(value)) return bad(problem)
   try {
-    createCalendar(value)
-    return good(value)
+    if (typeof value === 'string' && /^[A-Za-z]/.test(value) && createCalendar(value)) return good(value)
   } catch {
-    return bad(problem)
+    // Node does not know it.
   }
+  return bad('must be the name of a time zone, such as Europe/Paris or UTC')
 }
 
 /** The tag of a locale that Node has the data of. */
 export const readLocale: Reader<string> = (value) => {
-  const problem = 'must be the tag of a language that Node supports, such as en-GB or de-DE'
-  if (typeof value !== 'string') return bad(problem)
   try {
-    const [locale] = Intl.NumberFormat.supportedLocalesOf(value)
-    return locale === undefined ? bad(problem) : good(locale)
+    const [locale] = typeof value === 'string' ? Intl.NumberFormat.supportedLocalesOf(value) : []
+    if (locale !== undefined) return good(locale)
   } catch {
-    return bad(problem)
+    // It is no tag.
   }
+  return bad('must be the tag of a language that Node supports, such as en-GB or de-DE')
 }
 
 /** A path of a file or directory, unchanged. */
@@ -143,16 +123,15 @@ export const readRateRequests = wholeNumberFrom(1, RATE_REQUESTS_MAX)
 export const readRatePer = durationFrom('100ms', '1h')
 
 export const readRate: Reader<Rate> = (value) => {
-  const rate = typeof value === 'string' ? parseRate(value) : null
-  if (rate === null) return bad('must be requests per duration, such as 60/60s')
-  const requests = readRateRequests(rate.requests)
-  if (!requests.ok) return bad(`must allow from 1 to ${RATE_REQUESTS_MAX} requests, such as 60/60s`)
-  return rate.perMs < 100 || rate.perMs > 3_600_000
-    ? bad('must be per a duration from 100ms to 1h, such as 60/60s')
-    : good(rate)
+  const [requests = '', per = '', ...rest] = typeof value === 'string' ? value.split('/') : []
+  if (rest.length > 0 || parseDuration(per) === null || !/^\d{1,9}$/.test(requests))
+    return bad('must be requests per duration, such as 60/60s')
+  const [count, perMs] = [readRateRequests(requests), readRatePer(per)]
+  if (!count.ok) return bad(`must allow from 1 to ${RATE_REQUESTS_MAX} requests, such as 60/60s`)
+  return perMs.ok
+    ? good({ requests: count.value, perMs: perMs.value })
+    : bad('must be per a duration from 100ms to 1h, such as 60/60s')
 }
-
-/** The text of the settings file or of a file that it names, as a value of the settings. A missing file is a problem of the settings. */
 
 /** `readTextFile`, or what takes its place: fails with an error that `whyUnreadable` explains. */
 export type ReadFile = (path: string) => Promise<string> | string

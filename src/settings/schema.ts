@@ -39,13 +39,7 @@ import {
 } from './readers.js'
 import { readShard } from './shards.js'
 
-// Functions that declare a setting: a reader, and for the reference its type and meaning. A setting without a meaning is not in
-// the settings file; only the environment or a flag can give it.
-
-/**
- * A setting of the file. `valueType` is its type in the reference; `describe` adds its meaning, and `prefault` a default as the
- * file would write it.
- */
+/** A setting of the file. `valueType` is its type in the reference, `describe` adds its meaning. A default is as the file would write it. */
 const setting = <T>(valueType: string, read: Reader<T>) => notInFile(read).meta({ valueType })
 
 /** A setting that only environment and flags can give. */
@@ -57,13 +51,18 @@ const notInFile = <T>(read: Reader<T>) =>
     return z.NEVER
   })
 
+const optional = <T>(valueType: string, read: Reader<T>) => setting(valueType, read).optional()
+
+const preset = <T>(byDefault: unknown, valueType: string, read: Reader<T>) =>
+  setting(valueType, read).prefault(byDefault)
+
 const duration = (byDefault: string, min: string, max: string) =>
-  setting(`duration, ${min} to ${max}`, durationFrom(min, max)).prefault(byDefault)
+  preset(byDefault, `duration, ${min} to ${max}`, durationFrom(min, max))
 
 const wholeNumber = (byDefault: number, min: number, max: number) =>
-  setting(`whole number, ${min} to ${max}`, wholeNumberFrom(min, max)).prefault(byDefault)
+  preset(byDefault, `whole number, ${min} to ${max}`, wholeNumberFrom(min, max))
 
-const yesOrNo = (byDefault: boolean) => setting('true or false', readBoolean).prefault(byDefault)
+const yesOrNo = (byDefault: boolean) => preset(byDefault, 'true or false', readBoolean)
 
 /** Keys that belong together. With `prefault({})`, an absent section gets the defaults of all its keys. */
 const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
@@ -82,55 +81,45 @@ const weight = (byDefault: number, surveys: string) =>
   )
 
 const notifyUrl = (when: string) =>
-  setting('URL', readNotifyUrl)
-    .optional()
-    .describe(`${when}. The address is a secret: take it from the environment or a file`)
+  optional('URL', readNotifyUrl).describe(
+    `${when}. The address is a secret: take it from the environment or a file`,
+  )
 
 const fileWith = (key: string) =>
-  setting('path', readPath)
-    .optional()
-    .describe(
-      `File that holds the address, as an alternative to \`${key}\`; its path is relative to the directory of the settings file`,
-    )
+  optional('path', readPath).describe(
+    `File that holds the address, as an alternative to \`${key}\`; its path is relative to the directory of the settings file`,
+  )
 
 const MIB = 1_048_576
 const ACCOUNTS_MAX = 100
 
 const account = section({
-  name: setting('1 to 64 of A-Z a-z 0-9 _ -', readAccountName)
-    .prefault('default')
-    .describe(
-      'Name of the account in the column `account` of every table; unique. Do not change it later: a new name is a new account',
-    ),
-  base_url: setting('URL', readBaseUrl).optional().describe('Address of the API; ends with `/api/v1`'),
-  id: setting('whole number', readId)
-    .optional()
-    .describe('Identifier of the account, sent as `Authorization-ID`'),
-  token: setting('text', readToken)
-    .optional()
-    .describe(
-      'Secret token, sent as `Authorization-Token`. Take it from the environment, or use `token_file`',
-    ),
-  token_file: setting('path', readPath)
-    .optional()
-    .describe(
-      'File that holds the token, as an alternative to `token`; its path is relative to the directory of the settings file',
-    ),
+  name: preset('default', '1 to 64 of A-Z a-z 0-9 _ -', readAccountName).describe(
+    'Name of the account in the column `account` of every table; unique. Do not change it later: a new name is a new account',
+  ),
+  base_url: optional('URL', readBaseUrl).describe('Address of the API; ends with `/api/v1`'),
+  id: optional('whole number', readId).describe('Identifier of the account, sent as `Authorization-ID`'),
+  token: optional('text', readToken).describe(
+    'Secret token, sent as `Authorization-Token`. Take it from the environment, or use `token_file`',
+  ),
+  token_file: optional('path', readPath).describe(
+    'File that holds the token, as an alternative to `token`; its path is relative to the directory of the settings file',
+  ),
   rate_limit: section({
-    requests: setting('whole number, 1 to 10000', readRateRequests)
-      .prefault(60)
-      .describe("Requests allowed in any window of `per`; the API's support can raise this cap"),
+    requests: preset(60, 'whole number, 1 to 10000', readRateRequests).describe(
+      "Requests allowed in any window of `per`; the API's support can raise this cap",
+    ),
     per: setting('duration, 100ms to 1h', readRatePer).prefault('60s').describe('Length of that window'),
-    shared: setting('URL of a Redis', readRedisUrl)
-      .optional()
-      .describe(
-        'Redis through which several processes share the cap of an account that they use at the same time, `redis://` or `rediss://`. Without it each warehouse uses the whole cap',
-      ),
-    shared_fallback: setting('stop, a percentage such as 50%, or whole number, 1 to 10000', readFallback)
-      .prefault('stop')
-      .describe(
-        'What happens while that Redis is away: `stop` ends the run with exit 4. With a percentage of the cap, or a number of requests per window, this process goes on with that many requests. The fallbacks of all processes together must not exceed the cap',
-      ),
+    shared: optional('URL of a Redis', readRedisUrl).describe(
+      'Redis through which several processes share the cap of an account that they use at the same time, `redis://` or `rediss://`. Without it each warehouse uses the whole cap',
+    ),
+    shared_fallback: preset(
+      'stop',
+      'stop, a percentage such as 50%, or whole number, 1 to 10000',
+      readFallback,
+    ).describe(
+      'What happens while that Redis is away: `stop` ends the run with exit 4. With a percentage of the cap, or a number of requests per window, this process goes on with that many requests. The fallbacks of all processes together must not exceed the cap',
+    ),
   }).prefault({}),
   weight: wholeNumber(1, 1, 1_000).describe(
     'Weight of the account when `--max-requests` is divided among several; unused requests of one account go to the others',
@@ -146,42 +135,30 @@ export const settingsSchema = section({
     .prefault([]),
   allow_insecure_http: yesOrNo(false).describe('Allow tokens to be sent over plain http to other hosts'),
   warehouse: section({
-    directory: setting('path', readPath)
-      .prefault('warehouse')
-      .describe(
-        'Directory of the warehouse on this machine, without a `?` in its path; relative to the directory in which the command starts',
-      ),
+    directory: preset('warehouse', 'path', readPath).describe(
+      'Directory of the warehouse on this machine, without a `?` in its path; relative to the directory in which the command starts',
+    ),
   }).prefault({}),
   storage: section({
-    url: setting('s3://bucket/prefix', readStorageUrl)
-      .optional()
-      .describe(
-        'Bucket that holds the warehouse, and what its keys begin with. The directory of the warehouse is then a cache, which may be empty at the start of each run. Without it, that directory holds the warehouse',
-      ),
-    endpoint: setting('URL', readEndpoint)
-      .optional()
-      .describe(
-        'Address of the server, if it is not AWS; without path, such as `https://minio.internal:9000`',
-      ),
-    region: setting('text', readRegion)
-      .optional()
-      .describe('Region of the bucket. Without it the region that the SDK finds, as in `AWS_REGION`'),
-    path_style: setting('true or false', readBoolean)
-      .optional()
-      .describe(
-        'Whether the bucket is in the path of the address instead of its host. Without it true if there is an endpoint',
-      ),
+    url: optional('s3://bucket/prefix', readStorageUrl).describe(
+      'Bucket that holds the warehouse, and what its keys begin with. The directory of the warehouse is then a cache, which may be empty at the start of each run. Without it, that directory holds the warehouse',
+    ),
+    endpoint: optional('URL', readEndpoint).describe(
+      'Address of the server, if it is not AWS; without path, such as `https://minio.internal:9000`',
+    ),
+    region: optional('text', readRegion).describe(
+      'Region of the bucket. Without it the region that the SDK finds, as in `AWS_REGION`',
+    ),
+    path_style: optional('true or false', readBoolean).describe(
+      'Whether the bucket is in the path of the address instead of its host. Without it true if there is an endpoint',
+    ),
   }).prefault({}),
-  publish: setting(`list of ${PUBLISH_FORMATS.join(', ')}`, listOf(...PUBLISH_FORMATS))
-    .prefault(['duckdb'])
-    .describe(
-      `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta (only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people). What a format that you remove has published stays as it was: remove it, so that nobody reads old rows. Delta logs in a bucket are removed after 30 days`,
-    ),
-  contract: setting(CONTRACTS.join(' or '), oneOf(...CONTRACTS))
-    .prefault('evolve')
-    .describe(
-      'Unknown fields and values of the API: `evolve` stores and reports them, `freeze` also ends the run with exit 5',
-    ),
+  publish: preset(['duckdb'], `list of ${PUBLISH_FORMATS.join(', ')}`, listOf(...PUBLISH_FORMATS)).describe(
+    `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta (only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people). What a format that you remove has published stays as it was: remove it, so that nobody reads old rows. Delta logs in a bucket are removed after 30 days`,
+  ),
+  contract: preset('evolve', CONTRACTS.join(' or '), oneOf(...CONTRACTS)).describe(
+    'Unknown fields and values of the API: `evolve` stores and reports them, `freeze` also ends the run with exit 5',
+  ),
   discover: section({
     overlap: duration('5m', '0s', '1d').describe(
       "Overlap of listings: the next listing starts this long before the server's time at the start of the last one. Surveys modified in the overlap are listed twice",
@@ -216,27 +193,27 @@ export const settingsSchema = section({
         days: wholeNumber(7, 1, 60).describe(
           'Also read the interviews by the day on which they started, for `survey_progress_by_day`. This many days up to today are read repeatedly, an older day once more. Off without this section',
         ),
-        time_zone: setting('name of a time zone', readTimeZone)
-          .prefault('UTC')
-          .describe('Time zone of these days'),
+        time_zone: preset('UTC', 'name of a time zone', readTimeZone).describe('Time zone of these days'),
         sources: yesOrNo(false).describe('Read the days of each sample source as well'),
       }),
     ),
   }).prefault({}),
   history: section({
-    progress_keep_all_for: setting('duration, 0s to 36500d, or forever', durationOrForever('0s', '36500d'))
-      .prefault('forever')
-      .describe(
-        'Every observation of progress is kept for this long. For older days, only the last observation of each day is kept; the others are deleted for good',
-      ),
+    progress_keep_all_for: preset(
+      'forever',
+      'duration, 0s to 36500d, or forever',
+      durationOrForever('0s', '36500d'),
+    ).describe(
+      'Every observation of progress is kept for this long. For older days, only the last observation of each day is kept; the others are deleted for good',
+    ),
   }).prefault({}),
   report: section({
-    time_zone: setting('name of a time zone', readTimeZone)
-      .prefault('UTC')
-      .describe('Time zone in which the report shows instants'),
-    locale: setting('BCP 47 language tag', readLocale)
-      .prefault('en-GB')
-      .describe('Locale of the numbers and dates of the report, such as `de-DE`; its words are English'),
+    time_zone: preset('UTC', 'name of a time zone', readTimeZone).describe(
+      'Time zone in which the report shows instants',
+    ),
+    locale: preset('en-GB', 'BCP 47 language tag', readLocale).describe(
+      'Locale of the numbers and dates of the report, such as `de-DE`; its words are English',
+    ),
   }).prefault({}),
   limits: section({
     request_timeout: duration('30s', '100ms', '10m').describe('Longest time that one request may take'),
@@ -258,16 +235,12 @@ export const settingsSchema = section({
     ),
   }).prefault({}),
   metrics: section({
-    file: setting('path that ends with .prom', readMetricsFile)
-      .optional()
-      .describe(
-        'File that gets the metrics of each run, for the textfile collector of node-exporter; relative to the directory in which the command starts. With `--shard` each shard writes a file of its own beside it',
-      ),
-    pushgateway: setting('URL', readPushgatewayUrl)
-      .optional()
-      .describe(
-        'Pushgateway that gets the metrics of each run, such as `http://pushgateway:9091`; may end with `/metrics/job/NAME` and labels of the group',
-      ),
+    file: optional('path that ends with .prom', readMetricsFile).describe(
+      'File that gets the metrics of each run, for the textfile collector of node-exporter; relative to the directory in which the command starts. With `--shard` each shard writes a file of its own beside it',
+    ),
+    pushgateway: optional('URL', readPushgatewayUrl).describe(
+      'Pushgateway that gets the metrics of each run, such as `http://pushgateway:9091`; may end with `/metrics/job/NAME` and labels of the group',
+    ),
     pushgateway_file: fileWith('pushgateway'),
   }).prefault({}),
   notify: section({
@@ -281,11 +254,9 @@ export const settingsSchema = section({
     failure_file: fileWith('failure'),
     webhook: notifyUrl('Gets the report of each run when it has ended'),
     webhook_file: fileWith('webhook'),
-    webhook_format: setting(WEBHOOK_FORMATS.join(' or '), oneOf(...WEBHOOK_FORMATS))
-      .prefault('json')
-      .describe(
-        'What the webhook gets: `json`, the report; `chat`, a message for Slack, Mattermost or Google Chat',
-      ),
+    webhook_format: preset('json', WEBHOOK_FORMATS.join(' or '), oneOf(...WEBHOOK_FORMATS)).describe(
+      'What the webhook gets: `json`, the report; `chat`, a message for Slack, Mattermost or Google Chat',
+    ),
   }).prefault({}),
   // The settings below belong to one run, so the file cannot give them.
   config: orNull(notInFile(readPath)),

@@ -1,4 +1,4 @@
-/** Reads the settings file into a tree of its valid values, and a problem for every other value. */
+/** Reads the settings file into a tree of values under known keys. */
 import { dirname } from 'node:path'
 import {
   isAlias,
@@ -16,7 +16,7 @@ import type { Environment } from './environment.js'
 import { type KeyNode, settingKeys, withKnownKeys } from './keys.js'
 import { kindOf, type Problem } from './problems.js'
 import { bad, good, type Read, type ReadFile, readText } from './readers.js'
-import { checkTree, type Origin, type SettingsFile } from './source.js'
+import type { SettingsFile } from './source.js'
 import { cut, isSection, type Path, pathText, type Tree, valueAt } from './tree.js'
 
 export interface SettingsFileRequest {
@@ -31,15 +31,11 @@ export interface SettingsFileRequest {
 }
 
 /** The settings of a command without a settings file. Problems name its defaults by their keys. */
-export const absentSettingsFile = (workingDirectory: string): SettingsFile => {
-  const originOf = (path: Path): Origin => ({
-    where: pathText(path),
-    name: '',
-    isQuotable: true,
-    directory: workingDirectory,
-  })
-  return { ...checkTree({}, originOf), originOf }
-}
+export const absentSettingsFile = (directory: string): SettingsFile => ({
+  tree: {},
+  problems: [],
+  originOf: (path) => ({ where: pathText(path), name: '', isQuotable: true, directory }),
+})
 
 export const openSettingsFile = async (request: SettingsFileRequest): Promise<SettingsFile> => {
   const { name, path, env, unused } = request
@@ -50,23 +46,23 @@ export const openSettingsFile = async (request: SettingsFileRequest): Promise<Se
   }
   const yaml = readYaml(text.value, env)
   const where = (at: Path): string => `${name}:${yaml.lineOf(at)}`
-  const originOf = (at: Path): Origin => ({
-    where: where(at),
-    name: at.length === 0 ? 'the file' : pathText(at),
-    isQuotable: !yaml.isFromEnvironment(at),
-    written: yaml.writtenAt(at),
-    directory: dirname(path),
+  const problems: Problem[] = yaml.problems.map((problem) => ({
+    ...problem,
+    where: `${name}:${problem.line}`,
+  }))
+  const known = withKnownKeys(yaml.tree ?? {}, (key, section, at) => {
+    problems.push({ where: where([...at, key]), ...describe(key, section, at) })
   })
-  const known = withoutUnknownKeys(yaml.tree ?? {}, where)
-  const checked = checkTree(withoutUnused(known.tree, unused), originOf)
-  const notYaml = yaml.problems.map((problem) => ({ ...problem, where: `${name}:${problem.line}` }))
-  const problems: readonly Problem[] = [...notYaml, ...known.problems, ...checked.problems]
   return {
-    ...checked,
-    problems: problems
-      .filter(({ path: at }) => !unused.includes(String(at?.[0])))
-      .toSorted((a, b) => a.where.localeCompare(b.where, 'en', { numeric: true })),
-    originOf,
+    tree: withoutUnused(known, unused),
+    problems: problems.filter(({ path: at }) => !unused.includes(String(at?.[0]))),
+    originOf: (at) => ({
+      where: where(at),
+      name: at.length === 0 ? 'the file' : pathText(at),
+      isQuotable: !yaml.isFromEnvironment(at),
+      written: yaml.writtenAt(at),
+      directory: dirname(path),
+    }),
   }
 }
 
@@ -76,20 +72,6 @@ const MAY_BE_FALSE: Path = ['refresh', 'daily_windows']
 const withoutUnused = (tree: Tree, unused: readonly string[]): Tree => {
   const rest = valueAt(tree, MAY_BE_FALSE) === false ? cut(tree, MAY_BE_FALSE) : tree
   return isSection(rest) ? unused.reduce<Tree>((left, section) => cut(left, [section]), rest) : rest
-}
-
-// Finds keys of the settings file that are not settings, and suggests the key that was probably meant.
-
-/** The tree without unknown keys, and a problem for each of them. `where` returns `file:line` of a path. */
-const withoutUnknownKeys = (
-  tree: Tree,
-  where: (path: Path) => string,
-): { readonly tree: Tree; readonly problems: readonly Problem[] } => {
-  const problems: Problem[] = []
-  const known = withKnownKeys(tree, (key, section, path) => {
-    problems.push({ where: where([...path, key]), ...describe(key, section, path) })
-  })
-  return { tree: known, problems }
 }
 
 /** `{token:abc}` is a key in YAML. A printed key must not be a token. */

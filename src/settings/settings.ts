@@ -35,7 +35,11 @@ export const secretsOf = ({ accounts, storage, ...monitoring }: SettingsWithSecr
   ...secretsOfMonitoring(monitoring),
 ]
 
-export interface Settings extends Omit<SettingsValues, 'accounts' | 'metrics' | 'notify' | RawValue> {
+export interface Settings
+  extends Omit<
+    SettingsValues,
+    'accounts' | 'metrics' | 'notify' | 'storage' | 'warehouse' | 'config' | 'allow_insecure_http'
+  > {
   /** At least one, unless the command needs no accounts, or no account belongs to the shard. */
   readonly accounts: readonly AccountSettings[]
   /** The names of all accounts of the settings and this shard, also of those that `--accounts` leaves out. */
@@ -51,6 +55,3 @@ export interface Settings extends Omit<SettingsValues, 'accounts' | 'metrics' | 
   /** Absolute path of the settings file; null without one. */
   readonly settingsFile: string | null
 }
-
-/** Values of the schema that commands do not get. */
-type RawValue = 'allow_insecure_http' | 'config' | 'storage' | 'warehouse'

@@ -1,5 +1,5 @@
 /**
- * Merges the values of environment and command line into the settings file, and checks the result against the schema. Each value
+ * Lays the values of environment and command line over the settings file, and checks the result against the schema. Each value
  * keeps its origin. Each refused value is reported with it and removed, so that one wrong value does not hide the next.
  */
 import type { z } from 'zod'
@@ -7,7 +7,7 @@ import { parse } from '../base/parse.js'
 import { type Given, TOKEN_KEYS } from './names.js'
 import { kindOf, type Problem, quoted } from './problems.js'
 import { type SettingsValues, settingsSchema } from './schema.js'
-import { cut, type Path, pathText, put, type Tree, valueAt } from './tree.js'
+import { cut, leafAt, type Path, pathText, put, type Tree, valueAt } from './tree.js'
 
 export interface Layers {
   readonly values: SettingsValues
@@ -17,9 +17,31 @@ export interface Layers {
   isBroken(path: Path): boolean
 }
 
+export interface Origin {
+  /** `file:line`, the name of an environment variable, or a flag. */
+  readonly where: string
+  /** The setting in the file, such as `limits.attempts`. Empty for a variable or flag. */
+  readonly name: string
+  /** Whether a problem may show the value. */
+  readonly isQuotable: boolean
+  /** The text of a value that YAML did not read as text. */
+  readonly written?: string | undefined
+  /** The directory that relative paths start from. */
+  readonly directory: string
+}
+
+export type OriginOf = (path: Path) => Origin
+
+/** The values of a settings file, with known keys only. The schema has not checked them yet. */
+export interface SettingsFile {
+  readonly tree: Tree
+  readonly problems: readonly Problem[]
+  readonly originOf: OriginOf
+}
+
 /**
- * `account` is the index of the account that the account settings in `given` describe; null if they describe none. Wrong values of the
- * file were reported and removed before. A variable is checked even if a flag overrides it.
+ * `account` is the index of the account that the account settings in `given` describe; null if they describe none. A wrong value is
+ * reported even if a variable or flag replaces it.
  */
 export const layered = (
   file: SettingsFile,
@@ -37,23 +59,33 @@ export const layered = (
     const one = byPath.get(pathText(path))
     return one === undefined ? file.originOf(path) : originAt(one.where)
   }
-  const below = placed.some(({ path }) => isTokenPath(path))
-    ? TOKEN_KEYS.reduce((tree, key) => cut(tree, ['accounts', account ?? 0, key]), file.tree)
-    : file.tree
+  const tokens = placed.some(({ path }) => TOKEN_KEYS.includes(String(path.at(-1))))
+    ? TOKEN_KEYS.map((key): Path => ['accounts', account ?? 0, key])
+    : []
   const checked = checkTree(
-    placed.reduce((tree, { path, value, isEmpty }) => put(tree, path, isEmpty ? undefined : value), below),
+    placed.reduce(
+      (tree, { path, value, isEmpty }) => put(tree, path, isEmpty ? undefined : value),
+      tokens.reduce(cut, file.tree),
+    ),
     originOf,
   )
-  const replaced = placed.filter((one) => byPath.get(pathText(one.path)) !== one && !one.isEmpty)
+  const hidden = [...placed.map(({ path }) => path), ...tokens].map((path) => leafAt(file.tree, path))
+  const hiddenInFile = [...new Map(hidden.map((path) => [pathText(path), path])).values()].flatMap((path) => {
+    const value = valueAt(file.tree, path)
+    return value === undefined ? [] : checkTree(put({}, path, value), file.originOf).problems
+  })
+  const isOfFile = ({ path = [] }: Problem) => !byPath.has(pathText(path))
   const problems = [
-    ...file.problems,
+    ...[...file.problems, ...hiddenInFile, ...checked.problems.filter(isOfFile)].toSorted((a, b) =>
+      a.where.localeCompare(b.where, 'en', { numeric: true }),
+    ),
     ...placed
       .filter(({ isEmpty }) => isEmpty)
       .map(({ path, where }) => ({ where, path, text: 'is set but empty; give it a value or unset it' })),
-    ...replaced.flatMap(
-      ({ path, value, where }) => checkTree(put({}, path, value), () => originAt(where)).problems,
-    ),
-    ...checked.problems,
+    ...placed
+      .filter((one) => byPath.get(pathText(one.path)) !== one && !one.isEmpty)
+      .flatMap(({ path, value, where }) => checkTree(put({}, path, value), () => originAt(where)).problems),
+    ...checked.problems.filter((problem) => !isOfFile(problem)),
   ]
   const broken = new Set(problems.flatMap(({ path }) => (path === undefined ? [] : [pathText(path)])))
   return {
@@ -65,42 +97,14 @@ export const layered = (
   }
 }
 
-const isTokenPath = (path: Path): boolean => TOKEN_KEYS.includes(String(path.at(-1)))
-
-export interface Origin {
-  /** `file:line`, the name of an environment variable, or a flag. */
-  readonly where: string
-  /** The setting in the file, such as `limits.attempts`. Empty for a variable or flag. */
-  readonly name: string
-  /** Whether a problem may show the value. */
-  readonly isQuotable: boolean
-  /** The text of a value that YAML did not read as text. */
-  readonly written?: string | undefined
-  /** The directory that relative paths start from. */
-  readonly directory: string
-}
-
-export type OriginOf = (path: Path) => Origin
-
-export interface Checked {
-  readonly values: SettingsValues
-  /** The tree without the refused values. */
-  readonly tree: Tree
-  readonly problems: readonly Problem[]
-}
-
-export interface SettingsFile extends Checked {
-  readonly originOf: OriginOf
-}
-
-export const checkTree = (tree: Tree, originOf: OriginOf): Checked => {
+const checkTree = (tree: Tree, originOf: OriginOf): Pick<Layers, 'values' | 'problems'> => {
   const parsed = settingsSchema.safeParse(tree)
-  if (parsed.success) return { values: parsed.data, tree, problems: [] }
+  if (parsed.success) return { values: parsed.data, problems: [] }
   const { issues } = parsed.error
+  // Rules about several settings are checked all the same, so that all problems are reported at once.
   const rest = issues.reduce((valid, issue) => cut(valid, pathOf(issue)), tree)
   return {
     values: parse(settingsSchema, rest, 'the settings without their refused values'),
-    tree: rest,
     problems: issues.map((issue) => describe(issue, tree, originOf)),
   }
 }
@@ -119,11 +123,10 @@ const describe = (issue: z.core.$ZodIssue, tree: Tree, originOf: OriginOf): Prob
   const value = valueAt(tree, path)
   const { message } = issue
   if (value === '' && message.startsWith('must')) return problemAt(originOf, path, `is empty; it ${message}`)
-  const { written } = originOf(path)
+  const { written, isQuotable } = originOf(path)
   if (written !== undefined && isAccepted(tree, path, written))
     return problemAt(originOf, path, `must be text, but YAML reads it as ${kindOf(value)}; put it in quotes`)
-  const mayQuote =
-    !SECRET_SECTIONS.includes(path[0] ?? '') && originOf(path).isQuotable && issue.code === 'custom'
+  const mayQuote = !SECRET_SECTIONS.includes(path[0] ?? '') && isQuotable && issue.code === 'custom'
   return problemAt(originOf, path, mayQuote ? `${message}, not ${quoted(value)}` : message)
 }
 

@@ -4,7 +4,7 @@ import { isStateFormat } from '../model/publish-formats.js'
 import { EXAMPLE_OF_URL, isPlainRemote, readEndpoint } from './credentials.js'
 import type { Environment } from './environment.js'
 import type { Problem } from './problems.js'
-import { good, type Read } from './readers.js'
+import { good } from './readers.js'
 import { type Shard, shardDirectory } from './shards.js'
 import type { Layers } from './source.js'
 import { problemAt } from './source.js'
@@ -47,14 +47,11 @@ interface Resolved {
 /** Null without `storage.url`: then the warehouse is a directory. */
 export const resolveStorage = (layers: Layers, env: Environment, shard: Shard | null): Resolved => {
   const { url, endpoint, region, path_style: pathStyle } = layers.values.storage
-  if (url === undefined)
-    return {
-      storage: null,
-      problems: [...withoutUrl(layers), ...deltaProblems(layers), ...reportProblems(layers)],
-    }
-  const found = endpoint === undefined ? endpointIn(env) : good(endpoint)
-  const where = variableIn(env)
-  const problems: Problem[] = [...deltaProblems(layers)]
+  const problems: Problem[] = [...publishProblems(layers)]
+  if (url === undefined) return { storage: null, problems: [...withoutUrl(layers), ...problems] }
+  // The SDK, too, ignores an empty variable.
+  const where = STORAGE_VARIABLES.map(({ name }) => name).find((name) => (env[name] ?? '') !== '') ?? ''
+  const found = endpoint !== undefined || where === '' ? good(endpoint ?? null) : readEndpoint(env[where])
   const report = (text: string) =>
     void problems.push(
       endpoint === undefined ? { where, text } : problemAt(layers.originOf, ['storage', 'endpoint'], text),
@@ -78,52 +75,35 @@ export const resolveStorage = (layers: Layers, env: Environment, shard: Shard | 
   return { storage, problems }
 }
 
-/** Delta tables are logs beside the Parquet files of a bucket. */
-const deltaProblems = ({ values, originOf, isBroken }: Layers): readonly Problem[] => {
+/**
+ * Delta tables are logs beside the Parquet files of a bucket. A bucket holds the database in any case, but a directory with nothing but a
+ * report could not be read, nor rebuilt.
+ */
+const publishProblems = ({ values, originOf, isBroken }: Layers): readonly Problem[] => {
   const { publish, storage } = values
-  if (!publish.includes('delta') || isBroken(['publish']) || isBroken(['storage', 'url'])) return []
+  if (isBroken(['publish']) || isBroken(['storage', 'url'])) return []
   const problem = (text: string) => [problemAt(originOf, ['publish'], text)]
-  if (storage.url === undefined)
-    return problem('can have delta only in a bucket; set storage.url, or remove delta')
-  return publish.includes('parquet')
-    ? []
-    : problem('needs parquet beside delta, whose tables are the Parquet files')
+  const isDirectory = storage.url === undefined
+  if (publish.includes('delta')) {
+    if (isDirectory) return problem('can have delta only in a bucket; set storage.url, or remove delta')
+    return publish.includes('parquet')
+      ? []
+      : problem('needs parquet beside delta, whose tables are the Parquet files')
+  }
+  return isDirectory && !publish.some(isStateFormat)
+    ? problem('needs duckdb or parquet beside report, which is a page about them')
+    : []
 }
-
-/** A bucket holds the database in any case. A directory with nothing but a report could not be read, nor rebuilt. */
-const reportProblems = ({ values: { publish }, originOf, isBroken }: Layers): readonly Problem[] =>
-  publish.some(isStateFormat) ||
-  publish.includes('delta') ||
-  isBroken(['publish']) ||
-  isBroken(['storage', 'url'])
-    ? []
-    : [problemAt(originOf, ['publish'], 'needs duckdb or parquet beside report, which is a page about them')]
 
 /** Keys of the section without its url have no effect, so they are a mistake. */
 const withoutUrl = ({ values, originOf, isBroken }: Layers): readonly Problem[] => {
-  if (isBroken(['storage', 'url'])) return []
-  const { endpoint, region, path_style } = values.storage
-  const given = Object.entries({ endpoint, region, path_style })
-  return given.flatMap(([key, value]) =>
-    value === undefined
+  const { url: _, ...others } = values.storage
+  const problem = `needs storage.url; set it, such as ${EXAMPLE_OF_URL}, or remove this key`
+  return Object.entries(others).flatMap(([key, value]) =>
+    value === undefined || isBroken(['storage', 'url'])
       ? []
-      : [
-          problemAt(
-            originOf,
-            ['storage', key],
-            `needs storage.url; set it, such as ${EXAMPLE_OF_URL}, or remove this key`,
-          ),
-        ],
+      : [problemAt(originOf, ['storage', key], problem)],
   )
-}
-
-/** The variable that is set; empty if none is. The SDK, too, ignores an empty one. */
-const variableIn = (env: Environment): string =>
-  STORAGE_VARIABLES.map(({ name }) => name).find((name) => (env[name] ?? '') !== '') ?? ''
-
-const endpointIn = (env: Environment): Read<string | null> => {
-  const variable = variableIn(env)
-  return variable === '' ? good(null) : readEndpoint(env[variable])
 }
 
 /** A shorter text is no real credential. Redacting it would leave holes in messages. */

@@ -40,46 +40,28 @@ const paginationShape = {
 
 const pagination = object(paginationShape)
 
-/** The list answers by the name of their array. */
 const LISTS = {
-  surveys: {
-    resource: 'survey',
-    schema: object({ surveys: array, pagination }).transform(({ surveys: rows, ...rest }) => ({
-      rows,
-      ...rest,
-    })),
-  },
-  sample_sources: {
-    resource: 'sample_source',
-    schema: object({ sample_sources: array, pagination }).transform(({ sample_sources: rows, ...rest }) => ({
-      rows,
-      ...rest,
-    })),
-  },
+  surveys: { resource: 'survey', schema: object({ surveys: array, pagination }) },
+  sample_sources: { resource: 'sample_source', schema: object({ sample_sources: array, pagination }) },
 } as const
 
 const progressSchema = object({ fieldwork_progress: z.unknown() })
 
-interface ListEnvelope {
-  readonly rows: readonly AnswerRow[]
-  readonly pagination: Pagination
-  readonly drift: readonly Drift[]
-}
-
 /**
- * Opens a list answer (endpoints 1 and 2). Throws an error `unusable_answer`. Unknown fields beside the rows are
- * reported as drift `answer.<field>` and `answer.pagination.<field>`. No row can store them.
+ * Opens a list answer (endpoints 1 and 2). Throws an error `unusable_answer`. Unknown fields beside the rows, which no row can store, are
+ * reported as drift `answer.<field>` and `answer.pagination.<field>`.
  */
 export const openList = (
   answer: JsonAnswer,
   list: { name: keyof typeof LISTS; path: string; page: number },
-): ListEnvelope => {
+) => {
   const refuse = refusal(`GET ${list.path} (page ${list.page})`)
-  const { schema, resource } = LISTS[list.name]
   refuseRepeatedName(answer, refuse)
+  const { schema, resource } = LISTS[list.name]
   const parsed = schema.safeParse(answer.body)
   if (!parsed.success) throw refuse(problemOf(parsed.error, answer.text))
-  const { rows, pagination } = parsed.data
+  const { pagination } = parsed.data
+  const rows = 'surveys' in parsed.data ? parsed.data.surveys : parsed.data.sample_sources
   const contradiction = contradictionIn(pagination, { page: list.page, rows: rows.length })
   if (contradiction !== null) throw refuse(contradiction)
   let texts: readonly string[] | null = null
@@ -130,7 +112,7 @@ export const answerTimes = (answer: JsonAnswer, clock: Clock): Pick<Answer, 'rea
   return { serverDate, readAt: serverDate ?? instantFromMs(clock.nowMs()) }
 }
 
-/** One of the two values would be lost: rows, a number, or the next page. Deeper names belong to rows that are quarantined anyway. */
+/** One of the two values would be lost. Deeper names belong to rows that are quarantined anyway. */
 const refuseRepeatedName = ({ text }: JsonAnswer, refuse: ReturnType<typeof refusal>): void => {
   const name = repeatedName(text, ENVELOPE_DEPTH_MAX + ROW_DEPTH_MAX)
   if (name !== null) throw refuse(`the name ${excerpt(name)} stands twice in one object`)
@@ -139,10 +121,7 @@ const refuseRepeatedName = ({ text }: JsonAnswer, refuse: ReturnType<typeof refu
 /** The levels around a row: the answer and its array. */
 const ENVELOPE_DEPTH_MAX = 2
 
-/**
- * A 200 whose envelope differs from the API document. Nothing of it is used: rows of a page with an unknown place in the list could
- * hide missing rows. The run continues with other requests. `where` names endpoint and page.
- */
+/** A 200 whose envelope differs from the API document. Nothing of it is used: rows with an unknown place in the list could hide others. */
 export const unusableAnswer = (where: string, problem: string): UpstreamError =>
   new UpstreamError(
     'unusable_answer',
@@ -152,8 +131,8 @@ export const unusableAnswer = (where: string, problem: string): UpstreamError =>
 const refusal = (where: string) => (problem: string) => unusableAnswer(where, problem)
 
 /**
- * Why a well-typed pagination cannot be followed; null when it can. A page with a next page must hold rows, and there must not be
- * more pages than rows. Otherwise a server could send us from one empty page to the next for ever.
+ * Why a well-typed pagination cannot be followed; null when it can. A page with a next page must hold rows, and there must not be more
+ * pages than rows: otherwise a server could send us from one empty page to the next for ever.
  */
 const contradictionIn = (
   pagination: Pagination,
@@ -178,10 +157,8 @@ const unknownNames = (value: unknown, known: readonly string[], prefix: string):
       .map((name) => `${prefix}${toUSVString(name)}`),
   )
 
-const membersOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {})
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {}
 
 interface ListRow {
   readonly id: number

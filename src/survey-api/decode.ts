@@ -1,7 +1,6 @@
 /**
- * Decodes one row to a typed row, or to the reason why that fails. It is pure and needs only the text of the row. So an upgrade can
- * decode a quarantined row again exactly as it was decoded the first time. A row as the API document describes it needs no text: its
- * parsed value is decoded, which costs a tenth.
+ * Decodes one row to a typed row, or to the reason why that fails. It is pure and needs only the text of the row, so an upgrade can decode
+ * a quarantined row again. A row as the API document describes it needs no text: decoding its parsed value costs a tenth.
  */
 import { toUSVString } from 'node:util'
 import { z } from 'zod'
@@ -19,13 +18,10 @@ interface DecodedRow<Row> {
 
 export interface Undecodable {
   readonly ok: false
-  /** `id` of the row; null where it could not be read. */
   readonly id: number | null
-  /** Fields and reasons, one line. */
   readonly problem: string
   /** The JSON text of the row, unchanged except that U+FFFD replaces lone surrogates. */
   readonly raw: string
-  /** The fields with replaced text. */
   readonly drift: readonly Drift[]
 }
 
@@ -62,9 +58,10 @@ export const decodeRow = <Fields, Row>(
   const text = wellFormedJson(raw)
   const value: unknown = JSON.parse(text)
   const replaced = text === raw ? [] : replacedTextDrift(resource, raw)
+  const id = (): number | null => z.object({ id: integer }).safeParse(value).data?.id ?? null
   const refuse = (problem: string): Undecodable => ({
     ok: false,
-    id: idOf(value),
+    id: id(),
     problem,
     raw: text,
     drift: replaced,
@@ -87,8 +84,8 @@ const isDeeper = (value: unknown, levels: number): boolean => {
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /**
- * A decoder of rows whose members are their columns. `enumerations` are the values that the API document lists for a member;
- * others are kept, and reported as drift. `exact` is `schema` without unknown members.
+ * A decoder of rows whose members are their columns. Values that the API document does not list in `enumerations` are kept, and reported
+ * as drift. `exact` is `schema` without unknown members.
  */
 export const flatDecoder = <Fields extends Readonly<Record<string, unknown>>>(
   resource: Drift['resource'],
@@ -142,17 +139,10 @@ export const extraOf = (unknown: ReadonlyMap<string, string>): string | null =>
 export const unknownFieldDrift = (resource: Drift['resource'], paths: Iterable<string>): readonly Drift[] =>
   Array.from(paths, (path) => ({ resource, kind: 'unknown_field', path, value: null }))
 
-const idOf = (value: unknown): number | null => z.object({ id: integer }).safeParse(value).data?.id ?? null
-
-/** Problems that are listed; the rest is counted. */
 const PROBLEMS_LISTED_MAX = 3
-/** Characters of a wrong value that a problem shows. */
 const EXCERPT_CHARS_MAX = 60
 
-/**
- * Why JSON could not be typed, in one line for people: fields, expected types, received values. `text` is the JSON that was checked:
- * values are quoted from it, because parsing rounds long integers.
- */
+/** Why JSON could not be typed, in one line for people. Values are quoted from its `text`, because parsing rounds long integers. */
 export const problemOf = ({ issues }: z.ZodError, text: string): string => {
   const listed = issues.slice(0, PROBLEMS_LISTED_MAX).map(({ path, message }) => {
     const names = path.map(String)

@@ -1,8 +1,7 @@
 /**
- * JSON as text. `JSON.parse` rounds integers past 2^53. So a quarantined row or an unknown field is cut out of the text of the
- * answer instead of being printed again. Every function here takes text that `JSON.parse` accepts. A hostile answer may nest a
- * million deep, so none recurses into it but `canonicalJson`, which gets only rows of at most `ROW_DEPTH_MAX` levels.
- * `lossless-json` recurses, and wraps every number of every row in an object.
+ * JSON as text. `JSON.parse` rounds integers past 2^53, so a quarantined row or an unknown field is cut out of the text of the answer.
+ * Every function takes text that `JSON.parse` accepts. A hostile answer may nest a million deep, so none recurses into it but
+ * `canonicalJson`, which gets only rows of at most `ROW_DEPTH_MAX` levels. `lossless-json` recurses.
  */
 import { toUSVString } from 'node:util'
 import { endOfString } from '../http/redact-json.js'
@@ -71,7 +70,6 @@ export const elementTexts = (text: string): readonly string[] => {
 
 export const isObjectText = (text: string): boolean => text[skipFiller(text, 0)] === '{'
 
-/** Joins members into the text of one JSON object, in their order. */
 export const objectText = (members: Iterable<readonly [string, string]>): string =>
   `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
 
@@ -89,9 +87,8 @@ export const canonicalJson = (text: string): string => {
 }
 
 /**
- * Replaces lone surrogates by U+FFFD. They are legal in JSON, as `"\ud800"`, but no UTF-8 text can hold one: DuckDB
- * refuses them in a JSON column and replaces them in a VARCHAR one, where a row would then differ from itself
- * each time it is read again. Everything else, `\u0000` included, stays as it is.
+ * Replaces lone surrogates by U+FFFD. They are legal in JSON, as `"\ud800"`, but no UTF-8 text can hold one: DuckDB refuses them in a JSON
+ * column, and replaces them in a VARCHAR one, where a row would differ from itself each time it is read again.
  */
 export const wellFormedJson = (text: string): string => {
   const wellFormed = toUSVString(text)
@@ -99,7 +96,6 @@ export const wellFormedJson = (text: string): string => {
   return wellFormed.replace(ESCAPE, (found) => (LONE_SURROGATE.test(found) ? '\\ufffd' : found))
 }
 
-/** Possibly the escape of a surrogate. */
 const SURROGATE = /\\u[dD][89a-fA-F]/
 
 const ESCAPE = /\\(?:u[dD][89abAB][\dA-Fa-f]{2}\\u[dD][c-fC-F][\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|.)/g
@@ -112,7 +108,6 @@ const skipFiller = (text: string, from: number): number => {
   return at
 }
 
-/** The index after the value that begins at `start`. */
 const endOfValue = (text: string, start: number): number => {
   let at = start
   let depth = 0

@@ -1,6 +1,6 @@
 /**
- * The types of the API document ("Resources and their fields") as zod schemas. Each names the expected type in words, for the person
- * who reports a rejected row to the owner of the API. A schema's output is the value of a table cell.
+ * The types of the API document as zod schemas, whose output is the value of a table cell. Each names the expected type in words, for the
+ * person who reports a rejected row to the owner of the API.
  */
 import { z } from 'zod'
 import { parseInstant } from '../model/instant.js'
@@ -33,7 +33,6 @@ export const timestamp = z.string(TIMESTAMP).transform((value, check) => {
 export const object = <const Shape extends z.ZodRawShape>(shape: Shape) =>
   z.object(shape, 'expected an object')
 
-/** An object without unknown members. */
 export const exactObject = <const Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, 'expected an object')
 

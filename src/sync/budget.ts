@@ -1,7 +1,7 @@
 /**
- * The budget of one account's run: its allocation of `--max-requests`, and `--max-duration`. It admits work that fits, and
- * every single request takes an allowance. Every run makes progress: the listing may take half of the budget while tasks wait,
- * and the first bundle is always admitted (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
+ * The budget of one account's run: its allocation of `--max-requests`, and `--max-duration`. Every run makes progress: the listing may take
+ * half of the budget while tasks wait, and the first bundle is always admitted
+ * (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
  */
 import type { Allowance } from '../base/allowance.js'
 import type { Clock } from '../base/clock.js'
@@ -12,10 +12,7 @@ import type { Budget } from '../model/run.js'
 import { Allocation } from './requests.js'
 
 export interface ListingAllowance extends Allowance {
-  /**
-   * Whether another page may be read. The listing may use half of the budget; without waiting tasks it may use all of it, and waits
-   * for unused requests of other accounts, until `signal` aborts.
-   */
+  /** Whether another page may be read. Without waiting tasks it waits for unused requests of other accounts, until `signal` aborts. */
   mayReadPage(tasksWait: () => Promise<boolean>, signal: AbortSignal): Promise<boolean>
 }
 

@@ -1,7 +1,6 @@
 /**
- * Reads one survey's bundle: its sample sources (all pages), its progress, and the progress of each source. They are committed
- * together. If one endpoint of the survey fails, the answers of the others are kept, and the survey stays queued
- * (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
+ * Reads one survey's bundle: its sample sources (all pages), its progress, and the progress of each source. If one endpoint fails, the
+ * answers of the others are kept (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
  */
 import pLimit from 'p-limit'
 import type { Progress } from '../model/fields.js'
@@ -42,7 +41,6 @@ import {
 } from './sources.js'
 
 interface BundleRequest {
-  /** `reason` says why the survey is read. */
   readonly task: Pick<Task, 'surveyId' | 'reason' | 'isLeftOver' | 'refusals'>
   readonly stored: StoredBundle
   /** The latest server time before this bundle. */
@@ -55,23 +53,14 @@ interface BundleRequest {
 
 type BundleOutcome = RefreshedBundle | GoneSurvey | OversizedTask
 
-export interface BundleReading {
-  readonly outcome: BundleOutcome
-  readonly readings: Readings
-}
-
 /** How often a bundle is read in all when its list of sources proves to be outdated. */
 const READINGS_MAX = 3
 
-/**
- * `oversized`: the budget has too few requests for the progress of the sources. `gone`: the survey was queued because a complete
- * listing did not show it, and both its own endpoints answered 404. Throws an `UnreadSurveyError` if every request failed, and the
- * errors that end the run.
- */
+/** Throws an `UnreadSurveyError` if every request failed, and the errors that end the run. */
 export const readBundle = async (
   dependencies: RunDependencies,
   request: BundleRequest,
-): Promise<BundleReading> => {
+): Promise<{ readonly outcome: BundleOutcome; readonly readings: Readings }> => {
   // After a refusal in an earlier run, a 404 counts as another refusal.
   let isNotFoundRefusal = request.task.refusals > 0
   const { source, answers } = keepAnswers(dependencies.source)
@@ -79,7 +68,7 @@ export const readBundle = async (
     try {
       const readings = new Readings(request)
       const attempt = { mayReuseList: reading === 1, isNotFoundRefusal, readings, answers }
-      const reader = new BundleReader({ ...dependencies, source }, request, attempt)
+      const reader = new BundleReader({ ...dependencies, ...request, ...attempt, source })
       return { outcome: await reader.read(), readings }
     } catch (error) {
       if (!(error instanceof OutdatedSourcesError) || reading === READINGS_MAX) throw error
@@ -88,7 +77,7 @@ export const readBundle = async (
   }
 }
 
-interface Attempt {
+interface Attempt extends RunDependencies, BundleRequest {
   /** The stored sources may be used instead of the list. */
   readonly mayReuseList: boolean
   /** A 404 of a listed source is a refusal. Otherwise the source may have gone, and the list is read again. */
@@ -98,29 +87,24 @@ interface Attempt {
 }
 
 class BundleReader {
-  readonly #dependencies: RunDependencies
-  readonly #request: BundleRequest
   readonly #attempt: Attempt
   readonly #surveyId: number
   readonly #rules: RefreshRules
 
-  constructor(dependencies: RunDependencies, request: BundleRequest, attempt: Attempt) {
-    this.#dependencies = dependencies
-    this.#request = request
+  constructor(attempt: Attempt) {
     this.#attempt = attempt
-    this.#surveyId = request.task.surveyId
-    this.#rules = rulesFor(request.task.reason, dependencies.rules.refresh)
+    this.#surveyId = attempt.task.surveyId
+    this.#rules = rulesFor(attempt.task.reason, attempt.rules.refresh)
   }
 
   async read(): Promise<BundleOutcome> {
-    const { task, stored, now, watch } = this.#request
-    const { mayReuseList, readings } = this.#attempt
+    const { source, task, stored, now, watch, mayReuseList, readings } = this.#attempt
     const mayReuse = mayReuseList && canReuseList(stored, task.reason, now, this.#rules)
     // The list is read first. A bundle is dated with its progress, so the rows of its sources must not be read later.
     let listed = mayReuse ? null : await this.#readList()
     const progress = await readings.passOver(
       'survey_progress',
-      this.#dependencies.source.readSurveyProgress(this.#surveyId, this.#context('survey_progress')),
+      source.readSurveyProgress(this.#surveyId, this.#context('survey_progress')),
     )
     // While no progress is answered, only the list shows whether the API answers at all, and whether sources changed.
     const isListNeeded = mayReuse && progress === null && watch.isFailing('survey_progress')
@@ -133,10 +117,10 @@ class BundleReader {
   }
 
   #readList(): Promise<SourceList | null> {
-    const { source, warehouse, log } = this.#dependencies
+    const { source, warehouse, log, readings } = this.#attempt
     const fields = { account: warehouse.account, surveyId: this.#surveyId }
     const context = this.#context('sample_sources')
-    return this.#attempt.readings.passOver(
+    return readings.passOver(
       'sample_sources',
       readSources(source, this.#surveyId, context, (problem) => log.warn(fields, problem)),
     )
@@ -144,7 +128,7 @@ class BundleReader {
 
   /** The context is made for each request: the watch may have seen failures since. */
   #context(kind: SurveyKind): RequestContext {
-    const { task, signal, allowance, usage, watch } = this.#request
+    const { task, signal, allowance, usage, watch } = this.#attempt
     return {
       signal,
       allowance: usage.counting(allowance, kind, requestReasonOf(task)),
@@ -158,8 +142,7 @@ class BundleReader {
     listed: SourceList | null,
     reusesList: boolean,
   ): Promise<BundleOutcome> {
-    const { task, allowance, usage, stored } = this.#request
-    const { readings, isNotFoundRefusal } = this.#attempt
+    const { source, task, allowance, usage, stored, readings, isNotFoundRefusal } = this.#attempt
     const surveyId = this.#surveyId
     const sources = listed ?? knownSources(stored)
     if (reusesList && hasTargetChanged(stored, progress.row))
@@ -181,7 +164,7 @@ class BundleReader {
       )
     const ofSources = await someAtOnce(ids, async (id) => {
       const context = this.#context('sample_source_progress')
-      const reading = this.#dependencies.source.readSampleSourceProgress(surveyId, id, context)
+      const reading = source.readSampleSourceProgress(surveyId, id, context)
       return { id, reading: await passOver('sample_source_progress', id, reading) }
     })
     const sourceProgress = ofSources.flatMap(({ id, reading }) =>
@@ -219,7 +202,7 @@ class BundleReader {
   ): Promise<DaysToRead | null> {
     const { daily_windows: dailyWindows } = this.#rules
     if (dailyWindows === null) return null
-    const stored = await this.#dependencies.warehouse.storedDays(this.#surveyId)
+    const stored = await this.#attempt.warehouse.storedDays(this.#surveyId)
     return daysToRead(this.#rules, dailyWindows, { stored, progress, isUnchanged, sourceIds })
   }
 
@@ -227,8 +210,7 @@ class BundleReader {
   async #readDays(toRead: DaysToRead, passOver: PassOver): Promise<ReadDays> {
     const answers = await someAtOnce(toRead.days, async ({ sampleSourceId, day }) => {
       const context = this.#context('daily_progress')
-      const { source } = this.#dependencies
-      const reading = source.readDayProgress(this.#surveyId, sampleSourceId, day, context)
+      const reading = this.#attempt.source.readDayProgress(this.#surveyId, sampleSourceId, day, context)
       return { sampleSourceId, day, reading: await passOver('daily_progress', sampleSourceId, reading) }
     })
     const unread = answers.filter(({ reading }) => !isTyped(reading))

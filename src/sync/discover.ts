@@ -1,7 +1,4 @@
-/**
- * Discovery: lists the surveys that changed since the cursor, page by page, and queues them. Each page is committed when it
- * arrives. The cursor moves with the last page, and only if no survey can have slipped between the pages.
- */
+/** Lists the surveys that changed since the cursor. The cursor moves with the last page, and only if no survey can have slipped between pages. */
 import type { Survey } from '../model/fields.js'
 import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import type { ListingKind } from '../model/run.js'
@@ -38,14 +35,13 @@ export const discover = async (
   state.listing = unfinished?.kind ?? kind
   // A listing at page 1 has drifted or read nothing, so none of its pages count.
   const resumed = unfinished !== null && unfinished.nextPage > 1 ? unfinished : null
-  const common = { dependencies, budget, state }
-  const first = await listUntilStable({ ...common, kind: state.listing, cursor: position.cursor, resumed })
+  const list = (request: ListingRequest) => listUntilStable(dependencies, budget, state, request)
+  const first = await list({ kind: state.listing, cursor: position.cursor, resumed })
   if (first.discovery !== 'complete' || !first.wasResumed) return first.discovery
   // A resumed listing is complete as of its start. Later changes on pages that an earlier run had read are listed now; otherwise
   // readers would see them a night late (docs/decisions/listing-and-cursor.md#0003-a-resumed-listing-is-followed-by-the-changes-since).
   const { cursor } = await warehouse.position()
-  const changes = await listUntilStable({ ...common, kind: 'incremental', cursor, resumed: null })
-  return changes.discovery
+  return (await list({ kind: 'incremental', cursor, resumed: null })).discovery
 }
 
 const logWhyFull = ({ warehouse, clock, log }: RunDependencies, position: Position): void => {
@@ -64,9 +60,6 @@ const logWhyFull = ({ warehouse, clock, log }: RunDependencies, position: Positi
 }
 
 interface ListingRequest {
-  readonly dependencies: RunDependencies
-  readonly budget: RunBudget
-  readonly state: RunState
   readonly kind: ListingKind
   readonly cursor: Instant | null
   readonly resumed: ListingState | null
@@ -74,11 +67,14 @@ interface ListingRequest {
 
 /** Repeats a listing that drifts. `wasResumed`: an earlier run began the listing that ended. */
 const listUntilStable = async (
+  dependencies: RunDependencies,
+  budget: RunBudget,
+  state: RunState,
   request: ListingRequest,
 ): Promise<{ readonly discovery: Discovery; readonly wasResumed: boolean }> => {
-  const { dependencies, budget, state, cursor } = request
   const { warehouse, log } = dependencies
   const { account } = warehouse
+  const { cursor } = request
   let { kind, resumed } = request
   let drift = MOVED
   for (let listing = 1; listing <= LISTINGS_MAX && !drift.isLasting; listing += 1) {
@@ -222,10 +218,8 @@ class Listing {
   }
 
   /**
-   * A survey that leaves the listing pulls the later rows up, and one of them may be skipped. Then the total shrinks, or fewer
-   * distinct surveys arrive than announced. A survey that is created meanwhile pushes rows down, and some are read twice. It lies
-   * behind the ceiling and causes no repetition: otherwise a listing that takes several runs would never end
-   * (docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated). Null if nothing can have been skipped.
+   * A survey that leaves the listing pulls the later rows up, and one of them may be skipped: the total shrinks, or fewer surveys arrive
+   * than announced (docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated). Null if none can have been skipped.
    */
   async #driftOf(page: Page<Survey>, read: ListingPage, firstTotal: number): Promise<ListingDrift | null> {
     const { total_count, next_page, current_page } = page.pagination
@@ -238,9 +232,8 @@ class Listing {
 }
 
 /**
- * Whether a cursor was set by a wrong clock that has been corrected since. Changes in between are dated before the cursor, so
- * only a full listing shows them. `now` comes from the same clock as the cursor: the server's, or ours if it sends no time.
- * See docs/decisions/listing-and-cursor.md#0005-a-stored-time-ahead-of-now-is-not-believed.
+ * Whether a cursor was set by a wrong clock that has been corrected since. `now` comes from the same clock as the cursor: the server's,
+ * or ours if it sends no time (docs/decisions/listing-and-cursor.md#0005-a-stored-time-ahead-of-now-is-not-believed).
  */
 const isAhead = (cursors: readonly (Instant | null)[], now: Instant): boolean =>
   cursors.some((cursor) => cursor !== null && believed(cursor, now) === null)

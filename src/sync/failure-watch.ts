@@ -1,10 +1,9 @@
 /**
- * Decides when failures of single surveys end the run. One failed survey does not affect the others. Many failures in a row, or
- * an API that refuses most requests, mean that the rest of the queue would fail as well. An endpoint that answers for none of many
- * surveys is broken or forbidden as a whole, though the other endpoints may go on answering: the run reads those, and ends as failed
+ * Decides when failures of single surveys end the run: many in a row, or an API that refuses most requests. An endpoint that answers for
+ * none of many surveys is broken as a whole: the run reads the other endpoints, and ends as failed
  * (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
  */
-import { UpstreamError } from '../base/errors.js'
+import { type ErrorCode, UpstreamError } from '../base/errors.js'
 import type { SurveyKind } from '../model/request-usage.js'
 import { type RefusalKind, RefusedReadingError } from '../model/survey-source.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
@@ -13,7 +12,7 @@ import type { AccountWarehouse } from '../model/warehouse.js'
 const REFUSED_SURVEYS_MIN = 2
 
 export class FailureWatch {
-  readonly #consecutive_failures_max: number
+  readonly #failuresMax: number
   #answered = 0
   #notFound = 0
   #refusedSurveys = 0
@@ -23,14 +22,14 @@ export class FailureWatch {
   #rowKinds = new Set<RefusalKind | null>()
   #last: UpstreamError | null = null
 
-  constructor(consecutive_failures_max: number) {
-    this.#consecutive_failures_max = consecutive_failures_max
+  constructor(failuresMax: number) {
+    this.#failuresMax = failuresMax
   }
 
   /** The survey was read, at least in part: `answers` counts its readings, `refusals` its refused requests. */
   read(answers: number, refusals: readonly RefusedReadingError[]): void {
     this.#answered += answers
-    this.#note(refusals)
+    for (const { kind } of refusals) this.#refused.add(kind)
     this.#notFound += notFoundIn(refusals)
     this.#last = refusals[0] ?? this.#last
     this.#row = []
@@ -40,7 +39,7 @@ export class FailureWatch {
   /** Nothing of the survey was read. `isKnown`: the API also refused it in an earlier run. */
   failed(error: UpstreamError, refusals: readonly RefusedReadingError[], isKnown: boolean): void {
     this.#last = error
-    this.#note(refusals)
+    for (const { kind } of refusals) this.#refused.add(kind)
     if (refusals.length > 0) this.#refusedSurveys += 1
     // A survey that was refused before is expected to be refused again. It must not keep other surveys from being read.
     if (isKnown) return
@@ -53,13 +52,13 @@ export class FailureWatch {
   /** The error that ends the run now; null while it goes on. */
   verdict(): UpstreamError | null {
     const failures = this.#row.length
-    if (failures >= this.#consecutive_failures_max)
+    if (failures >= this.#failuresMax)
       return this.#ended(
         failures === 1 ? 'a survey failed' : `${failures} surveys failed one after the other`,
         onlyOf(this.#rowKinds),
       )
     const requests = this.#notFound + this.#answered
-    if (this.#notFound > this.#consecutive_failures_max && this.#notFound > this.#answered)
+    if (this.#notFound > this.#failuresMax && this.#notFound > this.#answered)
       return this.#ended(`the API answered 404 to ${this.#notFound} of ${requests} requests`, 'not_found')
     return null
   }
@@ -68,10 +67,6 @@ export class FailureWatch {
   lastVerdict(): UpstreamError | null {
     if (this.#answered > 0 || this.#refusedSurveys < REFUSED_SURVEYS_MIN) return null
     return this.#ended(`the API refused all ${this.#refusedSurveys} requested surveys`, onlyOf(this.#refused))
-  }
-
-  #note(refusals: readonly RefusedReadingError[]): void {
-    for (const { kind } of refusals) this.#refused.add(kind)
   }
 
   #ended(what: string, kind: RefusalKind | null): UpstreamError | null {
@@ -91,11 +86,10 @@ const onlyOf = (kinds: ReadonlySet<RefusalKind | null>): RefusalKind | null => {
 /** The error of a run in which `what` happened. `kind` is the kind of all refusals; null if there are several, or other failures. */
 const apiFailure = (what: string, last: UpstreamError, kind: RefusalKind | null): UpstreamError => {
   const problem = `${what}, the last with: ${last.message}`
-  if (kind === 'not_found')
-    return new UpstreamError('wrong_address', `${problem}. ${WRONG_ADDRESS}`, { cause: last })
-  if (kind === 'forbidden')
-    return new UpstreamError('surveys_forbidden', `${problem}. ${FORBIDDEN}`, { cause: last })
-  return new UpstreamError('too_many_failures', problem, { cause: last })
+  const failure = (code: ErrorCode, advice = '') => new UpstreamError(code, problem + advice, { cause: last })
+  if (kind === 'not_found') return failure('wrong_address', `. ${WRONG_ADDRESS}`)
+  if (kind === 'forbidden') return failure('surveys_forbidden', `. ${FORBIDDEN}`)
+  return failure('too_many_failures')
 }
 
 const WRONG_ADDRESS =
@@ -114,10 +108,10 @@ const NAMES: Readonly<Record<SurveyKind, string>> = {
   daily_progress: 'the fieldwork progress of single days',
 }
 
+/** `wasRefused`: the API refused the survey in an earlier run. */
 interface EndpointFailure {
   readonly surveyId: number
   readonly error: UpstreamError
-  /** The API refused the survey in an earlier run. */
   readonly wasRefused: boolean
 }
 
@@ -157,7 +151,7 @@ export class EndpointWatch {
       if (endpoint.failures.size < SURVEYS_MIN) continue
       if (isBroken(endpoint, await warehouse.answeredSurveys(kind))) broken.push(endpoint)
     }
-    const errors = broken.flatMap((endpoint) => errorsOf(endpoint))
+    const errors = broken.flatMap(({ failures }) => [...failures.values()].map(({ error }) => error))
     const last = errors.at(-1)
     if (last === undefined) return null
     const kinds = errors.map((error) => (error instanceof RefusedReadingError ? error.kind : null))
@@ -173,9 +167,6 @@ export class EndpointWatch {
   }
 }
 
-const errorsOf = ({ failures }: Endpoint): readonly UpstreamError[] =>
-  Array.from(failures.values(), ({ error }) => error)
-
 /**
  * A survey that the endpoint refused before and never answered says nothing about the endpoint, unless it has never answered for any
  * survey. `answered` are the surveys that it answered in earlier runs.
@@ -185,9 +176,9 @@ const isBroken = ({ failures }: Endpoint, answered: ReadonlySet<number>): boolea
     ({ surveyId, wasRefused }) => !wasRefused || answered.size === 0 || answered.has(surveyId),
   ).length >= SURVEYS_MIN
 
-const problemOf = (endpoint: Endpoint): string => {
-  const { name, failures } = endpoint
-  return errorsOf(endpoint).every((error) => error instanceof RefusedReadingError)
+const problemOf = ({ name, failures }: Endpoint): string => {
+  const errors = [...failures.values()].map(({ error }) => error)
+  return errors.every((error) => error instanceof RefusedReadingError)
     ? `the API refused ${name} of all ${failures.size} requested surveys`
     : `the API gave ${name} of none of the ${failures.size} requested surveys`
 }

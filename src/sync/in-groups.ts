@@ -1,10 +1,9 @@
 /**
- * What made the sync fast: the warehouse reads and writes many surveys, or pages of a listing, with one statement or commit, because
- * many cost hardly more than a few. At the cap of the API each is committed at once. A killed run loses what it has not committed, so
- * that is bounded by what it has committed (docs/decisions/warehouse.md#0036-pages-and-outcomes-are-committed-in-groups).
+ * Many surveys, or pages of a listing, are read and written together, because many cost hardly more than a few. At the cap of the API each
+ * is committed at once (docs/decisions/warehouse.md#0036-pages-and-outcomes-are-committed-in-groups).
  */
 import type { Clock } from '../base/clock.js'
-import type { Page } from '../model/survey-source.js'
+import type { Pagination } from '../model/survey-source.js'
 import type { AccountWarehouse, ListingPage, StoredBundle } from '../model/warehouse.js'
 import type { Task } from '../rules/queue.js'
 import { addRows, type RunDependencies, type RunState } from './run-state.js'
@@ -135,7 +134,7 @@ export class PageCommits {
   }
 
   /** Resolves when the next page may be read. Rejects when a commit has failed. */
-  async add(page: ListingPage, pagination: Page<unknown>['pagination']): Promise<void> {
+  async add(page: ListingPage, pagination: Pagination): Promise<void> {
     // `allEnd` and the next page throw the error.
     this.#commits.track(this.#commit(page, pagination).catch(() => undefined))
     while (this.#commits.isFull()) await this.#oneEnds()
@@ -165,21 +164,14 @@ export class PageCommits {
     }
   }
 
-  async #commit(
-    page: ListingPage,
-    { current_page, total_pages }: Page<unknown>['pagination'],
-  ): Promise<void> {
+  async #commit(page: ListingPage, { current_page, total_pages }: Pagination): Promise<void> {
     const { warehouse, observer, log } = this.#dependencies
     const { account } = warehouse
+    const { counts } = this.#state
     await this.#commits.commit(page)
-    this.#state.counts.surveysListed += page.surveys.length
+    counts.surveysListed += page.surveys.length
     log.debug({ account, page: page.page }, 'committed a page of the listing')
-    observer.listed({
-      account,
-      page: current_page,
-      pages: total_pages,
-      surveys: this.#state.counts.surveysListed,
-    })
+    observer.listed({ account, page: current_page, pages: total_pages, surveys: counts.surveysListed })
   }
 
   async #oneEnds(): Promise<void> {
@@ -197,10 +189,7 @@ export class PageCommits {
 const AHEAD_SURVEYS_MAX = 256
 const AHEAD_ROWS_MAX = 2_000
 
-/**
- * What is stored of each survey in the queue, read for many at a time. Nothing else writes these rows between this reading and the
- * survey's commit, and a survey is committed once. `tasks` are in the order in which they are taken.
- */
+/** What is stored of each survey in the queue, read for many at a time. `tasks` are in the order in which they are taken. */
 export const readStoredAhead = (
   warehouse: Pick<AccountWarehouse, 'storedBundles'>,
   tasks: readonly Task[],
@@ -208,17 +197,15 @@ export const readStoredAhead = (
   const ahead = new Map<number, Promise<ReadonlyMap<number, StoredBundle>>>()
   const placeOf = new Map(tasks.map(({ surveyId }, place) => [surveyId, place]))
 
-  const readFrom = (surveyId: number) => {
-    const ids = idsOf(tasks, placeOf.get(surveyId) ?? 0)
-    const read = warehouse.storedBundles(ids)
-    for (const id of ids) ahead.set(id, read)
-    return read
-  }
-
   return async ({ surveyId }) => {
-    const read = ahead.get(surveyId) ?? readFrom(surveyId)
+    if (!ahead.has(surveyId)) {
+      const ids = idsOf(tasks, placeOf.get(surveyId) ?? 0)
+      const read = warehouse.storedBundles(ids)
+      for (const id of ids) ahead.set(id, read)
+    }
+    const read = ahead.get(surveyId)
     ahead.delete(surveyId)
-    const stored = (await read).get(surveyId)
+    const stored = (await read)?.get(surveyId)
     if (stored === undefined) throw new TypeError(`survey ${surveyId} is not in the queue`)
     return stored
   }

@@ -13,8 +13,7 @@ export const PAGES_MORE_MAX = 500
 export const PAGES_MAX = 100_000
 
 /**
- * The most pages of a list whose first page announced `firstTotal` records, so that a server that announces more and more pages cannot
- * hold a run forever. Every page with a next page holds a record, so a list has at most as many pages as records
+ * The most pages of a list whose first page announced `firstTotal` records. Every page with a next page holds a record
  * (docs/decisions/listing-and-cursor.md#0004-a-list-has-a-page-limit).
  */
 export const pagesMaxOf = (firstTotal: number): number => Math.min(PAGES_MAX, firstTotal + PAGES_MORE_MAX)
@@ -92,12 +91,9 @@ export class Repetitions {
 const DRIFT_CHECK_PAGES_MAX = 20
 
 /**
- * Finds drift that the total of a listing of changes does not show. A survey that leaves the listing pulls the later rows up,
- * and one of them is skipped. The total stays the same if an older survey changes at that moment and enters further down. But
- * that survey changed after the first page was read. Without such surveys, fewer remain than announced.
- *
- * A listed survey that changes again during the listing looks the same. So this only repeats the listing, and only a short one.
- * The next full listing finds what is still skipped.
+ * Finds drift that the total of a listing of changes does not show. A survey that leaves the listing pulls the later rows up, and one of
+ * them is skipped. The total stays the same if an older survey changes at that moment and enters further down. But that survey changed
+ * after the first page was read. A listed survey that changes again looks the same, so this only repeats a short listing.
  */
 export class DriftCheck {
   #firstPageAt: Instant | null = null

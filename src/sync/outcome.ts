@@ -6,36 +6,20 @@ import { driftName } from '../model/data-problem-names.js'
 import { instantFromMs } from '../model/instant.js'
 import type { DataProblems, FailingSurveys, RunCommand, RunReport, RunStatus } from '../model/run.js'
 import { countedDrift } from '../model/run-record.js'
-import type { RunDependencies, RunState } from './run-state.js'
+import type { RunDependencies, RunRules, RunState } from './run-state.js'
 
-export type RunFacts = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repeated'> &
+type RunFacts = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repeated'> &
   Pick<RunReport, 'surveysFailed' | 'leftOver' | 'failing' | 'rejectedRows' | 'driftEvents' | 'drift'>
 
-export interface OutcomeRules {
-  readonly limits: { readonly rejected_rows_max: number }
-  readonly contract: 'evolve' | 'freeze'
+export interface OutcomeRules extends Pick<RunRules, 'contract'> {
+  readonly limits: Pick<RunRules['limits'], 'rejected_rows_max'>
 }
 
-export interface Outcome {
-  readonly exitCode: ExitCode
-  readonly status: RunStatus
-  readonly reason: string | null
-  /** Something failed. A budget or a signal that ended the run is no failure. */
-  readonly hasFailures: boolean
-}
+export type Outcome = Pick<RunReport, 'exitCode' | 'status' | 'reason' | 'hasFailures'>
 
 /** The reason names every problem of the run. */
 export const outcomeOf = (facts: RunFacts, rules: OutcomeRules): Outcome => {
-  const {
-    ended,
-    stopped,
-    discovery,
-    repeated,
-    rejectedRows,
-    surveysFailed,
-    leftOver: queued,
-    failing,
-  } = facts
+  const { ended, stopped, discovery, repeated, rejectedRows, surveysFailed, leftOver, failing } = facts
   const problems = [
     ended === null ? null : { exitCode: ended.exitCode, text: ended.message, isFailure: true },
     rejectedRows > rules.limits.rejected_rows_max
@@ -50,7 +34,7 @@ export const outcomeOf = (facts: RunFacts, rules: OutcomeRules): Outcome => {
     surveysFailed === 0 ? null : failure(`${counted(surveysFailed, 'survey')} failed (freshness.last_error)`),
   ].filter((reason) => reason !== null)
   // Surveys that are still queued make a run without problems partial.
-  if (problems.length === 0 && queued > 0)
+  if (problems.length === 0 && leftOver > 0)
     problems.push(
       failing === 0
         ? stop('not all queued surveys were read')
@@ -129,10 +113,7 @@ const contractBroken = (
 /** The numbers of a run's report that the warehouse knows. */
 type Facts = Pick<RunReport, 'leftOver' | keyof FailingSurveys | keyof DataProblems>
 
-/**
- * Reports a run, and records it. `ownOf` gives the outcome, and what only its command has. A run without requests has the same cursor
- * before and after.
- */
+/** Reports a run, and records it. `ownOf` gives the outcome, and what only its command has. */
 export const finishRun = async (
   { warehouse, runId }: Pick<RunDependencies, 'warehouse' | 'runId'>,
   { command, span, state }: { readonly command: RunCommand; readonly span: Span; readonly state: RunState },

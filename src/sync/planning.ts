@@ -1,8 +1,4 @@
-/**
- * Queues the surveys that are due but not in the listing, because new interviews do not change `updated_at`. Returns the whole
- * queue of the run.
- */
-
+/** Plans a run from stored data, and queues the surveys that are due but not in the listing: new interviews do not change `updated_at`. */
 import type { Instant } from '../model/instant.js'
 import type { PlannedSurvey } from '../model/plan-facts.js'
 import type { TaskReason } from '../model/run.js'
@@ -11,8 +7,6 @@ import { believed } from '../rules/believed.js'
 import { changesSeenSince, createPlan, expectedAt, type Plan, type PlanRules } from '../rules/plan.js'
 import { createQueue, type Task } from '../rules/queue.js'
 import type { RunDependencies, RunState } from './run-state.js'
-
-// Plans a run from stored data, before it sends a request.
 
 /** Null before the first complete listing. `nowMs` is our clock. */
 export const planOf = async (
@@ -29,7 +23,7 @@ export const planOf = async (
   return plan.plan()
 }
 
-/** The most urgent task is first. Without a server time, only tasks that are already queued are returned. */
+/** The whole queue of the run, the most urgent task first. Without a server time, only tasks that are already queued. */
 export const queueDue = async (
   { warehouse, rules, runId, log }: RunDependencies,
   state: RunState,

@@ -1,7 +1,4 @@
-/**
- * The end of a run: publishes the committed state. Readers also get the rows of a failed run, and the record of its failure.
- * A run whose publish failed or was stopped is recorded again with its new outcome. The next run publishes, as every run does.
- */
+/** Publishes the committed state, also of a failed run. A run whose publish failed or was stopped is recorded again with its new outcome. */
 import type { Clock } from '../base/clock.js'
 import { EXIT_CODES, isStop, messageOf, StoppedError, UnsyncedError, WarehouseError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
@@ -107,8 +104,8 @@ const recordAgain = async (
 export const PUBLISH_AFTER_SIGNAL_MS_MAX = 8_000
 
 /**
- * The deadline counts from the moment at which `signal` aborts. `forWorkFromNow` aborts with `signal`; if that has aborted already, when
- * the deadline passes. Dispose of it after the work: its timer holds the process.
+ * The deadline counts from the abort of `signal`. `forWorkFromNow` aborts with `signal`; if that has aborted already, when the deadline
+ * passes. Dispose of it after the work: its timer holds the process.
  */
 export const shutdownDeadlineAfter = (
   signal: AbortSignal,

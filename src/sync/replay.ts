@@ -1,13 +1,12 @@
 /** Replays one account: decodes every quarantined row again. Sends no request. */
 import { startSpan } from '../base/clock.js'
 import { instantFromMs } from '../model/instant.js'
-import type { DecodeAgain } from '../model/replay.js'
 import { REPLAY_RESULTS, type ReplayResult, type RunReport } from '../model/run.js'
+import type { DecodeAgain } from '../model/warehouse.js'
 import { finishRun, type OutcomeRules, replayOutcomeOf } from './outcome.js'
-import type { RunDependencies } from './run-state.js'
-import { addRows, createRunState } from './run-state.js'
+import { addRows, createRunState, type RunDependencies } from './run-state.js'
 
-export interface ReplayDependencies
+interface ReplayDependencies
   extends Pick<RunDependencies, 'warehouse' | 'clock' | 'signal' | 'runId' | 'version'> {
   readonly decodeAgain: DecodeAgain
   readonly rules: OutcomeRules

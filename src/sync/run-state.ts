@@ -1,20 +1,10 @@
-/** What a run needs, and what it has done so far. No HTTP and no SQL. */
+/** What a run needs, and what it has done so far. */
 import type { Clock } from '../base/clock.js'
 import type { ExitCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import type { Instant } from '../model/instant.js'
-import {
-  addCounts,
-  type Budget,
-  type DiscoverRules,
-  type HistoryRules,
-  type ListingKind,
-  NO_ROWS,
-  type RefreshRules,
-  type RowCounts,
-  type RowCountsByTable,
-  type RunObserver,
-} from '../model/run.js'
+import type { Budget, DiscoverRules, HistoryRules, ListingKind, RefreshRules } from '../model/run.js'
+import { addCounts, NO_ROWS, type RowCounts, type RowCountsByTable, type RunObserver } from '../model/run.js'
 import { type RunCounters, zeroCounters } from '../model/run-record.js'
 import type { SurveySource } from '../model/survey-source.js'
 import { DATA_TABLES } from '../model/tables.js'

@@ -1,7 +1,4 @@
-/**
- * The whole run of one account: discovers changes, queues due surveys, refreshes them, and reports the outcome. Each step has a
- * file of its own name. Committed rows stay, however the run ends.
- */
+/** The whole run of one account: discovers changes, queues due surveys, refreshes them, and reports the outcome. */
 import { explained } from '../base/address-space.js'
 import { startSpan } from '../base/clock.js'
 import { EXIT_CODES, ExpectedError, isStop, messageOf, UpstreamError } from '../base/errors.js'
@@ -60,8 +57,6 @@ const failureOf = (thrown: unknown): RunState['ended'] => {
     ? { exitCode: error.exitCode, message: error.message }
     : { exitCode: EXIT_CODES.bug, message: `a bug: ${messageOf(error)}` }
 }
-
-// Thins out old progress history if the settings say so, and reports it.
 
 const compactHistory = async (
   { warehouse, rules, runId, clock, log }: RunDependencies,

@@ -1,7 +1,6 @@
 /**
- * Runs all accounts at the same time. Each account waits for its own slots, so the run takes as long as its slowest account.
- * A failure of one account is in that account's report. An error that its run throws (a warehouse that cannot be written, a bug)
- * concerns all accounts and stops the others (docs/decisions/accounts-and-budgets.md#0051-accounts-run-side-by-side).
+ * Runs all accounts at the same time. An error that the run of one throws (a warehouse that cannot be written, a bug) stops the others
+ * (docs/decisions/accounts-and-budgets.md#0051-accounts-run-side-by-side).
  */
 import { EXIT_CODES, ExpectedError, messageOf, StoppedError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
@@ -19,8 +18,8 @@ interface SideBySide<Account, Report> {
 }
 
 /**
- * Returns the reports in the order of the accounts. If a run threw, it rejects after all runs have ended, with the first error.
- * An error of the warehouse comes before other errors, which may be its consequences.
+ * The reports are in the order of the accounts. If a run threw, it rejects after all runs have ended, with the first error of the
+ * warehouse, or else the first: other errors may be consequences of that.
  */
 export const sideBySide = async <Account extends { readonly name: string; readonly weight: number }, Report>({
   accounts,

@@ -3,15 +3,8 @@ import { UpstreamError } from '../base/errors.js'
 import { INTERVIEW_STATUSES, type Progress, type SampleSource } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
-import {
-  newestById,
-  type Page,
-  type ReadExtent,
-  type Reading,
-  type Rejection,
-  type RequestContext,
-  type SurveySource,
-} from '../model/survey-source.js'
+import type { Rejection, RequestContext, SurveySource } from '../model/survey-source.js'
+import { newestById, type Page, type ReadExtent, type Reading } from '../model/survey-source.js'
 import type { CellRow, StoredBundle } from '../model/warehouse.js'
 import { ageMs } from '../rules/believed.js'
 import { listsSources } from '../rules/refresh.js'
@@ -82,7 +75,7 @@ const idsOn = ({ rows, rejections, repeated = [] }: Page<SampleSource>): readonl
 ]
 
 const repeatedOn = (pages: readonly Page<SampleSource>[]): number =>
-  pages.reduce((sum, { repeated = [] }) => sum + repeated.length, 0)
+  pages.flatMap(({ repeated = [] }) => repeated).length
 
 const firstTwice = (ids: readonly number[]): number | null => {
   const seen = new Set<number>()
@@ -110,9 +103,8 @@ const readPages = async (
   let total = 0
   while (next !== null) {
     const firstTotal = pages[0]?.pagination.total_count ?? 0
-    if (next > pagesMaxOf(firstTotal)) {
+    if (next > pagesMaxOf(firstTotal))
       throw endlessList(`the list of sample sources of survey ${surveyId}`, firstTotal)
-    }
     const page: Page<SampleSource> = await source.listSampleSources(surveyId, next, context)
     if (page.pagination.total_count < total) return null
     total = page.pagination.total_count
@@ -139,11 +131,10 @@ const gather = (pages: readonly Page<SampleSource>[]): SourceList => {
 const rejectionsIn = (pages: readonly Page<SampleSource>[]): readonly Rejection[] =>
   pages.flatMap(({ rejections }) => rejections)
 
-// Decides when a survey's list of sources need not be read. Sources hardly ever change while a survey runs, and every refresh
-// checks for signs of a change: the survey's own row, its target, which is the sum of the sources' targets, and interviews that
-// no known source accounts for (docs/decisions/queue-and-refresh.md#0012-a-list-of-sources-is-read-on-signs-of-a-change).
-
-/** Whether to use the stored sources instead of the list, as long as the survey's progress shows no change. */
+/**
+ * Whether to use the stored sources instead of the list, as long as nothing shows a change: the survey's own row, its target, and
+ * interviews that no known source accounts for (docs/decisions/queue-and-refresh.md#0012-a-list-of-sources-is-read-on-signs-of-a-change).
+ */
 export const canReuseList = (
   stored: StoredBundle,
   reason: TaskReason,
@@ -156,8 +147,8 @@ export const hasTargetChanged = (stored: StoredBundle, progress: CellRow | null)
   progress === null || progress.sample_size !== stored.progress?.sample_size
 
 /**
- * The interviews that no stored source accounts for have become more, so there is another source. The survey's progress is read
- * before that of its sources. Interviews that arrive in between can hide another source, but no longer than a night.
+ * The interviews that no stored source accounts for have become more, so there is another source. Interviews that arrive between the two
+ * readings can hide it, but no longer than a night.
  */
 export const hasUnknownSource = (
   stored: StoredBundle,

@@ -5,11 +5,13 @@ import type { BundleOutcome, StoredBundle } from '../model/warehouse.js'
 import { requestsIn, sum } from '../rules/estimate.js'
 import type { Task } from '../rules/queue.js'
 import type { BundleAllowance, RunBudget } from './budget.js'
-import { type BundleReading, readBundle } from './bundle.js'
+import { readBundle } from './bundle.js'
 import { EndpointWatch, FailureWatch } from './failure-watch.js'
 import { CommitQueue, readStoredAhead } from './in-groups.js'
 import { UnreadSurveyError } from './readings.js'
 import { addRows, type RunDependencies, type RunState, sawServerTime } from './run-state.js'
+
+type BundleReading = Awaited<ReturnType<typeof readBundle>>
 
 interface WorkerOptions {
   readonly dependencies: RunDependencies
@@ -26,8 +28,8 @@ const READ_AT_ONCE = 8
 
 export class Worker {
   readonly #options: WorkerOptions
-  readonly #watch: FailureWatch
-  readonly #endpoints = new EndpointWatch()
+  readonly watch: FailureWatch
+  readonly endpoints = new EndpointWatch()
   readonly #storedOf: (task: Task) => Promise<StoredBundle>
   readonly #commits: CommitQueue<BundleOutcome>
   readonly #reading = new Set<Promise<void>>()
@@ -41,7 +43,7 @@ export class Worker {
     const { dependencies, state, tasks } = options
     const { warehouse, rules, runId, clock } = dependencies
     this.#options = options
-    this.#watch = new FailureWatch(rules.limits.consecutive_failures_max)
+    this.watch = new FailureWatch(rules.limits.consecutive_failures_max)
     this.#storedOf = readStoredAhead(warehouse, tasks)
     const commitAll = async (outcomes: readonly BundleOutcome[]) =>
       addRows(state, await warehouse.commitBundles(outcomes, runId))
@@ -78,45 +80,25 @@ export class Worker {
     while (!this.isIdle()) await this.oneEnds()
   }
 
-  /** The error that ends the run after its last survey; null without one. */
-  verdict(): UpstreamError | null {
-    return this.#watch.lastVerdict()
-  }
-
-  /** The failure of endpoints that answered for no survey; null without one. */
-  endpointVerdict(): Promise<UpstreamError | null> {
-    return this.#endpoints.verdict(this.#options.dependencies.warehouse)
-  }
-
   async #read(task: Task, allowance: BundleAllowance): Promise<BundleReading> {
     const { dependencies, state, signal } = this.#options
     const stored = await this.#storedOf(task)
     const { requestUsage: usage, serverTime } = state
-    const now = serverTime ?? 0n
-    return await readBundle(dependencies, {
-      task,
-      stored,
-      now,
-      allowance,
-      signal,
-      usage,
-      watch: this.#endpoints,
-    })
+    const request = { task, stored, now: serverTime ?? 0n, allowance, signal, usage, watch: this.endpoints }
+    return await readBundle(dependencies, request)
   }
 
   /** Never rejects. */
   async #finish(task: Task, bundle: Promise<BundleReading>): Promise<void> {
-    const { failure } = this.#options
     let again: Task | null = null
     try {
       again = await bundle
         .then((done) => this.#commit(task, done))
         .catch((error: unknown) => this.#settle(task, error))
     } catch (error) {
-      failure.abort(error)
-    } finally {
-      this.#report(task, again === null)
+      this.#options.failure.abort(error)
     }
+    this.#report(task, again === null)
     if (again !== null) this.again.push(again)
   }
 
@@ -131,8 +113,8 @@ export class Worker {
       )
       state.counts.surveysFailed += 1
     } else if (outcome.kind !== 'oversized') state.counts.surveysRefreshed += 1
-    if (outcome.kind !== 'gone') this.#watch.read(readings.answers, readings.refusals())
-    endIf(this.#watch.verdict())
+    if (outcome.kind !== 'gone') this.watch.read(readings.answers, readings.refusals())
+    endIf(this.watch.verdict())
     return outcome.kind === 'oversized'
       ? this.#giveUp({ ...task, reserve: outcome.requestsNeeded }, new StoppedError(budget.reason()))
       : null
@@ -171,8 +153,8 @@ export class Worker {
     this.#commits.flush()
     await recorded
     state.counts.surveysFailed += 1
-    this.#watch.failed(error, readings?.refusals() ?? [], task.refusals > 0)
-    endIf(this.#watch.verdict())
+    this.watch.failed(error, readings?.refusals() ?? [], task.refusals > 0)
+    endIf(this.watch.verdict())
     return null
   }
 
@@ -180,9 +162,12 @@ export class Worker {
     const { dependencies, state, tasks } = this.#options
     const done = state.counts.surveysRefreshed + state.counts.surveysFailed
     if (isDone) this.#requestsLeft -= requestsIn(task.requests)
-    const { account } = dependencies.warehouse
-    const left = tasks.length - done
-    dependencies.observer.refreshed({ account, done, left, requestsLeft: this.#requestsLeft })
+    dependencies.observer.refreshed({
+      account: dependencies.warehouse.account,
+      done,
+      left: tasks.length - done,
+      requestsLeft: this.#requestsLeft,
+    })
   }
 }
 
@@ -197,8 +182,8 @@ export const rowsInOutcome = (outcome: BundleOutcome): number =>
     : 0
 
 /**
- * The long part of a run: takes tasks off the queue in order of urgency. It ends when the queue is empty, the budget is used up, or a
- * failure ends the run. Throws the `UpstreamError` that ends the run, a `StoppedError`, or an error of the warehouse.
+ * The long part of a run: takes tasks off the queue in order of urgency. Throws the `UpstreamError` that ends the run, a `StoppedError`, or
+ * an error of the warehouse.
  */
 export const refresh = async (
   dependencies: RunDependencies,
@@ -233,12 +218,12 @@ export const refresh = async (
   }
   // The budget lets bundles under way end; a signal or a failure has aborted them. Complete bundles are committed.
   await worker.allEnd()
-  const broken = await worker.endpointVerdict()
+  const broken = await worker.endpoints.verdict(dependencies.warehouse)
   // A run that a budget or a signal stops has seen enough of such an endpoint too.
   if (broken !== null) state.ended = { exitCode: broken.exitCode, message: broken.message }
   if (signal.aborted) throw abortReason(signal)
   if (worker.stopped !== null) throw worker.stopped
   // The surveys are not at fault. After a stop their refusals count, so that the next run begins with other surveys.
   if (broken !== null) await dependencies.warehouse.forgetRefusals(dependencies.runId)
-  endIf(worker.verdict() ?? broken)
+  endIf(worker.watch.lastVerdict() ?? broken)
 }

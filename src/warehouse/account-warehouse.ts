@@ -1,63 +1,51 @@
 /** The work database of one account's run. Every method that writes is one transaction. Nothing else runs meanwhile. */
 import type { AccountWarehouse } from '../model/warehouse.js'
-import type { Database } from './connection/database.js'
+import type { AccountSql, Database } from './connection/database.js'
 import { compactProgress } from './history/compaction.js'
 import { readDataProblems, readWaiting } from './history/data-problems.js'
 import { commitReplay, quarantinedRows } from './history/replay.js'
 import { finishRun, startRun } from './history/runs.js'
 import { commitBundles } from './merge/bundles.js'
 import { commitListingPages } from './merge/listing-pages.js'
-import { createKeptRows } from './merge/stored-surveys.js'
+import { readStoredBundles } from './merge/stored-surveys.js'
 import { countListed, dropListing, readPosition, startListing } from './queue/listing.js'
 import { eachPlannedSurvey, pastRuns, surveyTotals } from './queue/planned-surveys.js'
 import { readStoredDays } from './queue/stored-days.js'
-import {
-  answeredSurveys,
-  countTasks,
-  enqueue,
-  failingSurveys,
-  forgetRefusals,
-  hasTasks,
-} from './queue/tasks.js'
+import * as queue from './queue/tasks.js'
 
 export const accountWarehouse = (database: Database, account: string): AccountWarehouse => {
-  const kept = createKeptRows(account)
+  const write = <Result>(work: (sql: AccountSql) => Promise<Result>) =>
+    database.transaction((sql) => work({ ...sql, account }))
+  const read = <Result>(work: (sql: AccountSql) => Promise<Result>) =>
+    database.exclusively((sql) => work({ ...sql, account }))
   return {
     account,
-    startRun: (run) => database.transaction((sql) => startRun(sql, account, run)),
-    finishRun: (report) => database.transaction((sql) => finishRun(sql, report)),
-    position: () => database.exclusively((sql) => readPosition(sql, account)),
-    startListing: (start) => database.transaction((sql) => startListing(sql, account, start)),
-    countListed: (page) => database.exclusively((sql) => countListed(sql, account, page)),
-    commitListingPages: (pages) => {
-      kept.forget()
-      return database.transaction((sql) => commitListingPages(sql, account, pages))
-    },
-    dropListing: () => database.transaction((sql) => dropListing(sql, account)),
+    startRun: (run) => write((sql) => startRun(sql, run)),
+    finishRun: (report) => write((sql) => finishRun(sql, report)),
+    position: () => read(readPosition),
+    startListing: (start) => write((sql) => startListing(sql, start)),
+    countListed: (page) => read((sql) => countListed(sql, page)),
+    commitListingPages: (pages) => write((sql) => commitListingPages(sql, pages)),
+    dropListing: () => write(dropListing),
     enqueue: async (tasks, { runId, at }) => {
       const surveys = tasks.map(({ surveyId, reason }) => ({ surveyId, reason, at }))
-      if (tasks.length > 0) await database.transaction((sql) => enqueue(sql, account, surveys, runId))
+      if (tasks.length > 0) await write((sql) => queue.enqueue(sql, surveys, runId))
     },
-    surveyTotals: () => database.exclusively((sql) => surveyTotals(sql, account)),
-    eachPlannedSurvey: (selection, use) =>
-      database.exclusively((sql) => eachPlannedSurvey(sql, account, selection, use)),
-    pastRuns: (overlapMs) => database.exclusively((sql) => pastRuns(sql, account, overlapMs)),
-    hasTasks: () => database.exclusively((sql) => hasTasks(sql, account)),
-    countTasks: () => database.exclusively((sql) => countTasks(sql, account)),
-    failingSurveys: () => database.exclusively((sql) => failingSurveys(sql, account)),
-    storedBundles: (surveyIds) => database.exclusively((sql) => kept.read(sql, surveyIds)),
-    storedDays: (surveyId) => database.exclusively((sql) => readStoredDays(sql, account, surveyId)),
-    compactProgress: (before, at) => database.transaction((sql) => compactProgress(sql, account, before, at)),
-    dataProblems: (runId) => database.exclusively((sql) => readDataProblems(sql, account, runId)),
-    quarantined: () => quarantinedRows(database, account),
-    commitReplay: (rows, replay) => {
-      kept.forget()
-      return database.transaction((sql) => commitReplay(sql, account, rows, replay))
-    },
-    waitingRows: () => database.exclusively((sql) => readWaiting(sql, account)),
-    commitBundles: (outcomes, runId) =>
-      database.transaction((sql) => commitBundles(sql, account, { outcomes, runId, kept })),
-    answeredSurveys: (kind) => database.exclusively((sql) => answeredSurveys(sql, account, kind)),
-    forgetRefusals: (runId) => database.transaction((sql) => forgetRefusals(sql, account, runId)),
+    surveyTotals: () => read(surveyTotals),
+    eachPlannedSurvey: (selection, use) => read((sql) => eachPlannedSurvey(sql, selection, use)),
+    pastRuns: (overlapMs) => read((sql) => pastRuns(sql, overlapMs)),
+    hasTasks: () => read(queue.hasTasks),
+    countTasks: () => read(queue.countTasks),
+    failingSurveys: () => read(queue.failingSurveys),
+    storedBundles: (surveyIds) => read((sql) => readStoredBundles(sql, surveyIds)),
+    storedDays: (surveyId) => read((sql) => readStoredDays(sql, surveyId)),
+    compactProgress: (before, at) => write((sql) => compactProgress(sql, before, at)),
+    dataProblems: (runId) => read((sql) => readDataProblems(sql, runId)),
+    quarantined: () => quarantinedRows(read),
+    commitReplay: (rows, replay) => write((sql) => commitReplay(sql, rows, replay)),
+    waitingRows: () => read(readWaiting),
+    commitBundles: (outcomes, runId) => write((sql) => commitBundles(sql, outcomes, runId)),
+    answeredSurveys: (kind) => read((sql) => queue.answeredSurveys(sql, kind)),
+    forgetRefusals: (runId) => write((sql) => queue.forgetRefusals(sql, runId)),
   }
 }

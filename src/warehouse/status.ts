@@ -1,7 +1,4 @@
-/**
- * Reads the status of a warehouse from its published state. A sync may hold the work database, but readers of the published
- * state block nobody.
- */
+/** Reads the status of a warehouse from its published state: readers of that block nobody. */
 import { z } from 'zod'
 import { ALL_TABLES } from '../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
@@ -78,18 +75,12 @@ const rejectionRow = z.object({
   last_at: timestamptzCell,
 })
 
-interface PublishedState {
-  readonly path: string
-  readonly file: string
-  readonly open: (file: string) => Promise<Database>
-}
-
 /**
  * Opens the local `file` of a published state, and reads it until `signal` aborts. Throws `WarehouseUnusableError`, which names `path`, if
  * it cannot be read.
  */
 export const readPublished = async <Result>(
-  { path, file, open }: PublishedState,
+  { path, file, open }: { path: string; file: string; open: (file: string) => Promise<Database> },
   signal: AbortSignal,
   read: (database: Database) => Promise<Result>,
 ): Promise<Result> => {

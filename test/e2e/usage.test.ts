@@ -1,6 +1,6 @@
 /** A wrong call of the command, or a first call without settings, prints sentences and never a stack. */
 import { describe, expect, test } from 'vitest'
-import { COMMANDS } from '../../src/commands/command-line.js'
+import { COMMANDS } from '../../src/commands/table.js'
 import { type Ended, run } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'

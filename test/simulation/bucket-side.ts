@@ -2,8 +2,7 @@
 import fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { directoryOf } from '../../src/publish/delta/commit.js'
-import { nextNumber } from '../../src/publish/delta/log-files.js'
-import { readState } from '../../src/publish/delta/read-log.js'
+import { nextNumber, readState } from '../../src/publish/delta/read-log.js'
 import { CLEAN_UP_LIMITS, cleanUp } from '../../src/storage/bucket/clean-up.js'
 import {
   type NamedObject,

@@ -1,7 +1,7 @@
 /** A second run of the same bucket, which another machine starts while the first one is active. */
 import fs from 'node:fs'
 import { reportError } from '../../src/commands/report-error.js'
-import { syncAccounts } from '../../src/commands/sync/run.js'
+import { syncAccounts } from '../../src/commands/sync.js'
 import type { Databases } from './databases.js'
 import { Generation, generations } from './generation.js'
 import type { StartOptions } from './process.js'

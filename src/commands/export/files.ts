@@ -30,26 +30,34 @@ export interface Writing {
 
 export type ExportEntry = ExportManifest['tables'][number]
 
-/** Name, size and checksum of a written file. */
-export const fileEntry = async (
+/** What the manifest says about a written file. */
+export const entryOf = async (
   directory: string,
+  { table, condition }: Relation,
   file: string,
-): Promise<Pick<ExportEntry, 'file' | 'bytes' | 'sha256'>> => {
+  rows: number,
+  cutTexts = 0,
+): Promise<ExportEntry> => {
   const path = join(directory, file)
-  return { file, bytes: (await stat(path)).size, sha256: await checksum(path) }
+  const { size: bytes } = await stat(path)
+  const sha256 = await checksum(path)
+  return {
+    table: tableName(table),
+    file,
+    bytes,
+    sha256,
+    rows,
+    filtered: condition !== null,
+    cut_texts: cutTexts,
+  }
 }
 
 /** The error to throw if a table cannot be written: the condition's, an error `export_failed`, or a stop or bug itself. */
 export const writeError = (error: unknown, { table, condition }: Relation, out: string): unknown => {
   const fault = conditionError(error, condition)
   if (fault !== error || !isFileFailure(error)) return fault
-  return new WarehouseError(
-    'export_failed',
-    `cannot export ${tableName(table)} to ${out}: ${firstLine(error)}`,
-    {
-      cause: error,
-    },
-  )
+  const message = `cannot export ${tableName(table)} to ${out}: ${firstLine(error)}`
+  return new WarehouseError('export_failed', message, { cause: error })
 }
 
 interface SelectRows {
@@ -86,13 +94,7 @@ export const writeFiles = async (
     const [copied] = await sql.rows(z.object({ Count: bigintCell }), copy).catch((error: unknown) => {
       throw writeError(error, relation, out)
     })
-    entries.push({
-      table: tableName(relation.table),
-      ...(await fileEntry(directory, file)),
-      rows: copied?.Count ?? 0,
-      filtered: relation.condition !== null,
-      cut_texts: 0,
-    })
+    entries.push(await entryOf(directory, relation, file, copied?.Count ?? 0))
   }
   return entries
 }

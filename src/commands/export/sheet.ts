@@ -106,16 +106,10 @@ const NAMED_TEXT_WIDTH = 40
 
 export const columnDefinition = (column: Column): ColumnDef => {
   const format = formatOf(column)
-  const content =
-    column.type === 'TIMESTAMPTZ'
-      ? TIME_WIDTH
-      : /title|name|comment/.test(column.name)
-        ? NAMED_TEXT_WIDTH
-        : WIDTH_MIN
-  return {
-    width: Math.max(content, column.name.length + 2),
-    ...(format === null ? {} : { numFmt: format }),
-  }
+  const textWidth = /title|name|comment/.test(column.name) ? NAMED_TEXT_WIDTH : WIDTH_MIN
+  const content = column.type === 'TIMESTAMPTZ' ? TIME_WIDTH : textWidth
+  const width = Math.max(content, column.name.length + 2)
+  return format === null ? { width } : { width, numFmt: format }
 }
 
 /** The declared comment, with what the sheet changes. */

@@ -57,11 +57,8 @@ const requireReplaceable = async (out: string): Promise<void> => {
     throw new ExpectedError('export_request', `--out ${out} is not a directory. Name another one`)
   const names = await readdir(out).catch(failed(out))
   const manifest = names.includes(FILE) ? await readManifest(out) : null
-  const exported = new Set([
-    ...(manifest === null ? [] : [FILE]),
-    ...(manifest?.tables ?? []).map(({ file }) => file),
-  ])
-  const foreign = names.filter((name) => !exported.has(name)).toSorted()[0]
+  const exported = manifest === null ? [] : [FILE, ...manifest.tables.map(({ file }) => file)]
+  const [foreign] = names.filter((name) => !exported.includes(name)).toSorted()
   if (foreign !== undefined)
     throw new ExpectedError(
       'export_request',
@@ -86,7 +83,7 @@ export const replaceDirectory = async (
   await requireReplaceable(out)
   await makeDirectory(dirname(out)).catch(failed(out))
   await removeLeftovers(out)
-  const unfinished = beside(out, UNFINISHED)
+  const unfinished = beside(out, 'exporting')
   try {
     await mkdir(unfinished).catch(failed(out))
     const manifest = await write(unfinished)
@@ -104,7 +101,7 @@ export const replaceDirectory = async (
 const swap = async (unfinished: string, out: string): Promise<void> => {
   // Files may have appeared during the export.
   await requireReplaceable(out)
-  const previous = beside(out, REPLACED)
+  const previous = beside(out, 'replaced')
   const hasPrevious = await rename(out, previous).then(
     () => true,
     (error: unknown) => {
@@ -123,10 +120,7 @@ const swap = async (unfinished: string, out: string): Promise<void> => {
   if (hasPrevious) await rm(previous, { recursive: true, force: true }).catch(() => undefined)
 }
 
-const UNFINISHED = 'exporting'
-const REPLACED = 'replaced'
-
-const beside = (out: string, suffix: string): string =>
+const beside = (out: string, suffix: 'exporting' | 'replaced'): string =>
   join(dirname(out), `.${basename(out)}.${process.pid}.${suffix}`)
 
 /** Removes the directories of killed exports, but not those of running ones. */

@@ -14,7 +14,7 @@ import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import { tableName } from '../../model/sync-tables.js'
 import { bigintCell } from '../../warehouse/connection/cells.js'
 import { quote } from '../../warehouse/connection/ddl.js'
-import { type ExportEntry, fileEntry, selectRows, type Writing, writeError } from './files.js'
+import { type ExportEntry, entryOf, selectRows, type Writing, writeError } from './files.js'
 import { chosenRows, type Relation } from './relations.js'
 import {
   columnDefinition,
@@ -58,13 +58,7 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
   await writeShared(writing, [...sheets, columnsSheet(inOrder)])
   const entries: ExportEntry[] = []
   for (const { relation, file, rows, cutTexts } of inOrder)
-    entries.push({
-      table: tableName(relation.table),
-      ...(await fileEntry(writing.directory, file)),
-      rows,
-      filtered: relation.condition !== null,
-      cut_texts: cutTexts,
-    })
+    entries.push(await entryOf(writing.directory, relation, file, rows, cutTexts))
   return entries
 }
 
@@ -78,20 +72,14 @@ interface Written {
 const sizeOf = async ({ sql, out }: Writing, relation: Relation): Promise<Sized> => {
   const texts = relation.columns.filter(isText).map(({ name }) => `strlen(t.${quote(name)}::VARCHAR)`)
   const bytes = texts.map((length) => `coalesce(sum(${length}), 0)`).join(' + ') || '0'
+  const select = `SELECT count(*) AS rows, (${bytes})::BIGINT AS bytes FROM ${chosenRows(relation.table, relation.condition)}`
   const [size] = await sql
-    .rows(
-      z.object({ rows: bigintCell, bytes: bigintCell }),
-      `SELECT count(*) AS rows, (${bytes})::BIGINT AS bytes FROM ${chosenRows(relation.table, relation.condition)}`,
-    )
+    .rows(z.object({ rows: bigintCell, bytes: bigintCell }), select)
     .catch((error: unknown) => {
       throw writeError(error, relation, out)
     })
-  return {
-    relation,
-    rows: size?.rows ?? 0,
-    columns: relation.columns.length,
-    textBytes: size?.bytes ?? 0,
-  }
+  const { rows = 0, bytes: textBytes = 0 } = size ?? {}
+  return { relation, rows, columns: relation.columns.length, textBytes }
 }
 
 /** The converted rows, and counts of those that were taken. */

@@ -21,11 +21,13 @@ export const requirePlace = async (path: string, mayReplace: boolean): Promise<v
     if (hasCode(error, 'ENOENT')) return null
     throw settingsFileUnwritable(path, error)
   })
-  if (found?.isDirectory() === true)
-    throw settingsFileUnwritable(path, new Error('it is a directory; give a file'))
-  if (found !== null && !mayReplace) throw settingsFileExists(path)
-  const problem = await whyNotCreatable(path)
-  if (problem !== null) throw settingsFileUnwritable(path, new Error(problem))
+  if (found !== null && !found.isDirectory() && !mayReplace)
+    throw new ExpectedError(
+      'settings_file_exists',
+      `${path} exists; give --force to replace it, or --out for another file`,
+    )
+  const problem = found?.isDirectory() ? REASONS.EISDIR : await whyNotCreatable(path)
+  if (problem) throw settingsFileUnwritable(path, new Error(problem))
 }
 
 interface NewFile {
@@ -35,12 +37,13 @@ interface NewFile {
   readonly mayReplace: boolean
 }
 
-export const writeNewFile = async (file: NewFile): Promise<void> => {
-  const { path, text, mode } = file
+export const writeNewFile = async ({ path, text, mode, mayReplace }: NewFile): Promise<void> => {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
   try {
     await writeFile(temporary, text, { mode, flag: 'wx', flush: true })
-    await putInPlace(temporary, file)
+    // A rename would replace a file that appeared in the meantime. But some file systems have no hard links.
+    const isLinked = !mayReplace && (await link(temporary, path).then(() => true, unlessExists))
+    if (!isLinked) await rename(temporary, path)
   } catch (error) {
     throw settingsFileUnwritable(path, error)
   } finally {
@@ -48,25 +51,10 @@ export const writeNewFile = async (file: NewFile): Promise<void> => {
   }
 }
 
-const putInPlace = async (temporary: string, { path, mayReplace }: NewFile): Promise<void> => {
-  if (!mayReplace)
-    try {
-      // A rename would replace a file that appeared in the meantime.
-      await link(temporary, path)
-      return
-    } catch (error) {
-      if (hasCode(error, 'EEXIST')) throw error
-      // Some file systems have no hard links.
-    }
-  await rename(temporary, path)
+const unlessExists = (error: unknown): false => {
+  if (hasCode(error, 'EEXIST')) throw error
+  return false
 }
-
-/** The settings file exists, and `--force` is not given. Exit 2. */
-const settingsFileExists = (path: string): ExpectedError =>
-  new ExpectedError(
-    'settings_file_exists',
-    `${path} exists; give --force to replace it, or --out for another file`,
-  )
 
 /** The settings file or the token file cannot be written. Exit 2. */
 const settingsFileUnwritable = (path: string, error: unknown): ExpectedError =>

@@ -15,12 +15,22 @@ export interface Relation
 const TABLES = ALL_TABLES.map((table): Relation => ({ kind: 'table', references: [], ...table }))
 const VIEWS = ALL_VIEWS.map(({ sql: _, ...view }): Relation => ({ kind: 'view', references: [], ...view }))
 
-/** The tables, the views, then the bookkeeping of the job: what analysts need most comes first. */
-export const CATALOG: readonly Relation[] = [
-  ...TABLES.filter(({ schema }) => schema === 'main'),
-  ...VIEWS,
-  ...TABLES.filter(({ schema }) => schema === '_sync'),
+/** What analysts need most comes first. */
+const SECTIONS = [
+  {
+    title: 'Tables',
+    about: 'The data of the API: current rows and their history.',
+    relations: TABLES.filter(({ schema }) => schema === 'main'),
+  },
+  { title: 'Views', about: 'The same data in forms that answer common questions.', relations: VIEWS },
+  {
+    title: 'Bookkeeping',
+    about: 'State and history of the sync job: schema `_sync`.',
+    relations: TABLES.filter(({ schema }) => schema === '_sync'),
+  },
 ]
+
+export const CATALOG: readonly Relation[] = SECTIONS.flatMap(({ relations }) => relations)
 
 /** The statements that create an empty warehouse. The work database is created with the same ones. */
 export const schemaAsSql = (): string =>
@@ -43,24 +53,7 @@ const relationToJson = ({ columns, ...relation }: Relation) => ({
 
 /** The data dictionary: a table of columns for each table and view. */
 export const schemaAsMarkdown = (): string =>
-  [
-    HEAD,
-    ...section(
-      'Tables',
-      'The data of the API: current rows and their history.',
-      ({ schema, kind }) => schema === 'main' && kind === 'table',
-    ),
-    ...section(
-      'Views',
-      'The same data in forms that answer common questions.',
-      ({ kind }) => kind === 'view',
-    ),
-    ...section(
-      'Bookkeeping',
-      'State and history of the sync job: schema `_sync`.',
-      ({ schema }) => schema === '_sync',
-    ),
-  ].join('\n')
+  [HEAD, ...SECTIONS.flatMap(({ title, about, relations }) => section(title, about, relations))].join('\n')
 
 const HEAD = `# Tables and views
 
@@ -74,12 +67,7 @@ Every table and view of the warehouse, generated from their declarations (\`fiel
 - Times of observation are those of the server. If its clock did not move between two versions, the second is a microsecond later.
 `
 
-const section = (
-  title: string,
-  about: string,
-  isMember: (relation: Relation) => boolean,
-): readonly string[] => {
-  const relations = CATALOG.filter(isMember)
+const section = (title: string, about: string, relations: readonly Relation[]): readonly string[] => {
   const links = relations.map(
     (relation) => `- [\`${fullName(relation)}\`](#${anchor(relation)}): ${relation.comment}\n`,
   )

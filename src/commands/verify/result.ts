@@ -23,9 +23,6 @@ export interface VerifyReport {
   readonly sample: { readonly seed: string; readonly accounts: readonly AccountSample[] } | null
 }
 
-const rowsWith = ({ rows }: Pick<SampleProof, 'rows'>, verdict: Verdict) =>
-  rows.filter((row) => row.verdict === verdict)
-
 interface SampleOutcome {
   readonly accounts: readonly AccountSample[]
   /** Whether the number of surveys was given: fewer are then not enough. */
@@ -35,26 +32,25 @@ interface SampleOutcome {
 
 /** The code of the highest rank among all findings. */
 export const exitCodeOf = (local: LocalProof, sample: SampleOutcome | null): ExitCode => {
-  const codes: ExitCode[] = [
-    local.problems.length > 0 ? EXIT_CODES.data : EXIT_CODES.complete,
-    ...(sample?.accounts ?? []).flatMap((account): readonly ExitCode[] => [
-      rowsWith(account, 'wrong').length > 0 ? EXIT_CODES.data : EXIT_CODES.complete,
-      account.failure?.exitCode ?? EXIT_CODES.complete,
-      isIncomplete(account, sample) ? EXIT_CODES.partial : EXIT_CODES.complete,
-    ]),
-  ]
-  return codes.reduce((worst, code) => (EXITS[code].rank > EXITS[worst].rank ? code : worst))
+  const codes = (sample?.accounts ?? []).flatMap((account): readonly ExitCode[] => [
+    ...(account.failure === null ? [] : [account.failure.exitCode]),
+    ...(rowsWith(account, 'wrong').length > 0 ? [EXIT_CODES.data] : []),
+    ...(isIncomplete(account, sample) ? [EXIT_CODES.partial] : []),
+  ])
+  const first = local.problems.length > 0 ? EXIT_CODES.data : EXIT_CODES.complete
+  return codes.reduce((worst, code) => (EXITS[code].rank > EXITS[worst].rank ? code : worst), first)
 }
+
+const rowsWith = ({ rows }: Pick<SampleProof, 'rows'>, verdict: Verdict) =>
+  rows.filter((row) => row.verdict === verdict)
 
 /** Without `--sample`, the budget decides how many surveys are compared. One is the least. */
 const isIncomplete = (
   { compared, chosen, unread }: AccountSample,
   outcome: Pick<SampleOutcome, 'isSampleGiven' | 'isSignalled'> | null,
-): boolean => {
-  if (unread.length > 0) return true
-  const isShort = compared < chosen
-  return isShort && (compared === 0 || outcome?.isSampleGiven === true || outcome?.isSignalled === true)
-}
+): boolean =>
+  unread.length > 0 ||
+  (compared < chosen && (compared === 0 || outcome?.isSampleGiven === true || outcome?.isSignalled === true))
 
 export const outputOf = (report: VerifyReport, isJson: boolean, elapsedMs: number): string =>
   isJson ? `${jsonOf(verifyToJson(report))}\n` : renderVerify(report, elapsedMs)
@@ -62,10 +58,15 @@ export const outputOf = (report: VerifyReport, isJson: boolean, elapsedMs: numbe
 /** Findings of one kind that are listed; the rest is counted, and `--json` has all. */
 const LISTED_MAX = 20
 
-export const renderVerify = ({ exitCode, local, sample }: VerifyReport, elapsedMs: number): string => {
-  const accounts = sample?.accounts ?? []
+const listed = (lines: readonly string[], more = ''): readonly string[] => [
+  ...lines.slice(0, LISTED_MAX).map((line) => `  ${line}`),
+  ...(lines.length > LISTED_MAX ? [`  and ${humanCount(lines.length - LISTED_MAX)} more${more}`] : []),
+]
+
+export const renderVerify = (report: VerifyReport, elapsedMs: number): string => {
+  const accounts = report.sample?.accounts ?? []
   return [
-    localPart(local),
+    localPart(report.local),
     ...(accounts.length === 0 ? [] : [samplePart(accounts)]),
     ...findingsPart(accounts, 'wrong', 'WRONG'),
     ...findingsPart(accounts, 'unclear', 'cannot be decided'),
@@ -75,7 +76,7 @@ export const renderVerify = ({ exitCode, local, sample }: VerifyReport, elapsedM
           `${account}: survey ${surveyId} could not be compared: ${onOneLine(problem)}`,
       ),
     ),
-    closing({ exitCode, local, sample }, elapsedMs),
+    closing(report, accounts, elapsedMs),
   ]
     .map((part) => `${part}\n`)
     .join('\n')
@@ -84,31 +85,23 @@ export const renderVerify = ({ exitCode, local, sample }: VerifyReport, elapsedM
 const localPart = ({ checks, states, problems, notes }: LocalProof): string =>
   [
     `${states.join(' and ')}: ${counted(checks, 'check')}, ${problems.length === 0 ? 'nothing wrong' : counted(problems.length, 'problem')}`,
-    ...problems.slice(0, LISTED_MAX).map(problemLine),
-    ...(problems.length > LISTED_MAX ? [`  and ${humanCount(problems.length - LISTED_MAX)} more`] : []),
+    ...listed(problems.map(problemLine)),
     ...[...new Set(problems.map(({ advice }) => advice))].map((advice) => `  ${advice}.`),
     ...notes.map((note) => `  ${note}`),
   ].join('\n')
 
-const problemLine = ({ where, says, count, example, state }: Problem): string => {
-  const first = onOneLine(example)
-  return `  WRONG  ${where === 'files' ? state : where}: ${says}: ${count === 1 ? first : `${humanCount(count)}, such as ${first}`}`
-}
+const problemLine = ({ where, says, count, example, state }: Problem): string =>
+  `WRONG  ${where === 'files' ? state : where}: ${says}: ${count === 1 ? '' : `${humanCount(count)}, such as `}${onOneLine(example)}`
 
 const samplePart = (accounts: readonly AccountSample[]): string =>
   [
     textTable([
       ['account', 'surveys', 'compared', 'requests', ...COUNTED],
-      ...accounts.map((account) => {
-        const counts = countsOf(account.rows)
+      ...accounts.map(({ account, surveys, compared, requests, rows }) => {
+        const counts = countsOf(rows)
         return [
-          account.account,
-          ...[
-            account.surveys,
-            account.compared,
-            account.requests,
-            ...COUNTED.map((name) => counts[name]),
-          ].map(humanCount),
+          account,
+          ...[surveys, compared, requests, ...COUNTED.map((name) => counts[name])].map(humanCount),
         ]
       }),
     ]),
@@ -118,11 +111,10 @@ const samplePart = (accounts: readonly AccountSample[]): string =>
 const powerLine = (sample: AccountSample): string => {
   const { account, surveys, compared, chosen, stopped } = sample
   const stop = stopped === null || compared === chosen ? '' : ` (${stopped})`
-  if (surveys === 0) return `${account}: no survey was read yet${stop}`
-  if (compared === 0) return `${account}: no survey was compared${stop}`
+  if (compared === 0) return `${account}: no survey was ${surveys === 0 ? 'read yet' : 'compared'}${stop}`
   const wrong = onePercentOf(surveys)
-  const chance = percent(sample.chanceToFindOnePercent)
-  return `${account}: ${humanCount(compared)} of ${counted(surveys, 'survey')} compared (${percent(compared / surveys)})${stop}. If ${humanCount(wrong)} of them ${wrong === 1 ? 'was' : 'were'} wrong, a sample of this size would find ${wrong === 1 ? 'it' : 'one'} with a chance of ${chance}`
+  const [were, one] = wrong === 1 ? ['was', 'it'] : ['were', 'one']
+  return `${account}: ${humanCount(compared)} of ${counted(surveys, 'survey')} compared (${percent(compared / surveys)})${stop}. If ${humanCount(wrong)} of them ${were} wrong, a sample of this size would find ${one} with a chance of ${percent(sample.chanceToFindOnePercent)}`
 }
 
 const percent = (fraction: number): string =>
@@ -133,18 +125,10 @@ const findingsPart = (
   verdict: Verdict,
   title: string,
 ): readonly string[] => {
-  const lines = accounts.flatMap(({ account, ...sample }) =>
-    rowsWith(sample, verdict).flatMap((row) => findingLines(account, row)),
+  const lines = accounts.flatMap((sample) =>
+    rowsWith(sample, verdict).flatMap((row) => findingLines(sample.account, row)),
   )
-  if (lines.length === 0) return []
-  const rest = lines.length - LISTED_MAX
-  return [
-    [
-      title,
-      ...lines.slice(0, LISTED_MAX).map((line) => `  ${line}`),
-      ...(rest > 0 ? [`  and ${humanCount(rest)} more; --json has all`] : []),
-    ].join('\n'),
-  ]
+  return lines.length === 0 ? [] : [[title, ...listed(lines, '; --json has all')].join('\n')]
 }
 
 /** The row and why, then a line for each field. */
@@ -159,30 +143,28 @@ const findingLines = (account: string, row: Compared): readonly string[] => [
 const cellText = (cell: Cell): string =>
   typeof cell === 'bigint' ? formatInstant(cell) : onOneLine(JSON.stringify(cell))
 
-const closing = ({ exitCode, local, sample }: VerifyReport, elapsedMs: number): string => {
-  const accounts = sample?.accounts ?? []
-  const failures = accounts.flatMap(({ account, failure }) =>
-    failure === null ? [] : [`${account}: ${failure.message}`],
-  )
-  const seed = sample === null ? '' : `; --seed ${sample.seed} chooses the same surveys until the next sync`
-  const took = `took ${humanDuration(elapsedMs)}${seed}`
-  return [...failures, took, lastLine(exitCode, local, accounts)].join('\n')
-}
-
-const lastLine = (
-  exitCode: ExitCode,
-  { problems }: LocalProof,
+const closing = (
+  { exitCode, local, sample }: VerifyReport,
   accounts: readonly AccountSample[],
+  elapsedMs: number,
 ): string => {
+  const seed = sample === null ? '' : `; --seed ${sample.seed} chooses the same surveys until the next sync`
   const rows = accounts.reduce((sum, account) => sum + rowsWith(account, 'wrong').length, 0)
   const wrong = [
-    ...(problems.length > 0 ? [`${counted(problems.length, 'problem')} in the published state`] : []),
+    ...(local.problems.length > 0
+      ? [`${counted(local.problems.length, 'problem')} in the published state`]
+      : []),
     ...(rows > 0 ? [`${counted(rows, 'row')} of the sample`] : []),
   ]
-  if (wrong.length > 0) return `wrong (exit ${exitCode}): ${wrong.join(' and ')}.`
-  return exitCode === EXIT_CODES.complete
-    ? 'verified: nothing wrong.'
-    : `not verified completely (exit ${exitCode}): nothing wrong so far.`
+  const verified =
+    exitCode === EXIT_CODES.complete
+      ? 'verified: nothing wrong.'
+      : `not verified completely (exit ${exitCode}): nothing wrong so far.`
+  return [
+    ...accounts.flatMap(({ account, failure }) => (failure ? [`${account}: ${failure.message}`] : [])),
+    `took ${humanDuration(elapsedMs)}${seed}`,
+    wrong.length > 0 ? `wrong (exit ${exitCode}): ${wrong.join(' and ')}.` : verified,
+  ].join('\n')
 }
 
 /** Every row that differs, and counts of all rows. */
@@ -192,7 +174,7 @@ const verifyToJson = ({ exitCode, local, sample }: VerifyReport) => ({
   sample: sample === null ? null : { seed: sample.seed, accounts: sample.accounts.map(accountToJson) },
 })
 
-const accountToJson = (sample: AccountSample) => ({
+const accountToJson = ({ rows, ...sample }: AccountSample) => ({
   account: sample.account,
   surveys: sample.surveys,
   chosen: sample.chosen,
@@ -201,30 +183,18 @@ const accountToJson = (sample: AccountSample) => ({
   requests: sample.requests,
   stopped: sample.stopped,
   unread: sample.unread,
-  tables: COMPARED_TABLES.map((table) => ({
-    table,
-    ...countsOf(sample.rows.filter((row) => row.table === table)),
-  })),
-  findings: sample.rows.filter(({ verdict }) => verdict !== 'equal').map(({ fields: _, ...row }) => row),
+  tables: COMPARED_TABLES.map((table) => ({ table, ...countsOf(rows.filter((row) => row.table === table)) })),
+  findings: rows.filter(({ verdict }) => verdict !== 'equal').map(({ fields: _, ...row }) => row),
 })
 
-/** Counts of compared rows and fields, by verdict. */
-interface RowVerdicts extends Readonly<Record<Verdict, number>> {
-  readonly rows: number
-  readonly fields: number
-}
-
-const countsOf = (rows: readonly Compared[]): RowVerdicts => {
-  const count = (verdict: Verdict) => rows.filter((row) => row.verdict === verdict).length
-  return {
-    rows: rows.length,
-    fields: rows.reduce((sum, { fields }) => sum + fields, 0),
-    equal: count('equal'),
-    moved: count('moved'),
-    waiting: count('waiting'),
-    unclear: count('unclear'),
-    wrong: count('wrong'),
-  }
-}
-
 const COUNTED = ['rows', 'fields', ...VERDICTS] as const
+
+/** Counts of compared rows and fields, and of rows by verdict. */
+const countsOf = (rows: readonly Compared[]): Readonly<Record<(typeof COUNTED)[number], number>> => {
+  const counts = { rows: rows.length, fields: 0, equal: 0, moved: 0, waiting: 0, unclear: 0, wrong: 0 }
+  for (const { verdict, fields } of rows) {
+    counts[verdict] += 1
+    counts.fields += fields
+  }
+  return counts
+}

@@ -38,7 +38,6 @@ export const gatherEvidence = ({ reader, sender, clock, burstRequestsMax }: Evid
     sender,
     clock,
     head,
-    /** The list by status. */
     byStatus: once(async () => {
       await head()
       return await readByStatus(reader)
@@ -72,7 +71,6 @@ const HEAD_READINGS_MAX = 3
 
 /** The beginning and the end of the survey list. */
 const readHead = async (reader: Reader) => {
-  /** Requested without `page`. */
   let first = await reader.surveys()
   const pages = paging(first, 'total_pages')
   for (let reading = 1; ; reading++) {
@@ -91,12 +89,10 @@ const readHead = async (reader: Reader) => {
   }
 }
 
+type Head = Awaited<ReturnType<typeof readHead>>
+
 /** The first two pages; throws `Unseen` where there is no second one, or where the list changed between them. */
-export const stablePages = ({
-  first,
-  second,
-  stable,
-}: Awaited<ReturnType<Evidence['head']>>): readonly [ListReading, ListReading] => {
+export const stablePages = ({ first, second, stable }: Head): readonly [ListReading, ListReading] => {
   if (second === null) throw new Unseen('the list of surveys has one page only')
   if (!stable) throw new Unseen('the list kept changing while it was read')
   return [first, second]
@@ -157,12 +153,10 @@ export const findDifference = async <Reading>({
   throw new Unseen(MOVED)
 }
 
-/** Whether two progress readings show the same interviews. */
 export const sameCounts = (one: ProgressReading, other: ProgressReading): boolean =>
   one.counts.size === other.counts.size &&
   [...one.counts].every(([status, count]) => other.counts.get(status) === count)
 
-/** A survey with its progress and the first page of its sources. */
 interface Subject {
   readonly id: number
   readonly status: string
@@ -172,28 +166,19 @@ interface Subject {
   readonly sources: ListReading
 }
 
-/** One survey is read for each of these statuses, if the list has one. */
-const KINDS = [
-  'complete',
-  'fieldwork',
-  'complete',
-  'fieldwork',
-  'data_processing',
-  'deviating_from_specs',
-  'draft',
-]
 /** Further surveys are read in this order, until there are interviews in a survey with several sources. */
 const LIKELY = ['complete', 'fieldwork', 'data_processing', 'deviating_from_specs', 'pending']
+/** One survey is read for each of these statuses, if the list has one. */
+const KINDS = ['complete', 'fieldwork', ...LIKELY.slice(0, -1), 'draft']
 const MORE_MAX = 4
 
 type Candidate = Pick<Subject, 'id' | 'status' | 'createdAt'>
 
 /**
- * Chooses the surveys that are read with progress and sources. A few of them must show much: surveys in fieldwork have
- * interviews, complete ones no longer change, and a draft has no interviews. For one of them the progress of each of its
- * first sources is read too. Throws `Unseen` where no survey can be read.
+ * Chooses the surveys that are read with progress and sources. A few of them must show much: surveys in fieldwork have interviews,
+ * complete ones no longer change, and a draft has no interviews. Throws `Unseen` where no survey can be read.
  */
-export const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]> => {
+const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]> => {
   const candidates = surveysSeen(reader).flatMap((survey): readonly Candidate[] => {
     const [id, status] = [integerOf(survey.id), textOf(survey.status)]
     return id === null ? [] : [{ id, status: status ?? '', createdAt: survey.created_at }]
@@ -210,7 +195,8 @@ export const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]>
   for (const [place, candidate] of [...chosen, ...rest.slice(0, MORE_MAX)].entries()) {
     if (place >= chosen.length && showsEnough(subjects)) break
     try {
-      subjects.push(await look(reader, candidate))
+      const progress = await reader.progress(candidate.id)
+      subjects.push({ ...candidate, progress, sources: await reader.sources(candidate.id) })
     } catch (error) {
       if (!(error instanceof Unseen)) throw error
       problems.push(error)
@@ -223,15 +209,8 @@ export const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]>
 const rank = ({ status }: Candidate): number =>
   LIKELY.includes(status) ? LIKELY.indexOf(status) : LIKELY.length
 
-/** Whether a survey has interviews and several sources. */
 const showsEnough = (subjects: readonly Subject[]): boolean =>
   subjects.some(({ progress, sources }) => (progress.total ?? 0) > 0 && sources.rows.length > 1)
-
-const look = async (reader: Reader, candidate: Candidate): Promise<Subject> => ({
-  ...candidate,
-  progress: await reader.progress(candidate.id),
-  sources: await reader.sources(candidate.id),
-})
 
 const SOURCES_MAX = 3
 
@@ -240,7 +219,7 @@ export const readSource = (reader: Reader, surveyId: number, sourceId: number): 
   reader.progress(surveyId, [['sample_source_id', String(sourceId)]])
 
 /** Throws `Unseen` where no survey has a source that can be read. */
-export const readSources = async (reader: Reader, subjects: readonly Subject[]) => {
+const readSources = async (reader: Reader, subjects: readonly Subject[]) => {
   const [subject] = subjects
     .filter(({ sources }) => sources.rows.length > 0)
     .sort((one, other) => worth(other) - worth(one))

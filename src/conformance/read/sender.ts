@@ -1,15 +1,13 @@
 /**
- * Sends requests and returns raw answers, also those that the client of the sync would retry, refuse or hide. Every
- * request goes through the held-slot limiter, so a check never exceeds the cap (API document, "Limits"). No request
- * goes out beyond the request limit.
+ * Sends requests and returns raw answers, also those that the client of the sync would retry, refuse or hide. Every request goes through
+ * the held-slot limiter, so a check never exceeds the cap (API document, "Limits").
  */
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { HttpProxy } from '../../base/network.js'
 import { createRedactor, Secret } from '../../base/secret.js'
 import { addressOf } from '../../http/address.js'
-import { parseHttpDate, parseRetryAfter } from '../../http/answer-head.js'
-import { exchange } from '../../http/attempt.js'
+import { exchange, parseHttpDate, parseRetryAfter } from '../../http/attempt.js'
 import { type BodyText, excerptOf, isUtf8, readText } from '../../http/body.js'
 import {
   attemptsExhausted,
@@ -18,7 +16,7 @@ import {
   TransientError,
   type Where,
 } from '../../http/errors.js'
-import { createHeldSlotLimiter, type HeldSlotLimiter } from '../../http/rate-limit/held-slot-limiter.js'
+import { HeldSlotLimiter, type Slot } from '../../http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../http/rate-limit/ledger.js'
 import { UNPACED } from '../../http/rate-limit/pacer.js'
 import {
@@ -30,20 +28,16 @@ import {
 import { Unseen } from '../verdict.js'
 
 export interface SenderOptions {
-  /** Its name in messages. */
   readonly account: string
   /** Ends with `/api/v1`. */
   readonly baseUrl: string
-  /** For the header Authorization-ID. */
   readonly id: number
   readonly token: Secret
-  /** Null: requests go directly to the service. */
   readonly proxy: HttpProxy | null
   /** The cap: at most `requests` in any `perMs`. */
   readonly rate: { readonly requests: number; readonly perMs: number }
   readonly requestTimeoutMs: number
   readonly responseBytesMax: number
-  /** All requests, repeated ones included. */
   readonly requestsMax: number
   readonly clock: Clock
   readonly log: Log
@@ -87,7 +81,7 @@ export class Sender implements AsyncDisposable {
     this.#options = options
     this.#baseUrl = new URL(options.baseUrl)
     this.redact = createRedactor([token, ...(proxy?.secrets ?? [])])
-    this.#limiter = createHeldSlotLimiter({
+    this.#limiter = new HeldSlotLimiter({
       cap: rate.requests,
       timing: { perMs: rate.perMs, requestTimeoutMs },
       ledger: createForgetfulLedger(),
@@ -161,15 +155,13 @@ export class Sender implements AsyncDisposable {
 
   #sendOnce(path: string, query: Query, credentials: Credentials): Promise<Answer | TransientError> {
     const { signal, requestsMax } = this.#options
-    return this.#limiter.run(
-      async (slot) => {
-        if (this.usage.requests >= requestsMax)
-          throw new Unseen(`the limit of ${requestsMax} requests is reached`)
-        slot.sending()
-        return await this.#receive(path, query, credentials, () => slot.answered())
-      },
-      [signal],
-    )
+    const send = async (slot: Slot) => {
+      if (this.usage.requests >= requestsMax)
+        throw new Unseen(`the limit of ${requestsMax} requests is reached`)
+      slot.sending()
+      return await this.#receive(path, query, credentials, () => slot.answered())
+    }
+    return this.#limiter.run(send, [signal])
   }
 
   /** Any answer is returned. Rejects with a `ProxyRefusedError`, the signal's reason, or for a bug. */
@@ -216,10 +208,8 @@ export class Sender implements AsyncDisposable {
   }
 
   #where(path: string, query: Query): Where {
-    return {
-      request: this.redact(addressOf(this.#baseUrl, path, query).label),
-      account: this.#options.account,
-    }
+    const request = this.redact(addressOf(this.#baseUrl, path, query).label)
+    return { request, account: this.#options.account }
   }
 }
 

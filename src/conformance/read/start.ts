@@ -1,7 +1,7 @@
 /**
- * Finds the exact moment at which one interview started. No endpoint shows it, so we halve a span of time until its two
- * ends are one second apart and still differ in the number of interviews before them. Services store starts in seconds
- * or milliseconds. If a bound includes its own moment, the number steps at that moment, else a microsecond later.
+ * Finds the exact moment at which one interview started. No endpoint shows it, so we halve a span of time until its two ends are one
+ * second, then one millisecond apart, and still differ in the number of interviews before them. If a bound includes its own moment, the
+ * number steps at that moment, else a microsecond later.
  */
 import type { Clock } from '../../base/clock.js'
 import { formatMoment, MICROS_PER_SECOND, parseMoment } from '../fields.js'
@@ -9,7 +9,6 @@ import { Unseen } from '../verdict.js'
 import type { Reader } from './reader.js'
 import type { Query } from './sender.js'
 
-/** A moment at which an interview started. */
 interface Start {
   readonly surveyId: number
   readonly at: bigint
@@ -23,14 +22,8 @@ interface Start {
 interface Span {
   readonly from: bigint
   readonly to: bigint
-  /** Interviews up to each end, as `started_before` counts them. */
   readonly countFrom: number
   readonly countTo: number
-}
-
-/** When a survey was created, as the listing wrote it. */
-interface Life {
-  readonly createdAt: unknown
 }
 
 type CountBefore = (at: bigint) => Promise<number>
@@ -38,14 +31,13 @@ type CountBefore = (at: bigint) => Promise<number>
 const MICRO = 1n
 const MILLISECOND = 1_000n
 const DAY = 86_400n * MICROS_PER_SECOND
-/** 2000-01-01. */
 const LONG_AGO = 946_684_800n * MICROS_PER_SECOND
 
 /** Throws `Unseen` where no such moment is found. Sends some 25 requests. */
 export const findStart = async (
   reader: Reader,
   clock: Clock,
-  subject: Life & { id: number },
+  subject: { readonly id: number; readonly createdAt: unknown },
 ): Promise<Start> => {
   const { id: surveyId } = subject
   const countBefore: CountBefore = (at) => countIn(reader, surveyId, [['started_before', formatMoment(at)]])
@@ -69,22 +61,15 @@ export const countIn = async (reader: Reader, surveyId: number, query: Query): P
   return total
 }
 
-/** From before the survey was created to after now, in whole seconds. */
-export const lifeOf = (
-  { seen }: Reader,
-  clock: Clock,
-  { createdAt }: Life,
-): { readonly from: bigint; readonly to: bigint } => {
+/** From before the survey was created, as the listing wrote it, to after now, in whole seconds. */
+export const lifeOf = ({ seen }: Reader, clock: Clock, { createdAt }: { readonly createdAt: unknown }) => {
   const dateMs = seen.answers.at(-1)?.dateMs ?? clock.nowMs()
   const to = BigInt(Math.floor(dateMs / 1_000)) * MICROS_PER_SECOND + DAY
   const created = parseMoment(createdAt)?.micros ?? LONG_AGO
   return { from: created - (created % MICROS_PER_SECOND) - MICROS_PER_SECOND, to }
 }
 
-const wholeSpan = async (
-  life: { readonly from: bigint; readonly to: bigint },
-  countBefore: CountBefore,
-): Promise<Span> => {
+const wholeSpan = async (life: ReturnType<typeof lifeOf>, countBefore: CountBefore): Promise<Span> => {
   const countEarly = await countBefore(life.from)
   const from = countEarly === 0 ? life.from : LONG_AGO
   const countFrom = countEarly === 0 ? 0 : await countBefore(from)

@@ -8,8 +8,8 @@ import { fail, PASS, Unseen, type Verdict } from '../verdict.js'
 const SECTION = 'Pagination object'
 const NOTHING = 'no page was seen that the rule applies to'
 
-const eachList = (rule: Omit<EachRule<ListReading>, 'items'>): Rule =>
-  each({ ...rule, items: ({ seen }) => seen.lists })
+const eachList = (rule: Pick<EachRule<ListReading>, 'id' | 'text' | 'judge'>): Rule =>
+  each({ ...rule, section: SECTION, items: ({ seen }) => seen.lists, nothing: NOTHING })
 
 /** `expectedOf` gives the value that a field must have on a page, undefined where the rule says nothing about the page. */
 const arithmetic = (
@@ -20,8 +20,7 @@ const arithmetic = (
 ): Rule =>
   eachList({
     id: `paging.${id}`,
-    section: SECTION,
-    text,
+    text: `${field} ${text}`,
     judge: ({ asked, page, pagination }, { show }) => {
       const pages = integerOf(pagination.total_pages)
       // The document does not say what comes past the end and in an empty list.
@@ -30,7 +29,6 @@ const arithmetic = (
       if (pagination[field] === expected) return PASS
       return fail(asked, `${field} ${expected}`, `${field} ${show(pagination[field])}`)
     },
-    nothing: NOTHING,
   })
 
 /** The number of rows on a page that others follow; null where no such page was read. */
@@ -61,33 +59,26 @@ export const sameAsPageOne = async (
 }
 
 export const PAGINATION_RULES: readonly Rule[] = [
-  ...fieldRules({
-    prefix: 'pagination',
-    section: SECTION,
-    fields: PAGINATION_FIELDS,
-    records: ({ seen }) =>
+  ...fieldRules(
+    'pagination',
+    SECTION,
+    PAGINATION_FIELDS,
+    ({ seen }) =>
       seen.lists.map(({ asked, page, pagination }) => ({ asked, name: `page ${page}`, record: pagination })),
-    nothing: 'no list was seen',
-  }),
-  arithmetic('current', 'current_page', 'current_page is the requested page', (page) => page),
-  arithmetic(
-    'next',
-    'next_page',
-    'next_page is the number of the next page, if there is one',
-    (page, pages) => (page < pages ? page + 1 : undefined),
+    'no list was seen',
   ),
-  arithmetic('last', 'next_page', 'next_page is null on the last page', (page, pages) =>
+  arithmetic('current', 'current_page', 'is the requested page', (page) => page),
+  arithmetic('next', 'next_page', 'is the number of the next page, if there is one', (page, pages) =>
+    page < pages ? page + 1 : undefined,
+  ),
+  arithmetic('last', 'next_page', 'is null on the last page', (page, pages) =>
     page === pages ? null : undefined,
   ),
-  arithmetic(
-    'prev',
-    'prev_page',
-    'prev_page is the number of the previous page, null on the first page',
-    (page) => (page > 1 ? page - 1 : null),
+  arithmetic('prev', 'prev_page', 'is the number of the previous page, null on the first page', (page) =>
+    page > 1 ? page - 1 : null,
   ),
   eachList({
     id: 'paging.total-pages',
-    section: SECTION,
     text: 'total_pages is total_count divided by the page size, rounded up',
     judge: ({ asked, endpoint, pagination }, reader) => {
       const [pages, count] = [integerOf(pagination.total_pages), integerOf(pagination.total_count)]
@@ -98,12 +89,10 @@ export const PAGINATION_RULES: readonly Rule[] = [
       const how = `for ${count} records${size === null ? '' : `, ${size} a page`}`
       return fail(asked, `total_pages ${expected} ${how}`, `total_pages ${pages}`)
     },
-    nothing: NOTHING,
   }),
   // A page and its totals come in one answer, so nothing can change between them.
   eachList({
     id: 'paging.total-count',
-    section: SECTION,
     text: 'total_count is the number of records on all pages',
     judge: ({ asked, endpoint, page, pagination, rows }, reader) => {
       const [pages, count] = [integerOf(pagination.total_pages), integerOf(pagination.total_count)]
@@ -112,13 +101,9 @@ export const PAGINATION_RULES: readonly Rule[] = [
       if (page > 1 && size === null) return null
       const upToHere = (page - 1) * (size ?? 0) + rows.length
       if (page < pages ? count > upToHere : count === upToHere) return PASS
-      return fail(
-        asked,
-        `total_count ${page < pages ? 'above ' : ''}${upToHere}, the records up to page ${page} of ${pages}`,
-        `total_count ${count}`,
-      )
+      const expected = `total_count ${page < pages ? 'above ' : ''}${upToHere}`
+      return fail(asked, `${expected}, the records up to page ${page} of ${pages}`, `total_count ${count}`)
     },
-    nothing: NOTHING,
   }),
   {
     id: 'paging.no-overlap',

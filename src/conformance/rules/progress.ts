@@ -1,7 +1,6 @@
 /**
- * API document, "Fieldwork progress" and "Interview status": the fields, the eleven statuses and the omitted one, and the
- * formulas of the indicators. The counts come from the same answer, so nothing can change in between. A rate that the
- * service rounds must agree to the digits that it prints.
+ * API document, "Fieldwork progress" and "Interview status". The counts come from the same answer, so nothing can change in between. A
+ * rate that the service rounds must agree to the digits that it prints.
  */
 import {
   conforms,
@@ -17,6 +16,7 @@ import { type EachRule, each, fieldRules, judgeEach, type Rule } from '../rule.j
 import { fail, PASS, passWith, Unseen, type Verdict } from '../verdict.js'
 
 const SECTION = 'Fieldwork progress'
+const NO_INTERVIEWS = 'no survey seen has the interviews that the rule needs'
 const RELATIVE_TOLERANCE = 1e-9
 /** With fewer decimals, a number that differs is wrong, not rounded. */
 const DECIMALS_MIN = 2
@@ -24,14 +24,10 @@ const DECIMALS_MIN = 2
 const eachProgress = (rule: Omit<EachRule<ProgressReading>, 'items' | 'nothing'>): Rule =>
   each({ ...rule, items: ({ seen }) => seen.progresses, nothing: 'no progress was seen' })
 
-/** A number that a service prints, and what it should be. */
-interface Printed {
-  readonly asked: string
-  readonly name: string
+/** A number that a service prints, what it should be, and how that is calculated. */
+interface Printed extends Readonly<Record<'asked' | 'name' | 'how', string>> {
   readonly value: number
   readonly expected: number
-  /** The calculation of `expected`. */
-  readonly how: string
 }
 
 /** Compares printed numbers with the expected ones, to the digits that the service prints. */
@@ -56,7 +52,6 @@ const checkPrinted = (numbers: readonly Printed[], nothing: string): Verdict => 
   return passWith(`to the ${decimals} decimals that the service gives`)
 }
 
-/** The number of decimals when a program prints the number. */
 const decimalsOf = (value: number): number => {
   const [mantissa = '', exponent = '0'] = String(value).split('e')
   return Math.max(0, (mantissa.split('.')[1]?.length ?? 0) - Number(exponent))
@@ -112,7 +107,7 @@ const formula = (name: string, { text, part, whole }: Rate): Rule => ({
         if (count === undefined || all === null || all <= 0 || typeof value !== 'number') return []
         return [{ asked: reading.asked, name, value, expected: count / all, how: `${count} / ${all}` }]
       }),
-      'no survey seen has the interviews that the rule needs',
+      NO_INTERVIEWS,
     ),
 })
 
@@ -121,31 +116,22 @@ const mayBeGone = (rule: Rule): Rule => ({
   ...rule,
   check: (evidence: Evidence) => {
     const { progresses } = evidence.reader.seen
-    const isGone =
-      progresses.length > 0 && progresses.every(({ progress }) => !('incidence_rate' in progress))
+    const isShown = progresses.some(({ progress }) => 'incidence_rate' in progress)
+    const isGone = progresses.length > 0 && !isShown
     return isGone ? passWith('the service no longer sends it') : rule.check(evidence)
   },
 })
 
-/** A percentage of `interview_count_by_status`, in a reading with interviews. */
-interface Percentage {
-  readonly asked: string
-  readonly status: string
-  readonly value: number
-  readonly individuals: number
-  readonly total: number
-}
-
-const percentagesOf = ({ seen }: Reader): readonly Percentage[] =>
+/** The percentages of `interview_count_by_status`, in readings with interviews. */
+const percentagesOf = ({ seen }: Reader) =>
   seen.progresses.flatMap(({ asked, progress, counts, total }) => {
     const byStatus = progress.interview_count_by_status
     if (total === null || total === 0 || !isObject(byStatus)) return []
     return [...counts].flatMap(([status, individuals]) => {
       const entry = byStatus[status]
       const value = isObject(entry) ? entry.percentage : null
-      return typeof value !== 'number' || isIgnored(status)
-        ? []
-        : [{ asked, status, value, individuals, total }]
+      if (typeof value !== 'number' || isIgnored(status)) return []
+      return [{ asked, status, value, individuals, total }]
     })
   })
 
@@ -188,19 +174,19 @@ const statusEntry = (status: string): Rule => {
 }
 
 export const PROGRESS_RULES: readonly Rule[] = [
-  ...fieldRules({
-    prefix: 'progress',
-    section: SECTION,
-    fields: PROGRESS_FIELDS,
-    records: ({ seen }) =>
+  ...fieldRules(
+    'progress',
+    SECTION,
+    PROGRESS_FIELDS,
+    ({ seen }) =>
       seen.progresses.map((reading) => ({
         asked: reading.asked,
         name: `survey ${reading.surveyId}`,
         record: reading.progress,
         isOpen: (name) => isOpen(reading, name),
       })),
-    nothing: 'no survey seen has the interviews that the rule needs',
-  }).map((rule) => (rule.id === 'progress.incidence_rate' ? mayBeGone(rule) : rule)),
+    NO_INTERVIEWS,
+  ).map((rule) => (rule.id === 'progress.incidence_rate' ? mayBeGone(rule) : rule)),
   ...INTERVIEW_STATUSES.map(statusEntry),
   eachProgress({
     id: 'progress.no-ignored',
@@ -219,11 +205,8 @@ export const PROGRESS_RULES: readonly Rule[] = [
       const complete = counts.get('complete')
       if (complete === undefined) return null
       if (count === complete) return PASS
-      return fail(
-        asked,
-        `interviews_count ${complete}, as complete.individuals`,
-        `interviews_count ${show(count)}`,
-      )
+      const expected = `interviews_count ${complete}, as complete.individuals`
+      return fail(asked, expected, `interviews_count ${show(count)}`)
     },
   }),
   {

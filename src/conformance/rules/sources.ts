@@ -9,13 +9,7 @@ import { sameAsPageOne } from './pagination.js'
 const VIEW = 'View the fieldwork progress of a survey'
 
 export const SOURCE_RULES: readonly Rule[] = [
-  ...fieldRules({
-    prefix: 'source',
-    section: 'Sample source',
-    fields: SAMPLE_SOURCE_FIELDS,
-    records: sourceRecords,
-    nothing: 'no sample source was seen',
-  }),
+  ...fieldRules('source', 'Sample source', SAMPLE_SOURCE_FIELDS, sourceRecords, 'no sample source was seen'),
   each({
     id: 'source.country_code-iso',
     section: 'Sample source',
@@ -74,9 +68,7 @@ export const SOURCE_PROGRESS_RULES = inSection(VIEW, [
     text: 'sample_source_id: no status has more interviews than in the whole survey',
     check: async ({ reader, sources }) => {
       const { subject, readings } = await sources()
-      const suspect = readings.find(
-        ({ progress }) => holdWithin(progress, subject.progress).verdict === 'fail',
-      )
+      const suspect = readings.find((one) => holdWithin(one.progress, subject.progress).verdict === 'fail')
       if (suspect === undefined) return PASS
       // Interviews come in and change their status: only a reading between two equal ones of the survey counts.
       const before = await reader.progress(subject.id)

@@ -1,5 +1,4 @@
 /** API document, "List surveys", `status`: filters on one status, or on several in array form. */
-
 import { integerOf } from '../fields.js'
 import { type Evidence, findDifference } from '../read/evidence.js'
 import { idsOf, type ListReading, paging, sameIds } from '../read/reader.js'
@@ -34,7 +33,6 @@ const onlySuchRows = (
   },
 })
 
-/** The lists of two statuses, each read alone. */
 const bothStatuses = async ({ byStatus }: Evidence) => {
   const { one, other } = await byStatus()
   if (other === null) throw new Unseen('all surveys seen have the same status')

@@ -38,16 +38,11 @@ const within = (
     nothing: 'no list with two different moments was seen',
   })
 
+const isOfSurveys = ({ endpoint }: ListReading): boolean => endpoint === 'surveys'
 const isFiltered = ({ query }: ListReading): boolean => query.some(([name]) => name !== 'page')
 
 export const SURVEY_RULES: readonly Rule[] = [
-  ...fieldRules({
-    prefix: 'survey',
-    section: 'Survey',
-    fields: SURVEY_FIELDS,
-    records: surveyRecords,
-    nothing: 'no survey was seen',
-  }),
+  ...fieldRules('survey', 'Survey', SURVEY_FIELDS, surveyRecords, 'no survey was seen'),
   {
     id: 'surveys.page-left-out',
     section: 'List surveys',
@@ -67,19 +62,11 @@ export const SURVEY_RULES: readonly Rule[] = [
       if (records.length < 2) throw new Unseen('fewer than two surveys were seen')
       const owners = new Set(records.map(({ record }) => record.owner_organization_id))
       if (owners.size === 1) return PASS
-      const shown = [...owners]
-        .slice(0, 3)
-        .map((owner) => reader.show(owner))
-        .join(', ')
-      return fail('GET …/surveys', 'one owner_organization_id', `${owners.size} of them: ${shown}`)
+      const shown = [...owners].slice(0, 3).map((owner) => reader.show(owner))
+      return fail('GET …/surveys', 'one owner_organization_id', `${owners.size} of them: ${shown.join(', ')}`)
     },
   },
-  within(
-    'surveys.order',
-    'List surveys',
-    'each page',
-    (reading) => reading.endpoint === 'surveys' && !isFiltered(reading),
-  ),
+  within('surveys.order', 'List surveys', 'each page', (list) => isOfSurveys(list) && !isFiltered(list)),
   {
     id: 'surveys.order-across-pages',
     section: 'List surveys',
@@ -97,12 +84,7 @@ export const SURVEY_RULES: readonly Rule[] = [
     'surveys.order-filtered',
     'List surveys',
     'a filtered list',
-    (reading) => reading.endpoint === 'surveys' && isFiltered(reading),
+    (list) => isOfSurveys(list) && isFiltered(list),
   ),
-  within(
-    'sources.order',
-    'List the sample sources of a survey',
-    'each page',
-    (reading) => reading.endpoint === 'sample_sources',
-  ),
+  within('sources.order', 'List the sample sources of a survey', 'each page', (list) => !isOfSurveys(list)),
 ]

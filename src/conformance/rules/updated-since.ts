@@ -1,8 +1,4 @@
-/**
- * API document, "List surveys", `updated_since`: the records modified since this date, the date itself included. The
- * cursor of the sync relies on this rule.
- */
-
+/** API document, "List surveys", `updated_since`, on which the cursor of the sync relies. */
 import {
   formatMoment,
   formatWithOffset,
@@ -103,11 +99,8 @@ export const UPDATED_SINCE_RULES = inSection(SECTION, [
       // It may have gone since it was seen.
       const control = await reader.raw(progressPath(newest.id))
       if (control.status !== 200) throw new Unseen('the survey that was modified last has disappeared')
-      return fail(
-        `GET …/surveys?${PARAMETER}=${second.text}`,
-        `survey ${newest.id}, modified at ${newest.text}`,
-        'the survey is missing',
-      )
+      const expected = `survey ${newest.id}, modified at ${newest.text}`
+      return fail(`GET …/surveys?${PARAMETER}=${second.text}`, expected, 'the survey is missing')
     },
   },
   {
@@ -118,18 +111,14 @@ export const UPDATED_SINCE_RULES = inSection(SECTION, [
       const [newest] = await lastUpdated(evidence)
       if ((await find(reader, newest.text, newest.id)) !== null) return PASS
       const before = formatMoment(newest.at.micros - 1_000_000n)
-      if ((await find(reader, before, newest.id)) === null) {
+      if ((await find(reader, before, newest.id)) === null)
         throw new Unseen(
           'with a date one second earlier the survey is missing too: see updated-since.complete',
         )
-      }
       if ((await find(reader, newest.text, newest.id)) !== null) return PASS
       const expected = `survey ${newest.id}, modified at that very moment`
-      return fail(
-        `GET …/surveys?${PARAMETER}=${newest.text}`,
-        expected,
-        `the survey is in the list only with ${before}`,
-      )
+      const got = `the survey is in the list only with ${before}`
+      return fail(`GET …/surveys?${PARAMETER}=${newest.text}`, expected, got)
     },
   },
   {
@@ -173,13 +162,9 @@ export const UPDATED_SINCE_RULES = inSection(SECTION, [
       const all = await lastUpdated(evidence)
       const { status, reading: ofStatus } = (await byStatus()).one
       const bound = middleOf(latestFirst(ofStatus.rows))
-      if (bound === undefined || all.length < 2) {
-        throw new Unseen('there are too few surveys of one status')
-      }
-      const { asked, rows } = await reader.surveys([
-        ['status', status],
-        [PARAMETER, bound.text],
-      ])
+      if (bound === undefined || all.length < 2) throw new Unseen('there are too few surveys of one status')
+      const both = [['status', status] as const, [PARAMETER, bound.text] as const]
+      const { asked, rows } = await reader.surveys(both)
       const odd = rows.find(
         (row) => row.status !== status || updatedOf(row).some(({ at }) => at.micros < bound.at.micros),
       )

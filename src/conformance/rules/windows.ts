@@ -1,8 +1,4 @@
-/**
- * API document, "View the fieldwork progress of a survey": `started_after` and `started_before`. The rules use a survey
- * with few interviews, preferably a complete one, which gets no more of them.
- */
-
+/** API document, "View the fieldwork progress of a survey": `started_after` and `started_before`. */
 import { formatMoment, MICROS_PER_SECOND } from '../fields.js'
 import { findDifference, MOVED, sameCounts } from '../read/evidence.js'
 import type { Query } from '../read/sender.js'
@@ -14,7 +10,7 @@ import { FAR_FUTURE } from './updated-since.js'
 const SECTION = 'View the fieldwork progress of a survey'
 const FAR_PAST = '1970-01-01T00:00:00Z'
 
-const empty = (id: string, parameter: string, moment: string, text: string): Omit<Rule, 'section'> => ({
+const none = (id: string, parameter: string, moment: string, text: string): Omit<Rule, 'section'> => ({
   id,
   text: `${parameter} ${text}`,
   check: async ({ reader, windowSubject }) => {
@@ -25,7 +21,7 @@ const empty = (id: string, parameter: string, moment: string, text: string): Omi
   },
 })
 
-const whole = (id: string, parameter: string, moment: string, text: string): Omit<Rule, 'section'> => ({
+const all = (id: string, parameter: string, moment: string, text: string): Omit<Rule, 'section'> => ({
   id,
   text: `${parameter} ${text}`,
   check: async ({ reader, windowSubject }) => {
@@ -46,15 +42,10 @@ const HALF_SECOND = MICROS_PER_SECOND / 2n
 const ROUNDS_MAX = 2
 
 export const WINDOW_RULES = inSection(SECTION, [
-  empty('windows.after-future', 'started_after', FAR_FUTURE, 'in the far future keeps no interview'),
-  empty('windows.before-past', 'started_before', FAR_PAST, 'in the far past keeps no interview'),
-  whole(
-    'windows.after-past',
-    'started_after',
-    FAR_PAST,
-    'in the far past keeps all: there is no upper bound',
-  ),
-  whole(
+  none('windows.after-future', 'started_after', FAR_FUTURE, 'in the far future keeps no interview'),
+  none('windows.before-past', 'started_before', FAR_PAST, 'in the far past keeps no interview'),
+  all('windows.after-past', 'started_after', FAR_PAST, 'in the far past keeps all: there is no upper bound'),
+  all(
     'windows.before-future',
     'started_before',
     FAR_FUTURE,
@@ -97,11 +88,8 @@ export const WINDOW_RULES = inSection(SECTION, [
       if (isIncluded) return PASS
       const { asked, total } = await reader.progress(surveyId, [['started_before', formatMoment(at)]])
       if (total !== earlier) throw new Unseen(MOVED)
-      return fail(
-        asked,
-        `more than ${earlier} interviews, as with a bound one microsecond later`,
-        `${earlier}`,
-      )
+      const expected = `more than ${earlier} interviews, as with a bound one microsecond later`
+      return fail(asked, expected, `${earlier}`)
     },
   },
   {

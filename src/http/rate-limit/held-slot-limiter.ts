@@ -15,8 +15,8 @@ import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timi
 export const IN_FLIGHT_MAX = 8
 
 /**
- * The same while slots are used for the second and third time in a run. A server that counts more strictly than in windows shows
- * itself then, and refuses all requests in flight at once. Later uses of a slot show nothing new.
+ * The same while slots are used for the second and third time in a run. A server that counts more strictly than in windows shows itself
+ * then, and refuses all requests in flight at once. Later uses show nothing new.
  */
 const IN_FLIGHT_WHILE_LEARNING_MAX = 4
 const LEARNING_ROUNDS = 2
@@ -36,7 +36,6 @@ interface HeldSlotLimiterOptions {
 export interface Slot {
   /** Called right before the send. Throws `ledger_unwritable`, and then nothing may be sent. */
   sending(): void
-  /** The response headers have arrived. */
   answered(): void
   /** Certainly no byte of the request has left. */
   neverSent(): void
@@ -50,9 +49,6 @@ interface Waiting {
   /** Resolves when the work has ended, whatever its outcome. */
   begin(slot: HeldSlot): Promise<void>
 }
-
-export const createHeldSlotLimiter = (options: HeldSlotLimiterOptions): HeldSlotLimiter =>
-  new HeldSlotLimiter(options)
 
 export class HeldSlotLimiter {
   readonly #options: HeldSlotLimiterOptions
@@ -210,7 +206,6 @@ export class HeldSlotLimiter {
     return this.#pausedUntil - this.#options.clock.monotonicMs()
   }
 
-  /** Until the pause has ended and the pacer is ready, milliseconds. */
   #leftMs(): number {
     return Math.max(this.#pauseLeftMs(), this.#options.pacer.leftMs(this.#options.clock.monotonicMs()))
   }
@@ -234,7 +229,6 @@ const runAndSettle = async <Value>(work: (slot: Slot) => Promise<Value>, slot: H
   }
 }
 
-/** A wait ends early when the limiter closes. */
 const endsTheWait = (): undefined => undefined
 
 /** One slot and its request. Every change goes to the ledger first, then to the pacer, and with a shared cap to the claim in Redis. */

@@ -1,8 +1,7 @@
 /**
  * The requests that a restart within the window must not forget: a file with a line before each send and a line after its outcome.
  * A line is one `write` on an open descriptor, so it survives SIGKILL. There is no fsync: a machine that lost its power takes longer
- * than a window to start. The file is rewritten without old records at each start and when it has grown. Only one process uses it at
- * a time, because it holds the lock of the warehouse.
+ * than a window to start. Only one process uses the file, because it holds the lock of the warehouse.
  */
 import {
   closeSync,
@@ -70,7 +69,7 @@ export const createForgetfulLedger = (): Ledger => ({
   close: () => undefined,
 })
 
-/** Opens the ledger of a cap. Throws `ledger_unwritable`. */
+/** Throws `ledger_unwritable`. */
 export const openLedger = (options: LedgerOptions): Ledger => new FileLedger(options)
 
 export const ledgerFileName = (owner: CapOwner): string => capFileName('sent-requests', owner, 'ndjson')
@@ -228,7 +227,6 @@ const readEnd = (path: string, bytesMax: number): string => {
 
 // What a run on another machine needs: the text of a ledger, moved to its clock, and a ledger that assumes the worst.
 
-/** Whether a file is named as a ledger. */
 export const isLedgerName = (name: string): boolean => /^sent-requests-[a-z0-9._-]+\.ndjson$/.test(name)
 
 /** The file names of the ledgers in a directory. Throws an error `ledger_unwritable`. */
@@ -240,7 +238,6 @@ export const ledgerNames = (directory: string): readonly string[] => {
   }
 }
 
-/** Empty if there is no ledger of this name. Throws an error `ledger_unwritable`. */
 export const readLedgerText = (directory: string, name: string): string => {
   const path = join(directory, name)
   try {

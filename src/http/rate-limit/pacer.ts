@@ -1,8 +1,7 @@
 /**
  * Spaces requests evenly for the rest of the run after a 429 within the cap
- * (docs/decisions/cap.md#0020-after-a-429-within-the-cap-requests-are-evenly-spaced). Each further 429 lowers the rate by a quarter
- * (multiplicative decrease). Each window after it gives a part of the cap back (additive increase), up to the first even rate. The pace is
- * kept in memory only.
+ * (docs/decisions/cap.md#0020-after-a-429-within-the-cap-requests-are-evenly-spaced). Each further 429 lowers the rate by a quarter. Each
+ * window after it gives a part of the cap back, up to the first even rate.
  *
  * A sliding-window counter accepts every request at that first distance, (window + jitter) / (requests - 1), wherever its spans begin.
  * `test/unit/http/rate-limit/pacer-even-spacing` has the proof.
@@ -26,7 +25,6 @@ export interface AdaptivePacer extends Pacer {
 /** For a sender that always sends in bursts. */
 export const UNPACED: Pacer = Object.freeze({ leftMs: () => 0, sent: () => undefined })
 
-/** The part of the rate that is left after a 429. */
 const RATE_KEPT = 3 / 4
 /** Each window after a 429 gives this part of the cap back. */
 const REGAINED_PART = 1 / 30
@@ -49,7 +47,6 @@ export const intervalMs = (cap: Rate, rate: number): number => (cap.perMs + jitt
 interface SlowedDown {
   readonly rate: number
   readonly atMs: number
-  /** When its pause ends. */
   readonly untilMs: number
 }
 

@@ -1,7 +1,4 @@
-/**
- * Everything that decides when a request of one account may be sent: the held slots, their ledger, the cap shared with other processes,
- * and the consequences of a 429. The client above it handles requests and answers, not slots and pace.
- */
+/** When a request of one account may be sent: held slots, their ledger, the cap shared with other processes, what follows a 429. */
 import type { CapOwner } from '../../base/cap-owner.js'
 import type { Clock } from '../../base/clock.js'
 import type { UpstreamError } from '../../base/errors.js'
@@ -15,7 +12,6 @@ import { openSharedCap } from './shared/shared-cap.js'
 
 export interface RateLimiterOptions {
   readonly account: string
-  /** The owner of the cap that the requests use. */
   readonly owner: CapOwner
   readonly rate: Rate
   readonly limits: { readonly request_timeout: number; readonly pausesMax?: number }
@@ -91,7 +87,6 @@ export class RateLimiter {
     }
   }
 
-  /** Ends all waits and holds. */
   async close(): Promise<void> {
     await this.#limiter.close()
     this.#ledger.close()
@@ -106,10 +101,8 @@ export class RateLimiter {
     const fields = { account, request, intervalMs }
     if (isFirst) log.warn(fields, FIRST_429)
     else log.info(fields, 'evenly spaced requests are refused too: requests are farther apart')
-    log.warn(
-      { account, request, pauseMs, retryAfterMs },
-      'refused for the rate (429): nothing is sent for a while',
-    )
+    const pause = { account, request, pauseMs, retryAfterMs }
+    log.warn(pause, 'refused for the rate (429): nothing is sent for a while')
   }
 }
 

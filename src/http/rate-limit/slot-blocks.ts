@@ -1,10 +1,8 @@
 /**
- * The slots of the rate window, as many as the cap. Bottleneck keeps them: one of its jobs holds a block of slots, and its weight is
- * their number. A block has one slot unless the cap is large. Bottleneck starts at most 300 jobs a second, each after four
- * milliseconds, so a job for each request would slow down a large cap
- * (docs/decisions/cap.md#0018-a-request-holds-its-slot-until-a-window-after-its-answer).
- *
- * A free slot of a block can be used again while other slots of the block are held. So a slow request holds back no slot but its own.
+ * The slots of the rate window, as many as the cap. A job of Bottleneck holds a block of slots; a block has one slot unless the cap is
+ * large. Bottleneck starts at most 300 jobs a second, so a job for each request would slow down a large cap
+ * (docs/decisions/cap.md#0018-a-request-holds-its-slot-until-a-window-after-its-answer). A free slot of a block can be used again while
+ * others of the block are held, so a slow request holds back no slot but its own.
  */
 import Bottleneck from 'bottleneck'
 
@@ -12,8 +10,8 @@ import Bottleneck from 'bottleneck'
 const BLOCKS_MIN = 100
 
 /**
- * Bottleneck schedules the next job no earlier than the last one plus `minTime`, by the wall clock, even for a `minTime` of 0:
- * after the clock was put back by an hour, all jobs waited an hour. With this value the next job is always due.
+ * Bottleneck schedules the next job no earlier than the last one plus `minTime`, by the wall clock, even for 0: after the clock was put
+ * back by an hour, all jobs waited an hour. With this value the next job is always due.
  */
 const NEVER_WAITS = Number.NEGATIVE_INFINITY
 
@@ -85,10 +83,7 @@ export class SlotBlocks {
     this.#freeSlots += 1
     block.freeSlots += 1
     this.#blocks.add(block)
-    if (block.freeSlots === this.#size) this.#end(block)
-  }
-
-  #end(block: Block): void {
+    if (block.freeSlots < this.#size) return
     this.#blocks.delete(block)
     this.#freeSlots -= this.#size
     block.end()

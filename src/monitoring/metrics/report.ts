@@ -199,22 +199,20 @@ interface Push {
  * metrics are replaced one by one, so that a run without a publish does not remove what is known of the last one.
  */
 const pushes = async (target: Target, push: Push): Promise<readonly Delivery[]> => {
-  const common = { setting: 'metrics.pushgateway', contentType: CONTENT_TYPE }
   const group = groupOf(target, push.warehouse)
-  const run: Delivery = {
-    ...common,
-    target: { ...target, url: new Secret(`${group}/command/${push.command}`) },
-    method: 'POST',
-    body: await exposition(push.run),
-  }
-  if (push.accounts.length === 0) return [run]
-  const accounts: Delivery = {
-    ...common,
-    target: { ...target, url: new Secret(group) },
-    method: 'PUT',
-    body: await exposition(push.accounts),
-  }
-  return [run, accounts]
+  const delivery = async (
+    method: 'POST' | 'PUT',
+    url: string,
+    samples: readonly Sample[],
+  ): Promise<Delivery> => ({
+    setting: 'metrics.pushgateway',
+    contentType: CONTENT_TYPE,
+    target: { ...target, url: new Secret(url) },
+    method,
+    body: await exposition(samples),
+  })
+  const run = await delivery('POST', `${group}/command/${push.command}`, push.run)
+  return push.accounts.length === 0 ? [run] : [run, await delivery('PUT', group, push.accounts)]
 }
 
 /** The settings may name the job and further labels. A warehouse has slashes, so its name is encoded. */

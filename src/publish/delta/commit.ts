@@ -18,7 +18,6 @@ import {
   changesTo,
   checkpointActions,
   commitOf,
-  type LoggedTable,
   manifestOfCommit,
   type Projection,
   tableOfManifest,
@@ -28,14 +27,19 @@ import {
   commitKey,
   LOG_RETENTION_MS,
   type LogFiles,
+  type LogReading,
   lastCheckpointKey,
+  listLog,
   logIn,
   nextNumber,
   outdatedKeys,
-} from './log-files.js'
-import { type LogReading, listLog, readCommit, readState, unusable } from './read-log.js'
+  readCommit,
+  readState,
+  requireCommit,
+  unusable,
+} from './read-log.js'
 
-export interface DeltaCommitting extends LogReading {
+interface DeltaCommitting extends LogReading {
   readonly manifest: Manifest
   readonly manifestKey: string
   /** Null if there is no such manifest any more. Called once for each manifest. */
@@ -46,7 +50,7 @@ export interface DeltaCommitting extends LogReading {
   readonly log: Log
 }
 
-export interface DeltaTable {
+interface DeltaTable {
   /** The key of the table's directory. */
   readonly directory: string
   /** The version in Delta. */
@@ -64,10 +68,9 @@ export const commitDelta = async (given: DeltaCommitting): Promise<readonly Delt
     manifests.set(key, found)
     return found
   }
-  const shared = { ...given, readManifest, checkpoints: checkpointAllowance() }
-  const results = await Promise.allSettled(
-    given.manifest.tables.map((table) => limit(() => commitTable(shared, table))),
-  )
+  const shared = { ...given, readManifest, checkpoints: { left: CHECKPOINTS_A_PUBLISH_MAX } }
+  const { tables } = given.manifest
+  const results = await Promise.allSettled(tables.map((table) => limit(() => commitTable(shared, table))))
   throwIfAborted(given.signal)
   return results.map((result) => {
     if (result.status === 'rejected') throw result.reason
@@ -76,10 +79,15 @@ export const commitDelta = async (given: DeltaCommitting): Promise<readonly Delt
 }
 
 const TABLES_AT_ONCE = 8
+/**
+ * Enough for 30 tables of which each is changed by every publish. A checkpoint takes two puts, and logs that grow together need none in
+ * the same night: other tables get theirs in the next nights.
+ */
+const CHECKPOINTS_A_PUBLISH_MAX = 3
 
 /** Also what all tables of a publish share. */
 interface Committing extends DeltaCommitting {
-  readonly checkpoints: CheckpointAllowance
+  readonly checkpoints: { left: number }
 }
 
 const commitTable = async (given: Committing, table: ManifestTable): Promise<DeltaTable> => {
@@ -93,15 +101,11 @@ const commitTable = async (given: Committing, table: ManifestTable): Promise<Del
         ? logIn(given.objects, directory)
         : await listLog(given, directory)
     const changes = await missingChanges(given, projection, files)
-    const number = nextNumber(files)
-    if (changes === null) {
-      await keepUp(given, directory, files, number - 1)
-      return { directory, number: number - 1, isCommitted: false }
-    }
-    if (await putCommit(given, projection, changes, number)) {
-      await keepUp(given, directory, files, number)
-      return { directory, number, isCommitted: true }
-    }
+    const isCommitted = changes !== null
+    const number = isCommitted ? nextNumber(files) : nextNumber(files) - 1
+    if (isCommitted && !(await putCommit(given, projection, changes, number))) continue
+    await keepUp(given, directory, files, number)
+    return { directory, number, isCommitted }
   }
   throw new ObjectStoreError(
     `${given.store.address}/${directory}: ${ATTEMPTS_MAX} Delta commits were not accepted, because others write this table. Let only one program write it; the next run tries again`,
@@ -125,9 +129,7 @@ const missingChanges = async (
   const created = { id: randomUUID(), nowMs: given.clock.nowMs() }
   const highest = nextNumber(files) - 1
   if (highest === -1) return changesTo(projection, null, created)
-  const last = await readCommit(given, directory, highest)
-  if (last === null) throw unusable(given.store, directory, `commit ${highest} is missing`)
-  const at = manifestOfCommit(last)
+  const at = manifestOfCommit(await requireCommit(given, directory, highest))
   if (at?.key === manifestKey) return null
   if (at !== null && at.version >= manifest.version)
     throw unusable(given.store, directory, `it is at version ${at.version}, and this is ${manifest.version}`)
@@ -135,17 +137,7 @@ const missingChanges = async (
   const known = earlier === null ? null : tableOfManifest(projection, earlier)
   if (known !== null) return changesTo(projection, known, created)
   // A commit without changes ties the log to this manifest, so that the next run need not read the whole log.
-  return changesTo(projection, await loggedTable(given, directory, files, highest), created) ?? []
-}
-
-const loggedTable = async (
-  given: DeltaCommitting,
-  directory: string,
-  files: LogFiles,
-  number: number,
-): Promise<LoggedTable> => {
-  const state = await readState(given, directory, files, number)
-  return { metaData: state.metaData, files: state.files }
+  return changesTo(projection, await readState(given, directory, files, highest), created) ?? []
 }
 
 /** False if the number is taken by a commit to another manifest. */
@@ -169,29 +161,11 @@ const putCommit = async (
 
 /**
  * Keeps a Delta log short: a checkpoint after ten commits or a few more, from which readers start, and the deletion of what no
- * reader needs. The commit stands without it. So a failure is logged, and the next run tries again.
+ * reader needs. The commit stands without it, so a failure is logged, and the next run tries again. `number` is the last commit; `files`
+ * were listed before it.
  */
-
-export interface KeepingUp extends LogReading {
-  readonly clock: Clock
-  readonly log: Log
-  readonly checkpoints: CheckpointAllowance
-}
-
-/** How many checkpoints the tables of a publish may still get. */
-export interface CheckpointAllowance {
-  left: number
-}
-
-/** Logs that grow together need no checkpoints in the same night. Other tables get theirs in the next nights. */
-export const checkpointAllowance = (): CheckpointAllowance => ({ left: CHECKPOINTS_A_PUBLISH_MAX })
-
-/** Enough for 30 tables of which each is changed by every publish. A checkpoint takes two puts. */
-const CHECKPOINTS_A_PUBLISH_MAX = 3
-
-/** `number` is the last commit; `files` were listed before it. */
-export const keepUp = async (
-  given: KeepingUp,
+const keepUp = async (
+  given: Committing,
   directory: string,
   files: LogFiles,
   number: number,
@@ -216,7 +190,7 @@ export const keepUp = async (
 const COMMITS_PER_CHECKPOINT = 10
 
 const addCheckpoint = async (
-  given: KeepingUp,
+  given: Committing,
   directory: string,
   files: LogFiles,
   number: number,

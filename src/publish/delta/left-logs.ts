@@ -5,8 +5,7 @@
  */
 import type { ListedObject } from '../../object-store/object-store.js'
 import type { LogState } from './log.js'
-import { type LogFiles, logIn, logPrefix } from './log-files.js'
-import { UnusableLogError } from './read-log.js'
+import { type LogFile, type LogFiles, logIn, logPrefix, UnusableLogError } from './read-log.js'
 
 export interface LeftLogs {
   /** Everything below `data/`. */
@@ -23,18 +22,12 @@ export interface LeftLogs {
 }
 
 /** The directories of the tables whose logs have to go. Only a directory with data files of ours has a log of ours. */
-export const logsToRemove = async ({
-  objects,
-  kept,
-  swept,
-  followed,
-  readLog,
-  keepMs,
-}: LeftLogs): Promise<readonly string[]> => {
+export const logsToRemove = async (left: LeftLogs): Promise<readonly string[]> => {
+  const { objects, kept, swept, followed, readLog, keepMs } = left
   const logs = [...new Set([...kept, ...swept].map(tableDirectory))]
     .map((directory) => ({ directory, files: logIn(objects, directory) }))
     .filter(({ files }) => files.commits.length + files.checkpoints.length > 0)
-  const isOld = ({ ageMs }: ListedAge): boolean => ageMs !== null && ageMs >= keepMs
+  const isOld = ({ ageMs }: LogFile): boolean => ageMs !== null && ageMs >= keepMs
   const areAllOld = logs.every(({ files }) => files.commits.every(isOld))
   const removed: string[] = []
   for (const { directory, files } of logs.filter((one) => !followed.has(one.directory))) {
@@ -50,16 +43,11 @@ const nullIfUnusable = (error: unknown): null => {
   throw error
 }
 
-type ListedAge = Pick<ListedObject, 'ageMs'>
-
 const tableDirectory = (key: string): string => key.replace(/(\/account=.*)?\/[^/]+$/, '')
 
 const namesOnly = (keys: readonly string[], directory: string, { files }: LogState): boolean => {
-  const prefix = `${directory}/`
-  const present = new Set(
-    keys.filter((key) => key.startsWith(prefix)).map((key) => encodeURI(key.slice(prefix.length))),
-  )
-  return [...files.keys()].every((path) => present.has(path))
+  const present = new Set(keys)
+  return [...files.keys()].every((path) => present.has(`${directory}/${decodeURI(path)}`))
 }
 
 /**

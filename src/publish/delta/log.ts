@@ -7,12 +7,14 @@ import type { Column } from '../../model/columns.js'
 import type { Manifest, ManifestTable, PublishedFile } from '../parquet/manifest.js'
 import { type Action, type Add, type MetaData, PROTOCOL, type Remove, type Txn } from './actions.js'
 
+type LoggedFile = Pick<Add, 'path' | 'partitionValues' | 'size'>
+
 /** What a table of the log holds. */
-export interface LoggedTable {
+interface LoggedTable {
   /** Null if it is that of the new manifest. */
   readonly metaData: MetaData | null
   /** The active files by their paths in the log. */
-  readonly files: ReadonlyMap<string, Pick<Add, 'path' | 'partitionValues' | 'size'>>
+  readonly files: ReadonlyMap<string, LoggedFile>
 }
 
 export interface Projection {
@@ -39,7 +41,10 @@ export const changesTo = (
   return [
     ...(before === null ? [{ protocol: PROTOCOL }] : []),
     ...(isNewMetaData ? [{ metaData }] : []),
-    ...removed.map((file) => ({ remove: removeOf(file, created.nowMs) })),
+    ...removed.map(({ path, partitionValues, size }) => {
+      const file = { dataChange: true, extendedFileMetadata: true, partitionValues, size }
+      return { remove: { path, deletionTimestamp: created.nowMs, ...file } }
+    }),
     ...added.map(([path, file]) => ({ add: addOf(projection, path, file) })),
   ]
 }
@@ -80,13 +85,10 @@ export const tableOfManifest = (projection: Projection, earlier: Manifest): Logg
   const table = earlier.tables.find((other) => other.schema === schema && other.name === name)
   if (table === undefined || table.comment !== projection.table.comment) return null
   if (schemaString(table) !== schemaString(projection.table)) return null
-  const files = [...filesOf({ ...projection, table })].map(
-    ([path, file]): [string, Pick<Add, 'path' | 'partitionValues' | 'size'>] => [
-      path,
-      { path, partitionValues: partitionValuesOf(table, file), size: file.bytes },
-    ],
-  )
-  return { metaData: null, files: new Map(files) }
+  const files = new Map<string, LoggedFile>()
+  for (const [path, file] of filesOf({ ...projection, table }))
+    files.set(path, { path, partitionValues: partitionValuesOf(table, file), size: file.bytes })
+  return { metaData: null, files }
 }
 
 /** The files with rows, by their paths in the log. The file of an empty table would show readers a partition that nobody has. */
@@ -116,18 +118,6 @@ const addOf = ({ table, manifest }: Projection, path: string, file: PublishedFil
   modificationTime: Date.parse(manifest.published_at),
   dataChange: true,
   stats: JSON.stringify({ numRecords: file.rows }),
-})
-
-const removeOf = (
-  { path, partitionValues, size }: Pick<Add, 'path' | 'partitionValues' | 'size'>,
-  deletionTimestamp: number,
-): Remove => ({
-  path,
-  deletionTimestamp,
-  dataChange: true,
-  extendedFileMetadata: true,
-  partitionValues,
-  size,
 })
 
 const metaDataOf = (

@@ -3,11 +3,13 @@
  * files need not be written, and it checks the files when a lost work database is rebuilt.
  */
 import { createHash } from 'node:crypto'
-import { open, readFile, stat, writeFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import { hasCode } from '../../base/errors.js'
+import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 
 const columnSchema = z.object({
   name: z.string(),
@@ -77,17 +79,18 @@ export const readManifest = async (directory: string): Promise<Manifest | null> 
   }
 }
 
+export const requireManifest = async (directory: string): Promise<Manifest> => {
+  const manifest = await readManifest(directory)
+  if (manifest === null) throw new WarehouseUnusableError(`${manifestFile(directory)} cannot be read`)
+  return manifest
+}
+
 export const writeManifest = (directory: string, manifest: Manifest): Promise<void> =>
   writeFile(manifestFile(directory), `${JSON.stringify(manifest, null, 1)}\n`)
 
 export const checksum = async (file: string): Promise<string> => {
   const hash = createHash('sha256')
-  const handle = await open(file, 'r')
-  try {
-    await pipeline(handle.createReadStream({ autoClose: false, highWaterMark: READ_AT_ONCE_BYTES }), hash)
-  } finally {
-    await handle.close()
-  }
+  await pipeline(createReadStream(file, { highWaterMark: READ_AT_ONCE_BYTES }), hash)
   return hash.digest('hex')
 }
 

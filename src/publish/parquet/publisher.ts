@@ -3,7 +3,7 @@
  * version is a directory, in which unchanged files are links to those of the previous version. The swap of one symbolic link
  * shows it to readers (docs/decisions/publish.md#0043-parquet-is-published-in-whole-versions-of-plain-files).
  */
-import { mkdir, readdir } from 'node:fs/promises'
+import { copyFile, mkdir, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Clock, throwIfAborted } from '../../base/clock.js'
 import { messageOf } from '../../base/errors.js'
@@ -17,29 +17,28 @@ import { publishError } from '../publish-error.js'
 import { syncDirectory, syncToDisk } from '../replace-file.js'
 import { isIntact, type Manifest, manifestFile, writeManifest } from './manifest.js'
 import {
-  createLinks,
   currentPath,
   findCurrent,
   KEPT_VERSIONS,
   type KnownVersion,
   knownVersions,
   type LinkOperations,
-  type Links,
   listVersions,
   makeCurrent,
   parquetDirectory,
   removeAll,
+  SYSTEM_LINKS,
   sweepOld,
   sweepUnfinished,
-  systemLinks,
   unfinishedPath,
+  unlessLacking,
   type Version,
   versionsPath,
 } from './versions.js'
 import type { BaseVersion } from './write-table.js'
 import { writeVersion } from './write-version.js'
 
-export interface ParquetPublishing {
+interface ParquetPublishing {
   readonly database: Database
   /** The warehouse directory. */
   readonly directory: string
@@ -63,7 +62,8 @@ export const createParquetPublisher = (options: ParquetPublishing): Publisher =>
       const current = await findCurrent(parquet)
       await sweepUnfinished(parquet, current)
       const built = await build(options, parquet, current, signal)
-      await makeCurrent({ ...built, parquet, number: built.manifest.version, lacks })
+      const { links = SYSTEM_LINKS } = options
+      await makeCurrent({ ...built, parquet, number: built.manifest.version, links, lacks })
       lacks.logNew(parquet)
       await removeOld(log, parquet, built.manifest)
       return [{ format: 'parquet', path: target, bytes: built.manifest.bytes }]
@@ -77,27 +77,26 @@ interface NewVersion {
   readonly manifest: Manifest
   /** Its directory, complete and on the disk. */
   readonly unfinished: string
-  readonly links: Links
 }
 
 /** Builds the next version beside the others. After a failure, the next publish sweeps its files. */
 const build = async (
-  { database, clock, log, lacks, links: operations = systemLinks }: ParquetPublishing,
+  options: ParquetPublishing,
   parquet: string,
   current: Version | null,
   signal: AbortSignal,
 ): Promise<NewVersion> => {
+  const { database, clock, log, lacks } = options
   const known = await knownVersions(parquet)
   const base = known.find(({ number }) => number === current?.number) ?? known[0] ?? null
   const usedNumbers = [current, ...(await listVersions(parquet))].map((version) => version?.number ?? 0)
   const number = Math.max(...usedNumbers) + 1
   const unfinished = unfinishedPath(parquet, number)
-  const links = createLinks(operations, lacks)
   try {
     await mkdir(unfinished)
     const manifest = await writeVersion({
       database,
-      base: linkedBase(base, unfinished, links),
+      base: linkedBase(base, unfinished, options),
       directory: unfinished,
       number,
       clock,
@@ -107,7 +106,7 @@ const build = async (
     await syncToDisk(manifestFile(unfinished))
     await syncDirectories(unfinished, lacks)
     throwIfAborted(signal)
-    return { manifest, unfinished, links }
+    return { manifest, unfinished }
   } catch (error) {
     await removeAll(unfinished).catch((second: unknown) => {
       log.debug({ problem: messageOf(second) }, 'a half-built Parquet version stays until the next publish')
@@ -136,20 +135,26 @@ const removeOld = async (log: Log, parquet: string, { version, bytes, tables }: 
 /**
  * Links to the files of the previous version. A file that is damaged or cannot be read is written anew. Null for the first version.
  */
-const linkedBase = (base: KnownVersion | null, directory: string, links: Links): BaseVersion | null =>
-  base === null
-    ? null
-    : {
-        manifest: base.manifest,
-        keep: async (file) => {
-          if (!(await isIntact(base.directory, file).catch(() => false))) return false
-          const path = join(directory, file.path)
-          await makeDirectory(dirname(path))
-          if ((await links.linkOrCopy(join(base.directory, file.path), path)) === 'copied')
-            await syncToDisk(path)
-          return true
-        },
-      }
+const linkedBase = (
+  base: KnownVersion | null,
+  directory: string,
+  { links = SYSTEM_LINKS, lacks }: ParquetPublishing,
+): BaseVersion | null => {
+  if (base === null) return null
+  const keep: BaseVersion['keep'] = async (file) => {
+    if (!(await isIntact(base.directory, file).catch(() => false))) return false
+    const [existing, path] = [join(base.directory, file.path), join(directory, file.path)]
+    await makeDirectory(dirname(path))
+    const isLinked =
+      !lacks.has('hardLinks') && (await unlessLacking(lacks, 'hardLinks', () => links.link(existing, path)))
+    if (!isLinked) {
+      await copyFile(existing, path)
+      await syncToDisk(path)
+    }
+    return true
+  }
+  return { manifest: base.manifest, keep }
+}
 
 /** A file is durable only if the entries of its parent directories are too. */
 const syncDirectories = async (directory: string, lacks: FileSystemLacks): Promise<void> => {

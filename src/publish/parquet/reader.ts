@@ -2,14 +2,12 @@
 import { join } from 'node:path'
 import { type Database, type OpenOptions, openDatabase } from '../../warehouse/connection/database.js'
 import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
-import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import { type ManifestTable, manifestFile, readManifest } from './manifest.js'
+import { type ManifestTable, requireManifest } from './manifest.js'
 import { withoutPattern } from './sql.js'
 
 /** Throws the error of DuckDB, or `WarehouseUnusableError` without a manifest. */
 export const openParquet = async (version: string, options: OpenOptions = {}): Promise<Database> => {
-  const manifest = await readManifest(version)
-  if (manifest === null) throw new WarehouseUnusableError(`${manifestFile(version)} cannot be read`)
+  const manifest = await requireManifest(version)
   const database = await openDatabase(':memory:', options)
   try {
     await database.transaction(async (sql) => {

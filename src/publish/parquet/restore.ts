@@ -10,7 +10,7 @@ import type { Sql } from '../../warehouse/connection/database.js'
 import { createTable, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import type { FindPublished, PublishedState } from '../../warehouse/lifecycle/rebuild.js'
-import { isIntact, type Manifest, manifestFile, readManifest } from './manifest.js'
+import { isIntact, type Manifest, requireManifest } from './manifest.js'
 import { rowsOf } from './reader.js'
 import { allVersions, parquetDirectory, type Version } from './versions.js'
 
@@ -23,21 +23,15 @@ export const findPublishedParquet =
       (version): PublishedState => ({
         path: version.directory,
         what: 'published Parquet files',
-        countRuns: async () => (await requireManifest(version)).runs,
+        countRuns: async () => (await requireManifest(version.directory)).runs,
         fill: async () => {
-          const manifest = await requireManifest(version)
+          const manifest = await requireManifest(version.directory)
           await requireIntact(version, manifest)
           await database.transaction((sql) => fill(sql, version, manifest))
         },
       }),
     )
   }
-
-const requireManifest = async ({ directory }: Version): Promise<Manifest> => {
-  const manifest = await readManifest(directory)
-  if (manifest === null) throw new WarehouseUnusableError(`${manifestFile(directory)} cannot be read`)
-  return manifest
-}
 
 const requireIntact = async ({ directory }: Version, { tables }: Manifest): Promise<void> => {
   for (const file of tables.flatMap(({ files }) => files)) {

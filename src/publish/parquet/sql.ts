@@ -28,7 +28,7 @@ export const CHANGED_COLUMNS: readonly Column[] = [
 ]
 
 /** Temporary table of the surveys in these partitions. */
-export const CHANGED_SURVEYS_TABLE = 'changed_surveys'
+const CHANGED_SURVEYS_TABLE = 'changed_surveys'
 
 /**
  * Stages the surveys of the changed partitions. DuckDB then reads only the row groups of a table that may hold their ids: a month of

@@ -2,7 +2,7 @@
  * The directory `parquet`: complete versions under `versions`, and `current`, which points to the newest. A version is built
  * under another name. It gets its own name when it is complete and on the disk.
  */
-import { copyFile, link, lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
+import { link, lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode, UnsyncedError } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
@@ -44,13 +44,12 @@ export const listVersions = async (parquet: string): Promise<readonly Version[]>
     .map((name) => ({ number: Number(name), directory: join(versionsPath(parquet), name) }))
     .toSorted((a, b) => b.number - a.number)
 
-const namesIn = async (directory: string): Promise<readonly string[]> => {
-  try {
-    return await readdir(directory)
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return []
-    throw error
-  }
+const namesIn = async (directory: string): Promise<readonly string[]> =>
+  (await readdir(directory).catch(ifMissing)) ?? []
+
+const ifMissing = (error: unknown): null => {
+  if (hasCode(error, 'ENOENT')) return null
+  throw error
 }
 
 /**
@@ -70,11 +69,6 @@ export const findCurrent = async (parquet: string): Promise<Version | null> => {
   throw new WarehouseUnusableError(
     `${current} is neither a link nor a version of published Parquet files. Move it away`,
   )
-}
-
-const ifMissing = (error: unknown): null => {
-  if (hasCode(error, 'ENOENT')) return null
-  throw error
 }
 
 /**
@@ -133,7 +127,7 @@ interface NewCurrent {
   readonly number: number
   /** The directory in which the version was built. */
   readonly unfinished: string
-  readonly links: Links
+  readonly links: LinkOperations
   readonly lacks: FileSystemLacks
 }
 
@@ -141,17 +135,13 @@ interface NewCurrent {
  * Makes the version that was built at `unfinished` current, by one rename of a link. A kill before that leaves the previous
  * version in place. Without links `current` is the version itself, and two renames replace it.
  */
-export const makeCurrent = async ({
-  parquet,
-  number,
-  unfinished,
-  links,
-  lacks,
-}: NewCurrent): Promise<void> => {
+export const makeCurrent = async (made: NewCurrent): Promise<void> => {
+  const { parquet, number, unfinished, links, lacks } = made
   const current = currentPath(parquet)
   const version = versionPath(parquet, number)
   const pointer = join(parquet, `.${basename(current)}.${process.pid}${UNFINISHED}`)
-  const hasLinks = await links.pointTo(join(basename(dirname(version)), basename(version)), pointer)
+  const target = join(basename(dirname(version)), basename(version))
+  const hasLinks = await unlessLacking(lacks, 'symbolicLinks', () => links.symlink(target, pointer))
   if (hasLinks) await rename(unfinished, version)
   const previous = await makeRoom(parquet, hasLinks)
   if (hasLinks) await syncDirectory(versionsPath(parquet), lacks)
@@ -185,40 +175,20 @@ export interface LinkOperations {
   readonly symlink: (target: string, path: string) => Promise<void>
 }
 
-export const systemLinks: LinkOperations = Object.freeze({
-  link: (existing: string, path: string) => link(existing, path),
-  symlink: (target: string, path: string) => symlink(target, path),
-})
+export const SYSTEM_LINKS: LinkOperations = { link, symlink }
 
-export interface Links {
-  /** Makes a hard link to a file, or copies it. */
-  linkOrCopy(existing: string, path: string): Promise<'linked' | 'copied'>
-  /** Makes a symbolic link; false if the file system has none. */
-  pointTo(target: string, path: string): Promise<boolean>
+/** False if the file system lacks it. */
+export const unlessLacking = async (
+  lacks: FileSystemLacks,
+  lack: 'hardLinks' | 'symbolicLinks',
+  operation: () => Promise<void>,
+): Promise<boolean> => {
+  try {
+    await operation()
+    return true
+  } catch (error) {
+    if (!isLacking(error)) throw error
+    lacks.add(lack)
+    return false
+  }
 }
-
-export const createLinks = (operations: LinkOperations, lacks: FileSystemLacks): Links => ({
-  linkOrCopy: async (existing, path) => {
-    if (!lacks.has('hardLinks')) {
-      try {
-        await operations.link(existing, path)
-        return 'linked'
-      } catch (error) {
-        if (!isLacking(error)) throw error
-        lacks.add('hardLinks')
-      }
-    }
-    await copyFile(existing, path)
-    return 'copied'
-  },
-  pointTo: async (target, path) => {
-    try {
-      await operations.symlink(target, path)
-      return true
-    } catch (error) {
-      if (!isLacking(error)) throw error
-      lacks.add('symbolicLinks')
-      return false
-    }
-  },
-})

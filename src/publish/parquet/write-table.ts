@@ -41,7 +41,7 @@ export interface TableWriting {
   readonly signal: AbortSignal
 }
 
-/** A partition as it is in the work database. */
+/** A partition as it is in a database. */
 interface StoredPartition extends Partition {
   readonly path: string
   readonly rows: number
@@ -59,7 +59,7 @@ export const writeTable = async (
   for (const partition of partitions) {
     throwIfAborted(writing.signal)
     const file = stored.get(nameOf(partition))
-    if (file !== undefined && holds(file, partition) && (await writing.base?.keep(file)) === true)
+    if (file !== undefined && holds(file, partition) && (await writing.base?.keep(file)))
       files.set(nameOf(file), file)
     else changed.push(partition)
   }
@@ -78,13 +78,26 @@ const partitionRow = z.object({
   digest: varcharCell,
 })
 
-const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly StoredPartition[]> => {
+/** A table without rows has one partition without rows. */
+export const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly StoredPartition[]> => {
   const found = await sql.rows(partitionRow, digestPartitions(table))
-  const empty = { ...emptyPartition(table), rows: 0, digest: '0:0' }
-  return (found.length === 0 ? [empty] : found).map((partition) => ({
-    ...partition,
-    path: fileOf(table, partition),
-  }))
+  const partitions = found.length === 0 ? [{ ...emptyPartition(table), ...NO_ROWS }] : found
+  return partitions.map((partition) => ({ ...partition, path: fileOf(table, partition) }))
+}
+
+type Digest = Pick<StoredPartition, 'rows' | 'digest'>
+const NO_ROWS: Digest = { rows: 0, digest: '0:0' }
+
+/** Of these written files. */
+export const digestsOf = async (
+  sql: Sql,
+  table: PublishedTable,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, Digest>> => {
+  const row = z.object({ filename: varcharCell, rows: bigintCell, digest: varcharCell })
+  const read = paths.length === 0 ? [] : await sql.rows(row, digestFiles(table, paths))
+  const found = new Map(read.map(({ filename, rows, digest }) => [filename, { rows, digest }]))
+  return new Map(paths.map((path) => [path, found.get(path) ?? NO_ROWS]))
 }
 
 const storedFiles = (
@@ -97,8 +110,8 @@ const storedFiles = (
   return new Map(table?.layout === layout ? table.files.map((file) => [nameOf(file), file]) : [])
 }
 
-const holds = (file: PublishedFile, { rows, digest }: StoredPartition): boolean =>
-  file.rows === rows && file.digest === digest
+export const holds = (file: Digest | undefined, { rows, digest }: Digest): boolean =>
+  file?.rows === rows && file.digest === digest
 
 /**
  * Each scan of a table stages so many rows. They fit into a pod of 1 GiB, and the first publish of 100,000 surveys scans no table
@@ -111,13 +124,11 @@ const batchesOf = (changed: readonly StoredPartition[]): readonly (readonly Stor
   const batches: StoredPartition[][] = []
   let rowsInLast = 0
   for (const partition of changed) {
-    const last = batches.at(-1)
-    if (last === undefined || rowsInLast + partition.rows > STAGED_ROWS_MAX) {
+    rowsInLast += partition.rows
+    if (batches.length > 0 && rowsInLast <= STAGED_ROWS_MAX) batches.at(-1)?.push(partition)
+    else {
       batches.push([partition])
       rowsInLast = partition.rows
-    } else {
-      last.push(partition)
-      rowsInLast += partition.rows
     }
   }
   return batches
@@ -133,14 +144,8 @@ const write = async (
     CHANGED_COLUMNS,
     changed.map(({ account, created_month }, place) => ({ account, created_month, place })),
   )
-  if (table.surveyId !== null)
-    await sql.run(
-      stageSurveys(
-        table,
-        table.surveyId,
-        changed.some(({ created_month }) => created_month === UNKNOWN_MONTH),
-      ),
-    )
+  const hasUnknownMonth = changed.some(({ created_month }) => created_month === UNKNOWN_MONTH)
+  if (table.surveyId !== null) await sql.run(stageSurveys(table, table.surveyId, hasUnknownMonth))
   await sql.run(stageChanged(table))
   try {
     for (const [place, { path }] of changed.entries()) {
@@ -171,24 +176,16 @@ const proveWritten = async (
   changed: readonly StoredPartition[],
 ): Promise<void> => {
   const paths = changed.map(({ path }) => join(directory, path))
-  const read = await sql
-    .rows(
-      z.object({ filename: varcharCell, rows: bigintCell, digest: varcharCell }),
-      digestFiles(table, paths),
-    )
-    .catch((error: unknown) => {
-      // This error must not count as damage of the work database, which would be set aside.
-      throw new WarehouseUnusableError(`the written files cannot be read: ${firstLine(error)}`, {
-        cause: error,
-      })
-    })
-  const found = new Map(read.map(({ filename, rows, digest }) => [filename, { rows, digest }]))
-  for (const { path, rows, digest } of changed) {
-    const file = found.get(join(directory, path)) ?? { rows: 0, digest: '0:0' }
-    if (file.rows !== rows || file.digest !== digest) {
+  const found = await digestsOf(sql, table, paths).catch((cause: unknown) => {
+    // This error must not count as damage of the work database, which would be set aside.
+    throw new WarehouseUnusableError(`the written files cannot be read: ${firstLine(cause)}`, { cause })
+  })
+  for (const [place, partition] of changed.entries()) {
+    const path = paths[place] ?? ''
+    const file = found.get(path)
+    if (!holds(file, partition))
       throw new WarehouseUnusableError(
-        `${join(directory, path)} differs from what was written to it (${file.rows} of ${rows} rows)`,
+        `${path} differs from what was written to it (${file?.rows} of ${partition.rows} rows)`,
       )
-    }
   }
 }

@@ -13,7 +13,7 @@ import type { Manifest, ManifestTable, PublishedFile } from './manifest.js'
 import { PUBLISHED_TABLES } from './tables.js'
 import { type TableWriting, writeTable } from './write-table.js'
 
-export interface VersionWriting extends Omit<TableWriting, 'sql'> {
+interface VersionWriting extends Omit<TableWriting, 'sql'> {
   readonly database: Database
   readonly clock: Clock
 }
@@ -88,55 +88,42 @@ export const manifestOf = async (
   }
 }
 
-/**
- * Writes the files of a version for a bucket. Only the files of changed partitions are written, below a local directory. An unchanged
- * file keeps the key that the base manifest names, so no local copy of it is needed.
- */
-
-export interface ChangedFilesWriting extends Omit<VersionWriting, 'base'> {
+interface ChangedFilesWriting extends Omit<VersionWriting, 'base'> {
   /** The manifest of the version before, with keys as paths; null for the first version. Its number is below the new one. */
   readonly base: Manifest | null
-  /** Whether the bucket still holds an unchanged file; true by default. If not, the file is written anew. */
-  readonly isStored?: (file: PublishedFile) => boolean
   /** The run that writes the files. Their keys hold it, so no two runs ever write the same key. */
   readonly runId: string
 }
 
-export interface ChangedFiles {
+interface ChangedFiles {
   /** The path of every file is its key. */
   readonly manifest: Manifest
-  /** The written files and their keys. */
-  readonly upload: readonly FileToUpload[]
+  /** The written files, each with its key and its absolute path. */
+  readonly upload: readonly (Pick<PublishedFile, 'bytes' | 'sha256'> & { key: string; file: string })[]
 }
 
-export interface FileToUpload {
-  readonly key: string
-  /** Absolute path. */
-  readonly file: string
-}
-
-export const writeChangedFiles = async ({
-  base,
-  isStored = () => true,
-  runId,
-  ...writing
-}: ChangedFilesWriting): Promise<ChangedFiles> => {
-  const manifest = await writeVersion({
-    ...writing,
-    base: base === null ? null : { manifest: base, keep: async (file) => isStored(file) },
-  })
-  const upload: FileToUpload[] = []
+/**
+ * Writes the files of a version for a bucket. Only the files of changed partitions are written, below a local directory. An unchanged
+ * file keeps the key that the base manifest names, so no local copy of it is needed.
+ */
+export const writeChangedFiles = async (given: ChangedFilesWriting): Promise<ChangedFiles> => {
+  const { base, runId, ...writing } = given
+  const kept = base === null ? null : { manifest: base, keep: async () => true }
+  const manifest = await writeVersion({ ...writing, base: kept })
+  const upload: ChangedFiles['upload'][number][] = []
   const withKey = (file: PublishedFile): PublishedFile => {
-    if (file.written_by !== manifest.version) return file
-    const key = keyOf(file, runId)
-    upload.push({ key, file: join(writing.directory, file.path) })
+    const { path, bytes, sha256, written_by } = file
+    if (written_by !== manifest.version) return file
+    const key = dataKey(dirname(path), written_by, runId, sha256)
+    upload.push({ key, file: join(writing.directory, path), bytes, sha256 })
     return { ...file, path: key }
   }
   const tables = manifest.tables.map((table) => ({ ...table, files: table.files.map(withKey) }))
   return { manifest: { ...manifest, tables }, upload }
 }
 
-const keyOf = ({ path, written_by, sha256 }: PublishedFile, runId: string): string =>
-  `data/${dirname(path)}/v${written_by}-${runId}-${sha256.slice(0, CHECKSUM_DIGITS)}.parquet`
+/** `directory` is the table's directory with its partition, such as `surveys/account=a/created_month=2026-01`. */
+export const dataKey = (directory: string, version: number, run: string, sha256: string): string =>
+  `data/${directory}/v${version}-${run}-${sha256.slice(0, CHECKSUM_DIGITS)}.parquet`
 
 const CHECKSUM_DIGITS = 16

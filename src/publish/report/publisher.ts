@@ -5,7 +5,7 @@ import type { Database } from '../../warehouse/connection/database.js'
 import { publishError } from '../publish-error.js'
 import type { ReportSettings } from './formats.js'
 
-export interface ReportPublishing {
+interface ReportPublishing {
   readonly database: Database
   readonly report: ReportSettings
   /** For people: a path, or an address in a bucket. */

@@ -11,10 +11,9 @@ import * as overview from './queries/overview.js'
 import { type Query, sqlOf } from './queries/query.js'
 import * as runs from './queries/run.js'
 import * as survey from './queries/survey.js'
-import type { DayRow, SurveyRow } from './rows.js'
 import * as row from './rows.js'
+import { type DayRow, dayRow, type SurveyRow } from './rows.js'
 import { createShownRows } from './shown-rows.js'
-import { EARLIER_POINTS, LAST_DAYS, thinnedDays } from './thinned-days.js'
 
 /** Views that several queries read, so each is computed once. */
 const COMPUTED_ONCE = ['survey_pace', 'sample_source_pace', 'record_changes']
@@ -141,3 +140,38 @@ export const curveOf = (rows: readonly DayRow[], lastDay: number): readonly DayR
   const last = curve.at(-1)
   return last === undefined || last.day >= lastDay ? curve : [...curve, { ...last, day: lastDay }]
 }
+
+// The observations of the curves. A year has hundreds of them per survey; a curve needs some dozens.
+
+/** Each of the last days has a point of its own, as the sparkline shows them. */
+export const LAST_DAYS = 28
+/** Earlier days are thinned out to this many points. */
+const EARLIER_POINTS = 24
+
+/** Number of the UTC day since 1970. */
+const dayOf = (at: string): string => `epoch_us(${at}) // 86400000000`
+
+const KEY = ['account', 'survey_id', 'day']
+const values = Object.keys(dayRow.shape).filter((name) => !KEY.includes(name))
+
+/**
+ * The observations at the ends of chosen days, of the surveys in the table `shown`. The days of a survey end with its last reading. A
+ * chosen day without an observation has no row.
+ */
+export const thinnedDays = (shown: string): string => `WITH observations AS (
+${survey.observations.select}
+), spans AS (
+  SELECT account, survey_id, ${dayOf('any_value(r.refreshed_at)')} AS last_day, ${dayOf('min(o.observed_at)')} AS first_day
+  FROM observations o JOIN ${shown} r USING (account, survey_id) GROUP BY ALL
+), steps AS (
+  SELECT *, greatest(1, (last_day - first_day - ${LAST_DAYS}) // ${EARLIER_POINTS}) AS step FROM spans
+), placed AS (
+  SELECT o.*, s.last_day - ${dayOf('o.observed_at')} AS age,
+    last_day - CASE WHEN age <= ${LAST_DAYS} THEN age ELSE ${LAST_DAYS} + (age - ${LAST_DAYS}) // step * step END AS day
+  FROM observations o JOIN steps s USING (account, survey_id)
+), chosen AS (
+  SELECT account, survey_id, day, max_by(p, observed_at) AS newest FROM placed p GROUP BY ALL
+)
+SELECT account, survey_id, day, ${values.map((name) => `newest.${name}`).join(', ')}
+FROM chosen
+ORDER BY account, survey_id, day`

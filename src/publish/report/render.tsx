@@ -6,11 +6,11 @@ import { createHash } from 'node:crypto'
 import { renderToString } from 'preact-render-to-string'
 import { packageVersion } from '../../base/version.js'
 import { createFormats, type ReportSettings } from './formats.js'
-import type { ReportPage } from './page/context.js'
 import { Footer, Header, Overview } from './page/page.js'
 import { SCRIPT } from './page/script.js'
 import { STYLE } from './page/style.js'
 import { Survey } from './page/survey.js'
+import type { ReportPage } from './page/words.js'
 import { keyOf, type ReportRows } from './read.js'
 
 /** The beginning of every report, by which we know that a file may be replaced by another report. */

@@ -1,7 +1,6 @@
 /**
- * The three endpoints of the API document: their parameters and answers, in the document's words, and how each finds its
- * answer. They return a body or throw a `Refusal`; nothing here depends on HTTP. Each parameter is declared once: it parses
- * the text of a request, and the OpenAPI document shows what it accepts. Its error says what to give.
+ * The three endpoints of the API document: parameters and answers in the document's words, and how each finds its answer. Each
+ * parameter is declared once: it parses the text of a request, and the OpenAPI document shows what it accepts.
  */
 import { z } from 'zod'
 import { Refusal } from '../answer.js'
@@ -27,9 +26,7 @@ const page = z
   .default(1)
   .meta({ description: 'Number of the requested page; 1 when left out' })
 
-const status = surveyStatus.optional().meta({
-  description: 'Filters on one survey status value',
-})
+const status = surveyStatus.optional().meta({ description: 'Filters on one survey status value' })
 
 const statuses = z.array(surveyStatus).optional().meta({
   description:
@@ -59,13 +56,9 @@ export const pagination = object('The place of a page in the list', {
   total_count: wholeNumber('Total number of records'),
 })
 
-/** Where page `page` begins, from 0. */
 const firstOfPage = (page: number, pageSize: number): number => (page - 1) * pageSize
 
-/**
- * The document leaves these open, chosen here: an empty list has 0 pages and its current_page is the requested one; a
- * page past the end is empty and has neither a next nor a previous page.
- */
+/** Chosen where the document is silent: an empty list has 0 pages, and a page past the end has neither a next nor a previous one. */
 const paginationOf = (page: number, pageSize: number, totalCount: number) => {
   const totalPages = Math.ceil(totalCount / pageSize)
   return {
@@ -113,11 +106,8 @@ const listSurveys = declareEndpoint({
   }),
   answer: surveyList,
   answerTo: ({ organization, at, pageSize }, { page, status, 'status[]': several, updated_since }) => {
-    const statuses = [...(status === undefined ? [] : [status]), ...(several ?? [])]
-    const filter = {
-      statuses: statuses.length === 0 ? null : statuses,
-      updatedSince: updated_since ?? null,
-    }
+    const statuses = [status ?? [], several ?? []].flat()
+    const filter = { statuses: statuses.length === 0 ? null : statuses, updatedSince: updated_since ?? null }
     const { rows, total } = organization.listSurveys(at, filter, firstOfPage(page, pageSize), pageSize)
     return { surveys: rows, pagination: paginationOf(page, pageSize, total) }
   },

@@ -1,6 +1,6 @@
 /**
- * An operation is one declaration. Its route, the reading of its parameters, the type of its answer and its entry in the
- * OpenAPI document follow from it. This file has what endpoints and control routes declare alike.
+ * An operation is one declaration, from which its route, the reading of its parameters, the type of its answer and its entry in the
+ * OpenAPI document follow.
  */
 import { z } from 'zod'
 import { Refusal } from '../answer.js'
@@ -9,10 +9,8 @@ import { type Micros, parseIsoTime } from '../time.js'
 import type { Organization } from '../world/organization.js'
 
 export const API_PREFIX = '/api/v1'
-/** An error shows at most so many characters of a value. */
 const QUOTED_CHARACTERS_MAX = 100
 
-/** An admitted request. */
 export interface ApiRequest {
   readonly organization: Organization
   /** The world's time on arrival. The whole answer describes this moment. */
@@ -23,22 +21,19 @@ export interface ApiRequest {
   readonly pageSize: number
 }
 
-/** What endpoints and control routes declare alike, for the OpenAPI document. */
 export interface Operation {
   /** Below `/api/v1` or `/_reference`, with the placeholder `{SURVEY_ID}`. */
   readonly path: string
   readonly operationId: string
   readonly summary: string
   readonly description: string
-  /** The query parameters by name. */
   readonly query?: z.ZodObject
-  /** The body of an answer 200. */
   readonly answer: z.ZodType
   /** The other statuses, each with its reason. */
   readonly refusals?: Readonly<Record<number, string>>
 }
 
-/** An endpoint of any query and answer. All are GET. */
+/** All are GET. */
 export interface Endpoint extends Operation {
   readonly query: z.ZodObject
   /** A query to try, as it would be typed. */
@@ -54,7 +49,7 @@ interface EndpointDeclaration<Query extends z.ZodObject, Answer extends z.ZodTyp
   readonly answerTo: (request: ApiRequest, query: z.output<Query>) => DeepReadonly<z.output<Answer>>
 }
 
-/** An endpoint that gets its parameters parsed, and whose answer is typed by its declaration. */
+/** An endpoint whose parameters are parsed, and whose answer is typed, by its declaration. */
 export const declareEndpoint = <Query extends z.ZodObject, Answer extends z.ZodType>(
   declaration: EndpointDeclaration<Query, Answer>,
 ): Endpoint => ({
@@ -63,9 +58,8 @@ export const declareEndpoint = <Query extends z.ZodObject, Answer extends z.ZodT
 })
 
 /**
- * The values of `query`, parsed by `declared`. A name that ends in `[]` may be given several times. An invalid parameter is
- * refused with 400 and not ignored, so that a client never gets the answer to another request than it meant. Parameters
- * that are not declared are ignored.
+ * The values of `query`, parsed by `declared`. A name that ends in `[]` may be given several times; names that are not declared are
+ * ignored. An invalid value is refused with 400, so that a client never gets the answer to another request than it meant.
  */
 export const readQuery = <Query extends z.ZodObject>(
   declared: Query,
@@ -77,8 +71,8 @@ export const readQuery = <Query extends z.ZodObject>(
   const [issue] = result.error.issues
   const [name = '', place = 0] = issue?.path ?? []
   const text = [given[String(name)]].flat()[Number(place)]
-  const found = text === undefined ? 'missing' : quote(text)
-  throw new Refusal(400, `${bare(String(name))} is ${found}: ${issue?.message}`)
+  const found = text === undefined ? 'missing' : JSON.stringify(text.slice(0, QUOTED_CHARACTERS_MAX))
+  throw new Refusal(400, `${String(name).replace('[]', '')} is ${found}: ${issue?.message}`)
 }
 
 const textsOf = (query: URLSearchParams, name: string): string | readonly string[] | undefined => {
@@ -91,13 +85,8 @@ const textsOf = (query: URLSearchParams, name: string): string | readonly string
 
 const isList = (name: string): boolean => name.endsWith('[]')
 
-const bare = (name: string): string => (isList(name) ? name.slice(0, -2) : name)
-
-const quote = (text: string): string => JSON.stringify(text.slice(0, QUOTED_CHARACTERS_MAX))
-
 const GIVE_MOMENT = 'give an ISO 8601 date-time with an offset, like 2026-03-01T00:00:00Z'
 
-/** An ISO 8601 date-time with an offset, as microseconds. */
 export const momentParameter = (description: string) =>
   z
     .string({ error: GIVE_MOMENT })

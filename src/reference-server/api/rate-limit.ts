@@ -1,12 +1,11 @@
 /**
- * The request cap of an account (API document, "Limits"). The document says how many requests a minute, not how they are
- * counted, and services differ: a client has to work with each of these windows. A request counts at its arrival and only
- * when it is accepted. One that is answered 429 takes no room, so a client that waits long enough always gets through.
+ * The request cap of an account (API document, "Limits"). The document does not say how requests are counted, and services differ:
+ * a client has to work with each of these windows. A request that is answered 429 takes no room, so a client that waits long
+ * enough always gets through.
  */
 import type { RateWindowKind, RetryAfterStyle } from '../option-texts.js'
 import { formatHttpDate, MICROS_PER_MS, MICROS_PER_SECOND, type Micros } from '../time.js'
 
-/** At most `requests` in `perMs` milliseconds. */
 interface RateLimit {
   readonly requests: number
   readonly perMs: number
@@ -23,13 +22,13 @@ export interface CapSettings {
 
 export interface AccountCap {
   /**
-   * Takes one request that arrives at `nowMs`, milliseconds on a clock that never goes back. Returns 0 when it is
-   * accepted; otherwise the milliseconds after which one will be, if no other comes before it.
+   * Takes one request that arrives at `nowMs`, on a clock that never goes back. Returns 0 when it is accepted; otherwise the
+   * milliseconds after which one will be, if no other comes before it.
    */
   admit(nowMs: number): number
 }
 
-/** The cap of one account: which window counts its requests, and who else uses it. `startMs` is when the server started. */
+/** `startMs` is when the server started. */
 export const createAccountCap = (settings: CapSettings, startMs: number): AccountCap => {
   const { rateWindow, rateLimit, ratePhase, foreignLoad } = settings
   if (rateWindow === 'none') return { admit: () => 0 }
@@ -47,10 +46,9 @@ export const createAccountCap = (settings: CapSettings, startMs: number): Accoun
 }
 
 /**
- * The headers of an answer 429 that ask for a wait of `waitMs`. The API document leaves them open ("Errors"), HTTP allows
- * two forms of `Retry-After` (RFC 9110, section 10.2.3), and many services send none. Both have whole seconds, rounded up,
- * so that waiting suffices. `at` is the world's time in the answer's `Date`. The wait is real time, however fast the world's
- * clock goes: a client waits for the difference of the two dates.
+ * The headers of an answer 429 that ask for a wait of `waitMs`, which the API document leaves open ("Errors"). Both forms of
+ * `Retry-After` (RFC 9110, section 10.2.3) have whole seconds, rounded up, so that waiting suffices. `at` is the world's time in
+ * the answer's `Date`. The wait is real time, however fast the world's clock goes.
  */
 export const retryAfterHeaders = (
   style: RetryAfterStyle,
@@ -63,17 +61,10 @@ export const retryAfterHeaders = (
   return { 'retry-after': formatHttpDate(until) }
 }
 
-/**
- * One way to count. Moments are milliseconds, with fractions, on a clock that never goes back and that reads 0 where a
- * fixed window begins. Calls come in the order of time.
- */
+/** One way to count. Its clock reads 0 where a fixed window begins. Calls come in the order of time. */
 interface RateWindow {
-  /**
-   * The moment from which a request is accepted if no other comes before it; at or before `nowMs` means now. It is a
-   * moment and not a wait, so that it is exact: no sum of fractions lies between announcing it and keeping it.
-   */
+  /** From when a request is accepted if no other comes before it. A moment and not a wait, so that no sum of fractions makes it inexact. */
   opensAtMs(nowMs: number): number
-  /** Counts a request accepted at `nowMs`. */
   take(nowMs: number): void
 }
 
@@ -124,13 +115,11 @@ const countedSpans = ({ requests, perMs }: RateLimit, weightBefore: 0 | 1): Rate
 }
 
 /**
- * `fixed`: the count begins anew with each span. A stretch across a border may hold nearly twice the cap, and a client that
- * relies on that is refused by other services.
+ * `fixed`: the count begins anew with each span, so a stretch across a border may hold nearly twice the cap.
  *
- * `sliding-counter`, the window of many proxies: the requests of the span before count by the part of it that a sliding
- * window would still cover, as if they were spread evenly. It errs both ways. A burst at the beginning of a span still
- * counts in full where the next one begins: a client that keeps to the cap in every window may be refused. A burst at the
- * end of a span is forgotten too soon.
+ * `sliding-counter`, the window of many proxies: requests of the span before count by the part of it that a sliding window would
+ * still cover, as if they were spread evenly. A client that keeps to the cap in every window may be refused, because a burst at the
+ * beginning of a span counts in full where the next one begins.
  */
 const WINDOWS: Readonly<Record<Exclude<RateWindowKind, 'none'>, (limit: RateLimit) => RateWindow>> = {
   sliding: slidingLog,
@@ -138,14 +127,13 @@ const WINDOWS: Readonly<Record<Exclude<RateWindowKind, 'none'>, (limit: RateLimi
   'sliding-counter': (limit) => countedSpans(limit, 1),
 }
 
-/** No window looks further back than the span before the current one, so after a silence older foreign requests are skipped. */
+/** No window looks further back, so after a silence older foreign requests are skipped. */
 const WINDOWS_LOOKED_BACK = 2
 
 /**
- * `window` with `load` requests per window of somebody else who uses the same account. They arrive evenly on real time from
- * `startMs` on, half a distance after it. The same window admits and counts them; one that finds no room is lost. They
- * arrive on whole milliseconds after the start, so that each comes exactly a window after the one whose room it takes. They
- * are counted when one of our requests arrives: nobody needs them sooner.
+ * `window` with `load` requests per window of somebody else who uses the same account. They arrive evenly, on whole milliseconds,
+ * so that each comes exactly a window after the one whose room it takes; one that finds no room is lost. They are counted when one
+ * of our requests arrives: nobody needs them sooner.
  */
 const withForeignLoad = (
   window: RateWindow,

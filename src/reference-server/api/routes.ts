@@ -5,8 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { type Answer, Refusal, refused } from '../answer.js'
-import type { ActingFault, FaultRegister } from '../faults/fault-register.js'
-import { deliver, outcomeOf, sentStatus } from '../faults/outcome.js'
+import { deliver, type Faults, outcomeOf } from '../faults/faults.js'
 import type { ReferenceServerSettings } from '../options.js'
 import type { RequestLog } from '../request-log.js'
 import type { Micros, WorldClock } from '../time.js'
@@ -15,7 +14,6 @@ import { ENDPOINTS } from './endpoints.js'
 import { API_PREFIX, type Endpoint } from './operation.js'
 import { type AccountCap, retryAfterHeaders } from './rate-limit.js'
 
-/** One account: the world that it sees, and its cap. */
 interface Member {
   readonly organization: Organization
   readonly cap: AccountCap
@@ -30,7 +28,7 @@ export interface ApiContext {
   /** What to add to `monotonicMs` for milliseconds since 1970. */
   readonly epochMs: number
   readonly log: RequestLog
-  readonly faults: FaultRegister
+  readonly faults: Faults
 }
 
 export const apiRoutes =
@@ -46,7 +44,6 @@ export const apiRoutes =
     done()
   }
 
-/** Answers a request under `/api/v1` that has no route. */
 export const serveNoRoute = (context: ApiContext, request: FastifyRequest, reply: FastifyReply): void =>
   serve(context, request, reply, null)
 
@@ -60,13 +57,13 @@ const serve = (
   const arrivedMs = context.monotonicMs()
   const at = context.clock.now()
   const [, path = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(request.url) ?? []
-  const { settings, members } = context
-  const member = memberOf(members, request.headers)
-  let faults: readonly ActingFault[] = []
+  const { settings } = context
+  const member = memberOf(context.members, request.headers)
+  let faults: ReturnType<Faults['actingOn']> = []
   const answer = answerOf(at, () => {
     if (target === null) throw refusalOfRoute(path)
     const { endpoint, surveyId } = target
-    const organization = admit(member, arrivedMs, at, settings.retryAfter)
+    const { organization } = admit(member, arrivedMs, at, settings.retryAfter)
     const parameters = new URLSearchParams(query)
     faults = context.faults.actingOn({ path, query: parameters, paged: 'page' in endpoint.query.shape })
     return endpoint.answerTo({ organization, at, surveyId, query: parameters, pageSize: settings.pageSize })
@@ -78,7 +75,7 @@ const serve = (
     method: request.method,
     path,
     query,
-    status: sentStatus(outcome),
+    status: outcome.status,
     faults: faults.map(({ place }) => place),
   })
   deliver(request, reply, outcome)
@@ -93,10 +90,7 @@ const answerOf = (at: Micros, bodyOf: () => unknown): Answer => {
   }
 }
 
-/**
- * The member that these headers name (API document, "Authentication"); null when either header is missing or wrong. Such a
- * request belongs to no account and is not counted against any.
- */
+/** The member that these headers name (API document, "Authentication"); null when either header is missing or wrong. */
 const memberOf = (members: readonly Member[], headers: IncomingHttpHeaders): Member | null =>
   members.find(
     ({ organization: { identity } }) =>
@@ -104,23 +98,23 @@ const memberOf = (members: readonly Member[], headers: IncomingHttpHeaders): Mem
       headers['authorization-token'] === identity.token,
   ) ?? null
 
-/**
- * Admits one request of `member` to its organization, or throws the refusal that answers it. The request arrived at `nowMs`
- * of real time, milliseconds on a clock that never goes back, and at `at` of the world's time.
- */
+/** Counts a request against the cap of `member`, or throws its refusal. It arrived at `nowMs` of real time, `at` of the world's. */
 const admit = (
   member: Member | null,
   nowMs: number,
   at: Micros,
   retryAfter: ReferenceServerSettings['retryAfter'],
-): Organization => {
+): Member => {
   if (member === null) {
     throw new Refusal(401, 'Authorization-ID and Authorization-Token must both be sent, and belong together')
   }
   const waitMs = member.cap.admit(nowMs)
-  if (waitMs === 0) return member.organization
-  const headers = retryAfterHeaders(retryAfter, waitMs, at)
-  throw new Refusal(429, 'too many requests: wait before the next one', headers)
+  if (waitMs === 0) return member
+  throw new Refusal(
+    429,
+    'too many requests: wait before the next one',
+    retryAfterHeaders(retryAfter, waitMs, at),
+  )
 }
 
 const KNOWN_PATHS = ENDPOINTS.map(
@@ -137,7 +131,6 @@ const refusalOfRoute = (path: string): Refusal => {
 
 export const noSuchPath = (): Refusal => new Refusal(404, 'there is no such path')
 
-/** For a path with a percent sign that encodes nothing. */
 export const undecodablePath = (): Refusal =>
   new Refusal(400, 'the path cannot be decoded: in a path, a percent sign is written %25')
 

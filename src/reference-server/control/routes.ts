@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { JSON_TYPE, Refusal, send } from '../answer.js'
 import { readQuery } from '../api/operation.js'
-import type { FaultRegister } from '../faults/fault-register.js'
+import type { Faults } from '../faults/faults.js'
 import { FaultsError } from '../faults/read-faults.js'
 import type { RequestLog } from '../request-log.js'
 import type { ProgressResource } from '../resources.js'
@@ -25,10 +25,9 @@ interface ControlContext {
   readonly organizations: readonly Organization[]
   readonly clock: WorldClock
   readonly log: RequestLog
-  readonly faults: FaultRegister
+  readonly faults: Faults
 }
 
-/** A longer list of changes is refused; the caller has to narrow the range. */
 const CHANGES_MAX = 200_000
 
 const TIME_HINT = 'send {"advance": "PT6H"} or {"set": "2026-03-01T00:00:00Z"}'
@@ -87,7 +86,6 @@ const jsonOf = ({ body }: FastifyRequest, hint: string): unknown => {
   }
 }
 
-/** Moves `clock` as `body` says, or refuses with 400 and moves nothing. */
 const setTime = (clock: WorldClock, body: unknown): void => {
   const setting = timeSetting.safeParse(body).data
   if (setting === undefined) throw new Refusal(400, TIME_HINT)
@@ -103,7 +101,7 @@ const setTime = (clock: WorldClock, body: unknown): void => {
   throw new Refusal(400, `the clock goes from ${formatUtc(clock.earliest)} to ${formatUtc(clock.latest)}`)
 }
 
-const setFaults = (faults: FaultRegister, body: unknown): void => {
+const setFaults = (faults: Faults, body: unknown): void => {
   try {
     faults.replace(body)
   } catch (error) {
@@ -123,13 +121,8 @@ const named = (organizations: readonly Organization[], query: URLSearchParams): 
   return found
 }
 
-/**
- * What a test compares a client with: everything that the API shows at one moment, and what changes between two. Both come
- * from the same world as the API's answers, without pages, filters and cap; reading them changes nothing.
- */
-
 /** Yields the pieces of one JSON document, because a large world is a large text. `light` leaves out sources and progress. */
-export function* truthText(
+function* truthText(
   organizations: readonly Organization[],
   at: Micros,
   light: boolean,
@@ -166,11 +159,7 @@ const surveyTruth = (organization: Organization, at: Micros, index: number) => {
  * The changes after `from` up to and including `to`, past or future, in the order of time: exactly those that are visible
  * at `to` and not at `from`. Interviews are not among them.
  */
-export const changesBetween = (
-  organizations: readonly Organization[],
-  from: Micros,
-  to: Micros,
-): WorldChange[] =>
+const changesBetween = (organizations: readonly Organization[], from: Micros, to: Micros): WorldChange[] =>
   organizations
     .flatMap((organization) =>
       organization

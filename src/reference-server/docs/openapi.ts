@@ -5,39 +5,13 @@
 import { z } from 'zod'
 import { packageVersion } from '../../base/version.js'
 import { errorBody } from '../answer.js'
-import {
-  ENDPOINTS,
-  fieldworkProgressAnswer,
-  pagination,
-  sampleSourceList,
-  surveyId,
-  surveyList,
-} from '../api/endpoints.js'
+import * as endpoints from '../api/endpoints.js'
 import { API_PREFIX, type Endpoint } from '../api/operation.js'
-import {
-  accountTruth,
-  CONTROL_OPERATIONS,
-  type ControlOperation,
-  changeList,
-  requestList,
-  surveyTruth,
-  truth,
-  worldChange,
-  worldTime,
-} from '../control/operations.js'
+import * as control from '../control/operations.js'
 import { flagOf, OPTIONS } from '../option-texts.js'
 import type { ReferenceServerSettings } from '../options.js'
 import { loggedRequest } from '../request-log.js'
-import {
-  fieldworkProgress,
-  interviewCountByStatus,
-  provider,
-  sampleSource,
-  statusCount,
-  survey,
-  surveyStatus,
-  transitionStyle,
-} from '../resources.js'
+import * as resources from '../resources.js'
 import { formatUtc, type Micros } from '../time.js'
 import type { Organization } from '../world/organization.js'
 
@@ -106,14 +80,14 @@ export const CHOICES: Readonly<Record<string, readonly string[]>> = {
 export const openApiDocument = (origin: string, state?: ServerState) => {
   const schemas = documentSchemas()
   const paths: Record<string, object> = {}
-  for (const endpoint of ENDPOINTS) {
+  for (const endpoint of endpoints.ENDPOINTS) {
     const example = state && exampleOf(endpoint, state, origin)
     paths[endpoint.path] = { get: { tags: [API_TAG], ...operationOf(endpoint, schemas, example) } }
   }
-  for (const control of CONTROL_OPERATIONS) {
-    const path = `/_reference${control.path}`
-    const operation = { tags: [CONTROL_TAG], security: [], ...operationOf(control, schemas) }
-    paths[path] = { servers: [{ url: origin }], ...paths[path], [control.method]: operation }
+  for (const declared of control.CONTROL_OPERATIONS) {
+    const path = `/_reference${declared.path}`
+    const operation = { tags: [CONTROL_TAG], security: [], ...operationOf(declared, schemas) }
+    paths[path] = { servers: [{ url: origin }], ...paths[path], [declared.method]: operation }
   }
   return {
     openapi: '3.1.1',
@@ -206,8 +180,7 @@ const SECURITY_SCHEMES = {
   },
 } as const
 
-/** What endpoints and control routes have in common. */
-type Declaration = Omit<ControlOperation, 'method'>
+type Declaration = Omit<control.ControlOperation, 'method'>
 
 const operationOf = (declaration: Declaration, schemas: DocumentSchemas, example?: Example) => {
   const { path, operationId, summary, description, query, body, answer, refusals = {} } = declaration
@@ -251,7 +224,7 @@ const headersOf = (...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 const surveyIdParameter = (schemas: DocumentSchemas) => {
-  const { description, ...schema } = schemas.of(surveyId)
+  const { description, ...schema } = schemas.of(endpoints.surveyId)
   return { name: 'SURVEY_ID', in: 'path', required: true, description, schema }
 }
 
@@ -264,19 +237,12 @@ const queryParameters = ({ properties = {}, required = [] }: JsonSchema) =>
     return [{ name, in: 'query', required: required.includes(name), description, ...repeated, schema }]
   })
 
-/** A request to copy for an endpoint, with what this world answers to it. */
-interface Example {
-  /** A command line. */
-  readonly request: string
-  /** The body, with only the first record of each list; undefined where the world has no survey. */
-  readonly answer: unknown
-}
+type Example = ReturnType<typeof exampleOf>
 
-const exampleOf = (
-  endpoint: Endpoint,
-  { organization, at, settings }: ServerState,
-  origin: string,
-): Example => {
+/**
+ * A request to copy, and what this world answers to it, with only the first record of each list; undefined where the world has no survey.
+ */
+const exampleOf = (endpoint: Endpoint, { organization, at, settings }: ServerState, origin: string) => {
   const { id, token } = organization.identity
   // A survey in the field, else the latest.
   const survey = [['fieldwork'] as const, null]
@@ -295,7 +261,8 @@ const exampleOf = (
   const query = new URLSearchParams(endpoint.exampleQuery)
   const answer = endpoint.answerTo({ organization, at, surveyId, query, pageSize: settings.pageSize })
   const firstOnly = (_: string, value: unknown) => (Array.isArray(value) ? value.slice(0, 1) : value)
-  return { request, answer: JSON.parse(JSON.stringify(answer, firstOnly)) }
+  const first: unknown = JSON.parse(JSON.stringify(answer, firstOnly))
+  return { request, answer: first }
 }
 
 const exampleText = ({ request, answer }: Example): string =>
@@ -312,40 +279,38 @@ type JsonSchema = z.core.JSONSchema.BaseSchema
 
 /** Schemas that are written once and referred to by name, in the order in which people read them. */
 const NAMED: Readonly<Record<string, z.ZodType>> = {
-  SurveyList: surveyList,
-  Survey: survey,
-  SampleSourceList: sampleSourceList,
-  SampleSource: sampleSource,
-  FieldworkProgressAnswer: fieldworkProgressAnswer,
-  FieldworkProgress: fieldworkProgress,
-  InterviewCountByStatus: interviewCountByStatus,
-  StatusCount: statusCount,
-  Pagination: pagination,
-  SurveyStatus: surveyStatus,
-  TransitionStyle: transitionStyle,
-  Provider: provider,
+  SurveyList: endpoints.surveyList,
+  Survey: resources.survey,
+  SampleSourceList: endpoints.sampleSourceList,
+  SampleSource: resources.sampleSource,
+  FieldworkProgressAnswer: endpoints.fieldworkProgressAnswer,
+  FieldworkProgress: resources.fieldworkProgress,
+  InterviewCountByStatus: resources.interviewCountByStatus,
+  StatusCount: resources.statusCount,
+  Pagination: endpoints.pagination,
+  SurveyStatus: resources.surveyStatus,
+  TransitionStyle: resources.transitionStyle,
+  Provider: resources.provider,
   Error: errorBody,
-  WorldTime: worldTime,
-  RequestList: requestList,
+  WorldTime: control.worldTime,
+  RequestList: control.requestList,
   LoggedRequest: loggedRequest,
-  Truth: truth,
-  AccountTruth: accountTruth,
-  SurveyTruth: surveyTruth,
-  ChangeList: changeList,
-  WorldChange: worldChange,
+  Truth: control.truth,
+  AccountTruth: control.accountTruth,
+  SurveyTruth: control.surveyTruth,
+  ChangeList: control.changeList,
+  WorldChange: control.worldChange,
 }
 
-interface DocumentSchemas {
-  /** The named ones, for `components`. */
-  readonly named: Readonly<Record<string, JsonSchema>>
-  /** The schema of a declared value: a reference where it is a named one. */
-  of(declared: z.ZodType): JsonSchema
-}
+type DocumentSchemas = ReturnType<typeof documentSchemas>
 
 /** The schemas of everything that endpoints and control routes declare, as it is sent. */
-const documentSchemas = (): DocumentSchemas => {
-  const declarations: readonly Declaration[] = [...ENDPOINTS, ...CONTROL_OPERATIONS]
-  const declared = [surveyId, ...declarations.flatMap(({ query, body, answer }) => [query, body, answer])]
+const documentSchemas = () => {
+  const declarations: readonly Declaration[] = [...endpoints.ENDPOINTS, ...control.CONTROL_OPERATIONS]
+  const declared = [
+    endpoints.surveyId,
+    ...declarations.flatMap(({ query, body, answer }) => [query, body, answer]),
+  ]
   const ids = new Map<z.ZodType, string>()
   for (const [place, schema] of declared.entries()) if (schema !== undefined) ids.set(schema, String(place))
   for (const [name, schema] of Object.entries(NAMED)) ids.set(schema, name)
@@ -368,8 +333,10 @@ const documentSchemas = (): DocumentSchemas => {
     return schema
   }
   return {
+    /** For `components`. */
     named: Object.fromEntries(Object.keys(NAMED).map((name) => [name, bare(name)])),
-    of: (schema) => {
+    /** A reference where it is a named one. */
+    of: (schema: z.ZodType): JsonSchema => {
       const id = ids.get(schema) ?? ''
       return id in NAMED ? { $ref: reference(id) } : bare(id)
     },

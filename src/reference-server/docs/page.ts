@@ -1,7 +1,6 @@
 /**
- * Serves the documentation of this server: `GET /_reference/openapi.json` for programs and `GET /_reference/docs` for
- * people, to which `/_reference` redirects. No credentials, no cap. The page is Swagger UI. It loads nothing from another
- * host, and its policy makes browsers enforce that.
+ * Serves the documentation of this server: `/_reference/openapi.json` for programs, and `/_reference/docs` for people. The page is Swagger
+ * UI. It loads nothing from another host, and its policy makes browsers enforce that.
  */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -10,8 +9,7 @@ import { dirname, join } from 'node:path'
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { RawBody, send } from '../answer.js'
 import type { ReferenceServerSettings } from '../options.js'
-import type { WorldClock } from '../time.js'
-import { formatHttpDate } from '../time.js'
+import { formatHttpDate, type WorldClock } from '../time.js'
 import type { Organization } from '../world/organization.js'
 import { openApiDocument } from './openapi.js'
 
@@ -105,7 +103,6 @@ const readViewer = (name: string): Promise<Buffer> => {
   return readFile(join(dirname(require.resolve('@fastify/swagger-ui')), 'static', name))
 }
 
-/** The files that the page loads, by name below `/_reference/docs/`. */
 const VIEWER_FILES: Readonly<Record<string, { contentType: string; read: () => Promise<Buffer> }>> = {
   'swagger-ui.css': { contentType: CSS, read: () => readViewer('swagger-ui.css') },
   'swagger-ui-bundle.js': { contentType: JAVASCRIPT, read: () => readViewer('swagger-ui-bundle.js') },

@@ -1,19 +1,16 @@
 /**
- * Declares what a fault may be, in a file, in a call, or in the body of `PUT /_reference/faults`, and which paths it matches.
- * The only error of each kind of value, and its description in the OpenAPI document, say what to give; `read-faults.ts`
- * writes the name of the field and the wrong value before it.
+ * Declares what a fault may be, and which paths it matches. The only error of each kind of value says what to give; `read-faults.ts` writes
+ * the name of the field and the wrong value before it.
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { z } from 'zod'
 import { ENDPOINTS } from '../api/endpoints.js'
 import { API_PREFIX } from '../api/operation.js'
 
-/** Whether any account has a survey with this id at any time. */
 export type HasSurvey = (id: number) => boolean
 
 export type Fault = z.output<ReturnType<typeof faultSchema>>
 
-/** Paths of the endpoints, such as `/surveys/{SURVEY_ID}/sample_sources`. */
 const PATHS = ENDPOINTS.map(({ path }) => path)
 
 const FAULTS_MAX = 1_000
@@ -25,16 +22,13 @@ const TEXT_CHARACTERS_MAX = 200
 /** These describe the bytes that follow, so the server writes them. `truncate` cuts a body short. */
 const OWN_HEADERS = ['content-length', 'transfer-encoding', 'connection']
 
-/** The error of a value that has to be something else. */
 const give = (what: string) => ({ error: `give ${what}` })
 
-/** A whole number; `what` describes it. */
 const whole = (what: string, min: number, max: number) => {
   const error = give(`${what}, a whole number from ${min} to ${max}`)
   return z.int(error).min(min, error).max(max, error).meta({ description: what })
 }
 
-/** A text that `isRight`; `what` describes it. */
 const textThat = (what: string, isRight: (text: string) => boolean) =>
   z
     .string(give(what))
@@ -58,7 +52,6 @@ const json = (what: string) =>
 
 const HEADER_VALUE = give('the text of a header, without line breaks')
 
-/** Names are converted to lower case. */
 const headers = z
   .record(
     z.string(),
@@ -89,16 +82,13 @@ const succeeds = (check: () => void): boolean => {
   }
 }
 
-/** These answers have no body by HTTP. */
 const BODILESS_STATUSES: readonly (number | undefined)[] = [204, 205, 304]
 
-/** Each action has exactly one of these. */
 const ACTIONS = ['status', 'delay_ms', 'reset', 'hang', 'truncate', 'patch', 'forget'] as const
 
 /** The keys that belong to only one of them. */
 const COMPANIONS = { headers: 'status', body: 'status', at: 'patch' } as const
 
-/** Keys of a fault, of its match and of its action. */
 export const FAULT_KEYS = ['match', 'after', 'times', 'probability', 'action'] as const
 export const MATCH_KEYS = ['path', 'page'] as const
 export const ACTION_KEYS = [...ACTIONS, 'headers', 'body', 'at'] as const
@@ -192,8 +182,8 @@ const actionSchema = (hasSurvey: HasSurvey) =>
 const FORGET = give('the id of a survey that some account has at some time')
 
 /**
- * Whether the pattern of a fault matches a path: that of a request, percent-encoded, or of an endpoint. Both are written as
- * in the API document, with or without `/api/v1`. `*` (or `{SURVEY_ID}`) is one segment and `**` any number of them.
+ * Whether the pattern of a fault matches the path of a request, percent-encoded, or of an endpoint, both with or without `/api/v1`. `*` (or
+ * `{SURVEY_ID}`) is one segment and `**` any number of them.
  */
 export const matchesPath = (pattern: string, path: string): boolean =>
   fits(segmentsOf(pattern), segmentsOf(path).map(decoded))
@@ -241,5 +231,4 @@ export const isJson = (value: unknown, levelsMax = JSON_LEVELS_MAX): value is Js
   return Object.values(value).every((part) => isJson(part, levelsMax - 1))
 }
 
-/** Whether `text` has the syntax of a JSON pointer (RFC 6901). */
 const isPointer = (text: string): boolean => /^(?:\/(?:[^~/]|~[01])*)*$/.test(text)

@@ -1,7 +1,4 @@
-/**
- * Reads faults: a file, YAML or JSON (which is YAML too), and the declarations in it or in a call. The error has a line for
- * each mistake: `faults[2].action.delay_ms is "soon": give milliseconds, …`.
- */
+/** Reads faults. The error has a line for each mistake: `faults[2].action.delay_ms is "soon": give milliseconds, …`. */
 import { LineCounter, parseDocument } from 'yaml'
 import type { z } from 'zod'
 import { ExpectedError, isStop, messageOf } from '../../base/errors.js'
@@ -18,7 +15,6 @@ import {
 
 /** Faults that cannot be used: an unreadable file, or wrong declarations. 400 over HTTP. */
 export class FaultsError extends ExpectedError {
-  /** A line for each problem: what, where, what to do. */
   constructor(lines: readonly string[]) {
     super('reference_server_faults', lines.join('\n'))
   }
@@ -29,7 +25,6 @@ const ALIASES_MAX = 10_000
 const LINES_MAX = 50
 const QUOTED_CHARACTERS_MAX = 100
 
-/** The value that the file holds. Throws a `FaultsError` that names it, or the reason of the signal. */
 export const readFaultsFile = async (path: string, signal: AbortSignal): Promise<unknown> => {
   const lines = new LineCounter()
   const document = parseDocument(await readText(path, signal), {
@@ -109,7 +104,6 @@ const keysOf = (parent: Path): readonly string[] => {
   return parent.at(-1) === 'action' ? ACTION_KEYS : FAULT_KEYS
 }
 
-/** `faults[2].action.headers["x y"]` */
 const pathText = (path: Path): string =>
   path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`
@@ -122,12 +116,12 @@ const memberOf = (value: unknown, step: PropertyKey): unknown =>
     ? Object.entries(value).find(([name]) => name === String(step))?.[1]
     : undefined
 
-/** `value` as JSON, cut to fit into a line; its type where it cannot be JSON because it contains itself. */
 const quoted = (value: unknown): string => {
   const text = writable(value)
   return text.length > QUOTED_CHARACTERS_MAX ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…` : text
 }
 
+/** As JSON; its type where it cannot be JSON because it contains itself. */
 const writable = (value: unknown): string => {
   if (typeof value === 'number') return String(value)
   try {

@@ -1,7 +1,6 @@
 /**
- * When people begin interviews: while the survey is in fieldwork, and for some surveys at the end of pending (a soft launch).
- * Hardly any begin at night, most in the evening, later and more evenly at weekends, by the clock of the source's country.
- * The pace is constant within each local hour, so the starts of a source are found in one walk through its open hours.
+ * When people begin interviews: in fieldwork, and for some surveys at the end of pending (a soft launch). Hardly any begin at night, most
+ * in the evening, later and more evenly at weekends, by the clock of the source's country, at one pace within each local hour.
  */
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { type Change, statusOf } from './timeline.js'
@@ -12,7 +11,6 @@ export interface Window {
   readonly to: Micros
 }
 
-/** A window that is open for interviews. */
 export interface FieldWindow extends Window {
   /** When the survey is complete; after that none of its interviews changes. */
   readonly settledAt: Micros
@@ -20,7 +18,6 @@ export interface FieldWindow extends Window {
 
 const SOFT_LAUNCH_PART = 0.2
 
-/** The windows of a survey with these changes, in the order of time. */
 export const openWindows = (changes: readonly Change[], softLaunch: boolean): FieldWindow[] => {
   const statuses = changes.flatMap(({ at, code }) => {
     const status = statusOf(code)
@@ -45,7 +42,6 @@ export const windowsFrom = (windows: readonly FieldWindow[], from: Micros): Fiel
 
 const ceilToSecond = (at: Micros): Micros => Math.ceil(at / MICROS_PER_SECOND) * MICROS_PER_SECOND
 
-/** By local hour, from midnight on. */
 const WEEKDAY_PACE = [
   0.25, 0.1, 0.04, 0.03, 0.03, 0.08, 0.3, 0.7, 0.9, 0.9, 0.95, 1, 1.3, 1.1, 0.9, 0.9, 1, 1.3, 1.7, 2.1, 2.5,
   2.4, 1.5, 0.7,
@@ -57,46 +53,24 @@ const WEEKEND_PACE = [
 /** 1970-01-01 was a Thursday: days since then, plus so many, are 0 on a Saturday modulo 7. */
 const DAYS_SINCE_SATURDAY = 5
 
-/**
- * Stretches of open time, each within one local hour, in which interviews begin at one pace. It stands at one of them after each
- * `next`. An array of them would have hundreds of objects for each source.
- */
-class OpenHours {
-  readonly #windows: readonly FieldWindow[]
-  readonly #offset: Micros
-  #window = -1
-  from: Micros = 0
-  /** Not included. */
-  to: Micros = Number.POSITIVE_INFINITY
-  settledAt: Micros = 0
+/** A stretch of open time within one local hour, in which interviews begin at one pace. */
+interface OpenHour extends FieldWindow {
   /** How many interviews begin in a given time, relative to the average of a weekday; above 0. */
-  pace = 1
+  readonly pace: number
+}
 
-  constructor(windows: readonly FieldWindow[], utcOffsetMinutes: number) {
-    this.#windows = windows
-    this.#offset = utcOffsetMinutes * 60 * MICROS_PER_SECOND
-  }
-
-  /** Moves to the next stretch. Returns false and moves nowhere after the last one. */
-  next(): boolean {
-    const isAtEnd = this.to >= (this.#windows[this.#window]?.to ?? 0)
-    const place = isAtEnd ? this.#window + 1 : this.#window
-    const window = this.#windows[place]
-    if (window === undefined) return false
-    this.#window = place
-    this.from = isAtEnd ? window.from : this.to
-    const nextHour =
-      (Math.floor((this.from + this.#offset) / MICROS_PER_HOUR) + 1) * MICROS_PER_HOUR - this.#offset
-    this.to = Math.min(nextHour, window.to)
-    this.settledAt = window.settledAt
-    this.pace = paceAt(this.from + this.#offset)
-    return true
-  }
-
-  /** The time of the stretch, weighed by its pace. */
-  get weight(): number {
-    return (this.to - this.from) * this.pace
-  }
+const openHours = (windows: readonly FieldWindow[], utcOffsetMinutes: number): OpenHour[] => {
+  const offset = utcOffsetMinutes * 60 * MICROS_PER_SECOND
+  return windows.flatMap((window) => {
+    const hours: OpenHour[] = []
+    for (let from = window.from; from < window.to; ) {
+      const nextHour = (Math.floor((from + offset) / MICROS_PER_HOUR) + 1) * MICROS_PER_HOUR - offset
+      const to = Math.min(nextHour, window.to)
+      hours.push({ from, to, settledAt: window.settledAt, pace: paceAt(from + offset) })
+      from = to
+    }
+    return hours
+  })
 }
 
 const paceAt = (local: Micros): number => {
@@ -106,34 +80,39 @@ const paceAt = (local: Micros): number => {
   return (isWeekend ? WEEKEND_PACE : WEEKDAY_PACE)[hour] ?? 1
 }
 
+/** The time of the stretch, weighed by its pace. */
+const weightOf = ({ from, to, pace }: OpenHour): number => (to - from) * pace
+
 /** Finds the moments of ascending places in open time. */
 export class ArrivalWalk {
   /** All open time, weighed by its pace. */
   readonly weight: number
-  readonly #hours: OpenHours
+  readonly #hours: IterableIterator<OpenHour>
+  #hour: OpenHour = { from: 0, to: 0, settledAt: 0, pace: 1 }
   #before = 0
 
   /** `windows` are in the order of time, at `utcOffsetMinutes` east of UTC, and begin on whole seconds. None is empty. */
   constructor(windows: readonly FieldWindow[], utcOffsetMinutes: number) {
-    let weight = 0
-    for (const hours = new OpenHours(windows, utcOffsetMinutes); hours.next(); ) weight += hours.weight
-    this.weight = weight
-    this.#hours = new OpenHours(windows, utcOffsetMinutes)
-    this.#hours.next()
+    const hours = openHours(windows, utcOffsetMinutes)
+    this.weight = hours.reduce((sum, hour) => sum + weightOf(hour), 0)
+    this.#hours = hours.values()
   }
 
   /** The moment, on a whole second, before which `along` of the weight lies; `along` never gets smaller. */
   at(along: number): Micros {
-    const hours = this.#hours
-    for (let weight = hours.weight; along - this.#before >= weight && hours.next(); weight = hours.weight) {
+    for (let weight = weightOf(this.#hour); along - this.#before >= weight; weight = weightOf(this.#hour)) {
+      const { value, done } = this.#hours.next()
+      if (done === true) break
       this.#before += weight
+      this.#hour = value
     }
-    const moment = Math.min(hours.from + (along - this.#before) / hours.pace, hours.to - 1)
+    const { from, to, pace } = this.#hour
+    const moment = Math.min(from + (along - this.#before) / pace, to - 1)
     return Math.floor(moment / MICROS_PER_SECOND) * MICROS_PER_SECOND
   }
 
   /** When the interview that begins at the last moment found is settled. */
   get settledAt(): Micros {
-    return this.#hours.settledAt
+    return this.#hour.settledAt
   }
 }

@@ -1,13 +1,10 @@
 /**
- * The ids of the world. By the API document they are integers without a limit. So some accounts have small ones, the
- * first account's surveys cross 2^31 in the middle of its list, and others are far beyond. The place of a record follows
- * from its id, so a look-up needs no index. No two accounts have an id in common.
+ * The ids of the world, integers without a limit by the API document: some accounts have small ones, the first account's surveys cross
+ * 2^31, and others are far beyond. The place of a record follows from its id, so a look-up needs no index.
  */
-
 import { PURPOSES, Random } from './random.js'
 import type { WorldPlan } from './timeline.js'
 
-/** An account. `id` is its Authorization-ID, `token` its Authorization-Token (API document, "Authentication"). */
 export interface AccountIdentity {
   readonly name: string
   readonly id: number
@@ -33,7 +30,6 @@ export const accountIdentity = (seed: number, account: number): AccountIdentity 
   }
 }
 
-/** The id of survey `index`; grows with `index`. */
 export const surveyId = (plan: WorldPlan, index: number): number => {
   const random = new Random(plan, index, PURPOSES.account, 1)
   return firstSurveyId(plan) + index * SURVEY_ID_STEP + random.below(SURVEY_ID_STEP)
@@ -45,7 +41,6 @@ export const surveyIndexOf = (plan: WorldPlan, id: number): number | null => {
   return index >= 0 && surveyId(plan, index) === id ? index : null
 }
 
-/** The id of the source in `slot` of survey `index`. */
 export const sampleSourceId = (plan: WorldPlan, index: number, slot: number): number =>
   firstOf(plan, 2 ** 31 - 100) + index * SOURCES_MAX + slot
 

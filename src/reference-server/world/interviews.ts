@@ -1,8 +1,4 @@
-/**
- * The fieldwork of one survey over all time: its sources, and every interview of a source: when it started, how long it
- * took, how it ended. Interviews are derived on demand, source by source, in less than half a microsecond each, and kept in
- * flat arrays sorted by start.
- */
+/** The fieldwork of one survey over all time: its sources, and their interviews, derived on demand in flat arrays sorted by start. */
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources.js'
 import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { ArrivalWalk, type FieldWindow, openWindows, windowsFrom } from './arrival.js'
@@ -11,7 +7,6 @@ import { deriveSampleSources, type SampleSource } from './sample-sources.js'
 import type { Change, WorldPlan } from './timeline.js'
 
 export interface SurveyField {
-  /** Oldest first. */
   readonly sources: readonly SampleSource[]
   interviewsOf(source: SampleSource): Interviews
 }
@@ -20,7 +15,6 @@ export interface SurveyField {
 export interface Interviews {
   /** Start, microseconds since the epoch, on whole seconds, ascending. */
   readonly starts: Float64Array
-  /** Duration, whole seconds. */
   readonly durations: Uint16Array
   /** How long it is pending_analysis after its end, whole minutes; 0 for most. */
   readonly analysisMinutes: Uint16Array
@@ -38,7 +32,6 @@ const QUOTA_FULL = codeOf('quota_full')
 const ABOVE_TARGET = codeOf('above_target')
 const FAILED_QUALITY_CHECK = codeOf('failed_quality_check')
 
-/** Per source. */
 const INTERVIEWS_MAX = 20_000
 const SECONDS_MAX = 14_400
 const ANALYSIS_DAYS_MAX = 4
@@ -99,7 +92,6 @@ const deriveHabits = (plan: WorldPlan, index: number) => {
     /** Cumulative probability of each status, for interviews that no quota rejects: IGNORED is last, at 1. */
     cumulative,
     completeProbability: (weights[INTERVIEW_STATUSES.indexOf('complete')] ?? 0) / total,
-    /** Length of a complete interview. */
     typicalSeconds: random.between(150, 1_500),
     /** How likely a quota rejects an interview that would be complete, when the target is nearly reached. */
     quotaPressure: random.between(0.1, 0.7),
@@ -125,7 +117,7 @@ const deriveInterviews = (
   const durations = new Uint16Array(count)
   const analysisMinutes = new Uint16Array(count)
   const statuses = new Uint8Array(count)
-  const quota = new Quota(versions, count, (place, hasRoom) => {
+  const quota = new Quota(versions, (place, hasRoom) => {
     statuses[place] = hasRoom ? COMPLETE : ABOVE_TARGET
   })
   for (let place = 0; place < count; place++) {
@@ -189,53 +181,37 @@ const analysisOf = (random: Random, within: Micros): number => {
 }
 
 /**
- * Decides which interviews of a source are complete and which are above its target. Interviews are decided in the order
- * in which they end, each by the target at that moment. So there are never more complete ones than the target, unless
- * the target was lowered afterwards.
+ * Decides which interviews of a source are complete and which are above its target, in the order in which they end, each by the target
+ * at that moment. So there are never more complete ones than the target, unless the target was lowered afterwards.
  */
 class Quota {
   readonly #targets: SampleSource['versions']
   readonly #decide: (place: number, hasRoom: boolean) => void
-  /** The ends of the undecided interviews, ascending, from `#first` up to `#end`. */
-  readonly #moments: Float64Array
-  readonly #places: Uint32Array
-  #first = 0
-  #end = 0
+  /** The undecided interviews, by their end. */
+  readonly #open: { readonly place: number; readonly endsAt: Micros }[] = []
   #target = 0
   #complete = 0
 
   /** `targets` are in the order of time. `decide` is called for each interview, in the order of time. */
-  constructor(
-    targets: SampleSource['versions'],
-    interviewsMax: number,
-    decide: (place: number, hasRoom: boolean) => void,
-  ) {
+  constructor(targets: SampleSource['versions'], decide: (place: number, hasRoom: boolean) => void) {
     this.#targets = targets
     this.#decide = decide
-    this.#moments = new Float64Array(interviewsMax)
-    this.#places = new Uint32Array(interviewsMax)
   }
 
-  /** The interview at `place` completes at `moment`, if there is room then. */
-  add(place: number, moment: Micros): void {
-    let slot = this.#end++
-    // An insertion sort is fast here: most interviews that began earlier also end earlier.
-    for (; slot > this.#first && (this.#moments[slot - 1] ?? 0) > moment; slot--) {
-      this.#moments[slot] = this.#moments[slot - 1] ?? 0
-      this.#places[slot] = this.#places[slot - 1] ?? 0
-    }
-    this.#moments[slot] = moment
-    this.#places[slot] = place
+  /** The interview at `place` completes at `endsAt`, if there is room then. Most that begin earlier also end earlier. */
+  add(place: number, endsAt: Micros): void {
+    const after = this.#open.findLastIndex((other) => other.endsAt <= endsAt) + 1
+    if (after === this.#open.length) this.#open.push({ place, endsAt })
+    else this.#open.splice(after, 0, { place, endsAt })
   }
 
   /** Decides all interviews that ended by `moment`, which never goes back. Returns how full the target is; 1 is full. */
   fillAt(moment: Micros): number {
-    for (; this.#first < this.#end; this.#first++) {
-      const ended = this.#moments[this.#first] ?? 0
-      if (ended > moment) break
-      const hasRoom = this.#complete < this.#targetAt(ended)
+    for (let next = this.#open[0]; next !== undefined && next.endsAt <= moment; next = this.#open[0]) {
+      this.#open.shift()
+      const hasRoom = this.#complete < this.#targetAt(next.endsAt)
       if (hasRoom) this.#complete += 1
-      this.#decide(this.#places[this.#first] ?? 0, hasRoom)
+      this.#decide(next.place, hasRoom)
     }
     const target = this.#targetAt(moment)
     return this.#complete >= target ? 1 : this.#complete / target

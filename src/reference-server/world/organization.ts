@@ -1,7 +1,6 @@
 /**
- * The world of one account at any time: its surveys, their sources and the progress of their fieldwork. Answers are a
- * pure function of the plan and the time; the only state is the surveys that faults made it forget. Everything else that
- * it keeps is a memo of something derived.
+ * The world of one account at any time. Answers are a pure function of the plan and the time; the only state is the surveys that faults
+ * made it forget. Everything else that it keeps is a memo.
  */
 import type { EmptyRates } from '../option-texts.js'
 import {
@@ -19,22 +18,20 @@ import { sampleSourceResource, versionAt } from './sample-sources.js'
 import { ChangeTable, surveyResource } from './surveys.js'
 import { type Change, creationOf, surveysAtMost, type WorldPlan } from './timeline.js'
 
-/** Filters of the survey list (API document, endpoint 1). Null is no filter. */
 export interface SurveyFilter {
   readonly statuses: readonly SurveyStatus[] | null
   /** Keeps surveys modified at or after this moment. */
   readonly updatedSince: Micros | null
 }
 
-/** Some records of a list, and how many the list has. */
 export interface Slice<Row> {
   readonly rows: readonly Row[]
   readonly total: number
 }
 
+/** They hold from `from` up to, but not including, `until`. */
 interface Matches {
   readonly indexes: readonly number[]
-  /** They hold from `from` up to, but not including, `until`. */
   readonly from: Micros
   readonly until: Micros
 }
@@ -74,7 +71,6 @@ export class Organization {
     return { rows, total: places.length }
   }
 
-  /** The places of all surveys at `at`, in the order of the list. */
   surveyPlaces(at: Micros): number[] {
     const existing = this.#changes.countAt(at)
     return this.#remembered(Array.from({ length: existing }, (_, place) => existing - 1 - place))
@@ -94,8 +90,9 @@ export class Organization {
   /** Whether the survey with this id is created at or before `until`. */
   createsSurvey(id: number, until: Micros): boolean {
     const index = surveyIndexOf(this.#plan, id)
-    if (index === null || index >= surveysAtMost(this.#plan, until)) return false
-    return creationOf(this.#plan, index).at <= until
+    return (
+      index !== null && index < surveysAtMost(this.#plan, until) && creationOf(this.#plan, index).at <= until
+    )
   }
 
   /** Hides the survey with this id, if the account has it, from now on. */
@@ -145,12 +142,10 @@ export class Organization {
     })
   }
 
-  /** The changes of survey `index`'s own fields over all time. */
-  changesOf(index: number): Change[] {
+  changesOf(index: number): readonly Change[] {
     return this.#changes.changesOf(index)
   }
 
-  /** The sources and interviews of survey `index` over all time. */
   field(index: number): SurveyField {
     return this.#fields.get(index, () => deriveSurveyField(this.#plan, index, this.#changes.changesOf(index)))
   }
@@ -172,7 +167,7 @@ export class Organization {
   }
 }
 
-/** Remembers a bounded number of derived values, so that requests for the same survey derive them once. */
+/** Remembers a bounded number of derived values. */
 class BoundedMemo<Key, Value> {
   readonly #entriesMax: number
   readonly #entries = new Map<Key, Value>()

@@ -1,7 +1,6 @@
 /**
- * Randomness without state. Every fact of the world is drawn from its own stream, whose key is what the fact belongs to.
- * So facts can be derived in any order, again and again, and one more draw in one place changes nothing in another. The
- * generator is sfc32. The key fills the four words of its state, so no two streams start alike.
+ * Randomness without state. Every fact of the world is drawn from its own stream, whose key is what the fact belongs to. So facts can be
+ * derived in any order, and one more draw in one place changes nothing in another. The generator is sfc32; the key fills its state.
  */
 
 /** What a stream is for. A new purpose gets a new number; numbers are never reused. */
@@ -70,17 +69,14 @@ export class Random {
     return sum >>> 0
   }
 
-  /** At least 0, below 1. */
   fraction(): number {
     return this.#word() / 0x1_0000_0000
   }
 
-  /** At least `low`, below `high`. */
   between(low: number, high: number): number {
     return low + (high - low) * this.fraction()
   }
 
-  /** A whole number from 0 to `count` - 1. */
   below(count: number): number {
     return Math.floor(this.fraction() * count)
   }
@@ -109,7 +105,6 @@ export class Random {
     return choice
   }
 
-  /** `length` characters of `alphabet`. */
   text(length: number, alphabet: string): string {
     let text = ''
     for (let place = 0; place < length; place++) text += alphabet.charAt(this.below(alphabet.length))

@@ -1,8 +1,7 @@
 /**
- * The sample sources of a survey. Most are created with the survey, some late, during fieldwork; some are removed. A
- * target may be raised or lowered and a text edited, which moves only the source's own updated_at. In a survey that is
- * draft, complete or user_demo, sources change only in the same moment as the survey. So a client that reads a complete
- * survey again only when it has changed misses nothing.
+ * The sample sources of a survey. Some are created late, during fieldwork; some are removed. A change of a target or text moves only the
+ * source's own updated_at. In a survey that is draft, complete or user_demo, sources change only in the same moment as the survey. So a
+ * client that reads a complete survey again only when it has changed misses nothing.
  */
 import { PROVIDERS, type SampleSourceResource, type SurveyStatus } from '../resources.js'
 import { formatIsoTime, MICROS_PER_DAY, MICROS_PER_SECOND, type Micros, type TimeStyle } from '../time.js'
@@ -19,7 +18,6 @@ import {
   sourceNameOf,
 } from './vocabulary.js'
 
-/** A source over all time. */
 export interface SampleSource {
   readonly id: number
   readonly slot: number
@@ -37,7 +35,6 @@ export interface SampleSource {
   readonly timeStyle: TimeStyle
 }
 
-/** The fields of the source that change, from `at` on. */
 interface SourceVersion {
   readonly at: Micros
   readonly sampleSize: number
@@ -100,11 +97,9 @@ const activeMoment = (changes: readonly Change[], at: Micros): Micros | null => 
 
 const QUIET_STATUSES: readonly SurveyStatus[] = ['draft', 'complete', 'user_demo']
 
-/** The source as it is at `at`; null before it exists and once it is removed. */
 export const versionAt = ({ versions, removedAt }: SampleSource, at: Micros): SourceVersion | null =>
   removedAt !== null && removedAt <= at ? null : (versions.findLast((version) => version.at <= at) ?? null)
 
-/** API document, "Sample source". */
 export const sampleSourceResource = (source: SampleSource, version: SourceVersion): SampleSourceResource => ({
   id: source.id,
   provider: source.provider,
@@ -119,13 +114,10 @@ export const sampleSourceResource = (source: SampleSource, version: SourceVersio
 })
 
 const drawCreation = (random: Random, surveyCreatedAt: Micros, windows: readonly Window[]): Micros => {
-  const opening = windows.at(0)
-  const closing = windows.at(-1)
+  const [opening, closing] = [windows.at(0), windows.at(-1)]
   const late = random.chance(LATE_PROBABILITY)
   const place = random.fraction()
-  if (late && opening !== undefined && closing !== undefined) {
-    return opening.from + place * (closing.to - opening.from)
-  }
+  if (late && opening && closing) return opening.from + place * (closing.to - opening.from)
   return surveyCreatedAt + MICROS_PER_SECOND * 30 + place * place * SETUP_DAYS_MAX * MICROS_PER_DAY
 }
 
@@ -192,7 +184,6 @@ const drawVersions = (random: Random, { createdAt, grain, changes }: SourceSetup
   return versions
 }
 
-/** Another target: higher, or lower, at least 0. */
 const adjusted = (random: Random, sampleSize: number): number => {
   const step = 10 + random.below(200)
   return sampleSize > 0 && random.chance(0.5) ? Math.max(0, sampleSize - step) : sampleSize + step

@@ -20,72 +20,50 @@ interface SurveyState {
   readonly createdAt: Micros
   readonly updatedAt: Micros
   readonly status: SurveyStatus
-  /** How often the title and the project_id were edited. */
   readonly titleEdits: number
   readonly projectIdEdits: number
 }
 
-/**
- * The changes of all surveys in three flat arrays (9 bytes a change). A filter on `updated_since` reads every survey, and a
- * hundred thousand lists of objects would be slow and large. The table is a memo of `deriveTimeline`: it grows on demand
- * and never changes what it holds.
- */
+/** The changes of all surveys: a memo of `deriveTimeline` that grows on demand and never changes what it holds. */
 export class ChangeTable {
   readonly #plan: WorldPlan
-  #times = new Float64Array(1024)
-  #codes = new Uint8Array(1024)
-  /** The place of each survey's first change; one more entry than there are surveys. */
-  #offsets = new Uint32Array(256)
-  #surveys = 0
+  /** By survey, each in the order of time, past and future. */
+  readonly #changes: (readonly Change[])[] = []
 
   constructor(plan: WorldPlan) {
     this.#plan = plan
-    this.#reach(surveysAtMost(plan, plan.startAt))
+    this.#reach(plan.startAt)
   }
 
   /** How many surveys were created at or before `at`. They are the first ones by index. */
   countAt(at: Micros): number {
-    this.#reach(surveysAtMost(this.#plan, at))
+    this.#reach(at)
     let low = 0
-    let high = this.#surveys
+    let high = this.#changes.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (this.#time(this.#offset(middle)) <= at) low = middle + 1
+      if (this.#createdAt(middle) <= at) low = middle + 1
       else high = middle
     }
     return low
   }
 
-  /** The state of survey `index`, which exists at `at`. */
-  stateAt(index: number, at: Micros): SurveyState {
-    const first = this.#offset(index)
-    const end = this.#offset(index + 1)
-    let status: ChangeCode = 0
-    let titleEdits = 0
-    let projectIdEdits = 0
-    let place = first
-    for (; place < end && this.#time(place) <= at; place++) {
-      const code = this.#codes[place] ?? 0
-      if (code === TITLE_EDIT) titleEdits++
-      else if (code === PROJECT_ID_EDIT) projectIdEdits++
-      else status = code
-    }
-    return {
-      createdAt: this.#time(first),
-      updatedAt: this.#time(Math.max(first, place - 1)),
-      status: SURVEY_STATUSES[status] ?? 'draft',
-      titleEdits,
-      projectIdEdits,
-    }
+  changesOf(index: number): readonly Change[] {
+    return this.#changes[index] ?? []
   }
 
-  /** All changes of survey `index`, past and future. */
-  changesOf(index: number): Change[] {
-    const changes: Change[] = []
-    for (let place = this.#offset(index); place < this.#offset(index + 1); place++) {
-      changes.push({ at: this.#time(place), code: this.#codes[place] ?? 0 })
+  /** The state of survey `index`, which exists at `at`. */
+  stateAt(index: number, at: Micros): SurveyState {
+    const past = this.changesOf(index).filter((change) => change.at <= at)
+    const times = (wanted: ChangeCode) => past.filter(({ code }) => code === wanted).length
+    const status = past.findLast(({ code }) => code < TITLE_EDIT)?.code ?? 0
+    return {
+      createdAt: this.#createdAt(index),
+      updatedAt: past.at(-1)?.at ?? 0,
+      status: SURVEY_STATUSES[status] ?? 'draft',
+      titleEdits: times(TITLE_EDIT),
+      projectIdEdits: times(PROJECT_ID_EDIT),
     }
-    return changes
   }
 
   /**
@@ -94,59 +72,32 @@ export class ChangeTable {
    */
   walk(at: Micros, visit: (index: number, updatedAt: Micros, status: ChangeCode) => void): Micros {
     const count = this.countAt(at)
-    let next = count < this.#surveys ? this.#time(this.#offset(count)) : Number.POSITIVE_INFINITY
+    let next = this.#createdAt(count)
     for (let index = count - 1; index >= 0; index--) {
-      const end = this.#offset(index + 1)
-      let place = this.#offset(index)
       let status: ChangeCode = 0
       let updatedAt = 0
-      for (; place < end; place++) {
-        const time = this.#time(place)
-        if (time > at) {
-          if (time < next) next = time
+      for (const change of this.changesOf(index)) {
+        if (change.at > at) {
+          next = Math.min(next, change.at)
           break
         }
-        const code = this.#codes[place] ?? 0
-        if (code < TITLE_EDIT) status = code
-        updatedAt = time
+        if (change.code < TITLE_EDIT) status = change.code
+        updatedAt = change.at
       }
       visit(index, updatedAt, status)
     }
     return next
   }
 
-  #time(place: number): Micros {
-    return this.#times[place] ?? Number.POSITIVE_INFINITY
+  #createdAt(index: number): Micros {
+    return this.#changes[index]?.[0]?.at ?? Number.POSITIVE_INFINITY
   }
 
-  #offset(index: number): number {
-    return this.#offsets[index] ?? 0
-  }
-
-  #reach(surveys: number): void {
-    for (; this.#surveys < surveys; this.#surveys++) this.#append(deriveTimeline(this.#plan, this.#surveys))
-  }
-
-  #append(changes: readonly Change[]): void {
-    let place = this.#offset(this.#surveys)
-    if (place + changes.length > this.#times.length) {
-      const [times, codes] = [this.#times, this.#codes]
-      this.#times = new Float64Array(times.length * 2)
-      this.#times.set(times)
-      this.#codes = new Uint8Array(codes.length * 2)
-      this.#codes.set(codes)
+  #reach(at: Micros): void {
+    const surveys = surveysAtMost(this.#plan, at)
+    for (let index = this.#changes.length; index < surveys; index++) {
+      this.#changes.push(deriveTimeline(this.#plan, index))
     }
-    if (this.#surveys + 1 >= this.#offsets.length) {
-      const offsets = this.#offsets
-      this.#offsets = new Uint32Array(offsets.length * 2)
-      this.#offsets.set(offsets)
-    }
-    for (const { at, code } of changes) {
-      this.#times[place] = at
-      this.#codes[place] = code
-      place++
-    }
-    this.#offsets[this.#surveys + 1] = place
   }
 }
 

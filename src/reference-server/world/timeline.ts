@@ -1,10 +1,8 @@
 /**
- * The timeline of one survey: every moment at which one of its own fields changes, from its creation on. It is drawn as
- * a whole, with its future; the API shows the part up to now.
+ * The timeline of one survey: every moment at which one of its own fields changes, with its future; the API shows the part up to now.
  *
- * The moments of creation are in closed form: the n-th moment needs no other survey, and moments grow with n. So the order
- * of the list (created_at descending, then id descending) is n descending, without a sort, and its last page costs as much
- * as its first.
+ * The n-th moment of creation needs no other survey, and moments grow with n. So the order of the list (created_at descending, then id
+ * descending) is n descending, without a sort, and its last page costs as much as its first.
  */
 import { SURVEY_STATUSES, type SurveyStatus } from '../resources.js'
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MS, MICROS_PER_SECOND, type Micros } from '../time.js'
@@ -43,11 +41,6 @@ export interface Change {
 /** The new status; null when the change is of another field. */
 export const statusOf = (code: ChangeCode): SurveyStatus | null => SURVEY_STATUSES[code] ?? null
 
-interface Creation {
-  readonly at: Micros
-  readonly grain: Grain
-}
-
 const HISTORY_DAYS_MIN = 20
 const HISTORY_DAYS_MAX = 3 * 365
 /** Small worlds are young. With a few surveys over years, none would be in the field. */
@@ -59,7 +52,7 @@ const NEW_PER_MONTH_MIN = 2
 const TWIN_PROBABILITY = 0.08
 
 /** When survey `index` is created. It never falls with `index`, and is before the start below `plan.surveys`. */
-export const creationOf = (plan: WorldPlan, index: number): Creation => {
+export const creationOf = (plan: WorldPlan, index: number): { at: Micros; grain: Grain } => {
   const origin = isTwin(plan, index) ? index - 1 : index
   const random = creationStream(plan, origin)
   random.fraction()

@@ -36,10 +36,6 @@ export const databaseKey = (version: number, run: string): string =>
 export const snapshotKey = (version: number, run: string, number: number): string =>
   `${SNAPSHOTS}${padded(version)}-${run}-${number}.duckdb`
 
-/** `directory` is the table's directory with its partition, such as `surveys/account=a/created_month=2026-01`. */
-export const dataKey = (directory: string, version: number, run: string, sha256: string): string =>
-  `${DATA}${directory}/v${version}-${run}-${sha256.slice(0, SHA_LENGTH)}.parquet`
-
 /** `name` is the name of the local file. */
 export const ledgerKey = (name: string): string => `${LEDGERS}${name}`
 

@@ -293,10 +293,8 @@ class HeldLease implements Lease {
       outcome.found === null
         ? `${LEASE_KEY} was deleted from ${store.address}`
         : `another run has taken ${store.address} over from this one`
-    return new LeaseLostError(
-      `${what}. What this run read since its last upload is discarded`,
-      EXIT_CODES.held,
-    )
+    const message = `${what}. What this run read since its last upload is discarded`
+    return new LeaseLostError(message, EXIT_CODES.held)
   }
 
   /** Ends the lease on time even if a request of the renewal hangs. */
@@ -325,17 +323,12 @@ class HeldLease implements Lease {
   #expire(): void {
     const { address } = this.#options.store
     const cause = this.#failure
+    const late = `the lease of ${address} could not be renewed in time: ${messageOf(cause)}`
+    const stood = `this process stood still for so long, or its clock jumped ahead by so much, that another run may use ${address} now. What it read since its last upload is discarded; start it again`
     this.#lose(
       cause === null
-        ? new LeaseLostError(
-            `this process stood still for so long, or its clock jumped ahead by so much, that another run may use ${address} now. What it read since its last upload is discarded; start it again`,
-            EXIT_CODES.held,
-          )
-        : new LeaseLostError(
-            `the lease of ${address} could not be renewed in time: ${messageOf(cause)}`,
-            EXIT_CODES.warehouse,
-            { cause },
-          ),
+        ? new LeaseLostError(stood, EXIT_CODES.held)
+        : new LeaseLostError(late, EXIT_CODES.warehouse, { cause }),
     )
   }
 

@@ -17,11 +17,8 @@ export const agreeOnLayout = async (
   if (await hasLayout(store, shards, signal)) return
   await store.putIfAbsent(LAYOUT_KEY, documentBody({ format: 1, shards }), signal)
   // Another run may have been first.
-  if (!(await hasLayout(store, shards, signal)))
-    throw new WarehouseError(
-      'bucket_damaged',
-      `${store.address}/${LAYOUT_KEY} was deleted while it was being written`,
-    )
+  const problem = `${store.address}/${LAYOUT_KEY} was deleted while it was being written`
+  if (!(await hasLayout(store, shards, signal))) throw new WarehouseError('bucket_damaged', problem)
 }
 
 /** False if no run has divided the bucket yet. Throws an error `other_bucket` if it is divided otherwise. */

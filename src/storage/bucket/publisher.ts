@@ -12,8 +12,7 @@ import type { Publisher } from '../../model/warehouse.js'
 import { type ListedObject, ObjectStoreError } from '../../object-store/object-store.js'
 import { documentBody, putOwnedBytes } from '../../object-store/owned-document.js'
 import { commitDelta, directoryOf } from '../../publish/delta/commit.js'
-import { nextNumber } from '../../publish/delta/log-files.js'
-import { readState } from '../../publish/delta/read-log.js'
+import { nextNumber, readState } from '../../publish/delta/read-log.js'
 import { removeAll } from '../../publish/parquet/versions.js'
 import { manifestOf } from '../../publish/parquet/write-version.js'
 import { publishError } from '../../publish/publish-error.js'
@@ -160,12 +159,8 @@ const bringDeltaUpToDate = async (version: PublishedVersion): Promise<boolean> =
     })
     return true
   } catch (error) {
-    if (!isStop(error))
-      throw new WarehouseError(
-        'delta_behind',
-        `${behind}: ${messageOf(error)}. The next run brings them up to date`,
-        { cause: error },
-      )
+    const problem = `${behind}: ${messageOf(error)}. The next run brings them up to date`
+    if (!isStop(error)) throw new WarehouseError('delta_behind', problem, { cause: error })
     log.warn({ problem: error.message }, `${behind}; the next run brings them up to date`)
     return false
   }

@@ -70,7 +70,7 @@ export const uploadChangedFiles = async (
   signal: AbortSignal,
 ): Promise<Manifest> => {
   const { database, runId, clock } = publishing
-  const { manifest, upload: written } = await writeChangedFiles({
+  const { manifest, upload: files } = await writeChangedFiles({
     database,
     base: await baseManifest(publishing, objects, signal),
     directory: staging,
@@ -78,11 +78,6 @@ export const uploadChangedFiles = async (
     runId,
     clock,
     signal,
-  })
-  const named = new Map(manifest.tables.flatMap(({ files }) => files.map((file) => [file.path, file])))
-  const files = written.flatMap(({ key, file }) => {
-    const found = named.get(key)
-    return found === undefined ? [] : [{ key, file, bytes: found.bytes, sha256: found.sha256 }]
   })
   await upload(publishing, files, signal)
   return manifest
@@ -212,9 +207,7 @@ export const createObject = async (
       )
     }
     if (failure !== null) return null
-    throw new WarehouseError(
-      'bucket_damaged',
-      `${store.address}/${key} was deleted while it was being written`,
-    )
+    const problem = `${store.address}/${key} was deleted while it was being written`
+    throw new WarehouseError('bucket_damaged', problem)
   })
 }

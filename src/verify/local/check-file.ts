@@ -13,7 +13,6 @@ import { throwIfAborted } from '../../base/clock.js'
 import { haveBlocksChecksums } from '../../publish/block-checksums.js'
 import { readEverything } from '../../publish/duckdb.js'
 import { readManifest } from '../../publish/parquet/manifest.js'
-import type { Database } from '../../warehouse/connection/database.js'
 import {
   duckdbCause,
   firstLine,
@@ -117,36 +116,18 @@ export const checkFile = async (
   const notes: string[] = []
   const checked = await reportingDamage({ state, signal }, async () => {
     await using database = await openDatabaseFile(file, temporaryDirectory)
-    const found = await checkDatabaseFile({ file, state, database, signal })
+    // A free block may be without its checksum. DuckDB reads every block that it uses.
+    if (!(await haveBlocksChecksums(file, signal)))
+      await database.exclusively((sql) => database.interruptibly(signal, () => readEverything(sql, signal)))
+    const tables = await checkTables({ state, database, signal })
+    const found = { ...tables, checks: tables.checks + 1 }
     const manifest = parquet === null ? null : await readManifest(parquet.directory)
     if (parquet === null || manifest === null) return found
-    const { note, checks, problems } = await compareFormats({
-      database,
-      parquet: { ...parquet, manifest },
-      signal,
-    })
+    const { note, checks, problems } = await compareFormats(database, { ...parquet, manifest }, signal)
     if (note !== null) notes.push(note)
     return { checks: found.checks + checks, problems: [...found.problems, ...problems] }
   })
   return { ...NOTHING, ...checked, states: [state], notes }
-}
-
-interface DatabaseFile {
-  readonly file: string
-  /** Its path, for people. */
-  readonly state: string
-  readonly database: Database
-  readonly signal: AbortSignal
-}
-
-/** Throws the errors of DuckDB, also those of a damaged block. */
-const checkDatabaseFile = async (checked: DatabaseFile): Promise<Checked> => {
-  const { file, database, signal } = checked
-  // A free block may be without its checksum. DuckDB reads every block that it uses.
-  if (!(await haveBlocksChecksums(file, signal)))
-    await database.exclusively((sql) => database.interruptibly(signal, () => readEverything(sql, signal)))
-  const { checks, problems } = await checkTables(checked)
-  return { checks: checks + 1, problems }
 }
 
 /** Turns an error that proves damage into a problem. */

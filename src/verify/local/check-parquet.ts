@@ -4,20 +4,13 @@
  */
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { z } from 'zod'
 import { throwIfAborted } from '../../base/clock.js'
 import { hasCode } from '../../base/errors.js'
 import { tableName } from '../../model/sync-tables.js'
 import { checksum, type Manifest, type PublishedFile } from '../../publish/parquet/manifest.js'
-import { digestFiles, digestPartitions } from '../../publish/parquet/sql.js'
-import {
-  emptyPartition,
-  fileOf,
-  PUBLISHED_TABLES,
-  type PublishedTable,
-} from '../../publish/parquet/tables.js'
-import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
-import type { Database, Sql } from '../../warehouse/connection/database.js'
+import { PUBLISHED_TABLES } from '../../publish/parquet/tables.js'
+import { digestsOf, holds, partitionsOf } from '../../publish/parquet/write-table.js'
+import type { Database } from '../../warehouse/connection/database.js'
 import { readLastRun } from '../../warehouse/history/run-order.js'
 import { type Checked, type Problem, PUBLISH_AGAIN, problemOfFiles } from './proof.js'
 
@@ -39,29 +32,24 @@ export const checkParquetFiles = async (
   const damages: { readonly path: string; readonly damage: Damage }[] = []
   for (const file of filesOf(manifest)) {
     throwIfAborted(signal)
-    const damage = await damageOf(directory, file)
+    const damage = await damageOf(join(directory, file.path), file)
     if (damage !== null) damages.push({ path: file.path, damage })
   }
   const known = new Set(filesOf(manifest).map(({ path }) => path))
   const unknown = (await filesBelow(directory)).filter((path) => !known.has(path))
-  return [
-    ...DAMAGES.flatMap(({ rule, says }) =>
-      problemOfFiles(
-        state,
-        { rule, says },
-        damages.filter(({ damage }) => damage === rule).map(({ path }) => path),
-      ),
-    ),
-    ...problemOfFiles(
+  const found = DAMAGES.flatMap((damage) =>
+    problemOfFiles(
       state,
-      {
-        rule: 'files_are_in_manifest',
-        says: 'Parquet files that the manifest does not name; readers read them too',
-      },
-      unknown,
-      'Remove these files',
+      damage,
+      damages.filter((one) => one.damage === damage.rule).map(({ path }) => path),
     ),
-  ]
+  )
+  return [...found, ...problemOfFiles(state, UNKNOWN_FILES, unknown, 'Remove these files')]
+}
+
+const UNKNOWN_FILES = {
+  rule: 'files_are_in_manifest',
+  says: 'Parquet files that the manifest does not name; readers read them too',
 }
 
 type Damage = 'files_exist' | 'files_have_their_size' | 'files_have_their_checksum'
@@ -71,11 +59,7 @@ const DAMAGES: readonly { readonly rule: Damage; readonly says: string }[] = [
   { rule: 'files_have_their_checksum', says: 'files have another checksum than the manifest says' },
 ]
 
-const damageOf = async (
-  directory: string,
-  { path, bytes, sha256 }: PublishedFile,
-): Promise<Damage | null> => {
-  const file = join(directory, path)
+const damageOf = async (file: string, { bytes, sha256 }: PublishedFile): Promise<Damage | null> => {
   try {
     if ((await stat(file)).size !== bytes) return 'files_have_their_size'
     return (await checksum(file)) === sha256 ? null : 'files_have_their_checksum'
@@ -97,29 +81,18 @@ interface ComparedFormats extends Checked {
   readonly note: string | null
 }
 
-interface BothFormats {
-  readonly database: Database
-  readonly parquet: ParquetVersion
-  readonly signal: AbortSignal
-}
-
 /**
  * Compares the files with the published database, partition by partition, by digests of their rows. Both digests are computed now: those
  * of the manifest may come from another version of DuckDB. It takes two scans and hardly any memory. The files are intact.
  */
-export const compareFormats = async ({
-  database,
-  parquet,
-  signal,
-}: BothFormats): Promise<ComparedFormats> => {
-  const runs = await database.exclusively(readLastRun)
-  const { manifest, directory, state } = parquet
-  if (runs.runs !== manifest.runs || runs.run_id !== manifest.run_id)
-    return {
-      checks: 0,
-      problems: [],
-      note: `${state} is of another run than the database, so both were not compared`,
-    }
+export const compareFormats = async (
+  database: Database,
+  { manifest, directory, state }: ParquetVersion,
+  signal: AbortSignal,
+): Promise<ComparedFormats> => {
+  const last = await database.exclusively(readLastRun)
+  const note = `${state} is of another run than the database, so both were not compared`
+  if (last.runs !== manifest.runs || last.run_id !== manifest.run_id) return { checks: 0, problems: [], note }
   let checks = 0
   const problems: Problem[] = []
   for (const table of PUBLISHED_TABLES) {
@@ -128,14 +101,18 @@ export const compareFormats = async ({
       ({ schema, name }) => schema === table.declaration.schema && name === table.declaration.name,
     )?.files
     const paths = (files ?? []).map(({ path }) => join(directory, path))
-    const [stored, written] = await database.exclusively((sql) =>
-      database.interruptibly(signal, async () => [
-        await storedDigests(sql, table, directory),
-        await writtenDigests(sql, table, paths),
-      ]),
+    const [partitions, written] = await database.exclusively((sql) =>
+      database.interruptibly(
+        signal,
+        async () => [await partitionsOf(sql, table), await digestsOf(sql, table, paths)] as const,
+      ),
     )
+    const stored = new Map(partitions.map((partition) => [join(directory, partition.path), partition]))
     const differing = [...new Set([...stored.keys(), ...written.keys()])]
-      .filter((file) => stored.get(file) !== written.get(file))
+      .filter((file) => {
+        const [one, other] = [stored.get(file), written.get(file)]
+        return one === undefined || !holds(other, one)
+      })
       .toSorted()
     checks += written.size
     const [first] = differing
@@ -151,38 +128,4 @@ export const compareFormats = async ({
       })
   }
   return { checks, problems, note: null }
-}
-
-type Digests = ReadonlyMap<string, string>
-
-const storedRow = z.object({
-  account: varcharCell.nullable(),
-  created_month: varcharCell.nullable(),
-  rows: bigintCell,
-  digest: varcharCell,
-})
-
-/** By path. A table without rows has one file without rows. */
-const storedDigests = async (sql: Sql, table: PublishedTable, directory: string): Promise<Digests> => {
-  const rows = await sql.rows(storedRow, digestPartitions(table))
-  const found = rows.map((row) => [join(directory, fileOf(table, row)), `${row.rows} ${row.digest}`] as const)
-  return found.length > 0
-    ? new Map(found)
-    : new Map([[join(directory, fileOf(table, emptyPartition(table))), NO_ROWS]])
-}
-
-const NO_ROWS = '0 0:0'
-
-const writtenDigests = async (
-  sql: Sql,
-  table: PublishedTable,
-  paths: readonly string[],
-): Promise<Digests> => {
-  if (paths.length === 0) return new Map()
-  const rows = await sql.rows(
-    z.object({ filename: varcharCell, rows: bigintCell, digest: varcharCell }),
-    digestFiles(table, paths),
-  )
-  const digests = new Map(rows.map((row) => [row.filename, `${row.rows} ${row.digest}`]))
-  return new Map(paths.map((path) => [path, digests.get(path) ?? NO_ROWS]))
 }

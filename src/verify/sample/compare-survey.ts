@@ -4,18 +4,13 @@
  */
 import type { Progress, SampleSource, Survey } from '../../model/fields.js'
 import { type Instant, minusMs } from '../../model/instant.js'
-import {
-  newestById,
-  type Reading,
-  RefusedReadingError,
-  type RequestContext,
-  type SurveySource,
-} from '../../model/survey-source.js'
+import type { Reading, RequestContext, SurveySource } from '../../model/survey-source.js'
+import { newestById, RefusedReadingError } from '../../model/survey-source.js'
 import { mergedSampleSources } from '../../warehouse/merge/merged-tables.js'
 import { judgeProgress, PROGRESS_COLUMNS } from './judge-progress.js'
 import { judgeVersion } from './judge-version.js'
 import { laterOf, type StoredSurvey } from './stored.js'
-import { type Compared, comparedAs, type Judgement, judged } from './verdict.js'
+import { CAME_BACK, type Compared, comparedAs, type Judgement, judged } from './verdict.js'
 
 interface SurveyComparison {
   readonly source: SurveySource
@@ -43,16 +38,11 @@ export const compareSurvey = async (comparison: SurveyComparison): Promise<Compa
   return compared
 }
 
-interface Sources {
-  readonly sources: readonly SampleSource[]
-  /** Sources that the service lists and that cannot be typed. */
-  readonly rejectedIds: ReadonlySet<number>
-}
-
 /** More pages than any list of sources has. */
 const PAGES_MAX = 500
 
-const readAllSources = async ({ source, context, surveyId }: SurveyComparison): Promise<Sources> => {
+/** `rejectedIds` are sources that the service lists and that cannot be typed. */
+const readAllSources = async ({ source, context, surveyId }: SurveyComparison) => {
   const rows: SampleSource[] = []
   const rejectedIds = new Set<number>()
   let next: number | null = 1
@@ -86,30 +76,23 @@ const compareSources = async (
   const of = (sampleSourceId: number, judgement: Judgement) =>
     comparedAs('sample_sources', columns.length, surveyId, sampleSourceId, judgement)
   const knownUntil = sourcesKnownUntil(stored, slackMs)
-  const listed: Compared[] = []
+  const compared: Compared[] = []
   for (const service of sources) {
-    const judgement = judgeVersion({
-      columns,
-      stored: stored.sources.get(service.id) ?? null,
-      service,
-      knownUntil,
-      waitsFor: quarantined(stored, `sample_sources/${service.id}`),
-    })
-    listed.push(of(service.id, (await sinceMoved(comparison, service, knownUntil, judgement)) ?? judgement))
+    const known = stored.sources.get(service.id) ?? null
+    const waitsFor = quarantined(stored, `sample_sources/${service.id}`)
+    const judgement = judgeVersion({ columns, stored: known, service, knownUntil, waitsFor })
+    compared.push(of(service.id, (await sinceMoved(comparison, service, knownUntil, judgement)) ?? judgement))
   }
   const ids = new Set(sources.map(({ id }) => id))
-  const gone = [...stored.sources]
-    .filter(([id, { missingSince }]) => missingSince === null && !ids.has(id))
-    .map(([id]) =>
-      of(
-        id,
-        rejectedIds.has(id)
-          ? judged('unclear', 'the API sends it in a form that cannot be typed', [])
-          : judged('moved', 'the API no longer lists it', []),
-      ),
-    )
-  return [...listed, ...gone]
+  for (const [id, { missingSince }] of stored.sources)
+    if (missingSince === null && !ids.has(id))
+      compared.push(
+        of(id, rejectedIds.has(id) ? UNTYPABLE : judged('moved', 'the API no longer lists it', [])),
+      )
+  return compared
 }
+
+const UNTYPABLE: Judgement = judged('unclear', 'the API sends it in a form that cannot be typed', [])
 
 /** What the survey says about a source whose own `updated_at` does not explain a difference; null if it says nothing. */
 const sinceMoved = async (
@@ -123,12 +106,11 @@ const sinceMoved = async (
   if (!stored.sources.has(service.id)) {
     // The survey's progress has the target of all sources that were there when we read. A source that we lost would be in it.
     const wasAway = service.sample_size > 0 && targetOf(stored) === storedTargets(stored)
-    return wasAway
-      ? judged('moved', 'the target that we read did not count it: it came since', differences)
-      : null
+    const why = 'the target that we read did not count it: it came since'
+    return wasAway ? judged('moved', why, differences) : null
   }
   const isTarget = differences.every(
-    ({ field, stored: before }) => field === 'sample_size' && before !== null,
+    ({ field, ...before }) => field === 'sample_size' && before.stored !== null,
   )
   return isTarget && (await hasSurveyChanged(comparison, knownUntil))
     ? judged('moved', 'its survey has changed since', differences)
@@ -218,8 +200,6 @@ const compareProgress = async (
   )
 }
 
-const UNTYPABLE: Judgement = judged('unclear', 'the API sends it in a form that cannot be typed', [])
-
 const compareSourceProgress = async (
   comparison: SurveyComparison,
   listed: SampleSource,
@@ -234,7 +214,7 @@ const compareSourceProgress = async (
   const row = stored.sourceProgress.get(listed.id) ?? null
   const waitsFor = whySourceWaits(stored, listed.id)
   if (row !== null && row.missingSince !== null && waitsFor === null)
-    return of(judged('unclear', 'marked as missing, and the API shows it: it came back, or never went', []))
+    return of(judged('unclear', CAME_BACK, []))
   const readAt = laterOf(stored.sourceProgressReadAt, row?.datedAt ?? null)
   return of(
     await judgeProgress({
@@ -266,9 +246,7 @@ const whySourceWaits = (stored: StoredSurvey, sourceId: number): string | null =
   return quarantined(stored, `fieldwork_progress/${sourceId}`)
 }
 
-const presentCells = (
-  row: { readonly cells: StoredSurvey['pending']; readonly missingSince: Instant | null } | null,
-) => (row === null || row.missingSince !== null ? null : row.cells)
+const presentCells = (row: StoredSurvey['progress']) => (row?.missingSince === null ? row.cells : null)
 
 /** Interviews of imported data may have started before they were imported. */
 const isImported = ({ provider }: SampleSource): boolean => provider === 'data_import'

@@ -3,6 +3,7 @@
  * afterwards. So the service's count of these interviews, of now, shows whether our reading was right. Their statuses may move:
  * an incomplete interview becomes complete. The answers are requested one by one, only as far as needed.
  */
+import { z } from 'zod'
 import { counted } from '../../base/human.js'
 import { columnsOf } from '../../model/columns.js'
 import {
@@ -13,6 +14,7 @@ import {
 } from '../../model/fields.js'
 import { formatInstant, type Instant, instantFromMs, minusMs } from '../../model/instant.js'
 import type { CellRow } from '../../model/warehouse.js'
+import { sum } from '../../rules/estimate.js'
 import { type Difference, differencesOf, EQUAL, EXTRA, type Judgement, judged } from './verdict.js'
 
 /**
@@ -30,93 +32,65 @@ const individuals = (row: CellRow, status: InterviewStatus): number | null =>
 
 /** The interviews of all statuses, also of those that are only in `_extra`; null if the service leaves a count out. */
 export const totalOf = (row: CellRow): number | null => {
-  let total = unknownStatuses(row[EXTRA])
-  for (const status of INTERVIEW_STATUSES) {
-    const count = individuals(row, status)
-    if (count === null || total === null) return null
-    total += count
-  }
-  return total
+  const [known, others] = [sumOf(row, INTERVIEW_STATUSES), unknownStatuses(row[EXTRA])]
+  return known === null || others === null ? null : known + others
 }
 
 const unknownStatuses = (extra: CellRow[string] | undefined): number | null => {
   if (typeof extra !== 'string') return 0
-  const statuses = membersOf(membersOf(JSON.parse(extra)).interview_count_by_status)
-  let total = 0
-  for (const entry of Object.values(statuses)) {
-    const { individuals: count } = membersOf(entry)
-    if (typeof count !== 'number') return null
-    total += count
-  }
-  return total
+  const { success, data } = countsInExtra.safeParse(JSON.parse(extra))
+  return success ? sum(Object.values(data.interview_count_by_status).map((one) => one.individuals)) : null
 }
 
-const membersOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {})
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null
+const countsInExtra = z.object({
+  interview_count_by_status: z.record(z.string(), z.object({ individuals: z.number() })).default({}),
+})
 
 const COUNTS: readonly string[] = INTERVIEW_STATUSES.map((status) => `${status}_individuals`)
 
-export const haveSameCounts = (one: CellRow, other: CellRow): boolean =>
+const haveSameCounts = (one: CellRow, other: CellRow): boolean =>
   COUNTS.every((name) => one[name] === other[name]) && one[EXTRA] === other[EXTRA]
 
 interface Formula {
   readonly field: keyof Progress
   /** Null where the counts do not give it. */
   readonly of: (row: CellRow) => number | null
-  readonly tolerance: number
+  /** That of a rate by default. */
+  readonly tolerance?: number
 }
 
 const sumOf = (row: CellRow, statuses: readonly InterviewStatus[]): number | null => {
-  let sum = 0
-  for (const status of statuses) {
-    const count = individuals(row, status)
-    if (count === null) return null
-    sum += count
-  }
-  return sum
+  const counts = statuses.map((status) => individuals(row, status))
+  return counts.includes(null) ? null : sum(counts.map(Number))
 }
 
 /** Null for a division by zero: the API document does not define it. */
 const ratio = (part: number | null, whole: number | null): number | null =>
   part === null || whole === null || whole === 0 ? null : part / whole
 
-/** A service that rounds to two digits keeps them. */
+/** A service that rounds to two digits keeps it. */
 const RATE_TOLERANCE = 0.006
-const PERCENTAGE_TOLERANCE = 0.6
 
 const complete = (row: CellRow) => individuals(row, 'complete')
 const targetIncidence = (row: CellRow) => ratio(complete(row), sumOf(row, ['complete', 'screen_out']))
 
 const FORMULAS: readonly Formula[] = [
   { field: 'interviews_count', of: complete, tolerance: 0 },
-  {
-    field: 'completion_rate',
-    of: (row) => ratio(complete(row), numberOf(row, 'sample_size')),
-    tolerance: RATE_TOLERANCE,
-  },
+  { field: 'completion_rate', of: (row) => ratio(complete(row), numberOf(row, 'sample_size')) },
   {
     field: 'questionnaire_incidence_rate',
     of: (row) => ratio(complete(row), sumOf(row, ['complete', 'screen_out', 'quota_full', 'incomplete'])),
-    tolerance: RATE_TOLERANCE,
   },
-  { field: 'target_incidence_rate', of: targetIncidence, tolerance: RATE_TOLERANCE },
-  { field: 'incidence_rate', of: targetIncidence, tolerance: RATE_TOLERANCE },
-  {
-    field: 'drop_out_rate',
-    of: (row) => ratio(individuals(row, 'incomplete'), totalOf(row)),
-    tolerance: RATE_TOLERANCE,
-  },
-  ...INTERVIEW_STATUSES.map(
-    (status): Formula => ({
-      field: `${status}_percentage`,
-      of: (row) => {
-        const fraction = ratio(individuals(row, status), totalOf(row))
-        return fraction === null ? null : 100 * fraction
-      },
-      tolerance: PERCENTAGE_TOLERANCE,
-    }),
-  ),
+  { field: 'target_incidence_rate', of: targetIncidence },
+  { field: 'incidence_rate', of: targetIncidence },
+  { field: 'drop_out_rate', of: (row) => ratio(individuals(row, 'incomplete'), totalOf(row)) },
+  ...INTERVIEW_STATUSES.map((status): Formula => {
+    const of: Formula['of'] = (row) => {
+      const fraction = ratio(individuals(row, status), totalOf(row))
+      return fraction === null ? null : 100 * fraction
+    }
+    return { field: `${status}_percentage`, of, tolerance: 100 * RATE_TOLERANCE }
+  }),
 ]
 
 /** The fields of the stored row that contradict its own counts, although the service keeps the same formula now. */
@@ -127,7 +101,7 @@ export const brokenFormulas = (stored: CellRow, service: CellRow): readonly Diff
   })
 
 /** Null if the row does not say. */
-const keeps = (row: CellRow, { field, of, tolerance }: Formula): boolean | null => {
+const keeps = (row: CellRow, { field, of, tolerance = RATE_TOLERANCE }: Formula): boolean | null => {
   const [given, expected] = [numberOf(row, field), of(row)]
   return given === null || expected === null ? null : Math.abs(given - expected) <= tolerance
 }
@@ -206,15 +180,14 @@ const judgeCounts = async (known: Known, differences: readonly Difference[]): Pr
   const derived = derivedDifferences(stored, then)
   if (derived.length === 0) return judged('moved', 'interviews have started since', differences)
   const control = await until(serviceReadAt + instantFromMs(SECOND_MS))
-  return control !== null &&
-    haveSameCounts(control, service) &&
-    derivedDifferences(control, service).length === 0
-    ? judged(
-        'wrong',
-        `the service says something else of the interviews up to ${formatInstant(readAt)}`,
-        derived,
-      )
-    : judged('unclear', 'the service computes indicators of a period in another way', differences)
+  if (
+    control === null ||
+    !haveSameCounts(control, service) ||
+    derivedDifferences(control, service).length > 0
+  )
+    return judged('unclear', 'the service computes indicators of a period in another way', differences)
+  const why = `the service says something else of the interviews up to ${formatInstant(readAt)}`
+  return judged('wrong', why, derived)
 }
 
 const derivedDifferences = (stored: CellRow, service: CellRow): readonly Difference[] =>
@@ -240,12 +213,8 @@ const judgeMissing = async (
   const lacking = `${counted(total - storedTotal, 'interview')} missing that had started before it was read at ${formatInstant(readAt)}`
   if (haveSourcesChanged) return judged('moved', SOURCES_CHANGED, differences)
   if (mayGain) return judged('unclear', `${lacking}; imported data may have added them`, differences)
-  if (!(await countsInTime(known)))
-    return judged(
-      'unclear',
-      `${lacking}; but the service does not count up to a moment, or counts late`,
-      differences,
-    )
+  const late = `${lacking}; but the service does not count up to a moment, or counts late`
+  if (!(await countsInTime(known))) return judged('unclear', late, differences)
   return judged('wrong', lacking, differencesOf(PROGRESS_COLUMNS, stored, before))
 }
 
@@ -267,9 +236,6 @@ const judgeVanished = (
   if (!isReadAtExact && now !== null && storedTotal <= now)
     return judged('moved', 'interviews have started since', differences)
   if (haveSourcesChanged) return judged('moved', SOURCES_CHANGED, differences)
-  return judged(
-    'unclear',
-    `${storedTotal - thenTotal} interviews that were counted no longer are: they may be ignored since`,
-    differences,
-  )
+  const why = `${storedTotal - thenTotal} interviews that were counted no longer are: they may be ignored since`
+  return judged('unclear', why, differences)
 }

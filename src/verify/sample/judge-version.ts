@@ -1,9 +1,8 @@
 /** Judges the row of a survey or source, which carries `updated_at`: whether a change since our reading explains a difference. Pure. */
 import type { Column } from '../../model/columns.js'
-import type { Instant } from '../../model/instant.js'
-import { formatInstant } from '../../model/instant.js'
+import { formatInstant, type Instant } from '../../model/instant.js'
 import type { CellRow } from '../../model/warehouse.js'
-import { differencesOf, EQUAL, EXTRA, type Judgement, judged } from './verdict.js'
+import { CAME_BACK, differencesOf, EQUAL, EXTRA, type Judgement, judged } from './verdict.js'
 
 interface StoredVersion {
   /** Key and values. */
@@ -22,13 +21,8 @@ interface VersionQuestion {
   readonly waitsFor: string | null
 }
 
-export const judgeVersion = ({
-  columns,
-  stored,
-  service,
-  knownUntil,
-  waitsFor,
-}: VersionQuestion): Judgement => {
+export const judgeVersion = (question: VersionQuestion): Judgement => {
+  const { columns, stored, service, knownUntil, waitsFor } = question
   const differences = differencesOf(columns, stored?.cells ?? null, service)
   const isMissing = stored !== null && stored.missingSince !== null
   if (differences.length === 0 && !isMissing) return EQUAL
@@ -38,18 +32,9 @@ export const judgeVersion = ({
   const changed = `changed ${formatInstant(service.updated_at)}`
   if (service.updated_at >= knownUntil)
     return judged('moved', `${changed}; we know changes before ${known}`, differences)
-  if (isMissing)
-    return judged(
-      'unclear',
-      'marked as missing, and the API shows it: it came back, or never went',
-      differences,
-    )
-  if (stored === null)
-    return judged(
-      'wrong',
-      `the warehouse does not have it, although it was last ${changed}, before ${known}`,
-      differences,
-    )
+  if (isMissing) return judged('unclear', CAME_BACK, differences)
+  const lost = `the warehouse does not have it, although it was last ${changed}, before ${known}`
+  if (stored === null) return judged('wrong', lost, differences)
   if (differences.every(({ field }) => field === EXTRA))
     return judged('unclear', 'the API may have added unknown fields since', differences)
   return judged('wrong', `last ${changed}, and we know every change before ${known}`, differences)

@@ -10,15 +10,6 @@ import type { StoredSurveyPlace } from './stored.js'
 
 type ReadPage = (page: number) => Promise<Page<Survey>>
 
-interface FoundPlace {
-  /** Pages that were read now, and not before. */
-  readonly read: readonly Page<Survey>[]
-  /** The row; null if its page does not show it. */
-  readonly row: Survey | null
-  /** Whether its neighbours are shown, so it would be too if it was listed. */
-  readonly isCertain: boolean
-}
-
 /** How far from its expected page a survey is looked for. */
 const STEPS_MAX = 4
 
@@ -35,7 +26,8 @@ export class Listing {
     this.#pageRows = pageRows
   }
 
-  async find({ id, createdAt }: StoredSurveyPlace): Promise<FoundPlace> {
+  /** Looks for the page that shows the survey, or its neighbours. Returns the pages that were read now, and not before. */
+  async find({ id, createdAt }: StoredSurveyPlace): Promise<readonly Page<Survey>[]> {
     const read: Page<Survey>[] = []
     const first = await this.#page(1, read)
     const rows =
@@ -45,16 +37,14 @@ export class Listing {
     const seen = new Set<number>()
     for (let step = 0; step < STEPS_MAX; step += 1) {
       number = Math.min(Math.max(1, number), Math.max(1, first.pagination.total_pages))
-      if (seen.has(number)) return { read, row: null, isCertain: true }
+      if (seen.has(number)) break
       seen.add(number)
       const page = await this.#page(number, read)
-      const row = page.rows.find((one) => one.id === id)
-      if (row !== undefined) return { read, row, isCertain: true }
-      const direction = directionOf(page, createdAt)
-      if (direction === 0) return { read, row: null, isCertain: true }
+      const direction = page.rows.some((row) => row.id === id) ? 0 : directionOf(page, createdAt)
+      if (direction === 0) break
       number += direction
     }
-    return { read, row: null, isCertain: false }
+    return read
   }
 
   /** The row on the page that showed it, read anew; null if that page no longer shows it. */

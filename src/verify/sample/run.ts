@@ -5,12 +5,8 @@
 import { isStop, StoppedError, UpstreamError } from '../../base/errors.js'
 import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
-import {
-  type Page,
-  RefusedReadingError,
-  type RequestContext,
-  type SurveySource,
-} from '../../model/survey-source.js'
+import type { Page, RequestContext, SurveySource } from '../../model/survey-source.js'
+import { RefusedReadingError } from '../../model/survey-source.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { mergedSurveys } from '../../warehouse/merge/merged-tables.js'
 import { chanceToFind, inSampleOrder, onePercentOf } from './choose.js'
@@ -104,13 +100,10 @@ class Sampling {
   }
 
   async compare(chosen: readonly StoredSurveyPlace[]) {
-    const ended = (stopped: string | null, failure: UpstreamError | null) => ({
-      compared: this.#compared,
-      rows: this.#rows,
-      unread: this.#unread,
-      stopped,
-      failure,
-    })
+    const ended = (stopped: string | null, failure: UpstreamError | null) => {
+      const found = { compared: this.#compared, rows: this.#rows, unread: this.#unread }
+      return { ...found, stopped, failure }
+    }
     try {
       for (const survey of chosen) {
         await this.#compareOne(survey)
@@ -127,8 +120,7 @@ class Sampling {
   async #compareOne(survey: StoredSurveyPlace): Promise<void> {
     const { source, context, slackMs } = this.#options
     try {
-      const place = await this.#listing.find(survey)
-      for (const page of place.read) await this.#comparePage(page)
+      for (const page of await this.#listing.find(survey)) await this.#comparePage(page)
       const stored = await this.#stored([survey.id])
       const compared = await compareSurvey({
         source,
@@ -195,13 +187,8 @@ const compareRow = (service: Survey, stored: StoredSurvey, cursor: Instant | nul
   return comparedAs('surveys', columns.length, service.id, null, known)
 }
 
-const unlisted = (surveyId: number, isGone: boolean): Compared =>
-  comparedAs(
-    'surveys',
-    0,
-    surveyId,
-    null,
-    isGone
-      ? judged('moved', 'the API no longer shows it', [])
-      : judged('unclear', 'its page of the listing does not show it, although its progress can be read', []),
-  )
+const unlisted = (surveyId: number, isGone: boolean): Compared => {
+  const why = 'its page of the listing does not show it, although its progress can be read'
+  const gone = judged('moved', 'the API no longer shows it', [])
+  return comparedAs('surveys', 0, surveyId, null, isGone ? gone : judged('unclear', why, []))
+}

@@ -90,11 +90,12 @@ export const readStoredSurveys = async (
       LEFT JOIN _sync.tasks t ON t.account = $1 AND t.survey_id = i.id`,
     [account, JSON.stringify(ids)],
   )
-  const surveys = await readStored(sql, mergedSurveys, account, ids)
-  const sources = await readStored(sql, mergedSampleSources, account, ids)
-  const progress = await readStored(sql, mergedSurveyProgress, account, ids)
-  const sourceProgress = await readStored(sql, mergedSampleSourceProgress, account, ids)
-  const pending = await readPending(sql, account, ids)
+  const ofAccount = { ...sql, account }
+  const surveys = await readStored(ofAccount, mergedSurveys, ids)
+  const sources = await readStored(ofAccount, mergedSampleSources, ids)
+  const progress = await readStored(ofAccount, mergedSurveyProgress, ids)
+  const sourceProgress = await readStored(ofAccount, mergedSampleSourceProgress, ids)
+  const pending = await readPending(ofAccount, ids)
   const quarantine = await readQuarantine(sql, account, ids)
   const rowsOf = (rows: ReadonlyMap<string, StoredRow>, survey: number, idColumn: string) =>
     new Map(

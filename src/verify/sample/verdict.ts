@@ -42,6 +42,8 @@ type ComparedTable = (typeof COMPARED_TABLES)[number]
 
 export const EQUAL: Judgement = Object.freeze({ verdict: 'equal', why: '', differences: [] })
 
+export const CAME_BACK = 'marked as missing, and the API shows it: it came back, or never went'
+
 export const judged = (
   verdict: Exclude<Verdict, 'equal'>,
   why: string,
@@ -56,8 +58,6 @@ export const comparedAs = (
   judgement: Judgement,
 ): Compared => ({ table, surveyId, sampleSourceId, fields, ...judgement })
 
-const cellOf = (row: CellRow | null, name: string): Cell => row?.[name] ?? null
-
 /** The differing fields of these columns. A missing stored row differs in every field that the service fills. */
 export const differencesOf = (
   columns: readonly Column[],
@@ -65,7 +65,7 @@ export const differencesOf = (
   service: CellRow,
 ): readonly Difference[] =>
   columns.flatMap(({ name }) => {
-    const [ours, theirs] = [cellOf(stored, name), cellOf(service, name)]
+    const [ours, theirs] = [stored?.[name] ?? null, service[name] ?? null]
     return ours === theirs ? [] : [{ field: name, stored: ours, service: theirs }]
   })
 

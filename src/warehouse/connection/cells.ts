@@ -7,7 +7,6 @@ import {
   BOOLEAN,
   DATE,
   DOUBLE,
-  type DuckDBAppender,
   DuckDBDateValue,
   DuckDBTimestampTZValue,
   type DuckDBType,
@@ -33,48 +32,25 @@ export const toDuckDB = (parameter: Parameter): DuckDBValue => {
   return typeof parameter === 'number' && Number.isInteger(parameter) ? BigInt(parameter) : parameter
 }
 
-/** Appends one cell to the row under way. A cell whose type does not fit its column is a bug and throws. */
-export const appendCell = (appender: DuckDBAppender, column: Column, cell: Cell | undefined): void => {
-  const { type } = column
-  if (cell === undefined || cell === null) appender.appendNull()
-  else if (type === 'BIGINT' && typeof cell === 'number') appender.appendBigInt(BigInt(cell))
-  else if (type === 'DOUBLE' && typeof cell === 'number') appender.appendDouble(cell)
-  else if (type === 'BOOLEAN' && typeof cell === 'boolean') appender.appendBoolean(cell)
-  else if (type === 'TIMESTAMPTZ' && typeof cell === 'bigint')
-    appender.appendTimestampTZ(new DuckDBTimestampTZValue(cell))
-  else if (type === 'DATE' && typeof cell === 'string') appender.appendDate(dateValue(cell))
-  else if ((type === 'VARCHAR' || type === 'JSON') && typeof cell === 'string') appender.appendVarchar(cell)
-  else throw unfit(column, cell)
-}
+/** The type of an appended column. */
+export const appendedType = ({ type }: Column): DuckDBType => APPENDED_TYPES[type]
 
-/** The type of a column in a chunk of rows. */
-export const chunkType = ({ type }: Column): DuckDBType => CHUNK_TYPES[type]
+const APPENDED_TYPES = { BIGINT, BOOLEAN, DATE, DOUBLE, JSON: VARCHAR, TIMESTAMPTZ, VARCHAR } as const
 
-const CHUNK_TYPES = { BIGINT, BOOLEAN, DATE, DOUBLE, JSON: VARCHAR, TIMESTAMPTZ, VARCHAR } as const
-
-/** A cell of a chunk of rows. A cell whose type does not fit its column is a bug and throws. */
-export const chunkValue = (column: Column, cell: Cell | undefined): DuckDBValue => {
-  const { type } = column
-  if (cell === undefined || cell === null) return null
+/** A cell to append. One whose type does not fit its column is a bug and throws. */
+export const appendedValue = ({ name, type }: Column, cell: Cell = null): DuckDBValue => {
+  if (cell === null) return null
   if (type === 'BIGINT' && typeof cell === 'number') return BigInt(cell)
   if (type === 'DOUBLE' && typeof cell === 'number') return cell
   if (type === 'BOOLEAN' && typeof cell === 'boolean') return cell
   if (type === 'TIMESTAMPTZ' && typeof cell === 'bigint') return new DuckDBTimestampTZValue(cell)
-  if (type === 'DATE' && typeof cell === 'string') return dateValue(cell)
+  if (type === 'DATE' && typeof cell === 'string')
+    return new DuckDBDateValue(Date.parse(`${cell}T00:00:00Z`) / 86_400_000)
   if ((type === 'VARCHAR' || type === 'JSON') && typeof cell === 'string') return cell
-  throw unfit(column, cell)
+  throw new TypeError(`column ${name} is ${type} and cannot hold a ${typeof cell}`)
 }
 
-const unfit = ({ name, type }: Column, cell: Cell): TypeError =>
-  new TypeError(`column ${name} is ${type} and cannot hold a ${typeof cell}`)
-
-const dateValue = (day: string): DuckDBDateValue =>
-  new DuckDBDateValue(Date.parse(`${day}T00:00:00Z`) / 86_400_000)
-
-/**
- * A value that is read back, as a cell in memory. It is converted here, because a `transform` of its schema takes several times as
- * long (25,000 planned surveys have 450,000 cells).
- */
+/** A value that is read back, as a cell in memory. A `transform` of its schema takes several times as long as this. */
 export const fromDuckDB = (value: DuckDBValue): DuckDBValue => {
   if (typeof value === 'bigint') return Number(value)
   return value instanceof DuckDBTimestampTZValue ? value.micros : value
@@ -87,13 +63,10 @@ export const varcharCell = z.string()
 export const booleanCell = z.boolean()
 export const timestamptzCell: z.ZodType<Instant> = z.bigint()
 
-/**
- * Selects a declared column for `cellSchema`. DuckDB's client drops a byte order mark at the beginning of a text, so another
- * character is put before it.
- */
+/** Selects a column for `cellSchema`. DuckDB's client drops a byte order mark that begins a text, so a character is put before it. */
 export const selectCell = ({ name, type }: Column): string => {
   if (type === 'DATE') return `CAST(${quote(name)} AS VARCHAR) AS ${quote(name)}`
-  return isText(type) ? `'.' || ${quote(name)} AS ${quote(name)}` : quote(name)
+  return type === 'VARCHAR' || type === 'JSON' ? `'.' || ${quote(name)} AS ${quote(name)}` : quote(name)
 }
 
 /** The schema of a cell that `selectCell` selects. */
@@ -101,8 +74,6 @@ export const cellSchema = (column: Column): z.ZodType<Cell> => {
   const schema = CELL_SCHEMAS[column.type]
   return column.nullable ? schema.nullable() : schema
 }
-
-const isText = (type: Column['type']): boolean => type === 'VARCHAR' || type === 'JSON'
 
 const guardedTextCell = z.string().overwrite((text) => text.slice(1))
 

@@ -1,7 +1,4 @@
-/**
- * One DuckDB database on one connection. Transactions run one at a time. DuckDB could run them side by side, but conflicts
- * between our own transactions would have to be retried.
- */
+/** One DuckDB database on one connection. Transactions run one at a time, because conflicts between our own would have to be retried. */
 import { type FileHandle, open } from 'node:fs/promises'
 import { setImmediate as eventsHandled } from 'node:timers/promises'
 import {
@@ -25,7 +22,6 @@ import { STORAGE_COMPATIBILITY } from './storage-version.js'
 /** The operations inside a transaction. */
 export interface Sql {
   run(sql: string, parameters?: readonly Parameter[]): Promise<void>
-  /** The rows of the result, each parsed by `schema`. */
   rows<Row>(schema: z.ZodType<Row>, sql: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>
   /** Passes the rows of the result to `use` one by one. A long result is never in memory as a whole. */
   each<Row>(
@@ -35,21 +31,23 @@ export interface Sql {
     use: (row: Row) => void,
   ): Promise<void>
   /**
-   * The rows of a large result in batches, each read when the caller takes it. A row is an array of cells in the order of the columns.
-   * It is converted when the caller takes it, so that a wide batch is never in memory as a whole.
+   * The rows of a large result in batches, each read when the caller takes it. A row is an array of cells in the order of the columns,
+   * also converted when the caller takes it.
    */
   batches<Row>(schema: z.ZodType<Row>, sql: string): AsyncIterable<Iterable<Row>>
   /** Puts rows into a new temporary table with `columns`, and replaces an old one. */
   stage(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
-  /**
-   * Adds rows to a table, by the names of its columns. A cell that is missing in a row becomes null. `filledBy` names the cell that
-   * fills a column of another name.
-   */
+  /** Adds rows to a table. A missing cell becomes null. `filledBy` names the cell that fills a column of another name. */
   insert(
     table: TableDeclaration,
     rows: readonly CellRow[],
     filledBy?: Readonly<Record<string, string>>,
   ): Promise<void>
+}
+
+/** The operations on the rows of one account. */
+export interface AccountSql extends Sql {
+  readonly account: string
 }
 
 export interface Database extends AsyncDisposable {
@@ -60,18 +58,12 @@ export interface Database extends AsyncDisposable {
   exclusively<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** Runs `work`. When `signal` aborts, its statements reject with the signal's reason. Not for work that writes to this database. */
   interruptibly<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>
-  /**
-   * Copies the file as it is on the disk. Rows must be checkpointed before, and nothing may write meanwhile. Rejects with the
-   * signal's reason when it aborts.
-   */
+  /** Copies the file as it is on the disk: checkpoint before, and write nothing meanwhile. Rejects with the signal's reason. */
   copyTo(target: string, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
-/**
- * Options of every database that we open: no extension is downloaded at run time, the memory fits into a small pod, and new files
- * have a format that old readers can open.
- */
+/** No extension is downloaded at run time, the memory fits into a small pod, and old readers can open new files. */
 const baseOptions = {
   // Without these threads, each Node thread that ever ran a statement keeps its memory (npm run bench -- export).
   allocator_background_threads: 'true',
@@ -101,8 +93,14 @@ export interface OpenOptions {
  * the file cannot be locked although nobody holds it.
  */
 export const openDatabase = async (file: string, options: OpenOptions = {}): Promise<Database> => {
-  const instance = await createInstance(file, options).catch(async (error: unknown) => {
-    throw isLockConflict(error) ? await refusedLock(error, file, options.readOnly === true) : error
+  const { readOnly = false, temporaryDirectory, memoryLimit } = options
+  const instance = await DuckDBInstance.create(file, {
+    ...baseOptions,
+    ...(readOnly ? { access_mode: 'READ_ONLY' } : {}),
+    ...(temporaryDirectory === undefined ? {} : { temp_directory: temporaryDirectory }),
+    ...(memoryLimit === undefined ? {} : { memory_limit: memoryLimit }),
+  }).catch(async (error: unknown) => {
+    throw isLockConflict(error) ? await refusedLock(error, file, readOnly) : error
   })
   try {
     const connection = await instance.connect()
@@ -114,20 +112,9 @@ export const openDatabase = async (file: string, options: OpenOptions = {}): Pro
   }
 }
 
-const createInstance = (file: string, options: OpenOptions): Promise<DuckDBInstance> =>
-  DuckDBInstance.create(file, {
-    ...baseOptions,
-    ...(options.readOnly === true ? { access_mode: 'READ_ONLY' } : {}),
-    ...(options.temporaryDirectory === undefined ? {} : { temp_directory: options.temporaryDirectory }),
-    ...(options.memoryLimit === undefined ? {} : { memory_limit: options.memoryLimit }),
-  })
-
 const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDBConnection): Database => {
   const oneAtATime = pLimit(1)
-  /**
-   * Statements also run one at a time. Failed work may leave a statement running, and closing the connection during a statement
-   * would hang the process (docs/decisions/warehouse.md#0030-a-connection-is-closed-after-its-last-statement).
-   */
+  /** Failed work may leave a statement running (docs/decisions/warehouse.md#0030-a-connection-is-closed-after-its-last-statement). */
   const oneStatement = pLimit(1)
   let stopping: AbortSignal | null = null
   const statement: Statement = (work) =>
@@ -162,10 +149,21 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
     transaction: (work) => guarded(() => inTransaction(sql, work)),
     exclusively: (work) => guarded(() => work(sql)),
     interruptibly: async (signal, work) => {
+      throwIfAborted(signal)
       stopping = signal
+      const interrupt = () => connection.interrupt()
+      let interval: NodeJS.Timeout | undefined
+      const onAbort = () => {
+        interrupt()
+        // Again and again, because DuckDB forgets an interrupt that comes before a statement has begun.
+        interval = setInterval(interrupt, INTERRUPT_EVERY_MS)
+      }
+      signal.addEventListener('abort', onAbort, { once: true })
       try {
-        return await interrupted(() => connection.interrupt(), signal, work)
+        return await work()
       } finally {
+        signal.removeEventListener('abort', onAbort)
+        clearInterval(interval)
         stopping = null
       }
     },
@@ -202,6 +200,7 @@ const createFileReader = (file: string) => {
 }
 
 const COPIED_AT_ONCE_BYTES = 1_048_576
+const INTERRUPT_EVERY_MS = 20
 
 const inTransaction = async <Result>(sql: Sql, work: (sql: Sql) => Promise<Result>): Promise<Result> => {
   await sql.run('BEGIN TRANSACTION')
@@ -272,37 +271,8 @@ function* convertedRows<Row>(schema: z.ZodType<Row>, chunk: DuckDBDataChunk): It
 }
 
 const COMPILED_FROM_ROWS = 50
-
 const ROW = 'a row of the warehouse'
 
 /** Without parameters DuckDB runs a statement in one step; with them it parses, prepares and runs it. */
 const bound = (parameters: readonly Parameter[]): DuckDBValue[] | undefined =>
   parameters.length === 0 ? undefined : parameters.map(toDuckDB)
-
-// Interrupts statements when a signal aborts.
-
-/**
- * Runs `work`. After `signal` aborts, its statements are interrupted repeatedly until it ends, because DuckDB forgets an interrupt
- * that comes before a statement has begun.
- */
-const interrupted = async <Result>(
-  interrupt: () => void,
-  signal: AbortSignal,
-  work: () => Promise<Result>,
-): Promise<Result> => {
-  throwIfAborted(signal)
-  let interval: NodeJS.Timeout | undefined
-  const onAbort = () => {
-    interrupt()
-    interval = setInterval(interrupt, INTERRUPT_EVERY_MS)
-  }
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await work()
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-    clearInterval(interval)
-  }
-}
-
-const INTERRUPT_EVERY_MS = 20

@@ -22,29 +22,19 @@ export const createTable = (table: TableDeclaration): string =>
 export const addColumn = (table: TableDeclaration, column: Column): string =>
   `ALTER TABLE ${qualified(table)} ADD COLUMN ${quote(column.name)} ${storedType(column)}`
 
-/**
- * Texts are compared byte by byte, whatever `default_collation` a reader's session has. Otherwise it would join accounts, and hide
- * changes, that differ only in case.
- */
-const storedType = ({ type }: Pick<Column, 'type'>): string => (type === 'VARCHAR' ? TEXT : type)
-const TEXT = 'VARCHAR COLLATE C'
-
-/** For a table whose texts an older version created without a collation. */
-export const collateTexts = (table: TableDeclaration): readonly string[] =>
-  table.columns
-    .filter(({ type }) => type === 'VARCHAR')
-    .map(({ name }) => `ALTER TABLE ${qualified(table)} ALTER COLUMN ${quote(name)} TYPE ${TEXT}`)
+/** Texts are compared byte by byte: the `default_collation` of a reader's session could join accounts that differ only in case. */
+const storedType = ({ type }: Pick<Column, 'type'>): string =>
+  type === 'VARCHAR' ? 'VARCHAR COLLATE C' : type
 
 const columnDefinition = (column: Column): string =>
   `${quote(column.name)} ${storedType(column)}${column.nullable ? '' : ' NOT NULL'}`
 
 export const commentsOn = (table: TableDeclaration): readonly string[] => [
   `COMMENT ON TABLE ${qualified(table)} IS ${literal(table.comment)}`,
-  ...table.columns.map((column) => commentOnColumn(table, column)),
+  ...table.columns.map(
+    ({ name, comment }) => `COMMENT ON COLUMN ${qualified(table)}.${quote(name)} IS ${literal(comment)}`,
+  ),
 ]
-
-const commentOnColumn = (table: TableDeclaration, column: Column): string =>
-  `COMMENT ON COLUMN ${qualified(table)}.${quote(column.name)} IS ${literal(column.comment)}`
 
 /** A fresh, empty temporary table. */
 export const createTemporary = (name: string, columns: readonly Column[]): string =>

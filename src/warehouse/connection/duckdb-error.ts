@@ -1,6 +1,6 @@
 /**
- * Decides what an error of DuckDB means. Its client gives no code, only a text that begins with the error's type. Only this file
- * reads such texts. An error that is not about storage is a bug of ours and is not changed.
+ * Decides what an error of DuckDB means. Its client gives no code, only a text that begins with the error's type, and only this file
+ * reads such texts.
  */
 import { constants } from 'node:os'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { addressSpaceAdvice } from '../../base/address-space.js'
 import { isSystemError, messageOf } from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
+import { parse } from '../../base/parse.js'
 import { literal } from './ddl.js'
 import { LockRefusedError, WarehouseDamagedError, WarehouseUnusableError } from './errors.js'
 
@@ -18,13 +19,9 @@ const isPlain = (error: unknown): error is Error =>
 /** DuckDB's client throws plain errors. Those of Node's file functions have a code. */
 const isDuckdbError = (error: unknown): boolean => isPlain(error) && !('code' in error)
 
-/**
- * Whether the system or DuckDB refused to read or write. Only such an error may be reported as one of a file: a stop stays a stop, and a bug
- * a bug.
- */
+/** Whether the system or DuckDB refused to read or write. Only such an error may be reported as one of a file. */
 export const isFileFailure = (error: unknown): boolean => isSystemError(error) || isPlain(error)
 
-/** A statement was interrupted, by a signal. */
 export const isInterrupt = (error: unknown): boolean =>
   isDuckdbError(error) &&
   /^(?:Failed to [a-z ]+: )?(?:INTERRUPT Error: |TransactionContext Error: Failed to commit: Interrupted)/.test(
@@ -32,9 +29,8 @@ export const isInterrupt = (error: unknown): boolean =>
   )
 
 /**
- * The error types that storage causes: a full disk, a missing permission, a broken device, or a database that such a failure
- * closed. Only the beginning is matched, because the rest may quote data. A failed commit loses the type of its cause. With one
- * connection and tables without constraints, only storage can cause it.
+ * The error types that storage causes. Only the beginning is matched, because the rest may quote data. A failed commit loses the type of
+ * its cause. With one connection and tables without constraints, only storage can cause it.
  */
 const STORAGE_FAILURE =
   /^(?:Failed to [a-z ]+: )?(?:(?:IO|FATAL|Out of Memory|Permission) Error: |TransactionContext Error: Failed to commit: )/
@@ -55,7 +51,7 @@ const TROUBLE_AROUND_THE_FILE =
 /** The write-ahead log is a part of the file, so a failed replay is damage too. */
 const DAMAGED_LOG = /^IO Error: Failure while replaying WAL file /
 
-/** Error types that may be temporary: alone they do not prove damage. */
+/** Alone these do not prove damage. */
 const MAY_PASS = /^(?:IO|Out of Memory|Permission|INTERRUPT) Error: /
 
 const LOCK_CONFLICT = /Could not set lock on file /
@@ -63,7 +59,7 @@ const LOCK_CONFLICT = /Could not set lock on file /
 export const isLockConflict = (error: unknown): boolean => LOCK_CONFLICT.test(messageOf(error))
 
 /** The process that holds the lock which DuckDB could not set. */
-export interface LockHolder {
+interface LockHolder {
   /** Its id; null if it runs in another container or on another machine. */
   readonly pid: number | null
   /** `process 123 (/usr/bin/python3)` */
@@ -81,16 +77,11 @@ export const lockHolder = (error: unknown): LockHolder | null => {
   // Linux says 0 for a process in another PID namespace, and a negative number for one on another machine.
   if (pid <= 0 || (program === undefined && !isRunning(pid)))
     return { pid: null, name: 'a process in another container or on another machine' }
-  const details = [program, user === undefined ? undefined : `user ${user}`].filter(
-    (detail) => detail !== undefined,
-  )
-  return { pid, name: `process ${pid}${details.length === 0 ? '' : ` (${details.join(', ')})`}` }
+  const details = [program ?? [], user === undefined ? [] : `user ${user}`].flat().join(', ')
+  return { pid, name: `process ${pid}${details === '' ? '' : ` (${details})`}` }
 }
 
-/**
- * Whether the content of a file is damaged, so that another attempt would fail too. Only such a file may be set aside or skipped.
- * Any other file may be intact, and may be the newest state.
- */
+/** Whether the content of a file is damaged. Only such a file may be set aside or skipped: any other may be the newest state. */
 export const isDamage = (error: unknown): boolean => {
   const text = messageOf(error)
   if (!isDuckdbError(error) && !(error instanceof WarehouseUnusableError)) return false
@@ -104,10 +95,7 @@ export const isUnknownName = (error: unknown): boolean =>
     messageOf(error),
   )
 
-/**
- * Whether an error of reading is about content: damage, or a text of DuckDB without a path, as its readers of single blocks have. Less
- * certain than `isDamage`, so only for a report.
- */
+/** Also true for a text of DuckDB without a path, as its readers of single blocks have. Less certain than `isDamage`: only for a report. */
 export const isAboutContent = (error: unknown): boolean =>
   isDamage(error) ||
   /^IO Error: (?!Trying to read a database file with version)[^"'/]*$/.test(messageOf(error))
@@ -143,7 +131,6 @@ export const unreadable = (path: string, error: unknown): unknown => {
     : error
 }
 
-/** A new publish replaces a damaged or old file. It does not help against a lock or a missing permission. */
 const whyUnreadable = (error: unknown): string => {
   if (isLockConflict(error))
     return `it is open for writing in ${lockHolder(error)?.name ?? 'another process'}, which locks out all other readers. Close it there, and open it read-only: read_only=True, duckdb -readonly, duckdb.read_only=true`
@@ -161,9 +148,8 @@ export const firstLine = (error: unknown): string =>
   messageOf(error).split('\n', 1)[0]?.trim().replace(/[.!]$/, '') ?? ''
 
 /**
- * Why DuckDB could not lock a file. It says that another process holds it whenever the system refuses the lock, also where a file system
- * has no locks. The number of the system's error tells them apart. Only the errors of statements have it, as JSON.
- * Returns `conflict`, the error of the first attempt, if another process holds the lock.
+ * Why DuckDB could not lock a file: `conflict` if another process holds the lock. DuckDB says that also where a file system has no locks.
+ * The number of the system's error tells them apart, and only the errors of statements have it, as JSON.
  */
 export const refusedLock = async (conflict: unknown, file: string, isReadOnly: boolean): Promise<unknown> => {
   const name = await nameOfError(file, isReadOnly)
@@ -189,25 +175,19 @@ const nameOfError = async (file: string, isReadOnly: boolean): Promise<string | 
     await connection.run(`ATTACH ${literal(file)} AS held${isReadOnly ? ' (READ_ONLY)' : ''}`)
     return null
   } catch (error) {
-    return numberIn(messageOf(error))
+    return nameIn(messageOf(error))
   } finally {
     connection.closeSync()
     instance.closeSync()
   }
 }
 
-const withNumber = z.object({ errno: z.coerce.number() })
+const errorJson = z.object({ errno: z.coerce.number() })
 
-const numberIn = (text: string): string | null => {
-  const parsed = withNumber.safeParse(parsedOf(text))
-  if (!parsed.success) return null
-  const { errno } = parsed.data
-  return Object.entries(constants.errno).find(([, number]) => number === errno)?.[0] ?? `error ${errno}`
-}
-
-const parsedOf = (text: string): unknown => {
+const nameIn = (text: string): string | null => {
   try {
-    return JSON.parse(text)
+    const { errno } = parse(errorJson, JSON.parse(text), 'an error of DuckDB')
+    return Object.entries(constants.errno).find(([, number]) => number === errno)?.[0] ?? `error ${errno}`
   } catch {
     return null
   }

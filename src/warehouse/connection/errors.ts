@@ -22,7 +22,7 @@ export class WarehouseHeldError extends WarehouseError {
   }
 }
 
-/** The system refuses the lock that DuckDB sets on every file, although nobody holds it: a network share without locks, or a failing disk. */
+/** The system refuses the lock that DuckDB sets on every file, although nobody holds it. */
 export class LockRefusedError extends WarehouseError {
   constructor(message: string, options?: ErrorOptions) {
     super('lock_refused', message, options)

@@ -1,7 +1,4 @@
-/**
- * The format of DuckDB's files. A DuckDB reads files of its own format and older ones, but none of a newer format. So the format
- * is pinned: an upgrade of ours must not lock out readers (docs/decisions/publish.md#0042-the-format-of-the-published-file-is-pinned).
- */
+/** The pinned format of DuckDB's files (docs/decisions/publish.md#0042-the-format-of-the-published-file-is-pinned). */
 import { open } from 'node:fs/promises'
 
 /** This version of DuckDB and every later one can read our files. */

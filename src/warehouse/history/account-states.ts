@@ -1,12 +1,11 @@
 /** The accounts of the warehouse at the end of a sync, for its metrics: their last runs, queues and freshness. */
-
 import { z } from 'zod'
 import { parse } from '../../base/parse.js'
 import type { AccountState } from '../../model/monitoring.js'
-import type { RequestUsage } from '../../model/request-usage.js'
-import { TASK_REASONS } from '../../model/request-usage.js'
+import { type RequestUsage, TASK_REASONS } from '../../model/request-usage.js'
 import type { TaskReason } from '../../model/run.js'
 import { DATA_TABLES, HISTORY_TABLES } from '../../model/tables.js'
+import { sum } from '../../rules/estimate.js'
 import { INACTIVE_STATUSES } from '../../rules/refresh.js'
 import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
@@ -46,14 +45,14 @@ const taskRow = z.object({
   failing: bigintCell,
 })
 const countRow = z.object({ account: varcharCell, count: bigintCell })
-const driftRow = z.object({ account: varcharCell, run_id: varcharCell, count: bigintCell })
+const driftRow = countRow.extend({ run_id: varcharCell })
+const tableRow = countRow.extend({ table: varcharCell })
 const activeRow = z.object({
   account: varcharCell,
   active: bigintCell,
   never: bigintCell,
   oldest_at: timestamptzCell.nullable(),
 })
-const tableRow = z.object({ account: varcharCell, table: varcharCell, count: bigintCell })
 
 /** The state of each of these accounts that has an ended sync. */
 export const readAccountStates = async (
@@ -92,15 +91,11 @@ export const readAccountStates = async (
       FROM main.surveys s LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
       WHERE s._missing_since IS NULL AND s.status NOT IN (${INACTIVE_STATUSES.map(literal).join(', ')}) GROUP BY ALL`,
   )
-  const tables = await sql.rows(
-    tableRow,
-    [...DATA_TABLES, ...HISTORY_TABLES]
-      .map(
-        (table) =>
-          `SELECT account, ${literal(table.name)} AS "table", count(*) AS count FROM ${qualified(table)} GROUP BY ALL`,
-      )
-      .join(' UNION ALL '),
+  const counted = [...DATA_TABLES, ...HISTORY_TABLES].map(
+    (table) =>
+      `SELECT account, ${literal(table.name)} AS "table", count(*) AS count FROM ${qualified(table)} GROUP BY ALL`,
   )
+  const tables = await sql.rows(tableRow, counted.join(' UNION ALL '))
   return runs
     .filter(({ account }) => accounts.includes(account))
     .map((run): AccountState => {
@@ -113,8 +108,11 @@ export const readAccountStates = async (
         firstRunAt: times?.first_at ?? run.started_at,
         lastCompleteAt: times?.complete_at ?? null,
         lastRun: lastRunOf(run, ofAccount(usage)[0]?.requestUsage ?? [], ofAccount(drift)),
-        queued: byReason(ofAccount(tasks)),
-        failing: ofAccount(tasks).reduce((sum, { failing }) => sum + failing, 0),
+        queued: {
+          ...NONE_QUEUED,
+          ...Object.fromEntries(ofAccount(tasks).map((task) => [task.reason, task.tasks])),
+        },
+        failing: sum(ofAccount(tasks).map(({ failing }) => failing)),
         waitingRows: ofAccount(waiting)[0]?.count ?? 0,
         active: known?.active ?? 0,
         activeNeverRefreshed: known?.never ?? 0,
@@ -145,13 +143,10 @@ const lastRunOf = (
   rowsByTable: run.rows_by_table,
 })
 
-const byReason = (tasks: readonly z.output<typeof taskRow>[]): Readonly<Record<TaskReason, number>> => {
-  const of = (reason: TaskReason) => tasks.find((task) => task.reason === reason)?.tasks ?? 0
-  return {
-    changed: of('changed'),
-    active: of('active'),
-    settling: of('settling'),
-    old: of('old'),
-    missing: of('missing'),
-  }
+const NONE_QUEUED: Readonly<Record<TaskReason, number>> = {
+  changed: 0,
+  active: 0,
+  settling: 0,
+  old: 0,
+  missing: 0,
 }

@@ -10,19 +10,18 @@ import { compactions } from '../../model/sync-tables.js'
 import { sampleSourceProgressHistory, surveyProgressHistory } from '../../model/tables.js'
 import type { Stamp } from '../../model/warehouse.js'
 import { bigintCell, instant } from '../connection/cells.js'
-import type { Sql } from '../connection/database.js'
+import type { AccountSql } from '../connection/database.js'
 import { qualified, quote } from '../connection/ddl.js'
 
 /** `before` is a midnight of UTC. Returns the number of removed observations. */
 export const compactProgress = async (
-  sql: Sql,
-  account: string,
+  sql: AccountSql,
   before: Instant,
   { runId, at }: Stamp,
 ): Promise<number> => {
   let removed = 0
   for (const history of [surveyProgressHistory, sampleSourceProgressHistory])
-    removed += await thinOut(sql, history, account, before)
+    removed += await thinOut(sql, history, before)
   if (removed === 0) return 0
   await sql.run(
     `MERGE INTO ${qualified(compactions)} c USING (SELECT $1 AS account) s ON c.account = s.account
@@ -30,17 +29,12 @@ export const compactProgress = async (
         last_run_id = $4, last_compacted_at = $5
       WHEN NOT MATCHED THEN INSERT (account, compacted_before, rows_removed, last_run_id, last_compacted_at)
         VALUES ($1, $2, $3, $4, $5)`,
-    [account, instant(before), removed, runId, instant(at)],
+    [sql.account, instant(before), removed, runId, instant(at)],
   )
   return removed
 }
 
-const thinOut = async (
-  sql: Sql,
-  history: TableDeclaration,
-  account: string,
-  before: Instant,
-): Promise<number> => {
+const thinOut = async (sql: AccountSql, history: TableDeclaration, before: Instant): Promise<number> => {
   const record = history.key.filter((name) => name !== 'observed_at').map(quote)
   const [deleted] = await sql.rows(
     z.object({ Count: bigintCell }),
@@ -49,7 +43,7 @@ const thinOut = async (
         SELECT rowid AS id, observed_at, lead(observed_at) OVER (PARTITION BY ${record.join(', ')} ORDER BY observed_at) AS next_at
         FROM ${qualified(history)} WHERE account = $1 AND observed_at < $2
       ) WHERE ${utcDay('next_at')} = ${utcDay('observed_at')})`,
-    [account, instant(before)],
+    [sql.account, instant(before)],
   )
   return deleted?.Count ?? 0
 }

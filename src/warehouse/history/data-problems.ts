@@ -1,27 +1,27 @@
 /** Reads the data problems of a run, as numbers and names for its report, from quarantine and drift events. */
 import { z } from 'zod'
-import type { WaitingRows } from '../../model/replay.js'
-import type { DataProblems, MetDrift, RejectionReason } from '../../model/run.js'
+import type { DataProblems } from '../../model/run.js'
 import { DRIFT_KINDS } from '../../model/survey-source.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
-import type { Sql } from '../connection/database.js'
+import type { AccountSql } from '../connection/database.js'
 
 /** Further ones are only counted, which keeps the report readable. */
 const NAMED_MAX = 10
 
-export const readDataProblems = async (sql: Sql, account: string, runId: string): Promise<DataProblems> => {
+export const readDataProblems = async (sql: AccountSql, runId: string): Promise<DataProblems> => {
+  const ofRun = [sql.account, runId]
   const [counts] = await sql.rows(
     z.object({ rejectedRows: bigintCell, driftEvents: bigintCell }),
     `SELECT (SELECT count(*) FROM _sync.rejected_rows WHERE account = $1 AND run_id = $2) AS "rejectedRows",
       (SELECT count(*) FROM _sync.drift_events WHERE account = $1 AND last_run_id = $2) AS "driftEvents"`,
-    [account, runId],
+    ofRun,
   )
   const { rejectedRows, driftEvents } = counts ?? { rejectedRows: 0, driftEvents: 0 }
   return {
     rejectedRows,
     driftEvents,
-    drift: driftEvents === 0 ? [] : await driftOf(sql, account, runId),
-    rejections: await reasonsOf(sql, 'account = $1 AND run_id = $2', [account, runId]),
+    drift: driftEvents === 0 ? [] : await sql.rows(driftRow, SELECT_DRIFT, ofRun),
+    rejections: await sql.rows(reasonRow, selectReasons('account = $1 AND run_id = $2'), ofRun),
   }
 }
 
@@ -36,36 +36,23 @@ const driftRow = z.object({
 })
 
 /** New drift comes first. */
-const driftOf = (sql: Sql, account: string, runId: string): Promise<readonly MetDrift[]> =>
-  sql.rows(
-    driftRow,
-    `SELECT resource, kind, path, value, occurrences, first_seen_at AS "firstSeenAt", first_run_id = $2 AS "isNew"
-      FROM _sync.drift_events WHERE account = $1 AND last_run_id = $2
-      ORDER BY "isNew" DESC, resource, path, value, kind LIMIT ${NAMED_MAX}`,
-    [account, runId],
-  )
+const SELECT_DRIFT = `SELECT resource, kind, path, value, occurrences, first_seen_at AS "firstSeenAt", first_run_id = $2 AS "isNew"
+  FROM _sync.drift_events WHERE account = $1 AND last_run_id = $2
+  ORDER BY "isNew" DESC, resource, path, value, kind LIMIT ${NAMED_MAX}`
 
 /** The rows of all runs that no replay could type so far. */
-export const readWaiting = async (sql: Sql, account: string): Promise<WaitingRows> => {
-  const [counts] = await sql.rows(
+export const readWaiting = async ({ account, rows }: AccountSql) => {
+  const [counts] = await rows(
     z.object({ waiting: bigintCell }),
     'SELECT count(*) AS waiting FROM _sync.rejected_rows WHERE account = $1 AND replayed_at IS NULL',
     [account],
   )
-  const rejections = await reasonsOf(sql, 'account = $1 AND replayed_at IS NULL', [account])
+  const rejections = await rows(reasonRow, selectReasons('account = $1 AND replayed_at IS NULL'), [account])
   return { waiting: counts?.waiting ?? 0, rejections }
 }
 
 const reasonRow = z.object({ endpoint: varcharCell, problem: varcharCell, rows: bigintCell })
 
-const reasonsOf = (
-  sql: Sql,
-  condition: string,
-  parameters: readonly string[],
-): Promise<readonly RejectionReason[]> =>
-  sql.rows(
-    reasonRow,
-    `SELECT endpoint, problem, count(*) AS "rows" FROM _sync.rejected_rows WHERE ${condition}
-      GROUP BY ALL ORDER BY "rows" DESC, endpoint, problem LIMIT ${NAMED_MAX}`,
-    parameters,
-  )
+const selectReasons = (condition: string): string =>
+  `SELECT endpoint, problem, count(*) AS "rows" FROM _sync.rejected_rows WHERE ${condition}
+    GROUP BY ALL ORDER BY "rows" DESC, endpoint, problem LIMIT ${NAMED_MAX}`

@@ -1,18 +1,17 @@
 /**
- * Stores quarantined rows that a newer version can type. A survey row is merged like a row of a listing page, as of its reading.
- * Sources and progress belong together with the rows that were read beside them, so their survey is queued instead. A row never
- * overwrites a reading that is or may be newer (docs/decisions/warehouse.md#0039-a-replay-merges-nothing-older-than-the-stored-rows).
+ * Stores quarantined rows that a newer version can type. A survey row is merged as of its reading. Sources and progress belong to the
+ * rows that were read beside them, so their survey is queued instead. A row never overwrites a reading that is or may be newer
+ * (docs/decisions/warehouse.md#0039-a-replay-merges-nothing-older-than-the-stored-rows).
  */
 import { z } from 'zod'
 import type { Instant } from '../../model/instant.js'
-import type { QuarantinedRow, ReplayedBatch, RetypedRow } from '../../model/replay.js'
-import type { ReplayResult } from '../../model/run.js'
+import { REPLAY_RESULTS, type ReplayResult } from '../../model/run.js'
 import { ENDPOINTS } from '../../model/survey-source.js'
 import { rejectedRows } from '../../model/sync-tables.js'
-import type { Stamp } from '../../model/warehouse.js'
+import type { QuarantinedRow, ReplayedBatch, RetypedRow, Stamp } from '../../model/warehouse.js'
 import { believed } from '../../rules/believed.js'
 import { bigintCell, instant, timestamptzCell, varcharCell } from '../connection/cells.js'
-import type { Database, Sql } from '../connection/database.js'
+import type { AccountSql, Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { mergeReadSurveys } from '../merge/listing-pages.js'
 import { storeDrift } from '../merge/quarantine.js'
@@ -31,17 +30,16 @@ export const accountsInQuarantine = async (sql: Sql): Promise<readonly string[]>
   return rows.map(({ account }) => account)
 }
 
+type Read = <Result>(work: (sql: AccountSql) => Promise<Result>) => Promise<Result>
+
 /** Batches in the order of reading. All rows of one reading are in one batch. */
-export async function* quarantinedRows(
-  database: Database,
-  account: string,
-): AsyncIterable<readonly QuarantinedRow[]> {
-  const readings = await database.exclusively((sql) =>
+export async function* quarantinedRows(read: Read): AsyncIterable<readonly QuarantinedRow[]> {
+  const readings = await read((sql) =>
     sql.rows(
       z.object({ at: timestamptzCell, rows: bigintCell }),
       `SELECT rejected_at AS at, count(*) AS "rows" FROM _sync.rejected_rows
         WHERE account = $1 AND replayed_at IS NULL GROUP BY ALL ORDER BY ALL`,
-      [account],
+      [sql.account],
     ),
   )
   let from: Instant | null = null
@@ -50,8 +48,8 @@ export async function* quarantinedRows(
     from ??= reading.at
     rows += reading.rows
     if (rows < BATCH_ROWS && place < readings.length - 1) continue
-    const [first, last]: [Instant, Instant] = [from, reading.at]
-    yield await database.exclusively((sql) => rowsBetween(sql, account, first, last))
+    const bounds = [instant(from), instant(reading.at)]
+    yield await read((sql) => sql.rows(quarantinedRow, SELECT_BETWEEN, [sql.account, ...bounds]))
     from = null
     rows = 0
   }
@@ -66,62 +64,52 @@ const quarantinedRow = z.object({
   raw: varcharCell,
 })
 
-const rowsBetween = (
-  sql: Sql,
-  account: string,
-  first: Instant,
-  last: Instant,
-): Promise<readonly QuarantinedRow[]> =>
-  sql.rows(
-    quarantinedRow,
-    `SELECT run_id AS "runId", rejected_at AS "rejectedAt", endpoint, survey_id AS "surveyId",
-        sample_source_id AS "sampleSourceId", raw FROM _sync.rejected_rows
-      WHERE account = $1 AND replayed_at IS NULL AND rejected_at BETWEEN $2 AND $3
-      ORDER BY rejected_at, run_id, endpoint, survey_id, sample_source_id`,
-    [account, instant(first), instant(last)],
-  )
+const SELECT_BETWEEN = `SELECT run_id AS "runId", rejected_at AS "rejectedAt", endpoint, survey_id AS "surveyId",
+    sample_source_id AS "sampleSourceId", raw FROM _sync.rejected_rows
+  WHERE account = $1 AND replayed_at IS NULL AND rejected_at BETWEEN $2 AND $3
+  ORDER BY rejected_at, run_id, endpoint, survey_id, sample_source_id`
 
 export const commitReplay = async (
-  sql: Sql,
-  account: string,
+  sql: AccountSql,
   rows: readonly RetypedRow[],
   replay: Stamp,
 ): Promise<ReplayedBatch> => {
-  const known = await readKnown(
-    sql,
-    account,
-    rows.flatMap((row) => surveyIdOf(row) ?? []),
-  )
+  const ids = rows.flatMap((row) => surveyIdOf(row) ?? [])
+  const stored = await readStates(sql, ids)
   const surveyRows = rows.filter(({ survey }) => survey !== null)
   const datedAhead = surveyRows.filter(({ rejectedAt }) => believed(rejectedAt, replay.at) === null)
-  const newest = newestOfEachSurvey(surveyRows.filter((row) => !datedAhead.includes(row)))
-  const results = new Map(
-    rows.map((row): [RetypedRow, ReplayResult] => {
-      const stored = known.get(surveyIdOf(row) ?? -1)
-      if (row.survey !== null)
-        return [row, newest.has(row) && isNewestSurveyRow(row, stored) ? 'merged' : 'outdated']
-      return [row, isLastReading(row, stored) ? 'queued' : 'outdated']
-    }),
+  // Rows are in the order of reading, so the last row of a survey is the newest.
+  const newest = new Set(
+    new Map(
+      surveyRows.filter((row) => !datedAhead.includes(row)).map((row) => [row.survey?.id, row]),
+    ).values(),
   )
-  const rowsWith = (result: ReplayResult) => rows.filter((row) => results.get(row) === result)
-  const counts = await mergeSurveys(sql, account, rowsWith('merged'), replay.runId)
-  await queueSurveys(sql, account, rowsWith('queued'), replay.runId)
-  // The true times of these readings are unknown. A full listing shows the current rows.
-  if (datedAhead.length > 0) await requireFullListing(sql, account)
-  await mark(sql, account, results, replay)
-  return {
-    merged: rowsWith('merged').length,
-    queued: rowsWith('queued').length,
-    outdated: rowsWith('outdated').length,
-    rows: counts,
+  const resultOf = (row: RetypedRow): ReplayResult => {
+    const state = stored.get(surveyIdOf(row) ?? -1)
+    if (row.survey !== null) return newest.has(row) && isNewestSurveyRow(row, state) ? 'merged' : 'outdated'
+    return isLastReading(row, state) ? 'queued' : 'outdated'
   }
+  const results = new Map(rows.map((row) => [row, resultOf(row)]))
+  const [merged, queued, outdated] = REPLAY_RESULTS.map((result) =>
+    rows.filter((row) => results.get(row) === result),
+  )
+  const counts = await mergeSurveys(sql, merged ?? [], replay.runId)
+  // A survey that was never refreshed gets its place in the queue from its last reading.
+  const readings = new Map((queued ?? []).map(({ surveyId, rejectedAt }) => [surveyId ?? -1, rejectedAt]))
+  const tasks = [...readings].map(([surveyId, at]) => ({ surveyId, reason: 'changed' as const, at }))
+  await enqueue(sql, tasks, replay.runId)
+  // The true times of these readings are unknown. A full listing shows the current rows.
+  if (datedAhead.length > 0) await requireFullListing(sql)
+  await mark(sql, results, replay)
+  const lengthOf = (some: readonly RetypedRow[] | undefined) => some?.length ?? 0
+  return { merged: lengthOf(merged), queued: lengthOf(queued), outdated: lengthOf(outdated), rows: counts }
 }
 
 const surveyIdOf = (row: RetypedRow): number | null => row.survey?.id ?? row.surveyId
 
-/** The stored state of a survey, with its times. */
-type Known = z.output<typeof knownRow>
-const knownRow = z.object({
+/** What is stored of a survey, with its times. */
+type StoredState = z.output<typeof stateRow>
+const stateRow = z.object({
   id: bigintCell,
   status: varcharCell.nullable(),
   dated_at: timestamptzCell.nullable(),
@@ -131,100 +119,73 @@ const knownRow = z.object({
   refreshed_at: timestamptzCell.nullable(),
 })
 
-const readKnown = async (
-  sql: Sql,
-  account: string,
+const readStates = async (
+  sql: AccountSql,
   surveyIds: readonly number[],
-): Promise<ReadonlyMap<number, Known>> => {
+): Promise<ReadonlyMap<number, StoredState>> => {
   const rows = await sql.rows(
-    knownRow,
+    stateRow,
     `SELECT i.id, s.status, s._synced_at AS dated_at, s._missing_since AS missing_since, p._synced_at AS pending_at,
         f.listed_at, f.refreshed_at
       FROM (SELECT DISTINCT unnest(CAST($2::JSON AS BIGINT[])) AS id) i
       LEFT JOIN main.surveys s ON s.account = $1 AND s.id = i.id
       LEFT JOIN _sync.pending_surveys p ON p.account = $1 AND p.id = i.id
       LEFT JOIN main.freshness f ON f.account = $1 AND f.survey_id = i.id`,
-    [account, JSON.stringify(surveyIds)],
+    [sql.account, JSON.stringify(surveyIds)],
   )
   return new Map(rows.map((row) => [row.id, row]))
 }
-
-/** Rows are in the order of reading, so the last row of a survey is the newest. */
-const newestOfEachSurvey = (rows: readonly RetypedRow[]): ReadonlySet<RetypedRow> =>
-  new Set(new Map(rows.map((row) => [row.survey?.id, row])).values())
 
 /**
  * Whether no reading of the survey is as new as the row, except the listing that showed the row itself. A later listing may have
  * shown the stored row again, and only `listed_at` shows that.
  */
-const isNewestSurveyRow = ({ rejectedAt }: RetypedRow, known: Known | undefined): boolean =>
-  [known?.dated_at, known?.missing_since, known?.pending_at].every((at) => isBefore(at, rejectedAt)) &&
-  !isBefore(rejectedAt, known?.listed_at)
+const isNewestSurveyRow = ({ rejectedAt }: RetypedRow, stored: StoredState | undefined): boolean =>
+  [stored?.dated_at, stored?.missing_since, stored?.pending_at].every((at) => isBefore(at, rejectedAt)) &&
+  !isBefore(rejectedAt, stored?.listed_at)
 
 /** Whether no later refresh has read the same again, typed or into another quarantined row. */
-const isLastReading = ({ rejectedAt }: RetypedRow, known: Known | undefined): boolean =>
-  known !== undefined &&
-  known.status !== null &&
-  known.missing_since === null &&
-  !isBefore(rejectedAt, known.refreshed_at)
+const isLastReading = ({ rejectedAt }: RetypedRow, stored: StoredState | undefined): boolean =>
+  stored !== undefined &&
+  stored.status !== null &&
+  stored.missing_since === null &&
+  !isBefore(rejectedAt, stored.refreshed_at)
 
 /** A missing `at` is before every time. Nothing is before a missing `other`. */
 const isBefore = (at: Instant | null | undefined, other: Instant | null | undefined): boolean =>
   other !== null && other !== undefined && (at === null || at === undefined || at < other)
 
-const mergeSurveys = async (sql: Sql, account: string, rows: readonly RetypedRow[], runId: string) => {
-  const surveys = rows.flatMap(({ survey, rejectedAt }) =>
-    survey === null ? [] : [{ survey, at: rejectedAt }],
-  )
-  const { rows: counts } = await mergeReadSurveys(sql, account, surveys, runId)
-  await noteListed(
-    sql,
-    account,
-    surveys.map(({ survey, at }) => ({ surveyId: survey.id, at })),
-  )
+const mergeSurveys = async (sql: AccountSql, rows: readonly RetypedRow[], runId: string) => {
+  const surveys = rows.flatMap(({ survey, rejectedAt: at }) => (survey === null ? [] : [{ survey, at }]))
+  const { rows: counts } = await mergeReadSurveys(sql, surveys, runId)
+  const listed = surveys.map(({ survey, at }) => ({ surveyId: survey.id, at }))
+  await noteListed(sql, listed)
   for (const at of new Set(rows.map(({ rejectedAt }) => rejectedAt))) {
     const drift = rows.flatMap((row) => (row.rejectedAt === at ? row.drift : []))
-    await storeDrift(sql, account, drift, { runId, at })
+    await storeDrift(sql, drift, { runId, at })
   }
   return counts
-}
-
-const queueSurveys = async (
-  sql: Sql,
-  account: string,
-  rows: readonly RetypedRow[],
-  runId: string,
-): Promise<void> => {
-  // A survey that was never refreshed gets its place in the queue from its last reading.
-  const readings = new Map(rows.map(({ surveyId, rejectedAt }) => [surveyId ?? -1, rejectedAt]))
-  const surveys = [...readings].map(([surveyId, at]) => ({ surveyId, reason: 'changed' as const, at }))
-  await enqueue(sql, account, surveys, runId)
 }
 
 const STAGE = 'stage_replayed_rows'
 
 const mark = async (
-  sql: Sql,
-  account: string,
+  sql: AccountSql,
   results: ReadonlyMap<RetypedRow, ReplayResult>,
   { runId, at }: Stamp,
 ): Promise<void> => {
-  const columns = rejectedRows.columns
-  await sql.stage(
-    STAGE,
-    columns,
-    [...results].map(([row, result]) => ({
-      account,
-      run_id: row.runId,
-      endpoint: row.endpoint,
-      survey_id: row.surveyId,
-      sample_source_id: row.sampleSourceId,
-      raw: row.raw,
-      replayed_at: at,
-      replayed_run_id: runId,
-      replay_result: result,
-    })),
-  )
+  const marks = [...results].map(([row, result]) => ({
+    account: sql.account,
+    run_id: row.runId,
+    endpoint: row.endpoint,
+    survey_id: row.surveyId,
+    sample_source_id: row.sampleSourceId,
+    raw: row.raw,
+    replayed_at: at,
+    replayed_run_id: runId,
+    replay_result: result,
+  }))
+  await sql.stage(STAGE, rejectedRows.columns, marks)
   // A run stores a row only once: these columns identify it.
   await sql.run(`UPDATE ${qualified(rejectedRows)} r
     SET replayed_at = s.replayed_at, replayed_run_id = s.replayed_run_id, replay_result = s.replay_result

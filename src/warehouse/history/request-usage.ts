@@ -1,6 +1,7 @@
 /** The request usage of runs, `_sync.requests`. */
 import { z } from 'zod'
 import { REQUEST_KINDS, REQUEST_REASONS, type RequestUsage } from '../../model/request-usage.js'
+import type { RunReport } from '../../model/run.js'
 import { requests } from '../../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
@@ -10,23 +11,13 @@ import { NUMBERED_RUNS } from './run-order.js'
 /** Replaces the usage of a run that is recorded again. */
 export const storeRequestUsage = async (
   sql: Sql,
-  run: { readonly runId: string; readonly account: string },
-  requestUsage: readonly RequestUsage[],
+  { runId, account, requestUsage }: RunReport,
 ): Promise<void> => {
-  await sql.run(`DELETE FROM ${qualified(requests)} WHERE run_id = $1 AND account = $2`, [
-    run.runId,
-    run.account,
-  ])
+  await sql.run(`DELETE FROM ${qualified(requests)} WHERE run_id = $1 AND account = $2`, [runId, account])
+  const key = { run_id: runId, account }
   await sql.insert(
     requests,
-    requestUsage.map(({ kind, reason, requests: made, saved }) => ({
-      run_id: run.runId,
-      account: run.account,
-      reason,
-      kind,
-      made,
-      saved,
-    })),
+    requestUsage.map(({ kind, reason, requests: made, saved }) => ({ ...key, reason, kind, made, saved })),
   )
 }
 

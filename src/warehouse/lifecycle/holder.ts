@@ -17,12 +17,8 @@ const holderSchema = z.object({
 export type Holder = z.infer<typeof holderSchema>
 
 export const writeHolder = async (directory: string, command: string, startedAtMs: number): Promise<void> => {
-  const holder: Holder = {
-    pid: process.pid,
-    host: hostname(),
-    command,
-    started_at: new Date(startedAtMs).toISOString(),
-  }
+  const started_at = new Date(startedAtMs).toISOString()
+  const holder: Holder = { pid: process.pid, host: hostname(), command, started_at }
   await writeFile(holderFile(directory), `${JSON.stringify(holder)}\n`)
 }
 
@@ -43,8 +39,5 @@ export const describeHolder = (holder: Holder | null): string =>
     ? 'another process'
     : `"${holder.command}", process ${holder.pid} on ${holder.host}, since ${holder.started_at}`
 
-/**
- * Whether the process of a note may still run. A kill leaves the note behind. A process on another machine or in another pod
- * cannot be checked, so it counts as running.
- */
+/** Whether the process of a note may still run: a kill leaves the note behind. One on another machine or in another pod counts as running. */
 export const isAlive = ({ host, pid }: Holder): boolean => host !== hostname() || isRunning(pid)

@@ -1,9 +1,7 @@
 /**
- * Brings a work database to the schema of this version. A new one is built from the declarations. An older one is migrated, each
- * step in a transaction with its record. Added columns need no step, because they follow from the declarations
- * (docs/decisions/warehouse.md#0037-warehouses-of-all-earlier-versions-are-migrated).
+ * Brings a work database to the schema of this version: a new one is built from the declarations, an older one is migrated. Added columns
+ * need no step (docs/decisions/warehouse.md#0037-warehouses-of-all-earlier-versions-are-migrated).
  */
-
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
@@ -13,13 +11,13 @@ import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { sum } from '../../rules/estimate.js'
 import { bigintCell, instant } from '../connection/cells.js'
 import type { Database, Sql } from '../connection/database.js'
-import { addColumn, collateTexts, commentsOn, createTable, qualified } from '../connection/ddl.js'
+import { addColumn, commentsOn, createTable, qualified } from '../connection/ddl.js'
 import { isStatementFault } from '../connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
 import { createView } from '../views/view-declaration.js'
 
-export interface Migration {
+interface Migration {
   readonly version: number
   readonly description: string
   readonly statements: readonly string[]
@@ -28,16 +26,12 @@ export interface Migration {
 /** The steps to each later version, in order. A step holds what no declaration gives: renames, changes of type, data. */
 const MIGRATIONS: readonly Migration[] = []
 
-/** The version that the declarations describe, and the steps to it. */
-const SCHEMA: Schema = { version: SCHEMA_VERSION, migrations: MIGRATIONS }
-
-interface Schema {
-  readonly version: number
-  readonly migrations: readonly Migration[]
-}
-
 /** Tests pass another `schema`. */
-export const migrate = async (database: Database, clock: Clock, schema = SCHEMA): Promise<void> => {
+export const migrate = async (
+  database: Database,
+  clock: Clock,
+  schema = { version: SCHEMA_VERSION, migrations: MIGRATIONS },
+): Promise<void> => {
   const version = await database.exclusively(schemaVersion)
   if (version > schema.version) {
     throw new WarehouseError(
@@ -72,9 +66,8 @@ const DESCRIPTIONS_DIGEST = createHash('sha256').update(DESCRIPTIONS.join(';')).
 const COLUMNS = sum(ALL_TABLES.map(({ columns }) => columns.length))
 
 /**
- * Whether the database has the schema of this version, by one statement instead of five. Every declared column has a comment, so an
- * older file has another digest. The number of columns in our tables, which all have comments, shows a lost one. False if the
- * statement fails, as it does in a new file.
+ * Whether the database has the schema of this version, by one statement. Every declared column has a comment, so an older file has
+ * another digest. The number of columns shows a lost one. False if the statement fails, as it does in a new file.
  */
 export const hasCurrentSchema = async (sql: Sql): Promise<boolean> => {
   try {
@@ -83,7 +76,7 @@ export const hasCurrentSchema = async (sql: Sql): Promise<boolean> => {
       `SELECT max(version) AS version, max(descriptions_digest) AS digest, (SELECT sum(column_count)::BIGINT
         FROM duckdb_tables() WHERE database_name = current_database() AND comment IS NOT NULL) AS columns FROM _sync.schema_version`,
     )
-    return row?.version === SCHEMA.version && row.digest === DESCRIPTIONS_DIGEST && row.columns >= COLUMNS
+    return row?.version === SCHEMA_VERSION && row.digest === DESCRIPTIONS_DIGEST && row.columns >= COLUMNS
   } catch (error) {
     if (isStatementFault(error)) return false
     throw error
@@ -111,29 +104,18 @@ export const schemaVersion = async (sql: Sql): Promise<number> => {
   return row?.version ?? 0
 }
 
-/** Statements that create the declared tables, columns and collations that the database lacks. */
+/** Statements that create the declared tables and columns that the database lacks. */
 const missingParts = async (sql: Sql): Promise<readonly string[]> => {
   const existing = await sql.rows(
-    z.object({ schema_name: z.string(), table_name: z.string(), column_name: z.string() }),
-    'SELECT schema_name, table_name, column_name FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal',
-  )
-  const definitions = await sql.rows(
-    z.object({ schema_name: z.string(), table_name: z.string(), sql: z.string() }),
-    'SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE database_name = current_database()',
+    z.object({ table: z.string(), column: z.string() }),
+    `SELECT concat(schema_name, '.', table_name) AS "table", column_name AS "column" FROM duckdb_columns()
+      WHERE database_name = current_database() AND NOT internal`,
   )
   return ALL_TABLES.flatMap((table) => {
-    const definition = definitions.find(
-      (one) => one.schema_name === table.schema && one.table_name === table.name,
-    )
-    const columns = existing
-      .filter((column) => column.schema_name === table.schema && column.table_name === table.name)
-      .map((column) => column.column_name)
+    const columns = existing.filter((one) => one.table === `${table.schema}.${table.name}`)
     if (columns.length === 0) return createTable(table)
-    const added = table.columns
-      .filter((column) => !columns.includes(column.name))
-      .map((column) => addColumn(table, column))
-    // No other function shows the collation of a column.
-    return definition?.sql.includes(' COLLATE ') === true ? added : [...added, ...collateTexts(table)]
+    const missing = table.columns.filter(({ name }) => !columns.some(({ column }) => column === name))
+    return missing.map((column) => addColumn(table, column))
   })
 }
 

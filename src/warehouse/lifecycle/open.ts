@@ -1,7 +1,6 @@
 /**
- * Opens the work database of a warehouse directory, in any state that the last run left. It creates the file, takes the lock,
- * replays the write-ahead log of a killed run, sets a damaged file aside, rebuilds a lost one from the published state, and
- * migrates it. Nothing needs a repair by hand.
+ * Opens the work database of a warehouse directory, in any state that the last run left: sets a damaged file aside, rebuilds a lost one
+ * from the published state, and migrates it. Nothing needs a repair by hand.
  */
 import { access, constants, open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,14 +9,7 @@ import { isSystemError, messageOf } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { type Database, openDatabase } from '../connection/database.js'
-import {
-  duckdbError,
-  firstLine,
-  isDamage,
-  isLockConflict,
-  type LockHolder,
-  lockHolder,
-} from '../connection/duckdb-error.js'
+import { duckdbError, firstLine, isDamage, isLockConflict, lockHolder } from '../connection/duckdb-error.js'
 import {
   LockRefusedError,
   WarehouseDamagedError,
@@ -29,7 +21,7 @@ import { describeHolder, type Holder, isAlive, readHolder, removeHolder, writeHo
 import { hasCurrentSchema, migrate, schemaVersion } from './migrations.js'
 import { type PublishedPlace, rebuild } from './rebuild.js'
 
-export interface OpenWarehouse {
+interface OpenWarehouse {
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
@@ -61,10 +53,7 @@ export const openWarehouse = async (options: OpenWarehouse): Promise<Database> =
   return withDamageTracked(database, release)
 }
 
-/**
- * Closes the database, and sets it aside if it is damaged. Failures of this are only logged, because the reason for the end of the
- * run is already known. The next run finds a note of a dead process, or the same damage, when it opens.
- */
+/** Failures are only logged: the next run finds a note of a dead process, or the same damage, when it opens. */
 const releaseOf =
   ({ directory, clock, log }: OpenWarehouse, database: Database) =>
   async (damage: WarehouseDamagedError | null): Promise<void> => {
@@ -76,7 +65,6 @@ const releaseOf =
       await setAside(database.file, damage, clock, log).catch(warn('damaged file could not be set aside'))
   }
 
-/** Turns an error of a file operation in the warehouse directory into one for people. */
 export const cannotWrite =
   (directory: string) =>
   (cause: unknown): never => {
@@ -87,11 +75,8 @@ export const cannotWrite =
     )
   }
 
-/** Damage in the middle of a file shows only when that part is read. It is passed to `closeAfter`, which sets the file aside. */
-const withDamageTracked = (
-  database: Database,
-  closeAfter: (damage: WarehouseDamagedError | null) => Promise<void>,
-): Database => {
+/** Damage in the middle of a file shows only when that part is read. It is passed to `release`, which sets the file aside. */
+const withDamageTracked = (database: Database, release: ReturnType<typeof releaseOf>): Database => {
   let damage: WarehouseDamagedError | null = null
   const notice = (error: unknown): never => {
     if (error instanceof WarehouseDamagedError) damage = error
@@ -100,7 +85,7 @@ const withDamageTracked = (
   const close = () => {
     const latest = damage
     damage = null
-    return closeAfter(latest)
+    return release(latest)
   }
   return {
     ...database,
@@ -111,10 +96,7 @@ const withDamageTracked = (
   }
 }
 
-/**
- * Creates the directory and writes a file into it, as a run does, to find problems before the run. Throws a
- * `WarehouseUnusableError`.
- */
+/** Creates the directory and writes a file into it, to find problems before the run. Throws a `WarehouseUnusableError`. */
 export const requireWritable = async (directory: string): Promise<void> => {
   const probe = join(directory, `.write-probe-${process.pid}`)
   try {
@@ -157,10 +139,7 @@ const openWorkFile = async (directory: string, clock: Clock, log: Log): Promise<
   }
 }
 
-/**
- * Throws a `WarehouseHeldError` if another process of this machine has the work database open. A file that cannot be opened for another
- * reason is held by nobody.
- */
+/** Throws a `WarehouseHeldError` if another process of this machine has the work database open. */
 export const requireNotHeld = async (directory: string): Promise<void> => {
   if ((await inode(workFile(directory))) === null) return
   try {
@@ -184,7 +163,7 @@ const openUnlessHeld = async (directory: string): Promise<Database> => {
 }
 
 /** If a kill left the note, the lock may belong to a reader that opened this file by mistake. */
-const nameOf = (lock: LockHolder | null, note: Holder | null): string => {
+const nameOf = (lock: ReturnType<typeof lockHolder>, note: Holder | null): string => {
   if (note === null || !isAlive(note)) return lock?.name ?? describeHolder(note)
   if (lock === null || lock.pid === note.pid) return describeHolder(note)
   return lock.pid === null ? `${lock.name}: ${describeHolder(note)}` : lock.name

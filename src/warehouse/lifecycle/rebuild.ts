@@ -22,7 +22,7 @@ export interface PublishedState {
 /** Rejects if the directory cannot be read. */
 export type FindPublished = (database: Database) => Promise<readonly PublishedState[]>
 
-/** The place of a publish format's states; `publish/formats` lists these places. */
+/** Where a publish format has its states; `publish/formats` lists these. */
 export interface PublishedPlace {
   readonly path: string
   readonly find: FindPublished
@@ -87,12 +87,11 @@ const newestFirst = async (
   skipDamaged: (path: string, error: unknown) => void,
 ): Promise<readonly PublishedState[]> => {
   if (states.length === 1) return states
-  const counted: { readonly state: PublishedState; readonly runs: number }[] = []
-  for (const state of states) {
+  const counted = new Map<PublishedState, number>()
+  for (const state of states)
     await state.countRuns().then(
-      (runs) => counted.push({ state, runs }),
+      (runs) => counted.set(state, runs),
       (error: unknown) => skipDamaged(state.path, error),
     )
-  }
-  return counted.toSorted((a, b) => b.runs - a.runs).map(({ state }) => state)
+  return [...counted].toSorted(([, a], [, b]) => b - a).map(([state]) => state)
 }

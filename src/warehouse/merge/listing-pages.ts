@@ -11,7 +11,7 @@ import type { Instant } from '../../model/instant.js'
 import { addCounts, NO_ROWS, type RowCounts } from '../../model/run.js'
 import type { ListingPage, ListingPagesResult } from '../../model/warehouse.js'
 import { bigintCell } from '../connection/cells.js'
-import type { Sql } from '../connection/database.js'
+import type { AccountSql } from '../connection/database.js'
 import { completeListing, lastOf, rememberListed } from '../queue/listing.js'
 import { enqueue } from '../queue/tasks.js'
 import {
@@ -29,25 +29,22 @@ import { addPending, dropPending, readPending } from './stored-surveys.js'
 
 /** `pages` are in the order in which they were read, at least one. */
 export const commitListingPages = async (
-  sql: Sql,
-  account: string,
+  sql: AccountSql,
   pages: readonly ListingPage[],
 ): Promise<ListingPagesResult> => {
   for (const page of pages) {
-    await storeRejections(sql, account, page.rejections, page)
-    await storeDrift(sql, account, page.drift, page)
+    await storeRejections(sql, page.rejections, page)
+    await storeDrift(sql, page.drift, page)
   }
-  const merged = await mergeReadSurveys(sql, account, readSurveysOn(pages), lastOf(pages).runId)
-  await rememberListed(sql, account, pages)
-  const notListed = await completeListing(sql, account, pages)
+  const surveys = pages.flatMap((page) => page.surveys.map((survey) => ({ survey, at: page.at })))
+  const merged = await mergeReadSurveys(sql, surveys, lastOf(pages).runId)
+  await rememberListed(sql, pages)
+  const notListed = await completeListing(sql, pages)
   return { ...merged, notListed }
 }
 
-const readSurveysOn = (pages: readonly ListingPage[]): readonly ReadSurvey[] =>
-  pages.flatMap(({ surveys, at }) => surveys.map((survey) => ({ survey, at })))
-
 /** A survey row and the server time of its reading. */
-export interface ReadSurvey {
+interface ReadSurvey {
   readonly survey: Survey
   readonly at: Instant
 }
@@ -57,18 +54,25 @@ export interface ReadSurvey {
  * occur several times, because rows move between pages.
  */
 export const mergeReadSurveys = async (
-  sql: Sql,
-  account: string,
+  sql: AccountSql,
   surveys: readonly ReadSurvey[],
   runId: string,
 ): Promise<Pick<ListingPagesResult, 'rows' | 'queued'>> => {
   let rows = NO_ROWS
   let queued = 0
   for (const distinct of withoutRepetitions(surveys)) {
-    const ids = distinct.map(({ survey }) => survey.id)
-    const stored = await readStored(sql, mergedSurveys, account, ids)
-    const notable = await notableSurveys(sql, account, distinct, stored)
-    rows = addCounts(rows, await mergeNotable(sql, account, { surveys: distinct, notable, stored, runId }))
+    const stored = await readStored(sql, mergedSurveys, idsOf(distinct))
+    const notable = await notableSurveys(sql, distinct, stored)
+    if (notable.length > 0) await moveNotable(sql, notable, runId)
+    const waiting = new Set(idsOf(notable.filter(({ waits }) => waits)))
+    const read = distinct.flatMap(({ survey, at }) =>
+      waiting.has(survey.id) ? [] : [{ cells: survey, readAt: at }],
+    )
+    const counts: RowCounts =
+      notable.length === 0
+        ? { ...NO_ROWS, unchanged: read.length }
+        : await upsert(sql, mergedSurveys, stored, read)
+    rows = addCounts(rows, counts)
     queued += notable.filter(({ changed }) => changed).length
   }
   return { rows, queued }
@@ -76,19 +80,13 @@ export const mergeReadSurveys = async (
 
 /** Splits the rows where a survey occurs again. */
 const withoutRepetitions = (surveys: readonly ReadSurvey[]): readonly (readonly ReadSurvey[])[] => {
-  const parts: ReadSurvey[][] = []
-  let part: ReadSurvey[] = []
-  let ids = new Set<number>()
+  const parts: Map<number, ReadSurvey>[] = []
   for (const read of surveys) {
-    if (part.length === 0 || ids.has(read.survey.id)) {
-      part = []
-      ids = new Set()
-      parts.push(part)
-    }
-    part.push(read)
-    ids.add(read.survey.id)
+    const part = parts.at(-1)
+    if (part === undefined || part.has(read.survey.id)) parts.push(new Map([[read.survey.id, read]]))
+    else part.set(read.survey.id, read)
   }
-  return parts
+  return parts.map((part) => [...part.values()])
 }
 
 const idsOf = (surveys: readonly ReadSurvey[]): readonly number[] => surveys.map(({ survey }) => survey.id)
@@ -104,80 +102,52 @@ interface ComparedSurvey extends ReadSurvey {
 
 /** The listed surveys that changed or have pending rows: in most nights, hardly any. */
 const notableSurveys = async (
-  sql: Sql,
-  account: string,
+  sql: AccountSql,
   surveys: readonly ReadSurvey[],
   stored: StoredRows,
 ): Promise<readonly ComparedSurvey[]> => {
-  const pendingRows = await readPending(sql, account, idsOf(surveys))
+  const pendingRows = await readPending(sql, idsOf(surveys))
   const compared = surveys.map(({ survey, at }) => {
     const before = stored.get(rowKey(mergedSurveys, survey))
-    const waiting = pendingRows.get(survey.id)
+    const pending = pendingRows.get(survey.id)
     const differsFromStored = before === undefined || !isCurrent(mergedSurveys, before, survey)
-    return {
-      survey,
-      at,
-      pending: waiting !== undefined,
-      changed:
-        waiting === undefined ? differsFromStored : differs(mergedSurveys.values, survey, waiting.cells),
-      replaces: before !== undefined && differsFromStored,
-    }
+    const changed =
+      pending === undefined ? differsFromStored : differs(mergedSurveys.values, survey, pending.cells)
+    const replaces = before !== undefined && differsFromStored
+    return { survey, at, pending: pending !== undefined, changed, replaces }
   })
-  const refreshed = await refreshedOf(sql, account, idsOf(compared.filter(({ replaces }) => replaces)))
+  const refreshed = await refreshedOf(sql, idsOf(compared.filter(({ replaces }) => replaces)))
   return compared
     .map((one) => ({ ...one, waits: one.replaces && refreshed.has(one.survey.id) }))
     .filter(({ pending, changed, waits }) => pending || changed || waits)
 }
 
 /** The surveys of these whose sources and progress are stored. */
-const refreshedOf = async (
-  sql: Sql,
-  account: string,
-  surveyIds: readonly number[],
-): Promise<ReadonlySet<number>> => {
+const refreshedOf = async (sql: AccountSql, surveyIds: readonly number[]): Promise<ReadonlySet<number>> => {
   if (surveyIds.length === 0) return new Set()
-  const condition = conditionOnSurveys(account, surveyIds)
+  const condition = conditionOnSurveys(sql.account, surveyIds)
   const rows = await sql.rows(
     z.object({ survey_id: bigintCell }),
-    `SELECT survey_id FROM main.freshness
-      WHERE ${condition.on('survey_id')} AND refreshed_at IS NOT NULL`,
+    `SELECT survey_id FROM main.freshness WHERE ${condition.on('survey_id')} AND refreshed_at IS NOT NULL`,
     condition.parameters,
   )
   return new Set(rows.map(({ survey_id }) => survey_id))
 }
 
-interface NotableMerge {
-  readonly surveys: readonly ReadSurvey[]
-  readonly notable: readonly ComparedSurvey[]
-  readonly stored: StoredRows
-  readonly runId: string
-}
-
-const mergeNotable = async (
-  sql: Sql,
-  account: string,
-  { surveys, notable, stored, runId }: NotableMerge,
-): Promise<RowCounts> => {
-  if (notable.length === 0) return { ...NO_ROWS, unchanged: surveys.length }
+/** Replaces the pending rows of these surveys, and queues those that changed. */
+const moveNotable = async (
+  sql: AccountSql,
+  notable: readonly ComparedSurvey[],
+  runId: string,
+): Promise<void> => {
   // An equal pending row stays as it is, because its version began when it was first read.
   const moved = notable.filter(({ pending, changed, waits }) => changed || !pending || !waits)
   // Pending rows are older than the rows that were just read, even if those equal the stored rows again.
-  await dropPending(sql, account, idsOf(moved.filter(({ pending }) => pending)))
-  await addPending(
-    sql,
-    account,
-    moved.filter(({ waits }) => waits),
+  await dropPending(sql, idsOf(moved.filter(({ pending }) => pending)))
+  const waiting = moved.filter(({ waits }) => waits)
+  await addPending(sql, waiting)
+  const tasks = notable.flatMap(({ survey, at, changed }) =>
+    changed ? [{ surveyId: survey.id, reason: 'changed' as const, at }] : [],
   )
-  const changed = notable.filter((survey) => survey.changed)
-  await enqueue(
-    sql,
-    account,
-    changed.map(({ survey, at }) => ({ surveyId: survey.id, reason: 'changed', at })),
-    runId,
-  )
-  const waiting = new Set(idsOf(notable.filter(({ waits }) => waits)))
-  const rows = surveys
-    .filter(({ survey }) => !waiting.has(survey.id))
-    .map(({ survey, at }) => ({ cells: survey, readAt: at }))
-  return upsert(sql, mergedSurveys, account, { stored, rows })
+  await enqueue(sql, tasks, runId)
 }

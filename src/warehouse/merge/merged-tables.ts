@@ -1,7 +1,4 @@
-/**
- * The tables that are merged from answers. All but the table of days have a history. The declarations give what the merge needs:
- * the key, the columns whose values decide whether a row changed, and the column with its date.
- */
+/** The tables that are merged from answers, with what the merge needs of each. All but the table of days have a history. */
 import { z } from 'zod'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
@@ -19,25 +16,7 @@ import {
 import type { CellRow } from '../../model/warehouse.js'
 import { cellSchema, timestamptzCell } from '../connection/cells.js'
 
-export interface MergedTable {
-  readonly current: TableDeclaration
-  /** `versions`: one row per version, with valid_from and valid_to. `observations`: one row per change. Null: no history. */
-  readonly history: { readonly kind: 'versions' | 'observations'; readonly table: TableDeclaration } | null
-  readonly key: readonly Column[]
-  /** The columns whose change makes a new version. */
-  readonly values: readonly Column[]
-  /** The column with the time at which the version was read. */
-  readonly readAtColumn: '_synced_at' | '_observed_at'
-  /** Temporary table of the rows that replace stored ones: key, values, time of reading. */
-  readonly changed: string
-  readonly changedColumns: readonly Column[]
-  /** Temporary table of gone rows: key, and since when they are missing. */
-  readonly gone: string
-  readonly goneColumns: readonly Column[]
-  /** Schemas of stored rows, with and without values. They are made once, because a schema is compiled at its first use. */
-  readonly storedRow: z.ZodType<StoredRow>
-  readonly storedKey: z.ZodType<StoredRow>
-}
+export type MergedTable = ReturnType<typeof merged>
 
 export interface StoredRow {
   /** The key without the account, and the values. */
@@ -47,8 +26,6 @@ export interface StoredRow {
   readonly datedAt: Instant
   readonly missingSince: Instant | null
 }
-
-const BOOKKEEPING = ['_first_seen_at', '_synced_at', '_observed_at', '_missing_since']
 
 const storedRow = (columns: readonly Column[]): z.ZodType<StoredRow> =>
   z
@@ -65,38 +42,47 @@ const storedRow = (columns: readonly Column[]): z.ZodType<StoredRow> =>
       missingSince: _missing_since,
     }))
 
-const merged = (current: TableDeclaration, history: MergedTable['history']): MergedTable => {
+/** `versions`: one row per version, with valid_from and valid_to. `observations`: one row per change. Null: no history. */
+type History = { readonly kind: 'versions' | 'observations'; readonly table: TableDeclaration } | null
+
+const BOOKKEEPING = ['_first_seen_at', '_synced_at', '_observed_at', '_missing_since']
+
+const merged = (current: TableDeclaration, history: History) => {
   const { name } = current
   const key = current.columns.filter((column) => current.key.includes(column.name))
   const ids = key.filter((column) => column.name !== 'account')
-  const values = current.columns.filter(
-    (column) => !current.key.includes(column.name) && !BOOKKEEPING.includes(column.name),
-  )
+  const values = current.columns.filter((column) => ![...current.key, ...BOOKKEEPING].includes(column.name))
   const readAtColumn = history?.kind === 'versions' ? '_synced_at' : '_observed_at'
-  const columnNamed = (columnName: string) => current.columns.filter((column) => column.name === columnName)
+  const keyAnd = (other: string) => [...key, ...current.columns.filter((column) => column.name === other)]
   return {
     current,
     history,
     key,
+    /** The columns of the key without the account. */
+    ids,
+    surveyIdColumn: ids.some((column) => column.name === 'survey_id') ? 'survey_id' : 'id',
+    /** The columns whose change makes a new version. */
     values,
+    /** The column with the time at which the version was read. */
     readAtColumn,
-    changed: `changed_${name}`,
-    changedColumns: [...key, ...columnNamed(readAtColumn)],
-    gone: `gone_${name}`,
-    goneColumns: [...key, ...columnNamed('_missing_since')],
+    /** Temporary table of the rows that replace stored ones: key, time of reading. */
+    changed: { name: `changed_${name}`, columns: keyAnd(readAtColumn) },
+    /** Temporary table of gone rows: key, and since when they are missing. */
+    gone: { name: `gone_${name}`, columns: keyAnd('_missing_since') },
+    /** Schemas of stored rows, with and without values. They are made once, because a schema is compiled at its first use. */
     storedRow: storedRow([...ids, ...values]),
     storedKey: storedRow(ids),
-  }
+  } as const
 }
 
-export const mergedSurveys = merged(surveys, { kind: 'versions', table: surveysHistory })
-export const mergedSampleSources = merged(sampleSources, { kind: 'versions', table: sampleSourcesHistory })
-export const mergedSurveyProgress = merged(surveyProgress, {
-  kind: 'observations',
-  table: surveyProgressHistory,
-})
-export const mergedSampleSourceProgress = merged(sampleSourceProgress, {
-  kind: 'observations',
-  table: sampleSourceProgressHistory,
-})
+const versions = (table: TableDeclaration): History => ({ kind: 'versions', table })
+const observations = (table: TableDeclaration): History => ({ kind: 'observations', table })
+
+export const mergedSurveys = merged(surveys, versions(surveysHistory))
+export const mergedSampleSources = merged(sampleSources, versions(sampleSourcesHistory))
+export const mergedSurveyProgress = merged(surveyProgress, observations(surveyProgressHistory))
+export const mergedSampleSourceProgress = merged(
+  sampleSourceProgress,
+  observations(sampleSourceProgressHistory),
+)
 export const mergedSurveyProgressByDay = merged(surveyProgressByDay, null)

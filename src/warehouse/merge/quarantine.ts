@@ -2,32 +2,28 @@
 import type { Drift, Rejection } from '../../model/survey-source.js'
 import { driftEvents, rejectedRows } from '../../model/sync-tables.js'
 import type { Stamp } from '../../model/warehouse.js'
-import type { Sql } from '../connection/database.js'
+import type { AccountSql } from '../connection/database.js'
 import { qualified, quote, selected } from '../connection/ddl.js'
 
 export const storeRejections = async (
-  sql: Sql,
-  account: string,
+  sql: AccountSql,
   rejections: readonly Rejection[],
   { runId, at }: Stamp,
 ): Promise<void> => {
   if (rejections.length === 0) return
-  const columns = rejectedRows.columns
-  await sql.stage(
-    'stage_rejected_rows',
-    columns,
-    rejections.map((rejection) => ({
-      account,
-      run_id: runId,
-      rejected_at: at,
-      endpoint: rejection.endpoint,
-      survey_id: rejection.surveyId,
-      sample_source_id: rejection.sampleSourceId,
-      day: rejection.day ?? null,
-      problem: rejection.problem,
-      raw: rejection.raw,
-    })),
-  )
+  const { columns } = rejectedRows
+  const rows = rejections.map(({ endpoint, surveyId, sampleSourceId, day = null, problem, raw }) => ({
+    account: sql.account,
+    run_id: runId,
+    rejected_at: at,
+    endpoint,
+    survey_id: surveyId,
+    sample_source_id: sampleSourceId,
+    day,
+    problem,
+    raw,
+  }))
+  await sql.stage('stage_rejected_rows', columns, rows)
   // A row that one run reads twice, on two pages or in a repetition, is one rejected row.
   await sql.run(`INSERT INTO ${qualified(rejectedRows)} BY NAME SELECT DISTINCT ${selected(columns, 's')} FROM temp.stage_rejected_rows s
     WHERE NOT EXISTS (SELECT 1 FROM ${qualified(rejectedRows)} r WHERE r.run_id = s.run_id AND r.account = s.account
@@ -36,29 +32,25 @@ export const storeRejections = async (
 }
 
 export const storeDrift = async (
-  sql: Sql,
-  account: string,
+  sql: AccountSql,
   drift: readonly Drift[],
   { runId, at }: Stamp,
 ): Promise<void> => {
   if (drift.length === 0) return
-  const columns = driftEvents.columns
-  await sql.stage(
-    'stage_drift_events',
-    columns,
-    drift.map((event) => ({
-      account,
-      resource: event.resource,
-      path: event.path,
-      value: event.value,
-      kind: event.kind,
-      occurrences: 1,
-      first_seen_at: at,
-      first_run_id: runId,
-      last_seen_at: at,
-      last_run_id: runId,
-    })),
-  )
+  const { columns } = driftEvents
+  const events = drift.map(({ resource, path, value, kind }) => ({
+    account: sql.account,
+    resource,
+    path,
+    value,
+    kind,
+    occurrences: 1,
+    first_seen_at: at,
+    first_run_id: runId,
+    last_seen_at: at,
+    last_run_id: runId,
+  }))
+  await sql.stage('stage_drift_events', columns, events)
   // Many rows of a page may have the same unknown field: that is one event with a count.
   await sql.run(`MERGE INTO ${qualified(driftEvents)} d
     USING (SELECT * REPLACE (sum(occurrences)::BIGINT AS occurrences) FROM temp.stage_drift_events GROUP BY ALL) s

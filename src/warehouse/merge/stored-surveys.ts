@@ -1,16 +1,12 @@
-/**
- * The stored rows of surveys that are refreshed: their sources, progress and pending rows. They are read once, many surveys at a
- * time. The run decides from them what to request, and the commit compares the answers with them.
- */
+/** The stored rows of surveys that are refreshed. The run decides from them what to request, and the commit compares the answers with them. */
 import { z } from 'zod'
 import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
 import { pendingSurveys } from '../../model/sync-tables.js'
 import type { CellRow, StoredBundle } from '../../model/warehouse.js'
 import { bigintCell, cellSchema, selectCell, timestamptzCell } from '../connection/cells.js'
-import type { Sql } from '../connection/database.js'
+import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
-import { hasDays } from './day-bundles.js'
 import { conditionOnSurveys, readStored, type StoredRows } from './merge.js'
 import {
   mergedSampleSourceProgress,
@@ -20,82 +16,11 @@ import {
 } from './merged-tables.js'
 
 /** All rows of some surveys, also the missing ones. */
-export interface StoredSurveys {
-  readonly pending: Map<number, PendingSurvey>
-  readonly sources: StoredRows
-  readonly progress: StoredRows
-  readonly sourceProgress: StoredRows
-  /** Whether any survey of the account has days. Most accounts have none, because the settings do not ask for them. */
-  readonly hasDays: boolean
-}
-
-export interface KeptRows {
-  /** Reads the rows of these surveys and keeps them for their commit. The map has an entry for each of them. */
-  read(sql: Sql, surveyIds: readonly number[]): Promise<ReadonlyMap<number, StoredBundle>>
-  /** The rows for the commit of these surveys: those that are kept, and the others from the transaction. */
-  take(sql: Sql, surveyIds: readonly number[]): Promise<StoredSurveys>
-  /** Forgets all rows. Whatever else writes these tables calls it first. */
-  forget(): void
-}
-
-export const createKeptRows = (account: string): KeptRows => {
-  const kept = new Map<number, StoredSurveys>()
-  return {
-    read: async (sql, surveyIds) => {
-      const times = await readTimes(sql, account, surveyIds)
-      const bySurvey = split(await readSurveys(sql, account, surveyIds), surveyIds)
-      for (const [id, stored] of bySurvey) kept.set(id, stored)
-      return new Map([...bySurvey].map(([id, stored]) => [id, bundleOf(stored, times.get(id))]))
-    },
-    take: async (sql, surveyIds) => {
-      const stored = surveyIds.flatMap((id) => kept.get(id) ?? [])
-      const unread = surveyIds.filter((id) => !kept.has(id))
-      for (const id of surveyIds) kept.delete(id)
-      return together(unread.length === 0 ? stored : [...stored, await readSurveys(sql, account, unread)])
-    },
-    forget: () => kept.clear(),
-  }
-}
-
-const noRows = (): StoredSurveys => ({
-  pending: new Map(),
-  sources: new Map(),
-  progress: new Map(),
-  sourceProgress: new Map(),
-  hasDays: false,
+export const readStoredSurveys = async (sql: AccountSql, surveyIds: readonly number[]) => ({
+  sources: await readStored(sql, mergedSampleSources, surveyIds),
+  progress: await readStored(sql, mergedSurveyProgress, surveyIds),
+  sourceProgress: await readStored(sql, mergedSampleSourceProgress, surveyIds),
 })
-
-const readSurveys = async (
-  sql: Sql,
-  account: string,
-  surveyIds: readonly number[],
-): Promise<StoredSurveys> => ({
-  pending: new Map(await readPending(sql, account, surveyIds)),
-  sources: await readStored(sql, mergedSampleSources, account, surveyIds),
-  progress: await readStored(sql, mergedSurveyProgress, account, surveyIds),
-  sourceProgress: await readStored(sql, mergedSampleSourceProgress, account, surveyIds),
-  hasDays: await hasDays(sql, account),
-})
-
-const TABLES = ['sources', 'progress', 'sourceProgress'] as const
-
-/** The rows of each of these surveys. */
-const split = (all: StoredSurveys, surveyIds: readonly number[]): ReadonlyMap<number, StoredSurveys> => {
-  const bySurvey = new Map(surveyIds.map((id) => [id, { ...noRows(), hasDays: all.hasDays }]))
-  for (const [id, pending] of all.pending) bySurvey.get(id)?.pending.set(id, pending)
-  for (const table of TABLES)
-    for (const [key, row] of all[table]) bySurvey.get(Number(row.cells.survey_id))?.[table].set(key, row)
-  return bySurvey
-}
-
-const together = (parts: readonly StoredSurveys[]): StoredSurveys => {
-  const all = { ...noRows(), hasDays: parts.some(({ hasDays }) => hasDays) }
-  for (const part of parts) {
-    for (const [id, pending] of part.pending) all.pending.set(id, pending)
-    for (const table of TABLES) for (const [key, row] of part[table]) all[table].set(key, row)
-  }
-  return all
-}
 
 const timesRow = z.object({
   survey_id: bigintCell,
@@ -103,16 +28,33 @@ const timesRow = z.object({
   sources_read_at: timestamptzCell.nullable(),
 })
 
-/** The surveys that were refreshed before, and when their parts were last read. */
-const readTimes = async (sql: Sql, account: string, surveyIds: readonly number[]) => {
-  const condition = conditionOnSurveys(account, surveyIds)
-  const rows = await sql.rows(
+/** The map has an entry for each of these surveys. A survey that was never refreshed has no rows. */
+export const readStoredBundles = async (
+  sql: AccountSql,
+  surveyIds: readonly number[],
+): Promise<ReadonlyMap<number, StoredBundle>> => {
+  const condition = conditionOnSurveys(sql.account, surveyIds)
+  const times = await sql.rows(
     timesRow,
     `SELECT survey_id, source_progress_read_at, sources_read_at FROM main.freshness
       WHERE ${condition.on('survey_id')} AND refreshed_at IS NOT NULL`,
     condition.parameters,
   )
-  return new Map(rows.map((row) => [row.survey_id, row]))
+  const refreshed = times.map(({ survey_id }) => survey_id)
+  const stored = await readStoredSurveys(sql, refreshed)
+  const [sources, progress, sourceProgress] = [stored.sources, stored.progress, stored.sourceProgress].map(
+    bySurvey,
+  )
+  const bundles = new Map(surveyIds.map((id) => [id, NEVER_READ]))
+  for (const { survey_id: id, sources_read_at, source_progress_read_at } of times)
+    bundles.set(id, {
+      sources: sources?.get(id) ?? [],
+      progress: progress?.get(id)?.[0] ?? null,
+      sourceProgress: sourceProgress?.get(id) ?? [],
+      sourcesReadAt: sources_read_at,
+      sourceProgressReadAt: source_progress_read_at,
+    })
+  return bundles
 }
 
 const NEVER_READ: StoredBundle = Object.freeze({
@@ -123,28 +65,20 @@ const NEVER_READ: StoredBundle = Object.freeze({
   sourceProgressReadAt: null,
 })
 
-/** `times` is undefined if the survey was never refreshed. */
-const bundleOf = (stored: StoredSurveys, times: z.output<typeof timesRow> | undefined): StoredBundle => {
-  if (times === undefined) return NEVER_READ
-  return {
-    sources: currentOf(stored.sources),
-    progress: currentOf(stored.progress)[0] ?? null,
-    sourceProgress: currentOf(stored.sourceProgress),
-    sourcesReadAt: times.sources_read_at,
-    sourceProgressReadAt: times.source_progress_read_at,
+/** The rows of each survey that are not missing. */
+const bySurvey = (rows: StoredRows): ReadonlyMap<number, readonly CellRow[]> => {
+  const current = new Map<number, CellRow[]>()
+  for (const { cells, missingSince } of rows.values()) {
+    if (missingSince !== null) continue
+    const id = Number(cells.survey_id)
+    const rowsOfSurvey = current.get(id)
+    if (rowsOfSurvey === undefined) current.set(id, [cells])
+    else rowsOfSurvey.push(cells)
   }
+  return current
 }
 
-const currentOf = (rows: StoredRows): readonly CellRow[] =>
-  [...rows.values()].filter(({ missingSince }) => missingSince === null).map(({ cells }) => cells)
-
-/** `_sync.pending_surveys` holds changed survey rows that wait for their task, see `listing-pages.ts`. */
-
-export interface PendingSurvey {
-  readonly id: number
-  readonly cells: CellRow
-  readonly readAt: Instant
-}
+// `_sync.pending_surveys` holds changed survey rows that wait for their task, see `listing-pages.ts`.
 
 const pendingRow = z
   .object({
@@ -152,16 +86,15 @@ const pendingRow = z
     id: bigintCell,
     _synced_at: timestamptzCell,
   })
-  .transform(({ _synced_at, ...cells }): PendingSurvey => ({ id: cells.id, cells, readAt: _synced_at }))
+  .transform(({ _synced_at, ...cells }) => ({
+    id: cells.id,
+    cells: cells satisfies CellRow,
+    readAt: _synced_at,
+  }))
 
 /** The pending rows of these surveys, by survey id. */
-export const readPending = async (
-  sql: Sql,
-  account: string,
-  surveyIds: readonly number[],
-): Promise<ReadonlyMap<number, PendingSurvey>> => {
-  if (surveyIds.length === 0) return new Map()
-  const condition = conditionOnSurveys(account, surveyIds)
+export const readPending = async (sql: AccountSql, surveyIds: readonly number[]) => {
+  const condition = conditionOnSurveys(sql.account, surveyIds)
   const rows = await sql.rows(
     pendingRow,
     `SELECT id, ${mergedSurveys.values.map(selectCell).join(', ')}, _synced_at
@@ -172,17 +105,21 @@ export const readPending = async (
 }
 
 export const addPending = (
-  sql: Sql,
-  account: string,
+  sql: AccountSql,
   surveys: readonly { readonly survey: Survey; readonly at: Instant }[],
 ): Promise<void> =>
   sql.insert(
     pendingSurveys,
-    surveys.map(({ survey, at }) => ({ account, ...survey, _first_seen_at: at, _synced_at: at })),
+    surveys.map(({ survey, at }) => ({
+      account: sql.account,
+      ...survey,
+      _first_seen_at: at,
+      _synced_at: at,
+    })),
   )
 
-export const dropPending = async (sql: Sql, account: string, surveyIds: readonly number[]): Promise<void> => {
+export const dropPending = async (sql: AccountSql, surveyIds: readonly number[]): Promise<void> => {
   if (surveyIds.length === 0) return
-  const condition = conditionOnSurveys(account, surveyIds)
+  const condition = conditionOnSurveys(sql.account, surveyIds)
   await sql.run(`DELETE FROM ${qualified(pendingSurveys)} WHERE ${condition.on('id')}`, condition.parameters)
 }

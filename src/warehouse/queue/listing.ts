@@ -1,7 +1,4 @@
-/**
- * The position of discovery: the cursor, and the listing under way with its pages, so that the next run can resume it. The last
- * page of a listing moves the cursor to the ceiling, which was fixed at the first page.
- */
+/** The position of discovery: the cursor, and the listing under way with its pages, so that the next run can resume it. */
 import { z } from 'zod'
 import { bigint, columnsOf, timestamptz } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
@@ -9,7 +6,7 @@ import { LISTING_KINDS } from '../../model/run-record.js'
 import { listings } from '../../model/sync-tables.js'
 import type { ListedRows, ListingPage, ListingStart, Position, Stamp } from '../../model/warehouse.js'
 import { bigintCell, booleanCell, instant, instantOrNull, timestamptzCell } from '../connection/cells.js'
-import type { Sql } from '../connection/database.js'
+import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { enqueue } from './tasks.js'
 
@@ -34,7 +31,7 @@ const positionRow = z
     ]),
   )
 
-export const readPosition = async (sql: Sql, account: string): Promise<Position> => {
+export const readPosition = async (sql: AccountSql): Promise<Position> => {
   const [row] = await sql.rows(
     positionRow,
     `SELECT c.updated_since AS "cursor", c.full_listed_at AS "fullListedAt",
@@ -42,40 +39,35 @@ export const readPosition = async (sql: Sql, account: string): Promise<Position>
         l.next_page AS "nextPage", l.total_count AS "totalCount", l.first_total_count AS "firstTotalCount",
         l.started_at AS "startedAt"
       FROM (SELECT $1 AS account) a LEFT JOIN _sync.cursors c USING (account) LEFT JOIN _sync.listings l USING (account)`,
-    [account],
+    [sql.account],
   )
   if (row === undefined) throw new TypeError('a join that keeps its left row returned none')
   const { cursor, fullListedAt, fullListingDue, ...listing } = row
   return { cursor, fullListedAt, fullListingDue, listing: listing.kind === null ? null : listing }
 }
 
-export const startListing = async (sql: Sql, account: string, start: ListingStart): Promise<void> => {
-  await dropListing(sql, account)
+export const startListing = async (sql: AccountSql, start: ListingStart): Promise<void> => {
+  const { kind, updatedSince, ceiling, startedAt } = start
+  await dropListing(sql)
   await sql.run(
     `INSERT INTO ${qualified(listings)} (account, kind, updated_since, ceiling, next_page, total_count, unidentified_rows, started_at)
       VALUES ($1, $2, $3::TIMESTAMPTZ, $4, 1, 0, 0, $5)`,
-    [
-      account,
-      start.kind,
-      instantOrNull(start.updatedSince),
-      instant(start.ceiling),
-      instant(start.startedAt),
-    ],
+    [sql.account, kind, instantOrNull(updatedSince), instant(ceiling), instant(startedAt)],
   )
 }
 
-export const dropListing = async (sql: Sql, account: string): Promise<void> => {
-  await sql.run('DELETE FROM _sync.listed_ids WHERE account = $1', [account])
-  await sql.run('DELETE FROM _sync.listings WHERE account = $1', [account])
+export const dropListing = async (sql: AccountSql): Promise<void> => {
+  await sql.run('DELETE FROM _sync.listed_ids WHERE account = $1', [sql.account])
+  await sql.run('DELETE FROM _sync.listings WHERE account = $1', [sql.account])
 }
 
 /** Distinct surveys seen so far, this page included; a rejected row without a readable id counts as one. */
-export const countListed = async (sql: Sql, account: string, page: ListedRows): Promise<number> => {
+export const countListed = async (sql: AccountSql, page: ListedRows): Promise<number> => {
   const [row] = await sql.rows(
     z.object({ listed: bigintCell }),
     `SELECT count(*) + coalesce((SELECT ${UNIDENTIFIED_BEFORE} FROM _sync.listings WHERE account = $1), 0)::BIGINT AS listed
       FROM (SELECT survey_id FROM _sync.listed_ids WHERE account = $1 UNION SELECT unnest(CAST($2::JSON AS BIGINT[])))`,
-    [account, JSON.stringify(listedIds(page)), page.page],
+    [sql.account, JSON.stringify(listedIds(page)), page.page],
   )
   return (row?.listed ?? 0) + unidentified(page)
 }
@@ -95,40 +87,31 @@ const unidentified = ({ rejections }: ListedRows): number =>
 const LISTED_STAGE = 'stage_listed'
 const LISTED_COLUMNS = columnsOf({ survey_id: bigint(''), at: timestamptz('') })
 
-/** A survey that a listing showed, and the server time. */
-export interface ListedSurvey {
-  readonly surveyId: number
-  readonly at: Instant
-}
-
 /** Stores the surveys that the pages showed, and the next page. */
-export const rememberListed = async (
-  sql: Sql,
-  account: string,
-  pages: readonly ListingPage[],
-): Promise<void> => {
+export const rememberListed = async (sql: AccountSql, pages: readonly ListingPage[]): Promise<void> => {
+  const { account } = sql
   const listed = pages.flatMap((page) => listedIds(page).map((surveyId) => ({ surveyId, at: page.at })))
-  await noteListed(sql, account, listed)
+  await noteListed(sql, listed)
   if (listed.length > 0) {
     await sql.run(
       `INSERT INTO _sync.listed_ids (account, survey_id) SELECT $1, survey_id FROM temp.${LISTED_STAGE}`,
       [account],
     )
-    await clearMissing(sql, account)
+    await clearMissing(sql)
   }
   const { page, totalCount: firstTotal } = firstOf(pages)
-  const { nextPage, totalCount } = lastOf(pages)
+  const last = lastOf(pages)
   await sql.run(
     `UPDATE _sync.listings SET next_page = $2, total_count = $4, first_total_count = coalesce(first_total_count, $5),
       unidentified_rows = ${UNIDENTIFIED_BEFORE} + $6, last_page_unidentified_rows = $7 WHERE account = $1`,
     [
       account,
-      nextPage ?? 0,
+      last.nextPage ?? 0,
       page,
-      totalCount,
+      last.totalCount,
       firstTotal,
       unidentifiedOn(pages),
-      unidentified(lastOf(pages)),
+      unidentified(last),
     ],
   )
 }
@@ -151,50 +134,42 @@ export const lastOf = (pages: readonly ListingPage[]): ListingPage => pages.at(-
 
 /** Stores when surveys were seen in a listing. Of a survey that is listed twice, the later time counts. */
 export const noteListed = async (
-  sql: Sql,
-  account: string,
-  listed: readonly ListedSurvey[],
+  sql: AccountSql,
+  listed: readonly { readonly surveyId: number; readonly at: Instant }[],
 ): Promise<void> => {
   if (listed.length === 0) return
-  await sql.stage(
-    LISTED_STAGE,
-    LISTED_COLUMNS,
-    listed.map(({ surveyId, at }) => ({ survey_id: surveyId, at })),
-  )
+  const rows = listed.map(({ surveyId, at }) => ({ survey_id: surveyId, at }))
+  await sql.stage(LISTED_STAGE, LISTED_COLUMNS, rows)
   await sql.run(
     `MERGE INTO main.freshness f
       USING (SELECT survey_id, max("at") AS listed_at FROM temp.${LISTED_STAGE} GROUP BY survey_id) s
       ON f.account = $1 AND f.survey_id = s.survey_id
       WHEN MATCHED THEN UPDATE SET listed_at = s.listed_at
       WHEN NOT MATCHED THEN INSERT (account, survey_id, listed_at) VALUES ($1, s.survey_id, s.listed_at)`,
-    [account],
+    [sql.account],
   )
 }
 
 /** A survey that an earlier listing did not show has not gone if this one shows it. So its task no longer says `missing`. */
-const clearMissing = (sql: Sql, account: string): Promise<void> =>
+const clearMissing = (sql: AccountSql): Promise<void> =>
   sql.run(
     `UPDATE _sync.tasks SET reason = 'changed' WHERE account = $1 AND reason = 'missing'
       AND survey_id IN (SELECT survey_id FROM temp.${LISTED_STAGE})`,
-    [account],
+    [sql.account],
   )
 
 /** Makes the next listing a full one. */
-export const requireFullListing = (sql: Sql, account: string): Promise<void> =>
-  sql.run('UPDATE _sync.cursors SET full_listing_due = true WHERE account = $1', [account])
+export const requireFullListing = (sql: AccountSql): Promise<void> =>
+  sql.run('UPDATE _sync.cursors SET full_listing_due = true WHERE account = $1', [sql.account])
 
 /**
  * Ends the listing if its last page is among these: moves the cursor to the listing's ceiling, and after a full listing queues the
  * surveys that were not listed. Returns their number.
  */
-export const completeListing = async (
-  sql: Sql,
-  account: string,
-  pages: readonly ListingPage[],
-): Promise<number> => {
+export const completeListing = async (sql: AccountSql, pages: readonly ListingPage[]): Promise<number> => {
   const page = lastOf(pages)
   if (page.nextPage !== null) return 0
-  const { listing } = await readPosition(sql, account)
+  const { listing } = await readPosition(sql)
   if (listing === null) throw new Error('cannot end a listing that was never started')
   await sql.run(
     `MERGE INTO _sync.cursors c USING (SELECT $1 AS account) s ON c.account = s.account
@@ -203,10 +178,16 @@ export const completeListing = async (
         full_listing_due = CASE WHEN $4 THEN false ELSE c.full_listing_due END, page_rows = coalesce($5, c.page_rows)
       WHEN NOT MATCHED THEN INSERT (account, updated_since, full_listed_at, full_listing_due, moved_at, page_rows)
         VALUES ($1, $2, $3, false, $3, $5)`,
-    [account, instant(listing.ceiling), instant(page.committedAt), listing.kind === 'full', pageRowsOf(page)],
+    [
+      sql.account,
+      instant(listing.ceiling),
+      instant(page.committedAt),
+      listing.kind === 'full',
+      pageRowsOf(page),
+    ],
   )
-  const notListed = listing.kind === 'full' ? await queueNotListed(sql, account, page) : 0
-  await dropListing(sql, account)
+  const notListed = listing.kind === 'full' ? await queueNotListed(sql, page) : 0
+  await dropListing(sql)
   return notListed
 }
 
@@ -214,14 +195,14 @@ export const completeListing = async (
 const pageRowsOf = ({ page, totalCount, surveys, rejections }: ListingPage): number | null =>
   page < 2 ? null : Math.max(1, Math.round((totalCount - surveys.length - rejections.length) / (page - 1)))
 
-const queueNotListed = async (sql: Sql, account: string, { runId, at }: Stamp): Promise<number> => {
+const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Promise<number> => {
   const rows = await sql.rows(
     z.object({ id: bigintCell }),
     `SELECT s.id FROM main.surveys s WHERE s.account = $1 AND s._missing_since IS NULL
       AND NOT EXISTS (SELECT 1 FROM _sync.listed_ids l WHERE l.account = s.account AND l.survey_id = s.id)`,
-    [account],
+    [sql.account],
   )
   const surveys = rows.map(({ id }) => ({ surveyId: id, reason: 'missing' as const, at }))
-  await enqueue(sql, account, surveys, runId)
+  await enqueue(sql, surveys, runId)
   return rows.length
 }

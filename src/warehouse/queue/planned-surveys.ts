@@ -1,11 +1,11 @@
-/** Reads the input of the queue and of a plan: the selected surveys with the facts that decide their requests, and the past runs. */
+/** Selects the surveys that may be due by `src/rules/refresh.ts`, with the facts that decide their requests, and the past runs. */
 import { z } from 'zod'
 import { type Instant, instantFromMs, msBetween } from '../../model/instant.js'
 import type { PastRuns, PlannedSurvey, SurveySelection, SurveyTotals } from '../../model/plan-facts.js'
 import { TASK_REASONS } from '../../model/request-usage.js'
 import { EARLY_MS_MAX, IDLE_STATUSES, INACTIVE_STATUSES, REST_MS_MIN } from '../../rules/refresh.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
-import type { Sql } from '../connection/database.js'
+import type { AccountSql } from '../connection/database.js'
 import { literal } from '../connection/ddl.js'
 import { readPosition } from './listing.js'
 import { isReadAgain } from './stored-days.js'
@@ -43,19 +43,26 @@ const surveyRow = z
 
 /** A survey with a pending row has that row's status and time. Queued surveys may be missing. */
 export const eachPlannedSurvey = async (
-  sql: Sql,
-  account: string,
+  sql: AccountSql,
   selection: SurveySelection,
   use: (survey: PlannedSurvey) => void,
 ): Promise<void> => {
   const ids: number[] = []
-  await sql.each(z.object({ id: bigintCell }), selectedIds(selection), [account], ({ id }) => ids.push(id))
+  await sql.each(z.object({ id: bigintCell }), selectedIds(selection), [sql.account], ({ id }) =>
+    ids.push(id),
+  )
   if (ids.length === 0) return
-  await sql.each(surveyRow, selectPlanned(selection), [account, JSON.stringify(ids)], use)
+  await sql.each(surveyRow, selectPlanned(selection), [sql.account, JSON.stringify(ids)], use)
 }
 
-export const surveyTotals = async (sql: Sql, account: string): Promise<SurveyTotals> => {
-  const [totals] = await sql.rows(totalsRow, SELECT_TOTALS, [account])
+export const surveyTotals = async (sql: AccountSql): Promise<SurveyTotals> => {
+  const [totals] = await sql.rows(
+    z.object({ present: bigintCell, sources: bigintCell, withSources: bigintCell }),
+    `SELECT (SELECT count(*) FROM main.surveys WHERE account = $1 AND _missing_since IS NULL) AS present,
+        count(*) AS sources, count(DISTINCT survey_id) AS "withSources"
+      FROM main.sample_sources WHERE account = $1 AND _missing_since IS NULL`,
+    [sql.account],
+  )
   return { present: 0, sources: 0, withSources: 0, ...totals }
 }
 
@@ -81,34 +88,26 @@ const selectPlanned = ({ rules: { daily_windows: windows } }: SurveySelection): 
       WHERE ${windows === null ? 'false' : `${OF_SELECTED} AND ${isReadAgain(windows)}`} GROUP BY ALL) d ON d.survey_id = s.id`
 }
 
-const totalsRow = z.object({ present: bigintCell, sources: bigintCell, withSources: bigintCell })
-
-const SELECT_TOTALS = `SELECT
-  (SELECT count(*) FROM main.surveys WHERE account = $1 AND _missing_since IS NULL) AS present,
-  count(*) AS sources, count(DISTINCT survey_id) AS "withSources"
-  FROM main.sample_sources WHERE account = $1 AND _missing_since IS NULL`
-
 /** The interval between runs is computed from so many of the last runs. */
 const PAST_RUNS_MAX = 8
 
 /** `overlapMs` is the overlap that was subtracted from the cursor. */
-export const pastRuns = async (sql: Sql, account: string, overlapMs: number): Promise<PastRuns> => {
-  const { cursor, fullListedAt, fullListingDue } = await readPosition(sql, account)
+export const pastRuns = async (sql: AccountSql, overlapMs: number): Promise<PastRuns> => {
+  const { listing: _, ...position } = await readPosition(sql)
+  const { cursor } = position
   const [page] = await sql.rows(
     z.object({ page_rows: bigintCell.nullable(), moved_at: timestamptzCell }),
     'SELECT page_rows, moved_at FROM _sync.cursors WHERE account = $1',
-    [account],
+    [sql.account],
   )
   const cursors = await sql.rows(
     z.object({ cursor_after: timestamptzCell }),
     `SELECT cursor_after FROM _sync.runs WHERE account = $1 AND command = 'sync' AND cursor_after IS NOT NULL
       GROUP BY ALL ORDER BY cursor_after DESC LIMIT ${PAST_RUNS_MAX}`,
-    [account],
+    [sql.account],
   )
   return {
-    cursor,
-    fullListedAt,
-    fullListingDue,
+    ...position,
     listedAt: cursor === null ? null : cursor + BigInt(overlapMs) * 1_000n,
     listedAtOurs: page?.moved_at ?? null,
     pageRows: page?.page_rows ?? null,
@@ -125,11 +124,11 @@ const medianGapMs = (moments: readonly Instant[]): number | null => {
   return gaps[Math.floor(gaps.length / 2)] ?? null
 }
 
-// Selects in SQL the surveys that a queue needs. `rules/refresh` decides which of them are due; this condition only spares it
-// the others, which are nearly all surveys of a large warehouse. It may select a survey too many, but never one too few
-// (test/unit/warehouse/queue/planned-surveys-may-be-due.test.ts).
-
-/** A query for the ids of the selected surveys of the account `$1`. */
+/**
+ * A query for the ids of the selected surveys of the account `$1`. `rules/refresh` decides which of them are due; this condition only
+ * spares it the others, which are nearly all surveys of a large warehouse. It may select a survey too many, but never one too few
+ * (test/unit/warehouse/queue/planned-surveys-may-be-due.test.ts).
+ */
 const selectedIds = ({ at, changedSince, rules }: SurveySelection): string => {
   const queued = 'SELECT survey_id AS id FROM _sync.tasks WHERE account = $1'
   if (at === null) return queued

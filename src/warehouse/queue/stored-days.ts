@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { StoredDays } from '../../model/plan-facts.js'
 import type { DailyWindows } from '../../model/run.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
-import type { Sql } from '../connection/database.js'
+import type { AccountSql } from '../connection/database.js'
 import { literal } from '../connection/ddl.js'
 
 const dayRow = z.object({
@@ -21,14 +21,14 @@ const surveyRow = z.object({
 })
 
 /** The stored days, with the pending row of the survey if there is one, otherwise its stored row. */
-export const readStoredDays = async (sql: Sql, account: string, surveyId: number): Promise<StoredDays> => {
+export const readStoredDays = async (sql: AccountSql, surveyId: number): Promise<StoredDays> => {
   // A missing row must be read again, even if its day was final.
   const days = await sql.rows(
     dayRow,
     `SELECT sample_source_id AS "sampleSourceId", CAST(day AS VARCHAR) AS day, time_zone AS "timeZone",
         is_final AND _missing_since IS NULL AS "isFinal"
       FROM main.survey_progress_by_day WHERE account = $1 AND survey_id = $2`,
-    [account, surveyId],
+    [sql.account, surveyId],
   )
   const [storedSurvey] = await sql.rows(
     surveyRow,
@@ -38,7 +38,7 @@ export const readStoredDays = async (sql: Sql, account: string, surveyId: number
       LEFT JOIN _sync.pending_surveys p ON p.account = s.account AND p.id = s.id
       LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
       WHERE s.account = $1 AND s.id = $2`,
-    [account, surveyId],
+    [sql.account, surveyId],
   )
   const { readAt, sourcesReadAt, ...survey } = storedSurvey ?? UNKNOWN
   return { survey, days, readAt, sourcesReadAt }

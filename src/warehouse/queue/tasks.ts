@@ -7,36 +7,27 @@ import type { FailingSurveys } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
 import type { NewTask } from '../../model/warehouse.js'
 import { bigintCell, varcharCell } from '../connection/cells.js'
-import type { Sql } from '../connection/database.js'
+import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 
-/** A survey to queue, and the server time of the reason. */
-export interface QueuedSurvey extends NewTask {
-  readonly at: Instant
-}
-
 /**
- * Queues surveys, each at most once in `surveys`. A survey that is already queued keeps its time and gets the new reason. Its
- * earlier refusals no longer delay it.
+ * Queues surveys, each at most once in `surveys`; `at` is the server time of the reason. A survey that is already queued keeps its time
+ * and gets the new reason. Its earlier refusals no longer delay it.
  */
 export const enqueue = async (
-  sql: Sql,
-  account: string,
-  surveys: readonly QueuedSurvey[],
+  sql: AccountSql,
+  surveys: readonly (NewTask & { readonly at: Instant })[],
   runId: string,
 ): Promise<void> => {
   if (surveys.length === 0) return
-  await sql.stage(
-    QUEUED_STAGE,
-    QUEUED_COLUMNS,
-    surveys.map(({ surveyId, reason, at }) => ({ survey_id: surveyId, reason, at })),
-  )
+  const rows = surveys.map(({ surveyId, reason, at }) => ({ survey_id: surveyId, reason, at }))
+  await sql.stage(QUEUED_STAGE, QUEUED_COLUMNS, rows)
   await sql.run(
     `MERGE INTO ${qualified(tasks)} t USING temp.${QUEUED_STAGE} s ON t.account = $1 AND t.survey_id = s.survey_id
       WHEN MATCHED THEN UPDATE SET reason = s.reason, refusals = NULL, refused_at = NULL
       WHEN NOT MATCHED THEN INSERT (account, survey_id, reason, enqueued_at, enqueued_run_id, attempts)
         VALUES ($1, s.survey_id, s.reason, s."at", $2, 0)`,
-    [account, runId],
+    [sql.account, runId],
   )
 }
 
@@ -44,12 +35,8 @@ const QUEUED_STAGE = 'stage_queued'
 const QUEUED_COLUMNS = columnsOf({ survey_id: bigint(''), reason: varchar(''), at: timestamptz('') })
 
 /** The surveys for which the API has answered this kind of request before. */
-export const answeredSurveys = async (
-  sql: Sql,
-  account: string,
-  kind: SurveyKind,
-): Promise<ReadonlySet<number>> => {
-  const rows = await sql.rows(z.object({ survey_id: bigintCell }), SELECT_ANSWERED[kind], [account])
+export const answeredSurveys = async (sql: AccountSql, kind: SurveyKind): Promise<ReadonlySet<number>> => {
+  const rows = await sql.rows(z.object({ survey_id: bigintCell }), SELECT_ANSWERED[kind], [sql.account])
   return new Set(rows.map(({ survey_id }) => survey_id))
 }
 
@@ -62,17 +49,16 @@ const SELECT_ANSWERED: Readonly<Record<SurveyKind, string>> = {
 }
 
 /** The tasks stay, with their last error. */
-export const forgetRefusals = async (sql: Sql, account: string, runId: string): Promise<void> => {
-  await sql.run(
+export const forgetRefusals = (sql: AccountSql, runId: string): Promise<void> =>
+  sql.run(
     `UPDATE ${qualified(tasks)} SET refusals = NULL, refused_at = NULL WHERE account = $1 AND last_run_id = $2`,
-    [account, runId],
+    [sql.account, runId],
   )
-}
 
 /** How many failing surveys are named. */
 const FAILING_NAMED_MAX = 10
 
-export const failingSurveys = async (sql: Sql, account: string): Promise<FailingSurveys> => {
+export const failingSurveys = async (sql: AccountSql): Promise<FailingSurveys> => {
   const rows = await sql.rows(
     z.object({
       surveyId: bigintCell,
@@ -85,7 +71,7 @@ export const failingSurveys = async (sql: Sql, account: string): Promise<Failing
       FROM _sync.tasks t LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
       WHERE t.account = $1 AND t.last_error IS NOT NULL
       ORDER BY t.attempts DESC, t.survey_id DESC LIMIT ${FAILING_NAMED_MAX}`,
-    [account],
+    [sql.account],
   )
   return {
     failing: rows[0]?.failing ?? 0,
@@ -94,15 +80,15 @@ export const failingSurveys = async (sql: Sql, account: string): Promise<Failing
 }
 
 /** Runs before each page of a listing, so its cost must not grow with the queue. */
-export const hasTasks = async (sql: Sql, account: string): Promise<boolean> =>
-  (await sql.rows(z.unknown(), 'SELECT survey_id FROM _sync.tasks WHERE account = $1 LIMIT 1', [account]))
+export const hasTasks = async (sql: AccountSql): Promise<boolean> =>
+  (await sql.rows(z.unknown(), 'SELECT survey_id FROM _sync.tasks WHERE account = $1 LIMIT 1', [sql.account]))
     .length > 0
 
-export const countTasks = async (sql: Sql, account: string): Promise<number> => {
+export const countTasks = async (sql: AccountSql): Promise<number> => {
   const [row] = await sql.rows(
     z.object({ tasks: bigintCell }),
     'SELECT count(*) AS tasks FROM _sync.tasks WHERE account = $1',
-    [account],
+    [sql.account],
   )
   return row?.tasks ?? 0
 }

@@ -1,12 +1,10 @@
 /** Every view, in the order of creation: a view comes after the views that it reads. */
-
 import { interviewStatusCounts } from './interview-status-counts.js'
+import { sampleSourcePace, surveyPace } from './pace.js'
 import { progressDaily } from './progress-daily.js'
 import { sampleSourceProgressPeriods, surveyProgressPeriods } from './progress-periods.js'
 import { recordChanges, surveyStatusChanges } from './record-changes.js'
-import { sampleSourcePace } from './sample-source-pace.js'
 import { surveyOverview } from './survey-overview.js'
-import { surveyPace } from './survey-pace.js'
 import { sampleSourcePeriods, surveyPeriods } from './version-periods.js'
 import type { ViewDeclaration } from './view-declaration.js'
 

@@ -1,14 +1,13 @@
 /** Interviews by status in long form, for charts. It includes statuses that have no columns of their own. */
-import { bigint, columnsOf, double, nullable, varchar } from '../../model/columns.js'
+import { bigint, columnsOf, double, varchar } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { sampleSourceProgress } from '../../model/tables.js'
 import { literal, quote } from '../connection/ddl.js'
-import { columnOf, type ViewDeclaration } from './view-declaration.js'
+import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 /**
- * One row per documented status with a count, then one row per status that is only in `_extra`. `json_each` would make the second
- * part shorter, but readers with DuckDB before 1.3 lack it. Keys and `.*` are in the order of the object. A text that is
- * computed here has no collation, unlike one of a table.
+ * One row per documented status with a count, then one row per status that is only in `_extra`. Readers with DuckDB before 1.3 lack
+ * `json_each`. Keys and `.*` are in the order of the object. A text that is computed here has no collation, unlike one of a table.
  */
 const longForm = (table: string, sampleSourceId: string): string => {
   const known = INTERVIEW_STATUSES.map(
@@ -35,16 +34,15 @@ export const interviewStatusCounts: ViewDeclaration = {
     'Interviews by status in long form, of whole surveys and of sources, including statuses that this version does not know',
   key: ['account', 'survey_id', 'sample_source_id', 'status'],
   columns: [
-    columnOf(sampleSourceProgress, 'account'),
-    columnOf(sampleSourceProgress, 'survey_id'),
+    ...columnsFrom(sampleSourceProgress, ['account', 'survey_id']),
     columnOf(sampleSourceProgress, 'sample_source_id', {
       nullable: true,
       comment: 'ID of the sample source; null = the whole survey',
     }),
     ...columnsOf({
       status: { ...varchar('Interview status, as the API names it'), values: INTERVIEW_STATUSES },
-      individuals: nullable(bigint('Number of interviews with this status')),
-      percentage: nullable(double('Percentage of interviews with this status, as the API gives it')),
+      individuals: bigint.orNull('Number of interviews with this status'),
+      percentage: double.orNull('Percentage of interviews with this status, as the API gives it'),
     }),
     columnOf(sampleSourceProgress, '_observed_at'),
   ],

@@ -2,16 +2,29 @@
  * The pace of records with progress: the complete interviews that each gained in its last known days. A year of daily history has
  * hundreds of rows of each record, so window functions read only the last ones.
  */
-import { bigint, double, type Fields, nullable, timestamptz } from '../../model/columns.js'
+import { bigint, columnsOf, date, double, type Fields, timestamptz } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
+import {
+  freshness,
+  ofSource,
+  ofSurvey,
+  sampleSourceProgress,
+  sampleSources,
+  surveyProgress,
+  surveys,
+} from '../../model/tables.js'
 import { utcDay } from '../history/compaction.js'
-import { type Observations, periodsSql } from './progress-periods.js'
-
-/** The UTC days for which progress is known. The last observation of a day stands for it. */
+import {
+  inferredSourceObservations,
+  type Observations,
+  periodsSql,
+  surveyObservations,
+} from './progress-periods.js'
+import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 /**
- * Adds `first_day` and `last_day` to the rows of a step function. A row that was replaced on its first day has no day: its `last_day`
- * is the day before.
+ * Adds `first_day` and `last_day`, the UTC days for which progress is known, to the rows of a step function. The last observation of a
+ * day stands for it, so the `last_day` of a row that was replaced on its first day is the day before.
  */
 export const withKnownDays = (periods: string, key: readonly string[]): string =>
   `SELECT *, least(greatest(known_day, first_day), next_day - 1) AS last_day
@@ -21,52 +34,43 @@ export const withKnownDays = (periods: string, key: readonly string[]): string =
         FROM ${periods})`
 
 /** The pace covers a week, so that each weekday counts once. */
-export const PACE_DAYS = 7
+const PACE_DAYS = 7
 /** The daily gains of these days say how much the gain varies from day to day. */
-export const SPREAD_DAYS = 28
+const SPREAD_DAYS = 28
 /** With fewer daily gains, their variation is not known. */
 const SPREAD_GAINS_MIN = 7
 
 /** The columns of a view of pace. */
-export const PACE_FIELDS = {
-  last_gain_at: nullable(
-    timestamptz('When the number of complete interviews was last seen rising, server time; null = never'),
+const PACE_FIELDS = {
+  last_gain_at: timestamptz.orNull(
+    'When the number of complete interviews was last seen rising, server time; null = never',
   ),
-  pace_days: nullable(
-    bigint(
-      `Days that the pace covers, at most ${PACE_DAYS}: from the first to the last known day among the last ones, UTC; null if fewer than two days are known`,
-    ),
+  pace_days: bigint.orNull(
+    `Days that the pace covers, at most ${PACE_DAYS}: from the first to the last known day among the last ones, UTC; null if fewer than two days are known`,
   ),
-  gained: nullable(
-    bigint(
-      'Complete interviews gained in the days of the pace; negative if complete interviews failed a quality check later',
-    ),
+  gained: bigint.orNull(
+    'Complete interviews gained in the days of the pace; negative if complete interviews failed a quality check later',
   ),
-  per_day: nullable(double('gained / pace_days')),
-  gained_last_day: nullable(
-    bigint(
-      'Complete interviews gained on the last known day, and on days without a reading before it; null if the day before is not known',
-    ),
+  per_day: double.orNull('gained / pace_days'),
+  gained_last_day: bigint.orNull(
+    'Complete interviews gained on the last known day, and on days without a reading before it; null if the day before is not known',
   ),
 } satisfies Fields
 
 /** Interviews of all statuses, also of those that only `_extra` contains. */
-export const INTERVIEWS = `${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_individuals, 0)`).join(' + ')}
+const INTERVIEWS = `${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_individuals, 0)`).join(' + ')}
         + coalesce(list_sum([TRY_CAST(x AS BIGINT) for x in json_extract(_extra, '$.interview_count_by_status.*.individuals')]), 0)`
-
-interface Pace {
-  readonly observations: Observations
-  /** The days before the last known one that are read. */
-  readonly days: number
-  /** More counts of which the first and the last one of the pace are wanted, with their SQL. */
-  readonly counts: Readonly<Record<string, string>>
-}
 
 /**
  * Common table expressions that end with `pace`, one row per record: `as_of` (its last known day), `last_gain_at`, `pace_days`,
  * `gained`, `per_day`, `gained_last_day`, the first and last counts of the pace, and `spread`, the standard deviation of the daily gains.
+ * `days` before the last known one are read. `counts` are further counts with their SQL.
  */
-export const paceSql = ({ observations, days, counts }: Pace): string => {
+const paceSql = (
+  observations: Observations,
+  days: number,
+  counts: Readonly<Record<string, string>>,
+): string => {
   const { current, history } = observations
   const key = current.key.join(', ')
   const values = { interviews_count: 'interviews_count', ...counts }
@@ -120,11 +124,6 @@ const lastGains = (key: string, rows: string): string => `SELECT ${key}, max(obs
         FROM ${rows} WHERE interviews_count IS NOT NULL)
       WHERE interviews_count > count_before GROUP BY ALL`
 
-/**
- * The day on which a target is reached if the pace goes on, and its 80 % interval. In d days, `per_day` · d interviews are expected.
- * The daily gains vary by `spread`, and the pace is known from `pace_days` days only. So the gain of d days has the variance
- * spread² · (d + d² / pace_days). The interval is where the bounds of this gain reach the target (docs/explanation/forecast.md).
- */
 /** A forecast further away than ten years says nothing. */
 const FORECAST_DAYS_MAX = 3650
 
@@ -132,7 +131,8 @@ const FORECAST_DAYS_MAX = 3650
 const DEVIATIONS = 1.28
 
 /**
- * Adds `expected_on`, `expected_from` and `expected_to` to rows with `status`, `target`, `reached`, and the columns of the pace.
+ * Adds `expected_on`, `expected_from` and `expected_to` to rows with `status`, `target`, `reached`, and the columns of the pace
+ * (docs/explanation/forecast.md). The gain of d days is expected to be `per_day` · d, with the variance spread² · (d + d² / pace_days).
  *
  * Squaring missing - per_day · d = ± 1.28 · deviation of d days gives a quadratic equation for d. Its roots are where the upper and the
  * lower bound reach the target. If the variance grows faster than the gain, the lower bound never does. A root is taken of rows with a
@@ -152,3 +152,124 @@ export const withForecast = (rows: string): string =>
 const dayAfter = (days: string): string =>
   `CASE WHEN status <> 'fieldwork' OR target <= 0 THEN NULL WHEN reached >= target THEN as_of
         WHEN gained > 0 AND ${days} <= ${FORECAST_DAYS_MAX} THEN as_of + CAST(ceil(round(${days}, 6)) AS INTEGER) END`
+
+const COUNTS = {
+  complete: 'complete_individuals',
+  screened: 'screen_out_individuals',
+  dropped: 'incomplete_individuals',
+  interviews: INTERVIEWS,
+}
+
+/** part / (part + rest), or null without a pace, or if a count is unknown, or fell because interviews changed their status. */
+const rate = (part: string, rest: string): string =>
+  `CASE WHEN p.pace_days > 0 AND ${part} >= 0 AND ${rest} >= 0 THEN CAST(${part} AS DOUBLE) / nullif(${part} + ${rest}, 0) END`
+
+const grown = (count: string) => `(p.last_${count} - p.first_${count})`
+
+export const surveyPace: ViewDeclaration = {
+  schema: 'main',
+  name: 'survey_pace',
+  comment:
+    'Pace and forecast of each survey that the API shows, one row per survey with known progress. Days are UTC',
+  key: ['account', 'survey_id'],
+  references: ofSurvey,
+  columns: [
+    ...columnsFrom(surveyProgress, ['account', 'survey_id']),
+    ...columnsFrom(surveys, ['title', 'project_id', 'status']),
+    ...columnsFrom(surveyProgress, ['sample_size', 'interviews_count', 'completion_rate']),
+    columnOf(freshness, 'refreshed_at'),
+    ...columnsOf({
+      ...PACE_FIELDS,
+      expected_on: date.orNull(
+        'Day on which the target is reached if the pace goes on; null if the status is not fieldwork, without target or pace, or after more than ten years',
+      ),
+      expected_from: date.orNull(
+        'First day of the 80 % interval of expected_on; null without expected_on or a week of daily gains',
+      ),
+      expected_to: date.orNull(
+        'Last day of the 80 % interval; null with expected_from set: the interval has no end',
+      ),
+    }),
+    columnOf(surveyProgress, 'target_incidence_rate'),
+    ...columnsOf({
+      recent_incidence_rate: double.orNull(
+        'complete / (complete + screen_out) of the interviews of the pace days; null if one of these counts fell',
+      ),
+      earlier_incidence_rate: double.orNull(
+        'complete / (complete + screen_out) of the interviews before the pace days',
+      ),
+    }),
+    columnOf(surveyProgress, 'drop_out_rate'),
+    ...columnsOf({
+      recent_drop_out_rate: double.orNull(
+        'incomplete / all interviews of the pace days; null if one of these counts fell',
+      ),
+      earlier_drop_out_rate: double.orNull('incomplete / all interviews before the pace days'),
+    }),
+  ],
+  sql: `WITH ${paceSql(surveyObservations, SPREAD_DAYS, COUNTS)}, goals AS (
+      SELECT p.*, s.title, s.project_id, s.status, t.sample_size AS target, t.interviews_count AS reached, t.completion_rate,
+        t.target_incidence_rate, t.drop_out_rate
+      FROM main.survey_progress t
+      JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
+      JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id
+    )
+    SELECT p.account, p.survey_id, p.title, p.project_id, p.status, p.target AS sample_size, p.reached AS interviews_count,
+      p.completion_rate, f.refreshed_at, p.last_gain_at, p.pace_days, p.gained, p.per_day, p.gained_last_day, p.expected_on, p.expected_from, p.expected_to,
+      p.target_incidence_rate, ${rate(grown('complete'), grown('screened'))} AS recent_incidence_rate,
+      ${rate('p.first_complete', 'p.first_screened')} AS earlier_incidence_rate,
+      p.drop_out_rate, ${rate(grown('dropped'), `(${grown('interviews')} - ${grown('dropped')})`)} AS recent_drop_out_rate,
+      ${rate('p.first_dropped', '(p.first_interviews - p.first_dropped)')} AS earlier_drop_out_rate
+    FROM (${withForecast('goals')}) p
+    LEFT JOIN main.freshness f ON f.account = p.account AND f.survey_id = p.survey_id`,
+}
+
+/** The numbers of the API may be so large that their product is no BIGINT. A survey over its target counts as complete. */
+const AS_COMPLETE =
+  '(CAST(a.sample_size AS HUGEINT) * least(w.interviews_count, w.sample_size) + w.sample_size - 1) // w.sample_size - t.interviews_count'
+
+export const sampleSourcePace: ViewDeclaration = {
+  schema: 'main',
+  name: 'sample_source_pace',
+  comment:
+    'Pace and forecast of each sample source that the API shows, and how far it is behind its survey; one row per source with known progress. Days are UTC. A source counts as unchanged while its survey does',
+  key: ['account', 'survey_id', 'sample_source_id'],
+  references: ofSource('sample_source_id'),
+  columns: [
+    ...columnsFrom(sampleSourceProgress, ['account', 'survey_id', 'sample_source_id']),
+    ...columnsFrom(sampleSources, ['name', 'provider', 'country_code', 'sample_size']),
+    ...columnsFrom(sampleSourceProgress, ['interviews_count', 'completion_rate']),
+    columnOf(surveyProgress, 'completion_rate', {
+      name: 'survey_completion_rate',
+      comment: 'The same of the whole survey',
+    }),
+    ...columnsOf({
+      behind: bigint.orNull(
+        'Complete interviews that the source lacks to be as complete as its survey, at most to reach its target; 0 if it is not behind, null without targets',
+      ),
+    }),
+    columnOf(freshness, 'source_progress_read_at'),
+    ...columnsOf({
+      ...PACE_FIELDS,
+      expected_on: date.orNull(
+        'Day on which the source reaches its target if its pace goes on; null if the survey is not in fieldwork, without target or pace, or after more than ten years',
+      ),
+    }),
+  ],
+  sql: `WITH ${paceSql(inferredSourceObservations, PACE_DAYS, {})}, goals AS (
+      SELECT p.*, s.status, a.name, a.provider, a.country_code, a.sample_size AS target, t.interviews_count AS reached, t.completion_rate,
+        w.completion_rate AS survey_completion_rate,
+        CASE WHEN a.sample_size > 0 AND w.sample_size > 0 THEN TRY_CAST(greatest(0, ${AS_COMPLETE}) AS BIGINT) END AS behind
+      FROM main.sample_source_progress t
+      JOIN main.sample_sources a
+        ON a.account = t.account AND a.survey_id = t.survey_id AND a.id = t.sample_source_id AND a._missing_since IS NULL
+      JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
+      JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id AND p.sample_source_id = t.sample_source_id
+      LEFT JOIN main.survey_progress w ON w.account = t.account AND w.survey_id = t.survey_id
+    )
+    SELECT p.account, p.survey_id, p.sample_source_id, p.name, p.provider, p.country_code, p.target AS sample_size,
+      p.reached AS interviews_count, p.completion_rate, p.survey_completion_rate, p.behind, f.source_progress_read_at,
+      p.last_gain_at, p.pace_days, p.gained, p.per_day, p.gained_last_day, p.expected_on
+    FROM (${withForecast('goals')}) p
+    LEFT JOIN main.freshness f ON f.account = p.account AND f.survey_id = p.survey_id`,
+}

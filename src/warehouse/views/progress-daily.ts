@@ -8,7 +8,7 @@ import { ofSurvey, surveyProgressHistory } from '../../model/tables.js'
 import { selected } from '../connection/ddl.js'
 import { dayStart } from '../history/compaction.js'
 import { withKnownDays } from './pace.js'
-import { columnOf, type ViewDeclaration } from './view-declaration.js'
+import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 const indicators = columnsOf(PROGRESS_FIELDS)
 
@@ -20,8 +20,7 @@ export const progressDaily: ViewDeclaration = {
   key: ['account', 'survey_id', 'day'],
   references: ofSurvey,
   columns: [
-    columnOf(surveyProgressHistory, 'account'),
-    columnOf(surveyProgressHistory, 'survey_id'),
+    ...columnsFrom(surveyProgressHistory, ['account', 'survey_id']),
     ...columnsOf({ day: date('The day, UTC') }),
     ...indicators,
     columnOf(surveyProgressHistory, 'observed_at', {

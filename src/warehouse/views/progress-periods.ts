@@ -1,10 +1,9 @@
 /**
- * Progress as step functions. The history has a row for each time the indicators changed or came back. Here each row also has the
- * time of its end, and until when it is known to have held. Nothing is invented. A missing record does not hold meanwhile. The
- * current row holds until it was last read. In compacted history a row holds until the beginning of the day of the next one,
- * because other observations of that day were removed (docs/decisions/warehouse.md#0035-views-derive-how-long-a-row-held).
+ * Progress as step functions: each row of the history with the time of its end, and until when it is known to have held. In compacted
+ * history a row holds until the beginning of the day of the next one, because other observations of that day were removed
+ * (docs/decisions/warehouse.md#0035-views-derive-how-long-a-row-held).
  */
-import { type Column, columnsOf, nullable, type TableDeclaration, timestamptz } from '../../model/columns.js'
+import { type Column, columnsOf, type TableDeclaration, timestamptz } from '../../model/columns.js'
 import {
   ofSource,
   ofSurvey,
@@ -17,7 +16,6 @@ import { quote, selected } from '../connection/ddl.js'
 import { dayStart, utcDay } from '../history/compaction.js'
 import type { ViewDeclaration } from './view-declaration.js'
 
-/** Progress records, and how long their rows are known to have held. */
 export interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'comment' | 'references'>> {
   readonly current: TableDeclaration
   readonly history: TableDeclaration
@@ -30,19 +28,17 @@ export interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'c
   readonly joins: string
 }
 
-const progressPeriods = (observations: Observations): ViewDeclaration => ({
+const progressPeriods = ({ name, comment, references, ...observations }: Observations): ViewDeclaration => ({
   schema: 'main',
-  name: observations.name,
-  comment: observations.comment,
+  name,
+  comment,
+  references,
   key: observations.history.key,
-  references: observations.references,
   columns: [
     ...observations.history.columns,
     ...columnsOf({
-      ended_at: nullable(
-        timestamptz(
-          'When the next indicators were first read, or the record was found missing, server time; null = current',
-        ),
+      ended_at: timestamptz.orNull(
+        'When the next indicators were first read, or the record was found missing, server time; null = current',
       ),
       confirmed_until: timestamptz(
         'Until when these indicators are known to have held, server time: ended_at; for the current ones, when they were last read again and found equal; in compacted history, the beginning of the day of the next ones',
@@ -58,7 +54,13 @@ const progressPeriods = (observations: Observations): ViewDeclaration => ({
  * the record came back.
  */
 export const periodsSql = (
-  { current, versions, versionKey, readAgainAt, joins }: Observations,
+  {
+    current,
+    versions,
+    versionKey,
+    readAgainAt,
+    joins,
+  }: Omit<Observations, 'name' | 'comment' | 'references'>,
   columns: readonly Pick<Column, 'name'>[],
   rows: string,
 ): string => {

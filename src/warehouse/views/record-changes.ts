@@ -2,7 +2,6 @@
 import {
   type Column,
   columnsOf,
-  nullable,
   type TableDeclaration,
   timestamptz,
   varchar,
@@ -11,7 +10,7 @@ import {
 import { SURVEY_STATUSES } from '../../model/fields.js'
 import { ofSurvey, sampleSourcesHistory, surveysHistory } from '../../model/tables.js'
 import { literal, quote } from '../connection/ddl.js'
-import { columnOf, type ViewDeclaration } from './view-declaration.js'
+import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 /** Each modification changes `updated_at` too, so it says nothing more. */
 const NOT_COMPARED = ['updated_at', 'valid_from', 'valid_to']
@@ -58,8 +57,7 @@ export const recordChanges: ViewDeclaration = {
   key: ['account', 'survey_id', 'sample_source_id', 'observed_at', 'kind', 'field'],
   references: ofSurvey,
   columns: [
-    columnOf(sampleSourcesHistory, 'account'),
-    columnOf(sampleSourcesHistory, 'survey_id'),
+    ...columnsFrom(sampleSourcesHistory, ['account', 'survey_id']),
     columnOf(sampleSourcesHistory, 'id', {
       name: 'sample_source_id',
       nullable: true,
@@ -68,9 +66,9 @@ export const recordChanges: ViewDeclaration = {
     ...columnsOf({
       observed_at: timestamptz('When the change was first read, server time'),
       kind: varcharOf(['added', 'changed', 'missing', 'returned'], 'Kind of change'),
-      field: nullable(varchar('The changed field; null unless the kind is changed')),
-      from_value: nullable(varchar('Its value before, as text')),
-      to_value: nullable(varchar('Its value after, as text')),
+      field: varchar.orNull('The changed field; null unless the kind is changed'),
+      from_value: varchar.orNull('Its value before, as text'),
+      to_value: varchar.orNull('Its value after, as text'),
     }),
   ],
   sql: `SELECT account, survey_id, sample_source_id, observed_at,
@@ -79,8 +77,6 @@ export const recordChanges: ViewDeclaration = {
     UNION ALL
     ${changes(sampleSourcesHistory, 'survey_id', 'id')}) WHERE change IS NOT NULL`,
 }
-
-/** The statuses of each survey, one after the other, as they were observed. */
 
 export const surveyStatusChanges: ViewDeclaration = {
   schema: 'main',
@@ -93,7 +89,7 @@ export const surveyStatusChanges: ViewDeclaration = {
     columnOf(surveysHistory, 'id', { name: 'survey_id' }),
     ...columnsOf({
       from_status: {
-        ...nullable(varchar('Status before; null = the survey was first seen')),
+        ...varchar.orNull('Status before; null = the survey was first seen'),
         values: SURVEY_STATUSES,
       },
       to_status: { ...varchar('Status after'), values: SURVEY_STATUSES },

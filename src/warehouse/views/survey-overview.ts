@@ -3,11 +3,11 @@ import { bigint, columnsOf } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import { freshness, surveys } from '../../model/tables.js'
 import { selected } from '../connection/ddl.js'
-import { columnOf, type ViewDeclaration } from './view-declaration.js'
+import { columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 const surveyColumns = surveys.columns.filter(({ name }) => !['_extra', '_first_seen_at'].includes(name))
 const indicators = columnsOf(PROGRESS_FIELDS).filter(({ name }) => name !== '_extra')
-const freshnessColumns = ['listed_at', 'refreshed_at', 'last_error'].map((name) => columnOf(freshness, name))
+const freshnessColumns = columnsFrom(freshness, ['listed_at', 'refreshed_at', 'last_error'])
 
 export const surveyOverview: ViewDeclaration = {
   schema: 'main',

@@ -1,9 +1,7 @@
 /** The decoder reads what the tables of the API document describe. */
 import { describe, expect, it } from 'vitest'
 import type { Decoded } from '../../../src/survey-api/decode.js'
-import { decodeProgress } from '../../../src/survey-api/fieldwork-progress.js'
-import { decodeSampleSource } from '../../../src/survey-api/sample-source.js'
-import { decodeSurvey } from '../../../src/survey-api/survey.js'
+import { decodeProgress, decodeSampleSource, decodeSurvey } from '../../../src/survey-api/resources.js'
 import {
   type DocumentedField,
   type DocumentedFields,

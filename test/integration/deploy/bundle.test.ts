@@ -1,8 +1,8 @@
 /** What is in the bundle of the command, which of its files a start loads, and the licences of its packages. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { readableStack } from '../../../src/base/stack.js'
@@ -53,25 +53,48 @@ const loadedBy = async (args: readonly string[], directory: string): Promise<rea
     .flatMap(({ url }) => (url.startsWith('file:') ? [relative(dist, fileURLToPath(url))] : []))
 }
 
-/** The packages in the bundle, from its source maps. */
-const bundled = [
-  ...new Set(
-    files
-      .filter((path) => readdirSync(join(dist, dirname(path))).includes(`${path.split('/').at(-1)}.map`))
-      .flatMap(
-        (path) => z.object({ sources: z.array(z.string()) }).parse(JSON.parse(textOf(`${path}.map`))).sources,
-      )
-      .flatMap((source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? []),
-  ),
-].sort()
+/** The sources in each file of the bundle, such as `src/main.ts`, from its source map. */
+const sources = new Map(
+  files
+    .filter((path) => existsSync(join(dist, `${path}.map`)))
+    .map((path) => [
+      path,
+      z
+        .object({ sources: z.array(z.string()) })
+        .parse(JSON.parse(textOf(`${path}.map`)))
+        .sources.map((source) => relative(projectDirectory, join(dist, dirname(path), source))),
+    ]),
+)
+
+/** The file of the bundle that has this module of `src`. */
+const fileOf = (module: string): string => {
+  const [found] = [...sources].find(([, modules]) => modules.includes(`src/${module}`)) ?? []
+  if (found === undefined) throw new Error(`${module} is in no file of the bundle`)
+  return found
+}
+
+/** The packages whose code is in these files. */
+const packagesIn = (paths: Iterable<string>): readonly string[] =>
+  [
+    ...new Set(
+      [...paths]
+        .flatMap((path) => sources.get(path) ?? [])
+        .flatMap((source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? []),
+    ),
+  ].sort()
+
+const bundled = packagesIn(files)
 
 describe('a start loads', () => {
-  test('one chunk without packages before it reads the command line', () => {
-    expect(withoutNode(loadedWith('main.js'))).toEqual(['chunks/start.js', 'main.js'])
+  test('no package before it reads the command line', () => {
+    expect(packagesIn(loadedWith('main.js'))).toEqual([])
   })
 
   test('only yargs in addition for --version, --help and wrong usage', () => {
-    expect(withoutNode(loadedWith('chunks/yargs.js'))).toEqual(['chunks/start.js', 'chunks/yargs.js'])
+    const packages = packagesIn(loadedWith(fileOf('commands/yargs.ts')))
+    expect(packages).toContain('yargs')
+    for (const name of ['@duckdb/node-api', 'pino', 'undici', 'yaml', 'zod'])
+      expect(packages).not.toContain(name)
   })
 
   const COMMANDS = [
@@ -96,26 +119,26 @@ describe('a start loads', () => {
         [...args, wrong, join(directory, 'absent.yaml')],
         join(directory, 'loaded'),
       )
-      expect(loaded).toContain('chunks/settings.js')
-      expect(loaded).not.toContain('chunks/warehouse.js')
-      expect(loaded).not.toContain('chunks/source.js')
+      expect(loaded).toContain(fileOf('settings/load-settings.ts'))
+      expect(loaded).not.toContain(fileOf('warehouse/connection/database.ts'))
+      expect(loaded).not.toContain(fileOf('http/client.ts'))
       expect(loaded.filter((path) => path !== 'main.js' && !path.startsWith('chunks/'))).toEqual([])
     },
   )
 
-  test.each([['plan-run'], ['export-run'], ['report-run'], ['status-run']])(
+  test.each(['plan', 'export', 'report', 'status'])(
     'no HTTP client for a command without requests: %s',
-    (run) => {
-      const loaded = withoutNode(loadedWith(`chunks/${run}.js`))
-      expect(loaded).toContain('chunks/warehouse.js')
-      expect(loaded).not.toContain('chunks/source.js')
+    (command) => {
+      const loaded = withoutNode(loadedWith(fileOf(`commands/${command}.ts`)))
+      expect(loaded).toContain(fileOf('warehouse/connection/database.ts'))
+      expect(loaded).not.toContain(fileOf('http/client.ts'))
     },
   )
 
   test('the library for workbooks only where a workbook is written', () => {
-    const loads = files.filter((path) => textOf(path).includes('/hucre/dist/'))
-    expect(loads).toEqual(['chunks/export-workbooks.js'])
-    expect(withoutNode(loadedWith('chunks/export-run.js'))).not.toContain(loads[0])
+    const loads = files.filter((path) => packagesIn([path]).includes('hucre'))
+    expect(loads).toEqual([fileOf('commands/export/workbooks.ts')])
+    expect(withoutNode(loadedWith(fileOf('commands/export.ts')))).not.toContain(loads[0])
   })
 })
 
@@ -123,14 +146,20 @@ describe('the bundle', () => {
   test('contains these packages and no dependency of package.json', () => {
     expect(bundled).toEqual([
       '@duckdb/node-api',
+      '@opentelemetry/api',
       '@pinojs/redact',
       'ansi-regex',
       'ansi-styles',
       'atomic-sleep',
+      'bintrees',
       'bottleneck',
       'cliui',
       'd3-array',
       'd3-time',
+      'emoji-regex',
+      'escalade',
+      'get-caller-file',
+      'get-east-asian-width',
       'hucre',
       'on-exit-leak-free',
       'p-limit',
@@ -142,7 +171,10 @@ describe('the bundle', () => {
       'quick-format-unescaped',
       'safe-stable-stringify',
       'sonic-boom',
+      'string-width',
       'strip-ansi',
+      'tdigest',
+      'thread-stream',
       'undici',
       'wrap-ansi',
       'y18n',
@@ -164,19 +196,22 @@ describe('the bundle', () => {
   test('comes with the licence of each package, and of the files of the docs page', () => {
     const licences = textOf('third-party-licences.txt')
     expect(licences).toMatch(/^swagger-ui \d+\.\S+ \(Apache-2\.0\)\n\nCopyright 2020-2021 SmartBear/m)
-    const copied = ['@fastify/swagger-ui']
-    for (const name of [...bundled, ...copied])
-      expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\S+ \\((MIT|ISC|Apache-2\\.0)\\)$`, 'm'))
+    const names = [...licences.matchAll(/^(\S+) \d+\.\S+ \((?:MIT|ISC|Apache-2\.0)\)$/gm)].map(
+      ([, name]) => name,
+    )
+    expect([...new Set(names)].sort()).toEqual([...bundled, '@fastify/swagger-ui', 'swagger-ui'].sort())
+    // The files of swagger-ui have the licence text of prom-client.
     expect(
       licences.match(/Permission (is hereby granted|to use, copy)|Grant of Copyright License/g),
-    ).toHaveLength(bundled.length + copied.length)
+    ).toHaveLength(names.length - 1)
   })
 })
 
 describe('a stack', () => {
-  const chunk = textOf('chunks/yargs.js').split('\n')
+  const file = fileOf('commands/yargs.ts')
+  const chunk = textOf(file).split('\n')
   const line = chunk.findIndex((text) => text.includes('problems.join(')) + 1
-  const url = new URL('../../../dist/chunks/yargs.js', import.meta.url).href
+  const url = pathToFileURL(join(dist, file)).href
 
   test('names the lines of src', () => {
     const stack = `UsageError: wrong\n    at run (${url}:${line}:10)\n    at node:internal/modules/run_main:117:5`
@@ -189,7 +224,7 @@ describe('a stack', () => {
   })
 
   test('stays as it is where there is no source map', () => {
-    const stack = `Error: x\n    at a (${url.replace('yargs.js', 'absent.js')}:1:1)\n    at b (file:///nowhere/b.js:2:3)`
+    const stack = `Error: x\n    at a (${url.replace(/[^/]+$/, 'absent.js')}:1:1)\n    at b (file:///nowhere/b.js:2:3)`
     expect(readableStack(stack)).toBe(stack)
   })
 })

@@ -2,7 +2,7 @@
  * The JSON documents that commands print. `npm run reference` makes JSON Schemas and tables of fields of them.
  */
 import { z } from 'zod'
-import { EXPORT_FORMATS } from '../../../src/commands/export/command.js'
+import { EXPORT_FORMATS } from '../../../src/commands/table.js'
 import { REQUEST_USAGE_WORDS } from '../../../src/commands/text/run-lines.js'
 import { REQUEST_KINDS, REQUEST_REASONS } from '../../../src/model/request-usage.js'
 import { RUN_COMMANDS } from '../../../src/model/run-record.js'

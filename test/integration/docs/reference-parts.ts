@@ -2,10 +2,10 @@
  * The generated parts of `docs/reference`, by the name in their markers: `<!-- generated: exit codes -->`. They follow from what the
  * code declares: flags, settings, exit codes, rules, and the JSON that commands print.
  */
-import { ERRORS, EXIT_CODES, EXITS } from '../../../src/base/errors.js'
+import { ERRORS, EXITS } from '../../../src/base/errors.js'
 import { markdownTable } from '../../../src/base/human.js'
-import { COMMANDS } from '../../../src/commands/command-line.js'
 import type { Command } from '../../../src/commands/context.js'
+import { COMMANDS } from '../../../src/commands/table.js'
 import { OBSERVATIONS } from '../../../src/conformance/observations.js'
 import { RULES } from '../../../src/conformance/run.js'
 import { ACCOUNT_METRICS, type Metric, RUN_METRICS } from '../../../src/monitoring/metrics/metrics.js'
@@ -101,10 +101,7 @@ const exitCodes = (): string =>
 const errorCodes = (): string =>
   markdownTable(
     ['Code', 'Exit', 'Means'],
-    [
-      ['`bug`', String(EXIT_CODES.bug), 'A bug in fieldwork-sync. stderr has the stack'],
-      ...Object.entries(ERRORS).map(([code, { exit, means }]) => [`\`${code}\``, String(exit), means]),
-    ],
+    ERRORS.map(({ code, exit, means }) => [`\`${code}\``, String(exit), means]),
   )
 
 const rules = (): string => {

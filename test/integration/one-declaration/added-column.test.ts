@@ -31,7 +31,7 @@ slow(
     const main = await buildMutant({
       file: 'model/fields.js',
       from: hashid,
-      to: `${hashid} language: nullable(varcharOf(['fr', 'en'], '${COMMENT}')),`,
+      to: `${hashid} language: { ...varcharOf(['fr', 'en'], '${COMMENT}'), nullable: true },`,
     })
     const comment = `${COMMENT}: fr or en`
     const [sql, markdown, json, dbt] = await Promise.all(

@@ -2,6 +2,7 @@
  * One run of a process: the real modules in the order in which a sync uses them. A text file with a row a line stands for the work
  * database, and a file a partition for Parquet.
  */
+
 import { createHash } from 'node:crypto'
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
 import { hasCode } from '../../../src/base/errors.js'
@@ -9,12 +10,12 @@ import type { Log } from '../../../src/base/log.js'
 import { Secret } from '../../../src/base/secret.js'
 import { type Ledger, openLedger } from '../../../src/http/rate-limit/ledger.js'
 import type { ObjectStore } from '../../../src/object-store/object-store.js'
+import { dataKey } from '../../../src/publish/parquet/write-version.js'
 import type { AccountSettings } from '../../../src/settings/settings.js'
 import { cleanUp } from '../../../src/storage/bucket/clean-up.js'
 import {
   type BucketManifest,
   databaseKey,
-  dataKey,
   LEASE_KEY,
   snapshotKey,
   stateOf,

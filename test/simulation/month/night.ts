@@ -1,5 +1,5 @@
 /** One night: a whole run of the command on virtual time, in a warehouse that stays. */
-import { syncAccounts } from '../../../src/commands/sync/run.js'
+import { syncAccounts } from '../../../src/commands/sync.js'
 import type { CreateTransport } from '../../../src/http/transport.js'
 import type { RunReport } from '../../../src/model/run.js'
 import type { Settings } from '../../../src/settings/settings.js'

@@ -1,6 +1,6 @@
 /** Typed rows, bundles, listing pages and run reports to put into a warehouse; a test varies what it is about. */
 import { createCalendar } from '../../../src/model/calendar.js'
-import type { ColumnType, Fields, RowOf } from '../../../src/model/columns.js'
+import type { Column, Fields, RowOf } from '../../../src/model/columns.js'
 import {
   PROGRESS_FIELDS,
   type Progress,
@@ -14,6 +14,7 @@ import type { RunReport } from '../../../src/model/run.js'
 import { zeroCounters } from '../../../src/model/run-record.js'
 import type {
   AccountWarehouse,
+  BundleOutcome,
   ListingPage,
   ListingPagesResult,
   ReadDays,
@@ -24,7 +25,7 @@ import { minute } from '../time/instants.js'
 const MINUTE = 60_000_000n
 
 /** A value of each type. */
-const VALUES: Readonly<Record<ColumnType, unknown>> = {
+const VALUES: Readonly<Record<Column['type'], unknown>> = {
   BIGINT: 10,
   VARCHAR: 'text',
   DOUBLE: 0.5,
@@ -79,6 +80,16 @@ export const progress = (complete: number, change: Partial<Progress> = {}): Prog
     complete_percentage: 100,
     ...change,
   })
+
+/** A task of which nothing was read. */
+export const failedTask = (surveyId: number, at: Instant, error = 'answered 500'): BundleOutcome => ({
+  kind: 'failed',
+  surveyId,
+  at,
+  error,
+  isRefused: false,
+  mayBeGone: false,
+})
 
 /** A refreshed bundle in which every source has the progress of the survey, unless told otherwise. */
 export const bundle = (

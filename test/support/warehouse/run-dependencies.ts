@@ -4,7 +4,7 @@ import type { PlannedSurvey, SurveySelection, SurveyTotals } from '../../../src/
 import type { RefreshRules } from '../../../src/model/run.js'
 import type { SurveySource } from '../../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../../src/model/warehouse.js'
-import { createQueue, type Queue, type QueueRules, type Task } from '../../../src/rules/queue.js'
+import { createQueue, type Task } from '../../../src/rules/queue.js'
 import { DEFAULT_WEIGHTS } from '../../../src/rules/refresh.js'
 import type { RunDependencies, RunRules } from '../../../src/sync/run-state.js'
 import { minute } from '../time/instants.js'
@@ -46,9 +46,9 @@ export interface PlannedSurveys {
 export const queueOf = (
   { surveys, totals }: PlannedSurveys,
   at: Instant,
-  rules: QueueRules,
+  rules: Parameters<typeof createQueue>[2],
   runId: string | null,
-): Queue => {
+): ReturnType<ReturnType<typeof createQueue>['sorted']> => {
   const queue = createQueue(totals, at, rules, runId)
   for (const survey of surveys) queue.add(survey)
   return queue.sorted()

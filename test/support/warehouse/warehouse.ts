@@ -1,6 +1,6 @@
 /** A real warehouse in a directory of the test. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { formatInstant } from '../../../src/model/instant.js'
 import type { AccountWarehouse, StoredBundle } from '../../../src/model/warehouse.js'
@@ -20,6 +20,9 @@ export interface TestWarehouse {
   readonly account: AccountWarehouse
   /** Rows of a query on the work database: instants as ISO 8601 in UTC, integers as numbers. */
   rows(sql: string): Promise<readonly Row[]>
+  /** The cells of each row. */
+  cells(sql: string): Promise<readonly (readonly unknown[])[]>
+  expectRows(sql: string, expected: readonly Row[]): Promise<void>
   run(sql: string): Promise<void>
 }
 
@@ -52,6 +55,8 @@ export const testWarehouse = async (
     log,
     account: accountWarehouse(database, 'acme'),
     rows: (sql) => rowsOf(database, sql),
+    cells: async (sql) => (await rowsOf(database, sql)).map((row) => Object.values(row)),
+    expectRows: async (sql, expected) => expect(await rowsOf(database, sql)).toEqual(expected),
     run: (sql) => database.exclusively((on) => on.run(sql)),
   }
 }

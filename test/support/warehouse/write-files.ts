@@ -1,5 +1,5 @@
 /** Writes the Parquet files of a version for a bucket, each version into a directory of its own. */
-import type { Manifest, PublishedFile } from '../../../src/publish/parquet/manifest.js'
+import type { Manifest } from '../../../src/publish/parquet/manifest.js'
 import { writeChangedFiles } from '../../../src/publish/parquet/write-version.js'
 import { temporaryDirectory } from '../files/temporary.js'
 import { testClock } from '../time/test-clock.js'
@@ -8,7 +8,6 @@ import type { TestWarehouse } from './warehouse.js'
 export interface FilesToWrite {
   readonly number: number
   readonly base?: Manifest
-  readonly isStored?: (file: PublishedFile) => boolean
   readonly signal?: AbortSignal
 }
 

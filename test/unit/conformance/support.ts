@@ -59,16 +59,11 @@ export const idsOf = (
 export const observationOf = ({ observations }: ConformanceReport, topic: string): string =>
   observations.find((one) => one.topic === topic)?.told ?? 'there is no such observation'
 
-export interface Fault {
-  /** A built file below `build/reference-server`. */
-  readonly file: string
-  /** Occurs in the file exactly once. */
-  readonly from: string
-  readonly to: string
-}
+/** Of a built file below `build/reference-server`, in which `from` occurs exactly once. */
+export type Change = readonly [file: string, from: string, to: string]
 
 /** Starts a copy of the built reference server in which one text is replaced, with its own modules, in this process. */
-export const startFaulty = async (fault: Fault, finished: Finished): Promise<Service> => {
+export const startFaulty = async ([file, from, to]: Change, finished: Finished): Promise<Service> => {
   const project = dirname(dirname(MAIN))
   // Vitest imports files in node_modules as they are, and transforms all others.
   const copy = join(await temporaryDirectory(finished), 'node_modules', 'faulty-server')
@@ -78,12 +73,12 @@ export const startFaulty = async (fault: Fault, finished: Finished): Promise<Ser
   }
   await cp(join(project, 'package.json'), join(copy, 'package.json'))
   await symlink(join(project, 'node_modules'), join(copy, 'node_modules'))
-  const target = join(copy, 'build', 'reference-server', fault.file)
-  const pieces = (await readFile(target, 'utf8')).split(fault.from)
+  const target = join(copy, 'build', 'reference-server', file)
+  const pieces = (await readFile(target, 'utf8')).split(from)
   if (pieces.length !== 2) {
-    throw new Error(`${pieces.length - 1} places in ${fault.file} read ${JSON.stringify(fault.from)}, not 1`)
+    throw new Error(`${pieces.length - 1} places in ${file} read ${JSON.stringify(from)}, not 1`)
   }
-  await writeFile(target, pieces.join(fault.to))
+  await writeFile(target, pieces.join(to))
   const server = pathToFileURL(join(copy, 'build', 'reference-server', 'server.js')).href
   const { startReferenceServer } = await import(/* @vite-ignore */ server)
   const running = await startReferenceServer(WORLD)

@@ -197,7 +197,7 @@ test('the error of a 401 names the account and what to check, and other requests
  * The request timeout for servers that stop sending: longer than a busy machine takes to accept a connection. No other test here
  * needs one.
  */
-const SILENCE_MS = 600
+const SILENCE_MS = 500
 
 const troubles: readonly (readonly [name: string, reply: Reply, cause: { readonly code: string }])[] = [
   ['a 500', (r) => r.writeHead(500).end(), { code: 'server_trouble' }],
@@ -249,11 +249,11 @@ test.concurrent.each(troubles)(
   'the client gives up after %s each time, with the number of attempts and the cause',
   async (_, reply, cause) => {
     await using server = await startServer((_request, response) => void reply(response))
-    await using client = startClient(server.baseUrl, { limits: { ...timeoutFor(cause), attempts: 3 } })
+    await using client = startClient(server.baseUrl, { limits: { ...timeoutFor(cause), attempts: 2 } })
     const failure = await failureOf(client.get())
     expect(failure).toMatchObject({ code: 'attempts_exhausted', endsRun: false, cause })
-    expect(failure.message).toMatch(/^gave up on GET \/api\/v1\/surveys after 3 attempts: /)
-    expect(server.arrivals).toHaveLength(3)
+    expect(failure.message).toMatch(/^gave up on GET \/api\/v1\/surveys after 2 attempts: /)
+    expect(server.arrivals).toHaveLength(2)
   },
 )
 
@@ -279,13 +279,12 @@ test('the client does not retry a body over the limit', async () => {
   await using server = await startServer((_, response) => json(response, 'x'.repeat(2_000)))
   await using client = startClient(server.baseUrl, { limits: { response_bytes_max: 1_000 } })
   const failure = await failureOf(client.get())
-  expect(failure).toMatchObject({ code: 'body_too_large' })
   expect(failure).toMatchObject({ code: 'body_too_large', endsRun: false })
   expect(failure.message).toContain('larger than 1000 bytes')
   expect(server.arrivals).toHaveLength(1)
 })
 
-const bomb = gzipSync(Buffer.alloc(50_000_000, ' '))
+const bomb = gzipSync(Buffer.alloc(30_000_000, ' '))
 
 test.each([
   ['gzip', bomb],
@@ -299,7 +298,7 @@ test.each([
   await using client = startClient(server.baseUrl)
   const before = process.memoryUsage().arrayBuffers
   expect(await failureOf(client.get())).toMatchObject({ code: 'body_too_large' })
-  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000)
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(15_000_000)
 })
 
 test('the client keeps a connection after errors with short bodies', async () => {

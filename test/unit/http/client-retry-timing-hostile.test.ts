@@ -1,7 +1,7 @@
 /** Every wait is finite, within its limit and never negative, for any header text and any order of refusals and successes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseHttpDate, parseRetryAfter } from '../../../src/http/answer-head.js'
+import { parseHttpDate, parseRetryAfter } from '../../../src/http/attempt.js'
 import { retryWaitMs } from '../../../src/http/client.js'
 import { Pauses, RETRY_AFTER_MS_MAX } from '../../../src/http/rate-limit/rate-limiter.js'
 import { anyText } from '../../support/hostile/any-text.js'
@@ -37,22 +37,8 @@ const anyHeader = fc.oneof(
   anyText({ maxLength: 40 }),
   fc.nat({ max: 10_000 }).map(String),
   fc.bigInt({ min: -10n, max: 10n ** 20n }).map(String),
-  fc.constantFrom(
-    '',
-    ' 7 ',
-    '-1',
-    '1.5',
-    '1e3',
-    '+5',
-    'Infinity',
-    'NaN',
-    '0',
-    '٣',
-    '7, 8',
-    '0x10',
-    '\t5\t',
-    '9'.repeat(400),
-  ),
+  fc.constantFrom('', ' 7 ', '\t5\t', '7, 8', ...'-1 1.5 1e3 +5 Infinity NaN 0 ٣ 0x10'.split(' ')),
+  fc.constant('9'.repeat(400)),
 )
 /** A time of a `Date` header or a clock. */
 const moment = fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2100, 0) })

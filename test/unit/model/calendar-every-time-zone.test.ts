@@ -4,7 +4,7 @@
  * and uses no offsets.
  */
 import { expect, test } from 'vitest'
-import { addDays, type Calendar, createCalendar, type DayWindow } from '../../../src/model/calendar.js'
+import { addDays, createCalendar, type DayWindow } from '../../../src/model/calendar.js'
 import { instantFromMs, instantToMs } from '../../../src/model/instant.js'
 import { chance } from '../../support/suite/chance.js'
 import { SLOW } from '../../support/suite/slow.js'
@@ -88,7 +88,7 @@ const wrongMinutes = (
   windows: readonly DayWindow[],
   minutes: readonly number[],
   wall: WallClock,
-  calendar: Calendar,
+  calendar: ReturnType<typeof createCalendar>,
 ): string[] => {
   const wrong: string[] = []
   let reached = ''
@@ -120,9 +120,7 @@ const momentsOf = (wall: WallClock): readonly number[] => {
 
 test.each(ZONES)(
   `each instant in %s belongs to one day, also at clock changes; ${replay}`,
-  {
-    timeout: 300_000,
-  },
+  { timeout: 300_000 },
   (zone) => {
     expect(momentsOf(wallClock(zone)).flatMap((ms) => wrongAround(zone, ms))).toEqual([])
   },

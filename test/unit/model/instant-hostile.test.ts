@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseHttpDate } from '../../../src/http/answer-head.js'
+import { parseHttpDate } from '../../../src/http/attempt.js'
 import {
   formatInstant,
   instantFromMs,
@@ -164,9 +164,7 @@ const survey = fc.record({
   missing: fc.boolean(),
 })
 
-test('every active or new survey is due, for any status and any time', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
+test('every active or new survey is due, for any status and any time', { timeout: CASES_TIMEOUT_MS }, () => {
   const refreshRules = {
     settle_for: 7 * DAY_MS,
     max_age: 30 * DAY_MS,

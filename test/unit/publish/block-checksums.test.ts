@@ -1,8 +1,7 @@
 /** The checksums of the blocks of a DuckDB file, against files that DuckDB wrote. */
-import { copyFile, open, stat, truncate } from 'node:fs/promises'
+import { copyFile, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { StoppedError } from '../../../src/base/errors.js'
 import { haveBlocksChecksums } from '../../../src/publish/block-checksums.js'
 import { openDatabase } from '../../../src/warehouse/connection/database.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
@@ -43,18 +42,4 @@ test('every block that DuckDB wrote has its checksum, and a single changed byte 
     await handle.write(buffer, 0, 1, at)
   }
   expect(await haveBlocksChecksums(changed, goOn)).toBe(true)
-})
-
-test('a block of zeros and a part of a block have no checksum', async () => {
-  const file = await written()
-  const { size } = await stat(file)
-  await truncate(file, size + BLOCK_BYTES)
-  expect(await haveBlocksChecksums(file, goOn)).toBe(false)
-  await truncate(file, size - 1)
-  expect(await haveBlocksChecksums(file, goOn)).toBe(false)
-})
-
-test('a signal stops the check', async () => {
-  const stopped = new StoppedError('stopped by SIGTERM')
-  await expect(haveBlocksChecksums(await written(), AbortSignal.abort(stopped))).rejects.toBe(stopped)
 })

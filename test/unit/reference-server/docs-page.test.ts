@@ -287,17 +287,6 @@ describe.skipIf(!hasChromium || !SLOW)(
       }
     })
 
-    test('the page shows the objects of a body field by field', async () => {
-      const body = `document.querySelector('#operations-Reference_server-replaceFaults .opblock-section-request-body')`
-      await page.waitFor(`${body}.querySelector('[data-name="model"]').click() ?? true`)
-      const titles = await page.waitFor(
-        `${body}.textContent.includes('patch') && [...${body}.querySelectorAll('.json-schema-2020-12__title')].map((each) => each.textContent)`,
-      )
-      expect(titles).toEqual(
-        expect.arrayContaining(['match', 'path', 'page', 'times', 'action', 'status', 'delay_ms', 'patch']),
-      )
-    })
-
     test('a user can try a request on the page', async () => {
       const operation = `document.querySelector('#operations-Reference_server-readTime')`
       await page.waitFor(`${operation}.querySelector('.try-out__btn').click() ?? true`)

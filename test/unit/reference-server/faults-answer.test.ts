@@ -10,12 +10,8 @@ describe('status', () => {
   test('without a body gives one empty answer, which is logged as it was sent', async () => {
     await using api = await startApi({ surveys: 1, faults: [{ action: { status: 503 } }] })
     const { status, headers, bytes } = await askBytes(api, '/surveys')
-    expect([status, bytes.length, headers['content-length'], headers['content-type']]).toEqual([
-      503,
-      0,
-      '0',
-      undefined,
-    ])
+    expect([status, bytes.length]).toEqual([503, 0])
+    expect([headers['content-length'], headers['content-type']]).toEqual(['0', undefined])
     expect(headers.date).toBe('Sun, 01 Mar 2026 00:00:00 GMT')
     expect((await api.ask('/surveys')).status).toBe(200)
     expect(await loggedFaults(api)).toEqual([
@@ -42,20 +38,13 @@ describe('status', () => {
   })
 
   test('its headers replace the content type and Date, and may be numbers', async () => {
-    const headers = {
-      'Content-Type': 'application/json',
-      DATE: 'Thu, 01 Jan 1970 00:00:00 GMT',
-      'Retry-After': 7,
-    }
+    const date = 'Thu, 01 Jan 1970 00:00:00 GMT'
+    const headers = { 'Content-Type': 'application/json', DATE: date, 'Retry-After': 7 }
     const body = '{"surveys": [9007199254740993]}'
     await using api = await startApi({ surveys: 1, faults: always({ status: 200, headers, body }) })
     const answer = await askBytes(api, '/surveys')
     expect(answer.bytes.toString()).toBe(body)
-    expect(answer.headers).toMatchObject({
-      'content-type': 'application/json',
-      date: headers.DATE,
-      'retry-after': '7',
-    })
+    expect(answer.headers).toMatchObject({ 'content-type': 'application/json', date, 'retry-after': '7' })
   })
 
   test('204 and 304 have no body and the connection works afterwards; a redirect leads where its header says', async () => {
@@ -89,18 +78,6 @@ describe('status', () => {
 })
 
 describe('patch', () => {
-  test('is merged into the whole answer: null removes a field, others are set', async () => {
-    await using api = await startApi({ surveys: 2 })
-    const before = (await api.readSurveys()).pagination
-    await putFaults(api, [
-      { action: { patch: { surveys: null, pagination: { total_count: 7, more: { x: 1, y: null } } } } },
-    ])
-    expect((await api.ask('/surveys')).json).toEqual({
-      pagination: { ...before, total_count: 7, more: { x: 1 } },
-    })
-    expect((await api.readSurveys()).pagination).toEqual(before)
-  })
-
   test('is merged into every row of a list', async () => {
     await using api = await startApi({ surveys: 3 })
     const { surveys } = await api.readSurveys()
@@ -137,12 +114,7 @@ describe('patch', () => {
         times: 'always',
         action: { patch: { percentage: null }, at: '/fieldwork_progress/interview_count_by_status/*' },
       },
-      ...[
-        '/surveys/*',
-        '/fieldwork_progress/nothing',
-        '/fieldwork_progress/0',
-        '/fieldwork_progress/-/a',
-      ].map((at) => ({
+      ...['/surveys/*', '/fieldwork_progress/nothing', '/fieldwork_progress/-/a'].map((at) => ({
         times: 'always',
         action: { patch: { x: 1 }, at },
       })),
@@ -153,7 +125,7 @@ describe('patch', () => {
     expect((await api.ask(path)).json).toEqual({
       fieldwork_progress: { ...rest, interview_count_by_status: expected },
     })
-    expect(await loggedFaults(api)).toContainEqual([200, [0, 1, 2, 3, 4]])
+    expect(await loggedFaults(api)).toContainEqual([200, [0, 1, 2, 3]])
   })
 
   test('names with slashes and tildes are written ~1 and ~0', async () => {

@@ -14,32 +14,16 @@ describe('PUT /_reference/faults', () => {
   test('replaces all faults and answers the list with its defaults, as GET does', async () => {
     await using api = await startApi({ surveys: 1, faults: [{ action: { reset: true } }] })
     const answer = await putFaults(api, [
-      {
-        match: { path: '/surveys', page: 2 },
-        action: { status: 503, headers: { 'Retry-After': 5 } },
-      },
+      { match: { path: '/surveys', page: 2 }, action: { status: 503, headers: { 'Retry-After': 5 } } },
       { after: 1, times: 'always', probability: 0.5, action: { patch: null, at: '/surveys' } },
     ])
     expect(answer.status).toBe(200)
+    const usual = { match: {}, after: 0, times: 1, probability: 1, matched: 0, acted: 0 }
+    const status = { status: 503, headers: { 'retry-after': '5' } }
+    const patch = { patch: null, at: '/surveys' }
     expect(answer.json).toEqual([
-      {
-        match: { path: '/surveys', page: 2 },
-        after: 0,
-        times: 1,
-        probability: 1,
-        action: { status: 503, headers: { 'retry-after': '5' } },
-        matched: 0,
-        acted: 0,
-      },
-      {
-        match: {},
-        after: 1,
-        times: 'always',
-        probability: 0.5,
-        action: { patch: null, at: '/surveys' },
-        matched: 0,
-        acted: 0,
-      },
+      { ...usual, match: { path: '/surveys', page: 2 }, action: status },
+      { ...usual, after: 1, times: 'always', probability: 0.5, action: patch },
     ])
     expect((await api.control('/faults')).json).toEqual(answer.json)
     expect((await api.control('/faults', { method: 'DELETE' })).json).toEqual([])
@@ -79,96 +63,76 @@ describe('PUT /_reference/faults', () => {
   })
 })
 
-const wrongs: [fault: unknown, line: string][] = [
-  [7, 'faults[0] is 7: give an object like {"match": {"path": "/surveys"}, "action": {"status": 503}}.'],
+/** The part of a fault that is wrong, and the beginning of its line after `faults[0]`. */
+const wrongs: readonly (readonly [fault: unknown, line: string])[] = [
+  [7, ' is 7: give an object like {"match": {"path": "/surveys"}, "action": {"status": 503}}.'],
   [
     {},
-    'faults[0].action is missing: give an object with one of status, delay_ms, reset, hang, truncate, patch, forget.',
+    '.action is missing: give an object with one of status, delay_ms, reset, hang, truncate, patch, forget.',
   ],
-  [{ action: null }, 'faults[0].action is null: give an object with one of'],
-  [{ action: {} }, 'faults[0].action is {}: give exactly one of status, delay_ms, reset,'],
-  [
-    { action: { status: 500, reset: true } },
-    'faults[0].action is {"status":500,"reset":true}: give exactly one of',
-  ],
-  [
-    { action: { delay_ms: 'soon' } },
-    'faults[0].action.delay_ms is "soon": give milliseconds, a whole number from 0 to 600000.',
-  ],
-  [{ action: { delay_ms: 600_001 } }, 'faults[0].action.delay_ms is 600001: give'],
-  [
-    { action: { status: 199 } },
-    'faults[0].action.status is 199: give the status to answer, a whole number from 200 to 599.',
-  ],
-  [
-    { action: { status: 204, body: 'x' } },
-    'faults[0].action.body is "x": leave it out: an answer 204 has no body.',
-  ],
-  [
-    { action: { status: 200, headers: { 'a b': 'x' } } },
-    'faults[0].action.headers["a b"] is "x": leave it out: this is not the name of a header.',
-  ],
-  [
-    { action: { status: 200, headers: { a: 'x\ny' } } },
-    'faults[0].action.headers.a is "x\\ny": give the text of a header, without line breaks.',
-  ],
-  [
-    { action: { status: 200, headers: { 'Content-Length': '7' } } },
-    'faults[0].action.headers["Content-Length"] is "7": leave it out: the server writes it.',
-  ],
-  [
-    { action: { status: 200, headers: [] } },
-    'faults[0].action.headers is []: give an object of names and texts',
-  ],
-  [
-    { action: { reset: true, body: 'x' } },
-    'faults[0].action.body is "x": leave it out: it belongs to status.',
-  ],
-  [{ action: { status: 500, at: '' } }, 'faults[0].action.at is "": leave it out: it belongs to patch.'],
-  [{ action: { reset: false } }, 'faults[0].action.reset is false: give true, or leave it out.'],
-  [{ action: { truncate: -1 } }, 'faults[0].action.truncate is -1: give how many bytes of the body are sent'],
-  [
-    { action: { patch: {}, at: 'surveys' } },
-    'faults[0].action.at is "surveys": give a JSON pointer such as /surveys/*',
-  ],
-  [
-    { action: { forget: 12 } },
-    'faults[0].action.forget is 12: give the id of a survey that some account has at some time.',
-  ],
-  [{ action: { forget: 2 ** 53 } }, 'faults[0].action.forget is 9007199254740992: give'],
-  [{ action: { delay: 500 } }, 'faults[0].action.delay is not known: '],
-  [{ action: { truncat: 5 } }, 'faults[0].action.truncat is not known: did you mean truncate?'],
-  [{ acton: { hang: true } }, 'faults[0].acton is not known: did you mean action?'],
-  [{ ...GOOD, matches: {} }, 'faults[0].matches is not known: did you mean match?'],
-  [{ ...GOOD, match: { url: '/' } }, 'faults[0].match.url is not known: the keys here are path, page.'],
-  [{ ...GOOD, match: null }, 'faults[0].match is null: give an object of path, page, or of some of them.'],
+  [{ acton: { hang: true } }, '.acton is not known: did you mean action?'],
+  [{ ...GOOD, matches: {} }, '.matches is not known: did you mean match?'],
+  [{ ...GOOD, match: { url: '/' } }, '.match.url is not known: the keys here are path, page.'],
+  [{ ...GOOD, match: null }, '.match is null: give an object of path, page, or of some of them.'],
   [
     { ...GOOD, match: { path: '/survey' } },
-    'faults[0].match.path is "/survey": give a path of the API, such as /surveys or /surveys/{SURVEY_ID}/sample_sources',
+    '.match.path is "/survey": give a path of the API, such as /surveys or /surveys/{SURVEY_ID}/sample_sources',
   ],
-  [{ ...GOOD, match: { path: '/surv*' } }, 'faults[0].match.path is "/surv*": give'],
-  [{ ...GOOD, match: { path: '/surveys/12' } }, 'faults[0].match.path is "/surveys/12": give'],
+  [{ ...GOOD, match: { path: '/surv*' } }, '.match.path is "/surv*": give'],
   [
     { ...GOOD, match: { page: 0 } },
-    'faults[0].match.page is 0: give the requested page, a whole number from 1 to 1000000000.',
+    '.match.page is 0: give the requested page, a whole number from 1 to 1000000000.',
   ],
   [
     { ...GOOD, after: -1 },
-    'faults[0].after is -1: give how many matching requests it lets through first, a whole number from 0',
+    '.after is -1: give how many matching requests it lets through first, a whole number from 0',
   ],
   [
     { ...GOOD, times: 0 },
-    'faults[0].times is 0: give how often it acts, a whole number from 1 to 1000000000, or always.',
+    '.times is 0: give how often it acts, a whole number from 1 to 1000000000, or always.',
   ],
-  [{ ...GOOD, times: 'ever' }, 'faults[0].times is "ever": give'],
-  [{ ...GOOD, probability: 1.5 }, 'faults[0].probability is 1.5: give a number from 0 to 1.'],
-  [{ action: { status: 'x'.repeat(500) } }, `faults[0].action.status is "${'x'.repeat(99)}…: give`],
+  [{ ...GOOD, times: 'ever' }, '.times is "ever": give'],
+  [{ ...GOOD, probability: 1.5 }, '.probability is 1.5: give a number from 0 to 1.'],
+]
+/** The same for an action, after `faults[0].action`. */
+const wrongActions: readonly (readonly [action: unknown, line: string])[] = [
+  [null, ' is null: give an object with one of'],
+  [{}, ' is {}: give exactly one of status, delay_ms, reset,'],
+  [{ status: 500, reset: true }, ' is {"status":500,"reset":true}: give exactly one of'],
+  [{ delay_ms: 'soon' }, '.delay_ms is "soon": give milliseconds, a whole number from 0 to 600000.'],
+  [{ delay_ms: 600_001 }, '.delay_ms is 600001: give'],
+  [{ status: 199 }, '.status is 199: give the status to answer, a whole number from 200 to 599.'],
+  [{ status: 'x'.repeat(500) }, `.status is "${'x'.repeat(99)}…: give`],
+  [{ status: 204, body: 'x' }, '.body is "x": leave it out: an answer 204 has no body.'],
+  [
+    { status: 200, headers: { 'a b': 'x' } },
+    '.headers["a b"] is "x": leave it out: this is not the name of a header.',
+  ],
+  [
+    { status: 200, headers: { a: 'x\ny' } },
+    '.headers.a is "x\\ny": give the text of a header, without line breaks.',
+  ],
+  [
+    { status: 200, headers: { 'Content-Length': '7' } },
+    '.headers["Content-Length"] is "7": leave it out: the server writes it.',
+  ],
+  [{ status: 200, headers: [] }, '.headers is []: give an object of names and texts'],
+  [{ reset: true, body: 'x' }, '.body is "x": leave it out: it belongs to status.'],
+  [{ status: 500, at: '' }, '.at is "": leave it out: it belongs to patch.'],
+  [{ reset: false }, '.reset is false: give true, or leave it out.'],
+  [{ truncate: -1 }, '.truncate is -1: give how many bytes of the body are sent'],
+  [{ patch: {}, at: 'surveys' }, '.at is "surveys": give a JSON pointer such as /surveys/*'],
+  [{ forget: 12 }, '.forget is 12: give the id of a survey that some account has at some time.'],
+  [{ delay: 500 }, '.delay is not known: '],
+  [{ truncat: 5 }, '.truncat is not known: did you mean truncate?'],
 ]
 
 describe('a wrong fault', () => {
   test('gets one line that says what, where and what to do', async () => {
     await using api = await startApi({ surveys: 1, accounts: 2 })
-    for (const [fault, line] of wrongs) {
+    const ofActions = wrongActions.map(([action, line]) => [{ action }, `.action${line}`] as const)
+    for (const [fault, rest] of [...wrongs, ...ofActions]) {
+      const line = `faults[0]${rest}`
       const { status, json } = await putFaults(api, [fault])
       expect([status, json]).toEqual([400, { error: expect.any(String) }])
       const [first, ...others] = String((json as { error: unknown }).error).split('\n')

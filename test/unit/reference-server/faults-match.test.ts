@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { matchesPath } from '../../../src/reference-server/faults/declaration.js'
-import { FaultRegister } from '../../../src/reference-server/faults/fault-register.js'
+import { Faults } from '../../../src/reference-server/faults/faults.js'
 import { startApi } from './support/api.js'
 import { countsOf, loggedFaults, putFaults } from './support/faulty.js'
 
@@ -70,7 +70,7 @@ const REQUEST = { path: '/api/v1/surveys', query: new URLSearchParams(), paged: 
 
 /** For each of `count` requests: the places of the faults that act. */
 const meet = (faults: readonly (typeof EVERY)[], count: number, seed = 42): number[][] => {
-  const register = new FaultRegister({ seed, organizations: [], latest: 0 })
+  const register = new Faults({ seed, organizations: [], latest: 0 })
   register.replace(faults)
   return Array.from({ length: count }, () => register.actingOn(REQUEST).map(({ place }) => place))
 }
@@ -113,21 +113,6 @@ describe('after, times and probability', () => {
     expect(meet([half], 64, 1)).not.toEqual(meet([half], 64, 2))
     expect(meet([half], 64, 1)).not.toEqual(meet([half], 64, 1 + 2 ** 32))
     expect(meet([half, { ...EVERY, probability: 0 }], 64)).toEqual(meet([half], 64))
-  })
-
-  test('over HTTP, the same requests meet the same faults, and GET counts matched and acted', async () => {
-    const faults = [{ after: 3, times: 4, probability: 0.5, action: { status: 500 } }]
-    const ask = async () => {
-      await using api = await startApi({ surveys: 1, faults })
-      const statuses = []
-      for (let time = 0; time < 30; time++) statuses.push((await api.ask('/surveys')).status)
-      return { statuses, counts: await countsOf(api) }
-    }
-    const { statuses, counts } = await ask()
-    expect(statuses.slice(0, 3)).toEqual([200, 200, 200])
-    expect(statuses.filter((status) => status === 500).length).toBe(4)
-    expect(counts).toEqual([[30, 4]])
-    expect(await ask()).toEqual({ statuses, counts })
   })
 })
 

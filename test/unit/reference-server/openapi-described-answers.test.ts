@@ -6,14 +6,14 @@ import { type Check, checkBy, type Exchange } from './support/described.js'
 
 describe('answers are as the OpenAPI document describes them', () => {
   test('a whole world: all pages, all sources, progress restricted and not, windows, empty lists', async () => {
-    await using api = await startApi({ surveys: 36, accounts: 2, pageSize: 5 })
+    await using api = await startApi({ surveys: 16, accounts: 2, pageSize: 3 })
     const statuses = new Set<number>()
     const read = async (path: string, account = 0): Promise<void> => {
       const { status } = await api.ask(path, account)
       statuses.add(status)
       expect([path, status]).toEqual([path, 200])
     }
-    for (let page = 1; page <= 9; page++) await read(`/surveys?page=${page}`)
+    for (let page = 1; page <= 7; page++) await read(`/surveys?page=${page}`)
     await read('/surveys?status=fieldwork&page=2')
     await read('/surveys?status[]=draft&status[]=user_demo')
     await read('/surveys?updated_since=2026-02-20T00:00:00Z')
@@ -38,25 +38,16 @@ describe('answers are as the OpenAPI document describes them', () => {
   test('a world without surveys, and every refusal', async () => {
     await using bare = await startApi({ surveys: 0 })
     expect((await bare.ask('/surveys')).status).toBe(200)
-    await using api = await startApi({
-      surveys: 1,
-      rateWindow: 'sliding',
-      rateLimit: { requests: 4, perMs: 3_600_000 },
-    })
+    const rateLimit = { requests: 4, perMs: 3_600_000 }
+    await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit })
     const { id } = (await api.readSurveys()).surveys[0]!
     const { baseUrl } = api.server
     const anonymous = await api.fetchText(`${baseUrl}/surveys/${id}/sample_sources`)
     const posted = await api.fetchText(`${baseUrl}/surveys/${id}/fieldwork_progress`, { method: 'POST' })
     const answers = [anonymous, posted]
-    for (const path of [
-      '/surveys?page=0',
-      `/surveys/${id}1/sample_sources`,
-      '/nowhere',
-      '/surveys',
-      '/surveys',
-    ]) {
+    const unknown = `/surveys/${id}1/sample_sources`
+    for (const path of ['/surveys?page=0', unknown, '/nowhere', '/surveys', '/surveys'])
       answers.push(await api.ask(path))
-    }
     expect(answers.map(({ status }) => status)).toEqual([401, 405, 400, 404, 404, 200, 429])
   })
 

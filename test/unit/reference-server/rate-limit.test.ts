@@ -4,6 +4,8 @@ import { retryAfterHeaders } from '../../../src/reference-server/api/rate-limit.
 import type { Api } from './support/api.js'
 import { startApi } from './support/api.js'
 
+const HOUR_MS = 3_600_000
+
 const statuses = async (api: Api, count: number, account = 0): Promise<number[]> =>
   Promise.all(Array.from({ length: count }, async () => (await api.ask('/surveys', account)).status))
 
@@ -13,11 +15,7 @@ describe('API document, "Limits": over real HTTP', () => {
   test.each(['sliding', 'fixed', 'sliding-counter'] as const)(
     '%s: requests over the cap are 429 with Retry-After',
     async (rateWindow) => {
-      await using api = await startApi({
-        surveys: 1,
-        rateWindow,
-        rateLimit: { requests: 5, perMs: 3_600_000 },
-      })
+      await using api = await startApi({ surveys: 1, rateWindow, rateLimit: { requests: 5, perMs: HOUR_MS } })
       const all = await statuses(api, 12)
       expect(accepted(all)).toBe(5)
       expect(all.filter((status) => status === 429).length).toBe(7)
@@ -33,12 +31,8 @@ describe('API document, "Limits": over real HTTP', () => {
   )
 
   test('the cap counts all endpoints together, and each account by itself', async () => {
-    await using api = await startApi({
-      surveys: 1,
-      accounts: 2,
-      rateWindow: 'sliding',
-      rateLimit: { requests: 3, perMs: 3_600_000 },
-    })
+    const rateLimit = { requests: 3, perMs: HOUR_MS }
+    await using api = await startApi({ surveys: 1, accounts: 2, rateWindow: 'sliding', rateLimit })
     const { id } = (await api.readSurveys()).surveys[0]!
     expect((await api.ask(`/surveys/${id}/sample_sources`)).status).toBe(200)
     expect((await api.ask(`/surveys/${id}/fieldwork_progress`)).status).toBe(200)
@@ -47,7 +41,7 @@ describe('API document, "Limits": over real HTTP', () => {
   })
 
   test('answers 400 and 404 of an endpoint count; 401, 405, unknown paths and refused requests do not', async () => {
-    const rateLimit = { requests: 3, perMs: 3_600_000 }
+    const rateLimit = { requests: 3, perMs: HOUR_MS }
     await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit })
     const headers = api.credentials()
     for (let time = 0; time < 5; time++) {
@@ -64,7 +58,7 @@ describe('API document, "Limits": over real HTTP', () => {
   })
 
   test('the window runs on real time: it opens again by itself, and moving the world’s clock does not open it', async () => {
-    const rateLimit = { requests: 5, perMs: 2_000 }
+    const rateLimit = { requests: 5, perMs: 800 }
     await using api = await startApi({ surveys: 1, rateWindow: 'sliding', rateLimit })
     const startedMs = performance.now()
     const first = accepted(await statuses(api, 8))
@@ -73,13 +67,11 @@ describe('API document, "Limits": over real HTTP', () => {
     const refused = await api.ask('/surveys')
     if (performance.now() - startedMs < rateLimit.perMs) expect(refused.status).toBe(429)
     await expect
-      .poll(async () => (await api.ask('/surveys')).status, { timeout: 20_000, interval: 100 })
+      .poll(async () => (await api.ask('/surveys')).status, { timeout: 20_000, interval: 20 })
       .toBe(200)
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(rateLimit.perMs)
   })
 })
-
-const HOUR_MS = 3_600_000
 
 /** What a client reads from an answer 429: the seconds to wait, and whether they came as a date. */
 const retryAfterOf = (headers: Headers): { seconds: number; isDate: boolean } => {
@@ -88,21 +80,6 @@ const retryAfterOf = (headers: Headers): { seconds: number; isDate: boolean } =>
   const seconds = isDate ? (Date.parse(text) - Date.parse(headers.get('date') ?? '')) / 1_000 : Number(text)
   return { seconds, isDate }
 }
-
-describe('where fixed windows begin, over real HTTP', () => {
-  // The border comes two seconds after the start. A machine that needs longer for the first burst gets another try.
-  test('fixed: twice the cap passes within seconds, on either side of a border of an hour’s window', {
-    retry: 2,
-  }, async () => {
-    const rateLimit = { requests: 5, perMs: HOUR_MS }
-    await using api = await startApi({ surveys: 1, rateWindow: 'fixed', rateLimit, ratePhase: '3598s' })
-    expect(accepted(await statuses(api, 8))).toBe(5)
-    await expect
-      .poll(async () => (await api.ask('/surveys')).status, { timeout: 20_000, interval: 100 })
-      .toBe(200)
-    expect(accepted(await statuses(api, 8))).toBe(4)
-  })
-})
 
 describe('API document, "Errors": an answer 429 says how long to wait', () => {
   test.each(['seconds', 'date', 'none'] as const)('%s', async (retryAfter) => {
@@ -125,13 +102,8 @@ describe('API document, "Errors": an answer 429 says how long to wait', () => {
   test('a date is in the time of the world, which may be years away from real time', async () => {
     const rateLimit = { requests: 1, perMs: HOUR_MS }
     const startAt = '2031-12-31T23:30:00.500Z'
-    await using api = await startApi({
-      surveys: 1,
-      rateWindow: 'fixed',
-      rateLimit,
-      retryAfter: 'date',
-      startAt,
-    })
+    const options = { surveys: 1, rateWindow: 'fixed', rateLimit, retryAfter: 'date', startAt } as const
+    await using api = await startApi(options)
     await api.ask('/surveys')
     const { headers } = await api.ask('/surveys')
     expect(headers.get('date')).toBe('Wed, 31 Dec 2031 23:30:00 GMT')

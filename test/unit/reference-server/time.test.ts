@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  formatDateTime,
   formatIsoTime,
   formatUtc,
   parseIsoDuration,
@@ -17,21 +16,6 @@ describe('API document, "Resources and their fields": ISO 8601 with an offset', 
         expect(parseIsoTime(formatUtc(at))).toBe(at)
       }),
     )
-  })
-
-  test('every day of 400 years, and any second of them, is written as Date writes it', () => {
-    const asDate = (seconds: number): string => new Date(seconds * 1_000).toISOString().slice(0, -5)
-    const first = Date.UTC(1899, 11, 31) / 1_000
-    for (let day = 0; day < 146_097 + 366; day++) {
-      const seconds = first + day * 86_400
-      if (formatDateTime(seconds) !== asDate(seconds)) expect(formatDateTime(seconds)).toBe(asDate(seconds))
-    }
-    fc.assert(
-      fc.property(fc.integer({ min: -62_167_219_200, max: 253_402_300_799 }), (seconds) => {
-        expect(formatDateTime(seconds)).toBe(asDate(seconds))
-      }),
-    )
-    expect(formatDateTime(951_868_799)).toBe('2000-02-29T23:59:59')
   })
 
   test.each([

@@ -43,6 +43,8 @@ test('--account chooses one of several accounts, and flags replace its values', 
   expect((await load({ ...one, yaml: BOTH, flags })).accounts).toMatchObject([{ name: 'acme', id: 9 }])
 })
 
+const env = ACCOUNT_ENV
+
 test.each([
   [{ yaml: BOTH }, '--account: is needed: the settings file has 2 accounts; give one of acme, beta'],
   [
@@ -50,7 +52,7 @@ test.each([
     '--account: does not name an account in the settings file; give one of acme, beta',
   ],
   [
-    { env: ACCOUNT_ENV, flags: { account: 'acme' } },
+    { env, flags: { account: 'acme' } },
     '--account: does not name an account in the settings file; give a settings file with accounts',
   ],
   [
@@ -61,30 +63,21 @@ test.each([
     { env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_ID: undefined } },
     '--id or FIELDWORK_SYNC_API_ID: is not set; set it, or give it in a settings file',
   ],
+  [{ env, flags: { id: 'x' } }, '--id: must be the identifier of the account: a whole number from 1'],
   [
-    { env: ACCOUNT_ENV, flags: { id: 'x' } },
-    '--id: must be the identifier of the account: a whole number from 1',
-  ],
-  [
-    { env: ACCOUNT_ENV, flags: { 'base-url': '' } },
+    { env, flags: { 'base-url': '' } },
     '--base-url: is empty; it must be a URL such as https://host.example/api/v1',
   ],
   [
-    { env: ACCOUNT_ENV, flags: { 'base-url': 'http://x.example/api/v1' } },
+    { env, flags: { 'base-url': 'http://x.example/api/v1' } },
     '--base-url: would send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
   ],
+  [{ env, flags: { 'rate-limit': '60' } }, '--rate-limit: must be requests per duration, such as 60/60s'],
   [
-    { env: ACCOUNT_ENV, flags: { 'rate-limit': '60' } },
-    '--rate-limit: must be requests per duration, such as 60/60s',
-  ],
-  [
-    { env: ACCOUNT_ENV, flags: { token: 'tok-of-the-flag', 'token-file': 't' } },
+    { env, flags: { token: 'tok-of-the-flag', 'token-file': 't' } },
     '--token-file: cannot be set together with --token; remove one of them',
   ],
-  [
-    { env: ACCOUNT_ENV, flags: { 'token-file': TOKEN } },
-    '--token-file: the token file that it names does not exist',
-  ],
+  [{ env, flags: { 'token-file': TOKEN } }, '--token-file: the token file that it names does not exist'],
 ])('%j is refused with its reason', async (situation, problem) => {
   expect(await problemsOf({ ...one, ...situation })).toEqual([problem])
 })

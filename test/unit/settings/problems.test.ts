@@ -24,6 +24,14 @@ test('every problem of file, environment and flags is in one error of exit code 
   expect(String(thrown)).toContain('6 problems in the settings; nothing was requested:\n  ')
 })
 
+const NO_TEXT = (kind: string) => `must be text, but YAML reads it as ${kind}; put it in quotes`
+const A_NUMBER = NO_TEXT('a number')
+const A_BOOLEAN = NO_TEXT('true or false')
+const LIST = 'must be a list of duckdb, parquet, delta, report: at least one, none twice'
+const ID = 'must be the identifier of the account: a whole number from 1'
+const PLAIN_HTTP =
+  'would send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file'
+
 describe('the settings file', () => {
   test.each([
     ['acounts: []', '1: acounts is not a setting; did you mean accounts?'],
@@ -38,19 +46,10 @@ describe('the settings file', () => {
       'publish: [duckdb, delta]',
       '1: publish can have delta only in a bucket; set storage.url, or remove delta',
     ],
-    [
-      'publish: []',
-      '1: publish must be a list of duckdb, parquet, delta, report: at least one, none twice, not []',
-    ],
-    [
-      'publish: [duckdb, duckdb]',
-      '1: publish must be a list of duckdb, parquet, delta, report: at least one, none twice, not ["duckdb","duckdb"]',
-    ],
+    ['publish: []', `1: publish ${LIST}, not []`],
+    ['publish: [duckdb, duckdb]', `1: publish ${LIST}, not ["duckdb","duckdb"]`],
     ['allow_insecure_http: yes', '1: allow_insecure_http must be true or false, not "yes"'],
-    [
-      'warehouse:\n  directory: 7',
-      '2: warehouse.directory must be text, but YAML reads it as a number; put it in quotes',
-    ],
+    ['warehouse:\n  directory: 7', `2: warehouse.directory ${A_NUMBER}`],
     [
       'limits:\n  backoff_base: 1m\n  backoff_max: 1s',
       '3: limits.backoff_max must not be less than limits.backoff_base',
@@ -108,31 +107,19 @@ describe('an account', () => {
       'base_url: https://x.example/api/v1?a=b',
       '3: accounts[0].base_url must not contain a query (?) or fragment (#)',
     ],
-    [
-      'base_url: http://x.example/api/v1',
-      '3: accounts[0].base_url would send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
-    ],
-    ['id: -4', '4: accounts[0].id must be the identifier of the account: a whole number from 1'],
-    [
-      'id: 9007199254740993',
-      '4: accounts[0].id must be the identifier of the account: a whole number from 1',
-    ],
+    ['base_url: http://x.example/api/v1', `3: accounts[0].base_url ${PLAIN_HTTP}`],
+    ['id: -4', `4: accounts[0].id ${ID}`],
+    ['id: 9007199254740993', `4: accounts[0].id ${ID}`],
     ['name: "a b"', '2: accounts[0].name must be 1 to 64 letters, digits, _ or -'],
     ['token: ""', '5: accounts[0].token is empty; it must be the secret token of the account'],
-    ['name: 007', '2: accounts[0].name must be text, but YAML reads it as a number; put it in quotes'],
-    ['name: 1e3', '2: accounts[0].name must be text, but YAML reads it as a number; put it in quotes'],
-    ['name: 0x1F', '2: accounts[0].name must be text, but YAML reads it as a number; put it in quotes'],
-    ['name: True', '2: accounts[0].name must be text, but YAML reads it as true or false; put it in quotes'],
-    ['token: 123456', '5: accounts[0].token must be text, but YAML reads it as a number; put it in quotes'],
-    ['token: 0.50', '5: accounts[0].token must be text, but YAML reads it as a number; put it in quotes'],
-    [
-      'token: false',
-      '5: accounts[0].token must be text, but YAML reads it as true or false; put it in quotes',
-    ],
-    [
-      'token: !!binary aGVsbG8=',
-      '5: accounts[0].token must be text, but YAML reads it as another type; put it in quotes',
-    ],
+    ['name: 007', `2: accounts[0].name ${A_NUMBER}`],
+    ['name: 1e3', `2: accounts[0].name ${A_NUMBER}`],
+    ['name: 0x1F', `2: accounts[0].name ${A_NUMBER}`],
+    ['name: True', `2: accounts[0].name ${A_BOOLEAN}`],
+    ['token: 123456', `5: accounts[0].token ${A_NUMBER}`],
+    ['token: 0.50', `5: accounts[0].token ${A_NUMBER}`],
+    ['token: false', `5: accounts[0].token ${A_BOOLEAN}`],
+    ['token: !!binary aGVsbG8=', `5: accounts[0].token ${NO_TEXT('another type')}`],
     ['name: 1.5', '2: accounts[0].name must be 1 to 64 letters, digits, _ or -'],
     [
       'name: null',
@@ -152,9 +139,7 @@ describe('an account', () => {
       ['no', 'true or false'],
     ]) {
       const yaml = `%YAML 1.1\n---\n${ACCOUNT.replace('acme', name ?? '')}`
-      expect(await problemsOf({ yaml })).toEqual([
-        `settings.yaml:4: accounts[0].name must be text, but YAML reads it as ${kind}; put it in quotes`,
-      ])
+      expect(await problemsOf({ yaml })).toEqual([`settings.yaml:4: accounts[0].name ${NO_TEXT(kind ?? '')}`])
       const { accounts } = await load({ yaml: yaml.replace('%YAML 1.1\n---\n', '') })
       expect(accounts[0]?.name).toBe(name)
     }
@@ -166,7 +151,7 @@ describe('an account', () => {
     ['metrics:\n  pushgateway_file: 0', 'metrics.pushgateway_file', 'a number'],
   ])('%j is refused as what YAML makes of it', async (text, key, kind) => {
     expect(await problemsOf({ yaml: `${ACCOUNT}${text}\n`, withReports: true })).toEqual([
-      expect.stringContaining(`${key} must be text, but YAML reads it as ${kind}; put it in quotes`),
+      expect.stringContaining(`${key} ${NO_TEXT(kind)}`),
     ])
   })
 
@@ -185,9 +170,7 @@ describe('an account', () => {
     'at %s may use plain http only with allow_insecure_http',
     async (url) => {
       const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_BASE_URL: url }
-      expect(await problemsOf({ env })).toEqual([
-        'FIELDWORK_SYNC_BASE_URL: would send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
-      ])
+      expect(await problemsOf({ env })).toEqual([`FIELDWORK_SYNC_BASE_URL: ${PLAIN_HTTP}`])
       expect(await problemsOf({ env, yaml: 'allow_insecure_http: true' })).toEqual([])
     },
   )

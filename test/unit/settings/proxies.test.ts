@@ -11,70 +11,31 @@ const proxyOf = async (env: Readonly<Record<string, string>>, baseUrl = 'https:/
   null
 
 describe('the proxy variables', () => {
-  const LOOPBACK = 'http://127.0.0.1:8080/api/v1'
-  test.each<readonly [string, Readonly<Record<string, string>>, string, string | null]>([
-    ['no variable means no proxy', {}, 'https://api.example/api/v1', null],
-    [
-      'HTTPS_PROXY applies to https',
-      { HTTPS_PROXY: 'http://p:1' },
-      'https://api.example/api/v1',
-      'http://p:1',
-    ],
-    ['HTTPS_PROXY does not apply to http', { HTTPS_PROXY: 'http://p:1' }, LOOPBACK, null],
+  const HTTP = 'http://127.0.0.1:8080/api/v1'
+  const CASES: readonly (readonly [string, Readonly<Record<string, string>>, string | null, string?])[] = [
+    ['no variable means no proxy', {}, null],
+    ['HTTPS_PROXY applies to https', { HTTPS_PROXY: 'http://p:1' }, 'http://p:1'],
+    ['HTTPS_PROXY does not apply to http', { HTTPS_PROXY: 'http://p:1' }, null, HTTP],
     [
       'HTTP_PROXY applies to http, also for loopback',
-      { HTTP_PROXY: 'http://127.0.0.1:1' },
-      LOOPBACK,
-      'http://127.0.0.1:1',
+      { HTTP_PROXY: 'http://[::1]:1' },
+      'http://[::1]:1',
+      HTTP,
     ],
-    ['HTTP_PROXY does not apply to https', { HTTP_PROXY: 'http://p:1' }, 'https://api.example/api/v1', null],
-    [
-      'names in lower case are read',
-      { https_proxy: 'http://p:1' },
-      'https://api.example/api/v1',
-      'http://p:1',
-    ],
-    [
-      'names in lower case take precedence',
-      { https_proxy: 'http://low:1', HTTPS_PROXY: 'http://up:1' },
-      'https://api.example/api/v1',
-      'http://low:1',
-    ],
-    [
-      'an empty variable in lower case means no proxy, whatever the other contains',
-      { https_proxy: '', HTTPS_PROXY: 'http://up:1' },
-      'https://api.example/api/v1',
-      null,
-    ],
-    ['a proxy may use TLS', { HTTPS_PROXY: 'https://p' }, 'https://api.example/api/v1', 'https://p'],
-    [
-      'a proxy may have an IPv6 address',
-      { HTTPS_PROXY: 'http://[::1]:3128/' },
-      'https://api.example/api/v1',
-      'http://[::1]:3128',
-    ],
+    ['HTTP_PROXY does not apply to https', { HTTP_PROXY: 'http://p:1' }, null],
+    ['names in lower case are read', { https_proxy: 'http://p:1' }, 'http://p:1'],
+    ['they take precedence', { https_proxy: 'http://low:1', HTTPS_PROXY: 'http://up:1' }, 'http://low:1'],
+    ['and if they are empty, there is no proxy', { https_proxy: '', HTTPS_PROXY: 'http://up:1' }, null],
+    ['a proxy may use TLS', { HTTPS_PROXY: 'https://p' }, 'https://p'],
+    ['a proxy may have an IPv6 address', { HTTPS_PROXY: 'http://[::1]:3128/' }, 'http://[::1]:3128'],
     ...['proxy:3128', 'user:p@ss@proxy:3128/', 'HTTP://proxy:3128', ' proxy:3128 '].map(
-      (value) =>
-        [
-          `${value} is read as curl reads it`,
-          { HTTPS_PROXY: value },
-          'https://api.example/api/v1',
-          'http://proxy:3128',
-        ] as const,
+      (value) => [`${value} is read as curl reads it`, { HTTPS_PROXY: value }, 'http://proxy:3128'] as const,
     ),
-    [
-      'a host without port and scheme',
-      { https_proxy: 'localhost' },
-      'https://api.example/api/v1',
-      'http://localhost',
-    ],
-    [
-      'an IPv6 address without scheme',
-      { https_proxy: '[::1]:3128' },
-      'https://api.example/api/v1',
-      'http://[::1]:3128',
-    ],
-  ])('%s', async (_, env, baseUrl, address) => {
+    ['a host without port and scheme', { https_proxy: 'localhost' }, 'http://localhost'],
+    ['an IPv6 address without scheme', { https_proxy: '[::1]:3128' }, 'http://[::1]:3128'],
+  ]
+  const cases = CASES.map(([what, env, address, baseUrl]) => ({ what, env, address, baseUrl }))
+  test.each(cases)('$what', async ({ env, address, baseUrl }) => {
     expect((await proxyOf(env, baseUrl))?.address ?? null).toBe(address)
   })
 })

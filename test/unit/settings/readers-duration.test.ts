@@ -1,6 +1,6 @@
 /** Tables for durations and rates: valid texts, and similar invalid ones. */
 import { describe, expect, test } from 'vitest'
-import { durationFrom, durationOrForever, parseDuration, parseRate } from '../../../src/settings/readers.js'
+import { durationFrom, durationOrForever, parseDuration, readRate } from '../../../src/settings/readers.js'
 
 describe('a duration', () => {
   test.each([
@@ -55,13 +55,14 @@ describe('a rate', () => {
     ['120/1m', { requests: 120, perMs: 60_000 }],
     ['1/250ms', { requests: 1, perMs: 250 }],
   ])('%s means %j', (text, rate) => {
-    expect(parseRate(text)).toEqual(rate)
+    expect(readRate(text)).toEqual({ ok: true, value: rate })
   })
 
   test.each(['60', '60/60', '/60s', '60/', '60/60s/1', '-1/60s', '6.5/60s', '60 / 60s', '60/minute'])(
     '%j is not a rate',
     (text) => {
-      expect(parseRate(text)).toBeNull()
+      const problem = 'must be requests per duration, such as 60/60s'
+      expect(readRate(text)).toEqual({ ok: false, problem })
     },
   )
 })

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { decodePage } from '../../../src/survey-api/answer.js'
 import type { Undecodable } from '../../../src/survey-api/decode.js'
-import { decodeSurvey } from '../../../src/survey-api/survey.js'
+import { decodeSurvey } from '../../../src/survey-api/resources.js'
 import { survey } from './example-rows.js'
 
 const reject = ({ id, problem, raw }: Undecodable) =>

@@ -6,10 +6,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Drift } from '../../../src/model/survey-source.js'
 import { type Decoded, decodeAnswerRow, type RowDecoder } from '../../../src/survey-api/decode.js'
-import { progressDecoder } from '../../../src/survey-api/fieldwork-progress.js'
 import { wellFormedJson } from '../../../src/survey-api/json-text.js'
-import { sampleSourceDecoder } from '../../../src/survey-api/sample-source.js'
-import { surveyDecoder } from '../../../src/survey-api/survey.js'
+import { progressDecoder, sampleSourceDecoder, surveyDecoder } from '../../../src/survey-api/resources.js'
 import {
   type Expected,
   event,

@@ -1,9 +1,7 @@
 /** Decoding rules that all resources have in common: types, quarantine, `_extra`, drift, strings. */
 import { describe, expect, it } from 'vitest'
 import { type Decoded, ROW_DEPTH_MAX } from '../../../src/survey-api/decode.js'
-import { decodeProgress } from '../../../src/survey-api/fieldwork-progress.js'
-import { decodeSampleSource } from '../../../src/survey-api/sample-source.js'
-import { decodeSurvey } from '../../../src/survey-api/survey.js'
+import { decodeProgress, decodeSampleSource, decodeSurvey } from '../../../src/survey-api/resources.js'
 import { sampleSource, survey, without } from './example-rows.js'
 
 /** The text of the example survey with one field replaced by raw JSON text. */

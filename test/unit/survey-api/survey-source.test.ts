@@ -16,6 +16,8 @@ const pagination = { current_page: 1, next_page: null, prev_page: null, total_pa
 const listText = (name: string, ...rows: string[]) =>
   `{"${name}":[${rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`
 
+const listAll = (source: SurveySource) => source.listSurveys({ updatedSince: null, page: 1 }, context)
+
 /** Runs `read` against a server that always sends `canned`. Returns the result and the requested addresses. */
 const reading = async <Result>(
   canned: Canned,
@@ -38,9 +40,7 @@ describe('requests', () => {
   })
 
   it('list all surveys without a filter', async () => {
-    const { requested } = await reading({ text: listText('surveys') }, (source) =>
-      source.listSurveys({ updatedSince: null, page: 1 }, context),
-    )
+    const { requested } = await reading({ text: listText('surveys') }, listAll)
     expect(requested).toEqual(['/api/v1/surveys?page=1'])
   })
 
@@ -65,10 +65,9 @@ describe('requests', () => {
 
 describe('the time of an answer', () => {
   const noon: Clock = { ...systemClock, nowMs: () => Date.UTC(2026, 5, 1, 12) }
-  const list = (source: SurveySource) => source.listSurveys({ updatedSince: null, page: 1 }, context)
 
   it("is the server's Date", async () => {
-    const { result } = await reading({ text: listText('surveys') }, list, noon)
+    const { result } = await reading({ text: listText('surveys') }, listAll, noon)
     const date = parseInstant('2026-03-01T00:00:00Z')
     expect(result).toMatchObject({ readAt: date, serverDate: date })
   })
@@ -77,7 +76,7 @@ describe('the time of an answer', () => {
     ['missing', null],
     ['unreadable', 'yesterday'],
   ])('is the time of our clock if the Date is %s', async (_, date) => {
-    const { result } = await reading({ text: listText('surveys'), date }, list, noon)
+    const { result } = await reading({ text: listText('surveys'), date }, listAll, noon)
     expect(result).toMatchObject({ readAt: parseInstant('2026-06-01T12:00:00Z'), serverDate: null })
   })
 })
@@ -90,7 +89,7 @@ describe('a rejection names the origin of its row and keeps the digits', () => {
     )
     const { result } = await reading(
       { text: listText('surveys', raw, JSON.stringify({ ...survey, id: 13 })) },
-      (source) => source.listSurveys({ updatedSince: null, page: 1 }, context),
+      listAll,
     )
     expect(result.rows.map(({ id }) => id)).toEqual([13])
     expect(result.rejections).toEqual([
@@ -145,9 +144,7 @@ describe('a rejection names the origin of its row and keeps the digits', () => {
 describe('drift', () => {
   it('of rows and of their envelope is reported together', async () => {
     const text = JSON.stringify({ surveys: [{ ...survey, x: 1 }], pagination, took_ms: 5 })
-    const { result } = await reading({ text }, (source) =>
-      source.listSurveys({ updatedSince: null, page: 1 }, context),
-    )
+    const { result } = await reading({ text }, listAll)
     expect(result.drift.map(({ path }) => path)).toEqual(['answer.took_ms', 'x'])
   })
 
@@ -181,9 +178,7 @@ describe('failures', () => {
   })
 
   it('404 on the list of surveys is not treated as a missing survey', async () => {
-    const failure = await reading(notFound, (source) =>
-      source.listSurveys({ updatedSince: null, page: 1 }, context),
-    ).catch((error) => error)
+    const failure = await reading(notFound, listAll).catch((error) => error)
     expect(failure).toBeInstanceOf(StatusError)
     expect(failure).not.toBeInstanceOf(RefusedReadingError)
   })
@@ -194,7 +189,7 @@ describe('failures', () => {
       await using server = await startCannedServer({ status: 403, text: '{}' })
       await using client = openClient(server.baseUrl)
       const source = createSurveySource(client, systemClock, attemptsMax)
-      await expect(source.listSurveys({ updatedSince: null, page: 1 }, context)).rejects.toThrow('403')
+      await expect(listAll(source)).rejects.toThrow('403')
       expect(server.asked).toHaveLength(Math.min(2, attemptsMax))
     },
   )

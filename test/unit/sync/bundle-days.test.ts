@@ -26,6 +26,8 @@ const world = async (rule: DailyWindows | null = RULE) => {
   return {
     warehouse,
     api,
+    /** The survey in the API. */
+    whole: api.surveys.get(1)!,
     change: (to: Partial<typeof refresh>) => {
       refresh = { ...refresh, ...to }
     },
@@ -53,12 +55,9 @@ const world = async (rule: DailyWindows | null = RULE) => {
   }
 }
 
-const FIRST = [
-  'progress 1 on 2026-02-28',
-  'progress 1 on 2026-03-01',
-  'progress 1/11 on 2026-02-28',
-  'progress 1/11 on 2026-03-01',
-]
+const FIRST = ['1', '1/11'].flatMap((of) =>
+  ['2026-02-28', '2026-03-01'].map((day) => `progress ${of} on ${day}`),
+)
 
 test('days of a survey and its sources are read once, and not again while nothing changes', async () => {
   const { night, api } = await world()
@@ -68,10 +67,9 @@ test('days of a survey and its sources are read once, and not again while nothin
 })
 
 test('days are read again when the progress differs, after recheck_unchanged_after, and without skip_unchanged', async () => {
-  const { night, api, change } = await world()
+  const { night, change, whole } = await world()
   await night(0)
-  const [whole] = api.surveys.values()
-  if (whole !== undefined) whole.progress = progress(6)
+  whole.progress = progress(6)
   expect(await night(1)).toEqual(FIRST)
   expect(await night(7 * DAY)).toEqual([])
   expect(await night(7 * DAY + 1)).toEqual(
@@ -101,14 +99,13 @@ test('days are read again after a night without days and in a new time zone; sou
 })
 
 test('days of a source that has gone, or of sources that are switched off, do not cause another reading', async () => {
-  const { night, api, change } = await world()
-  const [whole] = api.surveys.values()
-  if (whole !== undefined) Object.assign(whole, { sources: [source(11), source(12)] })
-  Object.assign(whole?.sourceProgress ?? {}, { 12: progress(0) })
+  const { night, change, whole } = await world()
+  Object.assign(whole, { sources: [source(11), source(12)] })
+  Object.assign(whole.sourceProgress, { 12: progress(0) })
   expect(await night(0)).toHaveLength(3 * 2)
 
   // Source 12 goes. Its rows keep the old time zone for good.
-  if (whole !== undefined) whole.sources = [source(11)]
+  whole.sources = [source(11)]
   change({ daily_windows: { ...RULE, time_zone: 'Europe/Paris' }, list_sources_every: 0 })
   expect(await night(1)).toEqual(FIRST)
   expect(await night(2)).toEqual([])
@@ -134,48 +131,44 @@ test('a stored day that has not begun in the new time zone is read again once it
     'progress 1 on 2026-03-01',
     'progress 1 on 2026-03-02',
   ])
-  expect(await warehouse.rows('SELECT DISTINCT time_zone FROM survey_progress_by_day')).toEqual([
+  await warehouse.expectRows('SELECT DISTINCT time_zone FROM survey_progress_by_day', [
     { time_zone: 'Pacific/Honolulu' },
   ])
 })
 
 test('days of sources count as behind while they are switched off, and all are read when they are switched on again', async () => {
-  const { night, api, change, warehouse } = await world()
+  const { night, change, warehouse, whole } = await world()
   const known = async () =>
     (await warehouse.rows('SELECT days_read_at AS whole, source_days_read_at AS sources FROM freshness'))[0]
   await night(0)
   expect(await known()).toEqual({ whole: '2026-03-01T00:00:00Z', sources: '2026-03-01T00:00:00Z' })
   change({ daily_windows: { ...RULE, sources: false } })
-  const [whole] = api.surveys.values()
-  if (whole !== undefined)
-    Object.assign(whole, { progress: progress(6), sourceProgress: { 11: progress(6) } })
+  Object.assign(whole, { progress: progress(6), sourceProgress: { 11: progress(6) } })
   expect(await night(1)).toEqual(FIRST.slice(0, 2))
   expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: null })
   // Nothing has changed since the night without them, and they are behind all the same.
   change({ daily_windows: RULE })
   expect(await night(2)).toEqual(FIRST.slice(2))
   expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: '2026-03-01T00:02:00Z' })
-  expect(
-    await warehouse.rows('SELECT DISTINCT interviews_count AS held FROM survey_progress_by_day'),
-  ).toEqual([{ held: 6 }])
+  await warehouse.expectRows('SELECT DISTINCT interviews_count AS held FROM survey_progress_by_day', [
+    { held: 6 },
+  ])
   expect(await night(3)).toEqual([])
 })
 
 test('the days of a source that has gone are marked as missing even while days are switched off', async () => {
-  const { night, api, change, warehouse } = await world()
+  const { night, change, warehouse, whole } = await world()
   await night(0)
-  const [whole] = api.surveys.values()
-  if (whole !== undefined) whole.sources = []
+  whole.sources = []
   change({ daily_windows: null, list_sources_every: 0 })
   await night(1)
-  expect(
-    await warehouse.rows(
-      'SELECT DISTINCT sample_source_id AS id, _missing_since AS missing FROM survey_progress_by_day ORDER BY 1',
-    ),
-  ).toEqual([
-    { id: 11, missing: '2026-03-01T00:01:00Z' },
-    { id: null, missing: null },
-  ])
+  await warehouse.expectRows(
+    'SELECT DISTINCT sample_source_id AS id, _missing_since AS missing FROM survey_progress_by_day ORDER BY 1',
+    [
+      { id: 11, missing: '2026-03-01T00:01:00Z' },
+      { id: null, missing: null },
+    ],
+  )
 })
 
 test('a day that cannot be typed goes to quarantine, and the next night reads all days of that series again', async () => {
@@ -197,13 +190,13 @@ test('a day that cannot be typed goes to quarantine, and the next night reads al
       : reading
   }
   await night(0)
-  expect(await warehouse.rows('SELECT count(*) AS rows FROM survey_progress_by_day')).toEqual([{ rows: 3 }])
-  expect(await warehouse.rows('SELECT problem, day::VARCHAR AS day FROM _sync.rejected_rows')).toEqual([
+  await warehouse.expectRows('SELECT count(*) AS rows FROM survey_progress_by_day', [{ rows: 3 }])
+  await warehouse.expectRows('SELECT problem, day::VARCHAR AS day FROM _sync.rejected_rows', [
     { problem: 'completion_rate: not a number', day: '2026-03-01' },
   ])
   // The progress of the whole survey is confirmed all the same.
   await night(0.5)
-  expect(await warehouse.rows('SELECT confirmed_until FROM survey_progress_periods')).toEqual([
+  await warehouse.expectRows('SELECT confirmed_until FROM survey_progress_periods', [
     { confirmed_until: '2026-03-01T00:00:30Z' },
   ])
   api.readDayProgress = read
@@ -213,29 +206,27 @@ test('a day that cannot be typed goes to quarantine, and the next night reads al
 })
 
 test('when a source goes while its days are read, the list is read again and its days are marked as missing', async () => {
-  const { night, api, warehouse } = await world()
+  const { night, api, warehouse, whole } = await world()
   await night(0)
-  const [whole] = api.surveys.values()
-  if (whole !== undefined) whole.progress = progress(6)
+  whole.progress = progress(6)
   api.before = (request) => {
-    if (request !== 'progress 1/11 on 2026-02-28' || whole === undefined) return
+    if (request !== 'progress 1/11 on 2026-02-28') return
     whole.sources = []
     whole.sourceProgress = {}
   }
   await night(1)
   expect(api.asked.filter((request) => request === 'sources 1 page 1')).toHaveLength(2)
-  expect(
-    await warehouse.rows(
-      'SELECT sample_source_id AS id, count(*) AS rows, count(_missing_since) AS missing FROM survey_progress_by_day GROUP BY 1 ORDER BY 1',
-    ),
-  ).toEqual([
-    { id: 11, rows: 2, missing: 2 },
-    { id: null, rows: 2, missing: 0 },
-  ])
+  await warehouse.expectRows(
+    'SELECT sample_source_id AS id, count(*) AS rows, count(_missing_since) AS missing FROM survey_progress_by_day GROUP BY 1 ORDER BY 1',
+    [
+      { id: 11, rows: 2, missing: 2 },
+      { id: null, rows: 2, missing: 0 },
+    ],
+  )
 })
 
 test('days of a survey that has gone are marked as missing, and all are read again when it returns, final ones too', async () => {
-  const { night, api, change, warehouse } = await world({ ...RULE, sources: false })
+  const { night, api, change, warehouse, whole } = await world({ ...RULE, sources: false })
   change({ skip_unchanged: false })
   await night(0)
   await night(DAY)
@@ -249,11 +240,10 @@ test('days of a survey that has gone are marked as missing, and all are read aga
     { day: '2026-03-02', is_final: false, missing: false },
   ]
   expect(await days()).toEqual(known)
-  const [whole] = api.surveys.values()
   api.surveys.clear()
   await night(DAY + 1, 'missing')
   expect(await days()).toEqual(known.map((row) => ({ ...row, missing: true })))
-  if (whole !== undefined) api.surveys.set(1, whole)
+  api.surveys.set(1, whole)
   expect(await night(DAY + 2)).toHaveLength(3)
   expect(await days()).toEqual(known)
 })

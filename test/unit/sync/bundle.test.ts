@@ -173,6 +173,11 @@ const twoSources = () =>
     },
   })
 
+const nineSources = () => {
+  const sources = Array.from({ length: 9 }, (_, index) => source(index + 1))
+  return memorySource({ 1: { sources, progress: progress(5), sourceProgress: {} } })
+}
+
 describe('the list of sources', () => {
   const twice = async (
     edit: (survey: MemorySurvey) => void,
@@ -244,12 +249,8 @@ describe('the list of sources', () => {
       survey.progress = progress(5, { sample_size: 900 })
     })
     expect(requests).toEqual([
-      'progress 1',
-      LIST,
-      'progress 1',
-      'progress 1/11',
-      'progress 1/12',
-      'progress 1/13',
+      ...['progress 1', LIST],
+      ...['progress 1', 'progress 1/11', 'progress 1/12', 'progress 1/13'],
     ])
     expect(stored).toHaveLength(3)
   })
@@ -333,14 +334,13 @@ describe('a bundle', () => {
     await bundleOf(warehouse, api)
     now.sourceProgress[12] = progress(7)
     await bundleOf(warehouse, api)
-    expect(
-      await warehouse.rows(
-        'SELECT sample_source_id, interviews_count FROM sample_source_progress ORDER BY 1',
-      ),
-    ).toEqual([
-      { sample_source_id: 11, interviews_count: 2 },
-      { sample_source_id: 12, interviews_count: 7 },
-    ])
+    await warehouse.expectRows(
+      'SELECT sample_source_id, interviews_count FROM sample_source_progress ORDER BY 1',
+      [
+        { sample_source_id: 11, interviews_count: 2 },
+        { sample_source_id: 12, interviews_count: 7 },
+      ],
+    )
     await bundleOf(warehouse, api)
     expect(api.asked).toEqual(['progress 1'])
   })
@@ -374,19 +374,18 @@ describe('a bundle', () => {
       progress: null,
     })
     expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
-    expect(await warehouse.rows('SELECT id FROM sample_sources ORDER BY 1')).toEqual([{ id: 11 }, { id: 12 }])
-    expect(
-      await warehouse.rows(
-        'SELECT refreshed_at, sources_read_at, source_progress_read_at, last_error FROM freshness',
-      ),
-    ).toEqual([
-      {
-        refreshed_at: null,
-        sources_read_at: '2026-03-01T00:00:00Z',
-        source_progress_read_at: null,
-        last_error: 'no progress',
-      },
-    ])
+    await warehouse.expectRows('SELECT id FROM sample_sources ORDER BY 1', [{ id: 11 }, { id: 12 }])
+    await warehouse.expectRows(
+      'SELECT refreshed_at, sources_read_at, source_progress_read_at, last_error FROM freshness',
+      [
+        {
+          refreshed_at: null,
+          sources_read_at: '2026-03-01T00:00:00Z',
+          source_progress_read_at: null,
+          last_error: 'no progress',
+        },
+      ],
+    )
   })
 
   test('keeps the progress when the list of sources is refused, and uses the stored sources', async () => {
@@ -401,11 +400,9 @@ describe('a bundle', () => {
     }
     await bundleOf(warehouse, api, { reason: 'changed' })
     expect(api.asked).toEqual(['sources 1 page 1', 'progress 1', 'progress 1/11', 'progress 1/12'])
-    expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toEqual([
-      { interviews_count: 9 },
-    ])
+    await warehouse.expectRows('SELECT interviews_count FROM survey_progress', [{ interviews_count: 9 }])
     expect(await warehouse.rows('SELECT id FROM sample_sources WHERE _missing_since IS NULL')).toHaveLength(2)
-    expect(await warehouse.rows('SELECT refreshed_at, sources_read_at, last_error FROM freshness')).toEqual([
+    await warehouse.expectRows('SELECT refreshed_at, sources_read_at, last_error FROM freshness', [
       {
         refreshed_at: '2026-03-01T01:00:00Z',
         sources_read_at: '2026-03-01T00:00:00Z',
@@ -434,11 +431,10 @@ describe('a bundle', () => {
       sourceProgressRead: 'some',
     })
     expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(2)
-    expect(
-      await warehouse.rows(
-        'SELECT sample_source_id FROM sample_source_progress WHERE _missing_since IS NULL',
-      ),
-    ).toEqual([{ sample_source_id: 11 }])
+    await warehouse.expectRows(
+      'SELECT sample_source_id FROM sample_source_progress WHERE _missing_since IS NULL',
+      [{ sample_source_id: 11 }],
+    )
     // The source was refused before, so the list is read only once.
     await bundleOf(warehouse, api, { reason: 'changed', refusals: 1 })
     expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(1)
@@ -446,13 +442,7 @@ describe('a bundle', () => {
 
   test('that exceeds the budget is returned with the requests it needs, before any request per source', async () => {
     const warehouse = await testWarehouse()
-    const api = memorySource({
-      1: {
-        sources: Array.from({ length: 9 }, (_, index) => source(index + 1)),
-        progress: progress(5),
-        sourceProgress: {},
-      },
-    })
+    const api = nineSources()
     api.pageSize = 5
     expect(await bundleOf(warehouse, api, { requestsMax: 10 })).toEqual({
       kind: 'oversized',
@@ -465,13 +455,7 @@ describe('a bundle', () => {
 
   test('stops when the budget ends in the middle of its list of sources', async () => {
     const warehouse = await testWarehouse()
-    const api = memorySource({
-      1: {
-        sources: Array.from({ length: 9 }, (_, index) => source(index + 1)),
-        progress: progress(5),
-        sourceProgress: {},
-      },
-    })
+    const api = nineSources()
     api.pageSize = 1
     await expect(bundleOf(warehouse, api, { requestsMax: 4 })).rejects.toThrow(StoppedError)
     expect(api.asked).toHaveLength(4)
@@ -503,9 +487,7 @@ describe('a failure that lasts concerns one request, whatever its form', () => {
       unread: { error: error.message, isProgressUnread: false, isRefused: false },
       sourcesRead: 'none',
     })
-    expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toEqual([
-      { interviews_count: 9 },
-    ])
+    await warehouse.expectRows('SELECT interviews_count FROM survey_progress', [{ interviews_count: 9 }])
     expect(await warehouse.rows('SELECT id FROM sample_sources WHERE _missing_since IS NULL')).toHaveLength(2)
   })
 
@@ -517,8 +499,8 @@ describe('a failure that lasts concerns one request, whatever its form', () => {
       unread: { error: error.message, isProgressUnread: true, isRefused: false },
       sourcesRead: 'all',
     })
-    expect(await warehouse.rows('SELECT id FROM sample_sources ORDER BY 1')).toEqual([{ id: 11 }, { id: 12 }])
-    expect(await warehouse.rows('SELECT refreshed_at, last_error FROM freshness')).toEqual([
+    await warehouse.expectRows('SELECT id FROM sample_sources ORDER BY 1', [{ id: 11 }, { id: 12 }])
+    await warehouse.expectRows('SELECT refreshed_at, last_error FROM freshness', [
       { refreshed_at: null, last_error: error.message },
     ])
   })
@@ -528,9 +510,7 @@ describe('a failure that lasts concerns one request, whatever its form', () => {
     const api = twoSources()
     api.before = failingAt('progress 1/11', lasting[0]!)
     expect(await bundleOf(warehouse, api)).toMatchObject({ sourceProgressRead: 'some' })
-    expect(await warehouse.rows('SELECT sample_source_id AS id FROM sample_source_progress')).toEqual([
-      { id: 12 },
-    ])
+    await warehouse.expectRows('SELECT sample_source_id AS id FROM sample_source_progress', [{ id: 12 }])
     expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toHaveLength(1)
   })
 

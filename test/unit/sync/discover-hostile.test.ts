@@ -220,9 +220,8 @@ test('the same listings have the same results in DuckDB as in memory', {
       holds(real)
       const memory = memoryListing()
       expect(real).toEqual(await play(world, planned, memory.account))
-      expect(
-        await warehouse.rows(`SELECT id, title FROM surveys WHERE account = '${account}' ORDER BY id`),
-      ).toEqual(
+      await warehouse.expectRows(
+        `SELECT id, title FROM surveys WHERE account = '${account}' ORDER BY id`,
         [...memory.surveys.values()].sort((a, b) => a.id - b.id).map(({ id, title }) => ({ id, title })),
       )
     }),

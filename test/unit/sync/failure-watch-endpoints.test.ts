@@ -150,11 +150,11 @@ describe('a run', () => {
     for (const id of [1, 30]) api.surveys.get(id)!.sources = [source(id, { name: 'renamed' })]
     for (const id of [1, 30]) api.listed[id - 1] = survey(id, { title: 'renamed', updated_at: api.now })
     expect(await night(noProgress(down()))).toMatchObject({ exitCode: 4 })
-    expect(await warehouse.rows("SELECT id FROM sample_sources WHERE name = 'renamed' ORDER BY 1")).toEqual([
+    await warehouse.expectRows("SELECT id FROM sample_sources WHERE name = 'renamed' ORDER BY 1", [
       { id: 1 },
       { id: 30 },
     ])
-    expect(await warehouse.rows("SELECT id FROM surveys WHERE title = 'renamed'")).toEqual([])
+    await warehouse.expectRows("SELECT id FROM surveys WHERE title = 'renamed'", [])
   })
 
   test('with a budget for too few surveys is partial, and one with a budget for enough is not', async () => {

@@ -123,12 +123,7 @@ export const ENDLESS: Readonly<Record<string, (page: number) => Lie>> = {
     total_pages: page + 1,
     total_count: page + 1,
   }),
-  'fewer surveys than it announces': () => ({
-    rows: [1],
-    next_page: null,
-    total_pages: 1,
-    total_count: 5,
-  }),
+  'fewer surveys than it announces': () => ({ rows: [1], next_page: null, total_pages: 1, total_count: 5 }),
   'always a next page, with no rows': (page) => ({
     rows: [],
     next_page: page + 1,

@@ -1,7 +1,7 @@
 /** Status, exit code and reason of a run, as a table. */
 import { expect, test } from 'vitest'
 import type { MetDrift } from '../../../src/model/run.js'
-import { type OutcomeRules, outcomeOf, type RunFacts } from '../../../src/sync/outcome.js'
+import { type OutcomeRules, outcomeOf } from '../../../src/sync/outcome.js'
 
 const met = (path: string, value: string | null): MetDrift => ({
   resource: 'survey',
@@ -13,6 +13,7 @@ const met = (path: string, value: string | null): MetDrift => ({
   isNew: true,
 })
 
+type RunFacts = Parameters<typeof outcomeOf>[0]
 const fine: RunFacts = {
   stopped: null,
   ended: null,
@@ -101,11 +102,7 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
 ])('exit %d, %s: %s', (exitCode, status, reason, facts, rules) => {
   expect(
     outcomeOf({ ...fine, ...facts }, { limits: { rejected_rows_max: 0 }, contract: 'evolve', ...rules }),
-  ).toMatchObject({
-    exitCode,
-    status,
-    reason,
-  })
+  ).toMatchObject({ exitCode, status, reason })
 })
 
 test.each<[boolean, string, Partial<RunFacts>]>([

@@ -1,7 +1,7 @@
 /** How publishing changes the result of a run, and how that is recorded. */
 import { describe, expect, test } from 'vitest'
-import { StoppedError, UnsyncedError } from '../../../src/base/errors.js'
-import type { RunReport } from '../../../src/model/run.js'
+import { type ExitCode, StoppedError, UnsyncedError } from '../../../src/base/errors.js'
+import type { RunReport, RunStatus } from '../../../src/model/run.js'
 import type { Publisher } from '../../../src/model/warehouse.js'
 import { PUBLISH_AFTER_SIGNAL_MS_MAX, publishAll, shutdownDeadlineAfter } from '../../../src/sync/publish.js'
 import { WarehouseUnusableError } from '../../../src/warehouse/connection/errors.js'
@@ -11,19 +11,11 @@ import { runReport } from '../commands/reports.js'
 
 const stopped = new StoppedError('stopped by SIGTERM')
 
-const complete = runReport({ account: 'a', status: 'complete', exitCode: 0, reason: null })
-const partial = runReport({
-  account: 'b',
-  status: 'partial',
-  exitCode: 3,
-  reason: 'stopped by --max-requests 6',
-})
-const failed = runReport({
-  account: 'c',
-  status: 'failed',
-  exitCode: 4,
-  reason: 'refused the credentials (401)',
-})
+const ended = (account: string, status: RunStatus, exitCode: ExitCode, reason: string | null) =>
+  runReport({ account, status, exitCode, reason })
+const complete = ended('a', 'complete', 0, null)
+const partial = ended('b', 'partial', 3, 'stopped by --max-requests 6')
+const failed = ended('c', 'failed', 4, 'refused the credentials (401)')
 
 const done = (format: string): Publisher => ({
   format,
@@ -49,12 +41,7 @@ const publishStopped = async ({ reports, publishers, finishRun }: Given) => {
     reports,
     publishers,
     signal: controller.signal,
-    finishRun:
-      finishRun ??
-      ((report) => {
-        recorded.push(report)
-        return Promise.resolve()
-      }),
+    finishRun: finishRun ?? (async (report) => void recorded.push(report)),
     observer: {
       listed: () => undefined,
       refreshed: () => undefined,

@@ -5,8 +5,8 @@ import type { Instant } from '../../../src/model/instant.js'
 import type { RunReport } from '../../../src/model/run.js'
 import type { Rejection } from '../../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../../src/model/warehouse.js'
-import { decodeAgain } from '../../../src/survey-api/decode-again.js'
-import { type ReplayDependencies, replayAccount } from '../../../src/sync/replay.js'
+import { decodeAgain } from '../../../src/survey-api/resources.js'
+import { replayAccount } from '../../../src/sync/replay.js'
 import { scriptedProgress, scriptedSource, scriptedSurvey } from '../../support/api/scripted-api.js'
 import { unsoundnessIn } from '../../support/oracle/soundness.js'
 import { instantOf, minute } from '../../support/time/instants.js'
@@ -48,7 +48,8 @@ const reject = async (account: AccountWarehouse, at: Instant, rejections: readon
   await account.commitListingPages([listingPage([], at, { runId: `run-${at}`, rejections })])
 }
 
-const replay = (account: AccountWarehouse, change: Partial<ReplayDependencies> = {}): Promise<RunReport> =>
+type Dependencies = Parameters<typeof replayAccount>[0]
+const replay = (account: AccountWarehouse, change: Partial<Dependencies> = {}): Promise<RunReport> =>
   replayAccount({
     warehouse: account,
     decodeAgain,
@@ -87,44 +88,48 @@ test('a survey that was never typed is merged with the time of its reading and q
     rowsByTable: { surveys: { added: 1, changed: 0, unchanged: 0 } },
     replayed: { merged: 1, queued: 0, outdated: 0, waiting: 0 },
   })
-  expect(
-    await warehouse.rows(
-      `SELECT id, title, _extra, _first_seen_at, _synced_at, valid_from, confirmed_until FROM surveys
+  await warehouse.expectRows(
+    `SELECT id, title, _extra, _first_seen_at, _synced_at, valid_from, confirmed_until FROM surveys
         JOIN survey_periods USING (account, id, title, _extra)`,
-    ),
-  ).toEqual([
-    {
-      id: 7,
-      title: 'Seven',
-      _extra: '{"mood":"good"}',
-      _first_seen_at: '2026-03-01T00:01:00Z',
-      _synced_at: '2026-03-01T00:01:00Z',
-      valid_from: '2026-03-01T00:01:00Z',
-      confirmed_until: '2026-03-01T00:01:00Z',
-    },
-  ])
-  expect(await warehouse.rows('SELECT survey_id, reason, enqueued_run_id FROM _sync.tasks')).toEqual([
+    [
+      {
+        id: 7,
+        title: 'Seven',
+        _extra: '{"mood":"good"}',
+        _first_seen_at: '2026-03-01T00:01:00Z',
+        _synced_at: '2026-03-01T00:01:00Z',
+        valid_from: '2026-03-01T00:01:00Z',
+        confirmed_until: '2026-03-01T00:01:00Z',
+      },
+    ],
+  )
+  await warehouse.expectRows('SELECT survey_id, reason, enqueued_run_id FROM _sync.tasks', [
     { survey_id: 7, reason: 'changed', enqueued_run_id: 'replay-1' },
   ])
-  expect(
-    await warehouse.rows(
-      'SELECT replayed_at, replayed_run_id, replay_result, problem FROM _sync.rejected_rows',
-    ),
-  ).toEqual([
-    {
-      replayed_at: '2026-04-01T00:00:00Z',
-      replayed_run_id: 'replay-1',
-      replay_result: 'merged',
-      problem: 'status: not understood',
-    },
-  ])
-  expect(
-    await warehouse.rows(
-      "SELECT command, status, exit_code, requests, rows_replayed, rejected_rows FROM _sync.runs WHERE run_id = 'replay-1'",
-    ),
-  ).toEqual([
-    { command: 'replay', status: 'complete', exit_code: 0, requests: 0, rows_replayed: 1, rejected_rows: 0 },
-  ])
+  await warehouse.expectRows(
+    'SELECT replayed_at, replayed_run_id, replay_result, problem FROM _sync.rejected_rows',
+    [
+      {
+        replayed_at: '2026-04-01T00:00:00Z',
+        replayed_run_id: 'replay-1',
+        replay_result: 'merged',
+        problem: 'status: not understood',
+      },
+    ],
+  )
+  await warehouse.expectRows(
+    "SELECT command, status, exit_code, requests, rows_replayed, rejected_rows FROM _sync.runs WHERE run_id = 'replay-1'",
+    [
+      {
+        command: 'replay',
+        status: 'complete',
+        exit_code: 0,
+        requests: 0,
+        rows_replayed: 1,
+        rejected_rows: 0,
+      },
+    ],
+  )
   expect((await replay(warehouse.account, { runId: 'replay-2' })).replayed).toEqual({
     merged: 0,
     queued: 0,
@@ -139,12 +144,12 @@ test('a changed survey with stored sources and progress waits for its task, as a
   await refreshed(warehouse, 1, minute(0))
   await reject(warehouse.account, minute(5), [rejectedSurvey(1, { status: 'complete' })])
   expect(await replay(warehouse.account)).toMatchObject({ replayed: { merged: 1 }, leftOver: 1 })
-  expect(await warehouse.rows('SELECT status FROM surveys')).toEqual([{ status: 'fieldwork' }])
-  expect(await warehouse.rows('SELECT status, _synced_at FROM _sync.pending_surveys')).toEqual([
+  await warehouse.expectRows('SELECT status FROM surveys', [{ status: 'fieldwork' }])
+  await warehouse.expectRows('SELECT status, _synced_at FROM _sync.pending_surveys', [
     { status: 'complete', _synced_at: '2026-03-01T00:05:00Z' },
   ])
   await warehouse.account.commitBundles([bundle(1, minute(9), [source(101)], progress(2))], 'run-2')
-  expect(await warehouse.rows('SELECT status, valid_from FROM surveys_history ORDER BY valid_from')).toEqual([
+  await warehouse.expectRows('SELECT status, valid_from FROM surveys_history ORDER BY valid_from', [
     { status: 'fieldwork', valid_from: '2026-03-01T00:00:00Z' },
     { status: 'complete', valid_from: '2026-03-01T00:05:00Z' },
   ])
@@ -175,7 +180,7 @@ test('the last of several rows of a survey is merged, and never overwrites a lat
     exitCode: 0,
     replayed: { merged: 2, queued: 0, outdated: 6, waiting: 0 },
   })
-  expect(await warehouse.rows('SELECT id, title FROM surveys_history ORDER BY id, valid_from')).toEqual([
+  await warehouse.expectRows('SELECT id, title FROM surveys_history ORDER BY id, valid_from', [
     { id: 1, title: 'second 1' },
     { id: 2, title: 'Survey 2' },
     { id: 3, title: 'Survey 3' },
@@ -183,9 +188,7 @@ test('the last of several rows of a survey is merged, and never overwrites a lat
     { id: 5, title: 'Survey 5' },
     { id: 6, title: 'newer' },
   ])
-  expect(await warehouse.rows('SELECT id, title FROM _sync.pending_surveys')).toEqual([
-    { id: 5, title: 'waits' },
-  ])
+  await warehouse.expectRows('SELECT id, title FROM _sync.pending_surveys', [{ id: 5, title: 'waits' }])
   expect(await soundness(warehouse)).toEqual([])
 })
 
@@ -207,19 +210,19 @@ test('rejected sources and progress queue their survey, unless it was read again
     leftOver: 1,
     rowsByTable: { surveys: { added: 0, changed: 0 } },
   })
-  expect(await warehouse.rows('SELECT survey_id, reason, enqueued_at FROM _sync.tasks')).toEqual([
+  await warehouse.expectRows('SELECT survey_id, reason, enqueued_at FROM _sync.tasks', [
     { survey_id: 1, reason: 'changed', enqueued_at: '2026-03-01T00:02:00Z' },
   ])
   expect(new Set((await results(warehouse)).map((row) => `${row.survey_id} ${row.replay_result}`))).toEqual(
     new Set(['1 queued', '2 outdated', '3 outdated']),
   )
-  expect(await warehouse.rows('SELECT count(*) AS rows FROM survey_progress WHERE survey_id = 1')).toEqual([
+  await warehouse.expectRows('SELECT count(*) AS rows FROM survey_progress WHERE survey_id = 1', [
     { rows: 0 },
   ])
 })
 
 test('a survey row dated ahead of now is not merged: its true time is unknown, so a full listing becomes due', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, expectRows } = await testWarehouse()
   await list(account, [survey(9)], minute(0))
   await reject(account, minute(1), [rejectedSurvey(1)])
   await reject(account, instantOf('2027-04-05T00:00:00Z'), [rejectedSurvey(2), rejectedSurvey(3)])
@@ -227,12 +230,12 @@ test('a survey row dated ahead of now is not merged: its true time is unknown, s
     exitCode: 0,
     replayed: { merged: 1, outdated: 2, waiting: 0 },
   })
-  expect(await rows('SELECT id FROM surveys ORDER BY id')).toEqual([{ id: 1 }, { id: 9 }])
-  expect(await rows('SELECT full_listing_due FROM _sync.cursors')).toEqual([{ full_listing_due: true }])
+  await expectRows('SELECT id FROM surveys ORDER BY id', [{ id: 1 }, { id: 9 }])
+  await expectRows('SELECT full_listing_due FROM _sync.cursors', [{ full_listing_due: true }])
 })
 
 test('rows that still cannot be typed stay in quarantine: exit 5, or exit 0 within rejected_rows_max', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, expectRows } = await testWarehouse()
   await reject(account, minute(1), [rejectedSurvey(1), rejectedSurvey(2, { title: 7 })])
   expect(await replay(account)).toMatchObject({
     status: 'failed',
@@ -242,9 +245,7 @@ test('rows that still cannot be typed stay in quarantine: exit 5, or exit 0 with
     rejectedRows: 0,
     rejections: [{ endpoint: 'surveys', problem: 'status: not understood', rows: 1 }],
   })
-  expect(await rows('SELECT survey_id FROM _sync.rejected_rows WHERE replayed_at IS NULL')).toEqual([
-    { survey_id: 2 },
-  ])
+  await expectRows('SELECT survey_id FROM _sync.rejected_rows WHERE replayed_at IS NULL', [{ survey_id: 2 }])
   const rules = { contract: 'evolve', limits: { rejected_rows_max: 1 } } as const
   expect(await replay(account, { rules })).toMatchObject({ exitCode: 0, replayed: { merged: 0, waiting: 1 } })
 })
@@ -262,7 +263,7 @@ test('drift in a replayed row counts as in a sync, under contract: freeze too', 
 })
 
 test('a replay stops between batches, and the next one continues where it was stopped or killed', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, expectRows } = await testWarehouse()
   const first = Array.from({ length: 500 }, (_, index) => rejectedSurvey(index + 1))
   await reject(account, minute(1), first)
   await reject(account, minute(2), [rejectedSurvey(501)])
@@ -285,12 +286,12 @@ test('a replay stops between batches, and the next one continues where it was st
   const failing: AccountWarehouse = { ...account, commitReplay: () => Promise.reject(new Error('killed')) }
   await expect(replay(failing, { runId: 'replay-2' })).rejects.toThrow('killed')
   expect(await replay(account, { runId: 'replay-3' })).toMatchObject({ replayed: { merged: 2, waiting: 0 } })
-  expect(await rows("SELECT status FROM _sync.runs WHERE command = 'replay' ORDER BY run_id")).toEqual([
+  await expectRows("SELECT status FROM _sync.runs WHERE command = 'replay' ORDER BY run_id", [
     { status: 'partial' },
     { status: 'killed' },
     { status: 'complete' },
   ])
-  expect(await rows('SELECT count(*) AS surveys, count(DISTINCT id) AS ids FROM surveys')).toEqual([
+  await expectRows('SELECT count(*) AS surveys, count(DISTINCT id) AS ids FROM surveys', [
     { surveys: 502, ids: 502 },
   ])
 })

@@ -115,10 +115,7 @@ test('counts a rejected row as listed by its id', async () => {
     rows: rows.slice(1),
     rejections: [rejected(3)],
   }))
-  expect(await readSources(api, 1, context)).toMatchObject({
-    listedIds: [2, 1, 3],
-    read: 'some',
-  })
+  expect(await readSources(api, 1, context)).toMatchObject({ listedIds: [2, 1, 3], read: 'some' })
 })
 
 test('returns no list of ids when an id cannot be read, but still counts that row', async () => {

@@ -35,7 +35,7 @@ test('tries every task once, in order of urgency, while other tasks fail or are 
     api.asked.flatMap((request) => /^sources (\d+) page 1$/.exec(request)?.[1] ?? []).map(Number),
   ).toEqual(ids.toReversed())
   expect(state.counts).toMatchObject({ surveysRefreshed: 150, surveysFailed: 50 })
-  expect(await warehouse.rows('SELECT DISTINCT survey_id % 4 AS rest, attempts FROM _sync.tasks')).toEqual([
+  await warehouse.expectRows('SELECT DISTINCT survey_id % 4 AS rest, attempts FROM _sync.tasks', [
     { rest: 0, attempts: 1 },
   ])
 })

@@ -1,7 +1,6 @@
 /**
- * The connection to the Redis of a shared cap. The client library is loaded with the first connection only.
- * Every command has a time limit and none waits for a connection, so nothing hangs when Redis is away. Errors carry
- * our own words: the errors of the client library hold the arguments of commands, including a password.
+ * The connection to the Redis of a shared cap. Every command has a time limit and none waits for a connection, so nothing hangs when
+ * Redis is away. Errors carry our own words: those of the client library hold the arguments of commands, including a password.
  */
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
@@ -27,7 +26,6 @@ export interface RedisConnection {
   close(): Promise<void>
 }
 
-/** What the script answers, and the milliseconds that go with it. */
 export type Reply = z.infer<typeof replySchema>
 
 const replySchema = z.tuple([z.enum(['taken', 'wait', 'paused', 'unknown', 'held']), z.number().int()])
@@ -79,16 +77,13 @@ export const connectRedis = (url: Secret, name: string): RedisConnection => {
       connecting ??= open()
       const client = await connecting
       if (!isReady(client)) throw new RedisTrouble(redact(lastProblem))
-      if (refusal !== null)
-        throw new RedisRefusal(
-          `it refuses the login or the database in its address${database} (${redact(refusal)})`,
-        )
+      if (refusal !== null) {
+        const problem = `it refuses the login or the database in its address${database}`
+        throw new RedisRefusal(`${problem} (${redact(refusal)})`)
+      }
       try {
-        return parse(
-          replySchema,
-          await client.eval(SCRIPT, keys.length, ...keys, ...operation),
-          'the answer of its script',
-        )
+        const reply = await client.eval(SCRIPT, keys.length, ...keys, ...operation)
+        return parse(replySchema, reply, 'the answer of its script')
       } catch (error) {
         throw new RedisTrouble(redact(isReady(client) ? problemOf(error) : lastProblem))
       }

@@ -1,8 +1,8 @@
 /**
- * A cap that several processes share through Redis. Each send takes a slot there first; `script` says how long it is held. This file
- * decides what happens without a slot. It waits if others hold all slots or all processes are paused. It waits longer if Redis has
- * no record of recent requests (docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone). If Redis itself is away, nothing is sent
- * until no slot that was taken before can count. Then the run ends, or goes on with the fallback
+ * A cap that several processes share through Redis. Each send takes a slot there first, or waits: until others free one, until a pause of
+ * all processes ends, or longer if Redis has no record of recent requests
+ * (docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone). If Redis itself is away, nothing is sent until no slot that was taken
+ * before can count. Then the run ends, or goes on with the fallback
  * (docs/decisions/cap.md#0023-a-run-without-its-redis-ends-or-uses-a-fallback).
  */
 import { createHash, randomUUID } from 'node:crypto'
@@ -43,7 +43,6 @@ export const openSharedCap = (options: SharedCapOptions, timing: SlotTiming): Sh
 /** Hexadecimal digits of the digest: keys of two accounts differ, and do not show which account it is. */
 const DIGEST_LENGTH = 32
 
-/** A slot that this process has taken for one request. */
 export interface Claim {
   /** Whether it is young enough to be used; checked right before the send. */
   isFresh(): boolean
@@ -75,7 +74,7 @@ interface OpenSharedCap extends SharedCapOptions {
 export class SharedCap {
   readonly #options: OpenSharedCap
   readonly #lifeMs: number
-  readonly #local: LocalFallback | null
+  readonly #local: ReturnType<typeof createLocalFallback> | null
   readonly #underWay = new Set<Promise<unknown>>()
   #wasThere = false
   /** Monotonic clock: since when Redis is away; null while it is there. */
@@ -157,10 +156,8 @@ export class SharedCap {
     this.#isLocal = false
     this.#knowsOfPause = true
     this.#there()
-    log.warn(
-      { account, redis: redis.address, waitMs: this.#quietMs() },
-      'Redis is back: the cap is shared again',
-    )
+    const fields = { account, redis: redis.address, waitMs: this.#quietMs() }
+    log.warn(fields, 'Redis is back: the cap is shared again')
   }
 
   #quietMs(): number {
@@ -171,14 +168,9 @@ export class SharedCap {
   #reportPause(said: Reply[0], waitMs: number): void {
     const { account, redis, log } = this.#options
     const fields = { account, redis: redis.address, waitMs }
-    if (said === 'unknown') {
-      log.warn(
-        fields,
-        'Redis has no record of recent requests: all processes pause until those no longer count',
-      )
-    } else if (said === 'paused' && !this.#knowsOfPause) {
+    if (said === 'unknown') log.warn(fields, FORGETFUL)
+    else if (said === 'paused' && !this.#knowsOfPause)
       log.warn(fields, 'all processes that share the cap are paused')
-    }
     this.#knowsOfPause = said !== 'wait'
   }
 
@@ -223,12 +215,9 @@ export class SharedCap {
   }
 }
 
-// The slots of one process while the Redis of the shared cap is away: a part of the cap, held like other slots.
+const FORGETFUL = 'Redis has no record of recent requests: all processes pause until those no longer count'
 
-interface LocalFallback {
-  /** A slot, or how long to wait before the next call, milliseconds. */
-  take(): LocalSlot | number
-}
+// The slots of one process while the Redis of the shared cap is away: a part of the cap, held like other slots.
 
 interface LocalSlot {
   /** Holds the slot for so many milliseconds from now on. */
@@ -238,20 +227,19 @@ interface LocalSlot {
 /** How often to check again while the end of every hold is unknown. */
 const LOOK_AGAIN_LOCALLY_MS = 100
 
-export const createLocalFallback = (slots: number, clock: Clock): LocalFallback => {
+export const createLocalFallback = (slots: number, clock: Clock) => {
   /** Until when, on the monotonic clock. */
   const held = new Map<LocalSlot, number>()
   return {
-    take: () => {
+    /** A slot, or how long to wait before the next call, milliseconds. */
+    take: (): LocalSlot | number => {
       const nowMs = clock.monotonicMs()
       for (const [slot, untilMs] of held) if (untilMs <= nowMs) held.delete(slot)
       if (held.size >= slots) {
         const nextMs = Math.min(...held.values()) - nowMs
         return Number.isFinite(nextMs) ? Math.max(1, nextMs) : LOOK_AGAIN_LOCALLY_MS
       }
-      const slot: LocalSlot = {
-        hold: (durationMs) => held.set(slot, clock.monotonicMs() + durationMs),
-      }
+      const slot: LocalSlot = { hold: (ms) => held.set(slot, clock.monotonicMs() + ms) }
       held.set(slot, Number.POSITIVE_INFINITY)
       return slot
     },

@@ -1,9 +1,7 @@
 /** The curve of complete interviews, with the target and the forecast: a dashed line to the expected day, and the range around it. */
 import type { Formats } from '../formats.js'
 import type { DayRow, SurveyRow } from '../rows.js'
-import { ChartFrame, type Frame, left, top } from './frame.js'
-import { linePath, type Point, pair } from './path.js'
-import { dayNumber } from './ticks.js'
+import { ChartFrame, dayNumber, type Frame, left, linePath, type Point, pair, top } from './frame.js'
 
 /** The forecast takes at most three fifths of the width, but at least two weeks. */
 const FORECAST_DAYS_MIN = 14

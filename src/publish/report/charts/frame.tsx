@@ -2,9 +2,10 @@
  * The frame of a chart: grid lines and labels in the units of the screen, and inside of it the paths, stretched to its size. Labels keep
  * their size on a phone, and lines their width.
  */
+import { ticks } from 'd3-array'
+import { utcTicks } from 'd3-time'
 import type { ComponentChildren } from 'preact'
 import type { Formats } from '../formats.js'
-import { countTicks, dayTicks } from './ticks.js'
 
 export interface Frame {
   readonly from: number
@@ -23,14 +24,7 @@ export const top = ({ max }: Frame, value: number): string => percent(1 - value 
 /** Labels near the edges would be cut. */
 const [EDGE_MIN, EDGE_MAX] = [0.03, 0.93]
 
-export const ChartFrame = ({
-  frame,
-  label,
-  bands,
-  formats,
-  children,
-  over,
-}: {
+interface ChartProps {
   readonly frame: Frame
   /** What the chart shows, for those who do not see it. */
   readonly label: string
@@ -41,7 +35,9 @@ export const ChartFrame = ({
   readonly children: ComponentChildren
   /** Labels on top of them. */
   readonly over?: ComponentChildren
-}) => {
+}
+
+export const ChartFrame = ({ frame, label, bands, formats, children, over }: ChartProps) => {
   const { from, to, max } = frame
   const width = Math.max(1, to - from)
   const lines = countTicks(max)
@@ -65,3 +61,55 @@ export const ChartFrame = ({
     </svg>
   )
 }
+
+const DAY_MS = 86_400_000
+
+/** `1970-01-02` is 1. */
+export const dayNumber = (day: string): number => Date.parse(day) / DAY_MS
+
+/** Round numbers from 0 to `max`, without 0. */
+const countTicks = (max: number): readonly number[] => ticks(0, max, 3).filter((tick) => tick > 0)
+
+/** Round days, as numbers of days. */
+const dayTicks = (from: number, to: number): readonly number[] => {
+  const instants = utcTicks(new Date(from * DAY_MS), new Date(to * DAY_MS), 4)
+  return [...new Set(instants.map((at) => Math.floor(at.getTime() / DAY_MS)))]
+}
+
+/**
+ * Paths in the units of the data: x in days, y in interviews. The SVG stretches them to its size, so a path holds the exact numbers,
+ * the script of the page can read them back, and relative steps are short: half the bytes of absolute pixels.
+ */
+export type Point = readonly [x: number, y: number]
+
+/** The y axis of SVG points down. Coordinates are whole numbers. */
+export const linePath = (points: readonly Point[]): string => {
+  const [first, ...rest] = points
+  if (first === undefined) return ''
+  let [x, y] = first
+  const steps = rest.map(([nextX, nextY]) => {
+    const step = pair(nextX - x, y - nextY)
+    ;[x, y] = [nextX, nextY]
+    return step
+  })
+  return `M${pair(first[0], -first[1])}${steps.length === 0 ? 'h0' : `l${joined(steps)}`}`
+}
+
+/** The line, closed along the x axis. */
+export const areaPath = (points: readonly Point[]): string => {
+  const [first] = points
+  return first === undefined ? '' : `${linePath(points)}V0H${first[0]}z`
+}
+
+/** Bars from the x axis up, one unit wide with a gap. */
+export const barsPath = (points: readonly Point[]): string =>
+  points
+    .filter(([, y]) => y !== 0)
+    .map(([x, y]) => `M${x} 0v${-y}`)
+    .join('')
+
+export const pair = (x: number, y: number): string => `${x}${y < 0 ? '' : ' '}${y}`
+
+/** A minus sign separates two numbers as well as a space does. */
+const joined = (steps: readonly string[]): string =>
+  steps.reduce((text, step) => (text === '' || step.startsWith('-') ? text + step : `${text} ${step}`), '')

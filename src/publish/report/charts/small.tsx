@@ -1,7 +1,8 @@
 /** Charts that stand in a cell of a table, beside the same numbers as text. */
+
+import { LAST_DAYS } from '../read.js'
 import type { DayRow } from '../rows.js'
-import { LAST_DAYS } from '../thinned-days.js'
-import { barsPath, type Point } from './path.js'
+import { barsPath, type Point } from './frame.js'
 
 /** Complete interviews gained on each of the last days. A day after unknown days gets the gain of all of them. */
 export const Sparkline = ({ days }: { readonly days: readonly DayRow[] }) => {
@@ -31,7 +32,7 @@ export const Bar = ({ rate }: { readonly rate: number | null }) => (
   <progress aria-hidden="true" value={Math.round(Math.min(1, Math.max(0, rate ?? 0)) * 100) / 100} />
 )
 
-export interface StatusPeriod {
+interface StatusPeriod {
   readonly status: string
   readonly since: bigint
   readonly until: bigint | null

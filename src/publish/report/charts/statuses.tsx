@@ -3,8 +3,7 @@ import type { Formats } from '../formats.js'
 import { spaced } from '../page/words.js'
 import type { BANDS } from '../queries/survey.js'
 import type { DayRow } from '../rows.js'
-import { ChartFrame } from './frame.js'
-import { areaPath, type Point } from './path.js'
+import { areaPath, ChartFrame, type Point } from './frame.js'
 
 const POINTS_MAX = 24
 

@@ -2,10 +2,10 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { Formats } from '../formats.js'
 import * as overview from '../queries/overview.js'
-import { type Query, sqlOf } from '../queries/query.js'
-import type { PartProps, ReportPage } from './context.js'
+import type { Query } from '../queries/query.js'
 import { type Column, QueryTable, SqlOf } from './table.js'
-import { SurveyLink } from './words.js'
+import type { PartProps, ReportPage } from './words.js'
+import { SurveyLink, type Titled } from './words.js'
 
 /** Rows of a card before the rest is folded. */
 const ROWS_SHOWN = 6
@@ -35,7 +35,7 @@ export const Attention = ({ page }: PartProps) => {
               </h3>
               <p class="rule">{card.rule}</p>
               {card.table}
-              <SqlOf query={card.query} sql={sqlOf(card.query)} />
+              <SqlOf query={card.query} />
             </article>
           ))}
       </div>
@@ -51,61 +51,45 @@ export const Attention = ({ page }: PartProps) => {
 const cardsOf = (page: ReportPage): readonly Card[] => {
   const { rows, formats } = page
   return [
-    {
-      query: overview.paused,
+    card(page, overview.paused, rows.paused, {
       rule: 'Fieldwork is paused because of deviations from the specifications.',
       none: 'No survey is paused.',
-      count: rows.paused.length,
-      table: table(page, overview.paused, rows.paused, [
-        { head: 'Since', cell: ({ since }) => formats.instant(since) },
-        completes(formats),
-      ]),
-    },
-    {
-      query: overview.standsStill,
+      columns: [{ head: 'Since', cell: ({ since }) => formats.instant(since) }, completes(formats)],
+    }),
+    card(page, overview.standsStill, rows.standsStill, {
       rule: 'In fieldwork, target not reached, and no complete interview for three days or more.',
       none: 'No survey in fieldwork stands still.',
-      count: rows.standsStill.length,
-      table: table(page, overview.standsStill, rows.standsStill, [
-        {
-          head: 'Days',
-          cell: ({ days }) => (days === null ? 'never gained' : formats.count(days)),
-        },
+      columns: [
+        { head: 'Days', cell: ({ days }) => (days === null ? 'never gained' : formats.count(days)) },
         completes(formats),
-      ]),
-    },
-    {
-      query: overview.far,
+      ],
+    }),
+    card(page, overview.far, rows.far, {
       rule: `In fieldwork, but at its pace the target is more than ${overview.FAR_DAYS} days away.`,
       none: 'No survey is far from its target.',
-      count: rows.far.length,
-      table: table(page, overview.far, rows.far, [
+      columns: [
         {
           head: 'Forecast',
           cell: ({ expected_on }) => (expected_on === null ? 'not in sight' : formats.day(expected_on)),
         },
         completes(formats),
-      ]),
-    },
-    {
-      query: overview.slips,
+      ],
+    }),
+    card(page, overview.slips, rows.slips, {
       rule: 'The forecast is three days or more later than a week ago, and its range no longer includes the earlier day.',
       none: 'No forecast slips.',
-      count: rows.slips.length,
-      table: table(page, overview.slips, rows.slips, [
+      columns: [
         {
           head: 'Later by',
           cell: ({ days_later }) => (days_later === null ? 'not in sight' : `${formats.count(days_later)} d`),
         },
         { head: 'Now', cell: ({ expected_on }) => formats.day(expected_on) },
-      ]),
-    },
-    {
-      query: overview.sourcesBehind,
+      ],
+    }),
+    card(page, overview.sourcesBehind, rows.sourcesBehind, {
       rule: 'Sources that lack a tenth of their target or more to be as complete as their survey.',
       none: 'No source is behind its survey.',
-      count: rows.sourcesBehind.length,
-      table: table(page, overview.sourcesBehind, rows.sourcesBehind, [
+      columns: [
         {
           head: 'Source',
           isText: true,
@@ -117,14 +101,12 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
         },
         { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
         { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },
-      ]),
-    },
-    {
-      query: overview.ratesMoved,
+      ],
+    }),
+    card(page, overview.ratesMoved, rows.ratesMoved, {
       rule: 'In the last 7 days, incidence or drop-out differed from before by ten points or more.',
       none: 'Incidence and drop-out are as before.',
-      count: rows.ratesMoved.length,
-      table: table(page, overview.ratesMoved, rows.ratesMoved, [
+      columns: [
         {
           head: 'Incidence',
           cell: (row) =>
@@ -135,21 +117,19 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
           cell: (row) =>
             change(formats.rate(row.earlier_drop_out_rate), formats.rate(row.recent_drop_out_rate)),
         },
-      ]),
-    },
-    {
-      query: overview.stale,
+      ],
+    }),
+    card(page, overview.stale, rows.stale, {
       rule: 'Active, but last read more than a day before the newest reading, or not completely.',
       none: 'Every active survey was read in the last day.',
-      count: rows.stale.length,
-      table: table(page, overview.stale, rows.stale, [
+      columns: [
         {
           head: 'Read at',
           cell: ({ refreshed_at }) => (refreshed_at === null ? 'never' : formats.instant(refreshed_at)),
         },
         { head: 'Why', isText: true, cell: ({ last_error }) => last_error ?? 'no run has reached it' },
-      ]),
-    },
+      ],
+    }),
   ]
 }
 
@@ -170,24 +150,20 @@ const change = (before: string, now: string): ComponentChildren => (
   </>
 )
 
-interface Titled {
-  readonly account: string
-  readonly survey_id: number
-  readonly title: string
+interface CardText<Row> extends Pick<Card, 'rule' | 'none'> {
+  readonly columns: readonly Column<Row>[]
 }
 
-const table = <Row extends Titled>(
+const card = <Row extends Titled>(
   page: ReportPage,
   query: Query,
   rows: readonly Row[],
-  columns: readonly Column<Row>[],
-): JSX.Element => {
-  const withTitle: readonly Column<Row>[] = [
-    { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
-    ...columns,
-  ]
+  { rule, none, columns }: CardText<Row>,
+): Card => {
+  const survey: Column<Row> = { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> }
+  const withTitle = [survey, ...columns]
   const [first, rest] = [rows.slice(0, ROWS_SHOWN), rows.slice(ROWS_SHOWN)]
-  return (
+  const table = (
     <>
       <QueryTable query={query} rows={first} columns={withTitle} caption={query.title} />
       {rest.length > 0 && (
@@ -198,4 +174,5 @@ const table = <Row extends Titled>(
       )}
     </>
   )
+  return { query, rule, none, count: rows.length, table }
 }

@@ -2,16 +2,15 @@
 import type { JSX } from 'preact'
 import { StatusStrip } from '../charts/small.js'
 import { CHANGES_SHOWN, changeCounts, changes, timeline } from '../queries/overview.js'
-import { sqlOf } from '../queries/query.js'
 import { keyOf, type ReportRows } from '../read.js'
-import type { PartProps, ReportPage } from './context.js'
 import { type Column, QueryTable, SqlOf } from './table.js'
+import type { PartProps, ReportPage } from './words.js'
 import { plural, Status, SurveyLink, spaced } from './words.js'
 
 type ChangeRow = ReportRows['changes'][number]
 type TimelineRow = ReportRows['timeline'][number]
 
-export const TIMELINE_DAYS = 60
+const TIMELINE_DAYS = 60
 
 export const Changes = ({ page }: PartProps): JSX.Element => {
   const { rows, formats } = page
@@ -34,7 +33,7 @@ export const Changes = ({ page }: PartProps): JSX.Element => {
           {total > CHANGES_SHOWN && (
             <p class="rule">{`The first ${CHANGES_SHOWN} of ${formats.count(total)} changes. The view record_changes has all of them.`}</p>
           )}
-          <SqlOf query={changes} sql={sqlOf(changes)} />
+          <SqlOf query={changes} />
         </>
       )}
       <h3>Status timeline</h3>
@@ -146,7 +145,7 @@ const Timeline = ({ page }: PartProps): JSX.Element => {
         ]}
         caption="Statuses of the surveys whose status changed in the last two weeks"
       />
-      <SqlOf query={timeline} sql={sqlOf(timeline)} />
+      <SqlOf query={timeline} />
     </>
   )
 }

@@ -3,12 +3,9 @@ import type { JSX } from 'preact'
 import { Sparkline } from '../charts/small.js'
 import { type Formats, UNKNOWN } from '../formats.js'
 import { besideField, inField } from '../queries/overview.js'
-import { sqlOf } from '../queries/query.js'
 import { keyOf, type ReportRows } from '../read.js'
-import { hasAccounts, type PartProps, type ReportPage } from './context.js'
-import { Completion } from './figures.js'
 import { type Column, QueryTable, SqlOf } from './table.js'
-import { Status, SurveyLink } from './words.js'
+import { Completion, hasAccounts, type PartProps, type ReportPage, Status, SurveyLink } from './words.js'
 
 type FieldRow = ReportRows['inField'][number]
 
@@ -36,7 +33,7 @@ export const Field = ({ page, page: { rows } }: PartProps): JSX.Element => (
             {`${page.formats.count(page.sections.size)} of ${page.formats.count(rows.surveys.length)} surveys have a section of their own: those that need action, and then as many as a page can hold.`}
           </p>
         )}
-        <SqlOf query={inField} sql={sqlOf(inField)} />
+        <SqlOf query={inField} />
       </>
     )}
     {rows.besideField.length > 0 && (
@@ -49,7 +46,7 @@ export const Field = ({ page, page: { rows } }: PartProps): JSX.Element => (
           columns={besideColumns(page)}
           caption="Active surveys that are not in the field, and those completed in the last two weeks"
         />
-        <SqlOf query={besideField} sql={sqlOf(besideField)} />
+        <SqlOf query={besideField} />
       </>
     )}
   </section>

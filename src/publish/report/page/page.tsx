@@ -2,29 +2,19 @@
 import type { JSX } from 'preact'
 import { formatInstant, msBetween } from '../../../model/instant.js'
 import { ALL_QUERIES } from '../queries/all.js'
-import { asOf, totals } from '../queries/overview.js'
-import { sqlOf } from '../queries/query.js'
+import { asOf, changeCounts, totals } from '../queries/overview.js'
 import { runs } from '../queries/run.js'
+import { history, interviews, observations, sources, surveys } from '../queries/survey.js'
 import { Attention } from './attention.js'
 import { Changes } from './changes.js'
-import type { PartProps } from './context.js'
 import { Field } from './field.js'
-import { type Figure, Figures } from './figures.js'
 import { Runs } from './run.js'
 import { SqlOf } from './table.js'
-import { plural, SurveyLink, spaced } from './words.js'
+import type { PartProps } from './words.js'
+import { type Figure, Figures, plural, SurveyLink, spaced } from './words.js'
 
 /** These are not shown beside their tables, because each section of a survey has a part of them. */
-const SQL_AT_END = [
-  'as-of',
-  'totals',
-  'change-counts',
-  'surveys',
-  'observations',
-  'interviews',
-  'sources',
-  'history',
-]
+const SQL_AT_END = [asOf, totals, changeCounts, surveys, observations, interviews, sources, history]
 
 export const Header = ({ page }: PartProps): JSX.Element => (
   <header>
@@ -57,8 +47,8 @@ export const Footer = ({ page, program }: PartProps & { readonly program: string
     <p>
       {`Times are in ${page.formats.timeZone}; days of charts and forecasts are UTC. Every number is a row of a query, shown below or beside its table, which runs on fieldwork.duckdb. Written by ${program}.`}
     </p>
-    {ALL_QUERIES.filter(({ name }) => SQL_AT_END.includes(name)).map((query) => (
-      <SqlOf query={query} sql={sqlOf(query)} title={query.title} />
+    {ALL_QUERIES.filter((query) => SQL_AT_END.includes(query)).map((query) => (
+      <SqlOf query={query} title={query.title} />
     ))}
   </footer>
 )

@@ -1,11 +1,10 @@
 /** The runs that read all this: outcome, requests, what waits, and problems with data. */
 import type { JSX } from 'preact'
-import { sqlOf } from '../queries/query.js'
 import * as run from '../queries/run.js'
 import type { ReportRows } from '../read.js'
-import type { PartProps, ReportPage } from './context.js'
 import { accountColumn } from './field.js'
-import { type Column, QueryTable, SqlOf } from './table.js'
+import { type Column, QueryTable, SqlOf, type TableProps } from './table.js'
+import type { PartProps, ReportPage } from './words.js'
 import { spaced } from './words.js'
 
 export const Runs = ({ page, page: { rows } }: PartProps): JSX.Element => (
@@ -18,60 +17,51 @@ export const Runs = ({ page, page: { rows } }: PartProps): JSX.Element => (
       columns={runColumns(page)}
       caption="The last runs, the newest first"
     />
-    <SqlOf query={run.runs} sql={sqlOf(run.runs)} />
+    <SqlOf query={run.runs} />
     <div class="cards">
-      <article class="card">
-        <h3>Requests of the last run</h3>
-        {rows.requests.length === 0 ? (
-          <p class="empty">The last run sent no request.</p>
-        ) : (
-          <QueryTable
-            query={run.requests}
-            rows={rows.requests}
-            columns={requestColumns(page)}
-            caption="Requests by reason"
-          />
-        )}
-        <SqlOf query={run.requests} sql={sqlOf(run.requests)} />
-      </article>
-      <article class="card">
-        <h3>What waits</h3>
-        {rows.queue.length === 0 ? (
-          <p class="empty">No survey waits for the next run.</p>
-        ) : (
-          <QueryTable
-            query={run.queue}
-            rows={rows.queue}
-            columns={queueColumns(page)}
-            caption="Surveys queued for the next run"
-          />
-        )}
-        <SqlOf query={run.queue} sql={sqlOf(run.queue)} />
-      </article>
-      <article class="card">
-        <h3>Problems with data</h3>
-        {rows.problems.length === 0 ? (
-          <p class="empty">Every row could be read, and every answer is as the API document says.</p>
-        ) : (
-          <QueryTable
-            query={run.problems}
-            rows={rows.problems}
-            columns={problemColumns(page)}
-            caption="Rejected rows and differences from the API document"
-          />
-        )}
-        <SqlOf query={run.problems} sql={sqlOf(run.problems)} />
-      </article>
+      <Card
+        title="Requests of the last run"
+        empty="The last run sent no request."
+        query={run.requests}
+        rows={rows.requests}
+        columns={requestColumns(page)}
+        caption="Requests by reason"
+      />
+      <Card
+        title="What waits"
+        empty="No survey waits for the next run."
+        query={run.queue}
+        rows={rows.queue}
+        columns={queueColumns(page)}
+        caption="Surveys queued for the next run"
+      />
+      <Card
+        title="Problems with data"
+        empty="Every row could be read, and every answer is as the API document says."
+        query={run.problems}
+        rows={rows.problems}
+        columns={problemColumns(page)}
+        caption="Rejected rows and differences from the API document"
+      />
     </div>
   </section>
 )
 
+interface CardProps<Row> extends TableProps<Row> {
+  readonly title: string
+  readonly empty: string
+}
+
+const Card = <Row extends object>({ title, empty, ...table }: CardProps<Row>): JSX.Element => (
+  <article class="card">
+    <h3>{title}</h3>
+    {table.rows.length === 0 ? <p class="empty">{empty}</p> : <QueryTable {...table} />}
+    <SqlOf query={table.query} />
+  </article>
+)
+
 const runColumns = (page: ReportPage): readonly Column<ReportRows['runs'][number]>[] => {
   const { formats } = page
-  const count = (
-    head: string,
-    name: 'requests' | 'refusals' | 'surveys_refreshed' | 'left_over' | 'rejected_rows',
-  ) => ({ head, cell: (row: ReportRows['runs'][number]) => formats.count(row[name]) }) as const
   return [
     { head: 'Started', cell: ({ started_at }) => formats.instant(started_at) },
     ...accountColumn<ReportRows['runs'][number]>(page),
@@ -86,11 +76,11 @@ const runColumns = (page: ReportPage): readonly Column<ReportRows['runs'][number
       ),
     },
     { head: 'Seconds', cell: ({ seconds }) => formats.count(seconds) },
-    count('Requests', 'requests'),
-    count('Answers 429', 'refusals'),
-    count('Surveys read', 'surveys_refreshed'),
-    count('Left over', 'left_over'),
-    count('Rejected rows', 'rejected_rows'),
+    { head: 'Requests', cell: ({ requests }) => formats.count(requests) },
+    { head: 'Answers 429', cell: ({ refusals }) => formats.count(refusals) },
+    { head: 'Surveys read', cell: ({ surveys_refreshed }) => formats.count(surveys_refreshed) },
+    { head: 'Left over', cell: ({ left_over }) => formats.count(left_over) },
+    { head: 'Rejected rows', cell: ({ rejected_rows }) => formats.count(rejected_rows) },
   ]
 }
 

@@ -6,11 +6,20 @@ import { type Formats, UNKNOWN } from '../formats.js'
 import { BANDS, history, interviews, sources } from '../queries/survey.js'
 import { keyOf } from '../read.js'
 import type { HistoryRow, SourceRow, SurveyRow } from '../rows.js'
+import type { Unshown } from '../shown-rows.js'
 import { Change } from './changes.js'
-import { hasAccounts, type PartProps } from './context.js'
-import { Completion, type Figure, Figures } from './figures.js'
 import { type Column, QueryTable } from './table.js'
-import { plural, Status, spaced, titleOf } from './words.js'
+import {
+  Completion,
+  type Figure,
+  Figures,
+  hasAccounts,
+  type PartProps,
+  plural,
+  Status,
+  spaced,
+  titleOf,
+} from './words.js'
 
 export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartProps): JSX.Element => {
   const { rows, formats } = page
@@ -19,10 +28,9 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
   const counts = rows.interviews.get(key) ?? []
   const sourceRows = rows.sources.get(key) ?? []
   const historyRows = rows.history.get(key) ?? []
-  const hidden =
-    rows.unshown.find(
-      ({ account, survey_id }) => account === survey.account && survey_id === survey.survey_id,
-    )?.fields ?? []
+  const isThis = ({ account, survey_id }: Unshown) =>
+    account === survey.account && survey_id === survey.survey_id
+  const hidden = rows.unshown.find(isThis)?.fields ?? []
   return (
     <section class="survey" id={key}>
       <p class="back">
@@ -83,36 +91,24 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
   )
 }
 
-const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[] => [
-  [
-    'Complete',
-    formats.fineRate(survey.completion_rate),
-    `${formats.count(survey.interviews_count)} of ${formats.count(survey.sample_size)}`,
-  ],
-  [
-    'Pace',
-    formats.rough(survey.per_day),
-    survey.pace_days === null
-      ? 'a day'
-      : `a day, ${formats.signed(survey.gained)} in ${survey.pace_days} ${plural(survey.pace_days, 'day')}, ${formats.signed(survey.gained_last_day)} on the last`,
-  ],
-  ['Forecast', formats.day(survey.expected_on), rangeOf(survey, formats)],
-  [
-    'Incidence',
-    formats.fineRate(survey.target_incidence_rate),
-    `last days ${formats.rate(survey.recent_incidence_rate)}, before ${formats.rate(survey.earlier_incidence_rate)}`,
-  ],
-  [
-    'Drop-out',
-    formats.fineRate(survey.drop_out_rate),
-    `last days ${formats.rate(survey.recent_drop_out_rate)}, before ${formats.rate(survey.earlier_drop_out_rate)}`,
-  ],
-  [
-    'Length',
-    survey.length_of_interview === null ? UNKNOWN : `${formats.rough(survey.length_of_interview / 60)} min`,
-    'median',
-  ],
-]
+const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[] => {
+  const { count, fineRate, rate, rough, signed } = formats
+  const { pace_days: days, length_of_interview: seconds } = survey
+  const pace = `${signed(survey.gained)} in ${days} ${plural(days ?? 0, 'day')}, ${signed(survey.gained_last_day)} on the last`
+  const lately = (recent: number | null, earlier: number | null) =>
+    `last days ${rate(recent)}, before ${rate(earlier)}`
+  const incidence = lately(survey.recent_incidence_rate, survey.earlier_incidence_rate)
+  const dropOut = lately(survey.recent_drop_out_rate, survey.earlier_drop_out_rate)
+  const completed = `${count(survey.interviews_count)} of ${count(survey.sample_size)}`
+  return [
+    ['Complete', fineRate(survey.completion_rate), completed],
+    ['Pace', rough(survey.per_day), days === null ? 'a day' : `a day, ${pace}`],
+    ['Forecast', formats.day(survey.expected_on), rangeOf(survey, formats)],
+    ['Incidence', fineRate(survey.target_incidence_rate), incidence],
+    ['Drop-out', fineRate(survey.drop_out_rate), dropOut],
+    ['Length', seconds === null ? UNKNOWN : `${rough(seconds / 60)} min`, 'median'],
+  ]
+}
 
 const rangeOf = ({ expected_on, expected_from, expected_to }: SurveyRow, formats: Formats): string =>
   expected_on === null
@@ -133,17 +129,11 @@ const sourceColumns = (formats: Formats): readonly Column<SourceRow>[] => [
       </>
     ),
   },
-  {
-    head: 'Complete',
-    cell: (row) => <Completion of={row} formats={formats} />,
-  },
+  { head: 'Complete', cell: (row) => <Completion of={row} formats={formats} /> },
   { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
   { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },
   { head: 'Forecast', cell: ({ expected_on }) => formats.day(expected_on) },
-  {
-    head: 'Incidence',
-    cell: (row) => formats.rate(row.target_incidence_rate),
-  },
+  { head: 'Incidence', cell: (row) => formats.rate(row.target_incidence_rate) },
   { head: 'Drop-out', cell: (row) => formats.rate(row.drop_out_rate) },
 ]
 
@@ -165,13 +155,7 @@ const historyColumns = (formats: Formats): readonly Column<HistoryRow>[] => [
   },
 ]
 
-const Freshness = ({
-  survey,
-  formats,
-}: {
-  readonly survey: SurveyRow
-  readonly formats: Formats
-}): JSX.Element => {
+const Freshness = ({ survey, formats }: { readonly survey: SurveyRow; readonly formats: Formats }) => {
   const times: readonly (readonly [string, bigint | null])[] = [
     ['First read', survey._first_seen_at],
     ['Survey', survey.listed_at],

@@ -1,6 +1,6 @@
 /** A table of the page: the rows of one query, with a caption, real headers, and the SQL to copy. */
 import type { ComponentChildren, JSX } from 'preact'
-import type { Query } from '../queries/query.js'
+import { type Query, sqlOf } from '../queries/query.js'
 
 export interface Column<Row> {
   readonly head: string
@@ -11,49 +11,48 @@ export interface Column<Row> {
   readonly sortBy?: (row: Row) => number | string | null
 }
 
-export const QueryTable = <Row extends object>({
-  query,
-  rows,
-  columns,
-  caption,
-  class: className,
-}: {
+export interface TableProps<Row> {
   readonly query: Query
   readonly rows: readonly Row[]
   readonly columns: readonly Column<Row>[]
   /** Read out before the table, and not visible. A table right after its heading needs none. */
   readonly caption?: string
   readonly class?: string
-}): JSX.Element => (
-  <table class={className} data-query={query.name}>
-    {caption !== undefined && <caption>{caption}</caption>}
-    <thead>
-      <tr>
-        {columns.map(({ head, isText, sortBy }) => (
-          <th
-            class={isText === true ? 't' : undefined}
-            data-order={sortBy === undefined ? undefined : orderOf(rows, sortBy)}
-          >
-            {head}
-          </th>
-        ))}
-      </tr>
-    </thead>
-    <tbody>
-      {rows.map((row) => (
+}
+
+export const QueryTable = <Row extends object>(props: TableProps<Row>): JSX.Element => {
+  const { query, rows, columns, caption, class: className } = props
+  return (
+    <table class={className} data-query={query.name}>
+      {caption !== undefined && <caption>{caption}</caption>}
+      <thead>
         <tr>
-          {columns.map(({ cell, isText }, place) =>
-            place === 0 ? (
-              <th>{cell(row)}</th>
-            ) : (
-              <td class={isText === true ? 't' : undefined}>{cell(row)}</td>
-            ),
-          )}
+          {columns.map(({ head, isText, sortBy }) => (
+            <th
+              class={isText === true ? 't' : undefined}
+              data-order={sortBy === undefined ? undefined : orderOf(rows, sortBy)}
+            >
+              {head}
+            </th>
+          ))}
         </tr>
-      ))}
-    </tbody>
-  </table>
-)
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr>
+            {columns.map(({ cell, isText }, place) =>
+              place === 0 ? (
+                <th>{cell(row)}</th>
+              ) : (
+                <td class={isText === true ? 't' : undefined}>{cell(row)}</td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
 
 /** The places of the rows in ascending order, unknown values last. The script needs no rule of any language. */
 const orderOf = <Row,>(rows: readonly Row[], sortBy: (row: Row) => number | string | null): string =>
@@ -70,17 +69,9 @@ const compare = (one: number | string | null, other: number | string | null): nu
 }
 
 /** The SQL of a query, folded. */
-export const SqlOf = ({
-  query,
-  sql,
-  title = 'SQL',
-}: {
-  readonly query: Query
-  readonly sql: string
-  readonly title?: string
-}): JSX.Element => (
+export const SqlOf = ({ query, title = 'SQL' }: { readonly query: Query; readonly title?: string }) => (
   <details class="sql">
     <summary>{title}</summary>
-    <pre id={`sql-${query.name}`}>{sql}</pre>
+    <pre id={`sql-${query.name}`}>{sqlOf(query)}</pre>
   </details>
 )

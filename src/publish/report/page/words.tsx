@@ -1,7 +1,21 @@
-/** Words and small parts that several parts of the page use. */
+/** What several parts of the page need: its rows, words, and small parts. */
 import type { JSX } from 'preact'
-import { keyOf, type SurveyKey } from '../read.js'
-import type { ReportPage } from './context.js'
+import { Bar } from '../charts/small.js'
+import type { Formats } from '../formats.js'
+import { keyOf, type ReportRows, type SurveyKey } from '../read.js'
+
+export interface ReportPage {
+  readonly rows: ReportRows
+  readonly formats: Formats
+  /** The surveys, by key, that have a section. */
+  readonly sections: ReadonlySet<string>
+}
+
+export interface PartProps {
+  readonly page: ReportPage
+}
+
+export const hasAccounts = ({ rows: { asOf } }: ReportPage): boolean => asOf.length > 1
 
 /** `deviating_from_specs` becomes `deviating from specs`. */
 export const spaced = (name: string): string => name.replaceAll('_', ' ')
@@ -10,14 +24,10 @@ export const spaced = (name: string): string => name.replaceAll('_', ' ')
 export const titleOf = ({ title }: { readonly title: string }): string =>
   title.trim() === '' ? '(no title)' : title
 
+export type Titled = SurveyKey & { readonly title: string }
+
 /** Titles may be in any script, so each finds its own direction. */
-export const SurveyLink = ({
-  survey,
-  page,
-}: {
-  readonly survey: SurveyKey & { readonly title: string }
-  readonly page: ReportPage
-}): JSX.Element => {
+export const SurveyLink = ({ survey, page }: PartProps & { readonly survey: Titled }): JSX.Element => {
   const title = <bdi>{titleOf(survey)}</bdi>
   const key = keyOf(survey)
   return page.sections.has(key) ? <a href={`#${key}`}>{title}</a> : title
@@ -30,3 +40,43 @@ export const Status = ({ status }: { readonly status: string }): JSX.Element => 
 
 /** `1 survey stands still`, `2 surveys stand still` */
 export const plural = (count: number, one: string, many = `${one}s`): string => (count === 1 ? one : many)
+
+/** Its name, its value, and a detail in small print. */
+export type Figure = readonly [name: string, value: string, detail: string]
+
+/** `query` is the name of the query of the numbers. */
+export const Figures = ({
+  figures,
+  query,
+}: {
+  readonly figures: readonly Figure[]
+  readonly query: string
+}) => (
+  <dl class="figures" data-list={query}>
+    {figures.map(([name, value, detail]) => (
+      <div>
+        <dt>{name}</dt>
+        <dd>
+          <b>{value}</b> <small>{detail}</small>
+        </dd>
+      </div>
+    ))}
+  </dl>
+)
+
+interface Completed {
+  readonly completion_rate: number | null
+  readonly interviews_count: number | null
+  readonly sample_size: number | null
+}
+
+/** A bar, the rate, and the numbers behind it. */
+export const Completion = ({ of, formats }: { readonly of: Completed; readonly formats: Formats }) => (
+  <>
+    <Bar rate={of.completion_rate} />
+    <b>{formats.rate(of.completion_rate)}</b>{' '}
+    <small>
+      {formats.count(of.interviews_count)} of {formats.count(of.sample_size)}
+    </small>
+  </>
+)

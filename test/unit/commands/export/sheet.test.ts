@@ -7,7 +7,7 @@ import {
   type SelectedCell,
   sheetCell,
 } from '../../../../src/commands/export/sheet.js'
-import type { ColumnType } from '../../../../src/model/columns.js'
+import type { Column } from '../../../../src/model/columns.js'
 import { tableName } from '../../../../src/model/sync-tables.js'
 import { instantOf } from '../../../support/time/instants.js'
 
@@ -18,7 +18,7 @@ test('every table and view has a name that a sheet may have, and that no other s
   expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length)
 })
 
-const column = (name: string, type: ColumnType) => ({ name, type, nullable: true, comment: 'What it is' })
+const column = (name: string, type: Column['type']) => ({ name, type, nullable: true, comment: 'What it is' })
 
 test.each([
   ['survey_id', 'BIGINT', '@', 'What it is'],
@@ -34,7 +34,7 @@ test.each([
   expect(headerComment(column(name, type))).toBe(comment)
 })
 
-const cell = (type: ColumnType, value: SelectedCell, name = 'any') => {
+const cell = (type: Column['type'], value: SelectedCell, name = 'any') => {
   let cuts = 0
   const converted = sheetCell({ name, type, nullable: true, comment: '' }, value, () => {
     cuts += 1
@@ -45,7 +45,7 @@ const cell = (type: ColumnType, value: SelectedCell, name = 'any') => {
 const text = (value: string) => cell('VARCHAR', `.${value}`)
 
 describe('a cell of a sheet', () => {
-  test.each<[string, ColumnType, SelectedCell, unknown, string?]>([
+  test.each<[string, Column['type'], SelectedCell, unknown, string?]>([
     ['an id is a text', 'BIGINT', '42', '42', 'id'],
     ['an id of another table is a text', 'BIGINT', '9007199254740991', '9007199254740991', 'survey_id'],
     ['a count is a number', 'BIGINT', '-42', -42, 'interviews_count'],

@@ -46,54 +46,29 @@ const local = (problems: readonly Problem[] = []) => ({
 })
 
 describe('the exit code', () => {
-  const outcome = (account: AccountSample, more: object = {}) => ({
-    accounts: [account],
-    isSampleGiven: false,
-    isSignalled: false,
-    ...more,
-  })
-  const away = sample({ compared: 3, failure: new UpstreamError('wrong_address', 'away'), stopped: 'away' })
+  const codeOf = (account: Partial<AccountSample> = {}, outcome: object = {}, problems: Problem[] = []) =>
+    exitCodeOf(local(problems), {
+      accounts: [sample(account)],
+      isSampleGiven: false,
+      isSignalled: false,
+      ...outcome,
+    })
+  const short = { compared: 3 }
+  const away = { ...short, failure: new UpstreamError('wrong_address', 'away'), stopped: 'away' }
   test.each([
-    { what: 'all is well', code: exitCodeOf(local(), outcome(sample())) },
-    { what: 'only the local half', code: exitCodeOf(local(), null) },
-    {
-      what: 'the budget decided the size of the sample',
-      code: exitCodeOf(local(), outcome(sample({ compared: 3 }))),
-    },
-    { what: 'a problem of the published state', code: exitCodeOf(local([problem]), null), expected: 5 },
-    {
-      what: 'a wrong row',
-      code: exitCodeOf(local(), outcome(sample({ rows: [row('wrong')] }))),
-      expected: 5,
-    },
-    { what: 'an unclear row', code: exitCodeOf(local(), outcome(sample({ rows: [row('unclear')] }))) },
-    {
-      what: 'nothing was compared',
-      code: exitCodeOf(local(), outcome(sample({ compared: 0 }))),
-      expected: 3,
-    },
-    {
-      what: 'fewer than --sample',
-      code: exitCodeOf(local(), outcome(sample({ compared: 3 }), { isSampleGiven: true })),
-      expected: 3,
-    },
-    {
-      what: 'a signal',
-      code: exitCodeOf(local(), outcome(sample({ compared: 3 }), { isSignalled: true })),
-      expected: 3,
-    },
-    {
-      what: 'a refused survey',
-      code: exitCodeOf(local(), outcome(sample({ unread: [{ surveyId: 1, problem: 'no' }] }))),
-      expected: 3,
-    },
-    { what: 'a service that is away', code: exitCodeOf(local(), outcome(away)), expected: 4 },
-    {
-      what: 'a problem and a service that is away',
-      code: exitCodeOf(local([problem]), outcome(away)),
-      expected: 4,
-    },
-  ])('$what: $expected', ({ code, expected = 0 }) => {
+    ['all is well', codeOf(), 0],
+    ['only the local half', exitCodeOf(local(), null), 0],
+    ['the budget decided the size of the sample', codeOf(short), 0],
+    ['a problem of the published state', exitCodeOf(local([problem]), null), 5],
+    ['a wrong row', codeOf({ rows: [row('wrong')] }), 5],
+    ['an unclear row', codeOf({ rows: [row('unclear')] }), 0],
+    ['nothing was compared', codeOf({ compared: 0 }), 3],
+    ['fewer than --sample', codeOf(short, { isSampleGiven: true }), 3],
+    ['a signal', codeOf(short, { isSignalled: true }), 3],
+    ['a refused survey', codeOf({ unread: [{ surveyId: 1, problem: 'no' }] }), 3],
+    ['a service that is away', codeOf(away), 4],
+    ['a problem and a service that is away', codeOf(away, {}, [problem]), 4],
+  ])('%s: %d of %d', (_, code, expected) => {
     expect(code).toBe(expected)
   })
 })

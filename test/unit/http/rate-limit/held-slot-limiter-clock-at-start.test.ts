@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
 import type { Slot } from '../../../../src/http/rate-limit/held-slot-limiter.js'
-import { createHeldSlotLimiter } from '../../../../src/http/rate-limit/held-slot-limiter.js'
+import { HeldSlotLimiter } from '../../../../src/http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../../../src/http/rate-limit/ledger.js'
 import { UNPACED } from '../../../../src/http/rate-limit/pacer.js'
 import { until } from '../server-and-client.js'
@@ -20,7 +20,7 @@ test.each([-HOUR_MS, HOUR_MS])(
   'a clock change of %s ms keeps every slot usable and leaves no timer',
   async (stepMs) => {
     const timersBefore = timers()
-    const limiter = createHeldSlotLimiter({
+    const limiter = new HeldSlotLimiter({
       cap: 3,
       timing: { perMs: 60_000, requestTimeoutMs: 30_000 },
       ledger: createForgetfulLedger(),

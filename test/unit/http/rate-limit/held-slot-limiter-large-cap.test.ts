@@ -6,10 +6,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
 import type { Slot } from '../../../../src/http/rate-limit/held-slot-limiter.js'
-import {
-  createHeldSlotLimiter,
-  type HeldSlotLimiter,
-} from '../../../../src/http/rate-limit/held-slot-limiter.js'
+import { HeldSlotLimiter } from '../../../../src/http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../../../src/http/rate-limit/ledger.js'
 import { UNPACED } from '../../../../src/http/rate-limit/pacer.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
@@ -30,7 +27,7 @@ afterEach(() => {
 })
 
 const createLimiter = (cap: number, occupiedMs: readonly number[] = []): HeldSlotLimiter =>
-  createHeldSlotLimiter({
+  new HeldSlotLimiter({
     cap,
     timing: { perMs: PER_MS, requestTimeoutMs: 500 },
     ledger: { ...createForgetfulLedger(), occupiedMs: () => occupiedMs },

@@ -106,7 +106,6 @@ describe.concurrent('a 429', () => {
     expect(server.arrivals).toHaveLength(5)
     expect(pausesOf(client).map(({ fields }) => fields.pauseMs)).toEqual([30, 60, 120, 240])
     for (const failure of failures) {
-      expect(failure).toMatchObject({ code: 'rate_refused' })
       expect(failure).toMatchObject({ code: 'rate_refused', endsRun: true, exitCode: 4 })
     }
     expect(failures[0]?.message).toBe(
@@ -123,8 +122,7 @@ describe.concurrent('a 429', () => {
     )
     await using client = startClient(server.baseUrl)
     const failure = await failureOf(client.get())
-    expect(failure).toMatchObject({ code: 'retry_after_too_long' })
-    expect(failure).toMatchObject({ endsRun: true, exitCode: 4 })
+    expect(failure).toMatchObject({ code: 'retry_after_too_long', endsRun: true, exitCode: 4 })
     expect(failure.message).toContain('requested a wait of 7200 s, longer than the 3600 s')
   })
 })

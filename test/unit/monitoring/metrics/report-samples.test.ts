@@ -16,45 +16,34 @@ const valuesOf = (samples: ReturnType<typeof runSamples>, name: string) =>
 
 test('a run has its outcome, times and published bytes', () => {
   const samples = runSamples(WAREHOUSE, runEnd({ status: 'partial', exitCode: 3 }))
-  expect(valuesOf(samples, 'build_info')).toEqual([['0.1.0', 1]])
-  expect(valuesOf(samples, 'run_exit_code')).toEqual([[3]])
-  expect(valuesOf(samples, 'run_status')).toEqual([
-    ['complete', 0],
-    ['partial', 1],
-    ['failed', 0],
-  ])
-  expect(valuesOf(samples, 'run_start_timestamp_seconds')).toEqual([[1_772_330_400]])
-  expect(valuesOf(samples, 'run_end_timestamp_seconds')).toEqual([[1_772_331_182.5]])
-  expect(valuesOf(samples, 'run_duration_seconds')).toEqual([[782.5]])
-  expect(valuesOf(samples, 'run_warehouse_wait_seconds')).toEqual([[1.25]])
-  expect(valuesOf(samples, 'published_bytes')).toEqual([
-    ['duckdb', 9_437_184],
-    ['parquet', 4_194_304],
-  ])
+  const values: Readonly<Record<string, readonly unknown[]>> = {
+    build_info: [['0.1.0', 1]],
+    run_exit_code: [[3]],
+    run_status: Object.entries({ complete: 0, partial: 1, failed: 0 }),
+    run_start_timestamp_seconds: [[1_772_330_400]],
+    run_end_timestamp_seconds: [[1_772_331_182.5]],
+    run_duration_seconds: [[782.5]],
+    run_warehouse_wait_seconds: [[1.25]],
+    published_bytes: Object.entries({ duckdb: 9_437_184, parquet: 4_194_304 }),
+  }
+  for (const [name, expected] of Object.entries(values)) expect(valuesOf(samples, name)).toEqual(expected)
 })
 
 test('an account has every kind and reason, also those without requests or surveys', () => {
   const samples = accountSamples(WAREHOUSE, [accountState()])
-  expect(valuesOf(samples, 'requests')).toEqual([
-    ['surveys', 2],
-    ['sample_sources', 0],
-    ['survey_progress', 240],
-    ['sample_source_progress', 0],
-    ['daily_progress', 0],
-  ])
+  const requests = {
+    surveys: 2,
+    sample_sources: 0,
+    survey_progress: 240,
+    sample_source_progress: 0,
+    daily_progress: 0,
+  }
+  expect(valuesOf(samples, 'requests')).toEqual(Object.entries(requests))
   expect(valuesOf(samples, 'requests_saved')).toContainEqual(['survey_progress', 3])
-  expect(valuesOf(samples, 'queued_surveys')).toEqual([
-    ['changed', 0],
-    ['active', 2],
-    ['settling', 0],
-    ['old', 0],
-    ['missing', 0],
-  ])
-  expect(valuesOf(samples, 'rows')).toEqual([
-    ['surveys', 'added', 1],
-    ['surveys', 'changed', 39],
-    ['surveys', 'unchanged', 0],
-  ])
+  const queued = { changed: 0, active: 2, settling: 0, old: 0, missing: 0 }
+  expect(valuesOf(samples, 'queued_surveys')).toEqual(Object.entries(queued))
+  const rows = Object.entries({ added: 1, changed: 39, unchanged: 0 })
+  expect(valuesOf(samples, 'rows')).toEqual(rows.map((row) => ['surveys', ...row]))
 })
 
 test('what is unknown has no sample', () => {

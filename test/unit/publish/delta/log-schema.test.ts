@@ -5,12 +5,7 @@ import { tableOf } from '../../../support/storage/manifests.js'
 const column = (
   name: string,
   type: 'BIGINT' | 'VARCHAR' | 'DOUBLE' | 'BOOLEAN' | 'TIMESTAMPTZ' | 'DATE' | 'JSON',
-) => ({
-  name,
-  type,
-  nullable: true,
-  comment: `The ${name}`,
-})
+) => ({ name, type, nullable: true, comment: `The ${name}` })
 
 test('every type has its name in Delta, and the comment of its column', () => {
   const types = ['BIGINT', 'VARCHAR', 'DOUBLE', 'BOOLEAN', 'TIMESTAMPTZ', 'DATE', 'JSON'] as const

@@ -110,9 +110,7 @@ describe('the changes to a manifest', () => {
 
 test('a commit names its manifest and the version of that', () => {
   const [info, txn, ...rest] = commitOf(projectionOf(TWO), [], 5)
-  expect(info?.commitInfo).toMatchObject({
-    operationParameters: { manifest: manifestKeyOf(TWO) },
-  })
+  expect(info?.commitInfo).toMatchObject({ operationParameters: { manifest: manifestKeyOf(TWO) } })
   expect(txn).toEqual({ txn: { appId: 'fieldwork-sync', version: 2, lastUpdated: 5 } })
   expect(rest).toEqual([])
 })

@@ -1,13 +1,13 @@
 /** A Delta table that is switched off: at every moment its log names only files that exist, or it is gone. */
+
 import { expect, onTestFinished, test } from 'vitest'
 import { documentBody } from '../../../../src/object-store/owned-document.js'
 import { commitDelta } from '../../../../src/publish/delta/commit.js'
-import { nextNumber } from '../../../../src/publish/delta/log-files.js'
-import { listLog, readState } from '../../../../src/publish/delta/read-log.js'
+import { listLog, nextNumber, readState } from '../../../../src/publish/delta/read-log.js'
+import { dataKey } from '../../../../src/publish/parquet/write-version.js'
 import { cleanUp } from '../../../../src/storage/bucket/clean-up.js'
 import {
   databaseKey,
-  dataKey,
   manifestKey,
   NOTHING_PUBLISHED,
   type PointerContents,

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { ObjectStore } from '../../../../src/object-store/object-store.js'
 import { documentBody } from '../../../../src/object-store/owned-document.js'
+import { dataKey } from '../../../../src/publish/parquet/write-version.js'
 import { cleanUp } from '../../../../src/storage/bucket/clean-up.js'
 import {
   databaseKey,
-  dataKey,
   manifestKey,
   NOTHING_PUBLISHED,
   type PointerContents,

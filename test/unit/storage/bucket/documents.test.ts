@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { dataKey } from '../../../../src/publish/parquet/write-version.js'
 import {
   databaseKey,
-  dataKey,
   isManifest,
   isWrittenOnce,
   ledgerKey,

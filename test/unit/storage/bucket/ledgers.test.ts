@@ -172,18 +172,13 @@ const occupiedIn = async (
   return { occupied, warnings: next.log.lines.map(({ message }) => message).join('; ') }
 }
 
-test('without its lease, nobody knows what the last run sent', async () => {
+test('without its lease, nobody knows what the last run sent; without ledgers too, the pointer shows that it was here', async () => {
   const model = new ModelStore()
-  await usedBucket(model)
+  const keys = await usedBucket(model)
   model.objects.delete('lease.json')
   const { occupied, warnings } = await occupiedIn(model)
   expect(occupied).toEqual([60, 60])
   expect(warnings).toContain('lease.json was deleted, so nobody knows what the last run sent')
-})
-
-test('without lease and ledgers, the pointer shows that a run was here', async () => {
-  const model = new ModelStore()
-  const keys = await usedBucket(model)
   model.write('current.json', '{}')
   for (const key of ['lease.json', ...keys]) model.objects.delete(key)
   expect((await occupiedIn(model)).occupied).toEqual([60, 60])
@@ -225,31 +220,26 @@ test('an account that nobody ever used does not wait', async () => {
   expect(warnings).toBe('')
 })
 
-test('a free lease that was restored does not hide what was sent after it', async () => {
-  const model = new ModelStore()
-  await usedBucket(model)
-  const before = model.objects.get('lease.json')?.body ?? ''
-  const run = await (await machine(model, 'RUN-2')).run([account(1), account(2)])
-  run.send(account(2), 40)
-  await run.end()
-  model.write('lease.json', before)
-  const next = await (await machine(model, 'RUN-3')).run([account(1), account(2)])
-  expect([next.occupied(account(1)), next.occupied(account(2))]).toEqual([60, 60])
-  await next.end()
-})
-
-test('nor in the directory that the restored lease names', async () => {
+test('a free lease that was restored does not hide what was sent after it, also in the directory that it names', async () => {
   const model = new ModelStore()
   const first = await machine(model, 'RUN-1')
-  await (await first.run([account(1)])).end()
+  const both = [account(1), account(2)]
+  const used = await first.run(both)
+  used.send(account(1), 40)
+  await used.end()
   const before = model.objects.get('lease.json')?.body ?? ''
-  const run = await (await machine(model, 'RUN-2')).run([account(1)])
-  run.send(account(1), 40)
+  const run = await (await machine(model, 'RUN-2')).run(both)
+  run.send(account(2), 40)
   await run.end()
-  model.write('lease.json', before)
-  const next = await first.run([account(1)], 'RUN-1')
-  expect(next.occupied(account(1))).toBe(60)
-  await next.end()
+  for (const [where, ledgersOf] of [
+    [await machine(model, 'RUN-3'), null],
+    [first, 'RUN-1'],
+  ] as const) {
+    model.write('lease.json', before)
+    const next = await where.run(both, ledgersOf)
+    expect(both.map(next.occupied)).toEqual([60, 60])
+    await next.end()
+  }
 })
 
 test('a local ledger that was deleted is taken from the bucket, or is unknown after a kill', async () => {

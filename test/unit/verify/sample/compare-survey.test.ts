@@ -64,10 +64,7 @@ test('equal rows are equal', async () => {
 })
 
 test('a source that we never saw comes back as it was: the target that we read did not count it', async () => {
-  const of = {
-    sources: new Map([sourceRow(FIRST)]),
-    sourceProgress: new Map([progressRow(11, OF_SOURCE)]),
-  }
+  const of = { sources: new Map([sourceRow(FIRST)]), sourceProgress: new Map([progressRow(11, OF_SOURCE)]) }
   expect(await wrongOf(stored({ ...of, progress: row({ ...WITHOUT_SECOND, survey_id: 1 }) }))).toEqual([])
   // It was there when we read, so the warehouse lost it.
   expect(await wrongOf(stored(of))).toEqual(['sample_sources 12 wrong'])

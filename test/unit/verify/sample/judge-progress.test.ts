@@ -78,171 +78,148 @@ const judge = async (stored: CellRow | null, { interviews, target, until }: Serv
 
 const later: Interviews = [...BEFORE, [100, 'complete'], [200, 'incomplete']]
 
-test('an equal answer needs no further request', async () => {
-  expect(await judge(progressOf(BEFORE), { interviews: BEFORE })).toMatchObject({
-    verdict: 'equal',
-    requests: 0,
+const stored = progressOf(BEFORE)
+const lacking = progressOf(BEFORE.slice(2))
+const wrongLength = { ...stored, length_of_interview: 601 }
+const withoutCount = { ...progressOf(later), speeder_individuals: null }
+/** Interviews show an hour late, unless they are requested by their start. */
+const late: Interviews = [...later, [550, 'complete'], [580, 'complete']]
+const untilOf = (all: Interviews) => (at: Instant) => progressOf(all.filter(([start]) => minute(start) <= at))
+const otherMedian = (at: Instant) => ({ ...untilOf(later)(at), length_of_interview: 12 })
+const imprecise = { isReadAtExact: false }
+const sourceChanged = { haveSourcesChanged: true }
+
+type Case = [what: string, stored: CellRow | null, service: Service, is: object, more?: object]
+
+const judges = (cases: Case[]) =>
+  test.each<Case>(cases)('%s', async (_, row, service, is, more) => {
+    expect(await judge(row, service, more)).toMatchObject(is)
   })
+
+const one = (...more: Interviews): Service => ({ interviews: [...BEFORE, ...more] })
+
+describe('equal or moved:', () => {
+  const moved = { verdict: 'moved' }
+  judges([
+    ['an equal answer needs no further request', stored, one(), { verdict: 'equal', requests: 0 }],
+    [
+      'interviews have started since: one request proves it',
+      stored,
+      { interviews: later },
+      { ...moved, requests: 1 },
+    ],
+    [
+      'an incomplete interview became complete',
+      stored,
+      { interviews: [...BEFORE.slice(0, 3), [30, 'complete']] },
+      { ...moved, requests: 1 },
+    ],
+    [
+      'an interview shortly before the reading shows late',
+      stored,
+      one([58, 'incomplete']),
+      { ...moved, requests: 2 },
+    ],
+    ['a source went with its interviews', stored, { interviews: BEFORE.slice(1) }, moved, sourceChanged],
+    ['a source came with its interviews', lacking, { interviews: later }, moved, sourceChanged],
+    [
+      'a source was read some minutes after its survey',
+      progressOf([...BEFORE, [62, 'complete']]),
+      one([62, 'complete'], [400, 'complete']),
+      moved,
+      imprecise,
+    ],
+    [
+      'the target changed with a source',
+      stored,
+      { ...one(), target: 200 },
+      moved,
+      { isTargetKnown: async () => false },
+    ],
+  ])
 })
 
-describe('moved', () => {
-  test('interviews have started since: one request proves that the reading was right', async () => {
-    expect(await judge(progressOf(BEFORE), { interviews: later })).toMatchObject({
-      verdict: 'moved',
-      requests: 1,
-    })
+describe('wrong:', () => {
+  const why = expect.stringMatching(/^2 interviews missing that had started before it was read at /)
+  const contradicting = Object.entries({
+    interviews_count: 7,
+    completion_rate: 0.9,
+    drop_out_rate: 0.9,
+    complete_percentage: 3,
   })
-
-  test('an incomplete interview became complete', async () => {
-    const interviews: Interviews = [...BEFORE.slice(0, 3), [30, 'complete']]
-    expect(await judge(progressOf(BEFORE), { interviews })).toMatchObject({ verdict: 'moved', requests: 1 })
+  const wrong = (field: string, ours: number, service?: number) => ({
+    verdict: 'wrong',
+    differences: [{ field, stored: ours, ...(service === undefined ? {} : { service }) }],
   })
-
-  test('an interview that started shortly before the reading shows late', async () => {
-    const interviews: Interviews = [...BEFORE, [58, 'incomplete']]
-    expect(await judge(progressOf(BEFORE), { interviews })).toMatchObject({ verdict: 'moved', requests: 2 })
-  })
-
-  test('a source is no longer listed, and its interviews went with it', async () => {
-    expect(
-      await judge(progressOf(BEFORE), { interviews: BEFORE.slice(1) }, { haveSourcesChanged: true }),
-    ).toMatchObject({
-      verdict: 'moved',
-    })
-  })
-
-  test('a source was read some minutes after its survey', async () => {
-    const stored = progressOf([...BEFORE, [62, 'complete']])
-    const interviews: Interviews = [...BEFORE, [62, 'complete'], [400, 'complete']]
-    expect(await judge(stored, { interviews }, { isReadAtExact: false })).toMatchObject({ verdict: 'moved' })
-  })
-
-  test('the target changed with a source', async () => {
-    const service = { interviews: BEFORE, target: 200 }
-    expect(await judge(progressOf(BEFORE), service, { isTargetKnown: async () => false })).toMatchObject({
-      verdict: 'moved',
-    })
-  })
+  judges([
+    ['interviews are missing', lacking, { interviews: later }, { verdict: 'wrong', why, requests: 4 }],
+    ...contradicting.map(
+      ([field, value]): Case => [
+        `${field} contradicts the counts of the same row`,
+        { ...stored, [field]: value },
+        { interviews: later },
+        { ...wrong(field, value), requests: 0 },
+      ],
+    ),
+    ['the median length differs', wrongLength, { interviews: later }, wrong('length_of_interview', 601, 600)],
+    [
+      'the target differs, and no source has changed',
+      progressOf(BEFORE, 90),
+      { ...one(), target: 100 },
+      wrong('sample_size', 90, 100),
+    ],
+    ['the row was read, and is not in the warehouse', null, one(), { verdict: 'wrong' }],
+  ])
 })
 
-describe('wrong', () => {
-  test('interviews are missing that had started long before the reading', async () => {
-    expect(await judge(progressOf(BEFORE.slice(2)), { interviews: later })).toMatchObject({
-      verdict: 'wrong',
-      why: expect.stringMatching(/^2 interviews missing that had started before it was read at /),
-      requests: 4,
-    })
-  })
-
-  test.each([
-    ['interviews_count', 7],
-    ['completion_rate', 0.9],
-    ['drop_out_rate', 0.9],
-    ['complete_percentage', 3],
-  ])('%s contradicts the counts of the same row', async (field, value) => {
-    const judged = await judge({ ...progressOf(BEFORE), [field]: value }, { interviews: later })
-    expect(judged).toMatchObject({ verdict: 'wrong', requests: 0, differences: [{ field, stored: value }] })
-  })
-
-  test('the median length differs, and no interview of that time has moved', async () => {
-    const judged = await judge({ ...progressOf(BEFORE), length_of_interview: 601 }, { interviews: later })
-    expect(judged).toMatchObject({
-      verdict: 'wrong',
-      differences: [{ field: 'length_of_interview', stored: 601, service: 600 }],
-    })
-  })
-
-  test('the target differs, and no source has changed', async () => {
-    expect(await judge(progressOf(BEFORE, 90), { interviews: BEFORE, target: 100 })).toMatchObject({
-      verdict: 'wrong',
-      differences: [{ field: 'sample_size', stored: 90, service: 100 }],
-    })
-  })
-
-  test('the row was read, and is not in the warehouse', async () => {
-    expect(await judge(null, { interviews: BEFORE })).toMatchObject({ verdict: 'wrong' })
-  })
-})
-
-describe('no verdict', () => {
-  test('interviews may be ignored since', async () => {
-    expect(await judge(progressOf(BEFORE), { interviews: BEFORE.slice(1) })).toMatchObject({
-      verdict: 'unclear',
-      why: expect.stringContaining('may be ignored since'),
-    })
-  })
-
-  test('a source comes back, and its interviews with it', async () => {
-    const came = { haveSourcesChanged: true }
-    expect(await judge(progressOf(BEFORE.slice(2)), { interviews: later }, came)).toMatchObject({
-      verdict: 'moved',
-    })
-  })
-
-  test('imported data may have started before it was imported', async () => {
-    expect(await judge(progressOf(BEFORE.slice(2)), { interviews: later }, { mayGain: true })).toMatchObject({
-      verdict: 'unclear',
-    })
-  })
-
-  test('a service that ignores started_before proves nothing', async () => {
-    const until = () => progressOf(later)
-    expect(await judge(progressOf(BEFORE), { interviews: later, until })).toMatchObject({
-      verdict: 'unclear',
-      why: expect.stringContaining('does not count up to a moment'),
-    })
-  })
-
-  test('a service that counts late counted late when we read', async () => {
-    // It shows interviews an hour late, unless they are requested by their start.
-    const shown = later.filter(([start]) => start <= 540)
-    const interviews: Interviews = [...later, [550, 'complete'], [580, 'complete']]
-    const until = (at: Instant) => progressOf(interviews.filter(([start]) => minute(start) <= at))
-    expect(await judge(progressOf(BEFORE.slice(2)), { interviews: shown, until })).toMatchObject({
-      verdict: 'unclear',
-    })
-  })
-
-  test('a service that computes the median of a period in another way', async () => {
-    const until = (at: Instant) => ({
-      ...progressOf(later.filter(([start]) => minute(start) <= at)),
-      length_of_interview: 12,
-    })
-    expect(await judge(progressOf(BEFORE), { interviews: later, until })).toMatchObject({
-      verdict: 'unclear',
-    })
-  })
-
-  test('an answer that leaves counts out, or cannot be typed', async () => {
-    const without = { ...progressOf(later), speeder_individuals: null }
-    expect(await judge(progressOf(BEFORE), { interviews: later, until: () => without })).toMatchObject({
-      verdict: 'unclear',
-    })
-    expect(await judge(progressOf(BEFORE), { interviews: later, until: () => null })).toMatchObject({
-      verdict: 'unclear',
-    })
-  })
-
-  test('a reading without a time, or in the future', async () => {
-    for (const readAt of [null, minute(601)])
-      expect(await judge(progressOf(BEFORE), { interviews: later }, { readAt })).toMatchObject({
-        verdict: 'unclear',
-      })
-  })
-
-  test('a survey that is known to be behind waits', async () => {
-    expect(await judge(null, { interviews: BEFORE }, { waitsFor: 'it was never read' })).toMatchObject({
-      verdict: 'waiting',
-      requests: 0,
-    })
-  })
-
-  test('unknown fields that the API may have added', async () => {
-    expect(
-      await judge({ ...progressOf(BEFORE), _extra: '{"mood":1}' }, { interviews: BEFORE }),
-    ).toMatchObject({
-      verdict: 'unclear',
-      requests: 0,
-    })
-  })
+describe('no verdict:', () => {
+  const unclear = { verdict: 'unclear' }
+  const says = (text: string) => ({ ...unclear, why: expect.stringContaining(text) })
+  const of = (until: Service['until']): Service => ({ interviews: later, ...(until && { until }) })
+  const shown = later.filter(([start]) => start <= 540)
+  judges([
+    [
+      'interviews may be ignored since',
+      stored,
+      { interviews: BEFORE.slice(1) },
+      says('may be ignored since'),
+    ],
+    [
+      'imported data may have started before it was imported',
+      lacking,
+      of(undefined),
+      unclear,
+      { mayGain: true },
+    ],
+    [
+      'a service that ignores started_before proves nothing',
+      stored,
+      of(() => progressOf(later)),
+      says('does not count up to a moment'),
+    ],
+    [
+      'a service that counts late did so when we read',
+      lacking,
+      { interviews: shown, until: untilOf(late) },
+      unclear,
+    ],
+    ['the median of a period is computed in another way', stored, of(otherMedian), unclear],
+    ['an answer leaves counts out', stored, of(() => withoutCount), unclear],
+    ['an answer cannot be typed', stored, of(() => null), unclear],
+    ['a reading without a time', stored, of(undefined), unclear, { readAt: null }],
+    ['a reading in the future', stored, of(undefined), unclear, { readAt: minute(601) }],
+    [
+      'a survey that is known to be behind waits',
+      null,
+      one(),
+      { verdict: 'waiting', requests: 0 },
+      { waitsFor: 'it was never read' },
+    ],
+    [
+      'the API may have added unknown fields',
+      { ...stored, _extra: '{"mood":1}' },
+      one(),
+      { ...unclear, requests: 0 },
+    ],
+  ])
 })

@@ -23,85 +23,41 @@ const stored = (cells: object = {}, missingSince: bigint | null = null) => ({
   missingSince,
 })
 
-const cases = [
-  { what: 'an equal row', stored: stored(), service: {}, verdict: 'equal' },
-  {
-    what: 'a row that changed since',
-    stored: stored(),
-    service: { title: 'x', updated_at: at('09T00:00') },
-    verdict: 'moved',
-  },
-  {
-    what: 'a row that changed in the moment up to which changes are known',
-    stored: stored(),
-    service: { title: 'x', updated_at: at('05T00:00') },
-    verdict: 'moved',
-  },
-  {
-    what: 'a change that the warehouse should know',
-    stored: stored(),
-    service: { title: 'x', updated_at: at('04T23:59') },
-    verdict: 'wrong',
-  },
-  {
-    what: 'another value with the same updated_at',
-    stored: stored({ title: 'x' }),
-    service: {},
-    verdict: 'wrong',
-  },
-  {
-    what: 'a stored row that is newer than that of the service',
-    stored: stored({ updated_at: at('03T00:00') }),
-    service: {},
-    verdict: 'wrong',
-  },
-  {
-    what: 'an unknown field that the API added',
-    stored: stored(),
-    service: { _extra: '{"mood":1}' },
-    verdict: 'unclear',
-  },
-  { what: 'a row that the warehouse never had', stored: null, service: {}, verdict: 'wrong' },
-  {
-    what: 'a row that was created since',
-    stored: null,
-    service: { updated_at: at('06T00:00') },
-    verdict: 'moved',
-  },
-  {
-    what: 'a row that is marked as missing',
-    stored: stored({}, at('04T00:00')),
-    service: {},
-    verdict: 'unclear',
-  },
-  {
-    what: 'a row that was marked as missing and changed since',
-    stored: stored({}, at('04T00:00')),
-    service: { updated_at: at('06T00:00') },
-    verdict: 'moved',
-  },
-  {
-    what: 'a row of which nothing was read',
-    stored: null,
-    service: {},
-    knownUntil: null,
-    verdict: 'waiting',
-  },
-  {
-    what: 'a row with a newer one in quarantine',
-    stored: stored({ title: 'x' }),
-    service: {},
-    waitsFor: 'why',
-    verdict: 'waiting',
-  },
-] as const
+const [JUST_BEFORE, AT_KNOWN, AFTER] = [at('04T23:59'), at('05T00:00'), at('06T00:00')]
+const missing = stored({}, at('04T00:00'))
+const unread = { knownUntil: null }
+const waits = { waitsFor: 'why' }
 
-test.each(cases)('$what: $verdict', ({ stored: row, service, verdict, ...more }) => {
+test.each<[string, ReturnType<typeof stored> | null, object, string, object?]>([
+  ['an equal row', stored(), {}, 'equal'],
+  ['a row that changed since', stored(), { title: 'x', updated_at: at('09T00:00') }, 'moved'],
+  [
+    'one that changed in the moment up to which changes are known',
+    stored(),
+    { title: 'x', updated_at: AT_KNOWN },
+    'moved',
+  ],
+  ['a change that the warehouse should know', stored(), { title: 'x', updated_at: JUST_BEFORE }, 'wrong'],
+  ['another value with the same updated_at', stored({ title: 'x' }), {}, 'wrong'],
+  [
+    'a stored row that is newer than that of the service',
+    stored({ updated_at: at('03T00:00') }),
+    {},
+    'wrong',
+  ],
+  ['an unknown field that the API added', stored(), { _extra: '{"mood":1}' }, 'unclear'],
+  ['a row that the warehouse never had', null, {}, 'wrong'],
+  ['a row that was created since', null, { updated_at: AFTER }, 'moved'],
+  ['a row that is marked as missing', missing, {}, 'unclear'],
+  ['a row that was marked as missing and changed since', missing, { updated_at: AFTER }, 'moved'],
+  ['a row of which nothing was read', null, {}, 'waiting', unread],
+  ['a row with a newer one in quarantine', stored({ title: 'x' }), {}, 'waiting', waits],
+])('%s', (_, row, service, verdict, more) => {
   const judged = judgeVersion({
     columns: mergedSurveys.values,
     stored: row,
     service: { ...survey, ...service },
-    knownUntil: at('05T00:00'),
+    knownUntil: AT_KNOWN,
     waitsFor: null,
     ...more,
   })

@@ -37,35 +37,40 @@ const listingOf = (listed: readonly number[], stored: readonly number[]) => {
 
 const down = (from: number, to: number) => Array.from({ length: from - to + 1 }, (_, place) => from - place)
 
-test('a survey is found by its rank, and each page is read once', async () => {
-  const { find, read } = listingOf(down(100, 1), down(100, 1))
-  expect((await find(55)).row?.id).toBe(55)
-  expect((await find(52)).row?.id).toBe(52)
-  expect((await find(98)).row?.id).toBe(98)
-  expect(read).toEqual([1, 5])
-})
+const all = down(100, 1)
 
-test('surveys that were created since shift the pages', async () => {
-  const { find, read } = listingOf(down(125, 1), down(100, 1))
-  expect((await find(55)).row?.id).toBe(55)
-  expect(read).toEqual([1, 8])
-})
-
-test('surveys that have gone since are noticed by created_at', async () => {
-  const { find } = listingOf([...down(100, 81), ...down(65, 1)], down(100, 1))
-  expect((await find(60)).row?.id).toBe(60)
-  expect((await find(1)).row?.id).toBe(1)
-})
-
-test('a survey that is not listed is certain when its neighbours are shown', async () => {
-  const listed = down(100, 1).filter((id) => id !== 55)
-  expect(await listingOf(listed, down(100, 1)).find(55)).toMatchObject({ row: null, isCertain: true })
-  const atBorder = down(100, 1).filter((id) => id !== 90)
-  expect(await listingOf(atBorder, down(100, 1)).find(90)).toMatchObject({ row: null, isCertain: true })
-  const oldest = down(100, 2)
-  expect(await listingOf(oldest, down(100, 1)).find(1)).toMatchObject({ row: null, isCertain: true })
-})
-
-test('an empty listing ends at once', async () => {
-  expect(await listingOf([], [3]).find(3)).toMatchObject({ row: null, isCertain: true })
+test.each<{ what: string; listed: number[]; stored?: number[]; find: number[]; pages: number[] }>([
+  {
+    what: 'are found by their rank, and each page is read once',
+    listed: all,
+    find: [55, 52, 98],
+    pages: [1, 5],
+  },
+  { what: 'are found behind those that were created since', listed: down(125, 1), find: [55], pages: [1, 8] },
+  {
+    what: 'are found by created_at where others have gone since',
+    listed: [...down(100, 81), ...down(65, 1)],
+    find: [60, 1],
+    pages: [1, 5, 4, 3, 9],
+  },
+  {
+    what: 'that are not listed end at their neighbours',
+    listed: all.filter((id) => id !== 55),
+    find: [55],
+    pages: [1, 5],
+  },
+  {
+    what: 'that are not listed end at the border of a page',
+    listed: all.filter((id) => id !== 90),
+    find: [90],
+    pages: [1, 2],
+  },
+  { what: 'that are older than all end at the last page', listed: down(100, 2), find: [1], pages: [1, 10] },
+  { what: 'of an empty listing end at once', listed: [], stored: [3], find: [3], pages: [1] },
+])('surveys $what', async ({ listed, stored = all, find: ids, pages }) => {
+  const { find, read } = listingOf(listed, stored)
+  const shown: number[] = []
+  for (const id of ids) for (const { rows } of await find(id)) shown.push(...rows.map((row) => row.id))
+  expect(read).toEqual(pages)
+  expect(shown).toEqual(expect.arrayContaining(ids.filter((id) => listed.includes(id))))
 })

@@ -8,7 +8,7 @@ const ENDLESS = 'SELECT count(*) AS n FROM range(1_000_000_000_000) t(i) WHERE h
 const anything = z.object({ n: z.unknown() })
 
 test('a signal interrupts a statement, even before DuckDB has begun with it, with the reason of the signal', async () => {
-  const { database, rows } = await testWarehouse()
+  const { database, expectRows } = await testWarehouse()
   const controller = new AbortController()
   const stopped = new StoppedError('stopped')
   const endless = database.exclusively((sql) =>
@@ -19,7 +19,7 @@ test('a signal interrupts a statement, even before DuckDB has begun with it, wit
     }),
   )
   await expect(endless).rejects.toBe(stopped)
-  expect(await rows('SELECT 1 AS n')).toEqual([{ n: 1 }])
+  await expectRows('SELECT 1 AS n', [{ n: 1 }])
 })
 
 test('a signal prevents later work, and does not interrupt statements after the work has ended', async () => {

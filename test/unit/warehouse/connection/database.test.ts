@@ -39,11 +39,7 @@ test.runIf(SLOW)(
       printed += text
     })
     const [code, signal] = await once(child, 'close')
-    expect({ code, signal, printed }).toEqual({
-      code: 0,
-      signal: null,
-      printed: 'failed\n'.repeat(8),
-    })
+    expect({ code, signal, printed }).toEqual({ code: 0, signal: null, printed: 'failed\n'.repeat(8) })
   },
 )
 

@@ -10,12 +10,11 @@ import { bundle, list, progress, RUN, source, survey } from '../../../support/wa
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const at = (day: number, hour: number): Instant => minute((day - 1) * 1440 + hour * 60)
-const cells = (rows: readonly Readonly<Record<string, unknown>>[]) => rows.map((row) => Object.values(row))
 const OBSERVED = `SELECT interviews_count, strftime(timezone('UTC', observed_at), '%d %H:%M') FROM survey_progress_history
   ORDER BY account, survey_id, observed_at`
 
 test('keeps the last observation of each day before the limit and all later ones; a second time removes nothing', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, cells, expectRows } = await testWarehouse()
   for (const [hour, complete] of [
     [at(1, 8), 1],
     [at(1, 9), 2],
@@ -29,7 +28,7 @@ test('keeps the last observation of each day before the limit and all later ones
   const stamp = { runId: 'run-2', at: at(40, 0) }
   // Days 1 and 3 lose one observation each, for the survey and for its source.
   expect(await account.compactProgress(at(4, 0), stamp)).toBe(4)
-  expect(cells(await rows(OBSERVED))).toEqual([
+  expect(await cells(OBSERVED)).toEqual([
     [2, '01 09:00'],
     [3, '02 23:54'],
     [5, '03 01:00'],
@@ -37,7 +36,7 @@ test('keeps the last observation of each day before the limit and all later ones
     [7, '04 09:00'],
   ])
   expect(await account.compactProgress(at(4, 0), { runId: 'run-3', at: at(41, 0) })).toBe(0)
-  expect(await rows('SELECT * FROM _sync.compactions')).toEqual([
+  await expectRows('SELECT * FROM _sync.compactions', [
     {
       account: 'acme',
       compacted_before: '2026-03-04T00:00:00Z',
@@ -48,10 +47,8 @@ test('keeps the last observation of each day before the limit and all later ones
   ])
   // The first observation of day 3 is gone. So the previous one is known to hold only until midnight, not until 01:00.
   expect(
-    cells(
-      await rows(
-        `SELECT interviews_count, strftime(timezone('UTC', confirmed_until), '%d %H:%M') FROM survey_progress_periods ORDER BY observed_at`,
-      ),
+    await cells(
+      `SELECT interviews_count, strftime(timezone('UTC', confirmed_until), '%d %H:%M') FROM survey_progress_periods ORDER BY observed_at`,
     ),
   ).toEqual([
     [2, '02 00:00'],
@@ -63,7 +60,7 @@ test('keeps the last observation of each day before the limit and all later ones
 })
 
 test('compacts one account by itself, and keeps the current indicators in history', async () => {
-  const { account, database, rows } = await testWarehouse()
+  const { account, database, cells } = await testWarehouse()
   const other = accountWarehouse(database, 'bolt')
   for (const one of [account, other])
     for (const [hour, complete] of [
@@ -72,7 +69,7 @@ test('compacts one account by itself, and keeps the current indicators in histor
     ] as const)
       await one.commitBundles([bundle(1, at(1, hour), [source(10)], progress(complete))], RUN)
   expect(await other.compactProgress(at(9, 0), { runId: RUN, at: at(9, 0) })).toBe(2)
-  expect(cells(await rows(OBSERVED))).toEqual([
+  expect(await cells(OBSERVED)).toEqual([
     [1, '01 08:00'],
     [2, '01 09:00'],
     [2, '01 09:00'],
@@ -80,13 +77,13 @@ test('compacts one account by itself, and keeps the current indicators in histor
 })
 
 test('leaves history unchanged when it fails half way', async () => {
-  const { account, rows, run } = await testWarehouse()
+  const { account, cells, run } = await testWarehouse()
   for (const hour of [8, 9])
     await account.commitBundles([bundle(1, at(1, hour), [source(10)], progress(hour))], RUN)
   // The record cannot be written. At that moment both histories have been thinned out.
   await run('ALTER TABLE _sync.compactions ALTER COLUMN last_run_id TYPE INTEGER')
   await expect(account.compactProgress(at(9, 0), { runId: 'not a number', at: at(9, 0) })).rejects.toThrow()
-  expect(cells(await rows(OBSERVED))).toEqual([
+  expect(await cells(OBSERVED)).toEqual([
     [8, '01 08:00'],
     [9, '01 09:00'],
   ])
@@ -127,14 +124,12 @@ test('progress_daily equals a plain calculation from the events, before and afte
       fc.nat({ max: 12 }),
       fc.nat({ max: 12 }),
       async (steps, firstDay, secondDay) => {
-        const { account, database, rows } = await testWarehouse()
+        const { account, database, rows, cells } = await testWarehouse()
         const daily = () => rows('SELECT * FROM progress_daily ORDER BY survey_id, "day"')
         await apply(account, steps)
         const before = await daily()
         expect(
-          cells(
-            await rows(`SELECT survey_id, "day"::VARCHAR, interviews_count FROM progress_daily ORDER BY ALL`),
-          ),
+          await cells(`SELECT survey_id, "day"::VARCHAR, interviews_count FROM progress_daily ORDER BY ALL`),
         ).toEqual(expectedDays(steps))
         for (const day of [firstDay, secondDay])
           removed += await account.compactProgress(at(day, 0), { runId: RUN, at: at(30, 0) })

@@ -3,15 +3,17 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
-import { type Migration, migrate } from '../../../../src/warehouse/lifecycle/migrations.js'
+import { migrate } from '../../../../src/warehouse/lifecycle/migrations.js'
 import { run } from '../../../support/command/command.js'
 import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
+type Schema = NonNullable<Parameters<typeof migrate>[2]>
+
 /** Steps that a later version could have. Each changes a table and fills it. */
-const steps: readonly Migration[] = [
+const steps: Schema['migrations'] = [
   {
     version: SCHEMA_VERSION + 1,
     description: 'Surveys have a colour',
@@ -36,17 +38,17 @@ test('each step is one transaction with its record: a failed step leaves no trac
   const built = { version: SCHEMA_VERSION, description: 'Built from the declarations' }
   const [first, second] = steps
   const failing = [first, { ...second, statements: [...(second?.statements ?? []), 'SELECT * FROM nowhere'] }]
-  const schema = { version: SCHEMA_VERSION + 2, migrations: failing as readonly Migration[] }
+  const schema = { version: SCHEMA_VERSION + 2, migrations: failing as Schema['migrations'] }
   await expect(migrate(warehouse.database, testClock(), schema)).rejects.toThrow('nowhere')
   expect(await versions(warehouse)).toEqual([
     built,
     { version: SCHEMA_VERSION + 1, description: 'Surveys have a colour' },
   ])
-  expect(await warehouse.rows('SELECT colour FROM surveys_history')).toEqual([{ colour: 'red' }])
+  await warehouse.expectRows('SELECT colour FROM surveys_history', [{ colour: 'red' }])
 
   for (const _ of ['the next run', 'one more run, which has nothing to do']) {
     await migrate(warehouse.database, testClock(), { version: SCHEMA_VERSION + 2, migrations: steps })
-    expect(await warehouse.rows('SELECT colour FROM surveys_history')).toEqual([{ colour: 'reddish' }])
+    await warehouse.expectRows('SELECT colour FROM surveys_history', [{ colour: 'reddish' }])
     expect((await versions(warehouse)).map(({ version }) => version)).toEqual([
       SCHEMA_VERSION,
       SCHEMA_VERSION + 1,

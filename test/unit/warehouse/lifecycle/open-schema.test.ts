@@ -46,9 +46,10 @@ const order = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 
 test('every view has the declared columns, types and comments', async () => {
   const warehouse = await testWarehouse()
-  expect(
-    await warehouse.rows(`SELECT view_name AS name, comment FROM duckdb_views() WHERE ${OURS} ORDER BY ALL`),
-  ).toEqual(ALL_VIEWS.map(({ name, comment }) => ({ name, comment })).sort((a, b) => order(a.name, b.name)))
+  await warehouse.expectRows(
+    `SELECT view_name AS name, comment FROM duckdb_views() WHERE ${OURS} ORDER BY ALL`,
+    ALL_VIEWS.map(({ name, comment }) => ({ name, comment })).sort((a, b) => order(a.name, b.name)),
+  )
   for (const view of ALL_VIEWS) {
     const columns = await warehouse.rows(
       `SELECT column_name AS name, data_type AS type, comment FROM duckdb_columns()
@@ -62,19 +63,18 @@ test('every view has the declared columns, types and comments', async () => {
 
 test('tables have no constraint but NOT NULL, and no index', async () => {
   const warehouse = await testWarehouse()
-  expect(await warehouse.rows('SELECT index_name FROM duckdb_indexes()')).toEqual([])
-  expect(
-    await warehouse.rows(
-      `SELECT DISTINCT constraint_type FROM duckdb_constraints() WHERE ${OURS.replace('AND NOT internal', '')}`,
-    ),
-  ).toEqual([{ constraint_type: 'NOT NULL' }])
+  await warehouse.expectRows('SELECT index_name FROM duckdb_indexes()', [])
+  await warehouse.expectRows(
+    `SELECT DISTINCT constraint_type FROM duckdb_constraints() WHERE ${OURS.replace('AND NOT internal', '')}`,
+    [{ constraint_type: 'NOT NULL' }],
+  )
 })
 
 test('a new database records the version it was built with, once', async () => {
   const warehouse = await testWarehouse()
   await warehouse.database.close()
   const again = await testWarehouse(warehouse.directory)
-  expect(await again.rows('SELECT version, applied_at, description FROM _sync.schema_version')).toEqual([
+  await again.expectRows('SELECT version, applied_at, description FROM _sync.schema_version', [
     {
       version: SCHEMA_VERSION,
       applied_at: '2026-03-01T00:00:00Z',
@@ -95,18 +95,15 @@ test('a column that an older file lacks is added to every table with its comment
   await older.database.close()
 
   const migrated = await testWarehouse(older.directory)
-  expect(
-    await migrated.rows(`SELECT table_name, comment FROM duckdb_columns() WHERE ${OURS} AND column_name = 'project_id'
-      AND table_name IN ('surveys', 'surveys_history', 'pending_surveys') ORDER BY ALL`),
-  ).toEqual(
+  await migrated.expectRows(
+    `SELECT table_name, comment FROM duckdb_columns() WHERE ${OURS} AND column_name = 'project_id'
+      AND table_name IN ('surveys', 'surveys_history', 'pending_surveys') ORDER BY ALL`,
     ['pending_surveys', 'surveys', 'surveys_history'].map((table_name) => ({
       table_name,
       comment: 'Customizable identifier set by the user',
     })),
   )
-  expect(await migrated.rows('SELECT id, project_id FROM survey_overview')).toEqual([
-    { id: 1, project_id: null },
-  ])
+  await migrated.expectRows('SELECT id, project_id FROM survey_overview', [{ id: 1, project_id: null }])
   await migrated.account.startListing({
     kind: 'full',
     updatedSince: null,
@@ -127,20 +124,19 @@ test('a column that an older file lacks is added to every table with its comment
       ],
     }),
   ])
-  expect(await migrated.rows('SELECT id, project_id FROM surveys')).toEqual([{ id: 1, project_id: 'p1' }])
-  expect(
-    await migrated.rows(
-      'SELECT endpoint, survey_id, sample_source_id, problem, raw FROM _sync.rejected_rows',
-    ),
-  ).toEqual([
-    {
-      endpoint: 'surveys',
-      survey_id: 2,
-      sample_source_id: null,
-      problem: 'title: not a string',
-      raw: '{"id":2,"title":7}',
-    },
-  ])
+  await migrated.expectRows('SELECT id, project_id FROM surveys', [{ id: 1, project_id: 'p1' }])
+  await migrated.expectRows(
+    'SELECT endpoint, survey_id, sample_source_id, problem, raw FROM _sync.rejected_rows',
+    [
+      {
+        endpoint: 'surveys',
+        survey_id: 2,
+        sample_source_id: null,
+        problem: 'title: not a string',
+        raw: '{"id":2,"title":7}',
+      },
+    ],
+  )
   expect(await queuedTasks(migrated.account, minute(9), { runId: 'r' })).toMatchObject([
     { surveyId: 1, reason: 'changed', reserve: 3, isLeftOver: true, refusals: 0 },
   ])
@@ -154,10 +150,10 @@ test('a column of a newer version stays empty in the rows that this version adds
 
   const older = await testWarehouse(newer.directory)
   await list(older.account, [survey(1)], minute(0), 'full')
-  expect(await older.rows('SELECT id, title, colour FROM surveys')).toEqual([
+  await older.expectRows('SELECT id, title, colour FROM surveys', [
     { id: 1, title: 'Survey 1', colour: null },
   ])
-  expect(await older.rows('SELECT id, valid_from, colour FROM surveys_history')).toEqual([
+  await older.expectRows('SELECT id, valid_from, colour FROM surveys_history', [
     { id: 1, valid_from: '2026-03-01T00:00:00Z', colour: null },
   ])
 })

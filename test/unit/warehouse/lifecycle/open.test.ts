@@ -32,7 +32,7 @@ const publishedWarehouse = async (): Promise<string> => {
 }
 
 const expectRebuilt = async (warehouse: TestWarehouse): Promise<void> => {
-  expect(await warehouse.rows('SELECT id, title FROM surveys ORDER BY id')).toEqual([
+  await warehouse.expectRows('SELECT id, title FROM surveys ORDER BY id', [
     { id: 1, title: 'Survey 1' },
     { id: 2, title: 'Survey 2' },
   ])
@@ -95,7 +95,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
     await rm(join(directory, 'work.duckdb'))
     const warehouse = await testWarehouse(directory)
     await expectRebuilt(warehouse)
-    expect(await warehouse.rows('SELECT * FROM freshness WHERE survey_id = 77')).toEqual([])
+    await warehouse.expectRows('SELECT * FROM freshness WHERE survey_id = 77', [])
   })
 
   test('damaged in the middle, which only a query finds: the run ends, and the next one rebuilds it', async () => {
@@ -144,7 +144,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
       expect(await readFile(join(directory, 'fieldwork.duckdb'), 'utf8')).toBe('garbage')
       await rm(join(directory, 'fieldwork.duckdb'))
       const warehouse = await testWarehouse(directory)
-      expect(await warehouse.rows('SELECT * FROM surveys')).toEqual([])
+      await warehouse.expectRows('SELECT * FROM surveys', [])
     },
   )
 })
@@ -154,7 +154,7 @@ test('the commits of a killed run are kept', async () => {
   await openElsewhere(directory, 'commit-and-die')
   expect(await readdir(directory)).toContain('work.duckdb.wal')
   const warehouse = await testWarehouse(directory)
-  expect(await warehouse.rows('SELECT account, survey_id FROM freshness ORDER BY survey_id')).toEqual([
+  await warehouse.expectRows('SELECT account, survey_id FROM freshness ORDER BY survey_id', [
     { account: 'acme', survey_id: 1 },
     { account: 'acme', survey_id: 2 },
     { account: 'acme', survey_id: 77 },
@@ -280,7 +280,7 @@ describe('the directory of a warehouse', () => {
   test('is created with its parents when it does not exist', async () => {
     const directory = join(await temporaryDirectory(), 'a', 'b')
     const warehouse = await testWarehouse(directory)
-    expect(await warehouse.rows('SELECT * FROM surveys')).toEqual([])
+    await warehouse.expectRows('SELECT * FROM surveys', [])
   })
 })
 
@@ -309,9 +309,10 @@ test('a full disk ends the run as a failure of the warehouse, and earlier commit
   })
   const warehouse = await testWarehouse(directory)
   expect(told?.filled).toBeGreaterThan(0)
-  expect(
-    await warehouse.rows(`SELECT count(*) AS surveys, count(DISTINCT survey_id) AS ids, max(survey_id) AS last
-      FROM freshness WHERE last_error IS NOT NULL`),
-  ).toEqual([{ surveys: told?.filled, ids: told?.filled, last: Number(told?.filled) - 1 }])
+  await warehouse.expectRows(
+    `SELECT count(*) AS surveys, count(DISTINCT survey_id) AS ids, max(survey_id) AS last
+      FROM freshness WHERE last_error IS NOT NULL`,
+    [{ surveys: told?.filled, ids: told?.filled, last: Number(told?.filled) - 1 }],
+  )
   expect(warehouse.log.lines).toEqual([])
 })

@@ -5,7 +5,16 @@ import type { RefreshedBundle } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
-import { bundle, list, listingPage, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import {
+  bundle,
+  failedTask,
+  list,
+  listingPage,
+  progress,
+  RUN,
+  source,
+  survey,
+} from '../../../support/warehouse/rows.js'
 import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
 import { storedBundle, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
@@ -51,9 +60,7 @@ describe('an equal row', () => {
       survey_progress: { added: 0, changed: 0, unchanged: 2 },
       sample_source_progress: { added: 0, changed: 0, unchanged: 2 },
     })
-    expect(
-      await warehouse.rows('SELECT survey_id, listed_at, refreshed_at FROM freshness ORDER BY 1'),
-    ).toEqual([
+    await warehouse.expectRows('SELECT survey_id, listed_at, refreshed_at FROM freshness ORDER BY 1', [
       { survey_id: 1, listed_at: '2026-03-01T01:40:00Z', refreshed_at: '2026-03-01T01:41:00Z' },
       { survey_id: 2, listed_at: '2026-03-01T01:40:00Z', refreshed_at: '2026-03-01T01:41:00Z' },
     ])
@@ -84,10 +91,10 @@ describe('a changed survey', () => {
     await list(warehouse.account, [survey(1)], minute(0), 'full')
     const result = await list(warehouse.account, [survey(1, { title: 'New' })], minute(10))
     expect(result).toMatchObject({ rows: { added: 0, changed: 1, unchanged: 0 }, queued: 1 })
-    expect(await warehouse.rows('SELECT title, _first_seen_at, _synced_at FROM surveys')).toEqual([
+    await warehouse.expectRows('SELECT title, _first_seen_at, _synced_at FROM surveys', [
       { title: 'New', _first_seen_at: '2026-03-01T00:00:00Z', _synced_at: '2026-03-01T00:10:00Z' },
     ])
-    expect(await warehouse.rows('SELECT * FROM _sync.pending_surveys')).toEqual([])
+    await warehouse.expectRows('SELECT * FROM _sync.pending_surveys', [])
   })
 
   const refreshedOnce = async (): Promise<TestWarehouse> => {
@@ -115,7 +122,7 @@ describe('a changed survey', () => {
     expect(await overview()).toEqual([
       { title: 'New', status: 'complete', interviews_count: 9, sample_sources_count: 2 },
     ])
-    expect(await warehouse.rows('SELECT * FROM _sync.pending_surveys')).toEqual([])
+    await warehouse.expectRows('SELECT * FROM _sync.pending_surveys', [])
     expect(await history(warehouse)).toEqual([
       { title: 'Survey 1', valid_from: '2026-03-01T00:00:00Z', valid_to: '2026-03-01T00:10:00Z' },
       { title: 'New', valid_from: '2026-03-01T00:10:00Z', valid_to: null },
@@ -125,21 +132,9 @@ describe('a changed survey', () => {
   test('keeps waiting when its task fails, and only its newest row is merged', async () => {
     const warehouse = await refreshedOnce()
     await list(warehouse.account, [survey(1, { title: 'Second' })], minute(10))
-    await warehouse.account.commitBundles(
-      [
-        {
-          kind: 'failed',
-          surveyId: 1,
-          at: minute(11),
-          error: 'answered 500',
-          isRefused: false,
-          mayBeGone: false,
-        },
-      ],
-      RUN,
-    )
+    await warehouse.account.commitBundles([failedTask(1, minute(11))], RUN)
     await list(warehouse.account, [survey(1, { title: 'Third' })], minute(20))
-    expect(await warehouse.rows('SELECT title FROM surveys')).toEqual([{ title: 'Survey 1' }])
+    await warehouse.expectRows('SELECT title FROM surveys', [{ title: 'Survey 1' }])
     await commit(warehouse, bundle(1, minute(21), [source(11)], progress(5)))
     expect(await history(warehouse)).toMatchObject([
       { title: 'Survey 1', valid_to: '2026-03-01T00:20:00Z' },
@@ -151,7 +146,7 @@ describe('a changed survey', () => {
     const warehouse = await refreshedOnce()
     await list(warehouse.account, [survey(1, { title: 'New' })], minute(10))
     await list(warehouse.account, [survey(1)], minute(20))
-    expect(await warehouse.rows('SELECT * FROM _sync.pending_surveys')).toEqual([])
+    await warehouse.expectRows('SELECT * FROM _sync.pending_surveys', [])
     expect((await commit(warehouse, bundle(1, minute(21), [source(11)], progress(5)))).surveys?.changed).toBe(
       0,
     )
@@ -188,19 +183,16 @@ describe('versions are dated with the server’s time, each after the previous o
       [1, 9],
     ] as const)
       await commit(warehouse, bundle(1, minute(at), [], progress(complete)))
-    expect(
-      await warehouse.rows(
-        'SELECT interviews_count, observed_at FROM survey_progress_history ORDER BY observed_at',
-      ),
-    ).toEqual([
-      { interviews_count: 1, observed_at: '2026-03-01T00:01:00Z' },
-      { interviews_count: 2, observed_at: '2026-03-01T00:02:00Z' },
-      { interviews_count: 3, observed_at: '2026-03-01T00:02:00.000001Z' },
-      { interviews_count: 1, observed_at: '2026-03-01T00:09:00Z' },
-    ])
-    expect(
-      await warehouse.rows('SELECT interviews_count, _first_seen_at, _observed_at FROM survey_progress'),
-    ).toEqual([
+    await warehouse.expectRows(
+      'SELECT interviews_count, observed_at FROM survey_progress_history ORDER BY observed_at',
+      [
+        { interviews_count: 1, observed_at: '2026-03-01T00:01:00Z' },
+        { interviews_count: 2, observed_at: '2026-03-01T00:02:00Z' },
+        { interviews_count: 3, observed_at: '2026-03-01T00:02:00.000001Z' },
+        { interviews_count: 1, observed_at: '2026-03-01T00:09:00Z' },
+      ],
+    )
+    await warehouse.expectRows('SELECT interviews_count, _first_seen_at, _observed_at FROM survey_progress', [
       { interviews_count: 1, _first_seen_at: '2026-03-01T00:01:00Z', _observed_at: '2026-03-01T00:09:00Z' },
     ])
   })
@@ -239,18 +231,17 @@ describe('records that the API no longer shows', () => {
     const counts = await commit(warehouse, bundle(1, minute(20), [source(11), source(12)], progress(5)))
     expect(counts.sample_sources).toEqual({ added: 0, changed: 1, unchanged: 1 })
     expect((await marks(warehouse)).filter(({ _missing_since }) => _missing_since !== null)).toEqual([])
-    expect(
-      await warehouse.rows(
-        'SELECT id, valid_from, valid_to FROM sample_sources_history WHERE survey_id = 1 ORDER BY ALL',
-      ),
-    ).toEqual([
-      { id: 11, valid_from: '2026-03-01T00:01:00Z', valid_to: null },
-      { id: 12, valid_from: '2026-03-01T00:01:00Z', valid_to: '2026-03-01T00:10:00Z' },
-      { id: 12, valid_from: '2026-03-01T00:20:00Z', valid_to: null },
+    await warehouse.expectRows(
+      'SELECT id, valid_from, valid_to FROM sample_sources_history WHERE survey_id = 1 ORDER BY ALL',
+      [
+        { id: 11, valid_from: '2026-03-01T00:01:00Z', valid_to: null },
+        { id: 12, valid_from: '2026-03-01T00:01:00Z', valid_to: '2026-03-01T00:10:00Z' },
+        { id: 12, valid_from: '2026-03-01T00:20:00Z', valid_to: null },
+      ],
+    )
+    await warehouse.expectRows('SELECT _first_seen_at, _synced_at FROM sample_sources WHERE id = 12', [
+      { _first_seen_at: '2026-03-01T00:01:00Z', _synced_at: '2026-03-01T00:20:00Z' },
     ])
-    expect(
-      await warehouse.rows('SELECT _first_seen_at, _synced_at FROM sample_sources WHERE id = 12'),
-    ).toEqual([{ _first_seen_at: '2026-03-01T00:01:00Z', _synced_at: '2026-03-01T00:20:00Z' }])
   })
 
   test('a source whose row was rejected is not marked, and an unreadable id prevents every mark', async () => {
@@ -285,7 +276,7 @@ describe('records that the API no longer shows', () => {
     const warehouse = await refreshed()
     await warehouse.account.commitBundles([{ kind: 'gone', surveyId: 1, at: minute(10) }], RUN)
     expect(await list(warehouse.account, [survey(1)], minute(20))).toMatchObject({ queued: 1 })
-    expect(await warehouse.rows('SELECT _missing_since FROM surveys WHERE id = 1')).toEqual([
+    await warehouse.expectRows('SELECT _missing_since FROM surveys WHERE id = 1', [
       { _missing_since: '2026-03-01T00:10:00Z' },
     ])
     await commit(warehouse, bundle(1, minute(21), [source(11), source(12)], progress(5)))
@@ -337,14 +328,13 @@ test('two accounts with the same surveys do not affect each other', async () => 
   await list(other, [survey(1, { title: 'Theirs' })], minute(0), 'full')
   await commit(warehouse, bundle(1, minute(1), [source(11)], progress(5)))
   await other.commitBundles([{ kind: 'gone', surveyId: 1, at: minute(2) }], RUN)
-  expect(
-    await warehouse.rows(
-      'SELECT account, title, interviews_count, _missing_since FROM survey_overview ORDER BY 1',
-    ),
-  ).toEqual([
-    { account: 'acme', title: 'Survey 1', interviews_count: 5, _missing_since: null },
-    { account: 'other', title: 'Theirs', interviews_count: null, _missing_since: '2026-03-01T00:02:00Z' },
-  ])
+  await warehouse.expectRows(
+    'SELECT account, title, interviews_count, _missing_since FROM survey_overview ORDER BY 1',
+    [
+      { account: 'acme', title: 'Survey 1', interviews_count: 5, _missing_since: null },
+      { account: 'other', title: 'Theirs', interviews_count: null, _missing_since: '2026-03-01T00:02:00Z' },
+    ],
+  )
   expect(await storedBundle(other, 1)).toEqual({
     sources: [],
     progress: null,
@@ -364,9 +354,7 @@ test('a bundle that cannot be committed leaves nothing behind, and the next one 
   )
   expect(await places(warehouse)).toEqual(before)
   await commit(warehouse, bundle(1, minute(1), [source(11)], progress(5)))
-  expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toEqual([
-    { interviews_count: 5 },
-  ])
+  await warehouse.expectRows('SELECT interviews_count FROM survey_progress', [{ interviews_count: 5 }])
 })
 
 /** Several times as many rows as DuckDB handles at once (2,048). */

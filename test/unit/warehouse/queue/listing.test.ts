@@ -77,11 +77,11 @@ describe('a listing', () => {
   })
 
   test('that was never started cannot end, and its page leaves nothing', async () => {
-    const { account, rows } = await testWarehouse()
+    const { account, expectRows } = await testWarehouse()
     await expect(account.commitListingPages([listingPage([survey(1)], minute(0))])).rejects.toThrow(
       'cannot end a listing that was never started',
     )
-    expect(await rows('SELECT * FROM surveys')).toEqual([])
+    await expectRows('SELECT * FROM surveys', [])
     expect(await account.hasTasks()).toBe(false)
   })
 })
@@ -129,7 +129,7 @@ test('a page that a resumed listing reads again counts once, with its new rows',
 
 describe('a complete full listing', () => {
   test('queues each survey that it did not show, to read it at its own address, unless it is already missing', async () => {
-    const { account, rows } = await testWarehouse()
+    const { account, expectRows } = await testWarehouse()
     await list(account, [survey(1), survey(2), survey(3), survey(4)], minute(0), 'full')
     await account.commitBundles(
       [1, 2, 3].map((id) => bundle(id, minute(1), [], progress(0))),
@@ -141,10 +141,10 @@ describe('a complete full listing', () => {
       listingPage([survey(1)], minute(10), { rejections: [rejected(3)] }),
     ])
     expect(result).toMatchObject({ queued: 0, notListed: 1 })
-    expect(await rows('SELECT survey_id, reason, enqueued_at FROM _sync.tasks')).toEqual([
+    await expectRows('SELECT survey_id, reason, enqueued_at FROM _sync.tasks', [
       { survey_id: 2, reason: 'missing', enqueued_at: '2026-03-01T00:10:00Z' },
     ])
-    expect(await rows('SELECT id FROM surveys WHERE _missing_since IS NOT NULL')).toEqual([{ id: 4 }])
+    await expectRows('SELECT id FROM surveys WHERE _missing_since IS NOT NULL', [{ id: 4 }])
   })
 
   test('counts the surveys of all its pages, of an earlier run too', async () => {
@@ -165,7 +165,7 @@ describe('a complete full listing', () => {
 })
 
 test('a rejected row is stored as received, once per run, however often it is received', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, expectRows } = await testWarehouse()
   const raw = '{"id":12345678901234567890,  "title":"\\u0000 \\"x\\""}'
   await account.startListing(full)
   for (const runId of ['run-1', 'run-1', 'run-2'])
@@ -176,7 +176,7 @@ test('a rejected row is stored as received, once per run, however often it is re
         rejections: [rejected(null, raw), rejected(null, raw)],
       }),
     ])
-  expect(await rows('SELECT run_id, raw FROM _sync.rejected_rows ORDER BY 1')).toEqual([
+  await expectRows('SELECT run_id, raw FROM _sync.rejected_rows ORDER BY 1', [
     { run_id: 'run-1', raw },
     { run_id: 'run-2', raw },
   ])
@@ -189,7 +189,7 @@ test('a rejected row is stored as received, once per run, however often it is re
 })
 
 test('drift is one event per field, value and kind, with a count and its first and last time', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, expectRows } = await testWarehouse()
   const field: Drift = { resource: 'survey', kind: 'unknown_field', path: 'colour', value: null }
   const text: Drift = { ...field, kind: 'replaced_text' }
   const value: Drift = { resource: 'survey', kind: 'unknown_value', path: 'status', value: 'archived' }
@@ -200,41 +200,42 @@ test('drift is one event per field, value and kind, with a count and its first a
   await account.commitListingPages([
     listingPage([], minute(60), { runId: 'run-2', nextPage: 3, drift: [field] }),
   ])
-  expect(
-    await rows(`SELECT path, value, kind, occurrences, first_seen_at, first_run_id, last_seen_at, last_run_id
-      FROM _sync.drift_events ORDER BY path, kind DESC`),
-  ).toEqual([
-    {
-      path: 'colour',
-      value: null,
-      kind: 'unknown_field',
-      occurrences: 3,
-      first_seen_at: '2026-03-01T00:00:00Z',
-      first_run_id: 'run-1',
-      last_seen_at: '2026-03-01T01:00:00Z',
-      last_run_id: 'run-2',
-    },
-    {
-      path: 'colour',
-      value: null,
-      kind: 'replaced_text',
-      occurrences: 1,
-      first_seen_at: '2026-03-01T00:00:00Z',
-      first_run_id: 'run-1',
-      last_seen_at: '2026-03-01T00:00:00Z',
-      last_run_id: 'run-1',
-    },
-    {
-      path: 'status',
-      value: 'archived',
-      kind: 'unknown_value',
-      occurrences: 1,
-      first_seen_at: '2026-03-01T00:00:00Z',
-      first_run_id: 'run-1',
-      last_seen_at: '2026-03-01T00:00:00Z',
-      last_run_id: 'run-1',
-    },
-  ])
+  await expectRows(
+    `SELECT path, value, kind, occurrences, first_seen_at, first_run_id, last_seen_at, last_run_id
+      FROM _sync.drift_events ORDER BY path, kind DESC`,
+    [
+      {
+        path: 'colour',
+        value: null,
+        kind: 'unknown_field',
+        occurrences: 3,
+        first_seen_at: '2026-03-01T00:00:00Z',
+        first_run_id: 'run-1',
+        last_seen_at: '2026-03-01T01:00:00Z',
+        last_run_id: 'run-2',
+      },
+      {
+        path: 'colour',
+        value: null,
+        kind: 'replaced_text',
+        occurrences: 1,
+        first_seen_at: '2026-03-01T00:00:00Z',
+        first_run_id: 'run-1',
+        last_seen_at: '2026-03-01T00:00:00Z',
+        last_run_id: 'run-1',
+      },
+      {
+        path: 'status',
+        value: 'archived',
+        kind: 'unknown_value',
+        occurrences: 1,
+        first_seen_at: '2026-03-01T00:00:00Z',
+        first_run_id: 'run-1',
+        last_seen_at: '2026-03-01T00:00:00Z',
+        last_run_id: 'run-1',
+      },
+    ],
+  )
   expect(await account.dataProblems('run-2')).toEqual({
     rejectedRows: 0,
     driftEvents: 1,
@@ -256,9 +257,8 @@ test('drift is one event per field, value and kind, with a count and its first a
   await account.commitListingPages([
     listingPage([], minute(30), { runId: 'run-3', nextPage: 3, drift: [field] }),
   ])
-  expect(
-    await rows(
-      "SELECT last_seen_at FROM _sync.drift_events WHERE path = 'colour' AND kind = 'unknown_field'",
-    ),
-  ).toEqual([{ last_seen_at: '2026-03-01T01:00:00Z' }])
+  await expectRows(
+    "SELECT last_seen_at FROM _sync.drift_events WHERE path = 'colour' AND kind = 'unknown_field'",
+    [{ last_seen_at: '2026-03-01T01:00:00Z' }],
+  )
 })

@@ -3,7 +3,16 @@ import { describe, expect, test } from 'vitest'
 import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { minute } from '../../../support/time/instants.js'
-import { bundle, list, progress, RUN, runReport, source, survey } from '../../../support/warehouse/rows.js'
+import {
+  bundle,
+  failedTask,
+  list,
+  progress,
+  RUN,
+  runReport,
+  source,
+  survey,
+} from '../../../support/warehouse/rows.js'
 import { plannedSurveys, queuedTasks } from '../../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
@@ -42,31 +51,30 @@ describe('the next task', () => {
   })
 
   test('ages from its queueing when the survey was never refreshed, and queueing it again does not reset that', async () => {
-    const { account, rows } = await testWarehouse()
+    const { account, expectRows } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await list(account, [survey(2)], minute(50))
     await account.enqueue([{ surveyId: 1, reason: 'missing' }], { runId: 'run-2', at: minute(80) })
     expect(await next(account, 100)).toEqual([1, 2])
-    expect(
-      await rows(
-        'SELECT survey_id, reason, enqueued_at, enqueued_run_id, attempts FROM _sync.tasks ORDER BY 1',
-      ),
-    ).toEqual([
-      {
-        survey_id: 1,
-        reason: 'missing',
-        enqueued_at: '2026-03-01T00:00:00Z',
-        enqueued_run_id: 'run-1',
-        attempts: 0,
-      },
-      {
-        survey_id: 2,
-        reason: 'changed',
-        enqueued_at: '2026-03-01T00:50:00Z',
-        enqueued_run_id: 'run-1',
-        attempts: 0,
-      },
-    ])
+    await expectRows(
+      'SELECT survey_id, reason, enqueued_at, enqueued_run_id, attempts FROM _sync.tasks ORDER BY 1',
+      [
+        {
+          survey_id: 1,
+          reason: 'missing',
+          enqueued_at: '2026-03-01T00:00:00Z',
+          enqueued_run_id: 'run-1',
+          attempts: 0,
+        },
+        {
+          survey_id: 2,
+          reason: 'changed',
+          enqueued_at: '2026-03-01T00:50:00Z',
+          enqueued_run_id: 'run-1',
+          attempts: 0,
+        },
+      ],
+    )
   })
 
   test('is the newest survey among equals', async () => {
@@ -128,23 +136,11 @@ describe('the requests that are reserved for a task', () => {
 
 describe('a task', () => {
   test('that failed stays queued with its error, which freshness shows until a later success', async () => {
-    const { account, rows } = await testWarehouse()
+    const { account, rows, expectRows } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     for (const runId of ['run-1', 'run-2'])
-      await account.commitBundles(
-        [
-          {
-            kind: 'failed',
-            surveyId: 1,
-            at: minute(1),
-            error: `${runId}: 500`,
-            isRefused: false,
-            mayBeGone: false,
-          },
-        ],
-        runId,
-      )
-    expect(await rows('SELECT attempts, last_error, last_run_id FROM _sync.tasks')).toEqual([
+      await account.commitBundles([failedTask(1, minute(1), `${runId}: 500`)], runId)
+    await expectRows('SELECT attempts, last_error, last_run_id FROM _sync.tasks', [
       { attempts: 2, last_error: 'run-2: 500', last_run_id: 'run-2' },
     ])
     const fresh = () => rows('SELECT refreshed_at, source_progress_read_at, last_error FROM freshness')
@@ -158,7 +154,7 @@ describe('a task', () => {
   })
 
   test('of a survey that is gone is done, and one of an oversized bundle stays as it is', async () => {
-    const { account, rows } = await testWarehouse()
+    const { account, expectRows } = await testWarehouse()
     await list(account, [survey(1), survey(2)], minute(0), 'full')
     await account.commitBundles(
       [
@@ -167,15 +163,17 @@ describe('a task', () => {
       ],
       RUN,
     )
-    expect(await rows('SELECT survey_id, attempts, last_error, last_run_id FROM _sync.tasks')).toEqual([
+    await expectRows('SELECT survey_id, attempts, last_error, last_run_id FROM _sync.tasks', [
       { survey_id: 2, attempts: 0, last_error: null, last_run_id: null },
     ])
-    expect(await rows('SELECT survey_id, refreshed_at FROM freshness ORDER BY 1')).toEqual([
+    await expectRows('SELECT survey_id, refreshed_at FROM freshness ORDER BY 1', [
       { survey_id: 1, refreshed_at: '2026-03-01T00:01:00Z' },
       { survey_id: 2, refreshed_at: null },
     ])
   })
 })
+
+const TASK = { runId: RUN, requestsNeeded: null, refusals: 0, refusedAt: null }
 
 test('plannedSurveys returns the stored facts of surveys, whether they are missing, and their tasks', async () => {
   const { account } = await testWarehouse()
@@ -201,14 +199,7 @@ test('plannedSurveys returns the stored facts of surveys, whether they are missi
       sources: 0,
       sourcesReadAt: null,
       sourceProgressReadAt: null,
-      task: {
-        reason: 'changed',
-        enqueuedAt: minute(0),
-        runId: RUN,
-        requestsNeeded: null,
-        refusals: 0,
-        refusedAt: null,
-      },
+      task: { ...TASK, reason: 'changed', enqueuedAt: minute(0) },
     },
     {
       ...stored(2),
@@ -227,14 +218,7 @@ test('plannedSurveys returns the stored facts of surveys, whether they are missi
       sources: 0,
       sourcesReadAt: minute(1),
       sourceProgressReadAt: minute(1),
-      task: {
-        reason: 'missing',
-        enqueuedAt: minute(3),
-        runId: RUN,
-        requestsNeeded: null,
-        refusals: 0,
-        refusedAt: null,
-      },
+      task: { ...TASK, reason: 'missing', enqueuedAt: minute(3) },
     },
   ])
 })
@@ -275,9 +259,9 @@ describe('the record of runs', () => {
     account.startRun({ runId, command: 'sync', version: '1.2.3', startedAt: minute(0) })
 
   test('holds how each run has ended, and every value of its report, the second time too', async () => {
-    const { account, rows } = await testWarehouse()
+    const { account, expectRows } = await testWarehouse()
     await start(account, RUN)
-    expect(await rows('SELECT status, ended_at, exit_code FROM _sync.runs')).toEqual([
+    await expectRows('SELECT status, ended_at, exit_code FROM _sync.runs', [
       { status: 'running', ended_at: null, exit_code: null },
     ])
     await account.finishRun(runReport())
@@ -292,10 +276,10 @@ describe('the record of runs', () => {
         leftOver: 2,
       }),
     )
-    expect(await rows('SELECT * FROM _sync.requests')).toEqual([
+    await expectRows('SELECT * FROM _sync.requests', [
       { run_id: RUN, account: 'acme', reason: 'listing', kind: 'surveys', made: 8, saved: 3 },
     ])
-    expect(await rows('SELECT * FROM _sync.runs')).toEqual([
+    await expectRows('SELECT * FROM _sync.runs', [
       {
         run_id: RUN,
         account: 'acme',
@@ -328,7 +312,7 @@ describe('the record of runs', () => {
   })
 
   test('marks unfinished runs of every account as killed, but not other accounts of the current run', async () => {
-    const { account, database, rows } = await testWarehouse()
+    const { account, database, expectRows } = await testWarehouse()
     const other = accountWarehouse(database, 'globex')
     await start(account, 'run-1')
     await start(other, 'run-1')
@@ -336,16 +320,15 @@ describe('the record of runs', () => {
     await account.finishRun(runReport({ runId: 'run-2' }))
     await start(account, 'run-3')
     await start(other, 'run-3')
-    expect(
-      await rows(
-        'SELECT run_id, account, status, reason IS NOT NULL AS has_reason FROM _sync.runs ORDER BY ALL',
-      ),
-    ).toEqual([
-      { run_id: 'run-1', account: 'acme', status: 'killed', has_reason: true },
-      { run_id: 'run-1', account: 'globex', status: 'killed', has_reason: true },
-      { run_id: 'run-2', account: 'acme', status: 'complete', has_reason: false },
-      { run_id: 'run-3', account: 'acme', status: 'running', has_reason: false },
-      { run_id: 'run-3', account: 'globex', status: 'running', has_reason: false },
-    ])
+    await expectRows(
+      'SELECT run_id, account, status, reason IS NOT NULL AS has_reason FROM _sync.runs ORDER BY ALL',
+      [
+        { run_id: 'run-1', account: 'acme', status: 'killed', has_reason: true },
+        { run_id: 'run-1', account: 'globex', status: 'killed', has_reason: true },
+        { run_id: 'run-2', account: 'acme', status: 'complete', has_reason: false },
+        { run_id: 'run-3', account: 'acme', status: 'running', has_reason: false },
+        { run_id: 'run-3', account: 'globex', status: 'running', has_reason: false },
+      ],
+    )
   })
 })

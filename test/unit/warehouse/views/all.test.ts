@@ -1,67 +1,61 @@
 /** The views that people start from. */
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { minute } from '../../../support/time/instants.js'
-import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { bundle, failedTask, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 test('survey_overview has one row per survey, with its progress, the number of its listed sources, and freshness', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, expectRows } = await testWarehouse()
   await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
   await account.commitBundles([bundle(1, minute(1), [source(11), source(12), source(13)], progress(7))], RUN)
   await account.commitBundles(
     [
       bundle(1, minute(2), [source(11), source(12)], progress(8)),
       { kind: 'gone', surveyId: 2, at: minute(2) },
-      {
-        kind: 'failed',
-        surveyId: 3,
-        at: minute(2),
-        error: 'answered 500',
-        isRefused: false,
-        mayBeGone: false,
-      },
+      failedTask(3, minute(2)),
     ],
     RUN,
   )
-  expect(
-    await rows(`SELECT id, interviews_count, complete_individuals, sample_sources_count, listed_at, refreshed_at,
-      last_error, _missing_since FROM survey_overview ORDER BY id`),
-  ).toEqual([
-    {
-      id: 1,
-      interviews_count: 8,
-      complete_individuals: 8,
-      sample_sources_count: 2,
-      listed_at: '2026-03-01T00:00:00Z',
-      refreshed_at: '2026-03-01T00:02:00Z',
-      last_error: null,
-      _missing_since: null,
-    },
-    {
-      id: 2,
-      interviews_count: null,
-      complete_individuals: null,
-      sample_sources_count: 0,
-      listed_at: '2026-03-01T00:00:00Z',
-      refreshed_at: '2026-03-01T00:02:00Z',
-      last_error: null,
-      _missing_since: '2026-03-01T00:02:00Z',
-    },
-    {
-      id: 3,
-      interviews_count: null,
-      complete_individuals: null,
-      sample_sources_count: 0,
-      listed_at: '2026-03-01T00:00:00Z',
-      refreshed_at: null,
-      last_error: 'answered 500',
-      _missing_since: null,
-    },
-  ])
+  await expectRows(
+    `SELECT id, interviews_count, complete_individuals, sample_sources_count, listed_at, refreshed_at,
+      last_error, _missing_since FROM survey_overview ORDER BY id`,
+    [
+      {
+        id: 1,
+        interviews_count: 8,
+        complete_individuals: 8,
+        sample_sources_count: 2,
+        listed_at: '2026-03-01T00:00:00Z',
+        refreshed_at: '2026-03-01T00:02:00Z',
+        last_error: null,
+        _missing_since: null,
+      },
+      {
+        id: 2,
+        interviews_count: null,
+        complete_individuals: null,
+        sample_sources_count: 0,
+        listed_at: '2026-03-01T00:00:00Z',
+        refreshed_at: '2026-03-01T00:02:00Z',
+        last_error: null,
+        _missing_since: '2026-03-01T00:02:00Z',
+      },
+      {
+        id: 3,
+        interviews_count: null,
+        complete_individuals: null,
+        sample_sources_count: 0,
+        listed_at: '2026-03-01T00:00:00Z',
+        refreshed_at: null,
+        last_error: 'answered 500',
+        _missing_since: null,
+      },
+    ],
+  )
 })
 
 test('interview_status_counts has one row per status of the current progress, also for statuses that only _extra contains', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, expectRows } = await testWarehouse()
   await account.commitBundles(
     [
       bundle(
@@ -92,10 +86,9 @@ test('interview_status_counts has one row per status of the current progress, al
     RUN,
   )
   await account.commitBundles([bundle(1, minute(2), [source(11)], null, { sourceProgressRead: 'none' })], RUN)
-  expect(
-    await rows(`SELECT survey_id, sample_source_id, status, individuals, percentage, _observed_at
-      FROM interview_status_counts ORDER BY sample_source_id NULLS FIRST, status`),
-  ).toEqual(
+  await expectRows(
+    `SELECT survey_id, sample_source_id, status, individuals, percentage, _observed_at
+      FROM interview_status_counts ORDER BY sample_source_id NULLS FIRST, status`,
     [
       [null, 'abducted', 3, 37.5],
       [null, 'complete', 5, 100],
@@ -115,7 +108,7 @@ test('interview_status_counts has one row per status of the current progress, al
 })
 
 test('survey_status_changes has a row for each change of the status, not for each change of the survey', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, expectRows } = await testWarehouse()
   const versions = [
     { status: 'draft' },
     { status: 'draft', title: 'Renamed' },
@@ -125,7 +118,8 @@ test('survey_status_changes has a row for each change of the status, not for eac
   ]
   for (const [at, version] of versions.entries())
     await list(account, [survey(1, version), survey(2, { status: 'user_demo' })], minute(at))
-  expect(await rows('SELECT * FROM survey_status_changes ORDER BY survey_id, observed_at')).toEqual(
+  await expectRows(
+    'SELECT * FROM survey_status_changes ORDER BY survey_id, observed_at',
     [
       [1, null, 'draft', 0],
       [1, 'draft', 'fieldwork', 2],

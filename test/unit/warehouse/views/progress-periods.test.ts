@@ -7,7 +7,16 @@ import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js
 import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
 import { minute } from '../../../support/time/instants.js'
 import { query } from '../../../support/warehouse/duckdb.js'
-import { bundle, list, listingPage, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import {
+  bundle,
+  failedTask,
+  list,
+  listingPage,
+  progress,
+  RUN,
+  source,
+  survey,
+} from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /** An hour of a day of March 2026, UTC. */
@@ -26,8 +35,6 @@ const DAILY = `SELECT account, survey_id, strftime("day", '%d') AS "day", interv
 const PERIODS = `SELECT survey_id, interviews_count AS held, strftime(timezone('UTC', observed_at), '%d %H:%M') AS observed,
   strftime(timezone('UTC', ended_at), '%d %H:%M') AS ended, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known`
 
-const cells = (rows: readonly Readonly<Record<string, unknown>>[]) => rows.map((row) => Object.values(row))
-
 test('an empty warehouse has no rows in any view', async () => {
   const { rows } = await testWarehouse()
   for (const { name } of ALL_VIEWS) expect(await rows(`SELECT * FROM ${name}`), name).toEqual([])
@@ -35,7 +42,7 @@ test('an empty warehouse has no rows in any view', async () => {
 })
 
 test('indicators hold until the next ones were read, and the current ones until their last confirmation', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, cells } = await testWarehouse()
   await list(account, [survey(1)], at(1, 9), 'full')
   for (const [day, hour, complete] of [
     [1, 10, 5],
@@ -45,12 +52,12 @@ test('indicators hold until the next ones were read, and the current ones until 
     [5, 23, 9],
   ] as const)
     await read(account, 1, at(day, hour), complete)
-  expect(cells(await rows(`${PERIODS} FROM survey_progress_periods ORDER BY observed_at`))).toEqual([
+  expect(await cells(`${PERIODS} FROM survey_progress_periods ORDER BY observed_at`)).toEqual([
     [1, 5, '01 10:00', '04 09:00', '04 09:00'],
     [1, 8, '04 09:00', '04 18:00', '04 18:00'],
     [1, 9, '04 18:00', null, '05 23:00'],
   ])
-  expect(cells(await rows(DAILY))).toEqual([
+  expect(await cells(DAILY)).toEqual([
     ['acme', 1, '01', 5, '01 10:00', '02 00:00'],
     ['acme', 1, '02', 5, '01 10:00', '03 00:00'],
     ['acme', 1, '03', 5, '01 10:00', '04 00:00'],
@@ -60,7 +67,7 @@ test('indicators hold until the next ones were read, and the current ones until 
 })
 
 test('a survey that was missing for a time has no progress in between, and each account has its own rows', async () => {
-  const { account, database, rows } = await testWarehouse()
+  const { account, database, cells } = await testWarehouse()
   const other = accountWarehouse(database, 'bolt')
   await list(account, [survey(1)], at(1, 9), 'full')
   await list(other, [survey(1)], at(1, 9), 'full')
@@ -70,7 +77,7 @@ test('a survey that was missing for a time has no progress in between, and each 
   await list(account, [survey(1)], at(5, 6))
   await read(account, 1, at(5, 7), 5)
   await read(account, 1, at(6, 7), 5)
-  expect(cells(await rows(DAILY))).toEqual([
+  expect(await cells(DAILY)).toEqual([
     ['acme', 1, '01', 5, '01 10:00', '02 00:00'],
     ['acme', 1, '02', 5, '01 10:00', '02 12:00'],
     ['acme', 1, '05', 5, '05 07:00', '06 00:00'],
@@ -78,26 +85,22 @@ test('a survey that was missing for a time has no progress in between, and each 
     ['bolt', 1, '03', 70, '03 10:00', '03 10:00'],
   ])
   expect(
-    cells(
-      await rows(
-        `${PERIODS} FROM sample_source_progress_periods WHERE account = 'acme' ORDER BY observed_at`,
-      ),
-    ),
+    await cells(`${PERIODS} FROM sample_source_progress_periods WHERE account = 'acme' ORDER BY observed_at`),
   ).toEqual([
     [1, 5, '01 10:00', '02 12:00', '02 12:00'],
     [1, 5, '05 07:00', null, '06 07:00'],
   ])
   const versions = `strftime(timezone('UTC', valid_from), '%d %H:%M'), strftime(timezone('UTC', valid_to), '%d %H:%M'),
     strftime(timezone('UTC', confirmed_until), '%d %H:%M')`
+  expect(await cells(`SELECT account, ${versions} FROM survey_periods ORDER BY account, valid_from`)).toEqual(
+    [
+      ['acme', '01 09:00', '02 12:00', '02 12:00'],
+      ['acme', '05 06:00', null, '05 06:00'],
+      ['bolt', '01 09:00', null, '01 09:00'],
+    ],
+  )
   expect(
-    cells(await rows(`SELECT account, ${versions} FROM survey_periods ORDER BY account, valid_from`)),
-  ).toEqual([
-    ['acme', '01 09:00', '02 12:00', '02 12:00'],
-    ['acme', '05 06:00', null, '05 06:00'],
-    ['bolt', '01 09:00', null, '01 09:00'],
-  ])
-  expect(
-    cells(await rows(`SELECT account, ${versions} FROM sample_source_periods ORDER BY account, valid_from`)),
+    await cells(`SELECT account, ${versions} FROM sample_source_periods ORDER BY account, valid_from`),
   ).toEqual([
     ['acme', '01 10:00', '02 12:00', '02 12:00'],
     ['acme', '05 07:00', null, '06 07:00'],
@@ -106,14 +109,14 @@ test('a survey that was missing for a time has no progress in between, and each 
 })
 
 test('the progress of a survey that is gone for good holds until it was found missing', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, cells } = await testWarehouse()
   await list(account, [survey(1), survey(2)], at(1, 9), 'full')
   await read(account, 1, at(1, 10), 5)
   await read(account, 2, at(1, 10), 6)
   await gone(account, 1, at(2, 12))
   await gone(account, 2, at(3, 0))
   await gone(account, 2, at(4, 0))
-  expect(cells(await rows(DAILY))).toEqual([
+  expect(await cells(DAILY)).toEqual([
     ['acme', 1, '01', 5, '01 10:00', '02 00:00'],
     ['acme', 1, '02', 5, '01 10:00', '02 12:00'],
     ['acme', 2, '01', 6, '01 10:00', '02 00:00'],
@@ -122,15 +125,13 @@ test('the progress of a survey that is gone for good holds until it was found mi
 })
 
 test('the periods of a source end when it leaves its survey, though the survey continues', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, cells } = await testWarehouse()
   await account.commitBundles([bundle(1, at(1, 10), [source(10), source(11)], progress(5))], RUN)
   await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5))], RUN)
   await account.commitBundles([bundle(1, at(3, 10), [source(10), source(11)], progress(5))], RUN)
   expect(
-    cells(
-      await rows(
-        `${PERIODS}, sample_source_id FROM sample_source_progress_periods ORDER BY sample_source_id, observed_at`,
-      ),
+    await cells(
+      `${PERIODS}, sample_source_id FROM sample_source_progress_periods ORDER BY sample_source_id, observed_at`,
     ),
   ).toEqual([
     [1, 5, '01 10:00', null, '03 10:00', 10],
@@ -140,7 +141,7 @@ test('the periods of a source end when it leaves its survey, though the survey c
 })
 
 test('midnight belongs to the day that it begins, for confirmed readings and for ended ones', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, cells } = await testWarehouse()
   for (const [id, complete] of [
     [1, 5],
     [2, 6],
@@ -151,7 +152,7 @@ test('midnight belongs to the day that it begins, for confirmed readings and for
   await list(account, [survey(3)], at(1, 9))
   await read(account, 3, at(2, 0), 7)
   await gone(account, 3, at(2, 0))
-  expect(cells(await rows(DAILY))).toEqual([
+  expect(await cells(DAILY)).toEqual([
     ['acme', 1, '01', 5, '01 00:00', '02 00:00'],
     ['acme', 1, '02', 5, '01 00:00', '03 00:00'],
     ['acme', 1, '03', 5, '01 00:00', '03 00:00'],
@@ -163,7 +164,7 @@ test('midnight belongs to the day that it begins, for confirmed readings and for
 })
 
 test('a skipped source is confirmed until its last reading, and a failed or untyped reading confirms nothing', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, cells } = await testWarehouse()
   const skipped = { sourceProgress: [], sourceProgressRead: 'none' } as const
   const rejection = (
     endpoint: Rejection['endpoint'],
@@ -179,19 +180,7 @@ test('a skipped source is confirmed until its last reading, and a failed or unty
   })
   for (const id of [1, 2, 3, 4]) await read(account, id, at(1, 10), 5)
   await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5), skipped)], RUN)
-  await account.commitBundles(
-    [
-      {
-        kind: 'failed',
-        surveyId: 2,
-        at: at(2, 10),
-        error: 'answered 500',
-        isRefused: false,
-        mayBeGone: false,
-      },
-    ],
-    RUN,
-  )
+  await account.commitBundles([failedTask(2, at(2, 10))], RUN)
   const untyped = { ...skipped, sourceProgressRead: 'some', listedSourceIds: [30] } as const
   const rejections = [rejection('fieldwork_progress', 3, null), rejection('sample_sources', 3, 30)]
   await account.commitBundles([bundle(3, at(2, 10), [], null, { ...untyped, rejections })], RUN)
@@ -199,22 +188,22 @@ test('a skipped source is confirmed until its last reading, and a failed or unty
   const unread = { ...skipped, listedSourceIds: null, rejections: [rejection('sample_sources', 4, null)] }
   await account.commitBundles([bundle(4, at(2, 10), [], progress(5), unread)], RUN)
   const known = (view: string) =>
-    rows(
+    cells(
       `SELECT survey_id, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known FROM ${view} ORDER BY ALL`,
     )
-  expect(cells(await known('survey_progress_periods'))).toEqual([
+  expect(await known('survey_progress_periods')).toEqual([
     [1, '02 10:00'],
     [2, '01 10:00'],
     [3, '01 10:00'],
     [4, '02 10:00'],
   ])
-  expect(cells(await known('sample_source_progress_periods'))).toEqual([
+  expect(await known('sample_source_progress_periods')).toEqual([
     [1, '01 10:00'],
     [2, '01 10:00'],
     [3, '01 10:00'],
     [4, '01 10:00'],
   ])
-  expect(cells(await known('sample_source_periods'))).toEqual([
+  expect(await known('sample_source_periods')).toEqual([
     [1, '02 10:00'],
     [2, '01 10:00'],
     [3, '01 10:00'],
@@ -223,13 +212,11 @@ test('a skipped source is confirmed until its last reading, and a failed or unty
 })
 
 test('a refused list of sources confirms nothing, also after a list with a row that could not be typed', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, cells } = await testWarehouse()
   await read(account, 1, at(1, 10), 5)
   const known = async () =>
-    cells(
-      await rows(
-        `SELECT id, strftime(timezone('UTC', confirmed_until), '%d %H:%M') FROM sample_source_periods ORDER BY ALL`,
-      ),
+    await cells(
+      `SELECT id, strftime(timezone('UTC', confirmed_until), '%d %H:%M') FROM sample_source_periods ORDER BY ALL`,
     )
   const listed = { sourcesRead: 'some', listedSourceIds: [10, 11] } as const
   await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5), listed)], RUN)
@@ -241,8 +228,7 @@ test('a refused list of sources confirms nothing, also after a list with a row t
   } as const
   await account.commitBundles([bundle(1, at(3, 10), [], progress(6), refused)], RUN)
   expect(await known()).toEqual([[10, '02 10:00']])
-  const failed = { error: 'answered 500', isRefused: false, mayBeGone: false }
-  await account.commitBundles([{ kind: 'failed', surveyId: 1, at: at(4, 10), ...failed }], RUN)
+  await account.commitBundles([failedTask(1, at(4, 10))], RUN)
   expect(await known()).toEqual([[10, '02 10:00']])
   // The list is read. The progress of one source is refused.
   const inPart = { unread: { error: 'source 11: 404', isProgressUnread: false, isRefused: true }, ...listed }
@@ -251,7 +237,7 @@ test('a refused list of sources confirms nothing, also after a list with a row t
 })
 
 test('a survey row is confirmed until its last listing, or until the first reading of a pending change', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, cells } = await testWarehouse()
   await list(account, [survey(1), survey(2), survey(3)], at(1, 9), 'full')
   for (const id of [1, 2, 3]) await read(account, id, at(1, 10), 5)
   const rejected: Rejection = {
@@ -274,13 +260,13 @@ test('a survey row is confirmed until its last listing, or until the first readi
   await list(account, [survey(1), survey(2, { title: 'Renamed' })], at(3, 9))
   const known = `SELECT id, title, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known FROM survey_periods
     ORDER BY id, valid_from`
-  expect(cells(await rows(known))).toEqual([
+  expect(await cells(known)).toEqual([
     [1, 'Survey 1', '03 09:00'],
     [2, 'Survey 2', '02 09:00'],
     [3, 'Survey 3', '01 09:00'],
   ])
   await read(account, 2, at(3, 10), 5)
-  expect(cells(await rows(`${known} LIMIT 2 OFFSET 1`))).toEqual([
+  expect(await cells(`${known} LIMIT 2 OFFSET 1`)).toEqual([
     [2, 'Survey 2', '02 09:00'],
     [2, 'Renamed', '03 09:00'],
   ])

@@ -1,0 +1,169 @@
+/** What `check` does: tests each part that a sync needs, and reports every failure. `init` does the same. No request without the warehouse. */
+import { access, constants, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { type Clock, systemClock, throwIfAborted, unlessAborted } from '../base/clock.js'
+import { EXIT_CODES, type ExitCode, ExpectedError, hasCode, messageOf, StoppedError } from '../base/errors.js'
+import { counted } from '../base/human.js'
+import type { Target } from '../model/monitoring.js'
+import { loadSettings, type SettingsRequest } from '../settings/load-settings.js'
+import type { AccountSettings, Settings } from '../settings/settings.js'
+import type { Storage } from '../storage/storage.js'
+import type { CliContext, Work } from './context.js'
+import { logProxies, openTelemetry } from './monitored-run.js'
+import { jsonOf } from './text/json.js'
+
+interface Check {
+  readonly what: string
+  readonly ok: boolean
+  readonly detail: string
+}
+
+interface CheckResult {
+  readonly checks: readonly Check[]
+  readonly exitCode: ExitCode
+}
+
+export const check = async (context: CliContext, flags: CheckFlags): Promise<void> => {
+  const { checks, exitCode } = await runChecks(context, flags)
+  context.exit(exitCode)
+  await context.print(flags.json === true ? `${jsonOf({ exitCode, checks })}\n` : renderChecks(checks))
+}
+
+type CheckFlags = SettingsRequest['flags'] & { readonly json?: boolean | undefined }
+
+/** Reads settings as `sync` would. */
+export const runChecks = async (context: CliContext, flags: CheckFlags): Promise<CheckResult> => {
+  const { env, signal } = context
+  const settings = await loadSettings({ env, signal, flags, withReports: true })
+  const { requireShardLayout } = await import('../storage/directory.js')
+  await requireShardLayout(settings)
+  const { log } = await openTelemetry(settings, context)
+  logProxies(settings.accounts, log)
+  return await checkAll({ settings, log, signal })
+}
+
+/** For people: a line for each check. */
+export const renderChecks = (checks: readonly Check[]): string => {
+  const width = Math.max(...checks.map(({ what }) => what.length))
+  return checks
+    .map(({ what, ok, detail }) => `${ok ? 'ok    ' : 'FAILED'}  ${what.padEnd(width)}  ${detail}\n`)
+    .join('')
+}
+
+/** Rejects only for a bug. The first failed check decides the exit code. `clock` is that of the requests. */
+export const checkAll = async (options: Work, clock: Clock = systemClock): Promise<CheckResult> => {
+  const { settings, signal } = options
+  const checks: Check[] = [
+    { what: 'settings', ok: true, detail: settings.settingsFile ?? 'from the environment' },
+  ]
+  let exitCode: ExitCode = EXIT_CODES.complete
+  const add = (what: string, work: Promise<string>): Promise<void> =>
+    work.then(
+      (detail) => void checks.push({ what, ok: true, detail }),
+      (error: unknown) => fail(what, error),
+    )
+  const fail = (what: string, error: unknown) => {
+    if (!(error instanceof ExpectedError)) throw error
+    checks.push({ what, ok: false, detail: error.message })
+    if (exitCode === EXIT_CODES.complete) exitCode = error.exitCode
+  }
+  const file = settings.metrics?.file ?? null
+  if (file !== null) await add('metrics.file', checkMetricsFile(file, signal))
+  checks.push(...addressChecks(settings))
+  const { newRunId } = await import('./warehouse-run.js')
+  const { holdStorage } = await import('../storage/open.js')
+  try {
+    // Held during the requests: together with a sync at the same time, we would exceed the cap.
+    await using storage = await holdStorage({
+      ...options,
+      command: 'check',
+      runId: newRunId(systemClock.nowMs()),
+    })
+    await using trial = await storage.tryOut()
+    checks.push(...trial.found.map((part) => ({ ...part, ok: true })))
+    for (const account of settings.accounts)
+      await add(`API of ${account.name}`, requestSurveys(options, account, storage, clock))
+  } catch (error) {
+    fail(settings.storage === null ? 'warehouse' : 'storage', error)
+  }
+  return { checks, exitCode }
+}
+
+/** Makes one request without retries: a refusal or failure is the result of the check. */
+const requestSurveys = async (
+  { settings, log }: Work,
+  account: AccountSettings,
+  { signal, requireHeld: requireAdmission }: Storage,
+  clock: Clock,
+): Promise<string> => {
+  const { openSource } = await import('./warehouse-run.js')
+  const limits = { ...settings.limits, attempts: 1, pausesMax: 1 }
+  const ledgerDirectory = settings.warehouseDirectory
+  await using opened = openSource({ account, limits, ledgerDirectory, requireAdmission, clock, log })
+  const startedMs = clock.monotonicMs()
+  let sentMs: number | null = null
+  const allowance = {
+    take: () => {
+      if (sentMs !== null) throw new StoppedError('check makes one request only')
+      sentMs = clock.monotonicMs()
+    },
+  }
+  const { rejections, pagination } = await opened.source.listSurveys(
+    { updatedSince: null, page: 1 },
+    { signal, allowance },
+  )
+  const waitedMs = (sentMs ?? startedMs) - startedMs
+  const tookMs = Math.round(clock.monotonicMs() - startedMs - waitedMs)
+  const waited =
+    waitedMs < REPORTED_WAIT_MS_MIN ? '' : `; waited ${Math.round(waitedMs / 1_000)} s for a free slot`
+  const rows = counted(rejections.length, 'row')
+  const rejected = rejections.length === 0 ? '' : `; ${rows} of its first page cannot be typed`
+  const surveys = counted(pagination.total_count, 'survey')
+  return `${account.baseUrl} answers${through(account)} in ${tookMs} ms and shows ${surveys}${rejected}${waited}`
+}
+
+/** A shorter wait needs no explanation. */
+const REPORTED_WAIT_MS_MIN = 1_000
+
+const through = ({ proxy }: Pick<Target, 'proxy'>): string =>
+  proxy === null ? '' : ` through the proxy ${proxy.address} (${proxy.variable})`
+
+// The settings about reports of a run. None of their addresses is requested: a request would count as a report.
+
+/** Throws an error `metrics_file_unwritable`. */
+const checkMetricsFile = async (file: string, signal: AbortSignal): Promise<string> => {
+  await unlessAborted(signal, requireWritable(file)).catch((error: unknown) => {
+    throwIfAborted(signal)
+    throw new ExpectedError(
+      'metrics_file_unwritable',
+      `${file} cannot be written: ${messageOf(error)}; runs work without it`,
+    )
+  })
+  return `${file} can be written`
+}
+
+const requireWritable = async (file: string): Promise<void> => {
+  await access(dirname(file), constants.W_OK)
+  const found = await stat(file).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  })
+  if (found !== null && !found.isFile()) throw new Error('it is not a regular file')
+}
+
+/** A line for each address, with its host only. */
+const addressChecks = ({ metrics, notify }: Pick<Settings, 'metrics' | 'notify'>): readonly Check[] => {
+  const { start, success, failure, webhook } = notify ?? {}
+  const addresses: Readonly<Record<string, Target | null | undefined>> = {
+    'metrics.pushgateway': metrics?.pushgateway,
+    'notify.start': start,
+    'notify.success': success,
+    'notify.failure': failure,
+    'notify.webhook': webhook,
+  }
+  return Object.entries(addresses).flatMap(([what, target]) => {
+    if (!target) return []
+    const { origin } = new URL(target.url.reveal())
+    return { what, ok: true, detail: `an address of ${origin}${through(target)}; check does not request it` }
+  })
+}

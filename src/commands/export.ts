@@ -1,0 +1,156 @@
+/**
+ * What `export` does: writes tables and views of one published state as files, and prints what was written. It reads only published
+ * files, so it works while a sync runs.
+ */
+import { realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../base/clock.js'
+import { counted, humanBytes, humanCount } from '../base/human.js'
+import { packageVersion } from '../base/version.js'
+import type { TableDeclaration } from '../model/columns.js'
+import { withoutPattern } from '../publish/parquet/sql.js'
+import type { Settings } from '../settings/settings.js'
+import { findState, requirePublished } from '../storage/open.js'
+import type { Database, OpenOptions, Sql } from '../warehouse/connection/database.js'
+import { literal } from '../warehouse/connection/ddl.js'
+import { unreadable } from '../warehouse/connection/duckdb-error.js'
+import { readLastRun } from '../warehouse/history/run-order.js'
+import type { CliContext } from './context.js'
+import { type FileFormat, writeFiles } from './export/files.js'
+import { createViews, findTables, isView, requestedTables, withCondition } from './export/relations.js'
+import { type ExportManifest, replaceDirectory } from './export/target.js'
+import { jsonOf } from './text/json.js'
+import { textTable } from './text/text-table.js'
+
+/** Throws `nothing_published`, and the errors of `exportTables`. */
+export const exportPublished = async (
+  { signal, print }: CliContext,
+  settings: Settings,
+  request: Pick<Export, 'out' | 'format' | 'bom' | 'tables' | 'condition'>,
+): Promise<void> => {
+  const { file, open, isDirectory } = await requirePublished(settings, await findState(settings, signal))
+  // We follow the link once, so all tables are read from the same version.
+  const source = await realpath(file).catch((error: unknown) => {
+    throw unreadable(file, error)
+  })
+  const manifest = await exportTables({
+    ...request,
+    source,
+    open: (options) => open(source, options),
+    sourceDirectories: isDirectory ? [source] : [],
+    clock: systemClock,
+    signal,
+  })
+  const { out } = request
+  await print(settings.json ? `${jsonOf({ out, ...manifest })}\n` : renderExport(out, manifest))
+}
+
+export interface Export {
+  /** Path of the published state; `open` opens it read-only. */
+  readonly source: string
+  readonly open: (options: OpenOptions) => Promise<Database>
+  /** Directories from which the opened source reads more files. */
+  readonly sourceDirectories: readonly string[]
+  /** Absolute path. */
+  readonly out: string
+  readonly format: FileFormat | 'xlsx'
+  /** Whether CSV files are for spreadsheet programs. */
+  readonly bom: boolean
+  /** Such as `surveys`, `survey_overview` or `_sync.runs`; null for all tables outside `_sync`. */
+  readonly tables: readonly string[] | null
+  readonly condition: string | null
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+/** Throws `export_request` for a wrong request, `export_failed` or `WarehouseUnusableError` if it cannot read or write. */
+export const exportTables = async (options: Export): Promise<ExportManifest> => {
+  const tables = requestedTables(options.tables)
+  return await replaceDirectory(options.out, (directory) => exportInto(directory, options, tables))
+}
+
+/**
+ * DuckDB sorts each table by key and spills the rows that do not fit into this memory. See
+ * docs/decisions/export-and-sql.md#0050-an-export-sorts-on-disk.
+ */
+const SMALL_MEMORY = { memoryLimit: '112MB' } satisfies OpenOptions
+const SPILL = 'spill'
+
+/** Spills into the directory of the export, which is writable. Closes the database before the directory is renamed. */
+const exportInto = async (
+  directory: string,
+  options: Export,
+  requested: readonly TableDeclaration[],
+): Promise<ExportManifest> => {
+  const temporaryDirectory = join(directory, SPILL)
+  try {
+    await using database = await options
+      .open({ ...SMALL_MEMORY, temporaryDirectory })
+      .catch((error: unknown) => {
+        throw unreadable(options.source, error)
+      })
+    return await database.transaction((sql) =>
+      database.interruptibly(options.signal, () => write(options, sql, directory, requested)),
+    )
+  } finally {
+    await rm(temporaryDirectory, { recursive: true, force: true })
+  }
+}
+
+const write = async (
+  options: Export,
+  sql: Sql,
+  directory: string,
+  requested: readonly TableDeclaration[],
+): Promise<ExportManifest> => {
+  const { sourceDirectories, format, bom, out, signal } = options
+  if (sourceDirectories.length > 0 && requested.some(isView)) await createViews(sql)
+  // A source path is a pattern. DuckDB checks both the pattern and the path that matches it against the list.
+  await confine(sql, [directory, ...sourceDirectories, ...sourceDirectories.map(withoutPattern)])
+  const relations = await withCondition(sql, await findTables(sql, requested, options), options.condition)
+  const writing = { sql, relations, directory, out, signal }
+  const tables =
+    format === 'xlsx'
+      ? await (await import('./export/workbooks.js')).writeWorkbooks(writing)
+      : await writeFiles(writing, format, bom)
+  return {
+    fieldwork_sync_export: 1,
+    program: packageVersion(),
+    exported_at: new Date(options.clock.nowMs()).toISOString(),
+    source: options.source,
+    run_id: (await readLastRun(sql)).run_id,
+    format,
+    bom,
+    where: options.condition,
+    rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+    tables: [...tables],
+  }
+}
+
+/** After this, the connection opens no file outside these directories, and no condition can change that. */
+const confine = async (sql: Sql, directories: readonly string[]): Promise<void> => {
+  await sql.run(`SET allowed_directories = [${directories.map(literal).join(', ')}]`)
+  await sql.run('SET enable_external_access = false')
+  await sql.run('SET lock_configuration = true')
+}
+
+const renderExport = (out: string, { format, where, rows, tables }: ExportManifest): string => {
+  const isWorkbook = format === 'xlsx'
+  const lines = tables.map(({ table, file, rows: tableRows, bytes, filtered }) => [
+    table,
+    ...(isWorkbook ? [file] : []),
+    humanCount(tableRows),
+    humanBytes(bytes),
+    ...(where === null ? [] : [filtered ? 'filtered' : 'whole']),
+  ])
+  const header = isWorkbook ? ['table', 'file', 'rows', 'file size'] : ['table', 'rows', 'size']
+  const table = textTable([header, ...lines], '', isWorkbook ? 2 : 1)
+  return `${table}\n\nexported ${counted(rows, 'row')} of ${counted(tables.length, 'table')} to ${out}\n${cutTexts(tables)}`
+}
+
+const cutTexts = (tables: ExportManifest['tables']): string => {
+  const cut = tables.filter(({ cut_texts }) => cut_texts > 0)
+  if (cut.length === 0) return ''
+  const places = cut.map(({ table, cut_texts }) => `${table}: ${humanCount(cut_texts)}`).join(', ')
+  return `texts cut at 32,767 characters, the most of a cell: ${places}. Parquet and CSV hold them whole\n`
+}

@@ -1,0 +1,125 @@
+/**
+ * What `init` does: reads flags or answers, writes the settings file and a new token file, makes the checks, and prints what to type
+ * next.
+ */
+import { rm } from 'node:fs/promises'
+import { basename, delimiter, dirname, relative, resolve } from 'node:path'
+import { throwIfAborted } from '../base/clock.js'
+import { EXIT_CODES } from '../base/errors.js'
+import { Secret } from '../base/secret.js'
+import { createStderr } from '../logging/stderr.js'
+import type { Environment } from '../settings/environment.js'
+import { SETTING_NAMES } from '../settings/names.js'
+import { renderChecks, runChecks } from './check.js'
+import type { CliContext } from './context.js'
+import { usageError } from './flags.js'
+import { type Answers, fileOf, QUESTIONS, type Question, readAnswers } from './init/answers.js'
+import { requirePlace, writeNewFile } from './init/files.js'
+import { type Asked, askMissing, openPrompt, type QuestionTexts } from './init/questions.js'
+import { jsonOf } from './text/json.js'
+
+interface InitFlags extends Readonly<Partial<Record<Question, string | undefined>>> {
+  /** The settings file. */
+  readonly out: string
+  readonly force?: boolean | undefined
+  readonly 'no-check'?: boolean | undefined
+  readonly 'log-level'?: string | undefined
+  readonly json?: boolean | undefined
+}
+
+export const init = async (context: CliContext, flags: InitFlags, texts: QuestionTexts): Promise<void> => {
+  const { out: file, force = false, json = false, 'log-level': logLevel, 'no-check': noCheck } = flags
+  if (file === '') throw usageError('--out needs the path of a file', 'init')
+  const out = resolve(file)
+  const isTerminal = context.stderr.isTTY && context.stdin().isTTY
+  const given = isTerminal ? null : required(flags)
+  await requirePlace(out, force)
+  const asked = given === null ? await ask(context, flags, texts) : { answers: given, newToken: null }
+  await write(context, asked, out, force)
+  const { answers, newToken } = asked
+  const print = async (text: string) => {
+    if (!json) await context.print(text)
+  }
+  await print(`wrote ${out}\n${newToken === null ? '' : `wrote ${newToken.path}, which only you can read\n`}`)
+  warnOfVariables(context)
+  const result =
+    noCheck === true ? null : await runChecks(context, { config: out, 'log-level': logLevel, json })
+  const { checks = null, exitCode = EXIT_CODES.complete } = result ?? {}
+  const isComplete = exitCode === EXIT_CODES.complete
+  const command = checks !== null && isComplete ? 'sync' : 'check'
+  const next = nextCommand([command, '--config', file], process.argv[1], context.env)
+  context.exit(exitCode)
+  if (checks !== null) await print(`\n${renderChecks(checks)}`)
+  await print(`\n${isComplete ? 'next' : `correct what failed in ${file}, then`}: ${next}\n`)
+  if (!json) return
+  const tokenFile = resolve(answers['token-file'])
+  const written = { settingsFile: out, tokenFile, tokenFileCreated: newToken !== null }
+  await context.print(`${jsonOf({ exitCode, ...written, checks, next })}\n`)
+}
+
+/** Without a terminal nobody answers. */
+const required = (flags: InitFlags): Answers => {
+  const { 'base-url': baseUrl, id, 'token-file': tokenFile, warehouse = 'warehouse' } = flags
+  if (baseUrl !== undefined && id !== undefined && tokenFile !== undefined)
+    return { 'base-url': baseUrl, id, 'token-file': tokenFile, warehouse }
+  const missing = (['base-url', 'id', 'token-file'] as const).flatMap((flag) =>
+    flags[flag] === undefined ? [`--${flag}`] : [],
+  )
+  throw usageError(`init can ask only on a terminal; without one it also needs ${missing.join(', ')}`, 'init')
+}
+
+const ask = async (context: CliContext, flags: InitFlags, texts: QuestionTexts): Promise<Asked> => {
+  using prompt = openPrompt({ input: context.stdin(), output: context.stderr, signal: context.signal })
+  const given = Object.fromEntries(
+    QUESTIONS.flatMap((question) => (flags[question] === undefined ? [] : [[question, flags[question]]])),
+  )
+  const asked = await askMissing(prompt, given, { out: resolve(flags.out), texts })
+  if (asked.newToken !== null) context.protect([new Secret(asked.newToken.text)])
+  return asked
+}
+
+/** Writes both files or none. */
+const write = async (
+  { signal }: CliContext,
+  { answers, newToken }: Asked,
+  out: string,
+  mayReplace: boolean,
+): Promise<void> => {
+  const text = fileOf(await readAnswers(answers, newToken, signal), answers['token-file'])
+  throwIfAborted(signal)
+  if (newToken !== null)
+    await writeNewFile({ path: newToken.path, text: `${newToken.text}\n`, mode: 0o600, mayReplace: false })
+  try {
+    await writeNewFile({ path: out, text, mode: 0o644, mayReplace })
+  } catch (error) {
+    if (newToken !== null) await rm(newToken.path, { force: true })
+    throw error
+  }
+}
+
+/** A later command would use these values instead of the answers. */
+const warnOfVariables = ({ env }: CliContext): void => {
+  const set = SETTING_NAMES.flatMap(({ variable = '', path: [key] }) =>
+    env[variable] !== undefined && ANSWERED.includes(String(key)) ? [variable] : [],
+  )
+  const [are, override] = set.length === 1 ? ['is', 'overrides'] : ['are', 'override']
+  if (set.length > 0)
+    createStderr().write(`${set.join(', ')} ${are} set in the environment and ${override} this file\n`)
+}
+
+const ANSWERED = ['base_url', 'id', 'token', 'token_file', 'warehouse', 'storage']
+
+/** The command line to type next, as this one was typed. `script` is `process.argv[1]`: the file that Node runs, or a link to it. */
+export const nextCommand = (words: readonly string[], script: string | undefined, env: Environment): string =>
+  [...program(script ?? '', env), ...words].map(quoted).join(' ')
+
+const program = (script: string, env: Environment): readonly string[] => {
+  const name = basename(script)
+  if (!name.endsWith('.js'))
+    return [(env.PATH ?? '').split(delimiter).includes(dirname(script)) ? name : script]
+  const path = relative(process.cwd(), script)
+  return ['node', path.startsWith('..') ? script : path]
+}
+
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

@@ -1,0 +1,160 @@
+/** What `plan` does: reads the published state, so it works while a sync runs, and prints what the next run would request. */
+import { systemClock } from '../base/clock.js'
+import { counted, humanCount, humanDuration, humanWindow } from '../base/human.js'
+import { formatInstant } from '../model/instant.js'
+import { REQUEST_KINDS } from '../model/request-usage.js'
+import type { Budget } from '../model/run.js'
+import { SCHEMA_VERSION } from '../model/sync-tables.js'
+import { requestsIn, sum } from '../rules/estimate.js'
+import { type AccountPlan, fitPlan, type Plan, type PlanEntry, timeAtCapMs } from '../rules/plan.js'
+import type { AccountSettings, Settings } from '../settings/settings.js'
+import { findState } from '../storage/open.js'
+import { planOf } from '../sync/planning.js'
+import { expectedAllocations } from '../sync/requests.js'
+import { accountWarehouse } from '../warehouse/account-warehouse.js'
+import type { Database } from '../warehouse/connection/database.js'
+import { WarehouseUnusableError } from '../warehouse/connection/errors.js'
+import { schemaVersion } from '../warehouse/lifecycle/migrations.js'
+import { readPublished } from '../warehouse/status.js'
+import type { CliContext } from './context.js'
+import { REQUEST_USAGE_WORDS } from './text/run-lines.js'
+import { textTable } from './text/text-table.js'
+
+export const plan = async ({ signal, print }: CliContext, settings: Settings): Promise<void> => {
+  const { json, budget } = settings
+  const plans = await planAll(settings, signal)
+  await print(json ? `${JSON.stringify(planToJson(plans, budget))}\n` : `${renderPlans(plans, budget)}\n`)
+}
+
+/** Throws `WarehouseUnusableError` if the published state cannot be read. */
+const planAll = async (
+  { accounts, warehouseDirectory, publish, storage, ...rules }: Settings,
+  signal: AbortSignal,
+): Promise<readonly AccountPlan[]> => {
+  const { published: found } = await findState({ warehouseDirectory, publish, storage }, signal)
+  if (found === null)
+    return accounts.map(({ name, rate }) => ({ account: name, rate, plan: null, fit: null }))
+  return await readPublished(found, signal, async (database) => {
+    await requireCurrentSchema(database, found.path)
+    const planned: { readonly account: AccountSettings; readonly plan: Plan | null }[] = []
+    for (const account of accounts) {
+      const warehouse = accountWarehouse(database, account.name)
+      planned.push({ account, plan: await planOf(warehouse, rules, systemClock.nowMs()) })
+    }
+    return fitted(planned, rules.budget)
+  })
+}
+
+/** A plan reads columns that older versions did not publish. */
+const requireCurrentSchema = async (database: Database, path: string): Promise<void> => {
+  const version = await database.transaction(schemaVersion)
+  if (version < SCHEMA_VERSION)
+    throw new WarehouseUnusableError(
+      `${path} was published by an older fieldwork-sync (schema version ${version}; this one needs ${SCHEMA_VERSION}). Run fieldwork-sync sync once, then fieldwork-sync plan`,
+    )
+}
+
+/** The part of each account's plan that fits into the budget. A request limit is divided by the weights of the accounts. */
+const fitted = (
+  planned: readonly { readonly account: AccountSettings; readonly plan: Plan | null }[],
+  budget: Budget,
+): readonly AccountPlan[] => {
+  const needs = planned.map(({ account, plan }) => ({
+    weight: account.weight,
+    needed: plan?.requests ?? Number.POSITIVE_INFINITY,
+  }))
+  const allocations = budget.requests_max === null ? null : expectedAllocations(budget.requests_max, needs)
+  return planned.map(({ account: { name, rate }, plan }, place) => ({
+    account: name,
+    rate,
+    plan,
+    fit:
+      plan === null ? null : fitPlan(plan, { ...budget, requests_max: allocations?.[place] ?? null }, rate),
+  }))
+}
+
+export const renderPlans = (plans: readonly AccountPlan[], budget: Budget): string =>
+  plans
+    .map(({ account, plan, ...one }) =>
+      plan === null
+        ? `${account}: no survey is listed yet. The first run lists all surveys and reads each of them, the newest first. If a budget ends it, the next run continues`
+        : [
+            `${account}: the next run, expected at ${formatInstant(plan.at)} by the server's clock`,
+            textTable(tableOf(plan), '  '),
+            ...closing(one, plan, budget),
+          ].join('\n'),
+    )
+    .join('\n\n')
+
+const tableOf = (plan: Plan): readonly (readonly string[])[] => {
+  const kinds = REQUEST_KINDS.filter((kind) => plan.entries.some(({ requests }) => (requests[kind] ?? 0) > 0))
+  const cell = (count: number) => (count === 0 ? '-' : humanCount(count))
+  const total = (kind: (typeof kinds)[number]) => sum(plan.entries.map(({ requests }) => requests[kind] ?? 0))
+  return [
+    ['why', 'surveys', 'requests', ...kinds.map((kind) => REQUEST_USAGE_WORDS[kind])],
+    ...plan.entries.map((entry) => [
+      labelOf(entry, plan),
+      cell(entry.surveys),
+      cell(requestsIn(entry.requests)),
+      ...kinds.map((kind) => cell(entry.requests[kind] ?? 0)),
+    ]),
+    ['in all', '', cell(plan.requests), ...kinds.map((kind) => cell(total(kind)))],
+  ]
+}
+
+const labelOf = ({ reason, isExpected }: PlanEntry, { listing }: Plan): string => {
+  if (reason === 'listing') return `listing, ${listing}`
+  return isExpected ? `${REQUEST_USAGE_WORDS[reason]}, expected` : REQUEST_USAGE_WORDS[reason]
+}
+
+const closing = (
+  { rate, fit }: Pick<AccountPlan, 'rate' | 'fit'>,
+  plan: Plan,
+  { requests_max: requestsMax, duration_max: durationMsMax }: Budget,
+): readonly string[] => {
+  const time = `  ${humanDuration(timeAtCapMs(plan.requests, rate))} at the cap of ${rate.requests} per ${humanWindow(rate.perMs)}`
+  if (fit === null || (requestsMax === null && durationMsMax === null)) return [time]
+  const limits = [
+    ...(requestsMax === null ? [] : [`--max-requests ${requestsMax}`]),
+    ...(durationMsMax === null ? [] : [`--max-duration ${humanDuration(durationMsMax)}`]),
+  ].join(' and ')
+  if (fit.waiting === 0) return [time, `  all requests fit into ${limits}`]
+  const since = fit.oldestSince === null ? '' : `, the oldest since ${formatInstant(fit.oldestSince)}`
+  const expected = sum(plan.entries.map(({ isExpected, surveys }) => (isExpected ? surveys : 0)))
+  const first =
+    expected === 0 ? 'the listing' : `the listing, ${counted(expected, 'survey')} expected from it`
+  return [
+    time,
+    `  ${counted(fit.requests, 'request')} fit into ${limits}: ${first}, and ${fit.surveys} of the ${counted(plan.tasks.length, 'survey')} that are known to be due`,
+    `  ${counted(fit.waiting, 'survey')} ${fit.waiting === 1 ? 'waits' : 'wait'} for the run after it${since}`,
+  ]
+}
+
+/** The document of `--json`: names in snake_case, moments in ISO 8601, durations in seconds. */
+export const planToJson = (
+  plans: readonly AccountPlan[],
+  { requests_max: requestsMax, duration_max: durationMsMax }: Budget,
+) => ({
+  max_requests: requestsMax,
+  max_duration_seconds: durationMsMax === null ? null : durationMsMax / 1_000,
+  accounts: plans.map(({ account, rate, plan, fit }) => ({
+    account,
+    rate: { requests: rate.requests, per_seconds: rate.perMs / 1_000 },
+    expected_at: plan === null ? null : formatInstant(plan.at),
+    listing: plan?.listing ?? 'full',
+    requests: plan?.requests ?? null,
+    seconds_at_cap: plan === null ? null : timeAtCapMs(plan.requests, rate) / 1_000,
+    entries: (plan?.entries ?? []).map(({ reason, isExpected, surveys, requests }) => ({
+      reason,
+      expected: isExpected,
+      surveys,
+      requests,
+    })),
+    fits: fit && {
+      surveys: fit.surveys,
+      requests: fit.requests,
+      waiting: fit.waiting,
+      oldest_since: fit.oldestSince === null ? null : formatInstant(fit.oldestSince),
+    },
+  })),
+})

@@ -1,0 +1,212 @@
+/** What `sync` does: opens the warehouse, runs all accounts side by side, and publishes the committed rows. Also what it prints. */
+import { systemClock } from '../base/clock.js'
+import { EXIT_CODES } from '../base/errors.js'
+import { counted, humanCount, humanDuration } from '../base/human.js'
+import { logWith } from '../base/log.js'
+import { createRedactor } from '../base/secret.js'
+import { packageVersion } from '../base/version.js'
+import type { CreateTransport } from '../http/transport.js'
+import type { RunObserver, RunReport, RunStatus, SyncReport } from '../model/run.js'
+import { summaryLines } from '../model/run-record.js'
+import type { SourceUsage } from '../model/survey-source.js'
+import type { AccountWarehouse } from '../model/warehouse.js'
+import type { OpenStore } from '../object-store/s3.js'
+import { type AccountSettings, type SettingsWithSecrets, secretsOf } from '../settings/settings.js'
+import { requireShardLayout } from '../storage/directory.js'
+import type { Allocation } from '../sync/requests.js'
+import { runAccount } from '../sync/run.js'
+import { sideBySide } from '../sync/side-by-side.js'
+import { accountWarehouse } from '../warehouse/account-warehouse.js'
+import type { Database } from '../warehouse/connection/database.js'
+import type { Work } from './context.js'
+import { logProxies, type MonitoredRun, type Summary } from './monitored-run.js'
+import { driftLines, failingLines, publishSection, rejectionLines } from './text/run-lines.js'
+import { textTable } from './text/text-table.js'
+import { openSource, type RunWatch, runAndPublish } from './warehouse-run.js'
+
+/** The job of the command, with its progress on stderr. Throws like `syncAccounts`, or for the directory of another shard layout. */
+export const run = async ({ progress, ...work }: MonitoredRun): Promise<SyncReport> => {
+  const { settings, log } = work
+  await requireShardLayout(settings)
+  logProxies(settings.accounts, log)
+  const sources = new Map<string, () => SourceUsage>()
+  using observer = progress((account) => sources.get(account)?.())
+  const onSource: SyncAccounts['onSource'] = (account, usage) => sources.set(account, usage)
+  return await syncAccounts({ ...work, observer, onSource })
+}
+
+export interface SyncAccounts extends Work {
+  readonly observer: RunObserver
+  /** Called once per account, as soon as its request usage can be read with `usage`. */
+  readonly onSource: (account: string, usage: () => SourceUsage) => void
+  /** Watches the run for its metrics. */
+  readonly watch?: RunWatch | null | undefined
+  /** The network, by default the real one; the simulation passes its own. */
+  readonly createTransport?: CreateTransport | undefined
+  /** The object store, by default a real one; the simulation passes its own. */
+  readonly openStore?: OpenStore | undefined
+}
+
+/** Throws a `WarehouseError` or a bug; every other failure is in the report. */
+export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
+  const { settings, log } = options
+  return runAndPublish({ ...options, command: 'sync' }, ({ database, runId, storage }) =>
+    sideBySide({
+      accounts: settings.accounts,
+      requestsMax: settings.budget.requests_max,
+      signal: storage.signal,
+      log,
+      run: (account, requests, signal) =>
+        syncAccount({
+          ...options,
+          account,
+          requests,
+          database,
+          runId,
+          signal,
+          requireAdmission: storage.requireHeld,
+        }),
+    }),
+  )
+}
+
+interface SyncAccount extends SyncAccounts {
+  readonly account: AccountSettings
+  readonly database: Database
+  /** The account's part of `--max-requests`. */
+  readonly requests: Allocation
+  readonly runId: string
+  /** Throws if this process may no longer send requests. */
+  readonly requireAdmission: () => void
+}
+
+/** One account: its HTTP client, its view of the warehouse, its allocation of the budget. Throws errors that end all runs. */
+const syncAccount = async (options: SyncAccount): Promise<RunReport> => {
+  const { account, settings, database, observer, signal, requests, runId, createTransport } = options
+  // Several accounts write into one log, so every line names its account.
+  const log = logWith(options.log, { account: account.name })
+  let status: RunStatus = 'failed'
+  try {
+    await using opened = openSource({
+      account,
+      limits: settings.limits,
+      ledgerDirectory: settings.warehouseDirectory,
+      requireAdmission: options.requireAdmission,
+      clock: systemClock,
+      log,
+      createTransport,
+    })
+    const { source } = opened
+    options.onSource(account.name, () => source.usage())
+    const report = await runAccount({
+      source,
+      warehouse: recordingWithout(settings, accountWarehouse(database, account.name)),
+      clock: systemClock,
+      log,
+      observer,
+      signal,
+      rules: settings,
+      requests,
+      runId,
+      version: packageVersion(),
+    })
+    status = report.status
+    if (status === 'failed') log.error({ reason: report.reason }, 'the run of this account failed')
+    return report
+  } finally {
+    observer.ended({ account: account.name, status })
+  }
+}
+
+/** The message of a bug is recorded as the reason of a failed run, and it may contain a token. */
+const recordingWithout = (settings: SettingsWithSecrets, warehouse: AccountWarehouse): AccountWarehouse => {
+  const redact = createRedactor(secretsOf(settings))
+  return {
+    ...warehouse,
+    finishRun: (report) =>
+      warehouse.finishRun({ ...report, reason: report.reason === null ? null : redact(report.reason) }),
+  }
+}
+
+/** The summary, with a newline at its end: a section for each account, the published files, and how the run ended. */
+export const render = (report: SyncReport, { elapsedMs, colour = false }: Summary = {}): string =>
+  [
+    ...report.accounts.map((account) => accountSection(account, report.accounts.length > 1)),
+    publishSection(report, elapsedMs),
+    paint(lastLine(report), report.status, colour),
+  ]
+    .map((section) => `${section}\n`)
+    .join('\n')
+
+const accountSection = (run: RunReport, isOneOfSeveral: boolean): string => {
+  const tables = Object.entries(run.rowsByTable).map(([table, rows]) => [
+    table,
+    humanCount(rows.added),
+    humanCount(rows.changed),
+    humanCount(rows.unchanged),
+  ])
+  const head = isOneOfSeveral ? `account ${run.account}: ${run.status}\n` : ''
+  return `${head}${textTable([['rows', 'added', 'changed', 'unchanged'], ...tables])}\n\n${factsOf(run)}`
+}
+
+const factsOf = (run: RunReport): string => {
+  const refusals = `${counted(run.retries, 'retry', 'retries')}, ${counted(run.refusals, 'refusal')} with 429`
+  const pace = `a request every ${humanCount(Math.ceil(run.paceIntervalMs ?? 0))} ms: the API refuses bursts within the cap`
+  const failed = run.surveysFailed > 0 ? `, ${humanCount(run.surveysFailed)} failed` : ''
+  return [
+    ['requests', `${humanCount(run.requests)} (${refusals})`],
+    ...(run.paceIntervalMs === null ? [] : [['pace', pace]]),
+    ['listing', run.listing ? `${run.listing}, ${counted(run.surveysListed, 'survey')} listed` : 'none'],
+    ['refreshed', `${counted(run.surveysRefreshed, 'survey')}${failed}`],
+    ...summaryLines(run).flatMap(({ field, label, text }) => [
+      [label, text],
+      ...(EXPLANATIONS[field]?.(run) ?? []).map((line) => ['', `  ${line}`]),
+    ]),
+    ['time', humanDuration(Number((run.endedAt - run.startedAt) / 1_000n))],
+  ]
+    .map(([label = '', text = '']) => `${label.padEnd(LABEL_COLUMNS)}  ${text}`)
+    .join('\n')
+}
+
+/** Detail lines below the line of a field. */
+const EXPLANATIONS: Readonly<Record<string, (run: RunReport) => readonly string[]>> = {
+  leftOver: failingLines,
+  rejectedRows: rejectionLines,
+  driftEvents: driftLines,
+}
+
+const LABEL_COLUMNS = 'refreshed'.length
+
+const lastLine = (report: SyncReport): string => {
+  const { accounts, status, exitCode } = report
+  const sum = (field: 'leftOver' | 'surveysRefreshed') =>
+    accounts.reduce((total, run) => total + run[field], 0)
+  if (status === 'complete')
+    return accounts.length === 0
+      ? 'complete: no account belongs to this shard; nothing was requested.'
+      : `complete: ${counted(sum('surveysRefreshed'), 'survey')} refreshed, nothing left over.`
+  const leftOver = sum('leftOver')
+  const queue =
+    leftOver === 0
+      ? 'nothing is queued.'
+      : `${counted(leftOver, 'survey is', 'surveys are')} queued for the next run.`
+  const reason = reasonOf(report).replace(/\s*\n\s*/g, ' ')
+  return `${status} (exit ${exitCode}): ${reason}; ${queue}`
+}
+
+/** The reasons of the accounts that decided the exit code. With several accounts, each reason names its account. */
+const reasonOf = ({ accounts, exitCode, publishError }: SyncReport): string => {
+  const reasons = accounts
+    .filter((run) => run.exitCode === exitCode && run.reason !== null)
+    .map(({ account, reason }) => `${accounts.length > 1 ? `${account}: ` : ''}${withoutStop(reason ?? '')}`)
+  if (publishError !== null && (reasons.length === 0 || exitCode === EXIT_CODES.warehouse))
+    reasons.unshift(`not published: ${withoutStop(publishError)}`)
+  return [...new Set(reasons)].join('; ') || 'no reason was given'
+}
+
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
+
+const COLOURS: Readonly<Record<RunStatus, string>> = { complete: '32', partial: '33', failed: '31' }
+
+const paint = (text: string, status: RunStatus, colour: boolean): string =>
+  colour ? `\u001b[${COLOURS[status]}m${text}\u001b[0m` : text

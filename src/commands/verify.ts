@@ -1,0 +1,161 @@
+/**
+ * What `verify` does: both halves of the proof. The sample holds the warehouse, like a sync: both together would exceed the cap. The
+ * local half holds nothing and makes no request to the API.
+ */
+import { randomBytes } from 'node:crypto'
+import { systemClock } from '../base/clock.js'
+import { humanCount } from '../base/human.js'
+import type { Log } from '../base/log.js'
+import { createRedactor } from '../base/secret.js'
+import { type Settings, secretsOf } from '../settings/settings.js'
+import { requireShardLayout } from '../storage/directory.js'
+import { findState, holdStorage, requirePublished } from '../storage/open.js'
+import type { Storage } from '../storage/storage.js'
+import { sideBySide } from '../sync/side-by-side.js'
+import { openDatabaseFile, openParquetVersion } from '../verify/local/check-tables.js'
+import type { LocalProof } from '../verify/local/proof.js'
+import { verifyBucket, verifyDirectory } from '../verify/local/run.js'
+import { verifySample } from '../verify/sample/run.js'
+import { unreadable } from '../warehouse/connection/duckdb-error.js'
+import type { CliContext, Work } from './context.js'
+import { logProxies, openTelemetry } from './monitored-run.js'
+import { type AccountSample, exitCodeOf, outputOf, type VerifyReport } from './verify/result.js'
+import { newRunId, openSource } from './warehouse-run.js'
+
+interface VerifyRequest {
+  readonly settings: Settings
+  readonly isLocal: boolean
+  /** Surveys to compare per account; null if not given. */
+  readonly sample: number | null
+  /** Null if not given. */
+  readonly seed: string | null
+  readonly startedMs: number
+}
+
+export const verify = async (
+  context: CliContext,
+  { startedMs, ...request }: VerifyRequest,
+): Promise<void> => {
+  const { settings, isLocal } = request
+  await requireShardLayout(settings)
+  const { log } = await openTelemetry(settings, context)
+  if (!isLocal) logProxies(settings.accounts, log)
+  const seed = request.seed ?? randomBytes(SEED_BYTES).toString('hex')
+  const report = await verifyAll({ ...request, log, signal: context.signal, seed })
+  const output = outputOf(report, settings.json, systemClock.monotonicMs() - startedMs)
+  context.exit(report.exitCode)
+  // Values of the API are quoted, and any of them may contain a token.
+  await context.print(createRedactor(secretsOf(settings))(output))
+}
+
+const SEED_BYTES = 4
+
+interface VerifyWork extends Work, Pick<VerifyRequest, 'isLocal' | 'sample'> {
+  readonly seed: string
+}
+
+/** Throws `nothing_published` or a `WarehouseError`. Failures of the API are in the report. */
+const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
+  const { settings, signal, isLocal, seed, sample } = work
+  await requireState(settings, signal)
+  if (isLocal) {
+    const local = await verifyPublished(settings, signal)
+    return { exitCode: exitCodeOf(local, null), local, sample: null }
+  }
+  await using held = await holdStorage({ ...work, command: 'verify', runId: newRunId(systemClock.nowMs()) })
+  const local = await verifyPublished(settings, held.signal)
+  // A state that cannot be read has been reported.
+  const isReadable = !local.problems.some(({ rule }) => UNREADABLE.includes(rule))
+  const accounts = isReadable ? await sampleAll(work, held) : []
+  const outcome = { accounts, isSampleGiven: sample !== null, isSignalled: held.signal.aborted }
+  return { exitCode: exitCodeOf(local, outcome), local, sample: { seed, accounts } }
+}
+
+/** Before the storage is held: if a holder of a new bucket ends early, the next run waits for a window. */
+const requireState = async (settings: Settings, signal: AbortSignal): Promise<void> => {
+  const { storage } = settings
+  if (storage === null) {
+    await requirePublished(settings, await findState(settings, signal))
+    return
+  }
+  const { holdsState } = await import('../storage/bucket/published.js')
+  if (!(await holdsState(storage, signal))) await requirePublished(settings, NOTHING)
+}
+
+const NOTHING = { published: null, holder: null } as const
+
+/** Rules whose break means that rows cannot be read. */
+const UNREADABLE: readonly string[] = [
+  'state_can_be_read',
+  'objects_are_intact',
+  'files_exist',
+  'files_have_their_size',
+  'files_have_their_checksum',
+]
+
+const verifyPublished = async (settings: Settings, signal: AbortSignal): Promise<LocalProof> => {
+  const { storage, warehouseDirectory } = settings
+  if (storage === null) return await verifyDirectory(warehouseDirectory, signal)
+  // The client of object stores is loaded only here, so that other warehouses do without it.
+  const { createS3Store } = await import('../object-store/s3.js')
+  const store = await createS3Store(storage)
+  try {
+    const proof = await verifyBucket(store, signal)
+    if (proof.states.length === 0) await requirePublished(settings, NOTHING)
+    return proof
+  } finally {
+    await store.close()
+  }
+}
+
+/** Surveys that are compared if `--sample` is not given and the budget allows it. */
+const SAMPLE_DEFAULT = 20
+
+const sampleAll = async (work: VerifyWork, held: Storage): Promise<readonly AccountSample[]> => {
+  const { settings, log, sample, seed } = work
+  await using _trial = await held.tryOut()
+  const published = await requirePublished(settings, await findState(settings, held.signal))
+  const open = published.isDirectory ? openParquetVersion : openDatabaseFile
+  await using database = await open(published.file).catch((error: unknown) => {
+    throw unreadable(published.path, error)
+  })
+  return await sideBySide({
+    accounts: settings.accounts,
+    requestsMax: settings.budget.requests_max,
+    signal: held.signal,
+    log,
+    run: async (account, allowance, signal) => {
+      await using opened = openSource({
+        account,
+        limits: settings.limits,
+        ledgerDirectory: settings.warehouseDirectory,
+        requireAdmission: held.requireHeld,
+        clock: systemClock,
+        log,
+      })
+      const proof = await verifySample({
+        account: account.name,
+        source: opened.source,
+        database,
+        context: { signal, allowance },
+        sample: sample ?? SAMPLE_DEFAULT,
+        seed,
+        slackMs: settings.discover.overlap,
+        onCompared: progressLog(log, account.name),
+      })
+      return { ...proof, requests: opened.source.usage().requests }
+    },
+  })
+}
+
+/** At the cap, a sample takes minutes. */
+const PROGRESS_EVERY_MS = 10_000
+
+const progressLog = (log: Log, account: string) => {
+  let loggedMs = systemClock.monotonicMs()
+  return (done: number, of: number): void => {
+    if (systemClock.monotonicMs() - loggedMs < PROGRESS_EVERY_MS) return
+    loggedMs = systemClock.monotonicMs()
+    log.info({ account }, `compared ${humanCount(done)} of ${humanCount(of)} surveys`)
+  }
+}

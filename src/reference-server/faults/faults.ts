@@ -1,0 +1,211 @@
+/**
+ * The faults of a running server: which of them act on a request, how often they did, and what they make of its answer. A survey
+ * is forgotten before the request is answered, and comes back when the list is replaced.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Answer, RawBody, render, sendRendered } from '../answer.js'
+import type { Organization } from '../world/organization.js'
+import { PURPOSES, Random } from '../world/random.js'
+import {
+  type Fault,
+  isJson,
+  JSON_LEVELS_MAX,
+  type Json,
+  type JsonObject,
+  matchesPath,
+} from './declaration.js'
+import { readFaults } from './read-faults.js'
+
+interface FaultyWorld {
+  readonly seed: number
+  readonly organizations: readonly Organization[]
+  readonly latest: number
+}
+
+/** A request that has passed the checks of path, method, credentials and cap. */
+interface ServedRequest {
+  /** With `/api/v1`, as it was sent. */
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly paged: boolean
+}
+
+/** A fault that acts on one request; `place` in the list, from 0. */
+interface ActingFault extends Pick<Fault, 'action'> {
+  readonly place: number
+}
+
+/** A fault as it was declared, completed by the defaults, with how often it matched and acted. */
+interface CountedFault extends Fault {
+  /** Includes requests on which it did not act, because of `after`, `times` or chance. */
+  matched: number
+  acted: number
+}
+
+export class Faults {
+  readonly #world: FaultyWorld
+  #faults: readonly CountedFault[] = []
+
+  constructor(world: FaultyWorld) {
+    this.#world = world
+  }
+
+  /**
+   * Replaces all faults by `given`, a list of declarations, and starts counting again from 0. Throws a `FaultsError` and
+   * replaces nothing when a declaration is wrong. Each line of the error begins with `where`.
+   */
+  replace(given: unknown, where = ''): void {
+    const { organizations, latest } = this.#world
+    const hasSurvey = (id: number) => organizations.some((one) => one.createsSurvey(id, latest))
+    const faults = readFaults(given, hasSurvey, where)
+    for (const organization of organizations) organization.rememberSurveys()
+    this.#faults = faults.map((fault) => ({ ...fault, matched: 0, acted: 0 }))
+  }
+
+  /**
+   * The faults that act on `request`, in the order of the list. A survey that one of them forgets is gone when this returns.
+   * Chance is drawn from a stream for each fault and each of its matching requests, so the same requests meet the same faults,
+   * whatever else is in the list.
+   */
+  actingOn(request: ServedRequest): readonly ActingFault[] {
+    const { seed, organizations } = this.#world
+    return this.#faults.flatMap((fault, place) => {
+      if (!matches(fault, request)) return []
+      fault.matched += 1
+      if (fault.matched <= fault.after) return []
+      if (fault.times !== 'always' && fault.acted >= fault.times) return []
+      const random = new Random({ seed, account: 0 }, fault.matched, PURPOSES.faults, place)
+      if (!random.chance(fault.probability)) return []
+      fault.acted += 1
+      const { action } = fault
+      if (action.forget !== undefined) for (const one of organizations) one.forgetSurvey(action.forget)
+      return [{ place, action }]
+    })
+  }
+
+  list(): readonly Readonly<CountedFault>[] {
+    return this.#faults
+  }
+}
+
+const matches = ({ match: { path, page } }: Fault, request: ServedRequest): boolean =>
+  (path === undefined || matchesPath(path, request.path)) && (page === undefined || page === pageOf(request))
+
+/** The requested page; null where there are no pages, or where the parameter is ambiguous or invalid. */
+const pageOf = ({ paged, query }: ServedRequest): number | null => {
+  if (!paged) return null
+  const [text = '1', ...others] = query.getAll('page')
+  return others.length === 0 && /^[1-9]\d*$/.test(text) ? Number(text) : null
+}
+
+interface Outcome {
+  readonly answer: Answer
+  readonly delayMs: number
+  /** `reset`: the connection is reset. `hang`: nothing is sent. A number: so many bytes of the body, then the end. */
+  readonly delivery: 'whole' | 'reset' | 'hang' | number
+  readonly status: number | null
+}
+
+/**
+ * Statuses and patches change the answer in their order, and delays add up. The first of hang, reset and truncate decides
+ * how it is sent.
+ */
+export const outcomeOf = (unchanged: Answer, faults: readonly ActingFault[]): Outcome => {
+  const actions = faults.map(({ action }) => action)
+  const breaking = actions.find(({ hang, reset, truncate }) => (hang ?? reset ?? truncate) !== undefined)
+  const delivery =
+    breaking === undefined ? 'whole' : (breaking.truncate ?? (breaking.reset ? 'reset' : 'hang'))
+  const answer = actions.reduce(shape, unchanged)
+  const delayMs = actions.reduce((sum, { delay_ms }) => sum + (delay_ms ?? 0), 0)
+  return {
+    answer,
+    delayMs,
+    delivery,
+    status: delivery === 'reset' || delivery === 'hang' ? null : answer.status,
+  }
+}
+
+const shape = (
+  answer: Answer,
+  { status, headers = {}, body, patch, at = '' }: ActingFault['action'],
+): Answer => {
+  if (status !== undefined) return { ...answer, status, headers, body: given(body) }
+  if (patch === undefined || answer.body instanceof RawBody) return answer
+  const [, ...steps] = at.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return { ...answer, body: patchBelow(toJson(answer.body), steps, patch) }
+}
+
+/** A text is sent as it is, as HTML where it begins with `<`. */
+const given = (body: Json | undefined): Json | RawBody => {
+  if (body === undefined) return new RawBody(Buffer.alloc(0), null)
+  if (typeof body !== 'string') return body
+  return new RawBody(Buffer.from(body), `${body.startsWith('<') ? 'text/html' : 'text/plain'}; charset=utf-8`)
+}
+
+/** The body as a client would read it, without undefined fields. */
+const toJson = (body: unknown): Json => {
+  const json: unknown = JSON.parse(JSON.stringify(body))
+  if (isJson(json)) return json
+  throw new Error(`an answer has more than ${JSON_LEVELS_MAX} levels`)
+}
+
+const isList = (value: Json): value is readonly Json[] => Array.isArray(value)
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !isList(value)
+
+/**
+ * JSON merge patch (RFC 7396): `target` with the members of `patch` merged in; null removes one. A `patch` that is no
+ * object replaces `target`.
+ */
+const mergePatch = (target: Json, patch: Json): Json => {
+  if (!isObject(patch)) return patch
+  const merged = new Map(isObject(target) ? Object.entries(target) : [])
+  for (const [name, part] of Object.entries(patch)) {
+    if (part === null) merged.delete(name)
+    else merged.set(name, mergePatch(merged.get(name) ?? null, part))
+  }
+  return Object.fromEntries(merged)
+}
+
+/**
+ * `document` with `patch` merged in at every place to which the steps of a JSON pointer (RFC 6901) lead: `*` is every element of
+ * a list or member of an object. A pointer to nothing changes nothing.
+ */
+const patchBelow = (document: Json, [step, ...rest]: readonly string[], patch: Json): Json => {
+  if (step === undefined) return mergePatch(document, patch)
+  const patched = (name: string, part: Json): Json =>
+    step === '*' || step === name ? patchBelow(part, rest, patch) : part
+  if (isList(document)) return document.map((part, place) => patched(String(place), part))
+  if (!isObject(document)) return document
+  return Object.fromEntries(Object.entries(document).map(([name, part]) => [name, patched(name, part)]))
+}
+
+/** Sends the answer at once or after its delay. A request whose client has closed the connection is dropped. */
+export const deliver = (request: FastifyRequest, reply: FastifyReply, outcome: Outcome): void => {
+  if (outcome.delayMs === 0) {
+    deliverNow(request, reply, outcome)
+    return
+  }
+  // Only the listening server keeps the process alive, not a delayed answer.
+  const timer = setTimeout(() => deliverNow(request, reply, outcome), outcome.delayMs).unref()
+  reply.raw.once('close', () => clearTimeout(timer))
+}
+
+const deliverNow = (request: FastifyRequest, reply: FastifyReply, { answer, delivery }: Outcome): void => {
+  if (delivery === 'whole') {
+    sendRendered(reply, render(request, answer))
+    return
+  }
+  // From here on Fastify no longer handles the connection. It ends when the client or the server closes it.
+  reply.hijack()
+  const { socket } = request.raw
+  if (delivery === 'reset') socket.resetAndDestroy()
+  if (typeof delivery !== 'number') return
+  // Announces the whole body, sends its first bytes and ends the connection.
+  const { status, headers, body } = render(request, answer)
+  reply.raw.writeHead(status, { ...headers, 'content-length': String(body.length) })
+  reply.raw.flushHeaders()
+  if (delivery === 0 || body.length === 0) socket.destroySoon()
+  else reply.raw.write(body.subarray(0, delivery), () => socket.destroySoon())
+}

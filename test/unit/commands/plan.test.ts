@@ -1,0 +1,74 @@
+/** `plan` prints the surveys that are known to be due apart from those that it expects from the listing. */
+import { expect, test } from 'vitest'
+import { planToJson, renderPlans } from '../../../src/commands/plan.js'
+import { fitPlan, type Plan } from '../../../src/rules/plan.js'
+import type { Task } from '../../../src/rules/queue.js'
+import { minute } from '../../support/time/instants.js'
+
+const rate = { requests: 60, perMs: 60_000 }
+const task: Task = {
+  surveyId: 1,
+  reason: 'active',
+  isQueued: false,
+  isLeftOver: false,
+  refusals: 0,
+  requests: { survey_progress: 1, sample_source_progress: 2 },
+  reserve: 4,
+  since: minute(0),
+  urgency: 4,
+}
+const listing = { reason: 'listing', isExpected: false, surveys: 1, requests: { surveys: 1 } } as const
+const active = {
+  reason: 'active',
+  isExpected: false,
+  surveys: 3,
+  requests: { survey_progress: 3, sample_source_progress: 6 },
+} as const
+const expected = {
+  reason: 'changed',
+  isExpected: true,
+  surveys: 1,
+  requests: { sample_sources: 1, survey_progress: 1 },
+} as const
+const plan = { at: minute(1_440), listing: 'incremental', tasks: [task, task, task] } as const
+const withExpected: Plan = { ...plan, entries: [listing, active, expected], requests: 12 }
+const withoutExpected: Plan = { ...plan, entries: [listing, active], requests: 10 }
+
+const linesOf = (one: Plan, requestsMax: number | null): readonly string[] => {
+  const budget = { requests_max: requestsMax, duration_max: null }
+  const fit = fitPlan(one, budget, rate)
+  return renderPlans([{ account: 'acme', rate, plan: one, fit }], budget)
+    .split('\n')
+    .map((line) => line.trim().replace(/ {2,}/g, ' | '))
+}
+
+test('expected surveys have a row of their own and are not counted among the due surveys', () => {
+  const lines = linesOf(withExpected, 8)
+  expect(lines).toContain('active | 3 | 9 | - | - | 3 | 6')
+  expect(lines).toContain('changed or new, expected | 1 | 2 | - | 1 | 1 | -')
+  expect(lines.slice(-2)).toEqual([
+    '6 requests fit into --max-requests 8: the listing, 1 survey expected from it, and 1 of the 3 surveys that are known to be due',
+    '2 surveys wait for the run after it, the oldest since 2026-03-01T00:00:00Z',
+  ])
+})
+
+test('the text omits expected surveys when there are none, and waiting surveys when all fit', () => {
+  expect(linesOf(withoutExpected, 8).slice(-2)).toEqual([
+    '7 requests fit into --max-requests 8: the listing, and 2 of the 3 surveys that are known to be due',
+    '1 survey waits for the run after it, the oldest since 2026-03-01T00:00:00Z',
+  ])
+  expect(linesOf(withoutExpected, 11).at(-1)).toBe('all requests fit into --max-requests 11')
+  expect(linesOf(withExpected, null).at(-1)).toBe('0 ms at the cap of 60 per min')
+})
+
+test('each entry of the JSON says whether it is expected', () => {
+  const json = planToJson([{ account: 'acme', rate, plan: withExpected, fit: null }], {
+    requests_max: null,
+    duration_max: null,
+  })
+  expect(json.accounts[0]?.entries).toEqual([
+    { reason: 'listing', expected: false, surveys: 1, requests: { surveys: 1 } },
+    { reason: 'active', expected: false, surveys: 3, requests: active.requests },
+    { reason: 'changed', expected: true, surveys: 1, requests: expected.requests },
+  ])
+})

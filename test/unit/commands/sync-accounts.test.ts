@@ -1,0 +1,275 @@
+/** A run reads several accounts side by side. Each has its own cursor, limiter and failures. */
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { StoppedError } from '../../../src/base/errors.js'
+import { ledgerFileName } from '../../../src/http/rate-limit/ledger.js'
+import { scriptedSurvey, sendJson } from '../../support/api/scripted-api.js'
+import { gate } from '../../support/command/trial.js'
+import { SLOW } from '../../support/suite/slow.js'
+import { type AccountsTrial, openAccounts, SILENT } from './accounts-trial.js'
+
+const surveys = (count: number, title = 'a survey') =>
+  Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, { title }, 1))
+
+test.runIf(SLOW)(
+  'a run reads accounts at the same time and reports them in the order of the settings',
+  async (context) => {
+    const trial = await openAccounts(context, { a: surveys(1), b: surveys(1), c: surveys(1) })
+    const all = gate<boolean>()
+    const listing = new Set<string>()
+    for (const name of ['a', 'b', 'c']) {
+      trial.api(name).hook = ({ path }) => {
+        if (path !== '/surveys') return false
+        listing.add(name)
+        if (listing.size === 3) all.open(false)
+        return all.opened
+      }
+    }
+    const report = await trial.sync()
+    expect(report).toMatchObject({ exitCode: 0, status: 'complete' })
+    expect(report.accounts.map(({ account, requests }) => [account, requests])).toEqual([
+      ['a', 4],
+      ['b', 4],
+      ['c', 4],
+    ])
+    expect(new Set(report.accounts.map(({ runId }) => runId)).size).toBe(1)
+  },
+)
+
+test.runIf(SLOW)('a survey id that occurs in two accounts means two surveys', async (context) => {
+  const trial = await openAccounts(context, { a: surveys(3, 'of a'), b: surveys(3, 'of b') })
+  for (const survey of trial.api('b').surveys) survey.progress = { ...survey.progress, interviews_count: 77 }
+  await trial.sync()
+  const stored = () =>
+    trial.query(
+      `SELECT s.account, s.id, s.title, p.interviews_count, (SELECT count(*) FROM sample_sources c WHERE c.account = s.account AND c.survey_id = s.id) AS sources
+        FROM surveys s JOIN survey_progress p ON p.account = s.account AND p.survey_id = s.id ORDER BY ALL`,
+    )
+  const expected = ['a', 'b'].flatMap((account) =>
+    [1, 2, 3].map((id) => ({
+      account,
+      id: String(id),
+      title: `of ${account}`,
+      interviews_count: account === 'b' ? '77' : expect.not.stringMatching(/^77$/),
+      sources: '1',
+    })),
+  )
+  const asText = (rows: readonly object[]) =>
+    rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, String(cell)])))
+  expect(asText(await stored())).toEqual(expected)
+  // A change or a missing survey of one account does not affect the other.
+  trial.api('a').surveys.splice(0, 1)
+  const first = trial.api('b').surveys[0]
+  if (first === undefined) throw new Error('no survey')
+  first.survey = { ...first.survey, title: 'changed', updated_at: '2026-03-01T00:00:00Z' }
+  await trial.sync({ flags: { full: true } })
+  expect(
+    await trial.query(
+      'SELECT account, id::INTEGER AS id, title, _missing_since IS NOT NULL AS missing FROM surveys WHERE id < 3 ORDER BY ALL',
+    ),
+  ).toEqual([
+    { account: 'a', id: 1, title: 'of a', missing: true },
+    { account: 'a', id: 2, title: 'of a', missing: false },
+    { account: 'b', id: 1, title: 'changed', missing: false },
+    { account: 'b', id: 2, title: 'of b', missing: false },
+  ])
+  expect(
+    await trial.query(
+      `SELECT account, id::INTEGER AS id, count(*)::INTEGER AS versions FROM surveys_history GROUP BY ALL HAVING count(*) > 1`,
+    ),
+  ).toEqual([{ account: 'b', id: 1, versions: 2 }])
+})
+
+test('three failing accounts leave the fourth complete, and the run reports the worst failure', async (context) => {
+  const trial = await openAccounts(context, {
+    refused: surveys(2),
+    disconnected: surveys(2),
+    paused: surveys(2),
+    working: surveys(4),
+  })
+  trial.api('refused').hook = (_, response) => {
+    sendJson(trial.api('refused'), response, 401, {})
+    return true
+  }
+  trial.api('disconnected').hook = (_, response) => {
+    response.destroy()
+    return true
+  }
+  trial.api('paused').hook = (_, response) => {
+    sendJson(trial.api('paused'), response, 429, {})
+    return true
+  }
+  const report = await trial.sync({
+    settings: { limits: { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' } },
+    accounts: { paused: { rate_limit: { requests: 10, per: '100ms' } } },
+  })
+  expect(report).toMatchObject({ exitCode: 4, status: 'failed' })
+  expect(
+    report.accounts.map(({ account, exitCode, surveysRefreshed }) => [account, exitCode, surveysRefreshed]),
+  ).toEqual([
+    ['refused', 4, 0],
+    ['disconnected', 4, 0],
+    ['paused', 4, 0],
+    ['working', 0, 4],
+  ])
+  expect(await trial.query('SELECT account, status FROM _sync.runs ORDER BY account')).toEqual([
+    { account: 'disconnected', status: 'failed' },
+    { account: 'paused', status: 'failed' },
+    { account: 'refused', status: 'failed' },
+    { account: 'working', status: 'complete' },
+  ])
+  const linesWithoutAccount = trial.lines.filter(
+    ({ fields, message }) => !('account' in fields) && message !== 'publishing',
+  )
+  expect(linesWithoutAccount).toEqual([])
+})
+
+test('--accounts reads the named accounts only; the others keep cursor, queue and rows and stay published', async (context) => {
+  const trial = await openAccounts(context, { a: surveys(2), b: surveys(2), c: surveys(1) })
+  await trial.sync({ flags: { 'max-requests': 12 } })
+  const stateOfB = () =>
+    trial.query(
+      `SELECT (SELECT to_json(list(c ORDER BY account)) FROM _sync.cursors c WHERE account = 'b') AS cursors,
+        (SELECT to_json(list(t ORDER BY survey_id)) FROM _sync.tasks t WHERE account = 'b') AS tasks,
+        (SELECT to_json(list(s ORDER BY id)) FROM surveys s WHERE account = 'b') AS surveys,
+        (SELECT to_json(list(f ORDER BY survey_id)) FROM freshness f WHERE account = 'b') AS freshness`,
+    )
+  const before = await stateOfB()
+  const arrivalsBefore = trial.api('b').arrivals.length
+  for (const survey of trial.api('b').surveys) survey.survey = { ...survey.survey, title: 'later' }
+  const report = await trial.sync({ flags: { accounts: 'c,a' } })
+  expect(report.accounts.map(({ account, status }) => [account, status])).toEqual([
+    ['a', 'complete'],
+    ['c', 'complete'],
+  ])
+  expect(await stateOfB()).toEqual(before)
+  expect(trial.api('b').arrivals).toHaveLength(arrivalsBefore)
+})
+
+test('a failure of the warehouse stops the other accounts, which record the cause, and ends the command with its own error', async (context) => {
+  const trial = await openAccounts(context, { a: surveys(1), b: surveys(1) })
+  await trial.sync()
+  // The ledger of account a cannot be written because a directory has its name.
+  const ledger = join(trial.warehouse, ledgerFileName({ baseUrl: trial.api('a').baseUrl, id: 1 }))
+  await rm(ledger)
+  await mkdir(join(ledger, 'in the way'), { recursive: true })
+  trial.api('b').hook = () => gate<boolean>().opened
+  await expect(trial.sync()).rejects.toMatchObject({ exitCode: 7 })
+  expect(
+    await trial.query(
+      `SELECT account, status, reason FROM _sync.runs WHERE status <> 'complete' ORDER BY account`,
+      'work.duckdb',
+    ),
+  ).toEqual([
+    {
+      account: 'b',
+      status: 'partial',
+      reason: expect.stringMatching(/^stopped by the run of account a, which ended with: .*ledger/),
+    },
+  ])
+  expect(trial.lines.filter(({ level }) => level === 'error')).toEqual([
+    {
+      level: 'error',
+      fields: expect.objectContaining({ account: 'a' }),
+      message: expect.stringContaining('the other accounts are stopped'),
+    },
+  ])
+})
+
+test('a signal stops all accounts, and the run publishes what they have read', async (context) => {
+  const trial = await openAccounts(context, { a: surveys(2), b: surveys(2) })
+  const stop = new AbortController()
+  const hanging = new Set<string>()
+  for (const name of ['a', 'b']) {
+    trial.api(name).hook = ({ path }) => {
+      if (path !== '/surveys/1/fieldwork_progress') return false
+      hanging.add(name)
+      if (hanging.size === 2) stop.abort(new StoppedError('stopped by SIGTERM'))
+      return gate<boolean>().opened
+    }
+  }
+  const report = await trial.sync({ given: { signal: stop.signal } })
+  expect(report.accounts.map(({ status, reason }) => [status, reason])).toEqual([
+    ['partial', 'stopped by SIGTERM'],
+    ['partial', 'stopped by SIGTERM'],
+  ])
+  expect(
+    await trial.query('SELECT account, count(*)::INTEGER AS surveys FROM surveys GROUP BY ALL ORDER BY ALL'),
+  ).toEqual([
+    { account: 'a', surveys: 2 },
+    { account: 'b', surveys: 2 },
+  ])
+})
+
+describe('--max-requests', () => {
+  const total = (trial: AccountsTrial, ...names: readonly string[]) =>
+    names.reduce((sum, name) => sum + trial.api(name).arrivals.length, 0)
+
+  test('limits the requests of the whole run, divides them by weight, and uses nearly all of them', async (context) => {
+    const trial = await openAccounts(context, { a: surveys(12), b: surveys(12) })
+    // A page of the listing and three requests a survey: 37 an account.
+    const report = await trial.sync({ flags: { 'max-requests': 40 }, accounts: { a: { weight: 3 } } })
+    expect(total(trial, 'a', 'b')).toBeLessThanOrEqual(40)
+    expect(total(trial, 'a', 'b')).toBeGreaterThan(40 - 3)
+    expect(trial.api('a').arrivals.length).toBeGreaterThan(30 - 3)
+    expect(trial.api('b').arrivals.length).toBeGreaterThan(10 - 3)
+    expect(report.accounts.map(({ reason }) => reason)).toEqual(Array(2).fill('stopped by --max-requests 40'))
+  })
+
+  test.runIf(SLOW)(
+    'gives the unused allocation of an account to the others, also when the API refuses the account',
+    async (context) => {
+      const trial = await openAccounts(context, { a: surveys(12), b: surveys(1), c: surveys(1) })
+      trial.api('c').hook = (_, response) => {
+        sendJson(trial.api('c'), response, 401, {})
+        return true
+      }
+      const report = await trial.sync({ flags: { 'max-requests': 43 } })
+      expect(report.accounts.map(({ status }) => status)).toEqual(['complete', 'complete', 'failed'])
+      expect(total(trial, 'a', 'b', 'c')).toBe(37 + 4 + 2)
+    },
+  )
+
+  test.runIf(SLOW)(
+    'lets each account read its first bundle even if its allocation is smaller, and logs this',
+    async (context) => {
+      const trial = await openAccounts(context, { a: surveys(2), b: surveys(2) })
+      const report = await trial.sync({ flags: { 'max-requests': 2 } })
+      expect(report.accounts.map(({ status, surveysRefreshed }) => [status, surveysRefreshed])).toEqual([
+        ['partial', 1],
+        ['partial', 1],
+      ])
+      expect(
+        trial.lines
+          .filter(({ message }) => message.includes('more requests than the budget has left'))
+          .map(({ fields }) => fields.account)
+          .sort(),
+      ).toEqual(['a', 'b'])
+    },
+  )
+
+  test.runIf(SLOW)(
+    'does not keep a signal from stopping an account that waits for unused requests of another',
+    async (context) => {
+      const trial = await openAccounts(context, { a: surveys(12), b: surveys(1) })
+      const stop = new AbortController()
+      trial.api('b').hook = () => gate<boolean>().opened
+      const report = await trial.sync({
+        flags: { 'max-requests': 20 },
+        given: {
+          signal: stop.signal,
+          observer: {
+            ...SILENT,
+            // A page and three surveys of three requests: its allocation is used up.
+            refreshed: ({ done }) => done === 3 && stop.abort(new StoppedError('stopped by SIGTERM')),
+          },
+        },
+      })
+      expect(report.accounts.map(({ reason }) => reason)).toEqual([
+        'stopped by SIGTERM',
+        'stopped by SIGTERM',
+      ])
+    },
+  )
+})

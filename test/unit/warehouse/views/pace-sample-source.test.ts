@@ -1,0 +1,145 @@
+/** The pace of sample sources, and how far they are behind their survey, for readings whose results were computed by hand. */
+import { expect, test } from 'vitest'
+import type { Instant } from '../../../../src/model/instant.js'
+import type { AccountWarehouse, RefreshedBundle } from '../../../../src/model/warehouse.js'
+import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { minute } from '../../../support/time/instants.js'
+import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+/** An hour of a day of March 2026, UTC. */
+const at = (day: number, hour = 2): Instant => minute((day - 1) * 1440 + hour * 60)
+
+/** A night on which the survey is read with its sources: the complete interviews of all, and of each source by its id. */
+const night = (
+  surveyId: number,
+  day: number,
+  complete: number,
+  counts: Readonly<Record<number, number>>,
+  change: Partial<RefreshedBundle> = {},
+): RefreshedBundle => {
+  const ids = Object.keys(counts).map(Number)
+  const sources = ids.map((id) => source(id, { sample_size: SAMPLE_SIZES[id] ?? 100 }))
+  return bundle(surveyId, at(day), sources, progress(complete, { sample_size: TARGETS[surveyId] ?? 200 }), {
+    sourceProgress: ids.map((id) => ({
+      sampleSourceId: id,
+      progress: progress(counts[id] ?? 0),
+      at: at(day),
+    })),
+    ...change,
+  })
+}
+
+/** A night on which the progress of the survey has not changed, so the sources are not read. */
+const unchanged = (surveyId: number, day: number, complete: number): RefreshedBundle =>
+  night(
+    surveyId,
+    day,
+    complete,
+    {},
+    { listedSourceIds: null, sourcesRead: 'none', sourceProgressRead: 'none' },
+  )
+
+const SAMPLE_SIZES: Readonly<Record<number, number>> = { 12: 50, 13: 0, 61: Number.MAX_SAFE_INTEGER }
+const TARGETS: Readonly<Record<number, number>> = { 5: 0, 6: Number.MAX_SAFE_INTEGER, 9: 100 }
+
+const ROW = `sample_source_id, behind, pace_days, gained, expected_on::VARCHAR,
+  strftime(timezone('UTC', last_gain_at), '%d'), strftime(timezone('UTC', source_progress_read_at), '%d')`
+
+test('sample_source_pace gives the pace of each source, its expected day and how far it is behind', async () => {
+  const { account, database, rows } = await testWarehouse()
+  const perform = async (on: AccountWarehouse, commits: readonly RefreshedBundle[]) => {
+    for (const commit of commits) await on.commitBundles([commit], RUN)
+  }
+  const ids = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+  const all = (change = {}) =>
+    ids.map((id) => survey(id, id === 7 ? { status: 'complete', ...change } : change))
+  await list(account, all(), at(1, 0), 'full')
+  // Survey 1 is complete to 45 %, so 45, 22.5 and no interviews are expected of its sources.
+  await perform(account, [
+    night(1, 1, 20, { 11: 2, 12: 18, 13: 0 }),
+    night(1, 3, 40, { 11: 16, 12: 21, 13: 3 }),
+  ])
+  await perform(account, [night(1, 10, 90, { 11: 30, 12: 21, 13: 39 })])
+  // The interviews of survey 2 stand still. Its sources were read on the third, and do not count as unknown since.
+  await perform(account, [night(2, 1, 10, { 21: 10 }), night(2, 3, 24, { 21: 24 })])
+  for (const day of [5, 9, 10]) await perform(account, [unchanged(2, day, 24)])
+  // The progress of survey 3 changed, but its sources were refused: they are known until the third.
+  await perform(account, [night(3, 1, 10, { 31: 10 }), night(3, 3, 24, { 31: 24 })])
+  const refused = { error: 'answered 403', isProgressUnread: false, isRefused: true }
+  for (const day of [8, 10])
+    await perform(account, [
+      { ...unchanged(3, day, 30 + day), unread: refused, sourcesRead: 'some', sourceProgressRead: 'some' },
+    ])
+  // Source 41 was not listed from the fourth to the eighth, so it is known on the third and from the eighth on. Source 42 is gone.
+  await perform(account, [
+    night(4, 1, 20, { 41: 10, 42: 10 }),
+    night(4, 4, 12, { 43: 12 }),
+    night(4, 8, 30, { 41: 18, 43: 12 }),
+  ])
+  await perform(account, [night(4, 10, 30, { 41: 22, 43: 8 })])
+  // Survey 5 has no target. The numbers of survey 6 have a product above every integer of the API.
+  await perform(account, [night(5, 10, 5, { 51: 5 }), night(6, 10, Number.MAX_SAFE_INTEGER, { 61: 1 })])
+  // Survey 7 is closed, and survey 8 is gone.
+  await perform(account, [night(7, 3, 4, { 71: 4 }), night(7, 10, 11, { 71: 11 }), night(8, 3, 4, { 81: 4 })])
+  await account.commitBundles([{ kind: 'gone', surveyId: 8, at: at(5) }], RUN)
+  // Survey 9 has more than its target, and nobody waits for more than the target of a source.
+  await perform(account, [night(9, 10, 150, { 91: 90, 92: 100 })])
+
+  const expected = [
+    [11, 15, 7, 14, '2026-04-14', '10', '10'],
+    [12, 2, 7, 0, null, '03', '10'],
+    [13, null, 7, 36, null, '10', '10'],
+    [21, 0, 7, 0, null, '03', '03'],
+    [31, 0, 2, 14, '2026-03-14', '03', null],
+    [41, 0, 7, 12, '2026-04-25', '10', '10'],
+    [43, 7, 6, -4, null, null, '10'],
+    [51, null, null, null, null, null, '10'],
+    [61, Number.MAX_SAFE_INTEGER - 1, null, null, null, null, '10'],
+    [71, 0, 7, 7, null, '10', '10'],
+    [91, 10, null, null, null, null, '10'],
+    [92, 0, null, null, '2026-03-10', null, '10'],
+  ]
+  const found = async () =>
+    (
+      await rows(
+        `SELECT ${ROW} FROM sample_source_pace WHERE account = 'acme' ORDER BY survey_id, sample_source_id`,
+      )
+    ).map((row) => Object.values(row))
+  expect(await found()).toEqual(expected)
+
+  const other = accountWarehouse(database, 'bolt')
+  await list(other, all({ status: 'pending' }), at(1, 0), 'full')
+  await perform(other, [night(1, 2, 1, { 11: 1 }), night(1, 5, 10, { 11: 10 })])
+  expect(await found()).toEqual(expected)
+  await account.compactProgress(at(40), { runId: RUN, at: at(40) })
+  expect(await found()).toEqual(expected)
+})
+
+test('sample_source_pace has the columns of the source and the completion of its survey', async () => {
+  const { account, expectRows } = await testWarehouse()
+  await list(account, [survey(1)], at(1, 0), 'full')
+  await account.commitBundles([night(1, 2, 50, { 11: 20 })], RUN)
+  await expectRows('SELECT * FROM sample_source_pace', [
+    {
+      account: 'acme',
+      survey_id: 1,
+      sample_source_id: 11,
+      name: 'S11',
+      provider: 'panel',
+      country_code: 'FR',
+      sample_size: 100,
+      interviews_count: 20,
+      completion_rate: 20 / 200,
+      survey_completion_rate: 50 / 200,
+      behind: 5,
+      source_progress_read_at: '2026-03-02T02:00:00Z',
+      last_gain_at: null,
+      pace_days: null,
+      gained: null,
+      per_day: null,
+      gained_last_day: null,
+      expected_on: null,
+    },
+  ])
+})

@@ -1,0 +1,300 @@
+/** The pace and the forecast of surveys, for readings whose results were computed by hand. */
+import { expect, test } from 'vitest'
+import type { Progress, Survey } from '../../../../src/model/fields.js'
+import type { Instant } from '../../../../src/model/instant.js'
+import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
+import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { instantOf, minute } from '../../../support/time/instants.js'
+import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+/** An hour of a day of March 2026, UTC. */
+const at = (day: number, hour = 2): Instant => minute((day - 1) * 1440 + hour * 60)
+
+type Reading = readonly [at: Instant, read: Progress | 'gone' | 'listed']
+
+const read = (complete: number | null, sampleSize: number | null = 100): Progress =>
+  progress(complete ?? 0, { interviews_count: complete, sample_size: sampleSize })
+
+/** A reading on each of these nights. */
+const nightly = (counts: Readonly<Record<number, number>>, sampleSize: number | null = 100): Reading[] =>
+  Object.entries(counts).map(([day, complete]) => [at(Number(day)), read(complete, sampleSize)])
+
+/** The same gain on each night from the first to the tenth of March. */
+const steady = (gain: number, from = 0): Record<number, number> =>
+  Object.fromEntries(Array.from({ length: 10 }, (_, night) => [night + 1, from + night * gain]))
+
+interface Case {
+  readonly what: string
+  readonly readings: readonly Reading[]
+  readonly survey?: Partial<Survey>
+  /** Days of the pace, gain, expected day, first and last day of the interval, day of the last gain. */
+  readonly expected: readonly (number | string | null)[]
+}
+
+const CASES: readonly Case[] = [
+  {
+    what: 'a steady pace: 5 a day, 55 are missing, and no gain differs from another',
+    readings: nightly(steady(5)),
+    expected: [7, 35, '2026-03-21', '2026-03-21', '2026-03-21', '10'],
+  },
+  {
+    what: 'two known days: too few for an interval',
+    readings: nightly({ 9: 5, 10: 7 }),
+    expected: [1, 2, '2026-04-26', null, null, '10'],
+  },
+  { what: 'one known day', readings: nightly({ 10: 7 }), expected: [null, null, null, null, null, null] },
+  { what: 'no interviews', readings: nightly(steady(0)), expected: [7, 0, null, null, null, null] },
+  { what: 'no target', readings: nightly(steady(5), null), expected: [7, 35, null, null, null, '10'] },
+  { what: 'target 0', readings: nightly(steady(5), 0), expected: [7, 35, null, null, null, '10'] },
+  {
+    what: 'the target is reached',
+    readings: nightly({ 3: 90, 10: 100 }),
+    expected: [7, 10, '2026-03-10', '2026-03-10', '2026-03-10', '10'],
+  },
+  {
+    what: 'above the target on one known day',
+    readings: nightly({ 10: 110 }),
+    expected: [null, null, '2026-03-10', '2026-03-10', '2026-03-10', null],
+  },
+  {
+    what: 'complete interviews failed a quality check',
+    readings: nightly({ 1: 40, 2: 46, 10: 45 }),
+    expected: [7, -1, null, null, null, '02'],
+  },
+  {
+    what: 'more failed a quality check than are missing',
+    readings: nightly({ 1: 110, 10: 90 }),
+    expected: [7, -20, null, null, null, null],
+  },
+  {
+    what: 'all of a gain on the last day: 45 after eight days without; the slowest pace does not reach the target',
+    readings: nightly({ 1: 0, 10: 45 }),
+    expected: [7, 45, '2026-03-19', '2026-03-13', null, '10'],
+  },
+  {
+    what: 'the survey was missing for a week, so the pace covers one day',
+    readings: [
+      ...nightly({ 1: 1, 2: 2 }),
+      [at(3, 0), 'gone'],
+      [at(9, 1), 'listed'],
+      ...nightly({ 9: 20, 10: 24 }),
+    ],
+    expected: [1, 4, '2026-03-29', null, null, '10'],
+  },
+  {
+    what: 'the survey was missing inside of the week',
+    readings: [
+      ...nightly({ 1: 1, 2: 2, 3: 3, 4: 4 }),
+      [at(5), 'gone'],
+      [at(8, 1), 'listed'],
+      ...nightly({ 8: 20, 9: 22, 10: 24 }),
+    ],
+    expected: [7, 21, '2026-04-05', null, null, '10'],
+  },
+  {
+    what: 'fieldwork is paused',
+    readings: nightly(steady(5)),
+    survey: { status: 'deviating_from_specs' },
+    expected: [7, 35, null, null, null, '10'],
+  },
+  {
+    what: 'more than ten years to go',
+    readings: nightly({ 3: 44, 10: 45 }, 1e15),
+    expected: [7, 1, null, null, null, '10'],
+  },
+  {
+    what: 'the target was removed',
+    readings: [...nightly({ 3: 10 }), [at(10), read(45, null)]],
+    expected: [7, 35, null, null, null, '10'],
+  },
+  {
+    what: 'the last reading has no number of interviews',
+    readings: [...nightly({ 1: 1, 4: 10, 9: 20 }), [at(10), read(null)]],
+    expected: [6, 19, null, null, null, '09'],
+  },
+  {
+    what: 'no reading has a number of interviews',
+    readings: [9, 10].map((day) => [at(day), read(null)]),
+    expected: [null, null, null, null, null, null],
+  },
+  {
+    what: 'several readings on a day: the last one counts, and the pace ends with the last reading that was equal',
+    readings: [
+      ...nightly({ 1: 1, 2: 2 }),
+      [at(3, 1), read(3)],
+      [at(3, 9), read(8)],
+      [at(3, 23), read(7)],
+      ...nightly({ 8: 7, 10: 7 }),
+    ],
+    expected: [7, 0, null, null, null, '03'],
+  },
+  {
+    what: 'a clock that was ten years ahead for a night: later readings follow a microsecond apart',
+    readings: [
+      ...nightly({ 1: 5, 2: 7 }),
+      [instantOf('2036-03-03T02:00:00Z'), read(9)],
+      ...nightly({ 4: 11 }),
+    ],
+    expected: [7, 4, '2036-08-06', '2036-06-05', '2037-05-16', '03'],
+  },
+]
+
+const perform = async (account: AccountWarehouse, cases: readonly Case[]): Promise<void> => {
+  const events = cases.flatMap(({ readings, survey: change }, place) =>
+    readings.map(([when, what]) => ({ id: place + 1, change, when, what })),
+  )
+  await list(
+    account,
+    cases.map(({ survey: change }, place) => survey(place + 1, change)),
+    at(1, 0),
+    'full',
+  )
+  // In the order of the cases: the clock of one of them goes back.
+  for (const { id, change, when, what } of events) {
+    if (what === 'listed') await list(account, [survey(id, { ...change, updated_at: when })], when)
+    else
+      await account.commitBundles(
+        [
+          what === 'gone'
+            ? { kind: what, surveyId: id, at: when }
+            : bundle(id, when, [source(id * 10)], what, { sourceProgress: [] }),
+        ],
+        RUN,
+      )
+  }
+}
+
+const ROW = `pace_days, gained, expected_on::VARCHAR, expected_from::VARCHAR, expected_to::VARCHAR,
+  strftime(timezone('UTC', last_gain_at), '%d')`
+
+test('survey_pace gives the pace, the forecast and the last gain of each survey, also in compacted history', async () => {
+  const { account, database, rows } = await testWarehouse()
+  await perform(account, CASES)
+  const found = async () =>
+    (await rows(`SELECT survey_id, ${ROW} FROM survey_pace WHERE account = 'acme' ORDER BY survey_id`)).map(
+      (row) => Object.values(row),
+    )
+  const named = (all: readonly (readonly unknown[])[]) =>
+    all.map(([id, ...cells]) => [CASES[Number(id) - 1]?.what, ...cells])
+  const expected = CASES.map(({ what, ...one }) => [what, ...one.expected])
+  expect(named(await found())).toEqual(expected)
+
+  // An account with the same ids changes nothing.
+  const other = accountWarehouse(database, 'bolt')
+  await perform(other, CASES.slice(0, 4).toReversed())
+  expect(named(await found())).toEqual(expected)
+  await account.compactProgress(at(40), { runId: RUN, at: at(40) })
+  expect(named(await found())).toEqual(expected)
+})
+
+test('survey_pace gives the gain of the last known day', async () => {
+  const { account, expectRows } = await testWarehouse()
+  const cases: readonly (readonly [gained: number | null, readings: readonly Reading[]])[] = [
+    [7, nightly({ 8: 3, 9: 5, 10: 12 })],
+    [0, nightly({ 9: 5, 10: 5 })],
+    [-2, nightly({ 9: 5, 10: 3 })],
+    // The last reading of each day counts.
+    [
+      9,
+      [
+        [at(9, 1), read(1)],
+        [at(9, 9), read(3)],
+        [at(10, 1), read(4)],
+        [at(10, 9), read(12)],
+      ],
+    ],
+    // Interviews of nights without a run came in since the last one.
+    [20, nightly({ 7: 5, 10: 25 })],
+    [null, nightly({ 10: 5 })],
+    [null, [...nightly({ 9: 5 }), [at(10), read(null)]]],
+  ]
+  await perform(
+    account,
+    cases.map(([, readings]) => ({ what: 'a gain', readings, expected: [] })),
+  )
+  await expectRows(
+    'SELECT gained_last_day FROM survey_pace ORDER BY survey_id',
+    cases.map(([gained]) => ({ gained_last_day: gained })),
+  )
+})
+
+test('survey_pace shows surveys that the API shows, with their own columns, if their progress is known', async () => {
+  const { account, expectRows } = await testWarehouse()
+  await list(account, [survey(1, { project_id: 'P', title: 'One' }), survey(2), survey(3)], at(1), 'full')
+  for (const id of [1, 2])
+    await account.commitBundles([bundle(id, at(1, 3), [source(10 * id)], read(7))], RUN)
+  await account.commitBundles([{ kind: 'gone', surveyId: 2, at: at(3) }], RUN)
+  await expectRows('SELECT * FROM survey_pace', [
+    {
+      account: 'acme',
+      survey_id: 1,
+      title: 'One',
+      project_id: 'P',
+      status: 'fieldwork',
+      sample_size: 100,
+      interviews_count: 7,
+      completion_rate: 7 / 200,
+      refreshed_at: '2026-03-01T03:00:00Z',
+      last_gain_at: null,
+      pace_days: null,
+      gained: null,
+      per_day: null,
+      gained_last_day: null,
+      expected_on: null,
+      expected_from: null,
+      expected_to: null,
+      target_incidence_rate: null,
+      recent_incidence_rate: null,
+      earlier_incidence_rate: null,
+      drop_out_rate: 0,
+      recent_drop_out_rate: null,
+      earlier_drop_out_rate: null,
+    },
+  ])
+})
+
+const counts = (complete: number, screenOut: number | null, incomplete: number | null, change = {}) =>
+  progress(complete, { screen_out_individuals: screenOut, incomplete_individuals: incomplete, ...change })
+
+test('survey_pace compares incidence and drop-out of the last interviews with those before', async () => {
+  const { account, rows } = await testWarehouse()
+  const unknown = (individuals: number) => ({
+    _extra: JSON.stringify({
+      interview_count_by_status: { abducted: { individuals }, odd: { individuals: 'many' } },
+    }),
+  })
+  const surveys: readonly (readonly Progress[])[] = [
+    [counts(60, 20, 20), counts(90, 30, 80)],
+    // An unknown status counts as an interview.
+    [counts(60, 20, 20, unknown(100)), counts(90, 30, 80, unknown(200))],
+    // Complete and incomplete interviews were taken away.
+    [counts(60, 20, 20), counts(50, 30, 10)],
+    // Screened-out interviews were ignored: more were dropped than came in.
+    [counts(60, 20, 20), counts(60, 10, 25)],
+    // Nothing came in.
+    [counts(0, 0, 0), counts(0, 0, 0)],
+    [counts(60, null, null), counts(90, 30, 10)],
+    // One known day is no pace.
+    [counts(90, 30, 10)],
+  ]
+  for (const [place, readings] of surveys.entries()) {
+    await list(account, [survey(place + 1)], at(1, 0))
+    for (const [night, reading] of readings.entries())
+      await account.commitBundles([bundle(place + 1, at(1 + night), [source(place)], reading)], RUN)
+  }
+  expect(
+    (
+      await rows(`SELECT recent_incidence_rate, earlier_incidence_rate, recent_drop_out_rate, earlier_drop_out_rate
+        FROM survey_pace ORDER BY survey_id`)
+    ).map((row) => Object.values(row)),
+  ).toEqual([
+    [30 / 40, 60 / 80, 60 / 100, 20 / 100],
+    [30 / 40, 60 / 80, 60 / 200, 20 / 200],
+    [null, 60 / 80, null, 20 / 100],
+    [null, 60 / 80, null, 20 / 100],
+    [null, null, null, null],
+    [null, null, null, null],
+    [null, null, null, null],
+  ])
+})
