@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { COMMANDS } from '../../../src/commands/command-line.js'
+import { COMMANDS } from '../../../src/commands/table.js'
 import { loadSettings } from '../../../src/settings/load-settings.js'
 
 const root = new URL('../../../', import.meta.url).pathname

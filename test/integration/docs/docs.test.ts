@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { EXIT_CODES } from '../../../src/base/errors.js'
-import { COMMANDS } from '../../../src/commands/command-line.js'
+import { COMMANDS } from '../../../src/commands/table.js'
 import { runWarm } from '../../support/command/warm.js'
 
 const root = new URL('../../../', import.meta.url).pathname
