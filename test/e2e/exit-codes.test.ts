@@ -10,7 +10,7 @@ import { type Hook, refusing, type ScriptedApi, scriptedSurvey } from '../suppor
 import { type Ended, MAIN } from '../support/command/command.js'
 import { otherBuild } from '../support/command/mutant.js'
 import { gate, lastLine, openTrial, type Trial } from '../support/command/trial.js'
-import { freePort } from '../support/servers/free-port.js'
+import { freePort } from '../support/servers/server.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const ids = async (trial: Trial): Promise<unknown[]> =>

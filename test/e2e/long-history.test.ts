@@ -13,7 +13,7 @@ import {
 } from '../support/api/scripted-api.js'
 import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
-import { ExpectedHistory, progressRow, type Reading } from '../support/history/expected.js'
+import { bothHistories, ExpectedHistory, progressRow, type Reading } from '../support/history/expected.js'
 import {
   createOrganization,
   DAY_MS,
@@ -23,7 +23,6 @@ import {
   scriptedOf,
   truthOf,
 } from '../support/history/organization.js'
-import { bothHistories } from '../support/history/stored.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { rowsOfSurvey, warehouseRowsIn } from '../support/oracle/truth.js'
 import { chance } from '../support/suite/chance.js'

@@ -10,7 +10,7 @@ import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { openTrial } from '../support/command/trial.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { HAS_OPENSSL, makeCertificates } from '../support/servers/certificates.js'
-import { freePort } from '../support/servers/free-port.js'
+import { freePort } from '../support/servers/server.js'
 import { startTlsFront } from '../support/servers/tls-front.js'
 import { SLOW } from '../support/suite/slow.js'
 

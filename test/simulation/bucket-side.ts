@@ -12,9 +12,10 @@ import {
   VERSIONS,
 } from '../../src/storage/bucket/documents.js'
 import { openDatabase } from '../../src/warehouse/connection/database.js'
-import { ALWAYS_HELD } from '../support/storage/bucket.js'
+import { SILENT } from '../support/log/test-log.js'
+import { ALWAYS_HELD, NEVER } from '../support/storage/bucket.js'
 import { Versions } from './bucket/versions.js'
-import { checkDeltaFiles } from './oracle/delta.js'
+import { checkDeltaFiles } from './oracle/published.js'
 import type { Plan, Start } from './plan.js'
 import type { StartResult } from './process.js'
 import type { OpenFile, Readers } from './readers.js'
@@ -50,7 +51,7 @@ export class BucketSide {
     if (bucket === null) return null
     const { machine, isEmptied, lost } = bucket
     const { objects } = this.versions.model
-    if (lost !== null) for (const key of [...objects.keys()]) if (key.startsWith(lost)) objects.delete(key)
+    for (const key of [...objects.keys()]) if (lost !== null && key.startsWith(lost)) objects.delete(key)
     const known = this.#directories.get(machine)
     // The kill may have come before the note, which no run with a work database of its own lacks.
     if (known !== undefined && !isEmptied && fs.existsSync(join(known, 'bucket.json'))) return known
@@ -62,7 +63,6 @@ export class BucketSide {
     return directory
   }
 
-  /** Remembers which directory a start left on its machine. */
   leave({ bucket }: Start, directory: string): void {
     if (bucket !== null) this.#directories.set(bucket.machine, directory)
   }
@@ -131,24 +131,20 @@ export class BucketSide {
     await using database = await openDatabase(':memory:')
     const removeOld = async () => {
       const store = versions.client()
-      const signal = new AbortController().signal
-      const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
-      const reading = { store, database, scratch: this.#home, signal }
+      const reading = { store, database, scratch: this.#home, signal: NEVER }
       await cleanUp({
-        ...{ store, lease: ALWAYS_HELD, pointer: versions.pointer, log, signal, followed },
+        ...{ store, lease: ALWAYS_HELD, pointer: versions.pointer, log: SILENT, signal: NEVER, followed },
         readLog: (directory, files) => readState(reading, directory, files, nextNumber(files) - 1),
       })
     }
-    this.#time.skip(49 * HOUR_MS)
+    this.#time.nowMs += 49 * HOUR_MS
     await removeOld()
     versions.checkNamed([...versions.model.objects.keys()].filter((key) => key.startsWith(VERSIONS)))
     for (const violation of checkDeltaFiles(versions.model)) versions.fail(violation)
-    this.#time.skip(CLEAN_UP_LIMITS.keepMs)
+    this.#time.nowMs += CLEAN_UP_LIMITS.keepMs
     await removeOld()
     versions.checkNamed()
     if (!hasDelta && [...versions.model.objects.keys()].some((key) => key.includes('/_delta_log/')))
       versions.fail('a Delta log is left a month after Delta was switched off')
   }
 }
-
-const ignore = () => undefined

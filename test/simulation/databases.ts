@@ -6,8 +6,7 @@ import { basename } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { generations } from './generation.js'
 
-export interface DatabaseFile {
-  /** A connection that begins in this file. */
+interface DatabaseFile {
   connect(): Promise<DuckDBConnection>
   /** Checkpoints and closes the file; `settled` resolves afterwards. */
   close(): void

@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 
-/** Thrown from a synchronous call of a dead process. No result depends on it. */
+/** Thrown from a synchronous call of a dead process. */
 export class CrashedError extends Error {}
 
 /** A moment in the life of a process: its nth step, the nth step of that name, or a time after its start. */
@@ -14,8 +14,7 @@ export type Moment =
   | { readonly operation: string; readonly nth: number }
   | { readonly afterMs: number }
 
-/** When the process is killed: at a time, before a step, after it, or in the middle of a write. */
-export interface CrashPlan {
+interface CrashPlan {
   readonly at: Moment
   readonly place: 'before' | 'after' | 'torn'
 }
@@ -29,7 +28,7 @@ export interface DiskPlan {
   readonly times: number
 }
 
-export type Verdict = 'go' | 'crash_before' | 'crash_after' | 'crash_torn' | 'dead' | Error
+type Verdict = 'go' | 'crash_before' | 'crash_after' | 'crash_torn' | 'dead' | Error
 
 /** What disturbs a process besides the network. */
 export interface Disturbances {
@@ -41,37 +40,33 @@ export interface Disturbances {
   readonly isHeld: boolean
 }
 
+export const UNDISTURBED: Disturbances = { crash: null, disk: null, commitMs: 0, isHeld: false }
+
 export class Generation {
   dead = false
   steps = 0
   readonly #stepsNamed = new Map<string, number>()
   readonly #watches: { readonly at: Moment; readonly act: () => void }[] = []
   failed: string[] = []
-  readonly #crash: CrashPlan | null
+  readonly plan: Disturbances
   readonly died: Promise<'crashed'>
-  readonly #disk: DiskPlan | null
   #diskLeft: number
   #resolveDied: (value: 'crashed') => void = () => undefined
   readonly #digest = createHash('sha256')
-  /** The descriptors of its open files, which the simulation closes when it dies. */
+  /** What the simulation closes when it dies: descriptors of files, and functions that close its handles and its databases. */
   readonly descriptors = new Set<number>()
-  /** Functions that close its open handles. */
   readonly handles = new Set<() => Promise<void>>()
-  /** Functions that close its databases. */
   readonly closers: (() => void)[] = []
-  /** The bytes of the write-ahead log before the torn commit; null when no commit was torn. */
+  /** The write-ahead log of its work database; null for a process that no plan tears. */
+  readonly logFile: string | null
+  /** The bytes of that log before the torn commit; null when no commit was torn. */
   tornLogFrom: number | null = null
   lastStep = ''
 
-  readonly commitMs: number
-  readonly isHeld: boolean
-
-  constructor({ crash, disk, commitMs, isHeld }: Disturbances) {
-    this.commitMs = commitMs
-    this.isHeld = isHeld
-    this.#crash = crash
-    this.#disk = disk
-    this.#diskLeft = disk?.times ?? 0
+  constructor(plan: Disturbances, logFile: string | null = null) {
+    this.plan = plan
+    this.logFile = logFile
+    this.#diskLeft = plan.disk?.times ?? 0
     this.died = new Promise((resolve) => {
       this.#resolveDied = resolve
     })
@@ -98,8 +93,8 @@ export class Generation {
     this.note(`${this.steps} ${name}`)
     this.lastStep = `${this.steps} ${name} ${detail}`
     for (const { at, act } of this.#watches) if (this.#isNow(at, name)) act()
-    if (this.#crash !== null && this.#isNow(this.#crash.at, name)) return `crash_${this.#crash.place}`
-    const disk = this.#disk
+    const { crash, disk } = this.plan
+    if (crash !== null && this.#isNow(crash.at, name)) return `crash_${crash.place}`
     if (disk !== null && this.#diskLeft > 0 && this.steps >= disk.from && disk.operations.includes(name)) {
       this.#diskLeft -= 1
       this.failed.push(this.lastStep)
@@ -108,7 +103,6 @@ export class Generation {
     return 'go'
   }
 
-  /** Whether the step that was just counted is at that moment. */
   #isNow(at: Moment, name: string): boolean {
     if ('step' in at) return at.step === this.steps
     return 'operation' in at && at.operation === name && at.nth === this.#stepsNamed.get(name)
@@ -120,6 +114,9 @@ export class Generation {
     this.#resolveDied('crashed')
   }
 }
+
+/** What a dead process waits for. */
+export const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined)
 
 export const generations = new AsyncLocalStorage<Generation>()
 

@@ -1,11 +1,10 @@
 /** `npm run simulate -- --seeds 1000 [--first 1] [--seed N] [--only 2,4] [--jobs 2]`: see docs/explanation/simulation.md. */
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
-import { parseArgs } from 'node:util'
-import { drawPlan } from './plan.js'
-import { shrink } from './shrink.js'
-import { createSimulation, type Simulation } from './simulate.js'
-import { takeOver } from './take-over.js'
+import { isDeepStrictEqual, parseArgs } from 'node:util'
+import { takeOver } from './operations.js'
+import { drawPlan, type Plan, type Start } from './plan.js'
+import { createSimulation, type Result, type Simulation } from './simulate.js'
 
 const { values } = parseArgs({
   options: {
@@ -52,7 +51,7 @@ const printLines = (lines: readonly string[], linesMax: number, indent: string):
 const runSeeds = async (seeds: readonly number[], printsStory: boolean): Promise<number> => {
   const realMs = process.hrtime.bigint()
   using taken = await takeOver()
-  using simulation = await createSimulation(taken.time, taken.databases)
+  using simulation = await createSimulation(taken)
   let failed = 0
   for (const seed of seeds) {
     if (await runSeed(simulation, seed, printsStory)) failed += 1
@@ -69,27 +68,81 @@ const runSeeds = async (seeds: readonly number[], printsStory: boolean): Promise
 const range = (first: number, count: number, every: number): number[] =>
   Array.from({ length: Math.ceil(count / every) }, (_, place) => first + place * every)
 
+const TRIALS_MAX = 30
+
+/** Shortens the story of a failure: removes every part of the plan that the failure does not need. */
+const shrink = async (
+  simulation: Simulation,
+  plan: Plan,
+  result: Result,
+): Promise<{ readonly plan: Plan; readonly result: Result }> => {
+  let best = { plan, result }
+  let trials = 0
+  const kind = kindOf(result)
+  for (let again = true; again && trials < TRIALS_MAX; ) {
+    again = false
+    for (const smaller of smallerPlans(best.plan)) {
+      if (trials >= TRIALS_MAX) break
+      trials += 1
+      const tried = await simulation.run(smaller)
+      if (kindOf(tried) !== kind) continue
+      best = { plan: smaller, result: tried }
+      again = true
+      break
+    }
+  }
+  return best
+}
+
+/** The promise that was broken first. A plan that breaks another one shows another failure. */
+const kindOf = ({ violations }: Result): string => violations[0]?.split(':')[0] ?? ''
+
+function* smallerPlans(plan: Plan): Generator<Plan> {
+  for (const place of plan.starts.keys())
+    yield { ...plan, starts: plan.starts.filter((_, at) => at !== place) }
+  if (plan.skewMs !== 0) yield { ...plan, skewMs: 0 }
+  for (const [place, start] of plan.starts.entries())
+    for (const calmer of calmerStarts(start))
+      yield { ...plan, starts: plan.starts.map((old, at) => (at === place ? calmer : old)) }
+}
+
+/** What a start is without, one by one. */
+const CALM: readonly Partial<Start>[] = [
+  ...[{ crash: null }, { disk: null }, { signal: null }, { snapshot: null }],
+  ...[{ requestsMax: null }, { durationMsMax: null }, { wallJump: null }],
+  ...[{ forget: [] }, { vanishing: 0 }, { loseWork: false }, { renamed: false }, { full: false }],
+]
+const CALM_BUCKET = [{ outage: null }, { lost: null }, { faults: {} }]
+
+function* calmerStarts(start: Start): Generator<Start> {
+  const { bucket, faults, jumps } = start
+  for (const change of CALM) if (changes(start, change)) yield { ...start, ...change }
+  for (const fault of Object.keys(faults))
+    yield {
+      ...start,
+      faults: Object.fromEntries(Object.entries(faults).filter(([name]) => name !== fault)),
+    }
+  for (const change of CALM_BUCKET)
+    if (bucket !== null && changes(bucket, change)) yield { ...start, bucket: { ...bucket, ...change } }
+  if (jumps.probability > 0) yield { ...start, jumps: { ...jumps, probability: 0 } }
+}
+
+const changes = (thing: object, change: object): boolean => !isDeepStrictEqual({ ...thing, ...change }, thing)
+
 const first = Number(values.first)
 const count = Number(values.seeds)
 const jobs = Number(values.jobs)
-if (values.seed !== undefined) process.exitCode = (await runSeeds([Number(values.seed)], true)) > 0 ? 1 : 0
-else if (values.only !== undefined)
-  process.exitCode = (await runSeeds(values.only.split(',').map(Number), false)) > 0 ? 1 : 0
-else if (jobs > 1) {
+if (values.seed !== undefined || values.only !== undefined || jobs <= 1) {
+  const seeds = values.seed ?? values.only
+  const chosen = seeds?.split(',').map(Number) ?? range(first, count, Number(values.every))
+  process.exitCode = (await runSeeds(chosen, values.seed !== undefined)) > 0 ? 1 : 0
+} else {
   const codes = await Promise.all(
     Array.from({ length: jobs }, (_, job) => {
       const own = Math.ceil((count - job) / jobs)
       const child = fork(process.argv[1] ?? '', [
-        ...[
-          '--first',
-          String(first + job),
-          '--seeds',
-          String(own * jobs),
-          '--every',
-          String(jobs),
-          '--jobs',
-          '1',
-        ],
+        ...['--first', String(first + job), '--seeds', String(own * jobs), '--every', String(jobs)],
+        ...['--jobs', '1'],
         ...(values.quick ? ['--quick'] : []),
         ...(values.digests ? ['--digests'] : []),
       ])
@@ -97,4 +150,4 @@ else if (jobs > 1) {
     }),
   )
   process.exitCode = codes.every((code) => code === 0) ? 0 : 1
-} else process.exitCode = (await runSeeds(range(first, count, Number(values.every)), false)) > 0 ? 1 : 0
+}

@@ -1,31 +1,55 @@
 /**
- * Counts every file operation and every database statement of the process under simulation as a step. The process may be
- * killed before or after it, or the operation may fail. The code under test is unchanged.
+ * Replaces time, files and databases of this process with those of the simulation, for good. Every file operation and every database
+ * statement of the process under simulation is a step: the process may be killed before or after it, or the operation may fail.
  */
 import fs from 'node:fs'
 import promises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import type { Databases } from './databases.js'
-import { CrashedError, type Generation, generations } from './generation.js'
-import type { VirtualTime } from './virtual-time.js'
+import { createDatabases, type Databases } from './databases.js'
+import { CrashedError, type Generation, generations, never } from './generation.js'
+import { VirtualTime } from './virtual-time.js'
+
+// The command loads it only with `storage`. Loading is not counted as a step, so it happens now.
+import '../../src/storage/bucket/bucket-storage.js'
 
 type Call = (...given: unknown[]) => unknown
 type Holder = Record<string, unknown>
 
-export const installOperations = async (time: VirtualTime, databases: Databases): Promise<void> => {
-  const real = { closeSync: fs.closeSync, writeSync: fs.writeSync }
-  wrapPromises(time)
-  wrapSync(real)
+export interface TakenOver {
+  readonly time: VirtualTime
+  readonly databases: Databases
+}
+
+export const takeOver = async (): Promise<TakenOver & Disposable> => {
+  // The code under test reads its version from the file two directories above its own.
+  fs.copyFileSync(
+    new URL('../../../package.json', import.meta.url),
+    new URL('../../package.json', import.meta.url),
+  )
+  const time = new VirtualTime()
+  time.install()
+  const databases = await createDatabases()
+  wrapAsync(promises as unknown as Holder, ASYNCHRONOUS, '', time)
+  wrapSync()
   wrapCallbacks(time)
   const handle = await promises.open('/dev/null', 'r')
   wrapAsync(Object.getPrototypeOf(handle), ['writeFile', 'sync', 'read'], 'file.', time)
   await handle.close()
   wrapDuckDB(time, databases)
   syncBuiltinESMExports()
+  return { time, databases, [Symbol.dispose]: () => databases[Symbol.dispose]() }
 }
 
-const never = () => new Promise<never>(() => undefined)
+/** Functions of `node:fs/promises`, and of `node:fs` the synchronous ones and those that streams use. */
+const ASYNCHRONOUS = [
+  ...['open', 'mkdir', 'rm', 'rename', 'stat', 'access', 'readFile', 'writeFile', 'readdir', 'unlink'],
+  ...['lstat', 'readlink', 'link', 'symlink', 'copyFile', 'chmod'],
+]
+const SYNCHRONOUS = [
+  ...['openSync', 'writeSync', 'closeSync', 'renameSync', 'rmSync', 'mkdirSync', 'readSync', 'fstatSync'],
+]
+const OF_STREAMS = ['open', 'write', 'writev', 'close']
 
 const detailOf = (given: readonly unknown[]): string =>
   given
@@ -33,7 +57,6 @@ const detailOf = (given: readonly unknown[]): string =>
     .map((value) => String(value).replaceAll(/\s+/g, ' ').slice(0, 90))
     .join(' ')
 
-/** Takes one asynchronous step. */
 const take = async (
   time: VirtualTime,
   generation: Generation,
@@ -84,47 +107,15 @@ const wrapHandle = (handle: OpenHandle, generation: Generation, time: VirtualTim
     })
 }
 
-const wrapPromises = (time: VirtualTime): void => {
-  const holder = promises as unknown as Holder
-  const names = [
-    'open',
-    'mkdir',
-    'rm',
-    'rename',
-    'stat',
-    'access',
-    'readFile',
-    'writeFile',
-    'readdir',
-    'unlink',
-    'lstat',
-    'readlink',
-    'link',
-    'symlink',
-    'copyFile',
-    'chmod',
-  ]
-  wrapAsync(holder, names, '', time)
-}
-
-const wrapSync = (real: { readonly writeSync: typeof fs.writeSync }): void => {
+const wrapSync = (): void => {
   const holder = fs as unknown as Holder
-  const names = [
-    'openSync',
-    'writeSync',
-    'closeSync',
-    'renameSync',
-    'rmSync',
-    'mkdirSync',
-    'readSync',
-    'fstatSync',
-  ]
-  for (const name of names) {
+  const { writeSync } = fs
+  for (const name of SYNCHRONOUS) {
     const original = holder[name] as Call
     holder[name] = function (this: unknown, ...given: unknown[]) {
       const generation = generations.getStore()
       if (generation === undefined) return Reflect.apply(original, this, given)
-      return takeNow(generation, name, given, real.writeSync, () => {
+      return takeNow(generation, name, given, writeSync, () => {
         const result = Reflect.apply(original, this, given)
         if (name === 'openSync') generation.descriptors.add(Number(result))
         if (name === 'closeSync') generation.descriptors.delete(Number(given[0]))
@@ -134,7 +125,6 @@ const wrapSync = (real: { readonly writeSync: typeof fs.writeSync }): void => {
   }
 }
 
-/** Takes one synchronous step. */
 const takeNow = (
   generation: Generation,
   name: string,
@@ -158,10 +148,9 @@ const writeHalf = (write: typeof fs.writeSync, [descriptor, text]: readonly unkn
   write(Number(descriptor), bytes.subarray(0, Math.ceil(bytes.length / 2)))
 }
 
-/** Wraps the callback functions that streams use. */
 const wrapCallbacks = (time: VirtualTime): void => {
   const holder = fs as unknown as Holder
-  for (const name of ['open', 'write', 'writev', 'close']) {
+  for (const name of OF_STREAMS) {
     const original = holder[name] as Call
     holder[name] = function (this: unknown, ...given: unknown[]) {
       const generation = generations.getStore()
@@ -170,11 +159,9 @@ const wrapCallbacks = (time: VirtualTime): void => {
         return Reflect.apply(original, this, given)
       const run = () =>
         new Promise<unknown[]>((resolve, reject) => {
-          Reflect.apply(original, this, [
-            ...given.slice(0, -1),
-            (error: Error | null, ...results: unknown[]) =>
-              error === null ? resolve(results) : reject(error),
-          ])
+          const end = (error: Error | null, ...results: unknown[]) =>
+            error === null ? resolve(results) : reject(error)
+          Reflect.apply(original, this, [...given.slice(0, -1), end])
         })
       const step = take(time, generation, `stream.${name}`, detailOf(given), run) as Promise<unknown[]>
       step.then(
@@ -186,10 +173,7 @@ const wrapCallbacks = (time: VirtualTime): void => {
   }
 }
 
-/**
- * Attaches all databases to one instance of DuckDB, because creating an instance costs more than all statements of a seed in
- * one file. An instance of the code under test is a file here, and its connections begin in that file.
- */
+/** An instance of the code under test is a file of `databases`, and its connections begin in that file. */
 const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
   const create = DuckDBInstance.create.bind(DuckDBInstance)
   DuckDBInstance.create = async (path, options) => {
@@ -227,9 +211,10 @@ const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
       const generation = generations.getStore()
       if (generation === undefined || nested.has(generation)) return Reflect.apply(original, this, given)
       const sql = String(given[0])
+      const { commitMs } = generation.plan
       const kind = sql === 'COMMIT' || sql === 'CHECKPOINT' ? sql : `sql.${name}`
       const run = (isTorn: boolean) => {
-        if (generation.isHeld && sql.startsWith('ATTACH ') && sql.includes('/fieldwork.duckdb'))
+        if (generation.plan.isHeld && sql.startsWith('ATTACH ') && sql.includes('/fieldwork.duckdb'))
           return Promise.reject(new Error(HELD))
         if (kind === 'COMMIT' && isTorn) generation.tornLogFrom = logBytes(generation)
         nested.add(generation)
@@ -239,8 +224,7 @@ const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
       }
       return take(time, generation, kind, detailOf(given), run).then(async (value) => {
         if (name === 'stream') wrapResult(value as { fetchChunk: () => Promise<unknown> }, time)
-        if (kind === 'COMMIT' && generation.commitMs > 0)
-          await new Promise((resolve) => setTimeout(resolve, generation.commitMs))
+        if (kind === 'COMMIT' && commitMs > 0) await new Promise((resolve) => setTimeout(resolve, commitMs))
         return value
       })
     }
@@ -260,16 +244,6 @@ const HELD =
 /** `runAndReadAll` calls other methods of its class, which together are one step. */
 const nested = new WeakSet<Generation>()
 
-const logs = new WeakMap<Generation, string>()
-export const watchLog = (generation: Generation, file: string): void => {
-  logs.set(generation, file)
-}
-const logBytes = (generation: Generation): number => {
-  const file = logs.get(generation)
-  if (file === undefined) return 0
-  try {
-    return fs.lstatSync(file).size
-  } catch {
-    return 0
-  }
-}
+/** The bytes of its write-ahead log. */
+const logBytes = ({ logFile }: Generation): number =>
+  logFile === null ? 0 : (fs.lstatSync(logFile, { throwIfNoEntry: false })?.size ?? 0)

@@ -9,15 +9,9 @@ import { createRandom, type Random } from './random.js'
  * `silent`: no answer until the client gives up. `slow`: the answer takes seconds.
  */
 export const STORE_FAULTS = [
-  'unreachable',
-  'refused',
-  'lost_answer',
-  'repeated',
-  'late',
-  'silent',
-  'slow',
-] as const
-export type StoreFault = (typeof STORE_FAULTS)[number]
+  ...(['unreachable', 'refused', 'lost_answer', 'repeated', 'late', 'silent', 'slow'] as const),
+]
+type StoreFault = (typeof STORE_FAULTS)[number]
 
 /** A start of a run whose warehouse is a bucket. */
 export interface BucketStart {
@@ -29,11 +23,8 @@ export interface BucketStart {
   readonly skewMs: number
   readonly seed: number
   readonly latencyMsMax: number
-  /** The probability of each fault for one request. */
   readonly faults: Partial<Readonly<Record<StoreFault, number>>>
-  /** Every request meets this fault for a while. */
   readonly outage: { readonly from: Moment; readonly forMs: number; readonly fault: StoreFault } | null
-  /** When another machine starts a run of the same bucket. */
   readonly rival: Moment | null
   /** `delta` is switched off for this start. */
   readonly isWithoutDelta: boolean
@@ -88,7 +79,11 @@ export const withBucket = (plan: Plan): Plan => {
   }
 }
 
-const STORES_WITHOUT_CONDITIONS = [['putIfMatch'], ['putIfAbsent'], ['putIfAbsent', 'putIfMatch']] as const
+export const STORES_WITHOUT_CONDITIONS = [
+  ['putIfMatch'],
+  ['putIfAbsent'],
+  ['putIfAbsent', 'putIfMatch'],
+] as const
 
 /** Somebody deletes what makes the next run wait, and starts it at once. */
 const withLoss = (random: Random, start: Start): Start => {
@@ -108,7 +103,6 @@ const withSilence = (random: Random, start: Start): Start => {
   return { ...start, crash: null, signal, bucket: { ...start.bucket, outage } }
 }
 
-/** The format is switched off and on from start to start. */
 const withDeltaOff = (random: Random, start: Start): Start =>
   start.bucket === null
     ? start

@@ -4,24 +4,10 @@ import type { DiskPlan, Disturbances, Moment } from './generation.js'
 import { type BucketStart, LAST_BUCKET_START, withBucket } from './plan-bucket.js'
 import { createRandom, type Random } from './random.js'
 
-/** The probability of each fault for one request. */
-export type NetworkFaults = Readonly<Record<NetworkFault, number>>
-
 export const NETWORK_FAULTS = [
-  'refused',
-  'reset_before',
-  'reset_after',
-  'hang',
-  'truncate',
-  'garbage',
-  'server_error',
-  'too_many',
-  'not_found',
-  'unknown_value',
-  'missing_field',
-  'unknown_field',
-  'wrong_type',
-  'empty',
+  ...(['refused', 'reset_before', 'reset_after', 'hang', 'truncate', 'garbage'] as const),
+  ...(['server_error', 'too_many', 'not_found'] as const),
+  ...(['unknown_value', 'missing_field', 'unknown_field', 'wrong_type', 'empty'] as const),
 ] as const
 export type NetworkFault = (typeof NETWORK_FAULTS)[number]
 
@@ -30,7 +16,8 @@ export interface Start extends Disturbances {
   readonly gapMs: number
   readonly networkSeed: number
   readonly latencyMsMax: number
-  readonly faults: Partial<NetworkFaults>
+  /** The probability of each fault for one request. */
+  readonly faults: Partial<Readonly<Record<NetworkFault, number>>>
   /** The probability that the world's clock jumps before a request, and how far at most. */
   readonly jumps: { readonly probability: number; readonly hoursMax: number }
   readonly full: boolean
@@ -45,21 +32,18 @@ export interface Start extends Disturbances {
   readonly forget: readonly number[]
   /** The probability that a survey vanishes between two pages of a listing. */
   readonly vanishing: number
-  /** The work database is lost before this start. */
   readonly loseWork: boolean
   /** From this start on the account has its other name in the settings. Its address and identifier stay. */
   readonly renamed: boolean
   /** The list is answered, but addresses below surveys are not: of all surveys, or only of the first requested one. */
   readonly refuse: Refuse | null
-  /** A clock that is wrong during this start. */
   readonly clockAhead: { readonly whose: 'ours' | 'server'; readonly byMs: number } | null
   /** Without faults, and so long after the previous start that every rule requires a new reading. */
   readonly isOrdinary: boolean
-  /** Null if the warehouse is a directory. */
   readonly bucket: BucketStart | null
 }
 
-export interface Refuse {
+interface Refuse {
   readonly status: 301 | 401 | 403 | 404 | 418 | 500 | 503
   readonly parts: 'both' | 'sample_sources' | 'fieldwork_progress'
   readonly of: 'all' | 'one'
@@ -89,10 +73,8 @@ export interface Plan {
     readonly attemptsMax: number
     readonly consecutive_failures_max: number
   }
-  /** How far our wall clock is ahead of the true time. */
   readonly skewMs: number
   readonly freshDatabase: boolean
-  /** Whether the warehouse is in a bucket. */
   readonly hasBucket: boolean
   /** The conditions of writes that the store of the bucket ignores. */
   readonly ignored: readonly ('putIfAbsent' | 'putIfMatch')[]
@@ -204,7 +186,7 @@ const drawUsualPlan = (seed: number, random: Random): Plan => {
   }
 }
 
-const drawStart = (random: Random, speed: number): Omit<Start, 'renamed'> => {
+const drawStart = (random: Random, speed: number): Start => {
   const { whole, chance, pick } = random
   // The world changes between two pages, without any network fault.
   const isRestless = chance(0.25)
@@ -212,6 +194,7 @@ const drawStart = (random: Random, speed: number): Omit<Start, 'renamed'> => {
     ? { afterMs: whole(0, MINUTE_MS), byMs: pick([-2 * HOUR_MS, -30_000, 30_000, 2 * HOUR_MS]) }
     : null
   return {
+    ...CALM,
     gapMs: chance(0.5) ? whole(0, 90_000) : Math.floor((whole(1, 40) * HOUR_MS + whole(0, HOUR_MS)) / speed),
     networkSeed: whole(0, 1_000_000_000),
     latencyMsMax: pick([5, 300, 2_000]),
@@ -231,15 +214,10 @@ const drawStart = (random: Random, speed: number): Omit<Start, 'renamed'> => {
     forget: chance(0.1) ? [whole(0, 100)] : [],
     vanishing: chance(0.25) ? 0.4 : 0,
     loseWork: chance(0.03),
-    refuse: null,
-    clockAhead: null,
-    isOrdinary: false,
-    isHeld: false,
-    bucket: null,
   }
 }
 
-const drawFaults = ({ chance, unit, pick, whole }: Random): Partial<NetworkFaults> => {
+const drawFaults = ({ chance, unit, pick, whole }: Random): Start['faults'] => {
   if (chance(0.35)) return {}
   const kinds = Array.from({ length: whole(1, 3) }, () => pick(NETWORK_FAULTS))
   return Object.fromEntries(kinds.map((kind) => [kind, RARE.has(kind) ? 0.02 : 0.02 + unit() * 0.15]))
@@ -258,10 +236,8 @@ const drawStep = ({ chance, unit, pick, whole }: Random): Moment => {
   return { operation, nth: whole(1, most) }
 }
 
-/** The approximate number of steps of a start. */
+/** Approximate numbers of steps per start: of all, and of operations that change the state. */
 const STEPS_MAX = 600
-
-/** Operations that change the state, with their approximate number per start. */
 const TURNING_POINTS = [
   ['COMMIT', 30],
   ['COMMIT', 30],
@@ -297,13 +273,11 @@ const DISK_OPERATIONS = [
   ['COMMIT', 'CHECKPOINT', 'writeSync', 'file.sync', 'file.writeFile', 'writeFile'],
 ] as const
 
-/** The formats of a start. */
 export const publishOf = ({ publish }: Plan, { bucket }: Start): readonly PublishFormat[] =>
   bucket?.isWithoutDelta === true ? publish.filter((format) => format !== 'delta') : publish
 
-/** A last start without faults, after every earlier request has left every rate window. */
-export const lastStart = ({ seed, hasBucket, world: { speed, rate } }: Plan): Start => ({
-  gapMs: Math.max(DAY_MS / speed, 2 * rate.perMs + MINUTE_MS),
+/** A start without faults. */
+const CALM: Omit<Start, 'gapMs'> = {
   networkSeed: 1,
   latencyMsMax: 5,
   commitMs: 300,
@@ -325,5 +299,12 @@ export const lastStart = ({ seed, hasBucket, world: { speed, rate } }: Plan): St
   clockAhead: null,
   isOrdinary: false,
   isHeld: false,
+  bucket: null,
+}
+
+/** A last start without faults, after every earlier request has left every rate window. */
+export const lastStart = ({ seed, hasBucket, world: { speed, rate } }: Plan): Start => ({
+  ...CALM,
+  gapMs: Math.max(DAY_MS / speed, 2 * rate.perMs + MINUTE_MS),
   bucket: hasBucket ? { ...LAST_BUCKET_START, isWithoutDelta: seed % 2 === 0 } : null,
 })

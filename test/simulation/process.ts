@@ -10,46 +10,43 @@ import { DEFAULT_WEIGHTS } from '../../src/rules/refresh.js'
 import type { Settings } from '../../src/settings/settings.js'
 import type { StorageSettings } from '../../src/settings/storage.js'
 import type { PointerContents } from '../../src/storage/bucket/documents.js'
+import { testLog, UNOBSERVED } from '../support/log/test-log.js'
 import type { Versions } from './bucket/versions.js'
 import type { Databases } from './databases.js'
-import { Generation, generations, type Moment } from './generation.js'
+import { Generation, generations, type Moment, UNDISTURBED } from './generation.js'
 import { createNetwork, type NetworkLog } from './network.js'
-import { watchLog } from './operations.js'
 import { lastStart, type Plan, publishOf, type Start } from './plan.js'
-import { endRival, type Rival, startRival } from './rival.js'
 import { createOpenStore } from './store.js'
 import type { VirtualTime } from './virtual-time.js'
 import type { World } from './world.js'
 
-type Command = Parameters<typeof syncAccounts>[0]
-
-export interface StartResult {
-  /** Null when the process was killed. */
-  readonly exitCode: number | null
+interface Ended {
+  readonly exitCode: number
   readonly report: SyncReport | null
-  /** The printed error. */
   readonly problem: string | null
+}
+
+export interface StartResult extends Omit<Ended, 'exitCode'> {
+  readonly exitCode: number | null
   readonly network: NetworkLog
   readonly generation: Generation
   /** How a second run on another machine ended; null if it was still active when the first one had ended. */
-  readonly rival: Rival | null
+  readonly rival: Ended | null
   readonly warnings: readonly string[]
   /** From the signal to the end, milliseconds; null without a signal. */
   readonly stoppingTookMs: number | null
   readonly tookMs: number
   /** The directory of a copy of the warehouse that was taken while it ran. */
   readonly snapshot: string | null
-  /** The bucket's pointer at that moment. */
   readonly snapshotPointer: PointerContents | null
   /** The directory of the warehouse now. After a kill it is a copy of the files at that moment. */
   readonly directory: string
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly plan: Plan
   readonly start: Start
   readonly world: World
-  /** The name of the account in the settings. */
   readonly account: string
   readonly time: VirtualTime
   readonly databases: Databases
@@ -58,35 +55,25 @@ export interface StartOptions {
   readonly nextDirectory: string
   /** The directory for a copy that is taken while the process runs. */
   readonly snapshotDirectory: string
-  /** Null if the warehouse is a directory. */
   readonly bucket: Versions | null
   /** Makes the last start read everything again. */
   readonly readAll: boolean
 }
 
 export const runStart = async (options: StartOptions): Promise<StartResult> => {
-  const { start, world, time, databases, directory, nextDirectory, snapshotDirectory } = options
-  const generation = new Generation(start)
-  watchLog(generation, join(directory, 'work.duckdb.wal'))
+  const { start, world, time, databases, directory, nextDirectory, snapshotDirectory, bucket } = options
+  const generation = new Generation(start, join(directory, 'work.duckdb.wal'))
   const network: NetworkLog = { events: [], refused: new Set(), untypable: 0 }
-  const warnings: string[] = []
+  const log = testLog()
   const stop = new AbortController()
   const startedMs = time.nowMs
-  const later = (afterMs: number, act: () => void) =>
-    generations.run(generation, () => setTimeout(act, afterMs))
-  const log = {
-    debug: () => undefined,
-    info: () => undefined,
-    warn: (fields: object, message: string) => void warnings.push(`${message} ${JSON.stringify(fields)}`),
-    error: (fields: object, message: string) => void warnings.push(`${message} ${JSON.stringify(fields)}`),
-  }
-  let signalledAtMs: number | null = null
-  const at = (moment: Moment | undefined, act: () => void) => {
-    if (moment === undefined) return
-    if ('afterMs' in moment) later(moment.afterMs, act)
+  const at = (moment: Moment | null | undefined, act: () => void) => {
+    if (moment === null || moment === undefined) return
+    if ('afterMs' in moment) generations.run(generation, () => setTimeout(act, moment.afterMs))
     else generation.watch(moment, act)
   }
-  at(start.signal ?? undefined, () => {
+  let signalledAtMs: number | null = null
+  at(start.signal, () => {
     signalledAtMs = time.nowMs
     stop.abort(new StoppedError('stopped by SIGTERM'))
   })
@@ -96,64 +83,70 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     outUntilMs = time.nowMs + (outage?.forMs ?? 0)
   })
   let snapshotPointer: PointerContents | null = null
-  at(start.snapshot ?? undefined, () => {
-    snapshotPointer = options.bucket?.pointer ?? null
+  at(start.snapshot, () => {
+    snapshotPointer = bucket?.pointer ?? null
     generations.exit(() => copyDirectory(directory, snapshotDirectory))
   })
   if (start.crash !== null && 'afterMs' in start.crash.at) at(start.crash.at, () => generation.die())
-  const compose = (of: Generation, home: string, calm: Start): Command => ({
-    settings: settingsOf({ ...options, directory: home }),
-    log,
-    observer: {
-      listed: () => undefined,
-      refreshed: () => undefined,
-      ended: () => undefined,
-      publishing: () => undefined,
-    },
-    signal: of === generation ? stop.signal : new AbortController().signal,
-    onSource: () => undefined,
-    createTransport: createNetwork(world, calm, network, of),
-    openStore:
-      options.bucket === null || calm.bucket === null
-        ? undefined
-        : createOpenStore({
-            store: options.bucket.client(),
-            start: calm.bucket,
-            log: network,
-            generation: of,
-            isOut: () => time.nowMs < outUntilMs,
-          }),
-  })
-  const work = generations.run(generation, () => syncAccounts(compose(generation, directory, start)))
-  const rivalDirectory = `${directory}-rival`
-  const rivals: Rival[] = []
-  at(start.bucket?.rival ?? undefined, () => {
-    rivals.push(startRival(rivalDirectory, (of, home) => compose(of, home, lastStart(options.plan))))
-  })
-  if (start.wallJump !== null) {
-    const { afterMs, byMs } = start.wallJump
-    later(afterMs, () => {
-      time.wallMs += byMs
-    })
-  }
-  const ended = time.drive(
-    Promise.race([
-      work.then(
-        (report) => ({ exitCode: report.exitCode as number, report, problem: report.publishError }),
+  const run = (of: Generation, home: string, calm: Start): Promise<Ended> =>
+    generations.run(of, () =>
+      syncAccounts({
+        settings: settingsOf({ ...options, directory: home }),
+        log,
+        observer: UNOBSERVED,
+        signal: of === generation ? stop.signal : new AbortController().signal,
+        onSource: () => undefined,
+        createTransport: createNetwork(world, calm, network, of),
+        openStore:
+          bucket === null || calm.bucket === null
+            ? undefined
+            : createOpenStore({
+                store: bucket.client(),
+                start: calm.bucket,
+                log: network,
+                generation: of,
+                isOut: () => time.nowMs < outUntilMs,
+              }),
+      }).then(
+        (report) => ({ exitCode: report.exitCode, report, problem: report.publishError }),
         (error: unknown) => {
           const { exitCode, text } = reportError(error)
-          return { exitCode: exitCode as number, report: null, problem: text }
+          return { exitCode, report: null, problem: text }
         },
       ),
-      generation.died.then(() => ({ exitCode: null, report: null, problem: null })),
-    ]),
+    )
+  const work = run(generation, directory, start)
+  // A second run of the same bucket, which another machine starts meanwhile. It meets no faults of its own.
+  const rivalDirectory = `${directory}-rival`
+  const rivals: Generation[] = []
+  let rival: Ended | null = null
+  at(start.bucket?.rival, () => {
+    fs.mkdirSync(rivalDirectory, { recursive: true })
+    const second = new Generation(UNDISTURBED)
+    rivals.push(second)
+    generations.exit(() =>
+      run(second, rivalDirectory, lastStart(options.plan)).then((ended) => {
+        if (!second.dead) rival = ended
+      }),
+    )
+  })
+  at(start.wallJump, () => {
+    time.wallMs += start.wallJump?.byMs ?? 0
+  })
+  const ended = time.drive(
+    Promise.race([work, generation.died.then(() => ({ exitCode: null, report: null, problem: null }))]),
   )
   const outcome = await ended.catch(async (error: unknown) => {
     for (const close of generation.closers) close()
     await databases.settled()
     throw error
   })
-  for (const rival of rivals) await endRival(rival, rivalDirectory, options, closeAll)
+  for (const second of rivals) {
+    second.die()
+    await time.idle()
+    await closeAll(second, databases)
+    fs.rmSync(rivalDirectory, { recursive: true, force: true })
+  }
   const tookMs = time.nowMs - startedMs
   const stoppingTookMs = signalledAtMs === null ? null : time.nowMs - signalledAtMs
   generation.note(`ended ${outcome.exitCode} after ${tookMs}`)
@@ -165,8 +158,10 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     ...outcome,
     network,
     generation,
-    warnings,
-    rival: rivals.find(({ exitCode }) => exitCode !== null) ?? null,
+    warnings: log.lines
+      .filter(({ level }) => level === 'warn' || level === 'error')
+      .map(({ message, fields }) => `${message} ${JSON.stringify(fields)}`),
+    rival,
     stoppingTookMs,
     snapshot: fs.existsSync(snapshotDirectory) ? snapshotDirectory : null,
     snapshotPointer,
@@ -186,7 +181,6 @@ const copyDirectory = (from: string, to: string): void => {
   }
 }
 
-/** Functions that close the handles of killed processes. */
 const leftOpen: (() => Promise<void>)[] = []
 
 /** Copies the files as SIGKILL leaves them. Then closes what the dead process has open, which changes only the old files. */
@@ -207,7 +201,6 @@ const leaveBehind = async (
   fs.rmSync(directory, { recursive: true, force: true })
 }
 
-/** Closes what a dead process has open. */
 const closeAll = async (generation: Generation, databases: Databases): Promise<void> => {
   for (const close of generation.closers) close()
   // Not awaited, because a handle that a stream was reading never closes. Kept, or the garbage collector warns about it.
@@ -242,14 +235,10 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
   return {
     accounts: [
       {
-        name: account,
-        baseUrl: 'http://127.0.0.1:1/api/v1',
-        id: world.account.id,
+        ...{ name: account, baseUrl: 'http://127.0.0.1:1/api/v1', id: world.account.id },
         token: new Secret(world.account.token),
         rate: plan.world.rate,
-        shared: null,
-        proxy: null,
-        weight: 1,
+        ...{ shared: null, proxy: null, weight: 1 },
       },
     ],
     accountNames: [account],

@@ -1,4 +1,6 @@
 /** Random numbers from a seed: the same seed gives the same story. */
+import { mulberry32 } from '../support/suite/chance.js'
+
 export interface Random {
   /** From 0 up to 1. */
   unit(): number
@@ -8,15 +10,8 @@ export interface Random {
   pick<Value>(values: readonly Value[]): Value
 }
 
-/** mulberry32: small, quick, and good enough to draw faults from. */
 export const createRandom = (seed: number): Random => {
-  let state = (seed ^ 0x9e3779b9) >>> 0
-  const unit = () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
+  const unit = mulberry32(seed ^ 0x9e3779b9)
   for (let warmUp = 0; warmUp < 4; warmUp += 1) unit()
   const whole = (least: number, most: number) => least + Math.floor(unit() * (most - least + 1))
   return {
@@ -29,4 +24,18 @@ export const createRandom = (seed: number): Random => {
       return value
     },
   }
+}
+
+/** One of `kinds`, each with its probability; null for none. */
+export const drawFault = <Kind extends string>(
+  { unit }: Random,
+  kinds: readonly Kind[],
+  probabilities: Partial<Readonly<Record<Kind, number>>>,
+): Kind | null => {
+  let left = unit()
+  for (const kind of kinds) {
+    left -= probabilities[kind] ?? 0
+    if (left < 0) return kind
+  }
+  return null
 }

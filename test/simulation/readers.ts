@@ -12,7 +12,6 @@ export interface OpenFile extends AsyncDisposable {
 }
 
 export interface Readers extends Disposable {
-  /** Opens a file read-only; rejects where it cannot be read. */
   open(file: string): Promise<OpenFile>
 }
 

@@ -3,24 +3,30 @@ import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { messageOf } from '../../src/base/errors.js'
 import type { PointerContents } from '../../src/storage/bucket/documents.js'
 import { openWarehouse } from '../../src/warehouse/lifecycle/open.js'
+import { SILENT } from '../support/log/test-log.js'
 import { BucketSide } from './bucket-side.js'
-import type { Databases } from './databases.js'
-import { overCap } from './oracle/cap.js'
-import { checkDelta, checkDeltaFiles } from './oracle/delta.js'
-import { checkEnd } from './oracle/end.js'
+import type { TakenOver } from './operations.js'
+import { checkEnd, checkNight, type NightCheck, overCap } from './oracle/end.js'
 import { checkFinal } from './oracle/final.js'
-import { checkNight } from './oracle/night.js'
-import { checkParquet } from './oracle/parquet.js'
-import { checkPublished, checkSound, leftLog, openPublished } from './oracle/published.js'
+import {
+  checkDelta,
+  checkDeltaFiles,
+  checkParquet,
+  checkPublished,
+  checkSound,
+  leftLog,
+  openPublished,
+} from './oracle/published.js'
 import type { Violation } from './oracle/row-text.js'
 import { checkWork } from './oracle/work.js'
 import { lastStart, type Plan, publishOf, type Start } from './plan.js'
 import { runStart, type StartResult } from './process.js'
 import { createRandom } from './random.js'
 import { createReaders, type OpenFile, type Readers } from './readers.js'
-import { StuckError, type VirtualTime } from './virtual-time.js'
+import { StuckError } from './virtual-time.js'
 import { createWorld, type World } from './world.js'
 
 export interface Result {
@@ -35,11 +41,10 @@ export interface Simulation extends Disposable {
   run(plan: Plan): Promise<Result>
 }
 
-/** `time` and the operations must be installed before. */
-export const createSimulation = async (time: VirtualTime, databases: Databases): Promise<Simulation> => {
+export const createSimulation = async ({ time, databases }: TakenOver): Promise<Simulation> => {
   const parent = fs.existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
   const root = fs.mkdtempSync(join(parent, 'fieldwork-simulation-'))
-  const empty = await emptyDatabase(join(root, 'empty'), time, databases)
+  const empty = await emptyDatabase(join(root, 'empty'), { time, databases })
   const readers = await createReaders()
   return {
     run: (plan) => runPlan(plan, { time, root, empty, readers, databases }),
@@ -50,27 +55,23 @@ export const createSimulation = async (time: VirtualTime, databases: Databases):
   }
 }
 
-const emptyDatabase = async (directory: string, time: VirtualTime, databases: Databases): Promise<Buffer> => {
+const emptyDatabase = async (directory: string, { time, databases }: TakenOver): Promise<Buffer> => {
   fs.mkdirSync(directory)
   const file = join(directory, 'work.duckdb')
   ;(await databases.open(file, false)).close()
   await databases.settled()
-  const ignore = () => undefined
-  const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   const clock = { nowMs: () => time.wallMs, monotonicMs: () => 0, sleep: async () => undefined }
-  const database = await openWarehouse({ directory, clock, log, command: 'a simulation' })
+  const database = await openWarehouse({ directory, clock, log: SILENT, command: 'a simulation' })
   await database.close()
   return fs.readFileSync(file)
 }
 
 const WALL_MS = Date.UTC(2026, 2, 1)
 
-interface Surroundings {
-  readonly time: VirtualTime
+interface Surroundings extends TakenOver {
   readonly root: string
   readonly empty: Buffer
   readonly readers: Readers
-  readonly databases: Databases
 }
 
 const runPlan = async (
@@ -99,7 +100,7 @@ const runPlan = async (
   for (const [place, start] of starts.entries()) {
     const isLast = place === starts.length - 1
     if (start.renamed) account = account === names[0] ? names[1] : names[0]
-    if (bucket === null) time.skip(start.gapMs)
+    if (bucket === null) time.nowMs += start.gapMs
     else await bucket.pass(start.gapMs)
     const aheadMs = aheadOf(start)
     time.wallMs += aheadMs
@@ -138,7 +139,7 @@ const runPlan = async (
   return { violations, story, digest: digest.digest('hex').slice(0, 16) }
 }
 
-/** How far our wall clock is ahead during this start. */
+/** How far our wall clock is ahead during a start. */
 const aheadOf = ({ clockAhead, bucket }: Start): number =>
   (clockAhead?.whose === 'ours' ? clockAhead.byMs : 0) + (bucket?.skewMs ?? 0)
 
@@ -152,30 +153,23 @@ const prepare = async (world: World, start: Start, isLast: boolean, directory: s
   if (isLast) await world.stopClock()
 }
 
-interface Check {
-  readonly plan: Plan
-  readonly start: Start
-  readonly world: World
-  /** The name of the account in this start's settings. Rows under its other name stay unchanged. */
-  readonly account: string
+interface Check extends NightCheck {
   readonly readers: Readers
   readonly bucket: BucketSide | null
-  readonly ended: StartResult
-  readonly receivedBefore: number
-  readonly refusedBefore: ReadonlySet<string>
   readonly isLast: boolean
 }
 
 const check = async (given: Check): Promise<Violation[]> => {
-  const { plan, world, account, readers, ended, receivedBefore } = given
+  const { plan, world, account, readers, ended } = given
   if (plan.ignored.length > 0) return checkRefused(given)
   const { directory, snapshot } = ended
   await using work = await openWork(readers, directory)
   return [
     ...(await overCap(world, plan)),
-    ...(await checkEnd({ world, account, ended, receivedBefore }, work)),
-    ...(work === null ? [] : await checkWork(world, work, account)),
-    ...(work === null ? [] : await checkNight(given, work)),
+    ...(await checkEnd(given, work)),
+    ...(work === null
+      ? []
+      : [...(await checkWork(world, work, account)), ...(await checkNight(given, work))]),
     ...(snapshot === null ? [] : await checkSnapshot(given, snapshot)),
     ...(await checkBucket(given, given.bucket?.versions.pointer ?? null)),
     ...(await checkReaders(given, publishedIn(given, directory), isPublished(given) ? work : null)),
@@ -193,7 +187,6 @@ const checkRefused = ({ world, bucket, ended: { exitCode } }: Check): Violation[
   ...(exitCode === 0 ? ['P4: exit 0 with a store without conditional writes'] : []),
 ]
 
-/** The directory with what readers see now. */
 const publishedIn = ({ bucket }: Check, directory: string): string =>
   bucket === null ? directory : bucket.publishInto(join(directory, '..', 'readers'), bucket.versions.pointer)
 
@@ -239,11 +232,8 @@ const checkSnapshot = async (given: Check, directory: string): Promise<Violation
 }
 
 /** Checks the published files; `work` is null unless everything was published. */
-const checkReaders = async (
-  { plan, world, account, readers, ended, isLast }: Check,
-  directory: string,
-  work: OpenFile | null,
-): Promise<Violation[]> => {
+const checkReaders = async (given: Check, directory: string, work: OpenFile | null): Promise<Violation[]> => {
+  const { plan, world, readers, ended, isLast } = given
   const file = join(directory, 'fieldwork.duckdb')
   const runId = ended.report?.accounts[0]?.runId ?? null
   const found = [...leftLog(file), ...(await checkParquet(directory, work, runId))]
@@ -253,13 +243,10 @@ const checkReaders = async (
       found.push(...(await checkPublished(world, published, work)))
       if (isLast) found.push(...(await checkSound(published, plan.checksViews)))
     }
-    if (isLast) found.push(...(await checkFinal({ world, account, ended }, published?.reader ?? null)))
+    if (isLast) found.push(...(await checkFinal(given, published?.reader ?? null)))
     return found
   } catch (error) {
-    return [
-      ...found,
-      `P3: the published file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    ]
+    return [...found, `P3: the published file cannot be read: ${messageOf(error)}`]
   }
 }
 
@@ -270,12 +257,11 @@ const storyOf = (place: number, start: Start, ended: StartResult, isLast: boolea
   const events = ended.network.events.slice(0, EVENTS_PRINTED_MAX)
   const rival = ended.rival === null ? [] : [`  a second run ended with exit ${ended.rival.exitCode}`]
   const reason = ended.report?.accounts[0]?.reason ?? ended.problem ?? ''
+  const more = ended.network.events.length - events.length
   return [
     `start ${place}${isLast ? ', the last one, without faults' : ''}: ${JSON.stringify(drawn)}`,
     ...events.map((event) => `  ${event}`),
-    ...(ended.network.events.length > events.length
-      ? [`  and ${ended.network.events.length - events.length} more events`]
-      : []),
+    ...(more > 0 ? [`  and ${more} more events`] : []),
     ...rival,
     ...ended.generation.failed.map((step) => `  failed step: ${step}`),
     ended.exitCode === null

@@ -1,36 +1,33 @@
 /** The way of a process to the bucket: latency and faults, drawn for each request. A request that was sent happens though its sender died. */
-import { setMaxListeners } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
-import { abortReason, throwIfAborted } from '../../src/base/clock.js'
+import { throwIfAborted, unlessAborted } from '../../src/base/clock.js'
 import { messageOf } from '../../src/base/errors.js'
 import {
-  type ListedObject,
+  listAll,
   type ObjectBody,
   type ObjectStore,
   ObjectStoreError,
 } from '../../src/object-store/object-store.js'
 import type { OpenStore } from '../../src/object-store/s3.js'
-import { type Generation, generations } from './generation.js'
+import { NEVER } from '../support/storage/bucket.js'
+import { type Generation, generations, never } from './generation.js'
 import type { NetworkLog } from './network.js'
-import { type BucketStart, STORE_FAULTS, type StoreFault } from './plan-bucket.js'
-import { createRandom, type Random } from './random.js'
+import { type BucketStart, STORE_FAULTS } from './plan-bucket.js'
+import { createRandom, drawFault, type Random } from './random.js'
 
-const NEVER = new AbortController().signal
 /** As in `src/object-store/s3/connection.ts`. */
 const ATTEMPTS_MAX = 5
 const SILENCE_MS_MAX = 30_000
 const SLOW_MS_MAX = 12_000
 /** A request arrives at most so long after its client gave up. */
-export const LATE_MS_MAX = 200_000
+const LATE_MS_MAX = 200_000
 
-export interface StoreOptions {
-  /** A client without faults. */
+interface StoreOptions {
   readonly store: ObjectStore
   readonly start: BucketStart
   readonly log: NetworkLog
   readonly generation: Generation
-  /** Whether the store is away. */
   readonly isOut: () => boolean
 }
 
@@ -39,54 +36,48 @@ export const createOpenStore = (options: StoreOptions): OpenStore => {
   const random = createRandom(options.start.seed)
   return ({ attemptsMax = ATTEMPTS_MAX, silenceMsMax = SILENCE_MS_MAX }) => {
     const gaveUpMs = attemptsMax * silenceMsMax
-    const client = clientOf(options.store, (verb, key, signal, act) =>
-      sendRequest({ ...options, random, gaveUpMs }, `${verb} ${key}`, signal, act),
-    )
-    return Promise.resolve(client)
+    const send: Way['send'] = (what, signal, act) =>
+      sendRequest({ ...options, random, gaveUpMs }, what, signal, act)
+    return Promise.resolve(clientOn(options.store, { send, bytesIn: readFileSync, keep }))
   }
 }
 
-type Send = <Result>(
-  verb: string,
-  key: string,
-  signal: AbortSignal,
-  act: () => Promise<Result>,
-) => Promise<Result>
+/** What a request of a process passes. */
+export interface Way {
+  send<Result>(what: string, signal: AbortSignal, act: () => Promise<Result>): Promise<Result>
+  bytesIn(file: string): Uint8Array
+  /** Writes a downloaded body to a new file. Returns whether there was one. */
+  keep(path: string, body: Uint8Array): Promise<void>
+}
 
-const clientOf = (store: ObjectStore, send: Send): ObjectStore => {
+export const clientOn = (store: ObjectStore, { send, bytesIn, keep }: Way): ObjectStore => {
   const put = async (
-    verb: 'putIfAbsent' | 'putIfMatch',
-    key: string,
+    what: string,
     body: ObjectBody,
     signal: AbortSignal,
     act: (bytes: Uint8Array) => ReturnType<ObjectStore['putIfAbsent']>,
   ) => {
-    const bytes = 'file' in body ? readFileSync(body.file) : Buffer.from(body)
-    const outcome = await send(verb, key, signal, () => act(bytes))
+    const bytes = 'file' in body ? bytesIn(body.file) : Buffer.from(body)
+    const outcome = await send(what, signal, () => act(bytes))
     if ('file' in body) body.onSent?.(bytes.length, bytes.length)
     return outcome
   }
   return {
     address: store.address,
-    get: (key, signal) => send('get', key, signal, () => store.get(key, NEVER)),
+    get: (key, signal) => send(`get ${key}`, signal, () => store.get(key, NEVER)),
     getToFile: async (key, path, signal) => {
-      const found = await send('getToFile', key, signal, () => store.get(key, NEVER))
+      const found = await send(`getToFile ${key}`, signal, () => store.get(key, NEVER))
       if (found !== null) await keep(path, found.body)
       return found !== null
     },
     putIfAbsent: (key, body, signal) =>
-      put('putIfAbsent', key, body, signal, (bytes) => store.putIfAbsent(key, bytes, NEVER)),
+      put(`putIfAbsent ${key}`, body, signal, (bytes) => store.putIfAbsent(key, bytes, NEVER)),
     putIfMatch: (key, body, etag, signal) =>
-      put('putIfMatch', key, body, signal, (bytes) => store.putIfMatch(key, bytes, etag, NEVER)),
+      put(`putIfMatch ${key}`, body, signal, (bytes) => store.putIfMatch(key, bytes, etag, NEVER)),
     list: async function* (prefix, signal) {
-      yield* await send('list', prefix, signal, async () => {
-        const listed: ListedObject[] = []
-        for await (const object of store.list(prefix, NEVER)) listed.push(object)
-        return listed
-      })
+      yield* await send(`list ${prefix}`, signal, () => listAll(store, prefix, NEVER))
     },
-    delete: (keys, signal) =>
-      send('delete', `${keys.length} objects`, signal, () => store.delete(keys, NEVER)),
+    delete: (keys, signal) => send(`delete ${keys.length} objects`, signal, () => store.delete(keys, NEVER)),
     close: async () => undefined,
   }
 }
@@ -114,17 +105,22 @@ const sendRequest = async <Result>(
   act: () => Promise<Result>,
 ): Promise<Result> => {
   throwIfAborted(signal)
-  const drawn = drawFault(random, start)
+  const drawn = drawFault(random, STORE_FAULTS, start.faults)
   const outboundMs = random.unit() * start.latencyMsMax
   const inboundMs = random.unit() * start.latencyMsMax
   const extraMs = random.unit()
-  const verdict = generation.step(`store.${stepName(what)}`, what)
+  // Documents have steps of their own. Other objects share those of their folder.
+  const step = what.startsWith('delete') ? 'delete' : what.split('/')[0]
+  const verdict = generation.step(`store.${step}`, what)
   const fault = isOut() && start.outage !== null ? start.outage.fault : drawn
-  if (verdict === 'dead') return await new Promise<never>(() => undefined)
+  if (verdict === 'dead') return await never()
   if (fault !== null) log.events.push(`store: ${what}: ${fault}`)
   if (verdict === 'crash_before') generation.die()
-  else if (verdict !== 'go') return await dieAfter(generation, outboundMs, act)
-  if (generation.dead) return await new Promise<never>(() => undefined)
+  else if (verdict !== 'go') {
+    void arrive(outboundMs, act).then(() => generation.die())
+    return await never()
+  }
+  if (generation.dead) return await never()
   const fail = async (ms: number, why: string) => {
     await wait(ms, signal)
     throw new ObjectStoreError(`${what}: ${why}`)
@@ -137,33 +133,11 @@ const sendRequest = async <Result>(
     void arrive(gaveUpMs + extraMs * (LATE_MS_MAX - 1), act)
     return await fail(gaveUpMs, 'no answer yet')
   }
-  const result = await waitFor(arrive(outboundMs, act), signal)
+  const result = await unlessAborted(signal, arrive(outboundMs, act))
   if (fault === 'lost_answer') return await fail(inboundMs, 'the answer was lost')
   if (fault === 'slow') await wait(extraMs * SLOW_MS_MAX, signal)
   await wait(inboundMs, signal)
-  return fault === 'repeated' ? await waitFor(arrive(inboundMs, act), signal) : result
-}
-
-/** Documents have steps of their own. Other objects share those of their folder. */
-const stepName = (what: string): string =>
-  what.startsWith('delete') ? 'delete' : (what.split('/')[0] ?? what)
-
-const drawFault = (random: Random, { faults }: BucketStart): StoreFault | null => {
-  let left = random.unit()
-  for (const kind of STORE_FAULTS) {
-    left -= faults[kind] ?? 0
-    if (left < 0) return kind
-  }
-  return null
-}
-
-const dieAfter = async <Result>(
-  generation: Generation,
-  afterMs: number,
-  act: () => Promise<Result>,
-): Promise<never> => {
-  void arrive(afterMs, act).then(() => generation.die())
-  return await new Promise<never>(() => undefined)
+  return fault === 'repeated' ? await unlessAborted(signal, arrive(inboundMs, act)) : result
 }
 
 /** Lets a request happen in the store. The timer belongs to no process. */
@@ -176,20 +150,4 @@ const arrive = <Result>(afterMs: number, act: () => Promise<Result>): Promise<Re
   )
 
 const wait = (ms: number, signal: AbortSignal): Promise<void> =>
-  waitFor(new Promise((resolve) => setTimeout(resolve, ms)), signal)
-
-/** Rejects at once when `signal` aborts, as the real client does. */
-const waitFor = async <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> => {
-  throwIfAborted(signal)
-  let onAbort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(abortReason(signal))
-  })
-  setMaxListeners(0, signal)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
-}
+  unlessAborted(signal, new Promise((resolve) => setTimeout(resolve, ms)))

@@ -90,7 +90,6 @@ export class VirtualTime {
     }
   }
 
-  /** Delivers the result of the operation that began first. */
   #deliver(): boolean {
     const place = Math.min(...this.#results.keys())
     const resolve = this.#results.get(place)
@@ -130,12 +129,6 @@ export class VirtualTime {
     }
   }
 
-  /** Lets time pass between two processes. */
-  skip(durationMs: number): void {
-    this.nowMs += durationMs
-  }
-
-  /** Removes the timers of dead processes. */
   sweep(): void {
     for (const [id, timer] of this.#timers) if (timer.isDead()) this.#timers.delete(id)
   }
@@ -151,13 +144,8 @@ export class VirtualTime {
       fire: () => (generation === undefined ? fire() : generations.run(generation, fire)),
       isDead: () => generation?.dead === true,
     })
-    const handle = {
-      id,
-      ref: () => handle,
-      unref: () => handle,
-      hasRef: () => true,
-      refresh: () => handle,
-    }
+    const same = () => handle
+    const handle = { id, ref: same, unref: same, hasRef: () => true, refresh: same }
     return handle
   }
 

@@ -2,10 +2,9 @@
 import { createUnlistenedServer } from '../../src/reference-server/server.js'
 import { parseIsoTime } from '../../src/reference-server/time.js'
 import { Organization } from '../../src/reference-server/world/organization.js'
+import { asObjects, type JsonObject } from '../support/api/reference-api.js'
 import type { Plan } from './plan.js'
 import type { VirtualTime } from './virtual-time.js'
-
-export type JsonObject = Readonly<Record<string, unknown>>
 
 /** An answer 200 as the client received it, even if the client did not read all of it. */
 export interface ReceivedAnswer {
@@ -18,13 +17,6 @@ export interface ReceivedAnswer {
   readonly isLie: boolean
 }
 
-export interface Arrival {
-  readonly at_ms: number
-  readonly path: string
-  readonly status: number | null
-  readonly faults: readonly number[]
-}
-
 export interface World {
   readonly account: { readonly name: string; readonly id: number; readonly token: string }
   readonly received: ReceivedAnswer[]
@@ -33,7 +25,7 @@ export interface World {
   get(url: string, headers: Record<string, string>): Promise<Answer>
   /** All surveys of the API at this moment, each with its sources and progress. */
   surveys(): Promise<readonly JsonObject[]>
-  arrivals(): Promise<readonly Arrival[]>
+  arrivals(): Promise<readonly number[]>
   /** The server's true time, milliseconds. */
   nowMs(): Promise<number>
   advance(hours: number): Promise<void>
@@ -50,39 +42,29 @@ export interface Answer {
   readonly body: Buffer
 }
 
-export const createWorld = async (plan: Plan, time: VirtualTime): Promise<World> => {
-  let seed = plan.world.seed
-  while (sourcesIn(seed, plan.world.surveys) > plan.world.sourcesMax) seed += 1
-  return worldOn(await startServer(plan, seed, time))
-}
-
 const START_AT = '2026-03-01T00:00:00Z'
 /** The world's clock does not pass this time, because surveys are created all the time. */
 const LATEST = '2026-04-15T00:00:00Z'
 
 /** The sources of all surveys that exist until `LATEST`. */
 const sourcesIn = (seed: number, surveys: number): number => {
-  const organization = new Organization({
-    seed,
-    account: 0,
-    surveys,
-    startAt: Number(parseIsoTime(START_AT)),
-  })
-  const latest = Number(parseIsoTime(LATEST))
+  const startAt = Number(parseIsoTime(START_AT))
+  const organization = new Organization({ seed, account: 0, surveys, startAt })
   return organization
-    .surveyPlaces(latest)
+    .surveyPlaces(Number(parseIsoTime(LATEST)))
     .reduce((sum, place) => sum + organization.field(place).sources.length, 0)
 }
 
-interface Server {
-  readonly account: World['account']
-  get(url: string, headers: Record<string, string>): Promise<Answer>
-  control(method: Method, path: string, body?: object): Promise<JsonObject>
-  close(): Promise<void>
+interface Request {
+  readonly method: 'GET' | 'PUT' | 'POST'
+  readonly url: string
+  readonly headers?: Record<string, string>
+  readonly payload?: object
 }
-type Method = 'GET' | 'PUT' | 'POST'
 
-const startServer = async ({ world }: Plan, seed: number, time: VirtualTime): Promise<Server> => {
+export const createWorld = async ({ world }: Plan, time: VirtualTime): Promise<World> => {
+  let { seed } = world
+  while (sourcesIn(seed, world.surveys) > world.sourcesMax) seed += 1
   const { app, accounts } = await createUnlistenedServer({
     seed,
     surveys: world.surveys,
@@ -95,79 +77,53 @@ const startServer = async ({ world }: Plan, seed: number, time: VirtualTime): Pr
   })
   const [account] = accounts
   if (account === undefined) throw new Error('the reference server has no account')
-  const inject = (method: Method, url: string, headers: Record<string, string>, body?: object) =>
-    time.underWay(async () =>
-      app.inject({ method, url, headers, ...(body === undefined ? {} : { payload: JSON.stringify(body) }) }),
-    )
-  return {
-    account,
-    get: async (url, headers) => {
-      const answer = await inject('GET', url, headers)
-      return {
-        status: answer.statusCode,
-        headers: Object.fromEntries(
-          Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),
-        ),
-        body: answer.rawPayload,
-      }
-    },
-    control: async (method, path, body) => {
-      const headers = body === undefined ? {} : { 'content-type': 'application/json' }
-      const answer = await inject(method, `/_reference/${path}`, headers, body)
-      if (answer.statusCode !== 200) throw new Error(`${method} ${path}: ${answer.statusCode} ${answer.body}`)
-      return JSON.parse(answer.body) as JsonObject
-    },
-    close: async () => {
-      await app.close()
-    },
+  const inject = (request: Request) => time.underWay(async () => await app.inject(request))
+  const control = async (method: Request['method'], path: string, payload?: object) => {
+    const answer = await inject({ method, url: `/_reference/${path}`, ...(payload && { payload }) })
+    if (answer.statusCode !== 200) throw new Error(`${method} ${path}: ${answer.statusCode} ${answer.body}`)
+    return answer.json<JsonObject>()
   }
-}
-
-const surveysIn = async (control: Server['control']): Promise<readonly JsonObject[]> => {
-  const [only] = (await control('GET', 'truth')).accounts as readonly JsonObject[]
-  return (only?.surveys ?? []) as readonly JsonObject[]
-}
-
-const worldOn = ({ account, get, control, close }: Server): World => {
-  let stoppedAt: unknown = null
+  const timeNow = async () => String((await control('GET', 'time')).now)
+  let stoppedAt: string | null = null
+  const holdStill = async () => {
+    if (stoppedAt !== null) await control('POST', 'time', { set: stoppedAt })
+  }
   /**
    * Kept here as well, because the server removes surveys only at its next request. They never return: a survey that
    * returned unchanged would be listed only by the next full listing.
    */
   const gone = new Set<number>()
-  const holdStill = async () => {
-    if (stoppedAt !== null) await control('POST', 'time', { set: stoppedAt })
-  }
   return {
     account,
     received: [],
     refusals: new Set(),
     get: async (url, headers) => {
       await holdStill()
-      return await get(url, headers)
+      const answer = await inject({ method: 'GET', url, headers })
+      const sent = Object.entries(answer.headers).map(([name, value]) => [name, String(value)])
+      return { status: answer.statusCode, headers: Object.fromEntries(sent), body: answer.rawPayload }
     },
     surveys: async () => {
       await holdStill()
-      return (await surveysIn(control)).filter(({ id }) => !gone.has(Number(id)))
+      const [only] = asObjects((await control('GET', 'truth')).accounts)
+      return asObjects(only?.surveys ?? []).filter(({ id }) => !gone.has(Number(id)))
     },
-    nowMs: async () => Date.parse(String((await control('GET', 'time')).now)),
-    arrivals: async () => (await control('GET', 'requests')).requests as readonly Arrival[],
+    nowMs: async () => Date.parse(await timeNow()),
+    arrivals: async () =>
+      asObjects((await control('GET', 'requests')).requests).map(({ at_ms }) => Number(at_ms)),
     advance: async (hours) => {
-      const now = Date.parse(String((await control('GET', 'time')).now))
+      const now = Date.parse(await timeNow())
       const then = Math.min(now + hours * 3_600_000, Date.parse(LATEST))
       if (then > now) await control('POST', 'time', { set: new Date(then).toISOString() })
     },
     stopClock: async () => {
-      stoppedAt = (await control('GET', 'time')).now
+      stoppedAt = await timeNow()
     },
     forget: async (ids) => {
       for (const id of ids) gone.add(id)
-      await control(
-        'PUT',
-        'faults',
-        [...gone].map((id) => ({ times: 'always', action: { forget: id } })),
-      )
+      const faults = [...gone].map((id) => ({ times: 'always', action: { forget: id } }))
+      await control('PUT', 'faults', faults)
     },
-    close,
+    close: async () => await app.close(),
   }
 }

@@ -5,7 +5,8 @@
 import promises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { Readable } from 'node:stream'
-import { type Machine, never } from './machine.js'
+import { never } from '../generation.js'
+import type { Machine } from './machine.js'
 
 export const MEMORY = '/simulated/'
 
@@ -51,7 +52,6 @@ export class MemoryFiles {
     return this.#files.get(path)
   }
 
-  /** Removes everything below a directory. */
   empty(directory: string): void {
     for (const path of this.#files.keys()) if (path.startsWith(`${directory}/`)) this.#files.delete(path)
   }

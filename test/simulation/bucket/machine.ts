@@ -3,17 +3,17 @@
  * and wake-up is a step.
  */
 import { abortReason, type Clock } from '../../../src/base/clock.js'
+import { never } from '../generation.js'
 import type { Random } from '../random.js'
-import type { Schedule } from './schedule.js'
 
 /** The nth step, or the nth step whose name begins so. */
-export interface At {
+interface At {
   readonly name: string
   readonly nth: number
 }
 
 /** A pause at a step. A suspended machine stops its monotonic clock too. */
-export interface Pause {
+interface Pause {
   readonly at: At
   readonly ms: number
   readonly isSuspended: boolean
@@ -29,15 +29,18 @@ export interface Place {
   readonly name: string
   /** The difference of its wall clock to true time, milliseconds. */
   readonly skewMs: number
-  /** The speed of its clocks. */
   readonly speed: number
-  /** Prefix of its files in memory. */
   readonly directory: string
   /** A real directory, because a ledger writes synchronously. */
   readonly ledgers: string
 }
 
-export const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined)
+interface MachineOptions {
+  readonly random: Random
+  readonly schedule: Schedule
+  readonly fate: Fate
+  readonly story: (line: string) => void
+}
 
 export class Machine {
   isDead = false
@@ -51,7 +54,6 @@ export class Machine {
   readonly #passed: string[] = []
   #pausedUntilMs = 0
   #suspendedFromMs = Number.POSITIVE_INFINITY
-  /** Called when the process is killed. */
   onDeath: () => void = () => undefined
 
   constructor(run: string, place: Place, { random, schedule, fate, story }: MachineOptions) {
@@ -139,11 +141,57 @@ export class Machine {
   }
 }
 
-interface MachineOptions {
-  readonly random: Random
-  readonly schedule: Schedule
-  readonly fate: Fate
-  readonly story: (line: string) => void
+const START_MS = Date.UTC(2026, 2, 1)
+
+interface Event {
+  readonly dueMs: number
+  readonly place: number
+  readonly happen: () => void
 }
 
-const START_MS = Date.UTC(2026, 2, 1)
+/**
+ * Virtual time: the next event happens when the one before has nothing more to do. The modules under test use no timer of their own: they
+ * get a `Clock`. So no global timer is replaced.
+ */
+export class Schedule {
+  /** Milliseconds since the simulation began. */
+  nowMs = 0
+  /** The process whose event is happening; null while the network or the world acts. */
+  current: Machine | null = null
+  #events: Event[] = []
+  #place = 0
+
+  /** Returns a function that takes the event back. */
+  after(ms: number, happen: () => void): () => void {
+    const event = { dueMs: this.nowMs + Math.max(0, ms), place: this.#place, happen }
+    this.#place += 1
+    this.#events.push(event)
+    return () => {
+      this.#events = this.#events.filter((other) => other !== event)
+    }
+  }
+
+  /** Lets time pass until `isDone`, at most until `endMs`. Returns false if nothing was left to happen, or it became too late. */
+  async drive(isDone: () => boolean, endMs: number): Promise<boolean> {
+    for (;;) {
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      if (isDone()) return true
+      const [first, ...others] = this.#events
+      if (first === undefined) return false
+      const next = others.reduce(earlier, first)
+      if (next.dueMs > endMs) return false
+      this.#events = this.#events.filter((event) => event !== next)
+      this.nowMs = next.dueMs
+      this.current = null
+      next.happen()
+    }
+  }
+
+  /** Forgets everything that has not happened: requests under way never arrive. */
+  clear(): void {
+    this.#events = []
+  }
+}
+
+const earlier = (a: Event, b: Event): Event =>
+  b.dueMs < a.dueMs || (b.dueMs === a.dueMs && b.place < a.place) ? b : a

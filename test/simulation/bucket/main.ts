@@ -19,7 +19,6 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 const LINES_MAX = 5
 const STORY_LINES_MAX = 3_000
 
-/** Returns whether the seed failed. */
 const play = async (
   simulation: ReturnType<typeof createBucketSimulation>,
   seed: number,

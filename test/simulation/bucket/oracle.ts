@@ -6,10 +6,9 @@ import {
   type PointerContents,
   stateOf,
 } from '../../../src/storage/bucket/documents.js'
-import type { Schedule } from './schedule.js'
+import type { Schedule } from './machine.js'
 import { objectsOf, Versions } from './versions.js'
 
-/** The cap of the API. */
 export const CAP = 4
 export const WINDOW_MS = 60_000
 
@@ -41,7 +40,6 @@ export class Oracle extends Versions {
     this.#restoredAloud = state
   }
 
-  /** A run reported that this version is published. */
   reported(key: string): void {
     if (!this.versions.some(({ manifest }) => manifest === key))
       this.fail(`${key} was reported, but is not published`)

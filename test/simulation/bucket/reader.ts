@@ -2,19 +2,13 @@
 import { parseDocument } from '../../../src/object-store/owned-document.js'
 import { pointerSchema } from '../../../src/storage/bucket/documents.js'
 import type { Random } from '../random.js'
+import type { Schedule } from './machine.js'
 import { LIMITS, type Oracle } from './oracle.js'
-import type { Schedule } from './schedule.js'
 import { objectsOf } from './versions.js'
-
-export interface ReaderOptions {
-  readonly schedule: Schedule
-  readonly oracle: Oracle
-  readonly random: Random
-}
 
 const WAIT_MS_MAX = 20 * 60_000
 
-export const readOnce = async ({ schedule, oracle, random }: ReaderOptions): Promise<void> => {
+export const readOnce = async (schedule: Schedule, oracle: Oracle, random: Random): Promise<void> => {
   const wait = () =>
     new Promise<void>((resolve) => {
       schedule.after(random.chance(0.5) ? 100 : random.whole(0, WAIT_MS_MAX), resolve)

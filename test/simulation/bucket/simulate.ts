@@ -5,16 +5,16 @@ import { join } from 'node:path'
 import { ExpectedError } from '../../../src/base/errors.js'
 import type { Ledger } from '../../../src/http/rate-limit/ledger.js'
 import { LEASE_KEY, LEDGERS } from '../../../src/storage/bucket/documents.js'
+import { STORES_WITHOUT_CONDITIONS } from '../plan-bucket.js'
 import { createRandom, type Random } from '../random.js'
 import { MEMORY, MemoryFiles } from './files.js'
-import { type Fate, Machine, type Place } from './machine.js'
+import { type Fate, Machine, type Place, Schedule } from './machine.js'
 import { networkStore } from './network.js'
 import { LIMITS, Oracle } from './oracle.js'
 import { readOnce } from './reader.js'
-import { Schedule } from './schedule.js'
 import { type Work, writerRun } from './writer.js'
 
-export interface Result {
+interface Result {
   readonly violations: readonly string[]
   readonly story: readonly string[]
   readonly steps: number
@@ -25,7 +25,6 @@ const HOUR_MS = 60 * MINUTE_MS
 /** Of virtual time. The writers end long before. */
 const END_MS = 100 * HOUR_MS
 
-/** Creates what all seeds of this process share. */
 export const createBucketSimulation = () => {
   const current: { schedule: Schedule | null } = { schedule: null }
   const files = new MemoryFiles(() => current.schedule?.current ?? null)
@@ -49,26 +48,15 @@ export const createBucketSimulation = () => {
 
 /** Steps at which a kill or a pause is most likely to matter. */
 const TURNING_POINTS: readonly string[] = [
-  'get current.json',
-  'answer of get current.json',
-  'putIfMatch current.json',
-  'putIfMatch current.json',
-  'putIfMatch current.json',
-  'answer of putIfMatch current.json',
-  'putIfMatch lease.json',
-  'answer of putIf',
-  'putIfAbsent versions/',
-  'rename',
-  'writeFile',
-  'delete',
+  ...['get current.json', 'answer of get current.json'],
+  ...['putIfMatch current.json', 'putIfMatch current.json', 'putIfMatch current.json'],
+  ...['answer of putIfMatch current.json', 'putIfMatch lease.json', 'answer of putIf'],
+  ...['putIfAbsent versions/', 'rename', 'writeFile', 'delete'],
 ]
 
-/** Called when a process has ended or is dead. */
 type Then = (error: unknown, isKilled: boolean) => void
 
 const RESTART_MS_MAX = 30_000
-
-const STORES_WITHOUT_CONDITIONS = [['putIfMatch'], ['putIfAbsent'], ['putIfAbsent', 'putIfMatch']] as const
 
 interface WorldOptions {
   readonly schedule: Schedule
@@ -85,7 +73,6 @@ class World {
   readonly #openLedgers = new Set<Ledger>()
   readonly #faulty: number
   readonly #outages: { readonly fromMs: number; readonly toMs: number }[] = []
-  /** A free lease of an earlier run. */
   #freeLease: string | null = null
   #runs = 0
   #steps = 0
@@ -117,7 +104,7 @@ class World {
     for (let reads = random.whole(3, 8); reads > 0; reads -= 1) {
       this.#active += 1
       schedule.after(random.whole(0, 4 * HOUR_MS), () => {
-        void readOnce({ schedule, oracle: this.#oracle, random }).then(() => {
+        void readOnce(schedule, this.#oracle, random).then(() => {
           this.#active -= 1
         })
       })
@@ -164,11 +151,8 @@ class World {
       rmSync(place.ledgers, { recursive: true, force: true })
       mkdirSync(place.ledgers)
     }
-    const work = {
-      requests: random.whole(0, 7),
-      snapshots: random.chance(0.3),
-      cleansUp: random.chance(0.6),
-    }
+    const requests = random.whole(0, 7)
+    const work = { requests, snapshots: random.chance(0.3), cleansUp: random.chance(0.6) }
     this.#play(place, this.#fate(), work, this.#faulty, (_, isKilled) => {
       const isLost = random.chance(0.1) && this.#lose()
       // A killed pod is started again at once, and so is one for which a person has deleted the lease.
@@ -204,12 +188,8 @@ class World {
     const oracle = this.#oracle
     this.#runs += 1
     const run = `20260301T000000Z-${this.#runs.toString(16).padStart(6, '0')}`
-    const machine = new Machine(run, place, {
-      random: this.#random,
-      schedule,
-      fate,
-      story: (line) => this.#say(line),
-    })
+    const story = (line: string) => this.#say(line)
+    const machine = new Machine(run, place, { random: this.#random, schedule, fate, story })
     const outages = faulty === 0 ? [] : this.#outages
     const store = networkStore({ machine, store: oracle.client(), files, faulty, outages })
     let hasEnded = false

@@ -61,7 +61,6 @@ export class Versions {
     this.violations.push(text)
   }
 
-  /** Called when a version is published. */
   protected onVersion(_version: number, _manifest: BucketManifest): void {}
   /** Called when the pointer names another state. `database` is what the next run would restore. */
   protected onState(_before: PointerContents, _after: PointerContents, _database: NamedObject): void {}

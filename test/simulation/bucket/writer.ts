@@ -13,13 +13,7 @@ import type { ObjectStore } from '../../../src/object-store/object-store.js'
 import { dataKey } from '../../../src/publish/parquet/write-version.js'
 import type { AccountSettings } from '../../../src/settings/settings.js'
 import { cleanUp } from '../../../src/storage/bucket/clean-up.js'
-import {
-  type BucketManifest,
-  databaseKey,
-  LEASE_KEY,
-  snapshotKey,
-  stateOf,
-} from '../../../src/storage/bucket/documents.js'
+import { databaseKey, LEASE_KEY, snapshotKey, stateOf } from '../../../src/storage/bucket/documents.js'
 import { acquireLease, type Lease, type NamedLedgers } from '../../../src/storage/bucket/lease.js'
 import { type HandingOver, handLedgersOn, takeLedgersOver } from '../../../src/storage/bucket/ledgers.js'
 import { type FencedPointer, fencePointer, LostPublishError } from '../../../src/storage/bucket/pointer.js'
@@ -32,14 +26,13 @@ import { manifestOf, namedObject } from '../../support/storage/bucket.js'
 import type { Machine } from './machine.js'
 import { CAP, LIMITS, type Oracle, WINDOW_MS } from './oracle.js'
 
-/** What a run does. */
 export interface Work {
   readonly requests: number
   readonly snapshots: boolean
   readonly cleansUp: boolean
 }
 
-export interface WriterOptions {
+interface WriterOptions {
   readonly machine: Machine
   readonly store: ObjectStore
   readonly oracle: Oracle
@@ -68,22 +61,12 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
   const { machine, store, oracle } = options
   const { clock, place, run } = machine
   const log = logOf(machine, oracle)
-  const holder = {
-    id: run,
-    host: place.name,
-    pid: 1,
-    command: 'sync',
-    since: new Date(clock.nowMs()).toISOString(),
-  }
+  const since = new Date(clock.nowMs()).toISOString()
+  const holder = { id: run, host: place.name, pid: 1, command: 'sync', since }
   const lease = await acquired(options, acquireLease({ store, holder, clock, log, signal: unaborted() }))
   machine.say(`holds the lease after ${JSON.stringify(lease.previous)}`)
-  const ledgers: HandingOver = {
-    store,
-    lease,
-    settings: { accounts: [ACCOUNT], warehouseDirectory: place.ledgers },
-    clock,
-    log,
-  }
+  const settings = { accounts: [ACCOUNT], warehouseDirectory: place.ledgers }
+  const ledgers: HandingOver = { store, lease, settings, clock, log }
   let named: NamedLedgers | null = null
   let ledger: Ledger | null = null
   try {
@@ -92,13 +75,7 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     await agreeOnLayout(store, null, signal)
     const pointer = await fencePointer({ store, lease, signal })
     const { directory } = place
-    const prepared = await prepareLocal({
-      store,
-      pointer: pointer.contents,
-      directory,
-      log,
-      signal,
-    })
+    const prepared = await prepareLocal({ store, pointer: pointer.contents, directory, log, signal })
     machine.say(`${prepared.action} ${prepared.state}`)
     await takeLedgersOver(ledgers, prepared.ledgersOf, signal)
     await writeNote(directory, { storage: store.address, state: prepared.state, holder: run })
@@ -161,7 +138,6 @@ const handedOn = async (ledgers: HandingOver): Promise<NamedLedgers | null> => {
   }
 }
 
-/** A run that holds the bucket and has its ledgers. */
 interface Writing extends WriterOptions {
   readonly lease: Lease
   readonly pointer: FencedPointer
@@ -247,26 +223,16 @@ const publish = async (writing: Writing): Promise<void> => {
   for (const { object, rows } of staged) await writeFile(fileOf(object.key), rows)
   await writeFile(fileOf(database.key), text)
   const uploads = [database, ...staged.map(({ object }) => object)]
-  await uploadFiles({
-    store,
-    lease,
-    files: uploads.map((object) => ({ ...object, file: fileOf(object.key) })),
-    signal,
-  })
+  const filesToUpload = uploads.map((object) => ({ ...object, file: fileOf(object.key) }))
+  await uploadFiles({ store, lease, files: filesToUpload, signal })
   for (const { key } of uploads) await rm(fileOf(key))
-  const manifest: BucketManifest = manifestOf(
-    version,
-    database,
-    files.map(({ object }) => object),
-  )
+  const named = files.map(({ object }) => object)
+  const manifest = manifestOf(version, database, named)
   oracle.reported(await commitVersion({ store, lease, signal, pointer, run, manifest }))
   machine.say(`committed version ${version}: ${text.split('\n').length - 1} rows`)
   lease.assertHeld()
-  await writeNote(place.directory, {
-    storage: store.address,
-    state: stateOf(pointer.contents),
-    holder: machine.run,
-  })
+  const state = stateOf(pointer.contents)
+  await writeNote(place.directory, { storage: store.address, state, holder: machine.run })
 }
 
 /** The files of the version before that are still there. */

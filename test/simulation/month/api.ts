@@ -1,4 +1,4 @@
-/** The reference server's endpoints, called without a server. Every request is answered as of one moment. */
+/** The reference server's endpoints, called without a server. All requests of a night are answered as of one moment. */
 import { Readable } from 'node:stream'
 import type { CreateTransport, TransportAnswer } from '../../../src/http/transport.js'
 import { Refusal } from '../../../src/reference-server/answer.js'
@@ -6,7 +6,7 @@ import { ENDPOINTS } from '../../../src/reference-server/api/endpoints.js'
 import { API_PREFIX } from '../../../src/reference-server/api/operation.js'
 import type { Micros } from '../../../src/reference-server/time.js'
 import type { Organization } from '../../../src/reference-server/world/organization.js'
-import { PAGE_SIZE } from './bounds.js'
+import { PAGE_SIZE } from './organization.js'
 
 /** The requests of one night. */
 export interface Arrivals {
@@ -16,18 +16,14 @@ export interface Arrivals {
   readonly repeated: Record<'lists' | 'sources' | 'progress' | 'progressBySource', number>
 }
 
-export interface MonthApi {
-  /** Starts a night whose requests are all answered as of `at`. */
-  open(at: Micros): { readonly createTransport: CreateTransport; readonly arrivals: Arrivals }
-}
-
 /** Milliseconds from a request to its answer. */
 const LATENCY_MS = 120
 
-export const createApi = (organization: Organization): MonthApi => {
+/** Returns the function that starts a night. */
+export const createApi = (organization: Organization) => {
   /** The last answer to each request. */
   const lastAnswers = new Map<string, string>()
-  const open = (at: Micros) => {
+  return (at: Micros): { readonly createTransport: CreateTransport; readonly arrivals: Arrivals } => {
     const arrivals: Arrivals = {
       atMs: [],
       repeated: { lists: 0, sources: 0, progress: 0, progressBySource: 0 },
@@ -51,7 +47,6 @@ export const createApi = (organization: Organization): MonthApi => {
     }
     return { arrivals, createTransport: () => ({ get, destroy: async () => undefined }) }
   }
-  return { open }
 }
 
 const kindOf = (target: string): keyof Arrivals['repeated'] => {
@@ -68,30 +63,17 @@ const ROUTES = ENDPOINTS.map((endpoint) => ({
 }))
 
 const answerTo = (organization: Organization, at: Micros, target: string) => {
+  const { pathname, searchParams: query } = new URL(target, 'http://127.0.0.1')
+  const route = ROUTES.find(({ pattern }) => pattern.test(pathname))
+  if (route === undefined) throw new Error(`no endpoint for ${target}`)
+  const surveyId = route.pattern.exec(pathname)?.[1] ?? ''
   try {
-    return { status: 200, body: bodyOf(organization, at, target) }
+    return {
+      status: 200,
+      body: route.endpoint.answerTo({ organization, at, surveyId, query, pageSize: PAGE_SIZE }),
+    }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { status: error.status, body: { error: error.message } }
   }
-}
-
-const bodyOf = (organization: Organization, at: Micros, target: string): unknown => {
-  const { pathname, searchParams: query } = new URL(target, 'http://127.0.0.1')
-  for (const { endpoint, pattern } of ROUTES) {
-    const match = pattern.exec(pathname)
-    if (match === null) continue
-    return endpoint.answerTo({ organization, at, surveyId: match[1] ?? '', query, pageSize: PAGE_SIZE })
-  }
-  throw new Error(`no endpoint for ${target}`)
-}
-
-/** The most requests in any window of `perMs` milliseconds. */
-export const mostInAny = (perMs: number, atMs: readonly number[]): number => {
-  let most = 0
-  for (let first = 0, last = 0; last < atMs.length; last += 1) {
-    while ((atMs[last] ?? 0) - (atMs[first] ?? 0) >= perMs) first += 1
-    most = Math.max(most, last - first + 1)
-  }
-  return most
 }

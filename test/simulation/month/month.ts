@@ -1,19 +1,21 @@
-/** A month of nights with one run of the command each, and the measurements of each night. */
+/** A month of nights with one run of the command each, in a warehouse that stays, and the measurements of each night. */
 import { join } from 'node:path'
+import { syncAccounts } from '../../../src/commands/sync.js'
+import type { CreateTransport } from '../../../src/http/transport.js'
 import type { RunReport } from '../../../src/model/run.js'
 import { MICROS_PER_DAY } from '../../../src/reference-server/time.js'
 import { loadSettings } from '../../../src/settings/load-settings.js'
 import type { Settings } from '../../../src/settings/settings.js'
+import { SILENT, UNOBSERVED } from '../../support/log/test-log.js'
+import { mostInAny } from '../../support/oracle/rate.js'
+import { Generation, generations, UNDISTURBED } from '../generation.js'
+import type { TakenOver } from '../operations.js'
 import { createRandom } from '../random.js'
-import type { TakenOver } from '../take-over.js'
-import { type Arrivals, createApi, mostInAny } from './api.js'
-import { type Behind, countBehind } from './behind.js'
-import { answersAt, type Bounds, boundsOf } from './bounds.js'
-import { sync } from './night.js'
+import { type Arrivals, createApi } from './api.js'
+import { answersAt, type Behind, type Bounds, boundsOf, countBehind } from './comparison.js'
 import { MonthOrganization } from './organization.js'
 
 export interface Night {
-  readonly surveys: number
   readonly active: number
   readonly bounds: Bounds
   readonly behind: Behind
@@ -37,41 +39,35 @@ export const simulate = async (
   Math.random = createRandom(seed).unit
   const start = Date.now() * 1_000
   const organization = new MonthOrganization(seed, start)
-  const api = createApi(organization)
+  const openApi = createApi(organization)
   const settings = await settingsOf(directory)
   const nights: Night[] = []
   let before: Parameters<typeof boundsOf>[2] = null
   for (let night = 0; night < count; night += 1) {
     const begin = time.nowMs
     const at = start + night * MICROS_PER_DAY
-    const { createTransport, arrivals } = api.open(at)
+    const { createTransport, arrivals } = openApi(at)
     const report = await sync(taken, settings, createTransport)
-    const places = organization.surveyPlaces(at)
     const now = { at, answers: answersAt(organization, at) }
     nights.push({
-      surveys: places.length,
-      active: places.filter((place) => organization.isActive(at, place)).length,
+      active: organization.surveyPlaces(at).filter((place) => organization.isActive(at, place)).length,
       bounds: boundsOf(organization, now, before),
       behind: await countBehind(organization, at, join(directory, 'fieldwork.duckdb')),
       report,
-      ...spread(arrivals.atMs),
+      tookMs: (arrivals.atMs.at(-1) ?? 0) - (arrivals.atMs[0] ?? 0),
+      mostInAWindow: mostInAny(arrivals.atMs, 60_000),
       repeated: arrivals.repeated,
     })
     process.stderr.write(`night ${night + 1}: ${report.requests} requests\n`)
     before = now
-    time.skip(DAY_MS - (time.nowMs - begin))
+    time.nowMs += DAY_MS - (time.nowMs - begin)
   }
   return nights
 }
 
-const spread = (atMs: readonly number[]) => ({
-  tookMs: (atMs.at(-1) ?? 0) - (atMs[0] ?? 0),
-  mostInAWindow: mostInAny(60_000, atMs),
-})
-
 /** The default settings, independent of the environment. */
-const settingsOf = async (directory: string): Promise<Settings> =>
-  await loadSettings({
+const settingsOf = (directory: string): Promise<Settings> =>
+  loadSettings({
     env: {
       FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
       FIELDWORK_SYNC_API_ID: '1',
@@ -81,3 +77,34 @@ const settingsOf = async (directory: string): Promise<Settings> =>
     flags: {},
     signal: new AbortController().signal,
   })
+
+/** A whole run of the command on virtual time. Rejects when it is not complete. */
+const sync = async (
+  { time, databases }: TakenOver,
+  settings: Settings,
+  createTransport: CreateTransport,
+): Promise<RunReport> => {
+  const generation = new Generation({ ...UNDISTURBED, commitMs: 20 })
+  const work = generations.run(generation, () =>
+    syncAccounts({
+      settings,
+      createTransport,
+      log: SILENT,
+      observer: UNOBSERVED,
+      signal: new AbortController().signal,
+      onSource: () => undefined,
+    }),
+  )
+  const { accounts, publishError } = await time.drive(work).catch(async (error: unknown) => {
+    // The process cannot end when a database is closed in the middle of a statement.
+    await time.idle()
+    throw error
+  })
+  await databases.settled()
+  generation.dead = true
+  time.sweep()
+  const [report] = accounts
+  if (report?.status !== 'complete' || publishError !== null)
+    throw new Error(`the run is not complete: ${report?.reason ?? publishError}`)
+  return report
+}

@@ -1,11 +1,8 @@
 /**
  * The organization of the simulated month: the newest thousand surveys with four sources each of a large world of the reference
- * server, and those that are created later. The world creates so many surveys that 150 are active at a time, of every age.
- * Everything else (when people answer, how surveys end, change and return) is as in any world of the reference server.
+ * server, and those that are created later. 150 are active at a time, of every age. Everything else is as in any such world.
  */
-
-import type { SurveyResource } from '../../../src/reference-server/resources.js'
-import { SURVEY_STATUSES } from '../../../src/reference-server/resources.js'
+import { SURVEY_STATUSES, type SurveyResource } from '../../../src/reference-server/resources.js'
 import { MICROS_PER_DAY, type Micros } from '../../../src/reference-server/time.js'
 import {
   Organization,
@@ -13,8 +10,10 @@ import {
   type SurveyFilter,
 } from '../../../src/reference-server/world/organization.js'
 
-export const SURVEYS = 1_000
-export const SOURCES = 4
+/** Records per page of any list (API document, "Pagination object"). */
+export const PAGE_SIZE = 50
+const SURVEYS = 1_000
+const SOURCES = 4
 
 /** Found by trial: at any time of the month, about 150 active surveys are among those of the organization. */
 const SURVEYS_OF_THE_WORLD = 45_000

@@ -1,8 +1,8 @@
 /** Rows of answers and rows of tables as comparable texts. */
 import { FIELDWORK_PROGRESS, SAMPLE_SOURCE, SURVEY } from '../../support/api/api-document.js'
+import type { JsonObject } from '../../support/api/reference-api.js'
 import { fieldsOf, PROGRESS_COLUMNS, progressOf } from '../../support/oracle/truth.js'
 import type { Reader, Row } from '../../support/warehouse/duckdb.js'
-import type { JsonObject } from '../world.js'
 
 /** A broken promise, as one line. */
 export type Violation = string
@@ -26,22 +26,5 @@ export const progressText = (row: JsonObject): string => {
 }
 const blankProgress = Object.fromEntries(Object.keys(FIELDWORK_PROGRESS).map((name) => [name, null]))
 
-export const columnsSql = (fields: Readonly<Record<string, { readonly type: string }>>, table = ''): string =>
-  Object.entries(fields)
-    .map(([name, { type }]) =>
-      type === 'timestamp' ? `epoch_us(${table}"${name}") AS "${name}"` : `${table}"${name}"`,
-    )
-    .join(', ')
-
 export const textOf = (row: Row, fields: object): string =>
   jsonText(Object.fromEntries(Object.keys(fields).map((name) => [name, row[name] ?? null])))
-
-/** The tables whose published rows are compared with the committed ones. */
-export const COMPARED: readonly string[] = [
-  'main.surveys',
-  'main.sample_sources',
-  'main.survey_progress',
-  'main.freshness',
-  '_sync.runs',
-  '_sync.tasks',
-]

@@ -16,7 +16,6 @@ const TYPES = {
 export interface DocumentedField {
   readonly type: (typeof TYPES)[keyof typeof TYPES]
   readonly nullable?: true
-  /** All values of an enumeration. */
   readonly values?: readonly string[]
 }
 
@@ -68,7 +67,6 @@ export const FIELDWORK_PROGRESS: DocumentedFields = Object.fromEntries(
   ]),
 )
 
-/** The keys of `interview_count_by_status`. */
 export const INTERVIEW_STATUSES = namesIn(sectionOf('Interview status').split('.')[0] ?? '').slice(1)
 
 /** An entry of `interview_count_by_status`. */

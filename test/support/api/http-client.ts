@@ -1,15 +1,8 @@
 /** The real HTTP client, set up so that nothing waits, neither for a slot nor for another attempt. */
 import { systemClock } from '../../../src/base/clock.js'
-import type { Log } from '../../../src/base/log.js'
 import { Secret } from '../../../src/base/secret.js'
 import { createHttpClient, type HttpClient } from '../../../src/http/client.js'
-
-const silentLog: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-}
+import { SILENT } from '../log/test-log.js'
 
 export const openClient = (
   baseUrl: string,
@@ -22,14 +15,11 @@ export const openClient = (
     headers: { 'Authorization-ID': String(account.id), 'Authorization-Token': new Secret(account.token) },
     rate: { requests: 1_000, perMs: 60_000 },
     limits: {
-      request_timeout: 10_000,
-      attempts: 1,
-      backoff_base: 1,
-      backoff_max: 1,
+      ...{ request_timeout: 10_000, attempts: 1, backoff_base: 1, backoff_max: 1 },
       response_bytes_max: 10_000_000,
     },
     ledgerDirectory: null,
     clock: systemClock,
     random: Math.random,
-    log: silentLog,
+    log: SILENT,
   })

@@ -26,7 +26,6 @@ export interface MemorySource extends SurveySource {
   readonly listed: Survey[]
   /** The requests, in order: `sources 1 page 2`, `progress 1`, `progress 1/11`, `progress 1 on 2026-03-01`, `surveys page 1`. */
   readonly asked: string[]
-  /** Called with each request before the answer. */
   before: (request: string) => void
 }
 
@@ -63,14 +62,12 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
       },
     }
   }
-  const reading = (
-    surveyId: number,
-    sampleSourceId: number | null,
-    row: Progress | null,
-  ): Reading<Progress> => ({
-    ...answer(row === null ? [rejectedProgress(surveyId, sampleSourceId)] : []),
-    row,
-  })
+  const reading = (surveyId: number, sampleSourceId: number | null): Reading<Progress> => {
+    const survey = found(surveyId)
+    const row = sampleSourceId === null ? survey.progress : survey.sourceProgress[sampleSourceId]
+    if (row === undefined) throw new RefusedReadingError('not_found', `source ${sampleSourceId} is not found`)
+    return { ...answer(row === null ? [rejectedProgress(surveyId, sampleSourceId)] : []), row }
+  }
   const source: MemorySource = {
     now: minute(0),
     pageSize: 50,
@@ -88,23 +85,16 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
     },
     readSurveyProgress: async (surveyId, context) => {
       await ask(`progress ${surveyId}`, context)
-      return reading(surveyId, null, found(surveyId).progress)
+      return reading(surveyId, null)
     },
     readSampleSourceProgress: async (surveyId, sampleSourceId, context) => {
       await ask(`progress ${surveyId}/${sampleSourceId}`, context)
-      const row = found(surveyId).sourceProgress[sampleSourceId]
-      if (row === undefined)
-        throw new RefusedReadingError('not_found', `source ${sampleSourceId} is not found`)
-      return reading(surveyId, sampleSourceId, row)
+      return reading(surveyId, sampleSourceId)
     },
     readDayProgress: async (surveyId, sampleSourceId, { day }, context) => {
       const series = sampleSourceId === null ? `${surveyId}` : `${surveyId}/${sampleSourceId}`
       await ask(`progress ${series} on ${day}`, context)
-      const survey = found(surveyId)
-      const row = sampleSourceId === null ? survey.progress : survey.sourceProgress[sampleSourceId]
-      if (row === undefined)
-        throw new RefusedReadingError('not_found', `source ${sampleSourceId} is not found`)
-      return reading(surveyId, sampleSourceId, row)
+      return reading(surveyId, sampleSourceId)
     },
     usage: () => ({
       requests: source.asked.length,

@@ -5,9 +5,9 @@
  */
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Finished } from '../files/temporary.js'
+import { listen } from '../servers/server.js'
 import { answerOf, FIELDWORK_PROGRESS, INTERVIEW_STATUSES, SAMPLE_SOURCE, SURVEY } from './api-document.js'
 
 export type Json = Record<string, unknown>
@@ -63,9 +63,7 @@ export const startScriptedApi = async (
       response.destroy(error instanceof Error ? error : undefined),
     )
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const baseUrl = `http://127.0.0.1:${port}/api/v1`
+  const baseUrl = `http://127.0.0.1:${await listen(server, finished)}/api/v1`
   const api: ScriptedApi = {
     baseUrl,
     surveys,
@@ -89,10 +87,6 @@ export const startScriptedApi = async (
       FIELDWORK_SYNC_RATE_LIMIT: '1000/1s',
     },
   }
-  finished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
   return api
 }
 

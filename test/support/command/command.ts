@@ -16,7 +16,6 @@ export interface Running {
   readonly child: ChildProcess
   /** Resolves when the process has ended and its output is complete. */
   readonly ended: Promise<Ended>
-  /** The text on stderr so far. */
   stderr(): string
 }
 

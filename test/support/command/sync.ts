@@ -24,7 +24,6 @@ type JsonOf<Value> = Value extends bigint
 export type SyncReportJson = JsonOf<SyncReport>
 
 export interface Synced extends Ended {
-  /** The report that `--json` printed. */
   readonly report: SyncReportJson
   /** The first account's part of the report. */
   readonly run: SyncReportJson['accounts'][number]
@@ -34,7 +33,6 @@ export interface SyncOptions {
   readonly warehouse: string
   readonly env: Env
   readonly args?: readonly string[]
-  /** Another build of the command. */
   readonly main?: string
 }
 
@@ -63,7 +61,6 @@ const parseReport = (ended: Ended): SyncReportJson => {
   }
 }
 
-/** The file that readers open. */
 export const publishedFile = (warehouse: string): string => join(warehouse, 'fieldwork.duckdb')
 
 /** The arguments that make a sync use these settings. JSON is valid YAML. */

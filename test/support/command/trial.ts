@@ -2,12 +2,12 @@
  * One trial of the real command: a scripted API, a warehouse directory, and command lines that use both.
  * A process that still runs at the end of the test is killed.
  */
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Hook, type ScriptedApi, type ScriptedSurvey, startScriptedApi } from '../api/scripted-api.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { query, type Row } from '../warehouse/duckdb.js'
 import { type Ended, type Env, MAIN, type Running, start } from './command.js'
+import { publishedFile, withSettings } from './sync.js'
 import { runWarm } from './warm.js'
 
 export interface Trial {
@@ -20,7 +20,6 @@ export interface Trial {
   run(args: readonly string[], env?: Env, main?: string): Promise<Ended>
   /** Like `run`, in a process that has already loaded the command. */
   runWarm(args: readonly string[], env?: Env): Promise<Ended>
-  /** The arguments that make a command use these settings. JSON is valid YAML. */
   settings(settings: object): Promise<readonly string[]>
   /** The run records, oldest first, from the published file or the work database. */
   runs(file?: 'fieldwork.duckdb' | 'work.duckdb'): Promise<Row[]>
@@ -48,15 +47,11 @@ export const openTrial = async (
   return {
     api,
     warehouse,
-    published: join(warehouse, 'fieldwork.duckdb'),
+    published: publishedFile(warehouse),
     start: startOne,
     run: (args, env, main) => startOne(args, env, main).ended,
     runWarm: (args, env = {}) => runWarm(args, trialEnv(env)),
-    settings: async (settings) => {
-      const file = join(await temporary(), 'settings.yaml')
-      await writeFile(file, JSON.stringify(settings))
-      return ['--config', file]
-    },
+    settings: (settings) => withSettings(settings, onTestFinished),
     runs: (file = 'fieldwork.duckdb') =>
       query(join(warehouse, file), 'SELECT status, exit_code, reason FROM _sync.runs ORDER BY started_at'),
     temporary,
@@ -83,7 +78,6 @@ export const night = async (
   return { code: ended.code, stderr: ended.stderr, run: report.accounts?.[0] ?? report }
 }
 
-/** The text that a test waits for on stderr. */
 export type StderrPattern = RegExp | ((stderr: string) => boolean)
 
 /** Matches when the debug log shows that many finished requests. */
@@ -106,7 +100,6 @@ export const stderrShows = (running: Running, pattern: StderrPattern): Promise<v
     }, reject)
   })
 
-/** Sends a signal. Returns how the process ended. */
 export const stopWith = async (running: Running, signal: NodeJS.Signals): Promise<Ended> => {
   running.child.kill(signal)
   return await running.ended
@@ -120,7 +113,6 @@ export interface Gate<Value> {
   open(value: Value): void
 }
 
-/** A promise that the test resolves. */
 export const gate = <Value>(): Gate<Value> => {
   let open: (value: Value) => void = () => undefined
   const opened = new Promise<Value>((resolve) => {

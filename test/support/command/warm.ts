@@ -45,7 +45,6 @@ const load = (): ChildProcess => {
   return child
 }
 
-/** The text before the mark. */
 const untilMark = (stream: Readable | null, mark: string): Promise<string> =>
   new Promise((resolve) => {
     let text = ''

@@ -33,7 +33,6 @@ const sources = z.object({
 
 export type DbtTable = z.output<typeof sources>['sources'][number]['tables'][number]
 
-/** The tables of all sources, by schema and name. */
 export const dbtTables = (yaml: string): ReadonlyMap<string, DbtTable> =>
   new Map(
     sources

@@ -14,9 +14,7 @@ interface TestContext {
 
 export interface Disk {
   readonly directory: string
-  /** Fills the disk until `leftKib` KiB are free. */
   fill(leftKib: number): void
-  /** Frees the space again. */
   clear(): Promise<void>
 }
 

@@ -4,10 +4,10 @@
  */
 import { SAMPLE_SOURCE, SURVEY } from '../api/api-document.js'
 import { asObject, type JsonObject } from '../api/reference-api.js'
-import { fieldsOf, progressOf } from '../oracle/truth.js'
-import type { Row } from '../warehouse/duckdb.js'
+import { columnsSql, fieldsOf, groupByKey, PROGRESS_COLUMNS, progressOf } from '../oracle/truth.js'
+import type { Reader, Row } from '../warehouse/duckdb.js'
 
-export interface Version {
+interface Version {
   readonly row: Row
   readonly from: string
   /** The time of the next version, or the time at which the record was found missing. */
@@ -17,8 +17,18 @@ export interface Version {
 }
 
 /** The versions of each record, in order of time. A record whose last version has ended is missing. */
-export class Versions {
+class Versions {
   readonly records = new Map<string, Version[]>()
+
+  /** The versions of each record in the form of the stored ones. */
+  as(form: (version: Version) => Row): Record<string, readonly Row[]> {
+    return Object.fromEntries([...this.records].map(([key, versions]) => [key, versions.map(form)]))
+  }
+
+  missing(): Row {
+    const ends = [...this.records].map(([key, versions]) => [key, versions.at(-1)?.to ?? null] as const)
+    return Object.fromEntries(ends.filter(([, to]) => to !== null))
+  }
 
   put(key: string, row: Row, at: string): void {
     const versions = this.records.get(key) ?? []
@@ -44,9 +54,7 @@ export class Versions {
 
 /** The circumstances under which a night's answers are read. */
 export interface Reading {
-  /** Server time of the night. */
   readonly at: string
-  /** The zone of the requested days. */
   readonly timeZone: string
   /** The first day that is not final. */
   readonly openFrom: string
@@ -103,3 +111,71 @@ export const progressRow = (progress: JsonObject): Row =>
   Object.fromEntries(
     Object.entries(progressOf(asObject(progress))).map(([name, value]) => [name, value ?? null]),
   )
+
+/** The stored and the expected history. They are equal unless the sync lost something. */
+export const bothHistories = async (reader: Reader, expected: ExpectedHistory) => {
+  const { surveys, sources, progress, sourceProgress, days } = expected
+  const rows = async (key: string, columns: string, table: string, order: string) =>
+    groupByKey(await reader.query(`SELECT ${key} AS key, ${columns} FROM ${table} ORDER BY ${order}`))
+  const versions = `valid_from AS "from", valid_to AS "to"`
+  const observed = `${columnsSql(PROGRESS_COLUMNS)}, observed_at AS "from"`
+  const missing = async (table: string, key: string): Promise<Row> => {
+    const found = await reader.query(
+      `SELECT ${key} AS key, _missing_since AS since FROM ${table} WHERE _missing_since IS NOT NULL`,
+    )
+    return Object.fromEntries(found.map((row) => [String(row.key), row.since]))
+  }
+  const version = ({ row, from, to }: Version) => ({ ...row, from, to })
+  const observation = ({ row, from }: Version) => ({ ...row, from })
+  const latest = Object.entries(days.as(observation)).map(([key, all]) => [key, all.slice(-1)])
+  return {
+    stored: {
+      surveys: await rows(
+        SURVEY_KEY.id,
+        `${columnsSql(SURVEY)}, ${versions}`,
+        'surveys_history',
+        'valid_from',
+      ),
+      sources: await rows(
+        SOURCE_KEY.id,
+        `${columnsSql(SAMPLE_SOURCE)}, ${versions}`,
+        'sample_sources_history',
+        'valid_from',
+      ),
+      progress: await rows(SURVEY_KEY.of, observed, 'survey_progress_history', 'observed_at'),
+      sourceProgress: await rows(SOURCE_KEY.of, observed, 'sample_source_progress_history', 'observed_at'),
+      missing: {
+        surveys: await missing('surveys', SURVEY_KEY.id),
+        sources: await missing('sample_sources', SOURCE_KEY.id),
+        progress: await missing('survey_progress', SURVEY_KEY.of),
+        sourceProgress: await missing('sample_source_progress', SOURCE_KEY.of),
+        days: await missing('survey_progress_by_day', DAY_KEY),
+      },
+      days: await rows(
+        DAY_KEY,
+        `time_zone, is_final, ${columnsSql(PROGRESS_COLUMNS)}, _observed_at AS "from"`,
+        'survey_progress_by_day',
+        'key',
+      ),
+    },
+    expected: {
+      surveys: surveys.as(version),
+      sources: sources.as(version),
+      progress: progress.as(observation),
+      sourceProgress: sourceProgress.as(observation),
+      missing: {
+        surveys: surveys.missing(),
+        sources: sources.missing(),
+        progress: progress.missing(),
+        sourceProgress: sourceProgress.missing(),
+        days: days.missing(),
+      },
+      days: Object.fromEntries(latest),
+    },
+  }
+}
+
+/** Keys of the expected history: in the table of the records, and in tables about them. */
+const SURVEY_KEY = { id: "id || ''", of: "survey_id || ''" }
+const SOURCE_KEY = { id: "survey_id || '/' || id", of: "survey_id || '/' || sample_source_id" }
+const DAY_KEY = "survey_id || '/' || coalesce(sample_source_id || '', '') || '/' || day::VARCHAR"

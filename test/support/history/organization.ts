@@ -3,13 +3,12 @@
  * created, change, vanish, come back and move; status and dates go back; interviews come in, change and are ignored.
  * Its answers depend on its state alone, so a test can read the truth at any time.
  */
-
+import { INTERVIEW_STATUSES } from '../api/api-document.js'
 import type { JsonObject } from '../api/reference-api.js'
 import { type Json, type ScriptedSurvey, scriptedSource, scriptedSurvey } from '../api/scripted-api.js'
 import type { Chance } from '../suite/chance.js'
-import { type Interview, progressIn } from './interviews.js'
 
-export const HOUR_MS = 3_600_000
+const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 const ID_MAX = Number.MAX_SAFE_INTEGER
 const [SURVEYS_MIN, SURVEYS_MAX] = [4, 16]
@@ -17,12 +16,18 @@ const [SURVEYS_MIN, SURVEYS_MAX] = [4, 16]
 type SurveyRow = ScriptedSurvey['survey']
 type SourceRow = ScriptedSurvey['sources'][number]
 
+interface Interview {
+  readonly startMs: number
+  status: string
+  readonly seconds: number
+}
+
 interface Source {
   row: SourceRow
   interviews: Interview[]
 }
 
-export interface Survey {
+interface Survey {
   row: SurveyRow
   readonly sources: Source[]
   /** Interviews that belong to no listed source. */
@@ -32,9 +37,7 @@ export interface Survey {
 }
 
 export interface Organization {
-  /** The surveys that the service lists. */
   readonly shown: Survey[]
-  /** How often each kind of event has happened. */
   readonly eventCounts: ReadonlyMap<string, number>
   /** Makes the changes of one night. Surveys vanish only before a night with a full listing. */
   change(nowMs: number, night: { readonly listsAll: boolean }): void
@@ -82,7 +85,6 @@ const INTERVIEW_ENDS = [
 /** A survey that gets no interviews. Each of its changes also changes its row, or a sync has no reason to read it. */
 const isIdle = ({ row }: Survey): boolean => row.status === 'draft' || row.status === 'user_demo'
 
-/** A survey that may get interviews. */
 export const isActive = (survey: Survey): boolean => !isIdle(survey) && survey.row.status !== 'complete'
 
 export const createOrganization = (lots: Chance): Organization => {
@@ -176,7 +178,6 @@ export const createOrganization = (lots: Chance): Organization => {
   const takeOne = <Thing>(things: Thing[]): Thing[] =>
     things.length === 0 ? [] : things.splice(below(things.length), 1)
 
-  /** The events that may happen to a listed survey. */
   const events: Readonly<Record<string, (survey: Survey, nowMs: number) => void>> = {
     title: ({ row }) => Object.assign(row, { title: oneOf(TITLES) }),
     project: ({ row }) => Object.assign(row, { project_id: oneOf(PROJECTS) }),
@@ -224,7 +225,6 @@ export const createOrganization = (lots: Chance): Organization => {
     }
   }
 
-  /** Makes changes that only a full listing shows. */
   const changeUnlisted = (nowMs: number): void => {
     if (shown.length > SURVEYS_MIN && happens(0.5)) {
       away.push(...takeOne(shown))
@@ -250,7 +250,6 @@ export const createOrganization = (lots: Chance): Organization => {
   }
 }
 
-/** The survey in the form of the scripted API. */
 export const scriptedOf = (survey: Survey): ScriptedSurvey => ({
   survey: survey.row,
   sources: survey.sources.map(({ row }) => row),
@@ -287,3 +286,37 @@ export const progressOfSurvey = (
     { target: Math.min(target, ID_MAX), sendsDeprecated: sendsDeprecated && row.status !== 'complete' },
   )
 }
+
+/** Fieldwork progress by the formulas of the API document ("Fieldwork progress"). */
+const progressIn = (
+  interviews: readonly Interview[],
+  { target, sendsDeprecated }: { readonly target: number; readonly sendsDeprecated: boolean },
+): Json => {
+  const count = (...statuses: readonly string[]): number =>
+    interviews.filter(({ status }) => statuses.includes(status)).length
+  const complete = count('complete')
+  const incidence = rate(complete, count('complete', 'screen_out'))
+  const lengths = interviews
+    .filter(({ status }) => status === 'complete')
+    .map(({ seconds }) => seconds)
+    .toSorted((one, other) => one - other)
+  return {
+    sample_size: target,
+    interviews_count: complete,
+    interview_count_by_status: Object.fromEntries(
+      INTERVIEW_STATUSES.map((status) => [
+        status,
+        { individuals: count(status), percentage: rate(100 * count(status), interviews.length) },
+      ]),
+    ),
+    completion_rate: rate(complete, target),
+    questionnaire_incidence_rate: rate(complete, count('complete', 'screen_out', 'quota_full', 'incomplete')),
+    target_incidence_rate: incidence,
+    ...(sendsDeprecated ? { incidence_rate: incidence } : {}),
+    drop_out_rate: rate(count('incomplete'), interviews.length),
+    length_of_interview: lengths[Math.floor(lengths.length / 2)] ?? null,
+  }
+}
+
+/** A rate over zero is null. */
+const rate = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)

@@ -37,7 +37,6 @@ export interface Expected {
   readonly row: Readonly<Record<string, unknown>> | null
   /** `resource kind path value` of each event, sorted. A rejected row has only events of replaced text. */
   readonly drift: readonly string[]
-  /** The row's own id, if readable. */
   readonly id: number | null
   readonly raw: string
 }
@@ -66,7 +65,6 @@ const numberOf = (type: 'integer' | 'float', digits: string): Cell => {
   return { value: value === 0 ? 0 : value }
 }
 
-/** The id, if it has the documented type. */
 const idOf = (node: JsonNode): number | null => {
   const cell = cellOf({ type: 'integer' }, membersOf(node).get('id'))
   return cell === null ? null : Number(cell.value)
@@ -74,34 +72,45 @@ const idOf = (node: JsonNode): number | null => {
 
 const LEVELS_MAX = 64
 
-/** How deep a row nests, without the values that a later one of their name overwrites. */
-const levelsOf = (node: JsonNode): number => depthOf(withoutOverwritten(node))
+type Members = readonly (readonly [string, JsonNode])[]
+
+/** A row of these cells, with `extra` members and these events; a rejection where a cell is null or the row nests too deep. */
+const expectedOf = (
+  resource: string,
+  node: JsonNode,
+  cells: readonly (readonly [string, Cell])[],
+  { extra, drift }: { readonly extra: Members; readonly drift: readonly string[] },
+): Expected => {
+  const replaced = replacedIn(resource, node)
+  const rejected = { row: null, drift: replaced, id: idOf(node), raw: print(node, true) }
+  const levels = depthOf(withoutOverwritten(node))
+  if (node.kind !== 'object' || levels > LEVELS_MAX || cells.some(([, cell]) => cell === null))
+    return rejected
+  const row = Object.fromEntries(cells.map(([name, cell]) => [name, cell?.value]))
+  const _extra = extra.length === 0 ? null : canonical(objectOf(extra))
+  return { ...rejected, row: { ...row, _extra }, drift: [...drift, ...replaced].sort() }
+}
+
+const unknownIn = (members: ReadonlyMap<string, JsonNode>, fields: DocumentedFields): Members =>
+  [...members].filter(([name]) => !Object.keys(fields).includes(name))
 
 const flatRow =
   (resource: string, fields: DocumentedFields) =>
   (node: JsonNode): Expected => {
     const members = membersOf(node)
-    const replaced = replacedIn(resource, node)
-    const rejected = { row: null, drift: replaced, id: idOf(node), raw: print(node, true) }
     const cells = Object.entries(fields).map(
       ([name, field]) => [name, cellOf(field, members.get(name))] as const,
     )
-    if (node.kind !== 'object' || levelsOf(node) > LEVELS_MAX || cells.some(([, cell]) => cell === null))
-      return rejected
-    const unknown = [...members].filter(([name]) => !Object.keys(fields).includes(name))
-    const row = Object.fromEntries(cells.map(([name, cell]) => [name, cell?.value]))
-    const values = Object.entries(fields)
-      .filter(([name, { values = [] }]) => values.length > 0 && !values.includes(String(row[name])))
-      .map(([name]) => event(resource, 'unknown_value', name, String(row[name])))
-    return {
-      ...rejected,
-      row: { ...row, _extra: unknown.length === 0 ? null : extraOf(unknown) },
-      drift: [
-        ...unknown.map(([name]) => event(resource, 'unknown_field', name, null)),
-        ...values,
-        ...replaced,
-      ].sort(),
-    }
+    const extra = unknownIn(members, fields)
+    const values = cells.filter(([name, cell]) => {
+      const { values = [] } = fields[name] ?? {}
+      return values.length > 0 && !values.includes(String(cell?.value))
+    })
+    const drift = [
+      ...extra.map(([name]) => event(resource, 'unknown_field', name, null)),
+      ...values.map(([name, cell]) => event(resource, 'unknown_value', name, String(cell?.value))),
+    ]
+    return expectedOf(resource, node, cells, { extra, drift })
   }
 
 /** The events of members that contain a lone surrogate. */
@@ -114,9 +123,6 @@ const replacedIn = (resource: string, node: JsonNode): string[] =>
 export const event = (resource: string, kind: string, path: string, value: string | null): string =>
   JSON.stringify([resource, kind, path, value])
 
-const extraOf = (unknown: readonly (readonly [string, JsonNode])[]): string =>
-  canonical({ kind: 'object', members: unknown.map(([name, value]) => [string(name), value]) })
-
 /** An indicator that is null or omitted is null. */
 const indicator = (field: DocumentedField): DocumentedField => ({ ...field, nullable: true })
 const BY_STATUS = 'interview_count_by_status'
@@ -125,40 +131,25 @@ const INDICATORS = Object.entries(FIELDWORK_PROGRESS).filter(([name]) => name !=
 export const expectedProgress = (node: JsonNode): Expected => {
   const members = membersOf(node)
   const counts = members.get(BY_STATUS)
-  const replaced = replacedIn('fieldwork_progress', node)
-  const rejected = { row: null, drift: replaced, id: idOf(node), raw: print(node, true) }
   const cells: (readonly [string, Cell])[] = INDICATORS.map(([name, field]) => [
     name,
     cellOf(indicator(field), members.get(name)),
   ])
-  if (!isObjectOrNothing(counts)) return rejected
+  if (!isObjectOrNothing(counts)) cells.push([BY_STATUS, null])
   for (const status of INTERVIEW_STATUSES) {
     const entry = counts && membersOf(counts).get(status)
-    if (!isObjectOrNothing(entry)) return rejected
+    if (!isObjectOrNothing(entry)) cells.push([status, null])
     for (const [name, field] of Object.entries(STATUS_ENTRY))
       cells.push([`${status}_${name}`, cellOf(indicator(field), entry && membersOf(entry).get(name))])
   }
-  if (node.kind !== 'object' || levelsOf(node) > LEVELS_MAX || cells.some(([, cell]) => cell === null))
-    return rejected
   const undocumented = unknownCounts(counts)
-  const unknown = [...members].filter(([name]) => !Object.keys(FIELDWORK_PROGRESS).includes(name))
-  const extra =
-    undocumented.extra.length === 0
-      ? unknown
-      : [...unknown, [BY_STATUS, objectOf(undocumented.extra)] as const]
-  return {
-    ...rejected,
-    row: {
-      ...Object.fromEntries(cells.map(([name, cell]) => [name, cell?.value])),
-      _extra: extra.length === 0 ? null : extraOf(extra),
-    },
-    drift: [
-      ...[...unknown.map(([name]) => name), ...undocumented.paths].map((path) =>
-        event('fieldwork_progress', 'unknown_field', path, null),
-      ),
-      ...replaced,
-    ].sort(),
-  }
+  const unknown = unknownIn(members, FIELDWORK_PROGRESS)
+  const paths = [...unknown.map(([name]) => name), ...undocumented.paths]
+  return expectedOf('fieldwork_progress', node, cells, {
+    extra:
+      undocumented.extra.length === 0 ? unknown : [...unknown, [BY_STATUS, objectOf(undocumented.extra)]],
+    drift: paths.map((path) => event('fieldwork_progress', 'unknown_field', path, null)),
+  })
 }
 
 /** The members of the counts that the API document does not have. */
@@ -172,7 +163,7 @@ const unknownCounts = (counts: JsonNode | undefined) => {
       extra.push([status, entry])
       continue
     }
-    const unknown = [...membersOf(entry)].filter(([name]) => !Object.keys(STATUS_ENTRY).includes(name))
+    const unknown = unknownIn(membersOf(entry), STATUS_ENTRY)
     paths.push(...unknown.map(([name]) => `${path}.${name}`))
     if (unknown.length > 0) extra.push([status, objectOf(unknown)])
   }
@@ -182,7 +173,7 @@ const unknownCounts = (counts: JsonNode | undefined) => {
 const isObjectOrNothing = (node: JsonNode | undefined): boolean =>
   node === undefined || node.kind === 'object' || (node.kind === 'word' && node.word === 'null')
 
-const objectOf = (members: readonly (readonly [string, JsonNode])[]): JsonObject => ({
+const objectOf = (members: Members): JsonObject => ({
   kind: 'object',
   members: members.map(([name, value]) => [string(name), value]),
 })

@@ -35,7 +35,6 @@ export const object = (members: Readonly<Record<string, JsonNode>>): JsonObject 
   members: Object.entries(members).map(([name, value]) => [string(name), value]),
 })
 
-/** A JavaScript value as a tree. */
 export const nodeOf = (value: unknown): JsonNode => {
   if (typeof value === 'string') return string(value)
   if (typeof value === 'number') return number(JSON.stringify(value))
@@ -90,7 +89,6 @@ export const membersOf = (node: JsonNode): Map<string, JsonNode> =>
       : [],
   )
 
-/** Whether a name stands twice in one object. */
 export const repeatsName = (node: JsonNode): boolean => {
   if (node.kind === 'array') return node.items.some(repeatsName)
   if (node.kind !== 'object') return false

@@ -1,5 +1,6 @@
-/** A log that keeps its lines. */
+/** A log that keeps its lines, and what a test does not look at. */
 import type { Log, LogFields } from '../../../src/base/log.js'
+import type { RunObserver } from '../../../src/model/run.js'
 
 export interface LogLine {
   readonly level: string
@@ -13,4 +14,14 @@ export const testLog = (): Log & { readonly lines: LogLine[] } => {
     lines.push({ level, fields, message })
   }
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+const ignore = () => undefined
+
+export const SILENT: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+export const UNOBSERVED: RunObserver = {
+  listed: ignore,
+  refreshed: ignore,
+  ended: ignore,
+  publishing: ignore,
 }

@@ -3,7 +3,6 @@ import type { ReferenceServer } from '../../../src/reference-server/server.js'
 
 export interface Pace {
   readonly requests: number
-  /** Answers 429. */
   readonly refused: number
   /** The highest number of arrivals in any window of that length. */
   mostInAny(windowMs: number): number
@@ -24,7 +23,8 @@ export const paceOf = async (server: ReferenceServer): Promise<Pace> => {
   }
 }
 
-const mostInAny = (times: readonly number[], windowMs: number): number => {
+/** The highest number of times, which are sorted, in any window of that length. */
+export const mostInAny = (times: readonly number[], windowMs: number): number => {
   let first = 0
   let most = 0
   for (const [last, time] of times.entries()) {

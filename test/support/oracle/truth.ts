@@ -38,7 +38,6 @@ export const truthRows = async (server: ReferenceServer): Promise<WorldRows> => 
   )
 }
 
-/** The rows of one survey of the truth. */
 export const rowsOfSurvey = (survey: JsonObject): SurveyRows => {
   const sources = asObjects(survey.sample_sources).toSorted((a, b) => Number(a.id) - Number(b.id))
   const progress = asObject(survey.sample_source_progress)
@@ -50,7 +49,6 @@ export const rowsOfSurvey = (survey: JsonObject): SurveyRows => {
   }
 }
 
-/** The documented fields of a row in an answer. */
 export const fieldsOf = (object: JsonObject, fields: DocumentedFields): Row =>
   Object.fromEntries(
     Object.entries(fields).map(([name, { type }]) => [
@@ -59,7 +57,6 @@ export const fieldsOf = (object: JsonObject, fields: DocumentedFields): Row =>
     ]),
   )
 
-/** The columns of the progress in an answer. */
 export const progressOf = (progress: JsonObject): Row => {
   const { interview_count_by_status, ...indicators } = fieldsOf(progress, FIELDWORK_PROGRESS)
   const counts = asObject(interview_count_by_status)
@@ -88,23 +85,26 @@ export const PROGRESS_COLUMNS: DocumentedFields = {
   ),
 }
 
+/** Columns of a table for these fields; times as microseconds since 1970. */
+export const columnsSql = (fields: DocumentedFields, table = ''): string =>
+  Object.entries(fields)
+    .map(([name, { type }]) =>
+      type === 'timestamp' ? `epoch_us(${table}"${name}") AS "${name}"` : `${table}"${name}"`,
+    )
+    .join(', ')
+
 /** The rows of a published file, without missing rows and rows with unknown fields, which the truth does not have. */
 export const warehouseRows = async (file: string): Promise<WorldRows> => {
   using reader = await openReader(file)
   return await warehouseRowsIn(reader)
 }
 
-/** Like `warehouseRows`, from an open file. */
 export const warehouseRowsIn = async (reader: Pick<Reader, 'query'>): Promise<WorldRows> => {
-  const rows = async (table: string, surveyId: string, fields: DocumentedFields, order: string) => {
-    const columns = Object.entries(fields).map(([name, { type }]) =>
-      type === 'timestamp' ? `epoch_us("${name}") AS "${name}"` : `"${name}"`,
+  const rows = async (table: string, surveyId: string, fields: DocumentedFields, order: string) =>
+    groupByKey(
+      await reader.query(`SELECT account || '/' || ${surveyId} AS key, ${columnsSql(fields)}
+        FROM main.${table} WHERE _missing_since IS NULL AND _extra IS NULL ORDER BY ${order}`),
     )
-    const found =
-      await reader.query(`SELECT account || '/' || ${surveyId} AS survey_key, ${columns.join(', ')}
-      FROM main.${table} WHERE _missing_since IS NULL AND _extra IS NULL ORDER BY ${order}`)
-    return groupByKey(found)
-  }
   const surveys = await rows('surveys', 'id', SURVEY, 'id')
   const sources = await rows('sample_sources', 'survey_id', SAMPLE_SOURCE, 'id')
   const progress = await rows('survey_progress', 'survey_id', PROGRESS_COLUMNS, 'survey_id')
@@ -114,35 +114,32 @@ export const warehouseRowsIn = async (reader: Pick<Reader, 'query'>): Promise<Wo
     PROGRESS_COLUMNS,
     'sample_source_id',
   )
-  const ofSurvey = (table: ReadonlyMap<string, Row[]>, key: string) => (table.get(key) ?? []).map(withoutKey)
   return sorted(
-    [...surveys.keys()].map((key) => [
+    Object.entries(surveys).map(([key, [survey = {}]]) => [
       key,
       {
-        survey: ofSurvey(surveys, key)[0] ?? {},
-        sources: ofSurvey(sources, key),
-        progress: ofSurvey(progress, key)[0] ?? {},
-        sourceProgress: ofSurvey(sourceProgress, key),
+        survey,
+        sources: sources[key] ?? [],
+        progress: progress[key]?.[0] ?? {},
+        sourceProgress: sourceProgress[key] ?? [],
       },
     ]),
   )
 }
 
-const groupByKey = (rows: readonly Row[]): ReadonlyMap<string, Row[]> => {
-  const groups = new Map<string, Row[]>()
-  for (const row of rows) {
-    const key = String(row.survey_key)
-    groups.set(key, [...(groups.get(key) ?? []), row])
+/** Rows by their column `key`, without that column. */
+export const groupByKey = (rows: readonly Row[]): Record<string, Row[]> => {
+  const groups: Record<string, Row[]> = {}
+  for (const { key, ...row } of rows) {
+    groups[String(key)] ??= []
+    groups[String(key)]?.push(row)
   }
   return groups
 }
 
-const withoutKey = ({ survey_key: _, ...row }: Row): Row => row
-
 const sorted = (entries: readonly (readonly [string, SurveyRows])[]): WorldRows =>
   new Map(entries.toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true })))
 
-/** The controls of a reference server. */
 export const openWorld = (server: ReferenceServer) => {
   const control = async (method: string, path: string, body?: object) => {
     const response = await fetch(`${server.origin}/_reference/${path}`, {

@@ -11,11 +11,9 @@ import type { Env } from '../command/command.js'
 
 /** The calls that can fail, each with the error that it then returns. */
 export interface FailingCalls {
-  /** `fsync` of a directory. */
   readonly syncDirectory?: ErrorName
   /** `open` of a directory, as a file is opened. */
   readonly openDirectory?: ErrorName
-  /** `fcntl` that sets a lock. */
   readonly setLock?: ErrorName
   /** `fcntl` that asks for the holder of a lock. */
   readonly getLock?: ErrorName
@@ -23,17 +21,7 @@ export interface FailingCalls {
   readonly stop?: { readonly atCall: number; readonly below: string; readonly signal?: 'SIGSEGV' }
 }
 
-type ErrorName =
-  | 'EACCES'
-  | 'EBADF'
-  | 'EINVAL'
-  | 'EIO'
-  | 'EISDIR'
-  | 'ENOLCK'
-  | 'ENOSYS'
-  | 'ENOTSUP'
-  | 'EOPNOTSUPP'
-  | 'EPERM'
+type ErrorName = keyof typeof constants.errno
 
 const LIBRARY = `#define _GNU_SOURCE
 #include <dlfcn.h>

@@ -52,7 +52,6 @@ export const openElsewhere = async (
   return { told, pid: child.pid ?? 0, end }
 }
 
-/** Starts a process that holds a DuckDB file open for writing. */
 export const holdOpen = async (file: string): Promise<Pick<OtherProcess, 'pid' | 'end'>> => {
   const child = spawn(process.execPath, [HOLD_OPEN, file], { stdio: ['pipe', 'pipe', 'inherit'] })
   const closed = once(child, 'close')

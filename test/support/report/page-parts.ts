@@ -1,15 +1,18 @@
-/** Reads the parts of a report from its DOM, and what each must show, by plain queries and a formatter of its own. */
-import type { Row } from '../warehouse/duckdb.js'
+/**
+ * Compares the report in a browser with the published file: the parts that its DOM has, with what each must show by the SQL that the
+ * page itself offers and a formatter of its own.
+ */
+import { expect } from 'vitest'
+import type { ChromiumPage } from '../process/chromium.js'
+import { openReader, type Row } from '../warehouse/duckdb.js'
 
-export interface TablePart {
-  readonly query: string
-  /** The section of a survey, such as `default/12`; null for the overview. */
-  readonly survey: string | null
-  readonly rows: readonly (readonly string[])[]
-}
-
-export interface PageParts {
-  readonly tables: readonly TablePart[]
+interface PageParts {
+  /** `survey` is the section of a survey, such as `default/12`; null for the overview. */
+  readonly tables: readonly {
+    readonly query: string
+    readonly survey: string | null
+    readonly rows: readonly (readonly string[])[]
+  }[]
   readonly lists: readonly { readonly query: string; readonly survey: string | null; readonly text: string }[]
   readonly sql: Readonly<Record<string, string>>
   /** Texts with a digit that belong to no query and are no constant words of the page. */
@@ -19,8 +22,93 @@ export interface PageParts {
   readonly curves: Readonly<Record<string, { readonly last: number; readonly now: string }>>
 }
 
+/** Returns the number of compared rows. */
+export const compareWithQueries = async (
+  page: ChromiumPage,
+  published: string,
+  timeZone: string,
+): Promise<number> => {
+  const parts = (await page.waitFor(READ_PARTS)) as PageParts
+  using reader = await openReader(published)
+  await reader.query(`SET TimeZone = 'UTC'`)
+  const cells = cellsFor(timeZone)
+  const results = new Map<string, Row[]>()
+  const rowsOf = async (name: string): Promise<Row[]> => {
+    const found = results.get(name)
+    if (found !== undefined) return found
+    const sql = parts.sql[name]
+    if (sql === undefined) throw new Error(`the page has no SQL of ${name}`)
+    const columns = (await reader.query(`DESCRIBE ${sql}`)).map(
+      ({ column_name: column, column_type: type }) =>
+        type === 'DATE' ? `CAST("${column}" AS VARCHAR) AS "${column}"` : `"${column}"`,
+    )
+    const rows = await reader.query(`SELECT ${columns.join(', ')} FROM (${sql})`)
+    results.set(name, rows)
+    return rows
+  }
+  const number = (value: unknown) => Number(value).toLocaleString('en-GB')
+  const textIn = (name: string) => parts.lists.find(({ query }) => query === name)?.text
+  let compared = 0
+  const shown = new Map<string, string[][]>()
+  for (const { query, survey, rows } of parts.tables) {
+    const key = `${query} ${survey ?? ''}`
+    shown.set(key, [...(shown.get(key) ?? []), ...rows.map((row) => [...row])])
+  }
+  for (const [key, rows] of shown) {
+    const [query = '', survey = ''] = key.split(' ')
+    const all = query === 'timeline' ? lastOfEach(await rowsOf(query)) : await rowsOf(query)
+    const expected = all.filter((row) => survey === '' || keyOf(row) === survey)
+    expect(rows, key).toEqual(
+      expected.slice(0, query === 'history' ? 12 : undefined).map(cells[query] ?? (() => ['?'])),
+    )
+    compared += expected.length
+  }
+  for (const { query, text } of parts.badges) expect(text).toBe(String((await rowsOf(query)).length))
+  for (const row of await rowsOf('surveys')) {
+    const texts = parts.lists
+      .filter(({ query, survey }) => query === 'surveys' && survey === keyOf(row))
+      .map(({ text }) => text)
+    expect(texts).toEqual(surveyTexts(timeZone, row))
+    const interviews = (await rowsOf('interviews')).filter((one) => keyOf(one) === keyOf(row))
+    const legend = parts.lists.find(({ query, survey }) => query === 'interviews' && survey === keyOf(row))
+    expect(legend?.text ?? '').toBe(
+      interviews.map(({ status, individuals }) => `${spaced(status)} ${number(individuals)}`).join(' '),
+    )
+    const curve = parts.curves[keyOf(row)]
+    if (curve !== undefined)
+      expect(curve).toEqual({ last: row.interviews_count, now: number(row.interviews_count) })
+    compared += 1
+  }
+  const [account] = await rowsOf('as-of')
+  expect(textIn('as-of')).toBe(asOfText(timeZone, account))
+  const [total] = await rowsOf('totals')
+  const totals = textIn('totals') ?? ''
+  expect(totals).toContain(`In the field ${number(total?.surveys)} `)
+  expect(totals).toContain(`Complete ${number(total?.interviews_count)} of ${number(total?.sample_size)}, `)
+  const signed = (value: unknown) => Number(value).toLocaleString('en-GB', { signDisplay: 'exceptZero' })
+  expect(totals).toContain(
+    `Gained since yesterday ${signed(total?.gained_last_day)} ${signed(total?.gained)} in the last 7 days`,
+  )
+  for (const { changes, is_source } of await rowsOf('change-counts'))
+    expect(textIn('change-counts')).toContain(
+      `${number(changes)} ${is_source === true ? 'source' : 'survey'}`,
+    )
+  // Nothing else on the page has a number.
+  expect(
+    parts.others.filter((text) => !/^(28 days|The last 60 days|\d+ more|Answers 429)$/.test(text)),
+  ).toEqual([])
+  return compared
+}
+
+const keyOf = (row: Row): string => `${row.account}/${row.survey_id}`
+
+/** The status that each survey has now, in the order of the rows. */
+const lastOfEach = (rows: readonly Row[]): readonly Row[] => [
+  ...new Map(rows.map((row) => [keyOf(row), row])).values(),
+]
+
 /** An expression for the page. Texts of a cell are joined with a space. */
-export const READ_PARTS = `(() => {
+const READ_PARTS = `(() => {
   const textOf = (node) => {
     const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT)
     const texts = []
@@ -85,10 +173,13 @@ const formatter = (timeZone: string) => {
             timeZone,
           }),
     day,
-    near: (value: unknown, other: unknown) =>
-      Math.abs(Date.parse(String(value)) - Date.parse(String(other))) < 180 * 86_400_000
-        ? day(value).replace(/ \d{4}$/, '')
-        : day(value),
+    range: ({ expected_from: from, expected_on: on, expected_to: to }: Row, separator: string) => {
+      const near = (value: unknown) =>
+        Math.abs(Date.parse(String(value)) - Date.parse(String(on))) < 180 * 86_400_000
+          ? day(value).replace(/ \d{4}$/, '')
+          : day(value)
+      return from === null ? null : `${near(from)} ${separator} ${to === null ? 'open' : near(to)}`
+    },
   }
 }
 
@@ -105,7 +196,7 @@ const title = (row: Row): string => {
 }
 
 /** The cells that each row of a query must have on the page, with one account. */
-export const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => readonly string[]>> => {
+const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => readonly string[]>> => {
   const f = formatter(timeZone)
   const complete = (row: Row) => words(f.count(row.interviews_count), 'of', f.count(row.sample_size))
   const change = (row: Row): string => {
@@ -115,14 +206,10 @@ export const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) =
       status ? spaced(text ?? '') : words(text === null || text === '' ? 'none' : text)
     return words(status ? null : spaced(row.field), value(row.from_value), 'to', value(row.to_value))
   }
-  const range = (row: Row, separator: string): string | null =>
-    row.expected_from === null
-      ? null
-      : `${f.near(row.expected_from, row.expected_on)} ${separator} ${row.expected_to === null ? 'open' : f.near(row.expected_to, row.expected_on)}`
   const forecast = (row: Row): string => {
     if (Number(row.sample_size) > 0 && Number(row.interviews_count) >= Number(row.sample_size))
       return 'reached'
-    return row.expected_on === null ? NONE : words(f.day(row.expected_on), range(row, '–'))
+    return row.expected_on === null ? NONE : words(f.day(row.expected_on), f.range(row, '–'))
   }
   return {
     paused: (row) => [title(row), f.instant(row.since), complete(row)],
@@ -204,68 +291,40 @@ export const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) =
   }
 }
 
-/** The beginning of the page, with one account. */
-export const asOfText = (timeZone: string, account: Row | undefined): string =>
+const asOfText = (timeZone: string, account: Row | undefined): string =>
   `As of ${formatter(timeZone).instant(account?.newest_at ?? null)} (${timeZone})`
 
 /** The texts of the lists of a survey, in the order of the page. */
-export const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
+const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
   const f = formatter(timeZone)
   const rates = (recent: unknown, earlier: unknown) =>
     `last days ${f.rate(recent)}, before ${f.rate(earlier)}`
-  const range =
-    row.expected_on === null
-      ? 'no forecast'
-      : row.expected_from === null
-        ? 'at this pace'
-        : `${f.near(row.expected_from, row.expected_on)} to ${row.expected_to === null ? 'open' : f.near(row.expected_to, row.expected_on)}`
+  const range = row.expected_on === null ? 'no forecast' : (f.range(row, 'to') ?? 'at this pace')
   const at = (value: unknown) => (value === null ? 'never' : f.instant(value))
   const length =
     row.length_of_interview === null ? NONE : `${f.rough(Number(row.length_of_interview) / 60)} min`
+  const days = `${row.pace_days} ${row.pace_days === 1 ? 'day' : 'days'}`
+  const pace =
+    row.pace_days === null
+      ? 'a day'
+      : `a day, ${f.signed(row.gained)} in ${days}, ${f.signed(row.gained_last_day)} on the last`
   const project = row.project_id === null || row.project_id === '' ? '' : `, project ${row.project_id}`
   return [
     words(spaced(row.status), `Survey ${row.survey_id}${project}`),
     words(
-      ...[
-        'Complete',
-        f.fineRate(row.completion_rate),
-        `${f.count(row.interviews_count)} of ${f.count(row.sample_size)}`,
-      ],
-      ...[
-        'Pace',
-        f.rough(row.per_day),
-        row.pace_days === null
-          ? 'a day'
-          : `a day, ${f.signed(row.gained)} in ${row.pace_days} ${row.pace_days === 1 ? 'day' : 'days'}, ${f.signed(row.gained_last_day)} on the last`,
-      ],
-      ...['Forecast', f.day(row.expected_on), range],
-      ...[
-        'Incidence',
-        f.fineRate(row.target_incidence_rate),
-        rates(row.recent_incidence_rate, row.earlier_incidence_rate),
-      ],
-      ...[
-        'Drop-out',
-        f.fineRate(row.drop_out_rate),
-        rates(row.recent_drop_out_rate, row.earlier_drop_out_rate),
-      ],
+      ...['Complete', f.fineRate(row.completion_rate)],
+      `${f.count(row.interviews_count)} of ${f.count(row.sample_size)}`,
+      ...['Pace', f.rough(row.per_day), pace, 'Forecast', f.day(row.expected_on), range],
+      ...['Incidence', f.fineRate(row.target_incidence_rate)],
+      rates(row.recent_incidence_rate, row.earlier_incidence_rate),
+      ...['Drop-out', f.fineRate(row.drop_out_rate)],
+      rates(row.recent_drop_out_rate, row.earlier_drop_out_rate),
       ...['Length', length, 'median'],
     ),
     words(
-      ...[
-        'First read',
-        at(row._first_seen_at),
-        'Survey',
-        at(row.listed_at),
-        'Progress',
-        at(row.refreshed_at),
-      ],
-      ...[
-        'List of sources',
-        at(row.sources_listed_at),
-        'Progress of sources',
-        at(row.source_progress_read_at),
-      ],
+      ...['First read', at(row._first_seen_at), 'Survey', at(row.listed_at)],
+      ...['Progress', at(row.refreshed_at), 'List of sources', at(row.sources_listed_at)],
+      ...['Progress of sources', at(row.source_progress_read_at)],
       ...['Last complete interview', at(row.last_gain_at)],
     ),
   ]

@@ -1,11 +1,10 @@
 /** Makes a certificate authority and a server certificate with openssl. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { has } from './server.js'
 
-export const HAS_OPENSSL = spawnSync('openssl', ['version']).status === 0
-if (!HAS_OPENSSL)
-  console.warn('skipped: tests that need a certificate, because there is no openssl on the PATH')
+export const HAS_OPENSSL = has('openssl', 'version')
 
 export interface Certificates {
   /** The authority's certificate, for NODE_EXTRA_CA_CERTS. */
@@ -21,27 +20,12 @@ export const makeCertificates = (directory: string, names: readonly string[]): C
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
   writeFileSync(file('names.cnf'), `subjectAltName=${names.join(',')}\n`)
   openssl(
-    'req',
-    '-x509',
-    ...newKey,
-    '-keyout',
-    file('ca.key'),
-    '-out',
-    file('ca.pem'),
-    '-days',
-    '2',
-    '-subj',
-    '/CN=test authority',
+    ...['req', '-x509', ...newKey, '-keyout', file('ca.key'), '-out', file('ca.pem')],
+    ...['-days', '2', '-subj', '/CN=test authority'],
   )
   openssl(
-    'req',
-    ...newKey,
-    '-keyout',
-    file('server.key'),
-    '-out',
-    file('server.csr'),
-    '-subj',
-    '/CN=test server',
+    ...['req', ...newKey, '-keyout', file('server.key'), '-out', file('server.csr')],
+    ...['-subj', '/CN=test server'],
   )
   openssl(
     ...['x509', '-req', '-in', file('server.csr'), '-CA', file('ca.pem'), '-CAkey', file('ca.key')],

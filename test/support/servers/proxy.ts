@@ -1,9 +1,10 @@
 /** A real HTTP proxy on loopback. It tunnels on CONNECT, forwards requests in absolute form, and records every request. */
 import { createServer, type IncomingMessage, request as send } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import type { Finished } from '../files/temporary.js'
+import { closeServer, listen } from './server.js'
 
-export interface ProxyRequest {
+interface ProxyRequest {
   readonly method: string
   /** `host:port` of a CONNECT, the whole URL of any other request. */
   readonly url: string
@@ -69,18 +70,11 @@ export const startProxy = async (finished: Finished): Promise<TestProxy> => {
     const isKnown = proxy.credentials === null || headers['proxy-authorization'] === proxy.credentials
     return proxy.refusal ?? (isKnown ? null : 407)
   }
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const proxy: TestProxy = {
-    host: `127.0.0.1:${port}`,
-    requests: [],
-    refusal: null,
-    target: null,
-    credentials: null,
-  }
+  const host = `127.0.0.1:${await listen(server)}`
+  const proxy: TestProxy = { host, requests: [], refusal: null, target: null, credentials: null }
   finished(async () => {
     for (const socket of sockets) socket.destroy()
-    await new Promise((resolve) => server.close(resolve))
+    await closeServer(server)
   })
   return proxy
 }

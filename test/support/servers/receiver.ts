@@ -1,9 +1,9 @@
 /** A server that gets what a run reports: pings, webhooks and pushes. The test decides its answers. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Finished } from '../files/temporary.js'
+import { listen } from './server.js'
 
-export interface Received {
+interface Received {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -11,7 +11,6 @@ export interface Received {
 }
 
 export interface Receiver {
-  /** `http://127.0.0.1:port` */
   readonly url: string
   readonly received: Received[]
   /** Answers 200 by default. */
@@ -29,13 +28,8 @@ export const startReceiver = async (finished: Finished): Promise<Receiver> => {
     receiver.received.push(one)
     receiver.answer(one, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  finished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server, finished)}`,
     received: [],
     answer: (_, response) => {
       response.end('OK')

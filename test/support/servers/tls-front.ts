@@ -1,8 +1,9 @@
 /** Accepts TLS on its own port and forwards to a plain server of the test. */
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { createServer } from 'node:tls'
 import type { Finished } from '../files/temporary.js'
 import type { Certificates } from './certificates.js'
+import { listen } from './server.js'
 
 /** Returns the port. */
 export const startTlsFront = async (
@@ -21,10 +22,9 @@ export const startTlsFront = async (
     socket.on('close', () => sockets.delete(socket))
   })
   server.on('tlsClientError', () => undefined)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   finished(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return (server.address() as AddressInfo).port
+  return await listen(server)
 }

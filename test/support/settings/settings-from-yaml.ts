@@ -11,7 +11,6 @@ export const ACCOUNT_ENV = {
   FIELDWORK_SYNC_API_TOKEN: TOKEN,
 }
 
-/** The YAML lines of a complete account. */
 export const ACCOUNT = `accounts:
   - name: acme
     base_url: https://fieldwork.example/api/v1
@@ -22,7 +21,6 @@ export const ACCOUNT = `accounts:
 export interface Situation extends Partial<SettingsRequest> {
   /** Text of the settings file `/etc/fs/settings.yaml`; `--config` then has that path. */
   readonly yaml?: string
-  /** Other files by absolute path. */
   readonly files?: Readonly<Record<string, string>>
 }
 

@@ -21,7 +21,6 @@ export interface BucketTrial extends Trial {
   fault: (request: S3Request) => Promise<S3Fault | null> | S3Fault | null
   /** The environment of a pod: an empty directory, and the bucket. */
   pod(): Promise<Env>
-  /** The document of a key. */
   document(key: string): Record<string, unknown>
   /** Rows of the database of the current version. */
   rows(sql: string): Promise<Row[]>

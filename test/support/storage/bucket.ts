@@ -30,39 +30,21 @@ export const manifestOf = (
   version: number,
   database: NamedObject,
   files: readonly NamedObject[] = [],
-): BucketManifest => ({
-  format: 1,
-  version,
-  published_at: '2026-03-01T00:00:00.000Z',
-  program: '0.1.0',
-  schema_version: 1,
-  run_id: 'RUN',
-  runs: version,
-  rows: files.length,
-  bytes: 0,
-  tables: [
-    {
-      schema: 'main',
-      name: 'surveys',
-      comment: '',
-      columns: [],
-      layout: '1',
-      rows: files.length,
-      bytes: 0,
-      files: files.map(({ key, bytes, sha256 }) => ({
-        path: key,
-        account: null,
-        created_month: null,
-        rows: 1,
-        bytes,
-        sha256,
-        digest: sha256,
-        written_by: version,
-      })),
-    },
-  ],
-  database,
-})
+): BucketManifest => {
+  const counts = { rows: files.length, bytes: 0 }
+  const named = files.map(({ key, bytes, sha256 }) => ({
+    ...{ path: key, account: null, created_month: null, rows: 1, bytes, sha256, digest: sha256 },
+    written_by: version,
+  }))
+  return {
+    ...{ format: 1, version, published_at: '2026-03-01T00:00:00.000Z', program: '0.1.0', schema_version: 1 },
+    ...{ run_id: 'RUN', runs: version, ...counts },
+    tables: [
+      { schema: 'main', name: 'surveys', comment: '', columns: [], layout: '1', ...counts, files: named },
+    ],
+    database,
+  }
+}
 
 export const namedObject = (key: string, text: string): NamedObject => ({
   key,

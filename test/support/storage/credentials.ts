@@ -1,7 +1,6 @@
 /** Credentials for a store in this process, which the SDK finds as in production: in the environment. */
 import type { Finished } from '../files/temporary.js'
 
-/** The environment of a command that is to reach a test server. */
 export const STORAGE_CREDENTIALS = {
   AWS_ACCESS_KEY_ID: 'AKIATESTTESTTEST0001',
   AWS_SECRET_ACCESS_KEY: 'secret-of-the-test-server-42',

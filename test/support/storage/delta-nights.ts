@@ -34,16 +34,13 @@ export interface DeltaNight {
   readonly commits: readonly DeltaCommit[]
   /** The bucket as it was after the night, such as `s3://night-3/fieldwork`. */
   readonly url: string
-  /** The same as a directory. */
   readonly directory: string
   /** Holds the rows of each table as `surveys.parquet` or `_sync/runs.parquet`. JSON is text. */
   readonly truth: string
 }
 
 export interface DeltaCommit {
-  /** The key of the table's directory. */
   readonly table: string
-  /** The version in Delta. */
   readonly number: number
 }
 
@@ -64,7 +61,6 @@ const DAY_MS = 86_400_000
 const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
 const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00.000001Z') }
 
-/** What changes before each night. */
 const CHANGES: readonly ((warehouse: TestWarehouse, at: (minutes: number) => bigint) => Promise<unknown>)[] =
   [
     async ({ account, database }, at) => {

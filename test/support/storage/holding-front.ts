@@ -1,20 +1,14 @@
 /** Stands before an object store and passes each request on, until one matches: that request stays unanswered, so its client is in the middle of it. */
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import type { Finished } from '../files/temporary.js'
+import { listen } from '../servers/server.js'
 
-export interface HoldingFront {
-  readonly endpoint: string
-  /** Resolves when a request is held. */
-  readonly held: Promise<void>
-}
-
-/** `isHeld` sees method and path with query. */
+/** `isHeld` sees method and path with query. `held` resolves when a request is held. */
 export const startHoldingFront = async (
   finished: Finished,
   endpoint: string,
   isHeld: (request: string) => boolean,
-): Promise<HoldingFront> => {
+) => {
   let hold = () => {}
   const held = new Promise<void>((resolve) => {
     hold = resolve
@@ -31,13 +25,5 @@ export const startHoldingFront = async (
     passed.on('error', () => response.destroy())
     message.pipe(passed)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  finished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return { endpoint: `http://127.0.0.1:${address.port}`, held }
+  return { endpoint: `http://127.0.0.1:${await listen(server, finished)}`, held }
 }

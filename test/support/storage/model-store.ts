@@ -23,14 +23,13 @@ export interface ModelRequest {
  */
 export type ModelFault = 'refused' | 'unreachable' | 'lost_answer' | 'repeated'
 
-export interface ModelObject {
+interface ModelObject {
   readonly body: Buffer
   readonly etag: string
   readonly writtenMs: number
 }
 
-export interface ModelStoreOptions {
-  /** The clock of the store. */
+interface ModelStoreOptions {
   readonly nowMs?: () => number
   /** Called before each request; may wait. */
   readonly fault?: (request: ModelRequest) => Promise<ModelFault | null> | ModelFault | null
@@ -40,7 +39,6 @@ export class ModelStore {
   /** Verbs whose condition this store does not know. */
   readonly ignored = new Set<'putIfAbsent' | 'putIfMatch'>()
   readonly objects = new Map<string, ModelObject>()
-  /** Every request that was made, in order. */
   readonly requests: ModelRequest[] = []
   readonly #nowMs: () => number
   #writes = 0
@@ -112,16 +110,12 @@ export class ModelStore {
     }
   }
 
-  /** Objects below `prefix` after the key `after`, at most `max` of them, in the order of S3: by the bytes of the keys. */
-  page(
-    prefix: string,
-    after: string,
-    max: number,
-  ): { readonly keys: readonly string[]; readonly more: boolean } {
+  /** A page of the keys below `prefix` after the key `after`, in the order of S3: by their bytes. */
+  page(prefix: string, after: string): { readonly keys: readonly string[]; readonly more: boolean } {
     const keys = [...this.objects.keys()]
       .filter((key) => key.startsWith(prefix) && byBytes(key, after) > 0)
       .sort(byBytes)
-    return { keys: keys.slice(0, max), more: keys.length > max }
+    return { keys: keys.slice(0, PAGE), more: keys.length > PAGE }
   }
 
   nowMs(): number {
@@ -144,7 +138,7 @@ export class ModelStore {
     let after = ''
     for (;;) {
       await page()
-      const { keys, more } = this.page(prefix, after, PAGE)
+      const { keys, more } = this.page(prefix, after)
       for (const key of keys) {
         const found = this.objects.get(key)
         if (found !== undefined) yield { key, bytes: found.body.length, ageMs: this.#ageMs(found) }
@@ -157,5 +151,4 @@ export class ModelStore {
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-/** Objects per page of a listing. */
 const PAGE = 1_000

@@ -3,12 +3,12 @@
  * but refuses a request without one. Each fault is decided per request by `fault`, which may wait.
  */
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Finished } from '../files/temporary.js'
+import { closeServer, listen } from '../servers/server.js'
 import { ModelStore } from './model-store.js'
 
-export type S3Verb =
+type S3Verb =
   | 'get'
   | 'put'
   | 'list'
@@ -24,7 +24,6 @@ export interface S3Request {
   readonly key: string
   readonly query: URLSearchParams
   readonly headers: IncomingMessage['headers']
-  /** Bytes of the body. */
   readonly bytes: number
 }
 
@@ -52,7 +51,6 @@ export interface S3Server {
 
 export interface S3ServerOptions {
   readonly store?: ModelStore
-  readonly bucket?: string
   readonly fault?: (request: S3Request) => Promise<S3Fault | null> | S3Fault | null
   /** Headers that this server does not know, such as `if-match`. */
   readonly ignored?: readonly string[]
@@ -71,7 +69,7 @@ interface Upload {
 
 export const startS3Server = async (
   finished: Finished,
-  { store = new ModelStore(), bucket = 'research', fault = () => null, ignored = [] }: S3ServerOptions = {},
+  { store = new ModelStore(), fault = () => null, ignored = [] }: S3ServerOptions = {},
 ): Promise<S3Server> => {
   const requests: S3Request[] = []
   const uploads = new Map<string, Upload>()
@@ -88,7 +86,7 @@ export const startS3Server = async (
     const answer =
       happens?.kind === 'refused'
         ? problem(happens.status, happens.code, happens.region)
-        : named === bucket
+        : named === BUCKET
           ? execute(store, uploads, request, body)
           : problem(404, 'NoSuchBucket')
     if (happens?.kind === 'lost_answer') message.socket.destroy()
@@ -98,19 +96,11 @@ export const startS3Server = async (
     // A client that gave up has closed its connection.
     handle(message, response).catch(() => message.socket.destroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  const close = async () => {
-    if (!server.listening) return
-    server.close()
-    server.closeAllConnections()
-    await once(server, 'close')
-  }
-  finished(close)
-  return { endpoint: `http://127.0.0.1:${address.port}`, bucket, store, requests, uploads, close }
+  const endpoint = `http://127.0.0.1:${await listen(server, finished)}`
+  return { endpoint, bucket: BUCKET, store, requests, uploads, close: () => closeServer(server) }
 }
+
+const BUCKET = 'research'
 
 const parse = ({ url = '', method = '', headers }: IncomingMessage, bytes: number) => {
   const { pathname, searchParams: query } = new URL(url, 'http://s3')
@@ -203,19 +193,11 @@ const put = (store: ModelStore, { key, headers }: S3Request, body: Buffer): Answ
   return { status: 200, headers: { etag: store.write(key, body) } }
 }
 
-const get = (store: ModelStore, { key, headers }: S3Request): Answer => {
+const get = (store: ModelStore, { key }: S3Request): Answer => {
   const found = store.objects.get(key)
   if (found === undefined) return problem(404, 'NoSuchKey')
   const { body, etag, writtenMs } = found
-  const about = { etag, 'last-modified': new Date(writtenMs).toUTCString(), 'accept-ranges': 'bytes' }
-  const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? '') ?? []
-  if (first === undefined) return { status: 200, headers: about, body }
-  const [from, to] = [Number(first), Math.min(body.length - 1, last === '' ? body.length : Number(last))]
-  return {
-    status: 206,
-    headers: { ...about, 'content-range': `bytes ${from}-${to}/${body.length}` },
-    body: body.subarray(from, to + 1),
-  }
+  return { status: 200, headers: { etag, 'last-modified': new Date(writtenMs).toUTCString() }, body }
 }
 
 const remove = (store: ModelStore, { key, query, headers }: S3Request, body: Buffer): Answer => {
@@ -236,9 +218,8 @@ const remove = (store: ModelStore, { key, query, headers }: S3Request, body: Buf
 
 const list = (store: ModelStore, { key: prefix, query }: S3Request): Answer => {
   const token = query.get('continuation-token')
-  const after = token === null ? (query.get('start-after') ?? '') : String(Buffer.from(token, 'base64url'))
-  const max = Math.min(1_000, Number(query.get('max-keys') ?? 1_000))
-  const { keys, more } = store.page(prefix, after, max)
+  const after = token === null ? '' : String(Buffer.from(token, 'base64url'))
+  const { keys, more } = store.page(prefix, after)
   const contents = keys.map((key) => {
     const { body, etag, writtenMs } = store.objects.get(key) ?? { body: '', etag: '', writtenMs: 0 }
     const modified = new Date(writtenMs).toISOString().replace(/\.\d+Z/, '.000Z')
@@ -248,7 +229,7 @@ const list = (store: ModelStore, { key: prefix, query }: S3Request): Answer => {
     ? `<NextContinuationToken>${Buffer.from(keys.at(-1) ?? '').toString('base64url')}</NextContinuationToken>`
     : ''
   return xml(
-    `<ListBucketResult><Prefix>${escaped(prefix)}</Prefix><KeyCount>${keys.length}</KeyCount><MaxKeys>${max}</MaxKeys><IsTruncated>${more}</IsTruncated>${contents.join('')}${next}</ListBucketResult>`,
+    `<ListBucketResult><Prefix>${escaped(prefix)}</Prefix><KeyCount>${keys.length}</KeyCount><MaxKeys>1000</MaxKeys><IsTruncated>${more}</IsTruncated>${contents.join('')}${next}</ListBucketResult>`,
   )
 }
 
@@ -266,8 +247,7 @@ const deliver = (
     date: new Date(store.nowMs()).toUTCString(),
     ...(status === 204 ? {} : { 'content-length': String(bytes.length) }),
   })
-  if (message.method === 'HEAD') response.end()
-  else if (truncated) response.write(bytes.subarray(0, bytes.length / 2), () => message.socket.destroy())
+  if (truncated) response.write(bytes.subarray(0, bytes.length / 2), () => message.socket.destroy())
   else response.end(bytes)
 }
 

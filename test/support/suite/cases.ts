@@ -11,5 +11,4 @@ export const cases = (quick: number, slow = CASES_SLOW): { readonly numRuns: num
   numRuns: SLOW ? slow : quick,
 })
 
-/** The time limit of a test that tries that many cases, milliseconds. */
 export const CASES_TIMEOUT_MS = 600_000

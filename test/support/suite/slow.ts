@@ -6,5 +6,4 @@ import { test } from 'vitest'
 
 export const SLOW = process.env.SLOW === '1'
 
-/** A test of the slow suite alone. */
 export const slow = test.runIf(SLOW)

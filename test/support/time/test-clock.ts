@@ -1,4 +1,3 @@
-/** A clock that the test moves. */
 import { abortReason, type Clock } from '../../../src/base/clock.js'
 
 /** A clock that stands still until the test moves it; who sleeps on it wakes when it has moved far enough. */

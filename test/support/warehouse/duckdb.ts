@@ -52,7 +52,6 @@ export const query = (file: string, sql: string): Promise<Row[]> =>
 let shared: Promise<DuckDBInstance> | null = null
 const oneAtATime = pLimit(1)
 
-/** Rows with values as JSON. */
 export const plainRows = (result: DuckDBResultReader): Row[] => result.getRowObjects().map(plainRow)
 
 const plainRow = (row: Row): Row =>

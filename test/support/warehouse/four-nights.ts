@@ -2,28 +2,27 @@
  * A world of the reference server that was read on four nights, with the server's truth of each night. Tests derive
  * from it the expected results of queries on the published file.
  */
-
-import { afterAll, beforeAll, expect } from 'vitest'
+import { beforeAll, expect } from 'vitest'
 import type { ReferenceServer } from '../../../src/reference-server/server.js'
 import { startWorld } from '../api/reference-api.js'
 import { publishedFile, syncWarm, withSettings } from '../command/sync.js'
-import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import { atEndOfFile, type Finished, temporaryDirectory } from '../files/temporary.js'
 import { openWorld, type SurveyRows, truthRows } from '../oracle/truth.js'
 import { openReader, type Reader } from './duckdb.js'
 
 /** Days after the first of March 2026 on which the world is read. */
 export const NIGHTS = [0, 1, 2, 9] as const
-export const LAST_NIGHT = 9
+const LAST_NIGHT = 9
 /** The time at which a night's sync reads. */
 export const nightAt = (day: number) => `2026-03-${String(1 + day).padStart(2, '0')}T02:00:00Z`
 export const dateOf = (day: number) => nightAt(day).slice(0, 10)
 
-export interface Night {
+interface Night {
   readonly day: number
   readonly surveys: ReadonlyMap<number, SurveyRows>
 }
 
-export interface Nights {
+interface Nights {
   readonly server: ReferenceServer
   readonly nights: readonly Night[]
   readonly warehouse: string
@@ -38,16 +37,11 @@ export interface Nights {
 
 /** Reads the nights before the tests of the file, and cleans up after them. */
 export const fourNights = (): (() => Nights) => {
-  const cleanups: Parameters<Finished>[0][] = []
+  const finished = atEndOfFile()
   let nights: Nights | null = null
   beforeAll(async () => {
-    nights = await readFourNights((work) => {
-      cleanups.unshift(work)
-    })
+    nights = await readFourNights(finished)
   }, 120_000)
-  afterAll(async () => {
-    for (const clean of cleanups) await clean()
-  })
   return () => {
     if (nights === null) throw new Error('the nights are read before the tests')
     return nights

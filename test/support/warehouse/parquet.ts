@@ -8,18 +8,13 @@ import { createParquetPublisher } from '../../../src/publish/parquet/publisher.j
 import { PUBLISHED_TABLES, type PublishedTable } from '../../../src/publish/parquet/tables.js'
 import type { LinkOperations } from '../../../src/publish/parquet/versions.js'
 import { qualified } from '../../../src/warehouse/connection/ddl.js'
-import { temporaryDirectory } from '../files/temporary.js'
+import { atEndOfFile, temporaryDirectory } from '../files/temporary.js'
 import { testClock } from '../time/test-clock.js'
 import { type TestWarehouse, testWarehouse } from './warehouse.js'
 
-export interface PublishOptions {
-  readonly links?: LinkOperations
-  readonly signal?: AbortSignal
-}
-
 export const publishParquet = (
   { database, directory, log }: TestWarehouse,
-  { links, signal }: PublishOptions = {},
+  { links, signal }: { readonly links?: LinkOperations; readonly signal?: AbortSignal } = {},
 ) =>
   createParquetPublisher({
     database,
@@ -89,13 +84,10 @@ export const isLink = async (path: string): Promise<boolean> => (await lstat(pat
 
 /** Fills and publishes a warehouse once per test file. Every test opens its own copy. */
 export const publishedCopies = (fill: (warehouse: TestWarehouse) => Promise<void>) => {
-  const finished: (() => Promise<void> | void)[] = []
+  const finished = atEndOfFile()
   let filled = ''
   beforeAll(async () => {
-    filled = await temporaryDirectory((work) => void finished.push(work))
-    return async () => {
-      for (const work of finished) await work()
-    }
+    filled = await temporaryDirectory(finished)
   })
   return async (): Promise<TestWarehouse> => {
     if ((await readdir(filled)).length === 0) {

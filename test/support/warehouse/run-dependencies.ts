@@ -7,6 +7,7 @@ import type { AccountWarehouse } from '../../../src/model/warehouse.js'
 import { createQueue, type Task } from '../../../src/rules/queue.js'
 import { DEFAULT_WEIGHTS } from '../../../src/rules/refresh.js'
 import type { RunDependencies, RunRules } from '../../../src/sync/run-state.js'
+import { UNOBSERVED } from '../log/test-log.js'
 import { minute } from '../time/instants.js'
 import { testClock } from '../time/test-clock.js'
 import { RUN } from './rows.js'
@@ -92,12 +93,7 @@ export const runDependencies = (
   warehouse: warehouse.account,
   clock: testClock(),
   log: warehouse.log,
-  observer: {
-    listed: () => undefined,
-    refreshed: () => undefined,
-    ended: () => undefined,
-    publishing: () => undefined,
-  },
+  observer: UNOBSERVED,
   signal: new AbortController().signal,
   rules: {
     discover: { overlap: 5 * 60_000, full_listing_every: 7 * DAY_MS },

@@ -61,7 +61,6 @@ export const testWarehouse = async (
   }
 }
 
-/** A directory with an empty warehouse. */
 export const newDirectory = async (finished: Finished = onTestFinished): Promise<string> => {
   const directory = await temporaryDirectory(finished)
   await putEmptyWarehouse(directory)
@@ -90,7 +89,6 @@ export const rowsOf = (database: Database, sql: string): Promise<readonly Row[]>
 
 const plain = (cell: unknown): unknown => (typeof cell === 'bigint' ? formatInstant(cell) : cell)
 
-/** What is stored of one survey. */
 export const storedBundle = async (
   account: Pick<AccountWarehouse, 'storedBundles'>,
   surveyId: number,

@@ -13,7 +13,8 @@ import { createS3Store } from '../../../src/object-store/s3.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { HAS_OPENSSL, makeCertificates } from '../../support/servers/certificates.js'
 import { startTlsFront } from '../../support/servers/tls-front.js'
-import { keysOf, NEVER, textOf } from '../../support/storage/contract.js'
+import { NEVER } from '../../support/storage/bucket.js'
+import { keysOf, textOf } from '../../support/storage/contract.js'
 import { STORAGE_CREDENTIALS, withEnvironment } from '../../support/storage/credentials.js'
 import {
   FORBIDDEN,

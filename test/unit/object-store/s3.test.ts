@@ -1,7 +1,8 @@
 /** The client of S3 keeps the contract of the port, over a server of our own, and so does the model of tests and simulation. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createS3Store } from '../../../src/object-store/s3.js'
-import { NEVER, objectStoreContract } from '../../support/storage/contract.js'
+import { NEVER } from '../../support/storage/bucket.js'
+import { objectStoreContract } from '../../support/storage/contract.js'
 import { STORAGE_CREDENTIALS, withEnvironment } from '../../support/storage/credentials.js'
 import { ModelStore } from '../../support/storage/model-store.js'
 import { startS3Server } from '../../support/storage/s3-server.js'
