@@ -15,41 +15,14 @@ const HOUR_MS = 3_600_000
 const CAP = 60
 const WINDOW_MS = 3_000
 
-interface Jump {
-  readonly what: string
-  readonly wallMs: number
-  readonly monotonicMs: number
-  /** The process is stopped for longer than a window, as when the machine sleeps. */
-  readonly sleeps: boolean
-}
-
-const JUMPS: readonly Jump[] = [
-  { what: 'the wall clock is put back', wallMs: -HOUR_MS, monotonicMs: 0, sleeps: false },
-  { what: 'the wall clock is put forward', wallMs: HOUR_MS, monotonicMs: 0, sleeps: false },
-  {
-    what: 'the machine sleeps, and its monotonic clock with it',
-    wallMs: HOUR_MS,
-    monotonicMs: 0,
-    sleeps: true,
-  },
-  {
-    what: 'the machine sleeps, and its monotonic clock goes on',
-    wallMs: HOUR_MS,
-    monotonicMs: HOUR_MS,
-    sleeps: true,
-  },
-  {
-    what: 'the machine sleeps and wakes with its wall clock put back',
-    wallMs: -HOUR_MS,
-    monotonicMs: HOUR_MS,
-    sleeps: true,
-  },
+/** How far the wall clock and the monotonic clock jump. In sleep, the process is stopped for longer than a window. */
+const JUMPS: readonly (readonly [what: string, wallMs: number, monotonicMs: number, sleeps: boolean])[] = [
+  ['the wall clock is put back', -HOUR_MS, 0, false],
+  ['the wall clock is put forward', HOUR_MS, 0, false],
+  ['the machine sleeps, and its monotonic clock with it', HOUR_MS, 0, true],
+  ['the machine sleeps, and its monotonic clock goes on', HOUR_MS, HOUR_MS, true],
+  ['the machine sleeps and wakes with its wall clock put back', -HOUR_MS, HOUR_MS, true],
 ]
-
-const preload = ({ wallMs, monotonicMs }: Pick<Jump, 'wallMs' | 'monotonicMs'>) => ({
-  NODE_OPTIONS: `--import ${new URL('fixtures/shifted-clocks.mjs', import.meta.url).href}`,
-  SHIFT_CLOCKS: JSON.stringify({ wallMs, monotonicMs }),
-})
 
 /** Matches when stderr shows that many jumps. */
 const jumped = (times: number) => (stderr: string) => stderr.split('clocks have jumped').length > times
@@ -57,9 +30,9 @@ const jumped = (times: number) => (stderr: string) => stderr.split('clocks have 
 // Only `npm run test:slow` runs these; the wall clock jumps in the simulation too.
 
 slow.concurrent.for(JUMPS)(
-  '$what by an hour, twice in a run: the run keeps the cap, ends, and stores the truth',
+  '%s by an hour, twice in a run: the run keeps the cap, ends, and stores the truth',
   { timeout: 60_000 },
-  async ({ wallMs, monotonicMs, sleeps }, context) => {
+  async ([, wallMs, monotonicMs, sleeps], context) => {
     const trial = await openTrial(context)
     await using server = await startWorld({
       seed: 11,
@@ -70,7 +43,8 @@ slow.concurrent.for(JUMPS)(
     const env = {
       ...envOf(server),
       FIELDWORK_SYNC_RATE_LIMIT: `${CAP}/${WINDOW_MS}ms`,
-      ...preload({ wallMs, monotonicMs }),
+      NODE_OPTIONS: `--import ${new URL('fixtures/shifted-clocks.mjs', import.meta.url).href}`,
+      SHIFT_CLOCKS: JSON.stringify({ wallMs, monotonicMs }),
     }
     const running = trial.start(['sync', '--json', '--log-level', 'debug'], env)
     for (const [times, requests] of [

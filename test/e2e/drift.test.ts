@@ -12,7 +12,6 @@ import {
 import { publishedFile, syncWarm } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
-import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const drafts = (count: number) =>
@@ -173,37 +172,4 @@ test('a run handles surveys and sources that vanish during the refresh, several 
     await query(publishedFile(warehouse), 'SELECT survey_id FROM survey_progress ORDER BY survey_id'),
   ).toEqual([2, 3, 4, 5].map((survey_id) => ({ survey_id })))
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
-})
-
-test('a run without surveys is complete, and the next run lists a hundred and one (slow: a thousand and one)', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi()
-  const MANY = SLOW ? 1_001 : 101
-  const PAGES = Math.ceil(MANY / 50)
-  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
-    code: 0,
-    run: { listing: 'full', surveys_listed: 0, cursor_after: '2026-02-28T23:55:00Z' },
-  })
-  expect(await shown(warehouse)).toEqual({})
-
-  api.now = new Date('2026-03-02T00:00:00Z')
-  const updated_at = '2026-03-01T12:00:00Z'
-  api.surveys.push(
-    ...Array.from({ length: MANY }, (_, index) =>
-      scriptedSurvey(index + 1, { status: 'draft', updated_at }, 0),
-    ),
-  )
-  // The listing fits into the half of the budget that it may use, and most surveys remain queued.
-  const second = await syncWarm({ warehouse, env: api.env, args: ['--max-requests', String(2 * PAGES)] })
-  expect(second).toMatchObject({
-    code: 3,
-    run: { listing: 'incremental', surveys_listed: MANY, cursor_after: '2026-03-01T23:55:00Z' },
-  })
-  expect(api.arrivals.filter(({ path }) => path === '/surveys')).toHaveLength(1 + PAGES)
-  expect(
-    await query(publishedFile(warehouse), 'SELECT count(*) AS surveys, max(id) AS last FROM surveys'),
-  ).toEqual([{ surveys: MANY, last: MANY }])
-  const refreshed = second.run.surveys_refreshed
-  expect(refreshed).toBeGreaterThan(0)
-  expect(second.run.left_over).toBe(MANY - refreshed)
 })

@@ -95,27 +95,6 @@ describe('with flags', () => {
     expect(await readFile(out, 'utf8')).toContain(`token_file: ${join(directory, 'token')}\n`)
   })
 
-  test.concurrent('it prints one JSON document with --json', async (context) => {
-    const { flags, out, tokenFile } = await openPlace(context)
-    const { code, stdout } = await runWarm(['init', ...flags, '--json', '--log-level', 'silent'])
-    expect(code).toBe(0)
-    expect(JSON.parse(stdout)).toMatchObject({
-      exit_code: 0,
-      settings_file: out,
-      token_file: tokenFile,
-      token_file_created: false,
-      checks: [
-        { what: 'settings', ok: true },
-        { what: 'warehouse', ok: true },
-        { what: 'API of default', ok: true },
-      ],
-      next: expect.stringContaining(`sync --config ${out}`),
-    })
-    const again = await runWarm(['init', ...flags, '--json'])
-    expect(again.code).toBe(2)
-    expect(JSON.parse(again.stdout)).toMatchObject({ error: { code: 'settings_file_exists', exit_code: 2 } })
-  })
-
   test.concurrent('it ends as check does when the API refuses the token, and keeps the file', async (context) => {
     const { api, flags, out } = await openPlace(context)
     api.hook = refusing(api, 401)

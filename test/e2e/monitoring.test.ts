@@ -191,26 +191,6 @@ test.concurrent('check names the hosts of all addresses and requests none of the
   })
 })
 
-describe('a service that fails', () => {
-  test.concurrent('with 500 gets a second request, and changes neither exit code nor output', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    const receiver = await startReceiver(context.onTestFinished)
-    receiver.answer = ({ path }, response) => {
-      response.writeHead(500).end(`no such hook ${path}`)
-    }
-    const settings = await trial.settings({ notify: { webhook: `${receiver.url}${PATHS.webhook}` } })
-    const ended = await trial.runWarm(['sync', ...settings])
-    expect(ended.code).toBe(0)
-    expectNoSecret(ended)
-    expect(receiver.received).toHaveLength(2)
-    const warnings = ended.stderr.split('\n').filter((line) => line.includes('"level":"warn"'))
-    expect(warnings).toHaveLength(1)
-    expect(warnings[0]).toContain(
-      `notify.webhook was not delivered: ${new URL(receiver.url).host} answered 500 (response: no such hook [redacted])`,
-    )
-  })
-})
-
 test.concurrent('a Pushgateway gets the state of the accounts and the last run in groups of their own', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const receiver = await startReceiver(context.onTestFinished)

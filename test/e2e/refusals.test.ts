@@ -1,12 +1,6 @@
 /** The API refuses single surveys with 404, 401 or 403 while it answers the list of surveys. */
 import { describe, expect, test } from 'vitest'
-import {
-  type Hook,
-  refusing,
-  type ScriptedSurvey,
-  scriptedSurvey,
-  sendJson,
-} from '../support/api/scripted-api.js'
+import { type Hook, refusing, type ScriptedSurvey, scriptedSurvey } from '../support/api/scripted-api.js'
 import { gate, night, openTrial, type Trial } from '../support/command/trial.js'
 import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
@@ -70,7 +64,7 @@ describe('a 404 of a listed survey', () => {
     )
   })
 
-  test.concurrent('that lasts is retried less and less often, and adds no version', async (context) => {
+  test.concurrent('that lasts is retried less and less often, and adds no version; a full listing that lacks the survey marks it as missing', async (context) => {
     const trial = await openTrial(context, ids(3))
     await night(trial, 0)
     const hook = refusing(trial.api, 404, ({ path }) => /^\/surveys\/2\//.test(path))
@@ -94,18 +88,16 @@ describe('a 404 of a listed survey', () => {
     expect(await query(trial.published, 'SELECT title FROM surveys WHERE id = 2')).toEqual([
       { title: 'Renamed' },
     ])
-  }, 180_000)
-
-  test.concurrent('marks the survey as missing when the next full listing does not show it', async (context) => {
-    const trial = await openTrial(context, ids(3))
-    await night(trial, 0)
-    trial.api.surveys.splice(1, 1)
     // An incremental listing cannot show that an active survey has gone. Its own address answers 404.
-    expect(await night(trial, 1)).toMatchObject({ code: 3, run: { listing: 'incremental' } })
+    trial.api.surveys.splice(1, 1)
+    expect(await night(trial, NIGHTS_REFUSED + 2)).toMatchObject({ code: 3, run: { listing: 'incremental' } })
     expect(await missingIds(trial)).toEqual([])
-    expect(await night(trial, 2)).toMatchObject({ code: 0, run: { listing: 'full', left_over: 0 } })
+    expect(await night(trial, NIGHTS_REFUSED + 3)).toMatchObject({
+      code: 0,
+      run: { listing: 'full', left_over: 0 },
+    })
     expect(await missingIds(trial)).toEqual([2])
-  })
+  }, 180_000)
 })
 
 describe('a 401 or 403', () => {
@@ -141,17 +133,5 @@ describe('a 401 or 403', () => {
     expect(ended.run.reason).toMatch(
       /^the API refused all 2 requested surveys, .*403.* may read; 2 surveys failed/,
     )
-  })
-
-  test.concurrent('that occurs only once ends no run', async (context) => {
-    const trial = await openTrial(context, ids(2))
-    let refuses = true
-    const hook: Hook = (_, response) => {
-      if (!refuses) return false
-      refuses = false
-      sendJson(trial.api, response, 401, {})
-      return true
-    }
-    expect(await night(trial, 0, hook)).toMatchObject({ code: 0, run: { surveys_refreshed: 2 } })
   })
 })

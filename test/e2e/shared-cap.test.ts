@@ -4,9 +4,11 @@
  */
 
 import { describe, expect, test } from 'vitest'
+import type { ReferenceServer } from '../../src/reference-server/server.js'
 import { startWorld } from '../support/api/reference-api.js'
+import { NO_ACCOUNT } from '../support/api/scripted-api.js'
 import type { Running } from '../support/command/command.js'
-import { answered, lastLine, openTrial, stderrShows, stopWith, type Trial } from '../support/command/trial.js'
+import { answered, openTrial, stderrShows, stopWith } from '../support/command/trial.js'
 import type { Finished } from '../support/files/temporary.js'
 import { paceOf } from '../support/oracle/rate.js'
 import { HAS_REDIS, startRedis, type TestRedis } from '../support/servers/redis.js'
@@ -16,135 +18,107 @@ const CAP = 20
 const WINDOW_MS = 2_000
 const PASSWORD = 'pa55-word-of-redis'
 
+/** The settings file has all settings of the account. DEBUG must not make the Redis client print its password. */
+const WITHOUT = { ...NO_ACCOUNT, DEBUG: '*' }
+
 /** A Redis, a server without a cap of its own, and a function that starts a sync into a new warehouse. */
-const openShared = async (
-  context: { readonly onTestFinished: Finished },
-  unreachable: string,
-  aof = true,
-) => {
-  const redis = await startRedis(context.onTestFinished, { aof, password: PASSWORD })
+const openShared = async (context: { readonly onTestFinished: Finished }, unreachable: string) => {
+  const redis = await startRedis(context.onTestFinished, { aof: true, password: PASSWORD })
   const server = await startWorld({ surveys: 200 })
   context.onTestFinished(async () => await server[Symbol.asyncDispose]())
-  const [account] = server.accounts
-  if (account === undefined) throw new Error('the server has no account')
-  const sync = async (requests: number) => {
+  const sync = async (requests: number): Promise<Running> => {
     const trial = await openTrial(context)
     const settings = await trial.settings({
-      accounts: [
-        {
-          base_url: server.baseUrl,
-          id: account.id,
-          token: account.token,
-          rate_limit: {
-            requests: CAP,
-            per: `${WINDOW_MS}ms`,
-            shared: redis.url,
-            shared_fallback: unreachable,
-          },
+      accounts: server.accounts.map(({ id, token }) => ({
+        base_url: server.baseUrl,
+        id,
+        token,
+        rate_limit: {
+          requests: CAP,
+          per: `${WINDOW_MS}ms`,
+          shared: redis.url,
+          shared_fallback: unreachable,
         },
-      ],
+      })),
       limits: { request_timeout: '3s' },
     })
     const args = ['sync', ...settings, '--json', '--log-level', 'debug', '--max-requests', String(requests)]
-    return { trial, running: trial.start(args, WITHOUT) }
+    return trial.start(args, WITHOUT)
   }
-  return { redis, server, sync }
+  /** Two syncs that are under way. */
+  const two = async (requests: number): Promise<readonly Running[]> => {
+    const runs = [await sync(requests), await sync(requests)]
+    for (const running of runs) await stderrShows(running, answered(25))
+    return runs
+  }
+  return { redis, server, sync, two }
 }
 
-/** The settings file has all settings of the account. DEBUG must not make the Redis client print its password. */
-const WITHOUT = {
-  ...Object.fromEntries(
-    ['BASE_URL', 'API_ID', 'API_TOKEN', 'RATE_LIMIT'].map((name) => [`FIELDWORK_SYNC_${name}`, undefined]),
-  ),
-  DEBUG: '*',
+const expectEnds = async (runs: readonly Running[], code: number): Promise<void> => {
+  for (const running of runs) {
+    const ended = await running.ended
+    expect(ended.code, ended.stderr.slice(-2_000)).toBe(code)
+    expect(`${ended.stdout}${ended.stderr}`).not.toContain('pa55')
+  }
 }
 
-const reportOf = (trial: Trial, stdout: string): { accounts: { requests: number }[] } => {
-  expect(trial.warehouse).not.toBe('')
-  return JSON.parse(stdout)
-}
+const expectCapKept = async (server: ReferenceServer): Promise<void> =>
+  expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
 
-/** How often the logs of the runs say that Redis may lack requests. */
-const unknownPauses = (runs: readonly { readonly running: Running }[]): number =>
-  runs.reduce(
-    (sum, { running }) => sum + running.stderr().split('Redis has no record of recent requests').length - 1,
-    0,
-  )
-
-const expectAnswer = async (redis: TestRedis) => {
-  expect(Number(await redis.call('exists', 'nothing'))).toBe(0)
-}
-
-describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
-  test.concurrent('processes keep the cap and use all of it when one is killed and another takes its place', {
-    timeout: 300_000,
-  }, async (context) => {
-    const { server, sync } = await openShared(context, 'stop')
-    const one = await sync(150)
-    const two = await sync(150)
-    await stderrShows(one.running, answered(30))
-    await stderrShows(two.running, answered(30))
-    await stopWith(two.running, 'SIGKILL')
-    const three = await sync(60)
-    for (const { running } of [one, three]) expect(await running.ended).toMatchObject({ code: 3 })
+describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', { timeout: 300_000 }, () => {
+  test.concurrent('processes keep the cap and use all of it when one is killed and another takes its place', async (context) => {
+    const { server, sync, two } = await openShared(context, 'stop')
+    const [one, killed] = await two(150)
+    if (one === undefined || killed === undefined) throw new Error('two runs were started')
+    await stopWith(killed, 'SIGKILL')
+    await expectEnds([one, await sync(60)], 3)
     const pace = await paceOf(server)
     expect(pace.requests).toBeGreaterThan(200)
-    expect(pace.mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
     // The killed process and the others together use as much as the cap allows.
     expect(pace.mostInAny(WINDOW_MS)).toBeGreaterThanOrEqual(CAP - 1)
-    for (const { running } of [one, two, three]) expect(running.stderr()).not.toContain('pa55')
+    await expectCapKept(server)
   })
 
-  test.concurrent('all processes pause once when Redis is killed and started again with its append-only file, then the runs continue', {
-    timeout: 300_000,
-  }, async (context) => {
-    const { redis, server, sync } = await openShared(context, 'stop')
-    const runs = [await sync(120), await sync(120)]
-    for (const { running } of runs) await stderrShows(running, answered(25))
+  const LOSSES: readonly (readonly [what: string, lose: (redis: TestRedis) => Promise<unknown>])[] = [
+    ['is killed and started again with its append-only file', (redis) => redis.kill().then(redis.start)],
+    ['loses its data', (redis) => redis.call('flushall')],
+  ]
+  test.concurrent.for(LOSSES)(
+    'all processes pause once when Redis %s, then the runs continue',
+    async ([, lose], context) => {
+      const { redis, server, two } = await openShared(context, 'stop')
+      const runs = await two(120)
+      await lose(redis)
+      await expectEnds(runs, 3)
+      // The first process each time: when the Redis was new, and after the loss.
+      const logs = runs.map((running) => running.stderr()).join('')
+      expect(logs.split('Redis has no record of recent requests')).toHaveLength(1 + 2)
+      await expectCapKept(server)
+    },
+  )
+
+  test.concurrent('runs end with 4 and name Redis when it goes away for good', async (context) => {
+    const { redis, server, two } = await openShared(context, 'stop')
+    const runs = await two(500)
     await redis.kill()
-    await redis.start()
-    for (const { running } of runs) expect(await running.ended).toMatchObject({ code: 3 })
-    // The first process each time: when the Redis was new, and when it was started again.
-    expect(unknownPauses(runs)).toBe(2)
-    expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
-    await expectAnswer(redis)
+    await expectEnds(runs, 4)
+    for (const running of runs)
+      expect((await running.ended).stdout).toContain('the Redis that shares the cap of account')
+    await expectCapKept(server)
   })
 
-  test.concurrent('runs end with 4 and name Redis when it goes away for good', {
-    timeout: 300_000,
-  }, async (context) => {
-    const { redis, server, sync } = await openShared(context, 'stop')
-    const runs = [await sync(500), await sync(500)]
-    for (const { running } of runs) await stderrShows(running, answered(25))
+  test.concurrent('runs with a fallback keep the cap while Redis goes away and comes back', async (context) => {
+    const { redis, server, two } = await openShared(context, '50%')
+    const runs = await two(200)
     await redis.kill()
-    for (const { trial, running } of runs) {
-      const ended = await running.ended
-      expect(ended.code).toBe(4)
-      expect(ended.stdout).toContain('the Redis that shares the cap of account')
-      expect(`${ended.stdout}${ended.stderr}`).not.toContain('pa55')
-      expect(reportOf(trial, ended.stdout).accounts[0]?.requests).toBeLessThan(500)
-      expect(lastLine(ended)).not.toBe('')
-    }
-    expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
-  })
-
-  test.concurrent('runs with a fallback keep the cap while Redis goes away and comes back', {
-    timeout: 300_000,
-  }, async (context) => {
-    const { redis, server, sync } = await openShared(context, '50%')
-    const runs = [await sync(200), await sync(200)]
-    for (const { running } of runs) await stderrShows(running, answered(25))
-    await redis.kill()
-    for (const { running } of runs) await stderrShows(running, /goes on with its fallback/)
+    for (const running of runs) await stderrShows(running, /goes on with its fallback/)
     const before = (await paceOf(server)).requests
-    for (const { running } of runs) await stderrShows(running, answered(70))
+    for (const running of runs) await stderrShows(running, answered(70))
     expect((await paceOf(server)).requests).toBeGreaterThan(before)
     await redis.start()
-    for (const { running } of runs) {
-      await stderrShows(running, /Redis is back: the cap is shared again|"status"/)
-      expect(await running.ended).toMatchObject({ code: 3 })
-    }
-    expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
+    for (const running of runs) await stderrShows(running, /Redis is back: the cap is shared again|"status"/)
+    await expectEnds(runs, 3)
+    await expectCapKept(server)
   })
 })
 

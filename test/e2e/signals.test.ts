@@ -1,13 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { otherBuild } from '../support/command/mutant.js'
 import { answered, lastLine, openTrial, stderrShows, stopWith, type Trial } from '../support/command/trial.js'
-import type { Finished } from '../support/files/temporary.js'
-import { unsoundness } from '../support/oracle/soundness.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
@@ -37,62 +32,6 @@ test.concurrent('SIGINT in a request that hangs ends the run, and the next run c
   expect([await count(trial, 'surveys'), await count(trial, 'survey_progress')]).toEqual([3, 3])
   expect((await trial.runs()).map(({ status }) => status)).toEqual(['partial', 'complete'])
 })
-
-const NOT_PUBLISHED = 'stopped by SIGTERM before it was published; the next run publishes it'
-
-/** Replaces the view that a publish reads first to check its copy. An endless view makes every publish endless. */
-const setOverview = async (trial: Trial, create: string): Promise<string> => {
-  const database = await DuckDBInstance.create(join(trial.warehouse, 'work.duckdb'))
-  const connection = await database.connect()
-  const before = await connection.runAndReadAll(
-    "SELECT sql FROM duckdb_views() WHERE view_name = 'survey_overview'",
-  )
-  await connection.run('DROP VIEW survey_overview')
-  await connection.run(create)
-  connection.closeSync()
-  database.closeSync()
-  return String(before.getRows()[0]?.[0])
-}
-
-const ENDLESS =
-  'CREATE VIEW survey_overview AS SELECT count(*) AS id FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7'
-
-/** A build in which the checksums of blocks prove nothing, so the proof of a published file reads all tables and views. */
-const readingEverything = (finished: Finished): Promise<string> =>
-  otherBuild(
-    finished,
-    'publish/block-checksums.js',
-    'export const haveBlocksChecksums = () => Promise.resolve(false)\n',
-  )
-
-slow.concurrent(
-  'SIGTERM in an endless publish exits 3, keeps the published file, and lets the next run publish',
-  async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    const before = await readFile(trial.published)
-    const overview = await setOverview(trial, ENDLESS)
-    const running = trial.start(
-      ['sync', '--log-level', 'debug'],
-      {},
-      await readingEverything(context.onTestFinished),
-    )
-    await stderrShows(running, /"msg":"publishing"/)
-    const ended = await stopWith(running, 'SIGTERM')
-    expect(ended).toMatchObject({ code: 3, signal: null })
-    expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
-    expect((await readFile(trial.published)).equals(before)).toBe(true)
-    expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
-    await setOverview(trial, overview)
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    expect(await trial.runs()).toMatchObject([
-      { status: 'complete' },
-      { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
-      { status: 'complete' },
-    ])
-    expect(await unsoundness(trial.published)).toEqual([])
-  },
-)
 
 test.concurrent.for(SLOW ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
   'a second %s ends the run at once, even in the middle of a query',

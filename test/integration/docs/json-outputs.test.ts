@@ -266,28 +266,23 @@ describe.concurrent('what the built command prints is valid', () => {
   })
 })
 
-test('what a webhook gets, after a run with data problems and after wrong settings', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1, { respondent_questions_count: 'many' })])
+test('a replay that cannot type the rows, and what a webhook gets of runs and of wrong settings', async (context) => {
+  const [unreadable, unread] = [scriptedSurvey(1, { respondent_questions_count: '12' }), scriptedSurvey(2)]
+  Object.assign(unread.progress, { sample_size: '300' })
+  const trial = await openTrial(context, [unreadable, unread])
   const receiver = await startReceiver(context.onTestFinished)
   const notify = { webhook: receiver.url }
-  const { ended } = await runJson(trial, 'sync', ['sync', ...(await trial.settings({ notify }))])
-  expect(ended.code).toBe(5)
+  const settings = await trial.settings({ notify })
+  const sync = await runJson(trial, 'sync', ['sync', ...settings])
+  const replay = await runJson(trial, 'replay', ['replay', ...settings])
+  expect([sync.ended.code, replay.ended.code]).toEqual([5, 5])
+  expect(replay.json).toMatchObject({ accounts: [{ replayed: { merged: 0, queued: 0, waiting: 4 } }] })
   await trial.runWarm(['replay', ...(await trial.settings({ notify, publish: ['none'] }))])
   const documents = receiver.received.map(({ body }) => JSON.parse(body))
   expect(documents).toMatchObject([
-    { command: 'sync', exit_code: 5, report: JSON.parse(ended.stdout), error: null },
+    { command: 'sync', exit_code: 5, report: sync.json, error: null },
+    { command: 'replay', exit_code: 5, report: replay.json, error: null },
     { command: 'replay', exit_code: 2, report: null, error: { code: 'settings_invalid' } },
   ])
   for (const document of documents) expect(problemsOf('webhook', document)).toEqual([])
-})
-
-test('a replay that cannot type the rows', async (context) => {
-  const [unreadable, unread] = [scriptedSurvey(1), scriptedSurvey(2)]
-  Object.assign(unreadable.survey, { respondent_questions_count: '12' })
-  Object.assign(unread.progress, { sample_size: '300' })
-  const trial = await openTrial(context, [unreadable, unread])
-  await runJson(trial, 'sync', ['sync'])
-  const { ended, json } = await runJson(trial, 'replay', ['replay'])
-  expect(ended.code).toBe(5)
-  expect(json).toMatchObject({ accounts: [{ replayed: { merged: 0, queued: 0, waiting: 4 } }] })
 })
