@@ -266,11 +266,14 @@ const caughtAt = (mutation: (typeof ALL)[number]): { readonly seed: string; read
     const root = join(project, '.simulation')
     cpSync(built, root, { recursive: true })
     cpSync(join(built, '..', 'package.json'), join(project, 'package.json'))
-    symlinkSync(join(built, '..', 'node_modules'), join(project, 'node_modules'))
+    for (const linked of ['node_modules', 'docs'])
+      symlinkSync(join(built, '..', linked), join(project, linked))
     writeFileSync(join(root, 'src', mutation.file), mutated(root, mutation))
     const main = join(root, 'test', 'simulation', mutation.main)
     const given = ['--seeds', String(mutation.seeds), '--jobs', '1', '--quick']
-    const { stdout } = spawnSync(process.execPath, [main, ...given], { encoding: 'utf8' })
+    const { stdout, stderr } = spawnSync(process.execPath, [main, ...given], { encoding: 'utf8' })
+    if (!stdout.includes(' seeds in '))
+      throw new Error(`mutation "${mutation.name}" plays no seed: ${stderr}`)
     const [, seed] = /--seed (\d+)/.exec(stdout) ?? []
     return seed === undefined ? null : { seed, how: stdout.split('\n')[1]?.trim() ?? '' }
   } finally {
