@@ -41,7 +41,7 @@ slow(
         return stdout
       }),
     )
-    expect(sql?.match(/^ {2}"language" VARCHAR,$/gm)).toHaveLength(3)
+    expect(sql?.match(/^ {2}"language" VARCHAR COLLATE C,$/gm)).toHaveLength(3)
     for (const relation of RELATIONS)
       expect(sql?.replaceAll('"', '')).toContain(`COMMENT ON COLUMN ${relation}.language IS '${comment}'`)
     expect(markdown?.split(`| \`language\` | VARCHAR | yes | ${comment} |`)).toHaveLength(
