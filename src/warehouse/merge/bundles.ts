@@ -2,7 +2,6 @@
  * Commits refreshed surveys in one transaction: their sources, progress and days, their pending rows, their freshness, and the end of
  * their tasks. So readers never see a survey's sources without the progress that was read with them.
  */
-import { z } from 'zod'
 import { bigint, boolean, columnsOf, timestamptz, varchar } from '../../model/columns.js'
 import { addCounts, NO_ROWS, type RowCounts, type RowCountsByTable } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
@@ -131,12 +130,6 @@ const dayRows = (surveyId: number, { rows, timeZone }: ReadDays): readonly ReadR
     readAt: at,
   }))
 
-/** Whether any survey of the account has days. Most accounts have none, because the settings do not ask for them. */
-const hasDays = async (sql: AccountSql): Promise<boolean> => {
-  const select = `SELECT survey_id FROM ${qualified(mergedSurveyProgressByDay.current)} WHERE account = $1 LIMIT 1`
-  return (await sql.rows(z.unknown(), select, [sql.account])).length > 0
-}
-
 interface StoredBundles {
   readonly sources: StoredRows
   readonly progress: StoredRows
@@ -160,9 +153,9 @@ const markGoneSources = async (
       const id = row[sourceIdColumn] ?? null
       return id === null || ids?.has(id) === true ? null : at
     })
-  await mark(mergedSampleSources, sources, 'id')
+  const gone = await mark(mergedSampleSources, sources, 'id')
   await mark(mergedSampleSourceProgress, sourceProgress)
-  if (await hasDays(sql))
+  if (gone > 0)
     await mark(
       mergedSurveyProgressByDay,
       await readStored(sql, mergedSurveyProgressByDay, [...listed.keys()], { keysOnly: true }),

@@ -41,13 +41,13 @@ describe.each([
   ['surveys', surveys, surveyRow],
   ['survey_progress_by_day', surveyProgressByDay, dayRow],
 ])('%s', (name, table, row) => {
-  // 256 rows and more are chunks, and 2,048 are the largest chunk.
-  test.each([256, 2_049])('%d rows at once are stored as the same rows one by one', async (count) => {
+  // 16 rows and more are chunks, and 2,048 are the largest chunk.
+  test.each([16, 2_049])('%d rows at once are stored as the same rows one by one', async (count) => {
     const rows = Array.from({ length: count }, (_, id) => row(id + 1))
     const [atOnce, oneByOne] = [await testWarehouse(), await testWarehouse()]
     await atOnce.database.transaction((sql) => sql.insert(table, rows))
     await oneByOne.database.transaction(async (sql) => {
-      for (let from = 0; from < count; from += 100) await sql.insert(table, rows.slice(from, from + 100))
+      for (let from = 0; from < count; from += 15) await sql.insert(table, rows.slice(from, from + 15))
     })
     expect(await stored(atOnce, name)).toHaveLength(count)
     expect(await stored(atOnce, name)).toEqual(await stored(oneByOne, name))
