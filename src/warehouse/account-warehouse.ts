@@ -7,7 +7,7 @@ import { commitReplay, quarantinedRows } from './history/replay.js'
 import { finishRun, startRun } from './history/runs.js'
 import { commitBundles } from './merge/bundles.js'
 import { commitListingPages } from './merge/listing-pages.js'
-import { readStoredBundles } from './merge/stored-surveys.js'
+import { createStoredSurveys } from './merge/stored-surveys.js'
 import { countListed, dropListing, readPosition, startListing } from './queue/listing.js'
 import { eachPlannedSurvey, pastRuns, surveyTotals } from './queue/planned-surveys.js'
 import { readStoredDays } from './queue/stored-days.js'
@@ -18,6 +18,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     database.transaction((sql) => work({ ...sql, account }))
   const read = <Result>(work: (sql: AccountSql) => Promise<Result>) =>
     database.exclusively((sql) => work({ ...sql, account }))
+  const surveys = createStoredSurveys()
   return {
     account,
     startRun: (run) => write((sql) => startRun(sql, run)),
@@ -28,8 +29,8 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     commitListingPages: (pages) => write((sql) => commitListingPages(sql, pages)),
     dropListing: () => write(dropListing),
     enqueue: async (tasks, { runId, at }) => {
-      const surveys = tasks.map(({ surveyId, reason }) => ({ surveyId, reason, at }))
-      if (tasks.length > 0) await write((sql) => queue.enqueue(sql, surveys, runId))
+      const queued = tasks.map(({ surveyId, reason }) => ({ surveyId, reason, at }))
+      if (tasks.length > 0) await write((sql) => queue.enqueue(sql, queued, runId))
     },
     surveyTotals: () => read(surveyTotals),
     eachPlannedSurvey: (selection, use) => read((sql) => eachPlannedSurvey(sql, selection, use)),
@@ -37,14 +38,14 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     hasTasks: () => read(queue.hasTasks),
     countTasks: () => read(queue.countTasks),
     failingSurveys: () => read(queue.failingSurveys),
-    storedBundles: (surveyIds) => read((sql) => readStoredBundles(sql, surveyIds)),
+    storedBundles: (surveyIds) => read((sql) => surveys.read(sql, surveyIds)),
     storedDays: (surveyId) => read((sql) => readStoredDays(sql, surveyId)),
     compactProgress: (before, at) => write((sql) => compactProgress(sql, before, at)),
     dataProblems: (runId) => read((sql) => readDataProblems(sql, runId)),
     quarantined: () => quarantinedRows(read),
     commitReplay: (rows, replay) => write((sql) => commitReplay(sql, rows, replay)),
     waitingRows: () => read(readWaiting),
-    commitBundles: (outcomes, runId) => write((sql) => commitBundles(sql, outcomes, runId)),
+    commitBundles: (outcomes, runId) => write((sql) => commitBundles(sql, outcomes, runId, surveys)),
     answeredSurveys: (kind) => read((sql) => queue.answeredSurveys(sql, kind)),
     forgetRefusals: (runId) => write((sql) => queue.forgetRefusals(sql, runId)),
   }

@@ -144,11 +144,11 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a task is ended before its rows are committed',
     file: 'warehouse/merge/bundles.js',
-    from: '    const surveys = await mergePending(sql, outcomes);',
+    from: '    const pending = await mergePending(sql, outcomes);',
     to: `    await endTasks(sql, outcomes);
     await sql.run('COMMIT');
     await sql.run('BEGIN TRANSACTION');
-    const surveys = await mergePending(sql, outcomes);`,
+    const pending = await mergePending(sql, outcomes);`,
   },
   {
     name: 'a survey that has gone is not marked',

@@ -28,20 +28,21 @@ import {
   mergedSurveys,
 } from './merged-tables.js'
 import { storeDrift, storeRejections } from './quarantine.js'
-import { dropPending, readPending, readStoredSurveys } from './stored-surveys.js'
+import { type createStoredSurveys, dropPending, readPending, type StoredSurveys } from './stored-surveys.js'
 
 export const commitBundles = async (
   sql: AccountSql,
   outcomes: readonly BundleOutcome[],
   runId: string,
+  surveys: ReturnType<typeof createStoredSurveys>,
 ): Promise<RowCountsByTable> => {
-  const stored = await readStoredSurveys(sql, idsOf(outcomes))
+  const stored = await surveys.take(sql, idsOf(outcomes))
   const refreshed = outcomes.filter((outcome) => outcome.kind === 'refreshed')
   for (const { rejections, drift, at } of refreshed) {
     await storeRejections(sql, rejections, { runId, at })
     await storeDrift(sql, drift, { runId, at })
   }
-  const surveys = await mergePending(sql, outcomes)
+  const pending = await mergePending(sql, outcomes)
   const counts = {
     sample_sources: await upsert(sql, mergedSampleSources, stored.sources, sourceRows(refreshed)),
     survey_progress: await upsert(sql, mergedSurveyProgress, stored.progress, progressRows(refreshed)),
@@ -61,7 +62,7 @@ export const commitBundles = async (
   if (outcomes.some((outcome) => outcome.kind === 'failed' && outcome.mayBeGone))
     await requireFullListing(sql)
   return {
-    surveys: addCounts(surveys, { ...NO_ROWS, changed: gone }),
+    surveys: addCounts(pending, { ...NO_ROWS, changed: gone }),
     ...counts,
     ...(days === null ? {} : { survey_progress_by_day: days }),
   }
@@ -130,17 +131,11 @@ const dayRows = (surveyId: number, { rows, timeZone }: ReadDays): readonly ReadR
     readAt: at,
   }))
 
-interface StoredBundles {
-  readonly sources: StoredRows
-  readonly progress: StoredRows
-  readonly sourceProgress: StoredRows
-}
-
 /** A list of sources is complete: the rows of stored sources that are no longer listed become missing. */
 const markGoneSources = async (
   sql: AccountSql,
   bundles: readonly RefreshedBundle[],
-  { sources, sourceProgress }: StoredBundles,
+  { sources, sourceProgress }: StoredSurveys,
 ): Promise<void> => {
   const listed = new Map(
     bundles.flatMap(({ surveyId, at, listedSourceIds: ids }) =>
@@ -166,7 +161,7 @@ const markGoneSources = async (
 const markGoneSurveys = async (
   sql: AccountSql,
   outcomes: readonly BundleOutcome[],
-  { sources, progress, sourceProgress }: StoredBundles,
+  { sources, progress, sourceProgress }: StoredSurveys,
 ): Promise<number> => {
   const goneAt = new Map(
     outcomes.filter(({ kind }) => kind === 'gone').map(({ surveyId, at }) => [surveyId, at]),

