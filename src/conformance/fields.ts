@@ -1,4 +1,7 @@
-/** The tables of the API document, copied by hand from its text, and values that a service wrote, read without trusting them. */
+/**
+ * The tables of the API document, "Resources and their fields", copied by hand from its text, and values that a service wrote, read
+ * without trusting them.
+ */
 
 export type JsonObject = Readonly<Record<string, unknown>>
 

@@ -198,6 +198,7 @@ const BY_STATUS: ReadonlyMap<number, StatusAction> = new Map<number, StatusActio
   [403, 'refuse_credentials'],
   [404, 'not_found'],
   [408, 'retry'],
+  // The rate cap is exceeded (API document, "Errors"): the same request is sent again after a pause.
   [429, 'pause'],
 ])
 

@@ -36,6 +36,7 @@ import {
   timestamp,
 } from './response-schemas.js'
 
+/** API document, "Survey". */
 const surveyShape = {
   id: integer,
   title: text,
@@ -58,6 +59,7 @@ export const surveyDecoder: RowDecoder<Survey> = flatDecoder(
 
 export const decodeSurvey = surveyDecoder.fromText
 
+/** API document, "Sample source". */
 const sampleSourceShape = {
   id: integer,
   provider: text,
@@ -94,6 +96,7 @@ const exactByStatusShape = Object.fromEntries(INTERVIEW_STATUSES.map((status) =>
 /** The columns of `Progress` that come from `interview_count_by_status`. */
 type StatusCell = `${InterviewStatus}_${'individuals' | 'percentage'}`
 
+/** API document, "Fieldwork progress". */
 const indicatorShape = {
   sample_size: orNull(integer),
   interviews_count: orNull(integer),

@@ -1,6 +1,6 @@
 /**
- * The types of the API document as zod schemas, whose output is the value of a table cell. Each names the expected type in words, for the
- * person who reports a rejected row to the owner of the API.
+ * The types of the API document ("Resources and their fields") as zod schemas, whose output is the value of a table cell. Each names the
+ * expected type in words, for the person who reports a rejected row to the owner of the API.
  */
 import { z } from 'zod'
 import { parseInstant } from '../model/instant.js'

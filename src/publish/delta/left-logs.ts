@@ -46,8 +46,8 @@ const nullIfUnusable = (error: unknown): null => {
 const tableDirectory = (key: string): string => key.replace(/(\/account=.*)?\/[^/]+$/, '')
 
 const namesOnly = (keys: readonly string[], directory: string, { files }: LogState): boolean => {
-  const present = new Set(keys)
-  return [...files.keys()].every((path) => present.has(`${directory}/${decodeURI(path)}`))
+  const present = new Set(keys.map(encodeURI))
+  return [...files.keys()].every((path) => present.has(`${encodeURI(directory)}/${path}`))
 }
 
 /**

@@ -5,6 +5,7 @@
 import { PURPOSES, Random } from './random.js'
 import type { WorldPlan } from './timeline.js'
 
+/** An account. `id` is its Authorization-ID, `token` its Authorization-Token (API document, "Authentication"). */
 export interface AccountIdentity {
   readonly name: string
   readonly id: number

@@ -18,6 +18,7 @@ import { sampleSourceResource, versionAt } from './sample-sources.js'
 import { ChangeTable, surveyResource } from './surveys.js'
 import { type Change, creationOf, surveysAtMost, type WorldPlan } from './timeline.js'
 
+/** Filters of the survey list (API document, "List surveys"). Null is no filter. */
 export interface SurveyFilter {
   readonly statuses: readonly SurveyStatus[] | null
   /** Keeps surveys modified at or after this moment. */

@@ -100,6 +100,7 @@ const QUIET_STATUSES: readonly SurveyStatus[] = ['draft', 'complete', 'user_demo
 export const versionAt = ({ versions, removedAt }: SampleSource, at: Micros): SourceVersion | null =>
   removedAt !== null && removedAt <= at ? null : (versions.findLast((version) => version.at <= at) ?? null)
 
+/** API document, "Sample source". */
 export const sampleSourceResource = (source: SampleSource, version: SourceVersion): SampleSourceResource => ({
   id: source.id,
   provider: source.provider,
