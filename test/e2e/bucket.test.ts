@@ -49,16 +49,6 @@ describe('a night', () => {
       'work.duckdb',
     ])
 
-    // Without the bucket that directory is refused: the next run with it would lose what a run wrote there.
-    const { FIELDWORK_SYNC_STORAGE_URL: _, ...alone } = pod
-    for (const command of ['sync', 'check']) {
-      const refused = await trial.runWarm([command], alone)
-      expect(refused, command).toMatchObject({ code: 2 })
-      expect(refused.stdout + refused.stderr).toContain(
-        `the work database in ${pod.FIELDWORK_SYNC_WAREHOUSE} belongs to s3://research/fieldwork, but the settings have no storage.url. Set it, or use an empty directory`,
-      )
-    }
-
     // A damaged newest database is replaced by the one before it, and that is said.
     const newest = String(trial.document('current.json').database)
     const body = trial.s3.store.objects.get(`fieldwork/${newest}`)?.body ?? Buffer.alloc(0)
@@ -104,34 +94,26 @@ describe('a night', () => {
     }
     if (SLOW) expect(checkpoints).toBeGreaterThanOrEqual(6)
   }, 300_000)
+
+  slow.concurrent('a disk that is still there is used, unless another pod has published', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    const [pod, other] = [await trial.pod(), await trial.pod()]
+    const restores = () =>
+      trial.s3.requests.filter(({ verb, key }) => verb === 'get' && key.endsWith('.duckdb')).length
+    await trial.runWarm(NIGHT, pod)
+    await trial.runWarm(NIGHT, pod)
+    expect(restores()).toBe(0)
+    await trial.runWarm(NIGHT, other)
+    expect(restores()).toBe(1)
+    expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0 })
+    expect(restores()).toBe(2)
+    expect(await trial.rows(RUNS)).toHaveLength(4)
+  })
 })
 
 describe('commands that read', () => {
-  test.concurrent('say that nothing is published, work from an empty directory, download once and need no lease', async (context) => {
+  test.concurrent('work from an empty directory, download once and need no lease', async (context) => {
     const trial = await openBucketTrial(context, surveys())
-    const empty = await trial.pod()
-    expect(await trial.runWarm(['status'], empty)).toEqual({
-      code: 2,
-      signal: null,
-      stdout: '',
-      stderr:
-        'fieldwork-sync: nothing has been published in s3://research/fieldwork yet. Run fieldwork-sync sync, or check storage.url\n',
-    })
-    expect(await trial.runWarm(['replay'], empty)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('there is no warehouse in s3://research/fieldwork'),
-    })
-    expect(keysIn(trial)).toEqual([])
-    expect(await trial.runWarm(['check'], empty)).toMatchObject({
-      code: 0,
-      stderr: '',
-      stdout: expect.stringContaining(
-        's3://research/fieldwork: conditional writes hold; nothing is published yet',
-      ),
-    })
-    expect(keysIn(trial).filter((key) => !key.startsWith('ledger/'))).toEqual(['lease.json'])
-    expect(trial.document('lease.json')).toMatchObject({ state: 'free' })
-
     await trial.runWarm(NIGHT, await trial.pod())
     const pod = await trial.pod()
     const from = trial.s3.requests.length
@@ -159,9 +141,37 @@ describe('commands that read', () => {
     trial.s3.store.objects.delete('fieldwork/current.json')
     const lost = expect.stringContaining('current.json is missing, but there are versions')
     expect(await trial.runWarm(['check'], await trial.pod())).toMatchObject({ code: 7, stdout: lost })
-    for (const command of [['status'], ['verify', '--local']])
+    for (const command of [['status'], ['plan'], ['verify', '--local'], ['replay']])
       expect(await trial.runWarm(command, await trial.pod())).toMatchObject({ code: 7, stderr: lost })
     expect(trial.api.arrivals).toHaveLength(arrivals)
+  })
+
+  test.concurrent('say in one line that nothing is published yet', async (context) => {
+    const trial = await openBucketTrial(context)
+    const pod = await trial.pod()
+    expect(await trial.runWarm(['status'], pod)).toEqual({
+      code: 2,
+      signal: null,
+      stdout: '',
+      stderr:
+        'fieldwork-sync: nothing has been published in s3://research/fieldwork yet. Run fieldwork-sync sync, or check storage.url\n',
+    })
+    expect(await trial.runWarm(['replay'], pod)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('there is no warehouse in s3://research/fieldwork'),
+    })
+    expect(keysIn(trial)).toEqual([])
+  })
+
+  test.concurrent('check reports the bucket and leaves nothing behind but a free lease', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    const ended = await trial.runWarm(['check'], await trial.pod())
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(ended.stdout).toContain(
+      's3://research/fieldwork: conditional writes hold; nothing is published yet',
+    )
+    expect(keysIn(trial).filter((key) => !key.startsWith('ledger/'))).toEqual(['lease.json'])
+    expect(trial.document('lease.json')).toMatchObject({ state: 'free' })
   })
 })
 
@@ -309,4 +319,42 @@ describe('moving', () => {
     expect(await trial.runWarm(['sync'], { FIELDWORK_SYNC_WAREHOUSE: back })).toMatchObject({ code: 0 })
     expect(await query(join(back, 'fieldwork.duckdb'), RUNS)).toHaveLength(3)
   })
+
+  slow.concurrent(
+    'a directory of a bucket is refused without the bucket, whose next run would lose that run',
+    async (context) => {
+      const trial = await openBucketTrial(context, surveys())
+      const pod = await trial.pod()
+      await trial.runWarm(NIGHT, pod)
+      const { FIELDWORK_SYNC_STORAGE_URL: _, ...alone } = pod
+      const requests = trial.api.arrivals.length
+      for (const command of ['sync', 'check', 'replay']) {
+        const ended = await trial.runWarm([command], alone)
+        expect(ended, command).toMatchObject({ code: 2 })
+        expect(ended.stdout + ended.stderr).toContain(
+          `the work database in ${pod.FIELDWORK_SYNC_WAREHOUSE} belongs to s3://research/fieldwork, but the settings have no storage.url. Set it, or use an empty directory`,
+        )
+      }
+      expect(trial.api.arrivals).toHaveLength(requests)
+    },
+  )
+
+  slow.concurrent(
+    'a directory with another warehouse is refused, and both stay as they are',
+    async (context) => {
+      const trial = await openBucketTrial(context, surveys())
+      await trial.runWarm(NIGHT, await trial.pod())
+      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+      const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
+      const ended = await trial.runWarm(['sync'], bucket)
+      expect(ended).toMatchObject({ code: 2, stdout: '' })
+      expect(ended.stderr).toContain(
+        'holds a warehouse of its own, and s3://research/fieldwork holds another one',
+      )
+      expect(trial.document('current.json')).toMatchObject({ version: 1 })
+      // The ledgers in the bucket still count, and those of the other directory never do.
+      expect(trial.document('lease.json')).toMatchObject({ state: 'free', ledgers_uploaded: true })
+      expect(await trial.runs()).toHaveLength(1)
+    },
+  )
 })

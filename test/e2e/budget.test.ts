@@ -1,12 +1,101 @@
-/** A run keeps to its budget. The simulation shows that with any budget enough runs read everything. */
+/** A run keeps to its budget. With any budget, enough runs read everything. */
 
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { type Arrival, scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
+import {
+  type Arrival,
+  type ScriptedApi,
+  scriptedProgress,
+  scriptedSurvey,
+  startScriptedApi,
+} from '../support/api/scripted-api.js'
 import type { Env } from '../support/command/command.js'
-import { publishedFile, syncWarm } from '../support/command/sync.js'
+import { publishedFile, type Synced, syncWarm } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
-import { query } from '../support/warehouse/duckdb.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { slow } from '../support/suite/slow.js'
+import { openReader, query } from '../support/warehouse/duckdb.js'
+
+const minutesLater = (api: ScriptedApi, minutes: number): void => {
+  api.now = new Date(api.now.getTime() + minutes * 60_000)
+}
+
+/** Two surveys on two pages. Each has two sources on two pages: five requests per survey, twelve in all. */
+const startTwoSurveys = async (): Promise<ScriptedApi> => {
+  const api = await startScriptedApi(
+    [1, 2].map((id) => ({
+      ...scriptedSurvey(id, { status: 'draft' }),
+      progress: scriptedProgress(id),
+      sourceProgress: { [id * 100 + 2]: scriptedProgress(id * 10) },
+    })),
+  )
+  api.pageSize = 1
+  return api
+}
+const REQUESTS_A_SURVEY = 5
+const PAGES = 2
+/** The listing of changes that follows a resumed listing. */
+const CHANGES_SINCE = 1
+/** One run for the listing and two per survey: one finds that the survey needs more than the rest of the budget, one reads it. */
+const RUNS_MAX = 5
+
+/** Runs until everything is done. Compares the requests and leftovers of each run with its report and published record. */
+const runToTheEnd = async (requestsMax: number) => {
+  const warehouse = await temporaryDirectory()
+  const api = await startTwoSurveys()
+  const runs: { readonly ended: Synced; readonly arrivals: number }[] = []
+  while (runs.at(-1)?.ended.code !== 0 && runs.length < RUNS_MAX) {
+    api.arrivals.length = 0
+    const ended = await syncWarm({ warehouse, env: api.env, args: ['--max-requests', String(requestsMax)] })
+    runs.push({ ended, arrivals: api.arrivals.length })
+    expect(ended.run.requests).toBe(api.arrivals.length)
+    const [published] = await query(
+      publishedFile(warehouse),
+      `SELECT status, exit_code, left_over, (SELECT count(*) FROM _sync.tasks) AS tasks
+        FROM _sync.runs ORDER BY started_at DESC, run_id DESC LIMIT 1`,
+    )
+    expect(published).toEqual({
+      status: ended.code === 0 ? 'complete' : 'partial',
+      exit_code: ended.code,
+      left_over: ended.run.left_over,
+      tasks: ended.run.left_over,
+    })
+    minutesLater(api, 1)
+  }
+  return { warehouse, runs }
+}
+
+slow.each([1, 2, 3, 5, 10])(
+  'runs with a budget of %i requests keep it, and together read everything',
+  async (requestsMax) => {
+    const { warehouse, runs } = await runToTheEnd(requestsMax)
+    for (const { ended, arrivals } of runs) {
+      if (arrivals <= requestsMax) continue
+      // One bundle may exceed the budget, and the log says so.
+      expect(ended.run.surveys_refreshed).toBe(1)
+      expect(arrivals).toBeLessThanOrEqual(PAGES + CHANGES_SINCE + REQUESTS_A_SURVEY)
+      expect(ended.stderr).toContain('more requests than the budget has left')
+    }
+    expect(runs.map(({ ended }) => ended.code)).toEqual([...runs.slice(1).map(() => 3), 0])
+    // One run sets the cursor: a full listing that fits into one run, or else the listing of changes that follows it.
+    const listed = runs.find(({ ended }) => ended.run.cursor_after !== null)?.ended.run
+    expect(listed?.cursor_before).toBeNull()
+    expect(['2026-02-28T23:55:00Z', '2026-02-28T23:56:00Z']).toContain(listed?.cursor_after)
+
+    using reader = await openReader(publishedFile(warehouse))
+    expect(
+      await reader.query(`SELECT s.id, p.interviews_count AS whole, c.id AS source, q.interviews_count AS part
+      FROM surveys s JOIN survey_progress p ON p.survey_id = s.id JOIN sample_sources c ON c.survey_id = s.id
+      JOIN sample_source_progress q ON q.survey_id = s.id AND q.sample_source_id = c.id ORDER BY s.id, c.id`),
+    ).toEqual([
+      { id: 1, whole: 1, source: 101, part: 1 },
+      { id: 1, whole: 1, source: 102, part: 10 },
+      { id: 2, whole: 2, source: 201, part: 2 },
+      { id: 2, whole: 2, source: 202, part: 20 },
+    ])
+    expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  },
+)
 
 test('the first survey exceeds --max-requests 1 by as much as the how-to page says', async () => {
   const warehouse = await temporaryDirectory()

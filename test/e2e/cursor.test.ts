@@ -37,6 +37,13 @@ const edit = (api: ScriptedApi, id: number, title: string, at: Date): void => {
 const isPage = ({ path, query: search }: Arrival, page: number): boolean =>
   path === '/surveys' && search.get('page') === String(page)
 
+/** Survey 6 changes after its page was read, and survey 1 before its page is read. */
+const editWhilePaging = (api: ScriptedApi, title: string, begin: number) => (arrival: Arrival) => {
+  if (isPage(arrival, 2)) edit(api, 6, title, after(begin + 10))
+  if (isPage(arrival, 3)) edit(api, 1, title, after(begin + 20))
+  return false
+}
+
 const titles = async (warehouse: string): Promise<unknown[]> =>
   (await query(publishedFile(warehouse), 'SELECT title FROM surveys ORDER BY id')).map(({ title }) => title)
 
@@ -50,6 +57,54 @@ const requestedSince = (api: ScriptedApi): unknown[] =>
 
 const requestedPages = (api: ScriptedApi): unknown[] =>
   api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: search }) => search.get('page'))
+
+slow('a survey that changes after its page was read is correct after the next run', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startSixDrafts()
+  const options = { warehouse, env: api.env, args: await withoutOverlap() }
+
+  api.hook = editWhilePaging(api, 'moved', 0)
+  const first = await syncWarm(options)
+  expect(first).toMatchObject({ code: 0, run: { listing: 'full', cursor_after: START } })
+  expect(await titles(warehouse)).toEqual([
+    'moved',
+    'Survey 2',
+    'Survey 3',
+    'Survey 4',
+    'Survey 5',
+    'Survey 6',
+  ])
+  api.hook = () => false
+  api.now = after(3_600)
+  expect(await syncWarm(options)).toMatchObject({
+    code: 0,
+    run: { listing: 'incremental', cursor_before: START },
+  })
+  expect(await titles(warehouse)).toEqual(['moved', 'Survey 2', 'Survey 3', 'Survey 4', 'Survey 5', 'moved'])
+
+  // In an incremental listing, two surveys that change again look like two new ones, so the listing is repeated at once.
+  for (const id of [1, 2, 3, 4, 5, 6]) edit(api, id, `again ${id}`, after(7_000))
+  api.now = after(7_200)
+  api.hook = editWhilePaging(api, 'moved again', 7_200)
+  const third = await syncWarm(options)
+  expect(third).toMatchObject({
+    code: 0,
+    run: { listing: 'incremental', surveys_listed: 12, cursor_after: '2026-03-01T02:00:20Z' },
+  })
+  expect((await titles(warehouse)).at(-1)).toBe('moved again')
+  api.hook = () => false
+  api.now = after(10_800)
+  expect(await syncWarm(options)).toMatchObject({ code: 0 })
+  expect(await titles(warehouse)).toEqual([
+    'moved again',
+    'again 2',
+    'again 3',
+    'again 4',
+    'again 5',
+    'moved again',
+  ])
+  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+})
 
 test('after a kill between two pages, the next run resumes one page earlier and keeps the first cursor', async () => {
   const warehouse = await temporaryDirectory()

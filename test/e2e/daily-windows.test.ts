@@ -1,12 +1,24 @@
-/** Daily windows: every interview counts on exactly one day, including one that starts at midnight. */
+/**
+ * Daily windows: every interview counts on exactly one day, including one that starts at midnight. A night does not request
+ * days that are already stored.
+ */
 import { expect, test } from 'vitest'
 import { INTERVIEW_STATUSES } from '../support/api/api-document.js'
 import { asObject, getBody, type JsonObject, startWorld } from '../support/api/reference-api.js'
+import {
+  bodyOf,
+  type ScriptedApi,
+  scriptedProgress,
+  scriptedSurvey,
+  sendJson,
+  startScriptedApi,
+} from '../support/api/scripted-api.js'
 import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { progressOf } from '../support/oracle/truth.js'
-import { openReader } from '../support/warehouse/duckdb.js'
+import { slow } from '../support/suite/slow.js'
+import { openReader, type Row } from '../support/warehouse/duckdb.js'
 
 const ADDITIVE = ['interviews_count', ...INTERVIEW_STATUSES.map((status) => `${status}_individuals`)]
 const sums = ADDITIVE.map((name) => `sum(${name})::BIGINT AS ${name}`).join(', ')
@@ -71,4 +83,83 @@ test('the days add up to the whole survey, an interview at midnight counts once,
   expect(overlapping.interviews_count).toBe(Number(stored[0]?.interviews_count) + 1)
   const [{ days: rows } = {}] = await reader.query('SELECT count(*) AS days FROM survey_progress_by_day')
   expect(run.rows_by_table.survey_progress_by_day).toEqual({ added: rows, changed: 0, unchanged: 0 })
+})
+
+/** Computes progress from the starts of complete interviews. Both bounds are inclusive, to the microsecond. */
+const showInterviews = (api: ScriptedApi, starts: readonly string[]) => {
+  const key = (text: string) => {
+    const [, second = '', fraction = ''] = /^(.{19})(?:\.(\d+))?Z$/.exec(text) ?? []
+    if (second === '') throw new Error(`${text} is not in UTC`)
+    return `${second}.${fraction.padEnd(6, '0')}`
+  }
+  api.hook = (arrival, response) => {
+    const body = bodyOf(api, arrival)
+    if (!arrival.path.endsWith('/fieldwork_progress') || body === null) return undefined
+    const [after, before] = ['started_after', 'started_before'].map((name) => arrival.query.get(name))
+    const counted = starts.filter(
+      (start) => (!after || key(start) >= key(after)) && (!before || key(start) <= key(before)),
+    )
+    sendJson(api, response, 200, { fieldwork_progress: scriptedProgress(counted.length) })
+    return true
+  }
+}
+
+const requestedDays = (api: ScriptedApi): string[] =>
+  api.arrivals
+    .splice(0)
+    .map(({ query }) => query.get('started_after'))
+    .filter((after) => after !== null)
+    .toSorted()
+
+slow('a night requests the open days and those that become final, in the days of the time zone', async () => {
+  const warehouse = await temporaryDirectory()
+  const starts = [
+    '2026-03-28T22:59:59.999999Z',
+    '2026-03-28T23:00:00Z',
+    '2026-03-29T21:59:59Z',
+    '2026-03-29T21:59:59.999Z',
+    '2026-03-29T21:59:59.999999Z',
+    '2026-03-29T22:00:00Z',
+  ]
+  const api = await startScriptedApi([scriptedSurvey(1)])
+  showInterviews(api, starts)
+  const args = await withSettings({ refresh: { daily_windows: { days: 2, time_zone: 'Europe/Paris' } } })
+  const night = async (now: string) => {
+    api.now = new Date(now)
+    const { code, run } = await syncWarm({ warehouse, env: api.env, args })
+    expect(code).toBe(0)
+    using reader = await openReader(publishedFile(warehouse))
+    const rows = await reader.query(
+      `SELECT day::VARCHAR AS day, interviews_count AS interviews, is_final
+        FROM survey_progress_by_day ORDER BY day`,
+    )
+    return {
+      run,
+      requested: requestedDays(api),
+      rows: rows.map(({ day, interviews, is_final }: Row) =>
+        [day, interviews, ...(is_final ? ['final'] : [])].join(' '),
+      ),
+    }
+  }
+
+  // The 29th has 23 hours.
+  const first = await night('2026-03-29T22:30:00Z')
+  expect(first.requested).toEqual(['2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'])
+  expect(first.rows).toEqual(['2026-03-29 4', '2026-03-30 1'])
+  expect(first.run.rows_by_table.survey_progress_by_day).toEqual({ added: 2, changed: 0, unchanged: 0 })
+
+  const unchanged = await night('2026-03-30T22:30:00Z')
+  expect(unchanged).toMatchObject({ requested: [], rows: first.rows })
+
+  starts.push('2026-03-29T10:00:00Z', '2026-03-31T10:00:00Z')
+  const changed = await night('2026-03-31T22:30:00Z')
+  expect(changed.requested).toEqual([
+    '2026-03-28T23:00:00Z',
+    '2026-03-29T22:00:00Z',
+    '2026-03-30T22:00:00Z',
+    '2026-03-31T22:00:00Z',
+  ])
+  expect(changed.rows).toEqual(['2026-03-29 5 final', '2026-03-30 1 final', '2026-03-31 1', '2026-04-01 0'])
+
+  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
 })

@@ -11,13 +11,13 @@ import { startWorld } from '../support/api/reference-api.js'
 import { start } from '../support/command/command.js'
 import { answered, stderrShows } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
-import { DAMAGES, type Damage } from '../support/files/damage.js'
+import { blocksOf, DAMAGES, type Damage, scribbleBlock } from '../support/files/damage.js'
 import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { envOf } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/oracle/truth.js'
 import { chance } from '../support/suite/chance.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 /** Runs until one is complete. The first run may find the damage, and the second sets the file aside. */
 const RUNS_MAX = 3
@@ -94,6 +94,42 @@ test.for(CHOSEN)('$what: the run reports it and recovers', async (damage, { onTe
       expect(stderr).toContain('the work database was lost and is rebuilt from the published file')
   }
 })
+
+slow(
+  'a sync never publishes garbage in a block, whether the run reads that block or not',
+  {
+    timeout: 300_000,
+  },
+  async ({ onTestFinished }) => {
+    const blocks = await blocksOf(join(killed, 'work.duckdb'))
+    expect(blocks).toBeGreaterThan(4)
+    const chosen = SLOW ? Array.from({ length: blocks }, (_, block) => block) : [lots.below(blocks)]
+    let found = 0
+    for (const block of chosen) {
+      const warehouse = await copyOfKilled(onTestFinished)
+      await scribbleBlock(join(warehouse, 'work.duckdb'), block)
+      const stderr = await recover(warehouse)
+      if (stderr.includes('damaged')) found += 1
+      await expectTruth(warehouse, stderr)
+      // Rebuilding a work database from the published file proves that all of it can be read.
+      await rm(join(warehouse, 'work.duckdb'))
+      const rebuilt = await runWarm(['sync'], environment(warehouse))
+      expect(rebuilt, `block ${block} of ${blocks}: ${rebuilt.stderr}`).toMatchObject({ code: 0 })
+    }
+    console.info(`damage: ${chosen.length} of ${blocks} blocks, ${found} noticed`)
+  },
+)
+
+slow(
+  'a work database does not replay the write-ahead log of another database',
+  async ({ onTestFinished }) => {
+    const warehouse = await copyOfKilled(onTestFinished)
+    const other = join(await temporaryDirectory(onTestFinished), 'other')
+    expect(await runWarm(['sync'], environment(other))).toMatchObject({ code: 0 })
+    await cp(join(other, 'work.duckdb'), join(warehouse, 'work.duckdb'))
+    await expectTruth(warehouse, await recover(warehouse))
+  },
+)
 
 describe('the published file is damaged too', () => {
   const damages = ['garbage '.repeat(1_000), ''] as const

@@ -1,10 +1,10 @@
 /**
- * Storage that fails: a disk that fills up at any stage of a run, or becomes read-only. The run ends
+ * Storage that fails: a disk that fills up at any stage of a run, a read-only directory, a file in the way. The run ends
  * with exit 7 and leaves the published file unchanged. After the cause is removed, the next run recovers by itself, and
  * the tables equal the truth of the reference server.
  */
 
-import { chmod, chown, cp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import type { ReferenceServer } from '../../src/reference-server/server.js'
@@ -14,11 +14,16 @@ import { publishedFile } from '../support/command/sync.js'
 import { answered, stderrShows } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { type Disk, mountReadOnly, openDisk } from '../support/files/disk.js'
-import { atEndOfFile, temporaryDirectory } from '../support/files/temporary.js'
+import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { envOf } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/oracle/truth.js'
 import { SLOW, slow } from '../support/suite/slow.js'
+
+interface TestContext {
+  readonly onTestFinished: Finished
+  skip(note: string): void
+}
 
 const finished = atEndOfFile()
 
@@ -145,6 +150,21 @@ test.for(SLOW ? [...FULL_DISKS, ...SERIES] : FULL_DISKS.slice(1))(
   },
 )
 
+/** A problem with a warehouse directory that the test can create and remove. */
+interface Obstacle {
+  readonly what: string
+  /** Creates the problem. Returns the function that removes it, or null where this machine does not allow it. */
+  readonly make: (warehouse: string, context: TestContext) => Promise<(() => Promise<void>) | null>
+  readonly env?: Env
+  readonly says: RegExp
+  /** Whether the run finds the problem before its first request. */
+  readonly beforeRequests: boolean
+  /** Only `npm run test:slow` runs it. */
+  readonly slow?: true
+}
+
+const aside = (path: string): string => `${path}.aside`
+
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
 
@@ -153,19 +173,91 @@ const WITHOUT_RIGHTS: Env = isRoot
   ? { NODE_OPTIONS: `--import=data:text/javascript,process.setgid(${NOBODY});process.setuid(${NOBODY})` }
   : {}
 
-// test/unit/warehouse/lifecycle and test/unit/publish have files and directories in the way.
-slow(
-  'a read-only disk ends the run with exit 7 before any request, and the next run recovers',
-  async (context) => {
+const OBSTACLES: readonly Obstacle[] = [
+  {
+    what: 'the directory is read-only',
+    slow: true,
+    env: WITHOUT_RIGHTS,
+    make: async (warehouse) => {
+      await chmod(dirname(warehouse), 0o755)
+      await chmod(warehouse, 0o555)
+      return () => chmod(warehouse, 0o755)
+    },
+    says: /cannot write to the warehouse directory .*EACCES/,
+    beforeRequests: true,
+  },
+  {
+    what: 'the directory is on a disk that is mounted read-only',
+    slow: true,
+    make: (warehouse, context) => {
+      const undo = mountReadOnly(context, warehouse)
+      return Promise.resolve(undo === null ? null : () => Promise.resolve(undo()))
+    },
+    says: /cannot write to the warehouse directory .*(EROFS|read-only)/,
+    beforeRequests: true,
+  },
+  {
+    what: 'a file has the place of the directory',
+    slow: true,
+    make: async (warehouse) => {
+      await rename(warehouse, aside(warehouse))
+      await writeFile(warehouse, 'mine')
+      return async () => {
+        expect(await readFile(warehouse, 'utf8')).toBe('mine')
+        await rm(warehouse)
+        await rename(aside(warehouse), warehouse)
+      }
+    },
+    says: /cannot write to the warehouse directory .*Check that it is a directory/,
+    beforeRequests: true,
+  },
+  {
+    what: 'a directory has the place of the work database',
+    slow: true,
+    make: async (warehouse) => {
+      const work = join(warehouse, 'work.duckdb')
+      await rename(work, aside(work))
+      await mkdir(work)
+      return async () => {
+        await rm(work, { recursive: true })
+        await rename(aside(work), work)
+      }
+    },
+    says: /cannot open .*work\.duckdb: it is not a file\. Move it away/,
+    beforeRequests: true,
+  },
+  {
+    what: 'a directory has the place of the published file',
+    slow: true,
+    make: async (warehouse) => {
+      const published = publishedFile(warehouse)
+      await rename(published, aside(published))
+      await mkdir(published)
+      await writeFile(join(published, 'precious'), 'data')
+      return async () => {
+        expect(await readFile(join(published, 'precious'), 'utf8')).toBe('data')
+        await rm(published, { recursive: true })
+        await rename(aside(published), published)
+      }
+    },
+    says: /^failed \(exit 7\): not published: cannot publish /m,
+    beforeRequests: false,
+  },
+]
+
+test.for(OBSTACLES.filter(({ slow }) => SLOW || slow !== true))(
+  '$what: the run exits 7, and the next run recovers after the repair',
+  { timeout: 60_000 },
+  async ({ make, env = {}, says, beforeRequests }, context) => {
     const warehouse = await warehouseIn(await temporaryDirectory(context.onTestFinished))
-    const undo = mountReadOnly(context, warehouse)
+    const undo = await make(warehouse, context)
     if (undo === null) return
     await openWorld(server).forgetRequests()
-    const ended = await sync(warehouse)
+    const ended = await sync(warehouse, env)
     expect(ended, ended.stderr).toMatchObject({ code: 7, signal: null })
-    expect(ended.stderr).toMatch(/cannot write to the warehouse directory .*(EROFS|read-only)/)
-    expect(await openWorld(server).requests()).toEqual([])
-    undo()
+    expect(ended.stderr + ended.stdout).toMatch(says)
+    expect((await openWorld(server).requests()).length === 0).toBe(beforeRequests)
+    await undo()
     await expectUntouched(warehouse)
     await expectRecovery(warehouse)
   },

@@ -3,16 +3,19 @@
 import { expect, test } from 'vitest'
 import {
   type Arrival,
+  bodyOf,
   type Hook,
   type ScriptedApi,
   scriptedSource,
   scriptedSurvey,
+  sendJson,
   startScriptedApi,
 } from '../support/api/scripted-api.js'
-import { publishedFile, syncWarm } from '../support/command/sync.js'
+import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
-import { query } from '../support/warehouse/duckdb.js'
+import { SLOW, slow } from '../support/suite/slow.js'
+import { openReader, query } from '../support/warehouse/duckdb.js'
 
 const drafts = (count: number) =>
   Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, { status: 'draft' }, 0))
@@ -104,6 +107,112 @@ test('lists that show one id twice every night are read with the newer row, and 
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
 })
 
+slow(
+  'a listing that drifts every time does not move the cursor, and a survey that appears between pages is no drift',
+  async () => {
+    const warehouse = await temporaryDirectory()
+    const api = await startScriptedApi(drafts(8))
+    api.pageSize = 2
+    api.hook = beforePage2((time) => remove(api, 9 - time))
+    // Three surveys vanish, and both addresses of each answer 404: fewer than this limit.
+    const args = await withSettings({ limits: { consecutive_failures_max: 10 } })
+    const drifted = await syncWarm({ warehouse, env: api.env, args })
+    expect(drifted).toMatchObject({
+      code: 3,
+      run: { status: 'partial', cursor_before: null, cursor_after: null },
+    })
+    expect(drifted.run.reason).toContain('cursor was not moved')
+    expect(requestedPages(api)).toEqual(['1', '2', '1', '2', '1', '2'])
+
+    api.arrivals.length = 0
+    api.hook = beforePage2(() => {
+      api.surveys.push(scriptedSurvey(9, { status: 'draft' }, 0))
+    })
+    const second = await syncWarm({ warehouse, env: api.env })
+    expect(second).toMatchObject({ code: 0, run: { listing: 'full', surveys_listed: 6 } })
+    // 5 4, 3 2, 1 became 9 5, 4 3, 2 1: survey 4 was listed twice, and the next run reads survey 9.
+    expect(requestedPages(api)).toEqual(['1', '2', '3'])
+    api.hook = () => false
+    const whole = [1, 2, 3, 4, 5].map((id) => [id, `Survey ${id}`] as const)
+    const missing = [6, 7, 8].map((id) => [id, 'missing'] as const)
+    expect(await shown(warehouse)).toEqual(Object.fromEntries([...whole, ...missing]))
+    expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  },
+)
+
+slow('a run requests a survey by its own address when a full listing does not show it', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)])
+  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+
+  // Survey 2 is only missing from the list; survey 3 no longer exists.
+  const [, two, three] = api.surveys
+  if (two === undefined || three === undefined) throw new Error('three surveys were scripted')
+  remove(api, 3)
+  api.hook = hideFromList(api, 2)
+  api.now = new Date('2026-03-02T00:00:00Z')
+  const second = await syncWarm({ warehouse, env: api.env, args: ['--full'] })
+  expect(second).toMatchObject({ code: 0, run: { listing: 'full', surveys_listed: 1 } })
+  expect(await shown(warehouse)).toEqual({ 1: 'Survey 1', 2: 'Survey 2', 3: 'missing' })
+  expect(await missingRows(warehouse)).toEqual({
+    surveys: [3],
+    sample_sources: [301, 302],
+    survey_progress: [3],
+    sample_source_progress: [301, 302],
+  })
+  expect(
+    await query(publishedFile(warehouse), 'SELECT DISTINCT _missing_since FROM surveys ORDER BY 1'),
+  ).toEqual([{ _missing_since: '2026-03-02T00:00:00Z' }, { _missing_since: null }])
+
+  // Survey 3 comes back unchanged. It is no longer marked as missing, and history shows when it was missing.
+  api.hook = () => false
+  api.surveys.push(three)
+  api.now = new Date('2026-03-03T00:00:00Z')
+  expect(await syncWarm({ warehouse, env: api.env, args: ['--full'] })).toMatchObject({ code: 0 })
+  expect(await missingRows(warehouse)).toEqual({
+    surveys: [],
+    sample_sources: [],
+    survey_progress: [],
+    sample_source_progress: [],
+  })
+  expect(
+    await query(
+      publishedFile(warehouse),
+      'SELECT valid_from, valid_to FROM surveys_history WHERE id = 3 ORDER BY valid_from',
+    ),
+  ).toEqual([
+    { valid_from: '2026-03-01T00:00:00Z', valid_to: '2026-03-02T00:00:00Z' },
+    { valid_from: '2026-03-03T00:00:00Z', valid_to: null },
+  ])
+  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+})
+
+/** Removes a survey from the list only. Its own addresses still answer. */
+const hideFromList =
+  (api: ScriptedApi, id: number): Hook =>
+  (arrival, response) => {
+    if (arrival.path !== '/surveys') return false
+    const surveys = api.surveys.filter(({ survey }) => survey.id !== id)
+    sendJson(api, response, 200, bodyOf({ ...api, surveys }, arrival))
+    return true
+  }
+
+const missingRows = async (warehouse: string) => {
+  using reader = await openReader(publishedFile(warehouse))
+  const ids = async (table: string, column: string) =>
+    (
+      await reader.query(
+        `SELECT ${column} AS id FROM ${table} WHERE _missing_since IS NOT NULL ORDER BY ${column}`,
+      )
+    ).map(({ id }) => id)
+  return {
+    surveys: await ids('surveys', 'id'),
+    sample_sources: await ids('sample_sources', 'id'),
+    survey_progress: await ids('survey_progress', 'survey_id'),
+    sample_source_progress: await ids('sample_source_progress', 'sample_source_id'),
+  }
+}
+
 test('a run handles surveys and sources that vanish during the refresh, several pages of sources, and no sources', async () => {
   const warehouse = await temporaryDirectory()
   const api = await startScriptedApi([
@@ -172,4 +281,37 @@ test('a run handles surveys and sources that vanish during the refresh, several 
     await query(publishedFile(warehouse), 'SELECT survey_id FROM survey_progress ORDER BY survey_id'),
   ).toEqual([2, 3, 4, 5].map((survey_id) => ({ survey_id })))
   expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+})
+
+test('a run without surveys is complete, and the next run lists a hundred and one (slow: a thousand and one)', async () => {
+  const warehouse = await temporaryDirectory()
+  const api = await startScriptedApi()
+  const MANY = SLOW ? 1_001 : 101
+  const PAGES = Math.ceil(MANY / 50)
+  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
+    code: 0,
+    run: { listing: 'full', surveys_listed: 0, cursor_after: '2026-02-28T23:55:00Z' },
+  })
+  expect(await shown(warehouse)).toEqual({})
+
+  api.now = new Date('2026-03-02T00:00:00Z')
+  const updated_at = '2026-03-01T12:00:00Z'
+  api.surveys.push(
+    ...Array.from({ length: MANY }, (_, index) =>
+      scriptedSurvey(index + 1, { status: 'draft', updated_at }, 0),
+    ),
+  )
+  // The listing fits into the half of the budget that it may use, and most surveys remain queued.
+  const second = await syncWarm({ warehouse, env: api.env, args: ['--max-requests', String(2 * PAGES)] })
+  expect(second).toMatchObject({
+    code: 3,
+    run: { listing: 'incremental', surveys_listed: MANY, cursor_after: '2026-03-01T23:55:00Z' },
+  })
+  expect(api.arrivals.filter(({ path }) => path === '/surveys')).toHaveLength(1 + PAGES)
+  expect(
+    await query(publishedFile(warehouse), 'SELECT count(*) AS surveys, max(id) AS last FROM surveys'),
+  ).toEqual([{ surveys: MANY, last: MANY }])
+  const refreshed = second.run.surveys_refreshed
+  expect(refreshed).toBeGreaterThan(0)
+  expect(second.run.left_over).toBe(MANY - refreshed)
 })

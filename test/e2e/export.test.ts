@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { type Export, exportTables } from '../../src/commands/export.js'
 import { openDatabase } from '../../src/warehouse/connection/database.js'
+import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { gate, openTrial, type Trial } from '../support/command/trial.js'
 import { slow } from '../support/suite/slow.js'
@@ -175,6 +176,31 @@ slow(
     expect(await readFile(join(out, 'surveys.parquet'))).toEqual(before)
   },
 )
+
+slow.concurrent('every view is exported from either published form, with the same rows', async (context) => {
+  const trial = await openPublished(context, 'duckdb,parquet')
+  const root = await trial.temporary()
+  const views = ALL_VIEWS.map(({ name }) => name)
+  const settings = await trial.settings({ publish: ['parquet'] })
+  const exported = async (name: string, ...more: readonly string[]) => {
+    const out = join(root, name)
+    const args = ['export', '--format', 'csv', '--out', out, '--tables', views.join(','), '--json', ...more]
+    const ended = await trial.runWarm(args)
+    expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' })
+    return JSON.parse(ended.stdout).tables
+  }
+  const tables = await exported('duckdb')
+  expect(tables.map(({ table }: { table: string }) => table)).toEqual(views)
+  expect(tables[0]).toMatchObject({ table: 'survey_overview', rows: 3, filtered: false })
+  expect(await exported('parquet', ...settings)).toEqual(tables)
+  const [overview, ...others] = await exported(
+    'filtered',
+    '--where',
+    "title = 'none' OR interviews_count < 0",
+  )
+  expect(overview).toMatchObject({ rows: 0, filtered: true })
+  expect(others.map(({ filtered }: { filtered: boolean }) => filtered)).toContain(false)
+})
 
 test.concurrent('spreadsheet programs get typed workbooks, and CSV without formulas only if it is requested', async (context) => {
   const trial = await openTrial(context, [

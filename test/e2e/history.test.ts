@@ -10,6 +10,7 @@ import {
 import { publishedFile, syncWarm } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { unsoundness } from '../support/oracle/soundness.js'
+import { slow } from '../support/suite/slow.js'
 import { openReader } from '../support/warehouse/duckdb.js'
 
 const START_MS = Date.parse('2026-03-01T00:00:00Z')
@@ -110,3 +111,32 @@ test('a sync observes progress without a survey change; equal progress costs no 
     { rows: 7 },
   ])
 })
+
+slow(
+  'a sync reads active surveys every time, complete ones after 1, 2, 4 … days and then by age, and drafts when they change',
+  async () => {
+    const warehouse = await temporaryDirectory()
+    const ACTIVE = 1
+    const COMPLETED_YESTERDAY = 2
+    const COMPLETED_LONG_AGO = 3
+    const DRAFT = 4
+    const DEMO = 5
+    const UNKNOWN = 6
+    const api = await startScriptedApi([
+      scriptedSurvey(ACTIVE, { status: 'data_processing' }, 0),
+      scriptedSurvey(COMPLETED_YESTERDAY, { status: 'complete', updated_at: day(-1) }, 0),
+      scriptedSurvey(COMPLETED_LONG_AGO, { status: 'complete' }, 0),
+      scriptedSurvey(DRAFT, { status: 'draft' }, 0),
+      scriptedSurvey(DEMO, { status: 'user_demo' }, 0),
+      scriptedSurvey(UNKNOWN, { status: 'archived' }, 0),
+    ])
+    const ids = async (days: number) => Object.keys(await syncOnDay(api, warehouse, days)).map(Number)
+    expect(await ids(0)).toEqual([1, 2, 3, 4, 5, 6])
+    expect(await ids(1)).toEqual([ACTIVE, COMPLETED_YESTERDAY, UNKNOWN])
+    expect(await ids(2)).toEqual([ACTIVE, COMPLETED_YESTERDAY, UNKNOWN])
+    expect(await ids(3)).toEqual([ACTIVE, UNKNOWN])
+    Object.assign(found(api, DRAFT).survey, { title: 'edited', updated_at: day(30) })
+    // Almost thirty days after the first run, the survey that was completed long ago is due by its age.
+    expect(await ids(29.9)).toEqual([ACTIVE, COMPLETED_YESTERDAY, COMPLETED_LONG_AGO, DRAFT, UNKNOWN])
+  },
+)

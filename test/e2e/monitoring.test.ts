@@ -1,12 +1,16 @@
-/** What a run reports to machines: its metrics in a file and to a Pushgateway, and requests at its start and end. */
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+/**
+ * What a run reports to machines: its metrics in a file and to a Pushgateway, and requests at its start and end. The cases of
+ * `npm run test:slow` are also in test/unit/monitoring, without the command.
+ */
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { refusing, scriptedSurvey } from '../support/api/scripted-api.js'
 import type { Ended } from '../support/command/command.js'
 import { openTrial, stopWith } from '../support/command/trial.js'
 import { type Receiver, startReceiver } from '../support/servers/receiver.js'
+import { slow } from '../support/suite/slow.js'
 
 /** The path is what protects such an address. */
 const PATHS = {
@@ -86,6 +90,100 @@ test.concurrent('a complete sync requests start and success, posts its report, a
   expect((await stat(file)).mode & 0o777).toBe(0o644)
   expect(await readdir(join(file, '..'))).toEqual(['fieldwork_sync.prom'])
 })
+
+slow.concurrent(
+  'a failed run keeps when the last complete one was, and a replay keeps what is known of the sync',
+  async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const receiver = await startReceiver(context.onTestFinished)
+    const file = join(await trial.temporary(), 'fieldwork_sync.prom')
+    const settings = await trial.settings({ metrics: { file }, notify: notifyOf(receiver) })
+    await trial.runWarm(['sync', ...settings])
+    const before = await metricsIn(file)
+    trial.api.hook = refusing(trial.api, 401)
+    receiver.received.length = 0
+    const refused = await trial.runWarm(['sync', '--json', ...settings])
+    expect(refused.code).toBe(4)
+    expectNoSecret(refused)
+    expect([...receiver.lines()].sort()).toEqual(
+      [PATHS.webhook, PATHS.failure, PATHS.start].map((path) => `POST ${path}`),
+    )
+    const failure = receiver.received.find(({ path }) => path === PATHS.failure)
+    expect(failure?.body).toMatch(
+      /: failed \(exit 4\) after [^\n]*\ndefault: failed; .*refused the credentials \(401\)/,
+    )
+    const after = await metricsIn(file)
+    expect(after.get('run_exit_code{command="sync"}')).toBe(4)
+    expect(after.get('account_exit_code{account="default"}')).toBe(4)
+    const complete = 'last_complete_run_timestamp_seconds{account="default"}'
+    expect(after.get(complete)).toBe(before.get(complete))
+    receiver.received.length = 0
+    expect(await trial.runWarm(['replay', ...settings])).toMatchObject({ code: 0 })
+    expect(receiver.lines()).toContain(`POST ${PATHS.success}`)
+    const replayed = await metricsIn(file)
+    expect(replayed.get('run_exit_code{command="replay"}')).toBe(0)
+    expect(replayed.get('run_exit_code{command="sync"}')).toBe(4)
+    expect(replayed.get(complete)).toBe(before.get(complete))
+  },
+)
+
+slow.concurrent('a service that dies during the run is a failure', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+  const receiver = await startReceiver(context.onTestFinished)
+  trial.api.hook = ({ number }, response) => {
+    if (number < 2) return false
+    response.destroy()
+    return true
+  }
+  const limits = { attempts: 1, consecutive_failures_max: 1 }
+  const settings = await trial.settings({ limits, notify: notifyOf(receiver) })
+  const ended = await trial.runWarm(['sync', ...settings])
+  expect(ended.code).toBe(4)
+  expect(receiver.lines()).toContain(`POST ${PATHS.failure}`)
+  expect(receiver.lines()).not.toContain(`POST ${PATHS.success}`)
+})
+
+slow.concurrent('a run whose publish fails reports that, and what is committed', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const receiver = await startReceiver(context.onTestFinished)
+  const file = join(await trial.temporary(), 'fieldwork_sync.prom')
+  const settings = await trial.settings({ metrics: { file }, notify: notifyOf(receiver) })
+  await trial.run(['sync'])
+  await rm(trial.published)
+  await mkdir(join(trial.published, 'in-the-way'), { recursive: true })
+  expect(await trial.run(['sync', ...settings])).toMatchObject({ code: 7 })
+  const failure = receiver.received.find(({ path }) => path === PATHS.failure)
+  expect(failure?.body).toMatch(/: failed \(exit 7\) after .*\nnot published: /)
+  const metrics = await metricsIn(file)
+  expect(metrics.get('account_exit_code{account="default"}')).toBe(7)
+  expect(metrics.get('table_rows{account="default",table="surveys"}')).toBe(1)
+})
+
+slow.concurrent(
+  'a run whose warehouse is held reports its failure and keeps the metrics of the accounts',
+  async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const receiver = await startReceiver(context.onTestFinished)
+    const file = join(await trial.temporary(), 'fieldwork_sync.prom')
+    const settings = await trial.settings({
+      metrics: { file },
+      notify: { failure: `${receiver.url}${PATHS.failure}` },
+    })
+    await trial.runWarm(['sync', ...settings])
+    trial.api.hook = () => true
+    const arrived = trial.api.arrived(() => true)
+    const holding = trial.start(['sync'])
+    await arrived
+    const held = await trial.runWarm(['sync', '--json', ...settings])
+    expect(held.code).toBe(6)
+    expect(receiver.lines()).toEqual([`POST ${PATHS.failure}`])
+    expect(receiver.received[0]?.body).toMatch(/: failed \(exit 6\) after .*\n.* is held by/)
+    const metrics = await metricsIn(file)
+    expect(metrics.get('run_exit_code{command="sync"}')).toBe(6)
+    expect(metrics.get('account_exit_code{account="default"}')).toBe(0)
+    await stopWith(holding, 'SIGTERM')
+  },
+)
 
 test.concurrent('a run that a signal stops reports that and ends, even if nobody answers', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
@@ -208,3 +306,27 @@ test.concurrent('a Pushgateway gets the state of the accounts and the last run i
   expect([...samplesIn(bodyOf('POST')).keys()].every((name) => name.includes('command="sync"'))).toBe(true)
   expect([...samplesIn(bodyOf('PUT')).keys()].every((name) => name.includes('account="default"'))).toBe(true)
 })
+
+slow.concurrent(
+  'addresses come from files and the environment, and each shard writes a file of its own',
+  async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const receiver = await startReceiver(context.onTestFinished)
+    const directory = await trial.temporary()
+    await mkdir(join(directory, 'secrets'))
+    const successFile = join(directory, 'secrets', 'success')
+    await writeFile(successFile, `${receiver.url}${PATHS.success}\n`)
+    await chmod(successFile, 0o400)
+    const settings = await trial.settings({
+      metrics: { file: join(directory, 'fieldwork_sync.prom') },
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the settings file replaces it
+      notify: { success_file: successFile, webhook: '${WEBHOOK}' },
+    })
+    const env = { WEBHOOK: `${receiver.url}${PATHS.webhook}` }
+    const ended = await trial.run(['sync', '--shard', '0/1', ...settings], env)
+    expect(ended.code).toBe(0)
+    expect([...receiver.lines()].sort()).toEqual([`POST ${PATHS.webhook}`, `POST ${PATHS.success}`])
+    const metrics = await readFile(join(directory, 'fieldwork_sync.shard-0-of-1.prom'), 'utf8')
+    expect(metrics).toContain(`warehouse="${trial.warehouse}/shard=0-of-1"`)
+  },
+)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { openTrial } from '../support/command/trial.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 /** Places where no directory can be created. Node's recursive `mkdir` did not end in `/proc`, and ignored signals. */
@@ -110,6 +110,14 @@ const readExported = (out: string): string =>
   `SELECT account, id, title FROM read_parquet('${join(out, 'surveys.parquet')
     .replaceAll(/[[*?]/g, '[$&]')
     .replaceAll("'", "''")}', hive_partitioning = false)`
+
+slow('an export writes to a directory with a question mark in its name', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  const out = join(await trial.temporary(), 'what?', 'now?')
+  expect(await trial.runWarm(exportTo(out))).toMatchObject({ code: 0 })
+  expect(await query(':memory:', readExported(out))).toHaveLength(1)
+})
 
 test('a warehouse with a question mark in its path is refused with exit 2 before any request', async (context) => {
   const trial = await openTrial(context, [])

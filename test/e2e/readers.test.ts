@@ -174,3 +174,23 @@ slow(
     expect(await unsoundness(file)).toEqual([])
   },
 )
+
+test.runIf(pythonHasDuckdb)(
+  'a Python reader holds the file through three publishes (skipped where python3 has no duckdb)',
+  async () => {
+    const warehouse = await temporaryDirectory()
+    const api = await startGenerations()
+    expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+    const holder = pythonReader(publishedFile(warehouse))
+    expect((await holder.next()).surveys).toEqual(whole(1))
+    for (const generation of [2, 3, 4]) {
+      toGeneration(api, generation)
+      expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+      expect((await holder.lookAgain()).surveys).toEqual(whole(1))
+    }
+    expect(await holder.end()).toBe(0)
+    const successor = nodeReader('hold', publishedFile(warehouse))
+    expect((await successor.next()).surveys).toEqual(whole(4))
+    expect(await successor.end()).toBe(0)
+  },
+)

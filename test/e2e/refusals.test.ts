@@ -1,8 +1,14 @@
 /** The API refuses single surveys with 404, 401 or 403 while it answers the list of surveys. */
 import { describe, expect, test } from 'vitest'
-import { type Hook, refusing, type ScriptedSurvey, scriptedSurvey } from '../support/api/scripted-api.js'
+import {
+  type Hook,
+  refusing,
+  type ScriptedSurvey,
+  scriptedSurvey,
+  sendJson,
+} from '../support/api/scripted-api.js'
 import { gate, night, openTrial, type Trial } from '../support/command/trial.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const ids = (count: number): ScriptedSurvey[] =>
@@ -64,7 +70,52 @@ describe('a 404 of a listed survey', () => {
     )
   })
 
-  test.concurrent('that lasts is retried less and less often, and adds no version; a full listing that lacks the survey marks it as missing', async (context) => {
+  slow.concurrent(
+    'that occurs once makes the survey fail; the run names it, and the next night reads it',
+    async (context) => {
+      const trial = await openTrial(context, ids(3))
+      await night(trial, 0)
+      const failed = await night(
+        trial,
+        1,
+        refusing(trial.api, 404, ({ path }) => /^\/surveys\/2\//.test(path)),
+      )
+      expect(failed).toMatchObject({
+        code: 3,
+        run: {
+          reason: '1 survey failed (freshness.last_error)',
+          surveys_failed: 1,
+          left_over: 1,
+          failing: 1,
+          failing_surveys: [
+            {
+              survey_id: 2,
+              title: 'Survey 2',
+              attempts: 1,
+              error: expect.stringMatching(
+                /^survey 2 cannot be read: .*\/surveys\/2\/fieldwork_progress \(404\)/,
+              ),
+            },
+          ],
+        },
+      })
+      expect(await missingIds(trial)).toEqual([])
+      expect(
+        await query(trial.published, 'SELECT survey_id FROM freshness WHERE last_error IS NOT NULL'),
+      ).toEqual([{ survey_id: 2 }])
+      const status = await trial.runWarm(['status'])
+      expect(status.stdout).toMatch(
+        /surveys that could not be read\n.*\n.*default +2 +Survey 2 +1 time\n +survey 2 cannot be read/,
+      )
+      expect(await night(trial, 2)).toMatchObject({
+        code: 0,
+        run: { listing: 'full', left_over: 0, failing: 0 },
+      })
+      expect(await refreshed(trial)).toContainEqual({ id: 2, on_day: '2026-03-03', fine: true })
+    },
+  )
+
+  test.concurrent('that lasts is retried less and less often, and adds no version', async (context) => {
     const trial = await openTrial(context, ids(3))
     await night(trial, 0)
     const hook = refusing(trial.api, 404, ({ path }) => /^\/surveys\/2\//.test(path))
@@ -88,16 +139,18 @@ describe('a 404 of a listed survey', () => {
     expect(await query(trial.published, 'SELECT title FROM surveys WHERE id = 2')).toEqual([
       { title: 'Renamed' },
     ])
-    // An incremental listing cannot show that an active survey has gone. Its own address answers 404.
-    trial.api.surveys.splice(1, 1)
-    expect(await night(trial, NIGHTS_REFUSED + 2)).toMatchObject({ code: 3, run: { listing: 'incremental' } })
-    expect(await missingIds(trial)).toEqual([])
-    expect(await night(trial, NIGHTS_REFUSED + 3)).toMatchObject({
-      code: 0,
-      run: { listing: 'full', left_over: 0 },
-    })
-    expect(await missingIds(trial)).toEqual([2])
   }, 180_000)
+
+  test.concurrent('marks the survey as missing when the next full listing does not show it', async (context) => {
+    const trial = await openTrial(context, ids(3))
+    await night(trial, 0)
+    trial.api.surveys.splice(1, 1)
+    // An incremental listing cannot show that an active survey has gone. Its own address answers 404.
+    expect(await night(trial, 1)).toMatchObject({ code: 3, run: { listing: 'incremental' } })
+    expect(await missingIds(trial)).toEqual([])
+    expect(await night(trial, 2)).toMatchObject({ code: 0, run: { listing: 'full', left_over: 0 } })
+    expect(await missingIds(trial)).toEqual([2])
+  })
 })
 
 describe('a 401 or 403', () => {
@@ -133,5 +186,17 @@ describe('a 401 or 403', () => {
     expect(ended.run.reason).toMatch(
       /^the API refused all 2 requested surveys, .*403.* may read; 2 surveys failed/,
     )
+  })
+
+  test.concurrent('that occurs only once ends no run', async (context) => {
+    const trial = await openTrial(context, ids(2))
+    let refuses = true
+    const hook: Hook = (_, response) => {
+      if (!refuses) return false
+      refuses = false
+      sendJson(trial.api, response, 401, {})
+      return true
+    }
+    expect(await night(trial, 0, hook)).toMatchObject({ code: 0, run: { surveys_refreshed: 2 } })
   })
 })

@@ -10,8 +10,10 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import axe from 'axe-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { startWorld } from '../support/api/reference-api.js'
+import { NO_ACCOUNT, scriptedProgress, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
+import { envOf } from '../support/oracle/rate.js'
 import { type ChromiumPage, hasChromium, openInChromium } from '../support/process/chromium.js'
 import { compareWithQueries } from '../support/report/page-parts.js'
 import { HOSTILE, openReportWorld, RIGHT_TO_LEFT, SETTINGS } from '../support/report/report-world.js'
@@ -233,6 +235,35 @@ describe('the page', () => {
       expect(page.problems).toEqual([])
     })
 
+    test('links and buttons can be reached by keyboard in the order of the page', async () => {
+      await using page = await openPage(file)
+      await page.send('Emulation.setFocusEmulationEnabled', { enabled: true })
+      const stops: string[] = []
+      for (let stop = 0; stop < 9; stop += 1) {
+        await page.send('Input.dispatchKeyEvent', {
+          type: 'keyDown',
+          key: 'Tab',
+          code: 'Tab',
+          windowsVirtualKeyCode: 9,
+        })
+        await page.send('Input.dispatchKeyEvent', {
+          type: 'keyUp',
+          key: 'Tab',
+          code: 'Tab',
+          windowsVirtualKeyCode: 9,
+        })
+        stops.push(String(await page.waitFor('document.activeElement.textContent')))
+      }
+      expect(stops.slice(0, 5)).toEqual([
+        'Skip to the report',
+        'Needs action',
+        'In the field',
+        'What changed',
+        'The run',
+      ])
+      expect(stops[5]).toBe('Survey 3')
+    })
+
     test('it prints to A4, the overview and a survey', async () => {
       for (const anchor of ['', '#default/1']) {
         await using page = await openPage(file, anchor)
@@ -245,6 +276,31 @@ describe('the page', () => {
     })
   })
 })
+
+test.runIf(hasChromium && SLOW)(
+  'in the world of the demo, too, every number equals a query',
+  async (context) => {
+    await using server = await startWorld({ seed: 6, surveys: 60 })
+    const trial = await openTrial(context)
+    const config = await trial.settings(SETTINGS)
+    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '1000/1s' }
+    for (let night = 0; night < 10; night += 1) {
+      if (night > 0)
+        await fetch(`${server.origin}/_reference/time`, {
+          method: 'POST',
+          body: JSON.stringify({ advance: 'P1D' }),
+        })
+      const formats = ['--publish', 'duckdb,report']
+      expect(await trial.runWarm(['sync', ...config, ...formats, '--log-level', 'warn'], env)).toMatchObject({
+        code: 0,
+      })
+    }
+    await using page = await openPage(join(trial.warehouse, 'report.html'))
+    expect(await compareWithQueries(page, trial.published, SETTINGS.report.time_zone)).toBeGreaterThan(100)
+    expect(page.problems).toEqual([])
+    expect(await violations(page)).toEqual([])
+  },
+)
 
 test('a report that cannot be written fails the run, and the data is published', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
@@ -282,6 +338,27 @@ slow(
   },
 )
 
+test.runIf(hasChromium && SLOW)(
+  'with two accounts, each row names its own, and bars stay narrow',
+  async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const account = { token: TOKEN, base_url: trial.api.baseUrl }
+    const config = await trial.settings({
+      ...SETTINGS,
+      accounts: ['north', 'south'].map((name, place) => ({ ...account, name, id: 1 + place })),
+    })
+    const env = NO_ACCOUNT
+    const sync = ['sync', ...config, '--publish', 'duckdb,report', '--log-level', 'warn']
+    expect(await trial.runWarm(sync, env)).toMatchObject({ code: 0, stderr: '' })
+    await using page = await openPage(join(trial.warehouse, 'report.html'))
+    const cells = `[...document.querySelectorAll('.field tbody tr')].map(({ cells }) => [cells[1].textContent, Math.round(cells[2].offsetWidth)])`
+    expect(await page.waitFor(cells)).toEqual([
+      ['north', 150],
+      ['south', 150],
+    ])
+  },
+)
+
 test('a sync that was not complete is named above all numbers, until the next one is', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
   const report = join(trial.warehouse, 'report.html')
@@ -292,6 +369,30 @@ test('a sync that was not complete is named above all numbers, until the next on
   expect(partial.indexOf('The last sync was')).toBeLessThan(partial.indexOf('id="action"'))
   expect(await trial.runWarm(night)).toMatchObject({ code: 0 })
   expect(await readFile(report, 'utf8')).not.toContain('The last sync was')
+})
+
+test('a number that no page can hold costs neither the run nor the report, and is named at its survey', async (context) => {
+  const huge = { new_status: { individuals: 2 ** 60, percentage: 1 } }
+  const surveys = [scriptedSurvey(1), scriptedSurvey(2)].map((one, place) =>
+    place === 0
+      ? { ...one, progress: scriptedProgress(3, { interview_count_by_status: huge, completion_rate: 1e300 }) }
+      : one,
+  )
+  const trial = await openTrial(context, surveys)
+  const formats = ['--publish', 'duckdb,parquet,report']
+  const ended = await trial.runWarm(['sync', ...formats])
+  expect(ended.code).toBe(0)
+  const html = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
+  expect(html).toContain('This page cannot show all of: completion rate, individuals.')
+  const out = join(await trial.temporary(), 'report.html')
+  const views = ['--tables', 'survey_overview,survey_pace,interview_status_counts']
+  const exported = join(await trial.temporary(), 'exported')
+  for (const args of [
+    ['report', '--out', out],
+    ['export', '--format', 'xlsx', '--out', exported, ...views],
+  ])
+    expect(await trial.runWarm(args), args.join(' ')).toMatchObject({ code: 0 })
+  expect(await readFile(out, 'utf8')).toBe(html)
 })
 
 slow('without surveys, each part says so in a sentence', async (context) => {

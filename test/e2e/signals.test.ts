@@ -1,8 +1,21 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, test } from 'vitest'
-import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { type ScriptedApi, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
 import { otherBuild } from '../support/command/mutant.js'
-import { answered, lastLine, openTrial, stderrShows, stopWith, type Trial } from '../support/command/trial.js'
-import { SLOW } from '../support/suite/slow.js'
+import {
+  answered,
+  lastLine,
+  openTrial,
+  type StderrPattern,
+  stderrShows,
+  stopWith,
+  type Trial,
+} from '../support/command/trial.js'
+import type { Finished } from '../support/files/temporary.js'
+import { unsoundness } from '../support/oracle/soundness.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
@@ -12,28 +25,198 @@ const count = async (trial: Trial, table: string): Promise<unknown> =>
 
 const progressOf = (id: number) => `/surveys/${id}/fieldwork_progress`
 
-// test/unit/http/client-stopping ends each wait, and the simulation stops at every step.
-test.concurrent('SIGINT in a request that hangs ends the run, and the next run completes', async (context) => {
-  const trial = await openTrial(context, surveys())
-  trial.api.hook = ({ path }) => path === progressOf(2)
-  const patient = await trial.settings({ limits: { request_timeout: '10m' } })
-  const running = trial.start(['sync', '--log-level', 'debug', ...patient])
-  // The listing, three lists of sources, and the progress of two surveys and of one source of each.
-  await stderrShows(running, answered(8))
-  const ended = await stopWith(running, 'SIGINT')
-  expect(ended).toMatchObject({ code: 3, signal: null })
-  expect(lastLine(ended)).toMatch(/^partial \(exit 3\): stopped by SIGINT/)
-  expect(await trial.runs()).toEqual([
-    { status: 'partial', exit_code: 3, reason: expect.stringMatching('^stopped by SIGINT') },
-  ])
-  expect([await count(trial, 'surveys'), await count(trial, 'survey_progress')]).toEqual([3, 2])
-  trial.api.hook = () => false
-  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-  expect([await count(trial, 'surveys'), await count(trial, 'survey_progress')]).toEqual([3, 3])
-  expect((await trial.runs()).map(({ status }) => status)).toEqual(['partial', 'complete'])
-})
+interface Interruption {
+  readonly when: string
+  readonly signal: 'SIGTERM' | 'SIGINT'
+  readonly script?: (api: ScriptedApi) => void
+  readonly rate?: string
+  readonly limits?: object
+  /** The text on stderr at which the run is interrupted. */
+  readonly interruptAt: StderrPattern
+  readonly listed: number
+  readonly refreshed: number
+  /** Only `npm run test:slow` runs it. test/unit/http/client-stopping ends each wait, and the simulation stops at every step. */
+  readonly slow?: true
+}
 
-test.concurrent.for(SLOW ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
+const INTERRUPTIONS: readonly Interruption[] = [
+  {
+    when: 'between the pages of a listing',
+    slow: true,
+    signal: 'SIGTERM',
+    script: (api) => {
+      api.pageSize = 1
+      api.hook = ({ query }) => query.get('page') === '2'
+    },
+    interruptAt: answered(1),
+    listed: 1,
+    refreshed: 0,
+  },
+  {
+    when: 'in a request that hangs during the refresh',
+    signal: 'SIGINT',
+    script: (api) => {
+      api.hook = ({ path }) => path === progressOf(2)
+    },
+    // Eight answers: the listing, three lists of sources, and the progress of two surveys and of one source of each.
+    interruptAt: answered(8),
+    listed: 3,
+    refreshed: 2,
+  },
+  {
+    when: 'during the wait for a slot',
+    slow: true,
+    signal: 'SIGTERM',
+    rate: '2/1h',
+    interruptAt: answered(2),
+    listed: 3,
+    refreshed: 0,
+  },
+  {
+    when: 'during the pause after a 429',
+    slow: true,
+    signal: 'SIGINT',
+    script: (api) => {
+      api.hook = ({ path }, response) => {
+        if (path !== progressOf(2)) return false
+        response.setHeader('retry-after', '600')
+        sendJson(api, response, 429, {})
+        return true
+      }
+    },
+    interruptAt: /"pauseMs":600000/,
+    listed: 3,
+    refreshed: 0,
+  },
+  {
+    when: 'during the wait before a retry',
+    slow: true,
+    signal: 'SIGTERM',
+    script: (api) => {
+      api.hook = ({ path }, response) => {
+        if (path !== '/surveys') return false
+        response.setHeader('retry-after', '60')
+        sendJson(api, response, 503, {})
+        return true
+      }
+    },
+    interruptAt: /"waitMs":60000.*will be sent again/,
+    listed: 0,
+    refreshed: 0,
+  },
+]
+
+test.concurrent.for(INTERRUPTIONS.filter(({ slow }) => SLOW || slow !== true))(
+  '$signal $when ends the run, and the next run completes',
+  async (interruption, context) => {
+    const { signal, script, rate = '1000/1s', interruptAt, listed, refreshed } = interruption
+    const trial = await openTrial(context, surveys())
+    script?.(trial.api)
+    const patient = await trial.settings({ limits: { request_timeout: '10m' } })
+    const running = trial.start(['sync', '--log-level', 'debug', ...patient], {
+      FIELDWORK_SYNC_RATE_LIMIT: rate,
+    })
+    await stderrShows(running, interruptAt)
+    const ended = await stopWith(running, signal)
+    expect(ended).toMatchObject({ code: 3, signal: null })
+    expect(lastLine(ended)).toMatch(new RegExp(`^partial \\(exit 3\\): stopped by ${signal}`))
+    expect(await trial.runs()).toEqual([
+      { status: 'partial', exit_code: 3, reason: expect.stringMatching(`^stopped by ${signal}`) },
+    ])
+    expect(await count(trial, 'surveys')).toBe(listed)
+    // Requests that were in flight at the start of a pause may or may not have been answered.
+    expect(await count(trial, 'survey_progress')).toBeGreaterThanOrEqual(refreshed)
+    trial.api.hook = () => false
+    const next = await trial.runWarm(['sync'])
+    expect(next.code).toBe(0)
+    expect([await count(trial, 'surveys'), await count(trial, 'survey_progress')]).toEqual([3, 3])
+    expect((await trial.runs()).map(({ status }) => status)).toEqual(['partial', 'complete'])
+  },
+)
+
+const NOT_PUBLISHED = 'stopped by SIGTERM before it was published; the next run publishes it'
+
+/** Replaces the view that a publish reads first to check its copy. An endless view makes every publish endless. */
+const setOverview = async (trial: Trial, create: string): Promise<string> => {
+  const database = await DuckDBInstance.create(join(trial.warehouse, 'work.duckdb'))
+  const connection = await database.connect()
+  const before = await connection.runAndReadAll(
+    "SELECT sql FROM duckdb_views() WHERE view_name = 'survey_overview'",
+  )
+  await connection.run('DROP VIEW survey_overview')
+  await connection.run(create)
+  connection.closeSync()
+  database.closeSync()
+  return String(before.getRows()[0]?.[0])
+}
+
+const ENDLESS =
+  'CREATE VIEW survey_overview AS SELECT count(*) AS id FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7'
+
+/** A build in which the checksums of blocks prove nothing, so the proof of a published file reads all tables and views. */
+const readingEverything = (finished: Finished): Promise<string> =>
+  otherBuild(
+    finished,
+    'publish/block-checksums.js',
+    'export const haveBlocksChecksums = () => Promise.resolve(false)\n',
+  )
+
+slow.concurrent(
+  'SIGTERM in an endless publish exits 3, keeps the published file, and lets the next run publish',
+  async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const before = await readFile(trial.published)
+    const overview = await setOverview(trial, ENDLESS)
+    const running = trial.start(
+      ['sync', '--log-level', 'debug'],
+      {},
+      await readingEverything(context.onTestFinished),
+    )
+    await stderrShows(running, /"msg":"publishing"/)
+    const ended = await stopWith(running, 'SIGTERM')
+    expect(ended).toMatchObject({ code: 3, signal: null })
+    expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
+    expect((await readFile(trial.published)).equals(before)).toBe(true)
+    expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
+    await setOverview(trial, overview)
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    expect(await trial.runs()).toMatchObject([
+      { status: 'complete' },
+      { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
+      { status: 'complete' },
+    ])
+    expect(await unsoundness(trial.published)).toEqual([])
+  },
+)
+
+slow(
+  'a run that SIGTERM stopped gives up an endless publish at the shutdown deadline, and says so',
+  async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const before = await readFile(trial.published)
+    const overview = await setOverview(trial, ENDLESS)
+    trial.api.hook = ({ path }) => path === '/surveys'
+    const arrived = trial.api.arrived(({ path }) => path === '/surveys')
+    const running = trial.start(['sync'], {}, await readingEverything(context.onTestFinished))
+    await arrived
+    const ended = await stopWith(running, 'SIGTERM')
+    expect(ended).toMatchObject({ code: 3, signal: null })
+    expect(lastLine(ended)).toMatch(
+      /^partial \(exit 3\): stopped by SIGTERM; the shutdown deadline of 8 s passed before it was published; the next run publishes it/,
+    )
+    expect((await readFile(trial.published)).equals(before)).toBe(true)
+    trial.api.hook = () => false
+    await setOverview(trial, overview)
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    expect((await trial.runs()).map(({ status }) => status)).toEqual(['complete', 'partial', 'complete'])
+  },
+)
+
+const SECOND_SIGNALS = ['SIGTERM', 'SIGINT'] as const
+
+test.concurrent.for(SLOW ? SECOND_SIGNALS : SECOND_SIGNALS.slice(0, 1))(
   'a second %s ends the run at once, even in the middle of a query',
   async (signal, context) => {
     const trial = await openTrial(context, surveys())

@@ -1,6 +1,7 @@
 /**
- * Each planted fault is found: what contradicts itself by the local half, what does not by comparing with the service. Slow, because its
- * world takes ten seconds: test/unit/verify judges the same differences without a service.
+ * Each planted fault is found: what contradicts itself by the local half, what does not by comparing with the service. Each is also planted
+ * alone, and the test prints how large a sample it took. Slow, because its world takes ten seconds: test/unit/verify judges the same
+ * differences without a service.
  */
 
 import { appendFile, chmod, cp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -8,9 +9,11 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, expect } from 'vitest'
 import type { ReferenceServer } from '../../src/reference-server/server.js'
+import { inSampleOrder } from '../../src/verify/sample/choose.js'
 import { startWorld } from '../support/api/reference-api.js'
 import { publishedFile } from '../support/command/sync.js'
 import { runWarm } from '../support/command/warm.js'
+import { blocksOf, scribbleBlock } from '../support/files/damage.js'
 import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { envOf } from '../support/oracle/rate.js'
 import { openWorld } from '../support/oracle/truth.js'
@@ -187,6 +190,25 @@ const SAMPLED: readonly SampledFault[] = [
   },
 ]
 
+const plantAll = async (warehouse: string, faults: readonly SampledFault[]) => {
+  const taken: number[] = []
+  const planted: { readonly fault: SampledFault; readonly id: number }[] = []
+  for (const fault of faults) {
+    const id = await one(
+      `SELECT id FROM (${fault.survey.replace(/ LIMIT 1$/, '')}) WHERE id NOT IN (0, ${taken.join(', ') || 0}) LIMIT 1`,
+    )
+    taken.push(id)
+    planted.push({ fault, id })
+  }
+  await change(
+    warehouse,
+    planted.flatMap(({ fault, id }) => fault.statements(id)),
+  )
+  // The Parquet files are those of the good warehouse, and would show every fault.
+  await rm(join(warehouse, 'parquet'), { recursive: true })
+  return planted
+}
+
 interface Finding {
   readonly verdict: string
   readonly table: string
@@ -200,55 +222,138 @@ const verify = async (warehouse: string, ...args: readonly string[]) => {
   return { code, stderr, stdout, local, wrong: findings.filter(({ verdict }) => verdict === 'wrong') }
 }
 
+slow('the good warehouse has no fault', async () => {
+  const found = await verify(good, '--sample', ALL)
+  expect(found, found.stdout).toMatchObject({ code: 0, wrong: [], local: { problems: [], notes: [] } })
+})
+
 slow(
   'faults that the tables do not show are found by comparing with the service',
   async ({ onTestFinished }) => {
     const warehouse = await copyOfGood(onTestFinished)
-    const ids: number[] = []
-    for (const { survey } of SAMPLED)
-      ids.push(
-        await one(
-          `SELECT id FROM (${survey.replace(/ LIMIT 1$/, '')}) WHERE id NOT IN (0, ${ids.join(', ') || 0}) LIMIT 1`,
-        ),
-      )
-    await change(
-      warehouse,
-      SAMPLED.flatMap(({ statements }, place) => statements(ids[place] ?? 0)),
-    )
-    // The Parquet files are those of the good warehouse, and would show every fault.
-    await rm(join(warehouse, 'parquet'), { recursive: true })
+    const planted = await plantAll(warehouse, SAMPLED)
     const found = await verify(warehouse, '--sample', ALL)
     expect(found.code, found.stderr).toBe(5)
     expect(found.local.problems).toEqual([])
-    const expected = SAMPLED.map(({ table }, place) => `${ids[place]} ${table}`).toSorted()
+    const expected = planted.map(({ fault, id }) => `${id} ${fault.table}`).toSorted()
     const wrong = [...new Set(found.wrong.map(({ survey_id, table }) => `${survey_id} ${table}`))].toSorted()
     expect(wrong, found.stdout).toEqual(expected)
   },
 )
 
-const FILES: readonly (readonly [rule: string, damage: (path: string) => Promise<void>])[] = [
-  [
-    'files_have_their_checksum',
-    async (path) => {
-      const bytes = await readFile(path)
-      bytes.writeUInt8(bytes.readUInt8(100) ^ 1, 100)
-      await rm(path)
-      await writeFile(path, bytes)
-    },
-  ],
-  ['files_exist', (path) => rm(path)],
-  ['files_have_their_size', (path) => appendFile(path, 'x')],
-  ['files_are_in_manifest', (path) => cp(path, `${path.slice(0, -8)}-2.parquet`)],
-]
+/** The candidates as `verify` reads them from the published state. */
+const placeOf = async (warehouse: string, id: number, seed: string): Promise<number> => {
+  const rows = await query(
+    publishedFile(warehouse),
+    'SELECT survey_id AS id, epoch_us(refreshed_at) AS at FROM freshness JOIN surveys s ON s.id = survey_id WHERE s._missing_since IS NULL',
+  )
+  const candidates = rows.map((row) => ({ id: Number(row.id), refreshedAt: BigInt(String(row.at)) }))
+  return inSampleOrder(candidates, { account: 'default', seed }).findIndex((one) => one.id === id)
+}
 
-slow('damaged, missing and foreign Parquet files are found', async ({ onTestFinished }) => {
-  for (const [rule, damage] of FILES) {
-    const warehouse = await copyOfGood(onTestFinished)
-    const parquet = join(warehouse, 'parquet/current')
-    const manifest = JSON.parse(await readFile(join(parquet, 'manifest.json'), 'utf8'))
-    const [file] = manifest.tables.find(({ name }: { name: string }) => name === 'surveys').files
-    await damage(join(parquet, file.path))
-    const found = await verify(warehouse, '--local')
-    expect(found, found.stderr).toMatchObject({ code: 5, local: { problems: [{ rule, count: 1 }] } })
+/**
+ * The smallest sample that finds it; SURVEYS + 1 if none does. A page of the listing shows more surveys than the chosen ones. A larger
+ * sample of the same seed has every survey of a smaller one.
+ */
+const smallestByPages = async (warehouse: string, id: number, seed: string): Promise<number> => {
+  let [missed, found] = [0, SURVEYS + 1]
+  while (found - missed > 1) {
+    const sample = Math.floor((missed + found) / 2)
+    const { wrong } = await verify(warehouse, '--sample', String(sample), '--seed', seed)
+    if (wrong.some(({ survey_id }) => survey_id === id)) found = sample
+    else missed = sample
   }
+  return found
+}
+
+slow.for(SAMPLED)('alone: $what', async (fault, { onTestFinished }) => {
+  const warehouse = await copyOfGood(onTestFinished)
+  const [planted] = await plantAll(warehouse, [fault])
+  const id = planted?.id ?? 0
+  const seed = fault.what
+  if (fault.table === 'surveys') {
+    const sample = await smallestByPages(warehouse, id, seed)
+    expect(sample).toBeLessThanOrEqual(SURVEYS / 2)
+    report(
+      fault,
+      `by ${sample} of ${SURVEYS} surveys (${(100 * sample) / SURVEYS} %), on a page of the listing`,
+    )
+    return
+  }
+  const place = await placeOf(warehouse, id, seed)
+  const found = await verify(warehouse, '--sample', String(place + 1), '--seed', seed)
+  expect(found.wrong.map(({ survey_id }) => survey_id)).toContain(id)
+  if (place > 0) {
+    const before = await verify(warehouse, '--sample', String(place), '--seed', seed)
+    expect(before, before.stdout).toMatchObject({ code: 0, wrong: [] })
+  }
+  const others: number[] = []
+  for (let other = 0; other < 20; other += 1) others.push(await placeOf(warehouse, id, `seed ${other}`))
+  const mean = others.reduce((sum, other) => sum + other + 1, 0) / others.length
+  report(
+    fault,
+    `by ${place + 1} of ${SURVEYS} surveys (${(100 * (place + 1)) / SURVEYS} %); over 20 other seeds by ${Math.round((100 * mean) / SURVEYS)} % on average`,
+  )
+})
+
+const report = ({ what }: SampledFault, found: string): void =>
+  console.info(`verify: ${what}: found ${found}`)
+
+const FILES = [
+  {
+    what: 'one byte of a Parquet file is changed',
+    rule: 'files_have_their_checksum',
+    damage: async (parquet: string, path: string) => {
+      const file = join(parquet, path)
+      const bytes = await readFile(file)
+      bytes.writeUInt8(bytes.readUInt8(100) ^ 1, 100)
+      await rm(file)
+      await writeFile(file, bytes)
+    },
+  },
+  {
+    what: 'a Parquet file is missing',
+    rule: 'files_exist',
+    damage: (parquet: string, path: string) => rm(join(parquet, path)),
+  },
+  {
+    what: 'a Parquet file is longer',
+    rule: 'files_have_their_size',
+    damage: (parquet: string, path: string) => appendFile(join(parquet, path), 'x'),
+  },
+  {
+    what: 'there is a file that the manifest does not name',
+    rule: 'files_are_in_manifest',
+    damage: (parquet: string, path: string) =>
+      cp(join(parquet, path), join(parquet, `${path.slice(0, -8)}-2.parquet`)),
+  },
+] as const
+
+slow(
+  'a published database with damaged blocks is found, and no request is sent for it',
+  async ({ onTestFinished }) => {
+    const warehouse = await copyOfGood(onTestFinished)
+    const file = publishedFile(warehouse)
+    await chmod(file, 0o644)
+    // Some blocks are free, and their damage harms nobody.
+    for (let block = 1; block < (await blocksOf(file)); block += 2) await scribbleBlock(file, block)
+    const world = openWorld(server)
+    await world.forgetRequests()
+    const found = await verify(warehouse)
+    expect(found, found.stderr).toMatchObject({
+      code: 5,
+      local: { problems: [{ rule: 'state_can_be_read' }] },
+    })
+    expect(await world.requests()).toEqual([])
+  },
+)
+
+slow.for(FILES)('$what: found', async ({ rule, damage }, { onTestFinished }) => {
+  const warehouse = await copyOfGood(onTestFinished)
+  const parquet = join(warehouse, 'parquet/current')
+  const manifest = JSON.parse(await readFile(join(parquet, 'manifest.json'), 'utf8'))
+  const [file] = manifest.tables.find(({ name }: { name: string }) => name === 'surveys').files
+  await damage(parquet, file.path)
+  const found = await verify(warehouse, '--local')
+  expect(found, found.stderr).toMatchObject({ code: 5, local: { problems: [{ rule, count: 1 }] } })
 })

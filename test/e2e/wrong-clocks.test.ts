@@ -11,7 +11,7 @@ import {
   sendJson,
 } from '../support/api/scripted-api.js'
 import { night, openTrial } from '../support/command/trial.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const DAY_MS = 86_400_000
@@ -21,6 +21,27 @@ const OURS_AHEAD = {
   NODE_OPTIONS: `--import ${new URL('fixtures/shifted-clocks.mjs', import.meta.url).href}`,
   SHIFT_CLOCKS: JSON.stringify({ wallMs: AHEAD_DAYS * DAY_MS, monotonicMs: 0, atStart: true }),
 }
+
+const WARN = ['--log-level', 'warn']
+
+slow.concurrent(
+  'after a night with our clock 400 days ahead, the next run still makes its full listing',
+  async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+    expect(await night(trial, 0, undefined, WARN, OURS_AHEAD)).toMatchObject({ code: 0 })
+    // A survey vanishes, which no incremental listing shows.
+    trial.api.surveys.pop()
+    const next = await night(trial, 1)
+    expect(next).toMatchObject({ code: 0, run: { listing: 'full' } })
+    expect(next.stderr).toContain("the last full listing is dated ahead of this machine's clock")
+    expect(await query(trial.published, 'SELECT id FROM surveys WHERE _missing_since IS NOT NULL')).toEqual([
+      { id: 2 },
+    ])
+    const later = await night(trial, 2)
+    expect(later).toMatchObject({ code: 0, run: { listing: 'incremental' } })
+    expect(later.stderr).not.toContain('ahead')
+  },
+)
 
 test.concurrent("after a night with the server's clock ahead, the next run reads all surveys again, also a closed one", async (context) => {
   const at = '2025-06-01T00:00:00Z'
