@@ -4,6 +4,7 @@
  * error that code catches.
  */
 
+/** The exit codes of the command. `EXITS` says what each means. */
 export const EXIT_CODES = {
   complete: 0,
   bug: 1,
@@ -160,6 +161,7 @@ export const EXITS = {
 type CodesOf<Errors> = Errors extends unknown ? keyof Errors : never
 export type ErrorCode = CodesOf<(typeof EXITS)[ExitCode]['errors']>
 
+/** The stable `code` of every error that is not a bug, for programs. docs/reference/exit-codes.md prints this table. */
 export const ERRORS = Object.values(EXIT_CODES).flatMap((exit) =>
   Object.entries<string>(EXITS[exit].errors).map(([code, means]) => ({ code, exit, means })),
 )

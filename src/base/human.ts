@@ -1,4 +1,4 @@
-/** Durations, counts, sizes and tables as text for people. Also names in snake_case. */
+/** Durations, counts, sizes and tables as text for people. */
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -47,7 +47,3 @@ export const markdownTable = (head: readonly string[], rows: readonly (readonly 
   [head, head.map(() => '---'), ...rows]
     .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`)
     .join('')
-
-/** The name of a column or JSON key: `surveysListed` becomes `surveys_listed`. A name in snake_case stays the same. */
-export const snakeCase = (name: string): string =>
-  name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

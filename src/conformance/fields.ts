@@ -8,9 +8,11 @@ export type JsonObject = Readonly<Record<string, unknown>>
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Null for anything but a whole number. */
 export const integerOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isInteger(value) ? value : null
 
+/** Null for anything but text. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 /**
@@ -49,8 +51,10 @@ const minutesOf = (offset: string): number | null => {
   return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
 }
 
+/** In UTC, with 0, 3 or 6 fractional digits. */
 export const formatMoment = (micros: bigint): string => `${local(micros)}Z`
 
+/** The same moment with a time-zone offset, minutes east of UTC. */
 export const formatWithOffset = (micros: bigint, offsetMinutes: number): string => {
   const size = Math.abs(offsetMinutes)
   const [hours, minutes] = [Math.floor(size / 60), size % 60].map((part) => String(part).padStart(2, '0'))
@@ -160,6 +164,7 @@ export const PAGINATION_FIELDS: Fields = {
   total_count: { type: 'integer' },
 }
 
+/** Whether a value is one that the document allows in the field. */
 export const conforms = (value: unknown, { type, nullable, values }: Field): boolean => {
   if (value === null) return nullable === true
   if (values !== undefined && !(typeof value === 'string' && values.includes(value))) return false
@@ -187,6 +192,7 @@ const TYPES: Readonly<Record<Field['type'], string>> = {
   boolean: 'true or false',
 }
 
+/** The type in words. */
 export const describeField = ({ type, nullable, values }: Field): string => {
   const kind = values === undefined ? TYPES[type] : `one of ${values.join(', ')}`
   return nullable === true ? `${kind}, may be null` : kind

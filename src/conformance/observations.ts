@@ -198,6 +198,7 @@ const observeDate = ({ reader: { seen } }: Evidence): string => {
   return `in ${distancesMs.length} of ${seen.answers.length} answers, ${distance}`
 }
 
+/** In the order of the report. */
 export const OBSERVATIONS: readonly Observation[] = [
   ...DATA_OBSERVATIONS,
   surveys('an empty list', 'Pagination object', ['updated_since', FAR_FUTURE]),

@@ -22,6 +22,7 @@ export const addressOf = (
   return { origin: base.origin, target, label: `GET ${target}`, host: base.host }
 }
 
+/** The host in a `Location` header, without credentials; null if the header is missing or has no host. */
 export const locationHost = (location: string | null, from: Address): string | null => {
   if (location === null) return null
   try {

@@ -64,6 +64,7 @@ const UNCHANGED = /^(?:identity|none|utf-?8|(?:us-)?ascii|iso-8859-1|7bit|8bit|b
 /** More of them would only cost time. */
 const CODINGS_MAX = 5
 
+/** Null if there are more than `bytesMax`. */
 const readBytes = async (body: AsyncIterable<unknown>, bytesMax: number): Promise<Buffer | null> => {
   const chunks: Uint8Array[] = []
   let bytes = 0

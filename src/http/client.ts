@@ -71,7 +71,9 @@ export interface HttpClient extends AsyncDisposable {
 }
 
 interface HttpUsage extends RateUsage {
+  /** Requests sent, retries included. */
   readonly requests: number
+  /** Requests sent again, for any reason. */
   readonly retries: number
   /** 429 answers. */
   readonly refusals: number

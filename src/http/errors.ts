@@ -23,6 +23,7 @@ export interface Where {
 
 const response = (excerpt: string): string => (excerpt === '' ? '' : ` (response: ${excerpt})`)
 
+/** 401, 403. */
 export const credentialsRefused = (status: number, where: Where, excerpt: string): StatusError =>
   new StatusError(
     'credentials_refused',
@@ -31,6 +32,7 @@ export const credentialsRefused = (status: number, where: Where, excerpt: string
       `check id and token of account '${where.account}'${response(excerpt)}`,
   )
 
+/** 3xx. Credentials are never sent to the target of a redirect. */
 export const redirectRefused = (status: number, where: Where, target: string | null): StatusError =>
   new StatusError(
     'redirect_refused',
@@ -39,9 +41,11 @@ export const redirectRefused = (status: number, where: Where, target: string | n
       `base_url; if the API has moved, change base_url of account '${where.account}'`,
   )
 
+/** 404: the resource does not exist, or no longer. The caller decides what follows. */
 export const notThere = (where: Where, excerpt: string): StatusError =>
   new StatusError('not_there', 404, `the API has no resource at ${where.request} (404)${response(excerpt)}`)
 
+/** Any other 4xx: this request is wrong; others may succeed. */
 export const requestRejected = (status: number, where: Where, excerpt: string): StatusError =>
   new StatusError(
     'request_rejected',
@@ -49,6 +53,7 @@ export const requestRejected = (status: number, where: Where, excerpt: string): 
     `the API rejected ${where.request} (${status}); a later run may repeat it${response(excerpt)}`,
   )
 
+/** A status that this API has no reason to give. */
 export const unexpectedStatus = (status: number, where: Where, excerpt: string): StatusError =>
   new StatusError(
     'unexpected_status',
@@ -64,12 +69,14 @@ export const bodyTooLarge = (where: Where, bytesMax: number): UpstreamError =>
       'raise limits.response_bytes_max if that size is expected',
   )
 
+/** All attempts failed; `cause` is the last `TransientError`. */
 export const attemptsExhausted = (where: Where, attempts: number, cause: Error): UpstreamError => {
   const count = attempts === 1 ? '1 attempt' : `${attempts} attempts`
   const message = `gave up on ${where.request} after ${count}: ${cause.message}`
   return new UpstreamError('attempts_exhausted', message, { cause })
 }
 
+/** A 429 after every pause: another client uses up the account's cap, or the cap is below `rate_limit`. */
 export const rateRefused = (where: Where, pauses: number, rate: Rate): UpstreamError =>
   new UpstreamError(
     'rate_refused',
@@ -79,6 +86,7 @@ export const rateRefused = (where: Where, pauses: number, rate: Rate): UpstreamE
       `${rate.requests} per ${rate.perMs / 1000} s (rate_limit)`,
   )
 
+/** A `Retry-After` longer than a run waits. */
 export const retryAfterTooLong = (where: Where, retryAfterMs: number, maxMs: number): UpstreamError =>
   new UpstreamError(
     'retry_after_too_long',
@@ -113,14 +121,18 @@ export const sharedCapError = (account: string, address: string, problem: string
 /** A failure that may pass: the request is tried again. The failure of the last attempt is reported. */
 export class TransientError extends UpstreamError {}
 
+/** 408 or 5xx. */
 export const serverTrouble = (status: number, excerpt: string): TransientError =>
   new TransientError('server_trouble', `the API answered ${status}${response(excerpt)}`)
 
+/** No complete answer within `limits.request_timeout`. */
 export const requestTimeout = (host: string, timeoutMs: number): TransientError =>
   new TransientError('request_timeout', `${host} gave no complete answer within ${timeoutMs / 1000} s`)
 
+/** No connection, or one that broke. */
 export const connectionFailed = (host: string, problem: string, cause: unknown): TransientError =>
   new TransientError('connection_failed', `${host}: ${problem}`, { cause })
 
+/** A 200 whose body is cut short, not JSON, or in an unknown encoding. */
 export const invalidBody = (problem: string): TransientError =>
   new TransientError('invalid_body', `the answer is not valid JSON: ${problem}`)

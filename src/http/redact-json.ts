@@ -1,4 +1,7 @@
-/** Removes secrets from the strings of a JSON answer: a server that echoes the request must not put the token into a table. */
+/**
+ * Removes secrets from the strings of a JSON answer, names included: a server that echoes the request must not put the token into a
+ * table or into quarantine. Numbers stay as they are.
+ */
 
 /** `text` is valid JSON, and so is the result. `redact` gets each string unescaped. */
 export const redactJson = (text: string, redact: (text: string) => string): string => {
@@ -35,6 +38,7 @@ const redactString = (literal: string, redact: (text: string) => string): string
   return safe === text ? literal : JSON.stringify(safe)
 }
 
+/** The index after the string that opens at `start`. */
 export const endOfString = (text: string, start: number): number => {
   let quote = text.indexOf('"', start + 1)
   while (quote !== -1 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1)

@@ -40,6 +40,7 @@ export const joinSignals = (sources: readonly AbortSignal[]): JoinedSignal => {
   return { signal: controller.signal, [Symbol.dispose]: () => listening[Symbol.dispose]() }
 }
 
+/** Throws the reason of the first of the signals that has aborted. */
 export const throwIfAnyAborted = (signals: readonly AbortSignal[]): void => {
   for (const signal of signals) throwIfAborted(signal)
 }

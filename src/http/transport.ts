@@ -35,7 +35,12 @@ export interface TransportAnswer {
 }
 
 export interface Transport {
+  /**
+   * Sends a GET; resolves when the response headers arrive. The signal also ends a body that was not read to its end. A failing
+   * proxy is a `ProxyRefusedError` or `ProxyTroubleError`.
+   */
   get(address: Address, signal: AbortSignal): Promise<TransportAnswer>
+  /** Breaks all connections. */
   destroy(): Promise<void>
 }
 

@@ -29,6 +29,7 @@ export interface StoredDay {
   readonly isFinal: boolean
 }
 
+/** The stored days of a survey. */
 export interface StoredDays {
   /** The fields that decide up to which day a survey is read. */
   readonly survey: Pick<SurveyFacts, 'status' | 'updatedAt'>
@@ -39,6 +40,7 @@ export interface StoredDays {
   readonly sourcesReadAt: Instant | null
 }
 
+/** A survey with everything that its requests depend on. */
 export interface PlannedSurvey extends SurveyFacts {
   readonly createdAt: Instant
   /** Number of sources that are not missing. */
@@ -88,6 +90,7 @@ export interface Cursor {
   readonly fullListingDue: boolean
 }
 
+/** Facts from earlier runs. */
 export interface PastRuns extends Cursor {
   /** The server's time when the last run listed; null before the first. */
   readonly listedAt: Instant | null

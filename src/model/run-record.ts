@@ -2,7 +2,8 @@
  * The record of a run, declared once: the columns of `_sync.runs`, the type of the report, its names in `--json`, the counters of a run,
  * and the summary lines with a single number.
  */
-import { counted, snakeCase } from '../base/human.js'
+import { counted } from '../base/human.js'
+import { snakeCase } from '../base/snake-case.js'
 import {
   bigint,
   type Column,

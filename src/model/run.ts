@@ -148,6 +148,7 @@ export interface RunReport extends ReportedFields, FailingSurveys {
 /** The record of a run at its start. */
 export type RunStart = Pick<RunReport, 'runId' | 'command' | 'startedAt'> & Pick<RunRecord, 'version'>
 
+/** The result of a publisher. */
 export interface PublishReport {
   /** One of `PUBLISH_FORMATS`. */
   readonly format: string

@@ -94,6 +94,7 @@ export interface Stamp {
   readonly at: Instant
 }
 
+/** The state of an account's listings. */
 export interface Position extends Cursor {
   /** An interrupted listing; null without one. */
   readonly listing: ListingState | null

@@ -17,6 +17,7 @@ export interface Answer {
   readonly at: Micros
 }
 
+/** A body that is sent as it is. */
 export class RawBody {
   readonly bytes: Buffer
   /** Null for none. */
@@ -56,6 +57,7 @@ export const errorBody = object('Every answer that is not 200', {
   error: z.string().min(1).meta({ description: 'One sentence: what is wrong and what to do' }),
 })
 
+/** The answer that refuses a request. */
 export const refused = ({ status, headers, message }: Refusal, at: Micros): Answer => ({
   status,
   headers,

@@ -89,8 +89,10 @@ const READERS = {
 
 const settingsSchema = z.object(READERS)
 
+/** The options as they are given; a missing one has its default. */
 export type ReferenceServerOptions = Readonly<Partial<z.input<typeof settingsSchema>>>
 
+/** The options, complete and checked. */
 export type ReferenceServerSettings = Readonly<z.output<typeof settingsSchema>>
 
 /** Reads options, typed or as the text of flags, and ignores other names. Throws `reference_server_options` with a line for each wrong one. */

@@ -91,6 +91,7 @@ export const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_imp
 
 export const provider = z.enum(PROVIDERS).meta({ description: 'Type of provider of a sample source' })
 
+/** API document, "Sample source". */
 export const sampleSource = object('A sample source of a survey', {
   id: wholeNumber('ID of the record'),
   provider: provider.meta({ description: 'Type of provider of the source' }),

@@ -19,6 +19,7 @@ import { WorldClock } from './time.js'
 import type { AccountIdentity } from './world/identities.js'
 import { Organization } from './world/organization.js'
 
+/** A running server. Closing it also ends open connections. */
 export interface ReferenceServer extends AsyncDisposable {
   /** Ends with `/api/v1`. */
   readonly baseUrl: string

@@ -65,6 +65,7 @@ const formatOffset = (offsetMinutes: number | null): string => {
   return `${offsetMinutes < 0 ? '-' : '+'}${hours}:${minutes}`
 }
 
+/** Writes a moment in UTC with as many digits as it needs: `2026-03-01T00:00:00Z`, `…00.123456Z`. */
 export const formatUtc = (at: Micros): string => {
   const fractionDigits = at % MICROS_PER_SECOND === 0 ? 0 : at % MICROS_PER_MS === 0 ? 3 : 6
   return formatIsoTime(at, { offsetMinutes: null, fractionDigits })

@@ -81,6 +81,7 @@ const secretUrl =
     return problem === null ? good(new Secret(value)) : bad(problem)
   }
 
+/** An address such as that of a webhook, whose path is often its only protection. */
 export const readNotifyUrl = secretUrl('such as https://hc-ping.com/8d0f…', () => null)
 
 /** `http://pushgateway:9091`, or with the job and labels of the group: `…/metrics/job/fieldwork_sync/instance/research`. */

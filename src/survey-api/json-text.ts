@@ -70,6 +70,7 @@ export const elementTexts = (text: string): readonly string[] => {
 
 export const isObjectText = (text: string): boolean => text[skipFiller(text, 0)] === '{'
 
+/** Joins members into the text of one JSON object, in their order. */
 export const objectText = (members: Iterable<readonly [string, string]>): string =>
   `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
 

@@ -33,6 +33,7 @@ export const timestamp = z.string(TIMESTAMP).transform((value, check) => {
 export const object = <const Shape extends z.ZodRawShape>(shape: Shape) =>
   z.object(shape, 'expected an object')
 
+/** An object without unknown members. */
 export const exactObject = <const Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, 'expected an object')
 

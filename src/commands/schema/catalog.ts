@@ -30,6 +30,7 @@ const SECTIONS = [
   },
 ]
 
+/** The tables, the views, then the bookkeeping of the job: what analysts need most comes first. */
 export const CATALOG: readonly Relation[] = SECTIONS.flatMap(({ relations }) => relations)
 
 /** The statements that create an empty warehouse. The work database is created with the same ones. */

@@ -1,5 +1,5 @@
 /** The documents of `--json`: all fields on one line, with names in snake_case and instants in ISO 8601. */
-import { snakeCase } from '../../base/human.js'
+import { snakeCase } from '../../base/snake-case.js'
 import { formatInstant } from '../../model/instant.js'
 
 /** Every bigint of a document is an instant. */

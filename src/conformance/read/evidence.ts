@@ -153,6 +153,7 @@ export const findDifference = async <Reading>({
   throw new Unseen(MOVED)
 }
 
+/** Whether two progress readings show the same interviews. */
 export const sameCounts = (one: ProgressReading, other: ProgressReading): boolean =>
   one.counts.size === other.counts.size &&
   [...one.counts].every(([status, count]) => other.counts.get(status) === count)

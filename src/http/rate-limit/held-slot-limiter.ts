@@ -36,6 +36,7 @@ interface HeldSlotLimiterOptions {
 export interface Slot {
   /** Called right before the send. Throws `ledger_unwritable`, and then nothing may be sent. */
   sending(): void
+  /** The response headers have arrived. */
   answered(): void
   /** Certainly no byte of the request has left. */
   neverSent(): void

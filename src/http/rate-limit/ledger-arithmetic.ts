@@ -10,6 +10,7 @@
 import { z } from 'zod'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
 
+/** One request. Times are wall clock, milliseconds since 1970. */
 export interface LedgerRecord {
   readonly id: number
   readonly sentAtMs: number

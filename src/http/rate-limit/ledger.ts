@@ -1,7 +1,8 @@
 /**
  * The requests that a restart within the window must not forget: a file with a line before each send and a line after its outcome.
  * A line is one `write` on an open descriptor, so it survives SIGKILL. There is no fsync: a machine that lost its power takes longer
- * than a window to start. Only one process uses the file, because it holds the lock of the warehouse.
+ * than a window to start. The file is rewritten without old records at each start and when it has grown. Only one process uses it,
+ * because it holds the lock of the warehouse.
  */
 import {
   closeSync,
@@ -238,6 +239,7 @@ export const ledgerNames = (directory: string): readonly string[] => {
   }
 }
 
+/** Empty if there is no ledger of this name. Throws an error `ledger_unwritable`. */
 export const readLedgerText = (directory: string, name: string): string => {
   const path = join(directory, name)
   try {

@@ -11,6 +11,7 @@ import type { Organization } from '../world/organization.js'
 export const API_PREFIX = '/api/v1'
 const QUOTED_CHARACTERS_MAX = 100
 
+/** An admitted request. */
 export interface ApiRequest {
   readonly organization: Organization
   /** The world's time on arrival. The whole answer describes this moment. */
@@ -21,6 +22,7 @@ export interface ApiRequest {
   readonly pageSize: number
 }
 
+/** What endpoints and control routes declare alike, for the OpenAPI document. */
 export interface Operation {
   /** Below `/api/v1` or `/_reference`, with the placeholder `{SURVEY_ID}`. */
   readonly path: string
@@ -87,6 +89,7 @@ const isList = (name: string): boolean => name.endsWith('[]')
 
 const GIVE_MOMENT = 'give an ISO 8601 date-time with an offset, like 2026-03-01T00:00:00Z'
 
+/** An ISO 8601 date-time with an offset, as microseconds. */
 export const momentParameter = (description: string) =>
   z
     .string({ error: GIVE_MOMENT })

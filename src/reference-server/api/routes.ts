@@ -44,6 +44,7 @@ export const apiRoutes =
     done()
   }
 
+/** Answers a request under `/api/v1` that has no route. */
 export const serveNoRoute = (context: ApiContext, request: FastifyRequest, reply: FastifyReply): void =>
   serve(context, request, reply, null)
 
@@ -131,6 +132,7 @@ const refusalOfRoute = (path: string): Refusal => {
 
 export const noSuchPath = (): Refusal => new Refusal(404, 'there is no such path')
 
+/** For a path with a percent sign that encodes nothing. */
 export const undecodablePath = (): Refusal =>
   new Refusal(400, 'the path cannot be decoded: in a path, a percent sign is written %25')
 

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { ENDPOINTS } from '../api/endpoints.js'
 import { API_PREFIX } from '../api/operation.js'
 
+/** Whether any account has a survey with this id at any time. */
 export type HasSurvey = (id: number) => boolean
 
 export type Fault = z.output<ReturnType<typeof faultSchema>>
@@ -89,6 +90,7 @@ const ACTIONS = ['status', 'delay_ms', 'reset', 'hang', 'truncate', 'patch', 'fo
 /** The keys that belong to only one of them. */
 const COMPANIONS = { headers: 'status', body: 'status', at: 'patch' } as const
 
+/** Keys of a fault, of its match and of its action. */
 export const FAULT_KEYS = ['match', 'after', 'times', 'probability', 'action'] as const
 export const MATCH_KEYS = ['path', 'page'] as const
 export const ACTION_KEYS = [...ACTIONS, 'headers', 'body', 'at'] as const

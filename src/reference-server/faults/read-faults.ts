@@ -25,6 +25,7 @@ const ALIASES_MAX = 10_000
 const LINES_MAX = 50
 const QUOTED_CHARACTERS_MAX = 100
 
+/** The value that the file holds. Throws a `FaultsError` that names it, or the reason of the signal. */
 export const readFaultsFile = async (path: string, signal: AbortSignal): Promise<unknown> => {
   const lines = new LineCounter()
   const document = parseDocument(await readText(path, signal), {

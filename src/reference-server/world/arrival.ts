@@ -11,6 +11,7 @@ export interface Window {
   readonly to: Micros
 }
 
+/** A window that is open for interviews. */
 export interface FieldWindow extends Window {
   /** When the survey is complete; after that none of its interviews changes. */
   readonly settledAt: Micros
@@ -18,6 +19,7 @@ export interface FieldWindow extends Window {
 
 const SOFT_LAUNCH_PART = 0.2
 
+/** The windows of a survey with these changes, in the order of time. */
 export const openWindows = (changes: readonly Change[], softLaunch: boolean): FieldWindow[] => {
   const statuses = changes.flatMap(({ at, code }) => {
     const status = statusOf(code)

@@ -31,6 +31,7 @@ export const accountIdentity = (seed: number, account: number): AccountIdentity 
   }
 }
 
+/** The id of survey `index`; grows with `index`. */
 export const surveyId = (plan: WorldPlan, index: number): number => {
   const random = new Random(plan, index, PURPOSES.account, 1)
   return firstSurveyId(plan) + index * SURVEY_ID_STEP + random.below(SURVEY_ID_STEP)
@@ -42,6 +43,7 @@ export const surveyIndexOf = (plan: WorldPlan, id: number): number | null => {
   return index >= 0 && surveyId(plan, index) === id ? index : null
 }
 
+/** The id of the source in `slot` of survey `index`. */
 export const sampleSourceId = (plan: WorldPlan, index: number, slot: number): number =>
   firstOf(plan, 2 ** 31 - 100) + index * SOURCES_MAX + slot
 

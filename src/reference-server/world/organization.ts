@@ -25,6 +25,7 @@ export interface SurveyFilter {
   readonly updatedSince: Micros | null
 }
 
+/** Some records of a list, and how many the list has. */
 export interface Slice<Row> {
   readonly rows: readonly Row[]
   readonly total: number

@@ -18,6 +18,7 @@ import {
   sourceNameOf,
 } from './vocabulary.js'
 
+/** A source over all time. */
 export interface SampleSource {
   readonly id: number
   readonly slot: number
@@ -97,6 +98,7 @@ const activeMoment = (changes: readonly Change[], at: Micros): Micros | null => 
 
 const QUIET_STATUSES: readonly SurveyStatus[] = ['draft', 'complete', 'user_demo']
 
+/** The source as it is at `at`; null before it exists and once it is removed. */
 export const versionAt = ({ versions, removedAt }: SampleSource, at: Micros): SourceVersion | null =>
   removedAt !== null && removedAt <= at ? null : (versions.findLast((version) => version.at <= at) ?? null)
 

@@ -22,6 +22,7 @@ const isDuckdbError = (error: unknown): boolean => isPlain(error) && !('code' in
 /** Whether the system or DuckDB refused to read or write. Only such an error may be reported as one of a file. */
 export const isFileFailure = (error: unknown): boolean => isSystemError(error) || isPlain(error)
 
+/** A statement was interrupted, by a signal. */
 export const isInterrupt = (error: unknown): boolean =>
   isDuckdbError(error) &&
   /^(?:Failed to [a-z ]+: )?(?:INTERRUPT Error: |TransactionContext Error: Failed to commit: Interrupted)/.test(

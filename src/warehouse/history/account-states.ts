@@ -1,7 +1,7 @@
 /** The accounts of the warehouse at the end of a sync, for its metrics: their last runs, queues and freshness. */
 import { z } from 'zod'
-import { snakeCase } from '../../base/human.js'
 import { parse } from '../../base/parse.js'
+import { snakeCase } from '../../base/snake-case.js'
 import type { AccountState } from '../../model/monitoring.js'
 import { TASK_REASONS } from '../../model/request-usage.js'
 import type { TaskReason } from '../../model/run.js'

@@ -1,5 +1,5 @@
 /** The record of every run, `_sync.runs`. Complete, partial and failed runs differ here, as in their exit codes. */
-import { snakeCase } from '../../base/human.js'
+import { snakeCase } from '../../base/snake-case.js'
 import type { RunReport, RunStart } from '../../model/run.js'
 import { RUN_FIELDS, type RunRecord } from '../../model/run-record.js'
 import { runs } from '../../model/sync-tables.js'

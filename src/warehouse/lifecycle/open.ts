@@ -65,6 +65,7 @@ const releaseOf =
       await setAside(database.file, damage, clock, log).catch(warn('damaged file could not be set aside'))
   }
 
+/** Turns an error of a file operation in the warehouse directory into one for people. */
 export const cannotWrite =
   (directory: string) =>
   (cause: unknown): never => {

@@ -16,6 +16,7 @@ import { quote, selected } from '../connection/ddl.js'
 import { dayStart, utcDay } from '../history/compaction.js'
 import type { ViewDeclaration } from './view-declaration.js'
 
+/** Progress records, and how long their rows are known to have held. */
 export interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'comment' | 'references'>> {
   readonly current: TableDeclaration
   readonly history: TableDeclaration

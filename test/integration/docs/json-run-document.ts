@@ -1,6 +1,6 @@
 /** The report of a run, which `sync` and `replay` print. Fields of the run record have the meaning that their declaration gives. */
 import { z } from 'zod'
-import { snakeCase } from '../../../src/base/human.js'
+import { snakeCase } from '../../../src/base/snake-case.js'
 import { PUBLISH_FORMATS } from '../../../src/model/publish-formats.js'
 import { REQUEST_KINDS, REQUEST_REASONS } from '../../../src/model/request-usage.js'
 import type { RunCommand } from '../../../src/model/run.js'

@@ -1,6 +1,6 @@
 /**
  * Runs the queries of docs/reference/queries.md unchanged, on a world that was read on four nights. The expected results come from the
- * truth of the reference server on each night, or were computed by hand. test/unit/warehouse/views shows the views that queries only select from.
+ * truth of the reference server on each night, or were computed by hand.
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -16,6 +16,9 @@ import { readTable } from '../../support/warehouse/parquet.js'
 import { asText, page, QUERIES, queriesOfOtherPages, sqlOf } from './queries.js'
 
 const world = fourNights()
+
+/** The last night before the week that the forecast uses. */
+const WEEK_AGO = 2
 
 const on = (day: number, id: number): SurveyRows => {
   const rows = world()
@@ -66,6 +69,112 @@ test('pace: the query shows the interviews between two nights on the day of the 
     expect(rows.filter(({ survey_id }) => survey_id === id)).toEqual(expected)
   }
   expect(rows.some(({ gained }) => Number(gained) > 0)).toBe(true)
+})
+
+test('sources behind target: the query lists sources that are less complete than their survey', async () => {
+  const expected = lastNight().flatMap(([id, { survey, progress, sources, sourceProgress }]) =>
+    ['fieldwork', 'deviating_from_specs'].includes(String(survey.status)) && id !== world().failing
+      ? sources.flatMap((source, place) => {
+          const [reached, target] = [count(sourceProgress[place] as Row), Number(source.sample_size)]
+          const completed = reached / target
+          const whole = count(progress) / Number(progress.sample_size)
+          return completed < whole
+            ? [
+                {
+                  survey_id: id,
+                  sample_source_id: source.id,
+                  behind: Math.ceil((target * count(progress)) / Number(progress.sample_size)) - reached,
+                },
+              ]
+            : []
+        })
+      : [],
+  )
+  const rows = (await runQuery('Sources behind target')).filter(
+    ({ survey_id }) => survey_id !== world().failing,
+  )
+  expect(
+    rows.map(({ survey_id, sample_source_id, behind }) => ({ survey_id, sample_source_id, behind })),
+  ).toEqual(
+    expected.toSorted(
+      (a, b) =>
+        b.behind - a.behind ||
+        a.survey_id - b.survey_id ||
+        Number(a.sample_source_id) - Number(b.sample_source_id),
+    ),
+  )
+  expect(rows.length).toBeGreaterThan(2)
+})
+
+test('forecast: the query continues the pace of the last week, and gives no date without a pace', async () => {
+  const rows = await world().reader.query(
+    asText('Forecast of completion', ['expected_on', 'expected_from', 'expected_to']),
+  )
+  for (const id of world().inField) {
+    const [before, now] = [on(WEEK_AGO, id).progress, on(9, id).progress]
+    const gained = count(now) - count(before)
+    const missing = Number(now.sample_size) - count(now)
+    const days =
+      now.sample_size === 0
+        ? null
+        : missing <= 0
+          ? 0
+          : gained > 0 && (missing * 7) / gained <= 3650
+            ? Math.ceil((missing * 7) / gained)
+            : null
+    const row = rows.find(({ survey_id }) => survey_id === id)
+    expect(row).toMatchObject({
+      account: world().server.accounts[0]?.name,
+      survey_id: id,
+      interviews_count: count(now),
+      sample_size: now.sample_size,
+      pace_days: 7,
+      per_day: gained / 7,
+      title: on(9, id).survey.title,
+      expected_on: days === null ? null : new Date(Date.UTC(2026, 2, 10 + days)).toISOString().slice(0, 10),
+    })
+    const [from, to] = [row?.expected_from ?? null, row?.expected_to ?? null]
+    expect(from === null).toBe(days === null)
+    expect(String(from) <= String(row?.expected_on)).toBe(true)
+    expect(to === null || String(to) >= String(row?.expected_on)).toBe(true)
+  }
+  expect(rows.some(({ expected_on }) => expected_on !== null && expected_on !== '2026-03-10')).toBe(true)
+  expect(rows.some(({ expected_on }) => expected_on === null)).toBe(true)
+  expect(rows.some(({ expected_from, expected_on }) => String(expected_from) < String(expected_on))).toBe(
+    true,
+  )
+  // The failing survey was last read on the third night, so its forecast is from that night.
+  expect(rows.find(({ survey_id }) => survey_id === world().failing)).toMatchObject({
+    pace_days: 2,
+    per_day: (count(on(2, world().failing).progress) - count(on(0, world().failing).progress)) / 2,
+  })
+})
+
+test('against the past: the query compares the interviews of the last week with those before', async () => {
+  const rows = await runQuery('Incidence and drop-out against the past')
+  const rate = (part: number, rest: number) =>
+    part < 0 || rest < 0 || part + rest === 0 ? null : part / (part + rest)
+  for (const id of world().inField) {
+    const [before, now] = [on(WEEK_AGO, id).progress, on(9, id).progress]
+    const grown = (status: string) =>
+      Number(now[`${status}_individuals`]) - Number(before[`${status}_individuals`])
+    const dropped = grown('incomplete')
+    const [recent, recentDropOut] = [
+      rate(grown('complete'), grown('screen_out')),
+      rate(dropped, interviewsIn(now) - interviewsIn(before) - dropped),
+    ]
+    const row = rows.find(({ survey_id }) => survey_id === id)
+    if (recent === null && recentDropOut === null) expect(row).toBe(undefined)
+    else
+      expect(row).toMatchObject({
+        gained: grown('complete'),
+        recent_incidence_rate: recent,
+        earlier_incidence_rate: before.target_incidence_rate,
+        recent_drop_out_rate: recentDropOut,
+        earlier_drop_out_rate: before.drop_out_rate,
+      })
+  }
+  expect(rows.length).toBeGreaterThan(2)
 })
 
 test('changes: the query lists what changed between the last two nights', async () => {
@@ -216,18 +325,34 @@ test('nothing moves: the query lists surveys in the field that have not changed 
   }
 })
 
-test('the last runs: the query shows how the last run ended, and what is left of it alone', async () => {
-  using hand = await openReader(':memory:')
-  await hand.query('CREATE SCHEMA _sync')
-  await hand.query(`CREATE TABLE _sync.runs AS SELECT * FROM (VALUES
-    ('a', 1, 91, 92, 'partial', 'stopped by --max-requests 20', 54), ('a', 2, 3, 4, 'complete', NULL, 0),
-    ('b', 1, 1, 2, 'complete', NULL, 0), ('b', 2, 3, 4, 'partial', 'stopped by a signal', 7),
-    ('c', 1, 1, 2, 'partial', 'stopped by a signal', 7), ('c', 2, 3, NULL, 'killed', 'it was killed', NULL)
-  ) t(account, run_number, started_at, ended_at, status, reason, left_over)`)
-  expect((await hand.query(sqlOf('The last runs'))).map((row) => Object.values(row))).toEqual([
-    ['a', 4, 'complete', null, 0],
-    ['b', 2, 'partial', 'stopped by a signal', 7],
-    ['c', null, 'killed', 'it was killed', null],
+test('interviews by start day: the query gives the counts of the API for that day', async () => {
+  const rows = await world().reader.query(asText('Interviews by start day', ['day']))
+  const [moved] = world().inField.filter((id) => count(on(9, id).progress) > count(on(2, id).progress))
+  const own = rows.filter(({ survey_id }) => survey_id === moved)
+  expect(own.map(({ day, is_final }) => `${day} ${is_final ? 'final' : 'open'}`)).toEqual(
+    ['2026-02-28', ...Array.from({ length: 10 }, (_, day) => dateOf(day))].map(
+      (day) => `${day} ${day >= '2026-03-09' ? 'open' : 'final'}`,
+    ),
+  )
+  const [account] = world().server.accounts
+  for (const { day, interviews_count, drop_out_rate } of own.slice(-3)) {
+    const response = await fetch(
+      `${world().server.baseUrl}/surveys/${moved}/fieldwork_progress?started_after=${day}T00:00:00Z&started_before=${day}T23:59:59Z`,
+      { headers: { 'Authorization-ID': String(account?.id), 'Authorization-Token': account?.token ?? '' } },
+    )
+    expect(await response.json()).toMatchObject({ fieldwork_progress: { interviews_count, drop_out_rate } })
+  }
+})
+
+test('the last runs: the query shows a partial last run and the time of the last complete one', async () => {
+  expect(await runQuery('The last runs')).toEqual([
+    {
+      account: world().server.accounts[0]?.name,
+      last_complete_at: expect.any(String),
+      last_status: 'partial',
+      last_reason: expect.stringContaining('2 surveys'),
+      left_over: 2,
+    },
   ])
 })
 

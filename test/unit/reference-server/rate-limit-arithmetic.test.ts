@@ -161,6 +161,18 @@ describe('foreign load: the arithmetic', () => {
     },
   )
 
+  // The sliding counter still counts a tenth of the others' requests in the span before, which takes a whole request's room.
+  test.each([
+    ['sliding', [3, 2, 1]],
+    ['fixed', [3, 2, 1]],
+    ['sliding-counter', [3, 1, 0]],
+  ] as const)('%s: a burst gets the room that foreign requests leave', (kind, found) => {
+    const burst = Array.from({ length: 5 }, () => 1_090)
+    for (const [foreignLoad, rooms] of found.entries()) {
+      expect(accepted(cap(kind, { foreignLoad }), burst).length).toBe(rooms)
+    }
+  })
+
   test.each(KINDS)(
     '%s: a client that waits as announced gets through, however full foreign requests keep the window',
     (kind) => {

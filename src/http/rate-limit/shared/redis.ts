@@ -26,6 +26,7 @@ export interface RedisConnection {
   close(): Promise<void>
 }
 
+/** What the script answers, and the milliseconds that go with it. */
 export type Reply = z.infer<typeof replySchema>
 
 const replySchema = z.tuple([z.enum(['taken', 'wait', 'paused', 'unknown', 'held']), z.number().int()])

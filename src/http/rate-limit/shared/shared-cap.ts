@@ -43,6 +43,7 @@ export const openSharedCap = (options: SharedCapOptions, timing: SlotTiming): Sh
 /** Hexadecimal digits of the digest: keys of two accounts differ, and do not show which account it is. */
 const DIGEST_LENGTH = 32
 
+/** A slot that this process has taken for one request. */
 export interface Claim {
   /** Whether it is young enough to be used; checked right before the send. */
   isFresh(): boolean

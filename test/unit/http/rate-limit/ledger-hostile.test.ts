@@ -344,3 +344,17 @@ test('for any content of the file, readable sends count, and damaged places coun
     cases(100),
   )
 })
+
+const CLOSED_OWNER = { ...OWNER, id: 18 }
+
+test('using a closed ledger, or opening one in a file, throws a LedgerError', () => {
+  const { clock } = createClock()
+  const ledger = openLedger({ directory, owner: CLOSED_OWNER, timing, clock })
+  ledger.close()
+  for (const use of [
+    () => ledger.send(),
+    () =>
+      openLedger({ directory: join(directory, ledgerFileName(CLOSED_OWNER)), owner: OWNER, timing, clock }),
+  ])
+    expect(use).toThrow(expect.objectContaining({ code: 'ledger_unwritable' }))
+})

@@ -159,6 +159,54 @@ test('a clock set forward or back during a run does not make the next run forget
   }
 })
 
+// Found by the property tests of the ledger: the answer's time was already right, but was shifted together with that of the send.
+test('a clock set back or forward between a send and its answer does not free the slot early', () => {
+  for (const stepMs of [-3_600_000, 3_600_000]) {
+    const directory = temporaryDirectory()
+    const { clock, pass, putForward } = createClock()
+    const open = () => openLedger({ directory, owner: OWNER, timing, clock })
+    const ledger = open()
+    const first = ledger.send()
+    pass(2_000)
+    putForward(stepMs)
+    pass(20_000)
+    ledger.end(first, 'answer')
+    pass(5_000)
+    ledger.end(ledger.send(), 'answer')
+    expect(open().occupiedMs(60)).toEqual([HOLD, HOLD - 5_000 + UNSEEN])
+  }
+})
+
+test('a clock change below a second between two runs frees no slot early', () => {
+  for (const stepMs of [-900, -1, 1, 900]) {
+    const directory = temporaryDirectory()
+    const { clock, pass, putForward } = createClock()
+    const open = () => openLedger({ directory, owner: OWNER, timing, clock })
+    const ledger = open()
+    ledger.end(ledger.send(), 'answer')
+    pass(20_000)
+    putForward(stepMs)
+    const [leftMs = 0] = open().occupiedMs(60)
+    expect(leftMs).toBeGreaterThanOrEqual(HOLD - 20_000)
+    expect(leftMs).toBeLessThanOrEqual(HOLD - 20_000 + 2 * UNSEEN)
+  }
+})
+
+test('a clock that is set back a little many times during a run frees no slot early', () => {
+  const directory = temporaryDirectory()
+  const { clock, pass, putForward } = createClock()
+  const ledger = openLedger({ directory, owner: OWNER, timing, clock })
+  for (let sends = 0; sends < 56; sends += 1) {
+    pass(1_000)
+    putForward(-300)
+    ledger.end(ledger.send(), 'answer')
+  }
+  // Read at the end, so that each clock change counts for the lines before it.
+  const held = openLedger({ directory, owner: OWNER, timing, clock }).occupiedMs(60)
+  expect(held).toHaveLength(56)
+  for (const [index, leftMs] of held.entries()) expect(leftMs).toBeGreaterThanOrEqual(HOLD - index * 1_000)
+})
+
 test('a process that halts between reading its two clocks does not treat the halt as a clock change', () => {
   const directory = temporaryDirectory()
   const { clock, pass } = createClock()
