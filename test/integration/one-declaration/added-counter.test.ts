@@ -13,7 +13,7 @@ import { query } from '../../support/warehouse/duckdb.js'
 
 const COMMENT = 'Pages of the listing that were committed'
 const FIELD = "historyRowsCompacted: shown(counter('Old observations"
-const COUNTING = 'state.counts.surveysListed += page.surveys.length;'
+const COUNTING = 'counts.surveysListed += page.surveys.length;'
 
 slow(
   'a counter that is added to the run record appears in its table, both reports and the data dictionary',
@@ -27,7 +27,7 @@ slow(
       {
         file: 'sync/in-groups.js',
         from: COUNTING,
-        to: `${COUNTING} state.counts.pagesListed += 1;`,
+        to: `${COUNTING} counts.pagesListed += 1;`,
       },
     )
     const dictionary = await start(['schema', '--format', 'markdown'], {}, main).ended
