@@ -97,7 +97,7 @@ const hasEveryStatus = <Individuals, Percentage>(all: object): all is ByStatus<I
   STATUS_COLUMNS.every(([, individuals, percentage]) => individuals in all && percentage in all)
 
 /** API document, "Fieldwork progress". An indicator that the API leaves out, or gives as null, is null. */
-export const PROGRESS_FIELDS = {
+export const INDICATOR_FIELDS = {
   sample_size: bigint.orNull('Number of expected complete interviews'),
   interviews_count: bigint.orNull('Number of complete interviews collected'),
   completion_rate: double.orNull('complete interviews / total sample size'),
@@ -106,6 +106,10 @@ export const PROGRESS_FIELDS = {
   incidence_rate: double.orNull('Deprecated by the API: the same as target_incidence_rate'),
   drop_out_rate: double.orNull('incomplete interviews / total number of interviews'),
   length_of_interview: bigint.orNull('Median length of a complete interview, seconds'),
+}
+
+export const PROGRESS_FIELDS = {
+  ...INDICATOR_FIELDS,
   ...byStatus(
     (status) => bigint.orNull(`Number of interviews with status ${status}`),
     (status) => double.orNull(`Percentage of interviews with status ${status}, as the API gives it`),

@@ -1,82 +1,46 @@
-/**
- * The resources as the API sends them (API document, "Resources and their fields"): a line per field, which the compiler checks against
- * the row type.
- */
+/** The resources as the API sends them (API document, "Resources and their fields"), by the columns that `model/fields.ts` declares. */
 import type { z } from 'zod'
 import {
   byStatus,
+  INDICATOR_FIELDS,
   INTERVIEW_STATUSES,
-  type InterviewStatus,
-  PROVIDERS,
   type Progress,
+  SAMPLE_SOURCE_FIELDS,
   type SampleSource,
-  SURVEY_STATUSES,
+  SURVEY_FIELDS,
   type Survey,
-  TRANSITION_STYLES,
 } from '../model/fields.js'
 import type { DecodeAgain } from '../model/warehouse.js'
 import {
   decodeRow,
+  exactObject,
   extraOf,
   flatDecoder,
-  type RowDecoder,
-  unknownFieldDrift,
-  unknownMembers,
-} from './decode.js'
-import { isObjectText, memberTexts, objectText } from './json-text.js'
-import {
-  exactObject,
-  flag,
   float,
   integer,
   object,
   orNull,
-  type ResponseShape,
-  text,
-  timestamp,
-} from './response-schemas.js'
+  type RowDecoder,
+  schemasOf,
+  unknownFieldDrift,
+  unknownMembers,
+} from './decode.js'
+import { isObjectText, memberTexts, objectText } from './json-text.js'
 
 /** API document, "Survey". */
-const surveyShape = {
-  id: integer,
-  title: text,
-  created_at: timestamp,
-  updated_at: timestamp,
-  hashid: text,
-  project_id: orNull(text),
-  status: text,
-  owner_organization_id: integer,
-  transition_style: text,
-  respondent_questions_count: integer,
-  respondent_iterations_count: integer,
-} satisfies ResponseShape<Survey>
-
 export const surveyDecoder: RowDecoder<Survey> = flatDecoder(
   'survey',
-  { schema: object(surveyShape), exact: exactObject(surveyShape) },
-  { status: SURVEY_STATUSES, transition_style: TRANSITION_STYLES },
+  SURVEY_FIELDS,
+  schemasOf(SURVEY_FIELDS),
 )
 
 export const decodeSurvey = surveyDecoder.fromText
 
 /** API document, "Sample source". */
-const sampleSourceShape = {
-  id: integer,
-  provider: text,
-  sample_size: integer,
-  country_code: text,
-  description: text,
-  name: text,
-  hashid: text,
-  panelist_id_required: flag,
-  created_at: timestamp,
-  updated_at: timestamp,
-} satisfies ResponseShape<SampleSource>
-
 export const sampleSourceDecoder: RowDecoder<SampleSource> = flatDecoder(
   'sample_source',
-  { schema: object(sampleSourceShape), exact: exactObject(sampleSourceShape) },
-  { provider: PROVIDERS },
+  SAMPLE_SOURCE_FIELDS,
+  schemasOf(SAMPLE_SOURCE_FIELDS),
 )
 
 export const decodeSampleSource = sampleSourceDecoder.fromText
@@ -93,21 +57,8 @@ const exactEntry = orNull(exactObject(entryShape))
 const byStatusShape = Object.fromEntries(INTERVIEW_STATUSES.map((status) => [status, entry]))
 const exactByStatusShape = Object.fromEntries(INTERVIEW_STATUSES.map((status) => [status, exactEntry]))
 
-/** The columns of `Progress` that come from `interview_count_by_status`. */
-type StatusCell = `${InterviewStatus}_${'individuals' | 'percentage'}`
-
 /** API document, "Fieldwork progress". */
-const indicatorShape = {
-  sample_size: orNull(integer),
-  interviews_count: orNull(integer),
-  completion_rate: orNull(float),
-  questionnaire_incidence_rate: orNull(float),
-  target_incidence_rate: orNull(float),
-  incidence_rate: orNull(float),
-  drop_out_rate: orNull(float),
-  length_of_interview: orNull(integer),
-} satisfies ResponseShape<Omit<Progress, StatusCell>>
-
+const indicatorShape = schemasOf(INDICATOR_FIELDS).schema.shape
 const progressShape = { ...indicatorShape, [BY_STATUS]: orNull(object(byStatusShape)) }
 const progressSchema = object(progressShape)
 const exactProgress = exactObject({ ...indicatorShape, [BY_STATUS]: orNull(exactObject(exactByStatusShape)) })

@@ -1,19 +1,47 @@
-/** The port `SurveySource` over HTTP. All requests of a run start here. */
+/**
+ * The port `SurveySource` over HTTP. All requests of a run start here, and their answers are opened here (API document, "Endpoints" and
+ * "Pagination object"). The envelope around the rows is read strictly, because rows could get lost in silence otherwise: a list whose
+ * `next_page` is missing would end there and look complete.
+ */
+import { toUSVString } from 'node:util'
+import { z } from 'zod'
 import type { Clock } from '../base/clock.js'
-import type { HttpClient } from '../http/client.js'
+import { UpstreamError } from '../base/errors.js'
+import type { HttpClient, JsonAnswer } from '../http/client.js'
 import { StatusError } from '../http/errors.js'
 import type { DayWindow } from '../model/calendar.js'
 import type { Progress } from '../model/fields.js'
-import { formatInstant } from '../model/instant.js'
+import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import {
+  type Answer,
+  type Drift,
+  newestById,
+  type Page,
+  type Pagination,
   type Reading,
   type RefusalKind,
   RefusedReadingError,
+  type Rejection,
   type RequestContext,
   type SurveySource,
 } from '../model/survey-source.js'
-import { answerTimes, openProgress, pageOf } from './answer.js'
-import { decodeAnswerRow } from './decode.js'
+import {
+  type AnswerRow,
+  array,
+  count,
+  type Decoded,
+  decodeAnswerRow,
+  excerpt,
+  integer,
+  object,
+  orNull,
+  problemOf,
+  ROW_DEPTH_MAX,
+  type RowDecoder,
+  type Undecodable,
+  unknownFieldDrift,
+} from './decode.js'
+import { elementTexts, memberTexts, repeatedName, wellFormedJson } from './json-text.js'
 import { progressDecoder, sampleSourceDecoder, surveyDecoder } from './resources.js'
 
 type Query = readonly (readonly [name: string, value: string])[]
@@ -101,4 +129,186 @@ export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: 
 const kindOf = ({ code }: StatusError): RefusalKind => {
   if (code === 'not_there') return 'not_found'
   return code === 'credentials_refused' ? 'forbidden' : 'rejected'
+}
+
+const paginationShape = {
+  current_page: integer,
+  next_page: integer.nullable(),
+  prev_page: orNull(integer),
+  total_pages: count,
+  total_count: count,
+} satisfies { [Name in keyof Pagination]: z.ZodType<Pagination[Name]> }
+
+const pagination = object(paginationShape)
+
+const LISTS = {
+  surveys: { resource: 'survey', schema: object({ surveys: array, pagination }) },
+  sample_sources: { resource: 'sample_source', schema: object({ sample_sources: array, pagination }) },
+} as const
+
+const progressSchema = object({ fieldwork_progress: z.unknown() })
+
+/**
+ * Opens a list answer (endpoints 1 and 2). Throws an error `unusable_answer`. Unknown fields beside the rows, which no row can store, are
+ * reported as drift `answer.<field>` and `answer.pagination.<field>`.
+ */
+export const openList = (
+  answer: JsonAnswer,
+  list: { name: keyof typeof LISTS; path: string; page: number },
+) => {
+  const refuse = refusal(`GET ${list.path} (page ${list.page})`)
+  refuseRepeatedName(answer, refuse)
+  const { schema, resource } = LISTS[list.name]
+  const parsed = schema.safeParse(answer.body)
+  if (!parsed.success) throw refuse(problemOf(parsed.error, answer.text))
+  const { pagination } = parsed.data
+  const rows = 'surveys' in parsed.data ? parsed.data.surveys : parsed.data.sample_sources
+  const contradiction = contradictionIn(pagination, { page: list.page, rows: rows.length })
+  if (contradiction !== null) throw refuse(contradiction)
+  let texts: readonly string[] | null = null
+  const textAt = (place: number): string => {
+    texts ??= elementTexts(memberTexts(answer.text).get(list.name) ?? '[]')
+    return texts[place] ?? 'null'
+  }
+  const isWellFormed = wellFormedJson(answer.text) === answer.text
+  return {
+    rows: rows.map((value, place) => ({
+      value: isWellFormed ? value : undefined,
+      text: () => textAt(place),
+    })),
+    pagination,
+    drift: unknownFieldDrift(resource, [
+      ...unknownNames(answer.body, [list.name, 'pagination'], 'answer.'),
+      ...unknownNames(membersOf(answer.body).pagination, Object.keys(paginationShape), 'answer.pagination.'),
+    ]),
+  }
+}
+
+/** Opens a progress answer (endpoint 3): `fieldwork_progress`. Throws an error `unusable_answer`. */
+export const openProgress = (
+  answer: JsonAnswer,
+  where: string,
+): { readonly row: AnswerRow; readonly drift: readonly Drift[] } => {
+  const refuse = refusal(`GET ${where}`)
+  refuseRepeatedName(answer, refuse)
+  const parsed = progressSchema.safeParse(answer.body)
+  if (!parsed.success) throw refuse(problemOf(parsed.error, answer.text))
+  const value = parsed.data.fieldwork_progress
+  if (value === undefined) throw refuse('fieldwork_progress: is missing')
+  return {
+    row: {
+      value: wellFormedJson(answer.text) === answer.text ? value : undefined,
+      text: () => memberTexts(answer.text).get('fieldwork_progress') ?? 'null',
+    },
+    drift: unknownFieldDrift(
+      'fieldwork_progress',
+      unknownNames(answer.body, ['fieldwork_progress'], 'answer.'),
+    ),
+  }
+}
+
+/** When the answer was made, by the server's clock; by ours if the answer has no `Date`. */
+export const answerTimes = (answer: JsonAnswer, clock: Clock): Pick<Answer, 'readAt' | 'serverDate'> => {
+  const serverDate = answer.dateMs === null ? null : instantFromMs(answer.dateMs)
+  return { serverDate, readAt: serverDate ?? instantFromMs(clock.nowMs()) }
+}
+
+/** One of the two values would be lost. Deeper names belong to rows that are quarantined anyway. */
+const refuseRepeatedName = ({ text }: JsonAnswer, refuse: ReturnType<typeof refusal>): void => {
+  const name = repeatedName(text, ENVELOPE_DEPTH_MAX + ROW_DEPTH_MAX)
+  if (name !== null) throw refuse(`the name ${excerpt(name)} stands twice in one object`)
+}
+
+/** The levels around a row: the answer and its array. */
+const ENVELOPE_DEPTH_MAX = 2
+
+/** A 200 whose envelope differs from the API document. Nothing of it is used: rows with an unknown place in the list could hide others. */
+export const unusableAnswer = (where: string, problem: string): UpstreamError =>
+  new UpstreamError(
+    'unusable_answer',
+    `the answer to ${where} cannot be used: ${problem}; if base_url is right, report this to the owner of the API`,
+  )
+
+const refusal = (where: string) => (problem: string) => unusableAnswer(where, problem)
+
+/**
+ * Why a well-typed pagination cannot be followed; null when it can. A page with a next page must hold rows, and there must not be more
+ * pages than rows: otherwise a server could send us from one empty page to the next for ever.
+ */
+const contradictionIn = (
+  pagination: Pagination,
+  { page, rows }: { readonly page: number; readonly rows: number },
+): string | null => {
+  const { current_page: current, next_page: next, total_pages: pages, total_count: count } = pagination
+  if (current !== page) return `pagination.current_page is ${current}, not the requested page`
+  if (pages > Math.max(1, count)) return `pagination.total_pages is ${pages} for a total_count of ${count}`
+  if (next === null) {
+    return current < pages ? `pagination.next_page is null on page ${current} of ${pages}` : null
+  }
+  if (next !== current + 1) return `pagination.next_page is ${next} on page ${current}`
+  if (next > pages) return `pagination.next_page is ${next} of ${pages} pages`
+  return rows === 0 ? `page ${current} of ${pages} is empty` : null
+}
+
+/** Paths of the members that the API document does not list, as well-formed text. Two names may become one in it. */
+const unknownNames = (value: unknown, known: readonly string[], prefix: string): ReadonlySet<string> =>
+  new Set(
+    Object.keys(membersOf(value))
+      .filter((name) => !known.includes(name))
+      .map((name) => `${prefix}${toUSVString(name)}`),
+  )
+
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {}
+
+interface ListRow {
+  readonly id: number
+  readonly updated_at: Instant
+}
+
+/**
+ * Decodes every row of a page by itself, so that a bad row costs only itself. Of two rows with one id the newer one counts, in its
+ * own place: a page never holds two rows with one key.
+ */
+export const decodePage = <Row extends ListRow, Given>(
+  given: readonly Given[],
+  decode: (row: Given) => Decoded<Row>,
+  reject: (row: Undecodable) => Rejection,
+): Pick<Page<Row>, 'rows' | 'repeated' | 'rejections' | 'drift'> => {
+  const decoded = given.map((row) => decode(row))
+  const rows = newestById(decoded.flatMap((one) => (one.ok ? [one.row] : [])))
+  const ids = decoded.flatMap((one) => (one.ok ? one.row.id : (one.id ?? [])))
+  const seen = new Set<number>()
+  const repeated = ids.filter((id) => seen.size === seen.add(id).size)
+  return {
+    rows: [...rows.values()],
+    ...(repeated.length === 0 ? {} : { repeated }),
+    rejections: decoded.filter((one) => !one.ok).map(reject),
+    drift: decoded.flatMap((one) => one.drift),
+  }
+}
+
+/** A list answer (endpoints 1 and 2) as a page. Throws an error `unusable_answer`. */
+export const pageOf = <Row extends ListRow>(
+  answer: JsonAnswer,
+  clock: Clock,
+  list: Parameters<typeof openList>[1],
+  decoder: RowDecoder<Row>,
+  ids: (id: number | null) => Pick<Rejection, 'surveyId' | 'sampleSourceId'>,
+): Page<Row> => {
+  const opened = openList(answer, list)
+  const decode = (row: AnswerRow) => decodeAnswerRow(decoder, row)
+  const { drift, ...decoded } = decodePage(opened.rows, decode, ({ id, problem, raw }) => ({
+    endpoint: list.name,
+    ...ids(id),
+    rowId: id,
+    problem,
+    raw,
+  }))
+  return {
+    ...decoded,
+    drift: [...opened.drift, ...drift],
+    pagination: opened.pagination,
+    ...answerTimes(answer, clock),
+  }
 }

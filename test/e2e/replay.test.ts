@@ -16,7 +16,7 @@ import { query } from '../support/warehouse/duckdb.js'
 /** A build that accepts integers written as text. */
 const upgrade = () =>
   buildMutant({
-    file: 'survey-api/response-schemas.js',
+    file: 'survey-api/decode.js',
     from: "export const integer = z.int('expected an integer of at most 2^53 - 1').overwrite((value) => value + 0);",
     to: 'export const integer = z.union([z.int(), z.string().regex(/^[0-9]{1,15}$/).transform(Number)]);',
   })

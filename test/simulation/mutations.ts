@@ -182,7 +182,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'versions in history are dated with our own clock',
-    file: 'survey-api/answer.js',
+    file: 'survey-api/survey-source.js',
     from: 'readAt: serverDate ?? instantFromMs(clock.nowMs())',
     to: 'readAt: instantFromMs(clock.nowMs() - 86_400_000)',
   },
