@@ -1,4 +1,5 @@
 /** One start of the command, composed like `commands/sync`, until it ends, is killed, or hangs. */
+
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { StoppedError } from '../../src/base/errors.js'
@@ -11,6 +12,7 @@ import type { Settings } from '../../src/settings/settings.js'
 import type { StorageSettings } from '../../src/settings/storage.js'
 import type { PointerContents } from '../../src/storage/bucket/documents.js'
 import { testLog, UNOBSERVED } from '../support/log/test-log.js'
+import { DEFAULTS } from '../support/settings/settings-from-yaml.js'
 import type { Versions } from './bucket/versions.js'
 import type { Databases } from './databases.js'
 import { Generation, generations, type Moment, UNDISTURBED } from './generation.js'
@@ -251,7 +253,7 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     contract: settings.contract,
     discover: { overlap: settings.overlapMs, full_listing_every: settings.full_listing_every },
     history: { progress_keep_all_for: null },
-    report: { time_zone: 'UTC', locale: 'en-GB' },
+    report: DEFAULTS.report,
     refresh: {
       settle_for: readAll ? 100_000 * DAY_MS : settings.settleForMs,
       max_age: readAll ? 0 : 30 * DAY_MS,

@@ -3,6 +3,7 @@
  * is copied to a bucket of its own, beside the rows of every table as they were in the work database. The last night is a month after
  * the others.
  */
+
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -19,6 +20,7 @@ import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import { qualified } from '../../../src/warehouse/connection/ddl.js'
 import { buildMutantUntil } from '../command/mutant.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import { DEFAULTS } from '../settings/settings-from-yaml.js'
 import { instantOf, minute } from '../time/instants.js'
 import { testClock } from '../time/test-clock.js'
 import { bundle, daysRead, list, progress, source, survey } from '../warehouse/rows.js'
@@ -144,7 +146,7 @@ export const deltaNights = async (
       ...{ store, lease, database, directory, runId, clock, log },
       pointer: await fencePointer({ store, lease, signal: NEVER }),
       formats: number === DEAD_NIGHT ? ALL.filter((format) => format !== 'delta') : ALL,
-      report: { time_zone: 'UTC', locale: 'en-GB' },
+      report: DEFAULTS.report,
       stopping: NEVER,
     })
     await publisher.publish(NEVER)

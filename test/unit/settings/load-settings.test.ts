@@ -17,7 +17,7 @@ describe('the environment alone', () => {
         weight: 1,
       },
     ])
-    expect({ ...settings, accounts: [] }).toEqual({
+    expect({ ...settings, accounts: [] }).toMatchObject({
       accounts: [],
       accountNames: ['default'],
       metrics: null,

@@ -1,4 +1,5 @@
 /** A row that the tables accept never costs the report, however little of it the page can show. */
+
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -14,6 +15,7 @@ import { readAccountStates } from '../../../../src/warehouse/history/account-sta
 import { readStatus } from '../../../../src/warehouse/status.js'
 import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
 import { anyText } from '../../../support/hostile/any-text.js'
+import { DEFAULTS } from '../../../support/settings/settings-from-yaml.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
@@ -148,7 +150,7 @@ const TABLES = ALL_TABLES.filter(({ name }) => name !== 'schema_version')
 
 const pageOf = async ({ database }: TestWarehouse) => {
   const rows = await database.transaction(readReport)
-  return { rows, html: renderReport(rows, { time_zone: 'UTC', locale: 'en' }).html }
+  return { rows, html: renderReport(rows, { ...DEFAULTS.report, locale: 'en' }).html }
 }
 
 /** Every cell of every view is computed, and every rule of `verify` is checked. */

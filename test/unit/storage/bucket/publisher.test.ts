@@ -1,4 +1,5 @@
 /** A publish into a bucket: real rows and files, a model of the store, and what a failure at each step leaves. */
+
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,6 +21,7 @@ import type { BucketPublishing } from '../../../../src/storage/bucket/upload.js'
 import { openWarehouse } from '../../../../src/warehouse/lifecycle/open.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { testLog } from '../../../support/log/test-log.js'
+import { DEFAULTS } from '../../../support/settings/settings-from-yaml.js'
 import { holderNamed, NEVER } from '../../../support/storage/bucket.js'
 import { type ModelFault, type ModelRequest, ModelStore } from '../../../support/storage/model-store.js'
 import { SLOW } from '../../../support/suite/slow.js'
@@ -57,7 +59,7 @@ const trial = async (formats: readonly PublishFormat[] = ALL) => {
     database: warehouse.database,
     directory: warehouse.directory,
     formats,
-    report: { time_zone: 'UTC', locale: 'en-GB' },
+    report: DEFAULTS.report,
     runId: 'RUN',
     clock,
     log,
