@@ -1,7 +1,4 @@
-/**
- * Reads the body of an answer as text. undici does not decompress, so this file does. The limit counts the bytes after decompression:
- * otherwise a few kilobytes of gzip could fill the memory.
- */
+/** Reads a body as text; undici does not decompress. The limit counts bytes after that, or a little gzip could fill the memory. */
 import { isUtf8 as isValidUtf8 } from 'node:buffer'
 import { promisify, toUSVString } from 'node:util'
 import { gunzip, gunzipSync } from 'node:zlib'
@@ -22,10 +19,7 @@ export type BodyText =
   | { readonly kind: 'too_large' }
   | { readonly kind: 'invalid'; readonly problem: string }
 
-/**
- * Reads a body of UTF-8 text to its end, without a byte order mark. Bytes that are not UTF-8 become lone surrogates (`isUtf8`). A
- * problem may quote `encoding`, the `Content-Encoding`, as it came. Rejects with the body's error: a broken connection, or an abort.
- */
+/** UTF-8 text without byte order mark; other bytes become lone surrogates (`isUtf8`). Quotes `encoding` as it came. Rejects as the body does. */
 export const readText = async (
   body: AsyncIterable<unknown>,
   encoding: string | null,
@@ -98,10 +92,7 @@ const textOf = (bytes: Buffer): string => {
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 }
 
-/**
- * A stand-in takes the place of each sent U+FFFD during decoding, so every U+FFFD in the result marks invalid bytes. It is a
- * noncharacter, which no text should have. In a text that has it, every U+FFFD counts as invalid bytes.
- */
+/** A stand-in, a noncharacter, replaces each sent U+FFFD, so others mark invalid bytes. If a text has it, every U+FFFD counts as such. */
 const markedTextOf = (bytes: Buffer): string => {
   const lenient = new TextDecoder('utf-8', { ignoreBOM: true })
   if (bytes.includes(STAND_IN)) return lenient.decode(bytes).replaceAll(REPLACEMENT, NOT_UTF8)
@@ -123,10 +114,7 @@ export const readExcerpt = async (
   return read?.kind === 'text' ? excerptOf(read.text, redact) : ''
 }
 
-/**
- * One line of printable text. It is redacted before it is cut, because the redactor does not find half a secret. NULs are
- * removed first: a secret in UTF-16 has one beside each character.
- */
+/** One printable line. Redacted before the cut, because half a secret is not found, and without NULs, which a secret in UTF-16 has. */
 export const excerptOf = (
   text: string,
   redact: (text: string) => string,
