@@ -10,14 +10,10 @@ export interface Clock {
   nowMs(): number
   /** A clock that never goes back, milliseconds since an arbitrary start. */
   monotonicMs(): number
-  /**
-   * Resolves after `durationMs`. When `signal` aborts, it clears its timer and rejects at once: with the signal's
-   * `reason` if that is an `Error`, otherwise with a `StoppedError`.
-   */
+  /** Resolves after `durationMs`. An abort rejects at once and clears the timer: with the `reason` if an `Error`, else a `StoppedError`. */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>
 }
 
-/** A span of time that begins now. */
 export interface Span {
   /** Wall clock. */
   readonly startedMs: number

@@ -1,10 +1,8 @@
 /**
- * The errors that a user can meet. Each has a stable `code`, and `EXITS` says what the code means and how a command ends by it. The
- * message says what happened, where, and what to do now. No code compares the text of a message. A class of its own is only for an
- * error that code catches.
+ * The errors that a user can meet: a stable `code`, whose meaning and exit code `EXITS` has, and a message: what happened, where, what to
+ * do now. No code compares texts. A class of its own is only for an error that code catches.
  */
 
-/** The exit codes of the command. `EXITS` says what each means. */
 export const EXIT_CODES = {
   complete: 0,
   bug: 1,
@@ -22,7 +20,6 @@ interface ExitDeclaration {
   /** If accounts end differently, the command exits with the code of highest rank. */
   readonly rank: number
   readonly meaning: string
-  /** What to do next. */
   readonly next: string
   /** The errors that lead to it: their stable codes, for programs, and what each means. */
   readonly errors: Readonly<Record<string, string>>
@@ -192,10 +189,8 @@ export class ExpectedError extends Error {
 }
 
 /**
- * The API refused, or stayed unreachable or unusable. Exit 4 when it ends the run.
- *
- * Without `endsRun` the error affects only the survey that was being read: a 401 or 403 does so, like a 400 or 404. In a listing, any
- * of these errors ends the run. `src/sync/failure-watch.ts` ends it when too many surveys fail.
+ * The API refused, or stayed unreachable or unusable. Exit 4 when it ends the run: by `endsRun`, in a listing, or when
+ * `src/sync/failure-watch.ts` has seen too many. Otherwise only the survey being read is affected, by a 401 or 403 as by a 400 or 404.
  */
 export class UpstreamError extends ExpectedError {
   readonly endsRun: boolean

@@ -42,7 +42,6 @@ export const humanBytes = (bytes: number): string => {
 export const humanWindow = (perMs: number): string =>
   perMs === MINUTE_MS ? 'min' : perMs === HOUR_MS ? 'h' : perMs === DAY_MS ? 'd' : humanDuration(perMs)
 
-/** A table in Markdown. */
 export const markdownTable = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows]
     .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`)

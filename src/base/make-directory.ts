@@ -1,7 +1,4 @@
-/**
- * Creates directories. Some file systems, such as `/proc`, answer ENOENT although the parent exists. Node's own `mkdir` with
- * `recursive` then never returns, and no signal can stop it.
- */
+/** Creates directories. Some file systems (`/proc`) answer ENOENT though the parent exists: Node's recursive `mkdir` then never returns. */
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { hasCode } from './errors.js'
@@ -19,7 +16,6 @@ export const makeDirectory = async (path: string): Promise<void> => {
   }
 }
 
-/** Creates a directory unless it exists already. */
 const makeOne = (path: string): Promise<void> =>
   mkdir(path).catch(async (error: unknown) => {
     if (!hasCode(error, 'EEXIST') || !(await isDirectory(path))) throw error

@@ -1,7 +1,4 @@
-/**
- * A value that must never be visible. It prints as `[redacted]` wherever it is logged, inspected or serialized.
- * Only `reveal()` returns the text: to send a credential, to redact texts, and to take an address apart.
- */
+/** A value that prints as `[redacted]` everywhere. Only `reveal()` has the text: to send it, to redact texts, to take an address apart. */
 import { inspect } from 'node:util'
 
 export class Secret {
@@ -32,8 +29,8 @@ export class Secret {
 const PASSWORD_LENGTH_MIN = 8
 
 /**
- * The credentials in a URL: `user:password@` as written, the password as written and as sent, and both as a header has
- * them, because a server may echo its headers. A URL without a password holds no secret and may be shown.
+ * `user:password@` as written, the password as written and as sent, and both as a header has them, which a server may echo. A URL without a
+ * password has no secret.
  */
 export const secretsInUrl = (url: Secret): readonly Secret[] => {
   const text = url.reveal()
@@ -62,10 +59,7 @@ const unescaped = (text: string): string => {
 
 export const REDACTED = '[redacted]'
 
-/**
- * Replaces every occurrence of the secrets in a text, in their JSON- and URL-escaped forms too. (Some servers escape the
- * slash in JSON, most do not.) A server may echo a header in an error body, and a driver may put it into an exception.
- */
+/** Replaces the secrets in a text, also escaped for JSON (slash or not) and URLs: servers echo headers, drivers put them into errors. */
 export const createRedactor = (secrets: readonly Secret[]): ((text: string) => string) => {
   const needles = [
     ...new Set(

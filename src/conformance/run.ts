@@ -3,7 +3,7 @@ import { type ExpectedError, isStop, UpstreamError } from '../base/errors.js'
 import { addressOf } from '../http/address.js'
 import { statusAction } from '../http/attempt.js'
 import { excerptOf } from '../http/body.js'
-import { credentialsRefused, redirectRefused, unexpectedStatus } from '../http/errors.js'
+import { redirectRefused, refused } from '../http/errors.js'
 import { OBSERVATIONS } from './observations.js'
 import { gatherEvidence } from './read/evidence.js'
 import { createReader } from './read/reader.js'
@@ -131,11 +131,12 @@ const sendFirst = async (sender: Sender, { baseUrl, account }: ConformanceOption
   const { status, excerpt, header } = await sender.get('/surveys', [])
   if (status === 200) return
   const where = { request: addressOf(new URL(baseUrl), '/surveys', []).label, account }
-  if (statusAction(status) === 'refuse_credentials') throw credentialsRefused(status, where, excerpt)
-  if (statusAction(status) === 'refuse_redirect') {
+  if (statusAction(status) === 'credentials_refused')
+    throw refused('credentials_refused', status, where, excerpt)
+  if (statusAction(status) === 'redirect_refused') {
     throw redirectRefused(status, where, header('location') === null ? null : 'another address')
   }
-  throw unexpectedStatus(status, where, excerpt)
+  throw refused('unexpected_status', status, where, excerpt)
 }
 
 const notObservable = (reason: string): Verdict => ({ verdict: 'not_observable', reason })

@@ -4,7 +4,6 @@ export interface Address {
   readonly target: string
   /** As in `GET /api/v1/surveys?page=2`. */
   readonly label: string
-  /** Host and port, for messages. */
   readonly host: string
 }
 
@@ -24,10 +23,6 @@ export const addressOf = (
 
 /** The host in a `Location` header, without credentials; null if the header is missing or has no host. */
 export const locationHost = (location: string | null, from: Address): string | null => {
-  if (location === null) return null
-  try {
-    return new URL(location, from.origin).host || null
-  } catch {
-    return null
-  }
+  if (location === null || !URL.canParse(location, from.origin)) return null
+  return new URL(location, from.origin).host || null
 }

@@ -8,15 +8,12 @@ import { connectionFailure, ProxyRefusedError, ProxyTroubleError, peerOf } from 
 import {
   bodyTooLarge,
   connectionFailed,
-  credentialsRefused,
   invalidBody,
-  notThere,
   redirectRefused,
-  requestRejected,
+  refused,
   requestTimeout,
   serverTrouble,
   TransientError,
-  unexpectedStatus,
   type Where,
 } from './errors.js'
 import { redactJson } from './redact-json.js'
@@ -26,10 +23,7 @@ import type { Transport, TransportAnswer } from './transport.js'
 export interface JsonAnswer {
   /** `text`, parsed. Numbers past 2^53 have lost their last digits; `text` still has them. */
   readonly body: unknown
-  /**
-   * As it came, without a byte order mark and without secrets. A lone surrogate in a string stands for bytes that were not UTF-8, or was
-   * sent as an escape. Stored text cannot hold one.
-   */
+  /** As it came, without byte order mark and secrets. A lone surrogate was an escape or not UTF-8; stored text cannot hold one. */
   readonly text: string
   /** The `Date` header, milliseconds since 1970; null where it is missing or unreadable. */
   readonly dateMs: number | null
@@ -50,7 +44,6 @@ interface AttemptOptions extends ExchangeOptions {
   readonly onHeaders: (status: number) => void
   /** Called for a 429; `retryAfterMs` is its `Retry-After`, null without one. */
   readonly onRateLimited: (retryAfterMs: number | null) => void
-  /** Called when no byte of the request can have been sent. */
   readonly onNeverSent: () => void
 }
 
@@ -75,24 +68,11 @@ const outcomeOf = async (answer: TransportAnswer, options: AttemptOptions): Prom
   // The pause begins before the body is read, so that no waiting request is sent meanwhile.
   if (action === 'pause') options.onRateLimited(retryAfterMs)
   const excerpt = await readExcerpt(body, answer.header('content-encoding'), redact)
-  switch (action) {
-    case 'pause':
-      return { kind: 'rate_limited' }
-    case 'retry':
-      return retry(serverTrouble(status, excerpt), retryAfterMs)
-    case 'refuse_credentials':
-      throw credentialsRefused(status, where, excerpt)
-    case 'refuse_redirect': {
-      const host = locationHost(answer.header('location'), options.address)
-      throw redirectRefused(status, where, host === null ? null : excerptOf(host, redact))
-    }
-    case 'not_found':
-      throw notThere(where, excerpt)
-    case 'reject':
-      throw requestRejected(status, where, excerpt)
-    case 'unknown':
-      throw unexpectedStatus(status, where, excerpt)
-  }
+  if (action === 'pause') return { kind: 'rate_limited' }
+  if (action === 'retry') return retry(serverTrouble(status, excerpt), retryAfterMs)
+  if (action !== 'redirect_refused') throw refused(action, status, where, excerpt)
+  const host = locationHost(answer.header('location'), options.address)
+  throw redirectRefused(status, where, host === null ? null : excerptOf(host, redact))
 }
 
 const parse = async (answer: TransportAnswer, options: AttemptOptions): Promise<Outcome> => {
@@ -135,15 +115,14 @@ type Exchanged<Value> =
   | {
       readonly kind: 'broken'
       readonly error: TransientError | ProxyRefusedError
-      /** No byte of the request can have been sent. */
       readonly certainlyUnsent: boolean
     }
 
 const ENDED = new StoppedError('the exchange has ended')
 
 /**
- * Sends a request once, within the request timeout. `read` is called when the response headers have arrived, and reads as much of the
- * body as it needs. Returns a failure that may pass, such as a timeout or a broken connection, and throws any other.
+ * Sends a request once, within the request timeout. `read` is called when the response headers have arrived. Returns a failure that may
+ * pass, such as a broken connection, and throws any other.
  */
 export const exchange = async <Value>(
   { transport, address, requestTimeoutMs, proxy = null, clock, signals }: ExchangeOptions,
@@ -180,36 +159,27 @@ export const exchange = async <Value>(
   }
 }
 
-/** `pause`: the rate cap is exceeded; the same request again after it. `retry` may succeed. `unknown`: not a status that this API gives. */
-type StatusAction =
-  | 'parse'
-  | 'pause'
-  | 'retry'
-  | 'refuse_credentials'
-  | 'refuse_redirect'
-  | 'not_found'
-  | 'reject'
-  | 'unknown'
+/** `pause`: the rate cap is exceeded; the same request again after it. `retry` may succeed. Otherwise the code of the error. */
+type StatusAction = 'parse' | 'pause' | 'retry' | 'redirect_refused' | Parameters<typeof refused>[0]
 
 /** The API document names only 429 ("Errors"); the rest follows HTTP. */
 const BY_STATUS: ReadonlyMap<number, StatusAction> = new Map<number, StatusAction>([
   [200, 'parse'],
-  [401, 'refuse_credentials'],
-  [403, 'refuse_credentials'],
-  [404, 'not_found'],
+  [401, 'credentials_refused'],
+  [403, 'credentials_refused'],
+  [404, 'not_there'],
   [408, 'retry'],
-  // The rate cap is exceeded (API document, "Errors"): the same request is sent again after a pause.
   [429, 'pause'],
 ])
 
 const BY_CLASS: ReadonlyMap<number, StatusAction> = new Map<number, StatusAction>([
-  [3, 'refuse_redirect'],
-  [4, 'reject'],
+  [3, 'redirect_refused'],
+  [4, 'request_rejected'],
   [5, 'retry'],
 ])
 
 export const statusAction = (status: number): StatusAction =>
-  BY_STATUS.get(status) ?? BY_CLASS.get(Math.floor(status / 100)) ?? 'unknown'
+  BY_STATUS.get(status) ?? BY_CLASS.get(Math.floor(status / 100)) ?? 'unexpected_status'
 
 // Both headers with a time are parsed strictly: a wrong date would pause a run for hours, or move a cursor past unread changes.
 
@@ -227,10 +197,7 @@ export const parseHttpDate = (text: string | null): number | null => {
   return new Date(ms).toUTCString().slice(WEEKDAY_LENGTH) === text.slice(WEEKDAY_LENGTH) ? ms : null
 }
 
-/**
- * The wait that a `Retry-After` header requests, milliseconds; null if it is missing or unreadable. A date is relative to
- * `answeredAtMs`, the `Date` of the same answer, so that a wrong clock on either side cancels out.
- */
+/** The wait in a `Retry-After`, ms; null without one. A date counts from `answeredAtMs`, the answer's `Date`: wrong clocks cancel out. */
 export const parseRetryAfter = (text: string | null, answeredAtMs: number): number | null => {
   if (text === null) return null
   if (/^\d{1,15}$/.test(text.trim())) return Number(text) * 1000

@@ -1,7 +1,4 @@
-/**
- * Reads the body of an answer as text. undici does not decompress, so this file does. The limit counts the bytes after decompression:
- * otherwise a few kilobytes of gzip could fill the memory.
- */
+/** Reads a body as text; undici does not decompress. The limit counts bytes after that, or a little gzip could fill the memory. */
 import { isUtf8 as isValidUtf8 } from 'node:buffer'
 import { promisify, toUSVString } from 'node:util'
 import { gunzip, gunzipSync } from 'node:zlib'
@@ -23,8 +20,8 @@ export type BodyText =
   | { readonly kind: 'invalid'; readonly problem: string }
 
 /**
- * Reads a body of UTF-8 text to its end, without a byte order mark. Bytes that are not UTF-8 become lone surrogates (`isUtf8`). A
- * problem may quote `encoding`, the `Content-Encoding`, as it came. Rejects with the body's error: a broken connection, or an abort.
+ * Reads a body of UTF-8 text to its end, without a byte order mark. Other bytes become lone surrogates (`isUtf8`). A problem may quote
+ * `encoding`, the `Content-Encoding`, as it came. Rejects with the body's error: a broken connection, or an abort.
  */
 export const readText = async (
   body: AsyncIterable<unknown>,
@@ -98,10 +95,7 @@ const textOf = (bytes: Buffer): string => {
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 }
 
-/**
- * A stand-in takes the place of each sent U+FFFD during decoding, so every U+FFFD in the result marks invalid bytes. It is a
- * noncharacter, which no text should have. In a text that has it, every U+FFFD counts as invalid bytes.
- */
+/** A stand-in, a noncharacter, replaces each sent U+FFFD, so others mark invalid bytes. If a text has it, every U+FFFD counts as such. */
 const markedTextOf = (bytes: Buffer): string => {
   const lenient = new TextDecoder('utf-8', { ignoreBOM: true })
   if (bytes.includes(STAND_IN)) return lenient.decode(bytes).replaceAll(REPLACEMENT, NOT_UTF8)
@@ -124,8 +118,8 @@ export const readExcerpt = async (
 }
 
 /**
- * One line of printable text. It is redacted before it is cut, because the redactor does not find half a secret. NULs are
- * removed first: a secret in UTF-16 has one beside each character.
+ * One line of printable text. It is redacted before it is cut, because half a secret is not found. NULs are removed first: a secret in
+ * UTF-16 has one beside each character.
  */
 export const excerptOf = (
   text: string,

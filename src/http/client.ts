@@ -1,7 +1,4 @@
-/**
- * Sends a request until it is answered. Every attempt is a new job of the limiter. A 429 pauses the account, a transient failure is tried
- * again, and an error that ends the run ends all waiting requests.
- */
+/** Sends a request until it is answered, each attempt as a new job of the limiter. An error that ends the run ends all waiting requests. */
 import type { Allowance } from '../base/allowance.js'
 import { StoppedError, UpstreamError } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
@@ -56,9 +53,9 @@ interface GetContext {
 
 export interface HttpClient extends AsyncDisposable {
   /**
-   * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a `StatusError` or another
-   * `UpstreamError`, an error `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason. After an error
-   * that ends the run, every request that has not been sent yet rejects with the same error.
+   * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with an `UpstreamError` (`StatusError`
+   * for a status), `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason. An error that ends the run
+   * ends all unsent requests.
    */
   getJson(
     path: string,
@@ -73,7 +70,6 @@ export interface HttpClient extends AsyncDisposable {
 interface HttpUsage extends RateUsage {
   /** Requests sent, retries included. */
   readonly requests: number
-  /** Requests sent again, for any reason. */
   readonly retries: number
   /** 429 answers. */
   readonly refusals: number
@@ -162,11 +158,9 @@ class AccountClient implements HttpClient {
     await this.#transport.destroy()
   }
 
-  /** Repeats attempts until there is an answer, an error that retries cannot help, or no attempt left. */
   async #persist(pending: PendingRequest): Promise<JsonAnswer> {
     const { limits, random, log, account, clock } = this.#options
     const waitSignals = [pending.context.signal, this.#ended.signal]
-    const backoff = { baseMs: limits.backoff_base, maxMs: limits.backoff_max }
     for (let attempts = 0; ; ) {
       const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals)
       if (outcome.kind === 'answer') return outcome.answer
@@ -175,7 +169,7 @@ class AccountClient implements HttpClient {
       if (attempts >= (pending.context.attemptsMax ?? limits.attempts)) {
         throw attemptsExhausted(pending.where, attempts, outcome.error)
       }
-      const waitMs = retryWaitMs(attempts, backoff, random(), outcome.retryAfterMs)
+      const waitMs = retryWaitMs(attempts, limits, random(), outcome.retryAfterMs)
       const { request } = pending.where
       const problem = outcome.error.message
       log.warn({ account, request, attempts, waitMs, problem }, 'request failed and will be sent again')
@@ -231,27 +225,16 @@ class AccountClient implements HttpClient {
   }
 }
 
-interface Backoff {
-  /** Upper end of the wait after the first attempt. It doubles with each attempt. */
-  readonly baseMs: number
-  /** The longest wait, also if the server requests a longer one. */
-  readonly maxMs: number
-}
-
-export const backoffCeilingMs = (attempt: number, { baseMs, maxMs }: Backoff): number =>
-  Math.min(maxMs, baseMs * 2 ** Math.max(0, attempt - 1))
-
 /**
- * The wait after `attempt` (from 1) failed: exponential backoff with full jitter. The requests of a burst fail together, and a fixed part
- * in their waits would send them together again. At least the `Retry-After` of that answer, but never above `maxMs`: one slow endpoint
- * must not hold its task for an hour, and the task stays queued if all attempts fail.
+ * The wait after `attempt` (from 1), ms: exponential backoff with full jitter, as a burst that failed together must not return together. At
+ * least the `Retry-After`, but never above `backoff_max`: no endpoint holds its task for an hour; a failed task stays queued.
  */
 export const retryWaitMs = (
   attempt: number,
-  backoff: Backoff,
+  { backoff_base, backoff_max }: Pick<HttpLimits, 'backoff_base' | 'backoff_max'>,
   random: number,
   retryAfterMs: number | null = null,
 ): number => {
-  const jittered = random * backoffCeilingMs(attempt, backoff)
-  return Math.round(Math.min(backoff.maxMs, Math.max(jittered, retryAfterMs ?? 0)))
+  const jittered = random * Math.min(backoff_max, backoff_base * 2 ** (attempt - 1))
+  return Math.round(Math.min(backoff_max, Math.max(jittered, retryAfterMs ?? 0)))
 }

@@ -45,7 +45,6 @@ export const connectionFailure = (error: unknown): { problem: string; certainlyU
   return { problem: `${words} (${code})`, certainlyUnsent: false }
 }
 
-/** undici's errors about wrong calls. */
 const OUR_MISTAKES: ReadonlySet<string> = new Set([
   'UND_ERR_INVALID_ARG',
   'UND_ERR_NOT_SUPPORTED',
@@ -91,7 +90,6 @@ const refusalOf = ({ variable, authorization }: HttpProxy, host: string, status:
 export class ProxyTroubleError extends TransientError {
   readonly certainlyUnsent = true
 
-  /** `problem` is in words. */
   constructor(proxy: HttpProxy, problem: string, cause?: unknown) {
     super('proxy_failed', `${theProxy(proxy)} ${problem}`, { cause })
   }

@@ -1,7 +1,4 @@
-/**
- * The errors of a request, grouped by what to do next. A message says what happened, where (method, path and query, never
- * headers) and what to do now. Text of the server in it is redacted and cut to one line.
- */
+/** The errors of a request: what happened, where (never headers) and what to do now. Text of the server is one redacted line. */
 import { type ErrorCode, ExpectedError, messageOf, UpstreamError, WarehouseError } from '../base/errors.js'
 import type { Rate } from '../base/network.js'
 
@@ -23,14 +20,24 @@ export interface Where {
 
 const response = (excerpt: string): string => (excerpt === '' ? '' : ` (response: ${excerpt})`)
 
-/** 401, 403. */
-export const credentialsRefused = (status: number, where: Where, excerpt: string): StatusError =>
-  new StatusError(
-    'credentials_refused',
-    status,
-    `the API refused the credentials (${status}) at ${where.request}: ` +
-      `check id and token of account '${where.account}'${response(excerpt)}`,
-  )
+type StatusCode = 'credentials_refused' | 'not_there' | 'request_rejected' | 'unexpected_status'
+
+const STATUS_PROBLEMS: Readonly<Record<StatusCode, (status: number, where: Where) => string>> = {
+  // 401, 403.
+  credentials_refused: (status, { request, account }) =>
+    `the API refused the credentials (${status}) at ${request}: check id and token of account '${account}'`,
+  // 404: the resource does not exist, or no longer. The caller decides what follows.
+  not_there: (status, { request }) => `the API has no resource at ${request} (${status})`,
+  // Any other 4xx: this request is wrong; others may succeed.
+  request_rejected: (status, { request }) =>
+    `the API rejected ${request} (${status}); a later run may repeat it`,
+  // A status that this API has no reason to give.
+  unexpected_status: (status, { request }) =>
+    `the API answered ${request} with the unexpected status ${status}`,
+}
+
+export const refused = (code: StatusCode, status: number, where: Where, excerpt: string): StatusError =>
+  new StatusError(code, status, STATUS_PROBLEMS[code](status, where) + response(excerpt))
 
 /** 3xx. Credentials are never sent to the target of a redirect. */
 export const redirectRefused = (status: number, where: Where, target: string | null): StatusError =>
@@ -39,26 +46,6 @@ export const redirectRefused = (status: number, where: Where, target: string | n
     status,
     `the API redirects (${status}) ${where.request} to ${target ?? 'an unknown host'}, but credentials are sent only to ` +
       `base_url; if the API has moved, change base_url of account '${where.account}'`,
-  )
-
-/** 404: the resource does not exist, or no longer. The caller decides what follows. */
-export const notThere = (where: Where, excerpt: string): StatusError =>
-  new StatusError('not_there', 404, `the API has no resource at ${where.request} (404)${response(excerpt)}`)
-
-/** Any other 4xx: this request is wrong; others may succeed. */
-export const requestRejected = (status: number, where: Where, excerpt: string): StatusError =>
-  new StatusError(
-    'request_rejected',
-    status,
-    `the API rejected ${where.request} (${status}); a later run may repeat it${response(excerpt)}`,
-  )
-
-/** A status that this API has no reason to give. */
-export const unexpectedStatus = (status: number, where: Where, excerpt: string): StatusError =>
-  new StatusError(
-    'unexpected_status',
-    status,
-    `the API answered ${where.request} with the unexpected status ${status}${response(excerpt)}`,
   )
 
 /** The body is larger than `limits.response_bytes_max`. A retry would give the same. */
@@ -86,7 +73,6 @@ export const rateRefused = (where: Where, pauses: number, rate: Rate): UpstreamE
       `${rate.requests} per ${rate.perMs / 1000} s (rate_limit)`,
   )
 
-/** A `Retry-After` longer than a run waits. */
 export const retryAfterTooLong = (where: Where, retryAfterMs: number, maxMs: number): UpstreamError =>
   new UpstreamError(
     'retry_after_too_long',
@@ -129,7 +115,6 @@ export const serverTrouble = (status: number, excerpt: string): TransientError =
 export const requestTimeout = (host: string, timeoutMs: number): TransientError =>
   new TransientError('request_timeout', `${host} gave no complete answer within ${timeoutMs / 1000} s`)
 
-/** No connection, or one that broke. */
 export const connectionFailed = (host: string, problem: string, cause: unknown): TransientError =>
   new TransientError('connection_failed', `${host}: ${problem}`, { cause })
 

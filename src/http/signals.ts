@@ -1,7 +1,4 @@
-/**
- * Abort signals of several sources. With `AbortSignal.any`, a long-lived source keeps every joined signal reachable on Node 20, and a
- * run of a night makes a hundred thousand of them.
- */
+/** Joined abort signals. `AbortSignal.any` keeps each of them reachable on Node 20, and a night makes a hundred thousand. */
 import { setMaxListeners } from 'node:events'
 import { abortReason, throwIfAborted } from '../base/clock.js'
 
@@ -40,7 +37,6 @@ export const joinSignals = (sources: readonly AbortSignal[]): JoinedSignal => {
   return { signal: controller.signal, [Symbol.dispose]: () => listening[Symbol.dispose]() }
 }
 
-/** Throws the reason of the first of the signals that has aborted. */
 export const throwIfAnyAborted = (signals: readonly AbortSignal[]): void => {
   for (const signal of signals) throwIfAborted(signal)
 }

@@ -16,7 +16,6 @@ import { createQueue, requestReasonOf, type Task } from './queue.js'
 export interface PlanRules {
   readonly discover: DiscoverRules
   readonly refresh: RefreshRules
-  /** List all surveys, whatever the cursor. */
   readonly full: boolean
 }
 
@@ -33,7 +32,6 @@ export interface Plan {
   readonly at: Instant
   readonly listing: ListingKind
   readonly entries: readonly PlanEntry[]
-  /** All requests, estimated. */
   readonly requests: number
   /** The surveys that are known to be due, the most urgent first. */
   readonly tasks: readonly Task[]
@@ -89,10 +87,7 @@ export const createPlan = (
   }
 }
 
-/**
- * New and changed surveys, as frequent as in the week before the last run. A change of a survey that is due anyway adds only a list
- * of its sources.
- */
+/** New and changed surveys, as frequent as in the week before the last run. A survey that is due anyway adds only a list of sources. */
 const createChanges = (totals: SurveyTotals, { listedAt }: PastRuns, at: Instant) => {
   const from = listedAt === null ? null : changesSeenSince(listedAt)
   const seen = { changed: 0, created: 0, rested: 0, relisted: 0 }
@@ -137,10 +132,7 @@ const added = (all: readonly RequestsByKind[]): RequestsByKind =>
     ),
   )
 
-/**
- * From the first send to the last, milliseconds, if the server answers at once. Assumes bursts of the whole cap, one per window, without
- * the limiter's margin.
- */
+/** From first send to last, ms, if the server answers at once: bursts of the whole cap, one a window, without the limiter's margin. */
 export const timeAtCapMs = (requests: number, { requests: cap, perMs }: Rate): number =>
   requests <= 0 ? 0 : Math.floor((requests - 1) / cap) * perMs
 
@@ -157,8 +149,8 @@ export interface AccountPlan {
 }
 
 /**
- * The part of a plan that fits into the budget of a run: surveys in the order of the queue, up to the first whose reserve does not fit.
- * The first survey always fits. `waiting` are left over; `oldestSince` is the earliest last reading of these, or queue time if never read.
+ * The surveys that fit into a run's budget, in the order of the queue up to the first whose reserve does not fit; the first always does.
+ * `waiting` are left over; `oldestSince`: their earliest last reading, or queue time if never read.
  */
 export const fitPlan = (
   plan: Plan,

@@ -7,7 +7,6 @@ import { believed } from './believed.js'
 import { bundleRequests, requestsIn, sourcesOfEach } from './estimate.js'
 import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refresh.js'
 
-/** A due survey. */
 export interface Task {
   readonly surveyId: number
   readonly reason: TaskReason
@@ -76,10 +75,7 @@ export const createQueue = (
   }
 }
 
-/**
- * Whether a refused survey rests. If its progress was read at the last refusal, only another endpoint refuses it: then the progress
- * is read as often as that of any other survey.
- */
+/** Whether a refused survey rests. If its progress was read at the last refusal, another endpoint refuses it: it is read as usual. */
 const rests = (
   survey: PlannedSurvey,
   task: NonNullable<PlannedSurvey['task']>,
@@ -129,7 +125,6 @@ const byUrgency = (one: Due, other: Due): number =>
   other.createdAt - one.createdAt ||
   other.task.surveyId - one.task.surveyId
 
-/** The reason under which the requests of a task are counted. */
 export const requestReasonOf = ({
   reason,
   isLeftOver,

@@ -1,7 +1,6 @@
 /**
- * The budget of one account's run: its allocation of `--max-requests`, and `--max-duration`. Every run makes progress: the listing may take
- * half of the budget while tasks wait, and the first bundle is always admitted
- * (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
+ * One account's budget: its allocation of `--max-requests`, and `--max-duration`. Every run makes progress: the listing may take half while
+ * tasks wait, and the first bundle is always admitted (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
  */
 import type { Allowance } from '../base/allowance.js'
 import type { Clock } from '../base/clock.js'
@@ -101,7 +100,6 @@ export class RunBudget {
     }
   }
 
-  /** Whether other accounts may still leave unused requests. */
   mayGrow(): boolean {
     return this.#allocation.mayGrow()
   }
@@ -112,9 +110,9 @@ export class RunBudget {
   }
 
   /**
-   * Its signal aborts with `signal`, or with a `StoppedError` when a pause or retries hold admitted work up past `--max-duration` by more
-   * than a bundle takes at the cap (docs/decisions/accounts-and-budgets.md#0055-a-time-limit-admits-only-what-should-fit). Dispose of it
-   * when the run has ended: its timer holds the process.
+   * Aborts with `signal`, or with a `StoppedError` when a pause or retries hold admitted work up past `--max-duration` by more than a
+   * bundle takes at the cap (docs/decisions/accounts-and-budgets.md#0055-a-time-limit-admits-only-what-should-fit). Its timer holds the
+   * process.
    */
   deadline(signal: AbortSignal, rate: () => Rate): Disposable & { readonly signal: AbortSignal } {
     const limit = createTimeLimit(this.#clock)

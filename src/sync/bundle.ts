@@ -194,7 +194,6 @@ class BundleReader {
     })
   }
 
-  /** Null unless the settings say that days are read. */
   async #daysToRead(
     progress: Reading<Progress>,
     isUnchanged: boolean,
@@ -256,7 +255,6 @@ type PassOver = <Result>(
   reading: Promise<Result>,
 ) => Promise<Result | null>
 
-/** Whether it was read, and its row could be typed. */
 const isTyped = (
   reading: Reading<Progress> | null,
 ): reading is Reading<Progress> & { readonly row: Progress } => reading !== null && reading.row !== null

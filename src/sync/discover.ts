@@ -126,7 +126,6 @@ class Listing {
   readonly #repetitions: Repetitions
   readonly #driftCheck: DriftCheck | null
   #previousTotal: number
-  /** Null before the first page. */
   #firstTotal: number | null
 
   constructor(dependencies: RunDependencies, state: RunState, options: ListingOptions) {
@@ -178,7 +177,6 @@ class Listing {
     return 'complete'
   }
 
-  /** Gives up a listing that should have ended. */
   async #endEndless(next: number): Promise<void> {
     const firstTotal = this.#firstTotal
     if (firstTotal === null || next <= pagesMaxOf(firstTotal)) return

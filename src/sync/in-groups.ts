@@ -113,10 +113,7 @@ export class CommitQueue<Item> {
   }
 }
 
-/**
- * Commits the pages of a listing in their order while the next pages are read. After a failed commit no later page is
- * committed: the listing would go on behind the gap.
- */
+/** Commits the pages of a listing in order while the next are read. After a failed commit none follows: a listing has no gaps. */
 export class PageCommits {
   readonly #dependencies: RunDependencies
   readonly #state: RunState
@@ -211,7 +208,6 @@ export const readStoredAhead = (
   }
 }
 
-/** The surveys from this place on, as many as are read at once. */
 const idsOf = (tasks: readonly Task[], from: number): readonly number[] => {
   const ids: number[] = []
   let rows = 0

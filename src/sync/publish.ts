@@ -9,7 +9,6 @@ import { worstOf } from './outcome.js'
 
 interface PublishAll {
   readonly publishers: readonly Publisher[]
-  /** How the runs of this command's accounts ended. */
   readonly reports: readonly RunReport[]
   /** Aborts with a `StoppedError` to give up publishing. */
   readonly signal: AbortSignal
@@ -103,10 +102,7 @@ const recordAgain = async (
 /** A run ends within ten seconds (docs/how-to/limit-a-run.md). The rest of them is for recording how the run ended, and for closing the files. */
 export const PUBLISH_AFTER_SIGNAL_MS_MAX = 8_000
 
-/**
- * The deadline counts from the abort of `signal`. `forWorkFromNow` aborts with `signal`; if that has aborted already, when the deadline
- * passes. Dispose of it after the work: its timer holds the process.
- */
+/** Counts from the abort of `signal`. `forWorkFromNow`: `signal`, or the deadline if that has aborted. Its timer holds the process. */
 export const shutdownDeadlineAfter = (
   signal: AbortSignal,
   clock: Clock,

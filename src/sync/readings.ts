@@ -1,7 +1,4 @@
-/**
- * Collects the failures of single requests while one survey is read. A failure of one endpoint says nothing about the others, so the
- * reading goes on. What the failures mean together is decided at the end of the bundle.
- */
+/** Collects failures while one survey is read. An endpoint's failure says nothing about others: they are judged together at the end. */
 import { UpstreamError } from '../base/errors.js'
 import type { SurveyKind } from '../model/request-usage.js'
 import { type Answer, RefusedReadingError, type SurveySource } from '../model/survey-source.js'
@@ -51,10 +48,7 @@ export class Readings {
     return this.#areNotFound() && failed('sample_sources') && failed('survey_progress')
   }
 
-  /**
-   * All failures are 404, for the first time: a full listing shows whether the survey has gone. A survey that was refused
-   * before is known to be listed.
-   */
+  /** All failures are 404, for the first time: a full listing shows whether it has gone. A survey refused before is known to be listed. */
   mayBeGone(): boolean {
     const { reason, refusals } = this.#options.task
     return reason !== 'missing' && refusals === 0 && this.#areNotFound()
@@ -125,10 +119,7 @@ export const checkListedSource = async <Result>(
   }
 }
 
-/**
- * Answers like `source`, and keeps every answer to the requests of one bundle. A repeated reading drops the rows of the first one. Its
- * rejections and drift events are still stored.
- */
+/** Answers like `source`, and keeps every answer of one bundle: after a repeated reading, rejections and drift of the first still count. */
 export const keepAnswers = (
   source: SurveySource,
 ): { readonly source: SurveySource; readonly answers: readonly Answer[] } => {

@@ -1,6 +1,6 @@
 /**
- * May a run send one more request, and for what? `--max-requests` is one counter for all accounts. An account may use its part of the
- * whole by weight, or of what ended accounts left, if that is more. Work that does not fit waits for requests that others leave
+ * May a run send one more request, and for what? One counter for all accounts: each may use its part by weight, or of what ended ones left,
+ * if that is more. Other work waits for what they leave
  * (docs/decisions/accounts-and-budgets.md#0054-several-accounts-divide-one-request-budget).
  */
 import type { Allowance } from '../base/allowance.js'
@@ -179,7 +179,6 @@ export const expectedAllocations = (
 export class UsageBook {
   readonly #counts = new Map<string, { requests: number; saved: number }>()
 
-  /** An allowance that takes from `allowance` and counts each request. */
   counting(allowance: Allowance, kind: RequestKind, reason: RequestReason): Allowance {
     return {
       take: () => {
@@ -189,7 +188,6 @@ export class UsageBook {
     }
   }
 
-  /** Counts requests that were not necessary. */
   saved(reason: RequestReason, requests: RequestsByKind): void {
     for (const kind of REQUEST_KINDS) this.#of(kind, reason).saved += requests[kind] ?? 0
   }

@@ -10,17 +10,13 @@ interface SideBySide<Account, Report> {
   readonly accounts: readonly Account[]
   /** `--max-requests`, divided by the weights of the accounts; null: no limit. */
   readonly requestsMax: number | null
-  /** Aborts with a `StoppedError`. */
   readonly signal: AbortSignal
   readonly log: Log
   /** The run of one account, with its part of the requests. `signal` also aborts when the run of another account threw. */
   readonly run: (account: Account, requests: Allocation, signal: AbortSignal) => Promise<Report>
 }
 
-/**
- * The reports are in the order of the accounts. If a run threw, it rejects after all runs have ended, with the first error of the
- * warehouse, or else the first: other errors may be consequences of that.
- */
+/** Reports in the order of `accounts`. If a run threw, rejects when all ended: with an error of the warehouse, or else the first. */
 export const sideBySide = async <Account extends { readonly name: string; readonly weight: number }, Report>({
   accounts,
   requestsMax,

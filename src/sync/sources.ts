@@ -25,10 +25,7 @@ export interface SourceList {
 
 const LISTINGS_MAX = 3
 
-/**
- * `warn` reports a list that shows a source more than once, and so fewer sources than it announces. Its sources are read, but
- * none counts as gone.
- */
+/** `warn` reports a list that shows a source twice and fewer than it announces. Its sources are read, but none counts as gone. */
 export const readSources = async (
   source: SurveySource,
   surveyId: number,
@@ -64,7 +61,6 @@ export const readSources = async (
   )
 }
 
-/** How many sources fewer were shown than the last page announces. */
 const missingIn = (pages: readonly Page<SampleSource>[], { rows, listedIds }: SourceList): number =>
   (pages.at(-1)?.pagination.total_count ?? 0) -
   (listedIds?.length ?? rows.length + rejectionsIn(pages).length)
@@ -82,7 +78,6 @@ const firstTwice = (ids: readonly number[]): number | null => {
   return ids.find((id) => seen.size === seen.add(id).size) ?? null
 }
 
-/** The stored sources, in place of the list. */
 export const knownSources = ({ sources }: StoredBundle): SourceList => ({
   readAt: 0n,
   read: 'none',
@@ -142,14 +137,10 @@ export const canReuseList = (
   rules: RefreshRules,
 ): boolean => stored.progress !== null && !listsSources(stored.sourcesReadAt, reason, now, rules)
 
-/** The survey's target differs from the one that was stored with the sources. */
 export const hasTargetChanged = (stored: StoredBundle, progress: CellRow | null): boolean =>
   progress === null || progress.sample_size !== stored.progress?.sample_size
 
-/**
- * The interviews that no stored source accounts for have become more, so there is another source. Interviews that arrive between the two
- * readings can hide it, but no longer than a night.
- */
+/** More interviews than before have no stored source: there is a new one. Interviews between the readings hide it for a night at most. */
 export const hasUnknownSource = (
   stored: StoredBundle,
   progress: CellRow | null,
@@ -165,10 +156,7 @@ export const hasUnknownSource = (
 const interviewsIn = (progress: CellRow | null): number =>
   INTERVIEW_STATUSES.reduce((sum, status) => sum + Number(progress?.[`${status}_individuals`] ?? 0), 0)
 
-/**
- * Whether the progress of the sources need not be read: the sources and the survey's progress equal the stored ones, and the
- * stored progress of every source is recent enough.
- */
+/** Whether to leave out the sources' progress: they and the survey's progress equal the stored ones, and each was read recently enough. */
 export const canSkipSources = (
   stored: StoredBundle,
   sources: SourceList,

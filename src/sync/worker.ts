@@ -63,7 +63,6 @@ export class Worker {
     return this.#commits.isIdle()
   }
 
-  /** Resolves when another survey may be read. */
   async hasRoom(): Promise<void> {
     while (this.#reading.size >= READ_AT_ONCE) await Promise.race(this.#reading)
     while (this.#commits.isFull()) await this.oneEnds()
@@ -181,10 +180,7 @@ export const rowsInOutcome = (outcome: BundleOutcome): number =>
     ? outcome.sources.length + outcome.sourceProgress.length + (outcome.days?.rows.length ?? 0)
     : 0
 
-/**
- * The long part of a run: takes tasks off the queue in order of urgency. Throws the `UpstreamError` that ends the run, a `StoppedError`, or
- * an error of the warehouse.
- */
+/** Takes tasks in order of urgency. Throws the `UpstreamError` that ends the run, a `StoppedError`, or an error of the warehouse. */
 export const refresh = async (
   dependencies: RunDependencies,
   budget: RunBudget,

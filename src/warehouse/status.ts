@@ -5,10 +5,9 @@ import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
 import type { Database, Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
 import { isStatementFault, unreadable } from './connection/duckdb-error.js'
-import { NUMBERED_RUNS } from './history/run-order.js'
+import { NUMBERED_RUNS } from './history/runs.js'
 import { isOwnFault } from './lifecycle/own-fault.js'
 
-/** How many of the last runs are shown. */
 const RUNS_SHOWN = 5
 
 /** How many surveys that could not be read are shown; `queue` counts all of them. */
@@ -75,10 +74,7 @@ const rejectionRow = z.object({
   last_at: timestamptzCell,
 })
 
-/**
- * Opens the local `file` of a published state, and reads it until `signal` aborts. Throws `WarehouseUnusableError`, which names `path`, if
- * it cannot be read.
- */
+/** Opens the local `file` of a published state until `signal` aborts. Throws `WarehouseUnusableError`, which names `path`. */
 export const readPublished = async <Result>(
   { path, file, open }: { path: string; file: string; open: (file: string) => Promise<Database> },
   signal: AbortSignal,
@@ -109,7 +105,6 @@ export const readStatus = async (sql: Sql) => ({
     `SELECT account, reason, count(*) AS tasks, count(*) FILTER (last_error IS NOT NULL) AS failing,
       min(enqueued_at) AS oldest_at FROM _sync.tasks GROUP BY ALL ORDER BY ALL`,
   ),
-  /** Queued surveys that could not be read, up to `FAILING_SHOWN`. */
   failing: await sql.rows(
     failingRow,
     `SELECT t.account, t.survey_id, s.title, t.attempts, t.last_error AS error

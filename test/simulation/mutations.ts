@@ -53,7 +53,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the future run is the last',
-    file: 'warehouse/history/run-order.js',
+    file: 'warehouse/history/runs.js',
     from: 'max_by(run_id, run_number)',
     to: 'max_by(run_id, started_at)',
   },

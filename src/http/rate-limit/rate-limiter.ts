@@ -15,7 +15,6 @@ export interface RateLimiterOptions {
   readonly owner: CapOwner
   readonly rate: Rate
   readonly limits: { readonly request_timeout: number; readonly pausesMax?: number }
-  /** The cap that other processes use as well. */
   readonly shared?: SharedRate | null
   /** Where the request ledger is kept; null: a restart forgets the sent requests. */
   readonly ledgerDirectory: string | null
@@ -40,7 +39,6 @@ export class RateLimiter {
   readonly #limiter: HeldSlotLimiter
   readonly #pauses: Pauses
 
-  /** Throws `ledger_unwritable` when the ledger cannot be written. */
   constructor(options: RateLimiterOptions) {
     const { owner, rate, limits, clock, ledgerDirectory: directory } = options
     const timing = { perMs: rate.perMs, requestTimeoutMs: limits.request_timeout }
@@ -73,7 +71,7 @@ export class RateLimiter {
     const verdict = this.#pauses.rateLimited(sentIn, retryAfterMs)
     if (verdict.kind === 'end') return rateRefused(where, verdict.pauses, this.#options.rate)
     if (verdict.kind === 'retry_after_too_long')
-      return retryAfterTooLong(where, verdict.retryAfterMs, RETRY_AFTER_MS_MAX)
+      return retryAfterTooLong(where, retryAfterMs ?? 0, RETRY_AFTER_MS_MAX)
     if (verdict.kind === 'pause') this.#slowDown(verdict.durationMs, retryAfterMs, where.request)
     return null
   }
@@ -121,17 +119,13 @@ export const RETRY_AFTER_MS_MAX = 3_600_000
 export const pauseMs = (nth: number, retryAfterMs: number | null, perMs: number): number =>
   retryAfterMs === null ? perMs * 2 ** (nth - 1) : Math.max(PAUSE_MS_MIN, retryAfterMs)
 
+/** `join`: the 429 belongs to a pause that has begun already. */
 type Verdict =
-  /** The 429 belongs to a pause that has begun already. */
-  | { readonly kind: 'join' }
+  | { readonly kind: 'join' | 'retry_after_too_long' }
   | { readonly kind: 'pause'; readonly durationMs: number }
   | { readonly kind: 'end'; readonly pauses: number }
-  | { readonly kind: 'retry_after_too_long'; readonly retryAfterMs: number }
 
-/**
- * Decides what follows a 429. Only a 429 to a request that was sent after the last pause began is a new one. The other
- * requests of the same burst were already in flight, and must not pause the account a second time.
- */
+/** Only a 429 to a request sent after the last pause began is a new one. The others of that burst must not pause the account again. */
 export class Pauses {
   readonly #perMs: number
   readonly #pausesMax: number
@@ -149,8 +143,7 @@ export class Pauses {
 
   rateLimited(sentIn: number, retryAfterMs: number | null): Verdict {
     if (sentIn < this.epoch) return { kind: 'join' }
-    if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX)
-      return { kind: 'retry_after_too_long', retryAfterMs }
+    if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX) return { kind: 'retry_after_too_long' }
     this.epoch += 1
     const nth = this.epoch - this.#lastGoodEpoch
     if (nth >= this.#pausesMax) return { kind: 'end', pauses: nth }

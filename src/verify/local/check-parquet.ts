@@ -11,7 +11,7 @@ import { checksum, type Manifest, type PublishedFile } from '../../publish/parqu
 import { PUBLISHED_TABLES } from '../../publish/parquet/tables.js'
 import { digestsOf, holds, partitionsOf } from '../../publish/parquet/write-table.js'
 import type { Database } from '../../warehouse/connection/database.js'
-import { readLastRun } from '../../warehouse/history/run-order.js'
+import { readLastRun } from '../../warehouse/history/runs.js'
 import { type Checked, type Problem, PUBLISH_AGAIN, problemOfFiles } from './proof.js'
 
 export const filesOf = ({ tables }: Pick<Manifest, 'tables'>): readonly PublishedFile[] =>

@@ -1,7 +1,4 @@
-/**
- * Converts cells between memory and DuckDB, by column type. Values go through appenders and parameters, never into SQL literals,
- * because a literal loses the last digit of a double.
- */
+/** Converts cells by column type. Values are appended or bound, never SQL literals, which lose the last digit of a double. */
 import {
   BIGINT,
   BOOLEAN,
@@ -32,7 +29,6 @@ export const toDuckDB = (parameter: Parameter): DuckDBValue => {
   return typeof parameter === 'number' && Number.isInteger(parameter) ? BigInt(parameter) : parameter
 }
 
-/** The type of an appended column. */
 export const appendedType = ({ type }: Column): DuckDBType => APPENDED_TYPES[type]
 
 const APPENDED_TYPES = { BIGINT, BOOLEAN, DATE, DOUBLE, JSON: VARCHAR, TIMESTAMPTZ, VARCHAR } as const

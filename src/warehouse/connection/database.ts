@@ -19,7 +19,6 @@ import { createTemporary } from './ddl.js'
 import { duckdbError, isInterrupt, isLockConflict, refusedLock } from './duckdb-error.js'
 import { STORAGE_COMPATIBILITY } from './storage-version.js'
 
-/** The operations inside a transaction. */
 export interface Sql {
   run(sql: string, parameters?: readonly Parameter[]): Promise<void>
   rows<Row>(schema: z.ZodType<Row>, sql: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>
@@ -30,10 +29,7 @@ export interface Sql {
     parameters: readonly Parameter[],
     use: (row: Row) => void,
   ): Promise<void>
-  /**
-   * The rows of a large result in batches, each read when the caller takes it. A row is an array of cells in the order of the columns,
-   * also converted when the caller takes it.
-   */
+  /** A large result in batches. A row is an array of cells in the order of the columns, read and converted when the caller takes it. */
   batches<Row>(schema: z.ZodType<Row>, sql: string): AsyncIterable<Iterable<Row>>
   /** Puts rows into a new temporary table with `columns`, and replaces an old one. */
   stage(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
@@ -45,7 +41,6 @@ export interface Sql {
   ): Promise<void>
 }
 
-/** The operations on the rows of one account. */
 export interface AccountSql extends Sql {
   readonly account: string
 }
@@ -88,10 +83,7 @@ export interface OpenOptions {
   readonly memoryLimit?: string
 }
 
-/**
- * Opens `file`, and creates it unless read-only. Sessions are in UTC. Throws the errors of DuckDB unchanged, or a `LockRefusedError` if
- * the file cannot be locked although nobody holds it.
- */
+/** Creates `file` unless read-only. Sessions are in UTC. Throws DuckDB's errors, or a `LockRefusedError` if nobody holds the file. */
 export const openDatabase = async (file: string, options: OpenOptions = {}): Promise<Database> => {
   const { readOnly = false, temporaryDirectory, memoryLimit } = options
   const instance = await DuckDBInstance.create(file, {
@@ -173,10 +165,7 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
   }
 }
 
-/**
- * Reads the file beside DuckDB. When a process closes any descriptor of a file, the system releases all its locks on that file.
- * So this descriptor stays open until DuckDB has closed its own. A stream is not used, because it closes it when it is aborted.
- */
+/** Reads beside DuckDB. Closing a descriptor releases all locks on its file, so this one closes last; a stream would close when aborted. */
 const createFileReader = (file: string) => {
   let handle: FileHandle | null = null
   return {

@@ -36,7 +36,6 @@ export const commentsOn = (table: TableDeclaration): readonly string[] => [
   ),
 ]
 
-/** A fresh, empty temporary table. */
 export const createTemporary = (name: string, columns: readonly Column[]): string =>
   `CREATE OR REPLACE TEMP TABLE ${quote(name)} (${columns
     .map((column) => `${quote(column.name)} ${column.type}`)

@@ -1,7 +1,6 @@
 /**
- * Compacts old progress history: the last observation of each record and UTC day stays. `progress_daily` shows that one, so its
- * days look the same before and after. The time of day at which earlier indicators ended is lost. The views of periods do not
- * claim to know it: `_sync.compactions` says up to when history is compacted.
+ * Compacts old progress history: the last observation of each record and UTC day stays, which `progress_daily` shows before and after. The
+ * time of day at which earlier indicators ended is lost, and the views of periods do not claim it: `_sync.compactions` says up to when.
  */
 import { z } from 'zod'
 import type { TableDeclaration } from '../../model/columns.js'
@@ -51,5 +50,4 @@ const thinOut = async (sql: AccountSql, history: TableDeclaration, before: Insta
 /** The UTC day of a moment, as a DATE, in any time zone of the session, and without an extension that a reader may lack. */
 export const utcDay = (moment: string): string => `CAST(make_timestamp(epoch_us(${moment})) AS DATE)`
 
-/** The moment at which a UTC day begins. */
 export const dayStart = (day: string): string => `to_timestamp(epoch(${day}))`

@@ -10,17 +10,15 @@ const NAMED_MAX = 10
 
 export const readDataProblems = async (sql: AccountSql, runId: string): Promise<DataProblems> => {
   const ofRun = [sql.account, runId]
-  const [counts] = await sql.rows(
+  const [counts = { rejectedRows: 0, driftEvents: 0 }] = await sql.rows(
     z.object({ rejectedRows: bigintCell, driftEvents: bigintCell }),
     `SELECT (SELECT count(*) FROM _sync.rejected_rows WHERE account = $1 AND run_id = $2) AS "rejectedRows",
       (SELECT count(*) FROM _sync.drift_events WHERE account = $1 AND last_run_id = $2) AS "driftEvents"`,
     ofRun,
   )
-  const { rejectedRows, driftEvents } = counts ?? { rejectedRows: 0, driftEvents: 0 }
   return {
-    rejectedRows,
-    driftEvents,
-    drift: driftEvents === 0 ? [] : await sql.rows(driftRow, SELECT_DRIFT, ofRun),
+    ...counts,
+    drift: counts.driftEvents === 0 ? [] : await sql.rows(driftRow, SELECT_DRIFT, ofRun),
     rejections: await sql.rows(reasonRow, selectReasons('account = $1 AND run_id = $2'), ofRun),
   }
 }

@@ -1,11 +1,11 @@
 /**
- * Stores quarantined rows that a newer version can type. A survey row is merged as of its reading. Sources and progress belong to the
- * rows that were read beside them, so their survey is queued instead. A row never overwrites a reading that is or may be newer
+ * Stores quarantined rows that a newer version can type. A survey row is merged as of its reading; other rows belong to those read beside
+ * them, so their survey is queued. Nothing overwrites a reading that is or may be newer
  * (docs/decisions/warehouse.md#0039-a-replay-merges-nothing-older-than-the-stored-rows).
  */
 import { z } from 'zod'
 import type { Instant } from '../../model/instant.js'
-import { REPLAY_RESULTS, type ReplayResult } from '../../model/run.js'
+import type { ReplayResult } from '../../model/run.js'
 import { ENDPOINTS } from '../../model/survey-source.js'
 import { rejectedRows } from '../../model/sync-tables.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, Stamp } from '../../model/warehouse.js'
@@ -79,35 +79,30 @@ export const commitReplay = async (
   const surveyRows = rows.filter(({ survey }) => survey !== null)
   const datedAhead = surveyRows.filter(({ rejectedAt }) => believed(rejectedAt, replay.at) === null)
   // Rows are in the order of reading, so the last row of a survey is the newest.
-  const newest = new Set(
-    new Map(
-      surveyRows.filter((row) => !datedAhead.includes(row)).map((row) => [row.survey?.id, row]),
-    ).values(),
-  )
+  const dated = surveyRows.filter((row) => !datedAhead.includes(row))
+  const newest = new Set(new Map(dated.map((row) => [row.survey?.id, row])).values())
   const resultOf = (row: RetypedRow): ReplayResult => {
     const state = stored.get(surveyIdOf(row) ?? -1)
     if (row.survey !== null) return newest.has(row) && isNewestSurveyRow(row, state) ? 'merged' : 'outdated'
     return isLastReading(row, state) ? 'queued' : 'outdated'
   }
   const results = new Map(rows.map((row) => [row, resultOf(row)]))
-  const [merged, queued, outdated] = REPLAY_RESULTS.map((result) =>
-    rows.filter((row) => results.get(row) === result),
-  )
-  const counts = await mergeSurveys(sql, merged ?? [], replay.runId)
+  const rowsThatAre = (result: ReplayResult) => rows.filter((row) => results.get(row) === result)
+  const [merged, queued] = [rowsThatAre('merged'), rowsThatAre('queued')]
+  const counts = await mergeSurveys(sql, merged, replay.runId)
   // A survey that was never refreshed gets its place in the queue from its last reading.
-  const readings = new Map((queued ?? []).map(({ surveyId, rejectedAt }) => [surveyId ?? -1, rejectedAt]))
+  const readings = new Map(queued.map(({ surveyId, rejectedAt }) => [surveyId ?? -1, rejectedAt]))
   const tasks = [...readings].map(([surveyId, at]) => ({ surveyId, reason: 'changed' as const, at }))
   await enqueue(sql, tasks, replay.runId)
   // The true times of these readings are unknown. A full listing shows the current rows.
   if (datedAhead.length > 0) await requireFullListing(sql)
   await mark(sql, results, replay)
-  const lengthOf = (some: readonly RetypedRow[] | undefined) => some?.length ?? 0
-  return { merged: lengthOf(merged), queued: lengthOf(queued), outdated: lengthOf(outdated), rows: counts }
+  const outdated = rows.length - merged.length - queued.length
+  return { merged: merged.length, queued: queued.length, outdated, rows: counts }
 }
 
 const surveyIdOf = (row: RetypedRow): number | null => row.survey?.id ?? row.surveyId
 
-/** What is stored of a survey, with its times. */
 type StoredState = z.output<typeof stateRow>
 const stateRow = z.object({
   id: bigintCell,
@@ -136,10 +131,7 @@ const readStates = async (
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/**
- * Whether no reading of the survey is as new as the row, except the listing that showed the row itself. A later listing may have
- * shown the stored row again, and only `listed_at` shows that.
- */
+/** Whether nothing was read as new as the row, but for its own listing. Only `listed_at` shows a later one that equals the stored row. */
 const isNewestSurveyRow = ({ rejectedAt }: RetypedRow, stored: StoredState | undefined): boolean =>
   [stored?.dated_at, stored?.missing_since, stored?.pending_at].every((at) => isBefore(at, rejectedAt)) &&
   !isBefore(rejectedAt, stored?.listed_at)

@@ -1,13 +1,17 @@
-/** The record of every run, `_sync.runs`. Complete, partial and failed runs differ here, as in their exit codes. */
+/**
+ * The record of every run, `_sync.runs`, and its requests. The last run has the highest `run_number`: a clock may be wrong for a night, so
+ * neither times nor ids, which begin with one, say which is newer (docs/decisions/warehouse.md#0076-runs-are-numbered-and-the-highest-is-the-last).
+ */
+import { z } from 'zod'
 import { snakeCase } from '../../base/snake-case.js'
-import type { RunReport, RunStart } from '../../model/run.js'
+import { REQUEST_KINDS, REQUEST_REASONS, type RequestUsage } from '../../model/request-usage.js'
 import { RUN_FIELDS, type RunRecord } from '../../model/run-record.js'
-import { runs } from '../../model/sync-tables.js'
+import type { RunReport, RunStart } from '../../model/run.js'
+import { requests, runs } from '../../model/sync-tables.js'
 import type { CellRow } from '../../model/warehouse.js'
+import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { AccountSql, Sql } from '../connection/database.js'
 import { qualified, quote } from '../connection/ddl.js'
-import { storeRequestUsage } from './request-usage.js'
-import { numberRuns } from './run-order.js'
 
 /** We hold the lock, so any other run that is still `running` has died (docs/decisions/warehouse.md#0029-a-run-marks-all-other-running-runs-as-killed). */
 export const startRun = async (sql: AccountSql, run: RunStart): Promise<void> => {
@@ -33,8 +37,83 @@ export const finishRun = async (sql: Sql, report: RunReport): Promise<void> => {
     WHEN MATCHED THEN UPDATE SET ${values.map(({ name }) => `${quote(name)} = s.${quote(name)}`).join(', ')}`)
 }
 
-/** The fields of `record`, by column. */
 const cellsOf = (record: Partial<RunRecord>): CellRow =>
   Object.fromEntries(
     Object.entries(record).flatMap(([name, cell]) => (name in RUN_FIELDS ? [[snakeCase(name), cell]] : [])),
   )
+
+/**
+ * `_sync.runs`, numbered also in a published state of an older version. Runs without a number are the newest, those dated in the future
+ * first among them: otherwise each would be the last until that time.
+ */
+export const NUMBERED_RUNS = `(SELECT * EXCLUDE (run_number), row_number() OVER (
+    ORDER BY run_number ASC NULLS LAST, started_at <= now() ASC, started_at ASC, run_id ASC) AS run_number
+  FROM (FROM _sync.runs UNION ALL BY NAME SELECT NULL::BIGINT AS run_number WHERE false))`
+
+/** How many runs of accounts are recorded, and the id of the last run; null without runs. */
+export const readLastRun = async (sql: Sql): Promise<z.output<typeof lastRunRow>> => {
+  const [row] = await sql.rows(
+    lastRunRow,
+    `SELECT count(*) AS runs, max_by(run_id, run_number) AS run_id FROM ${NUMBERED_RUNS}`,
+  )
+  return row ?? { runs: 0, run_id: null }
+}
+
+const lastRunRow = z.object({ runs: bigintCell, run_id: varcharCell.nullable() })
+
+/** Numbers the run that starts, and before it those of an older version, as they were recorded. Accounts of a run share its number. */
+const numberRuns = (sql: Sql): Promise<void> =>
+  sql.run(`UPDATE ${qualified(runs)} r SET run_number = n.run_number
+    FROM (SELECT run_id, coalesce(max(run_number), (SELECT coalesce(max(run_number), 0) FROM ${qualified(runs)})
+        + row_number() OVER (ORDER BY max(run_number) IS NULL DESC, min(rowid) ASC)) AS run_number
+      FROM ${qualified(runs)} GROUP BY run_id HAVING count(*) > count(run_number)) n
+    WHERE r.run_id = n.run_id AND r.run_number IS NULL`)
+
+/** Replaces the usage of a run that is recorded again. */
+const storeRequestUsage = async (sql: Sql, { runId, account, requestUsage }: RunReport): Promise<void> => {
+  await sql.run(`DELETE FROM ${qualified(requests)} WHERE run_id = $1 AND account = $2`, [runId, account])
+  const key = { run_id: runId, account }
+  await sql.insert(
+    requests,
+    requestUsage.map(({ kind, reason, requests: made, saved }) => ({ ...key, reason, kind, made, saved })),
+  )
+}
+
+const runRow = z.object({
+  run_id: varcharCell,
+  account: varcharCell,
+  started_at: timestamptzCell,
+  requests: bigintCell.nullable(),
+  requests_estimated: bigintCell.nullable(),
+})
+const usageRow = z.object({
+  kind: z.enum(REQUEST_KINDS),
+  reason: z.enum(REQUEST_REASONS),
+  requests: bigintCell,
+  saved: bigintCell,
+})
+
+export type RunRequestUsage = z.output<typeof runRow> & { readonly requestUsage: readonly RequestUsage[] }
+
+/** The last ended sync of each account. */
+export const LAST_SYNCS = `(FROM ${NUMBERED_RUNS} WHERE command = 'sync' AND ended_at IS NOT NULL
+  QUALIFY row_number() OVER (PARTITION BY account ORDER BY run_number DESC) = 1)`
+
+/** The same, with its request usage. */
+export const lastRequestUsage = async (sql: Sql): Promise<readonly RunRequestUsage[]> => {
+  const runs = await sql.rows(
+    runRow,
+    `SELECT run_id, account, started_at, requests, requests_estimated FROM ${LAST_SYNCS} ORDER BY account`,
+  )
+  return await Promise.all(
+    runs.map(async (run) => ({
+      ...run,
+      requestUsage: await sql.rows(
+        usageRow,
+        `SELECT kind, reason, made AS requests, saved
+          FROM _sync.requests WHERE run_id = $1 AND account = $2 ORDER BY reason, kind`,
+        [run.run_id, run.account],
+      ),
+    })),
+  )
+}

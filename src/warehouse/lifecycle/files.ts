@@ -6,5 +6,4 @@ export const workFile = (directory: string): string => join(directory, 'work.duc
 export const holderFile = (directory: string): string => join(directory, 'work.holder.json')
 /** Names the bucket that the work database belongs to, if there is one: `noteSchema` in `storage/bucket/documents`. */
 export const bucketNoteFile = (directory: string): string => join(directory, 'bucket.json')
-/** The directory to which DuckDB may spill. */
 export const spillDirectory = (directory: string): string => join(directory, 'work.spill')

@@ -65,10 +65,7 @@ const DESCRIPTIONS_DIGEST = createHash('sha256').update(DESCRIPTIONS.join(';')).
 
 const COLUMNS = sum(ALL_TABLES.map(({ columns }) => columns.length))
 
-/**
- * Whether the database has the schema of this version, by one statement. Every declared column has a comment, so an older file has
- * another digest. The number of columns shows a lost one. False if the statement fails, as it does in a new file.
- */
+/** Whether the schema is of this version, by one statement: older comments have another digest; a lost column counts. False if it fails. */
 export const hasCurrentSchema = async (sql: Sql): Promise<boolean> => {
   try {
     const [row] = await sql.rows(
@@ -104,7 +101,6 @@ export const schemaVersion = async (sql: Sql): Promise<number> => {
   return row?.version ?? 0
 }
 
-/** Statements that create the declared tables and columns that the database lacks. */
 const missingParts = async (sql: Sql): Promise<readonly string[]> => {
   const existing = await sql.rows(
     z.object({ table: z.string(), column: z.string() }),

@@ -1,6 +1,6 @@
 /**
- * Commits refreshed surveys in one transaction: their sources, progress and days, their pending rows, their freshness, and the end of
- * their tasks. So readers never see a survey's sources without the progress that was read with them.
+ * Commits refreshed surveys, with everything that was read of them and the end of their tasks, in one transaction: readers never see a
+ * survey's sources without the progress that was read with them.
  */
 import { bigint, boolean, columnsOf, timestamptz, varchar } from '../../model/columns.js'
 import { addCounts, NO_ROWS, type RowCounts, type RowCountsByTable } from '../../model/run.js'
@@ -157,7 +157,6 @@ const markGoneSources = async (
     )
 }
 
-/** Marks the surveys that the API no longer shows as missing, with all their rows. */
 const markGoneSurveys = async (
   sql: AccountSql,
   outcomes: readonly BundleOutcome[],
@@ -232,7 +231,6 @@ const MERGE_FRESHNESS = `MERGE INTO ${qualified(freshness)} f USING temp.${FRESH
   WHEN NOT MATCHED THEN INSERT (account, survey_id, ${Object.keys(inserted).join(', ')})
     VALUES ($1, o.survey_id, ${Object.values(inserted).join(', ')})`
 
-/** Why the task stays queued; null if it does not. */
 const errorOf = (outcome: BundleOutcome): string | null => {
   if (outcome.kind === 'failed') return outcome.error
   return outcome.kind === 'refreshed' ? (outcome.unread?.error ?? null) : null
@@ -243,7 +241,6 @@ const isRefused = (outcome: BundleOutcome): boolean =>
     ? outcome.isRefused
     : outcome.kind === 'refreshed' && outcome.unread?.isRefused === true
 
-/** Ends the tasks of surveys that were read completely, or have gone. */
 const endTasks = async (sql: AccountSql, outcomes: readonly BundleOutcome[]): Promise<void> => {
   const isDone = (outcome: BundleOutcome) =>
     outcome.kind === 'gone' || (outcome.kind === 'refreshed' && outcome.unread === null)
@@ -251,7 +248,6 @@ const endTasks = async (sql: AccountSql, outcomes: readonly BundleOutcome[]): Pr
   await sql.run(`DELETE FROM ${qualified(tasks)} WHERE ${condition.on('survey_id')}`, condition.parameters)
 }
 
-/** Records on the tasks that stay queued why they do. */
 const keepTasks = async (
   sql: AccountSql,
   outcomes: readonly BundleOutcome[],

@@ -1,9 +1,8 @@
 /**
- * Commits pages of a listing in one transaction: their rows, the tasks of changed surveys, and the position of the listing.
- *
- * If the sources and progress of a survey are stored, its changed row waits in `_sync.pending_surveys` for its task. Otherwise a
- * run that stops before the task would show readers the new status beside the old progress. The row of a survey that was never
- * refreshed is merged at once (docs/decisions/bundles-and-refusals.md#0007-a-changed-survey-row-waits-for-its-bundle).
+ * Commits pages of a listing in one transaction: rows, tasks of changed surveys, and the position. A changed row waits in
+ * `_sync.pending_surveys` for its task if sources and progress are stored: a run that stops before would show the new status beside the old
+ * progress. That of a survey that was never refreshed is merged at once
+ * (docs/decisions/bundles-and-refusals.md#0007-a-changed-survey-row-waits-for-its-bundle).
  */
 import { z } from 'zod'
 import type { Survey } from '../../model/fields.js'
@@ -43,16 +42,12 @@ export const commitListingPages = async (
   return { ...merged, notListed }
 }
 
-/** A survey row and the server time of its reading. */
 interface ReadSurvey {
   readonly survey: Survey
   readonly at: Instant
 }
 
-/**
- * Merges the rows or makes them pending, and queues the surveys that changed. `surveys` are in the order of reading; a survey may
- * occur several times, because rows move between pages.
- */
+/** Merges the rows or makes them pending, and queues changed surveys. `surveys` are in the order of reading, and one may occur again. */
 export const mergeReadSurveys = async (
   sql: AccountSql,
   surveys: readonly ReadSurvey[],
@@ -92,7 +87,6 @@ const withoutRepetitions = (surveys: readonly ReadSurvey[]): readonly (readonly 
 const idsOf = (surveys: readonly ReadSurvey[]): readonly number[] => surveys.map(({ survey }) => survey.id)
 
 interface ComparedSurvey extends ReadSurvey {
-  /** Whether an older version is pending. */
   readonly pending: boolean
   /** Whether it differs from the newest version, stored or pending. */
   readonly changed: boolean
@@ -134,7 +128,6 @@ const refreshedOf = async (sql: AccountSql, surveyIds: readonly number[]): Promi
   return new Set(rows.map(({ survey_id }) => survey_id))
 }
 
-/** Replaces the pending rows of these surveys, and queues those that changed. */
 const moveNotable = async (
   sql: AccountSql,
   notable: readonly ComparedSurvey[],

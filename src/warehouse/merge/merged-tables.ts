@@ -19,10 +19,8 @@ import { cellSchema, timestamptzCell } from '../connection/cells.js'
 export type MergedTable = ReturnType<typeof merged>
 
 export interface StoredRow {
-  /** The key without the account, and the values. */
   readonly cells: CellRow
   readonly firstSeenAt: Instant
-  /** The date of this version. */
   readonly datedAt: Instant
   readonly missingSince: Instant | null
 }
@@ -58,7 +56,6 @@ const merged = (current: TableDeclaration, history: History) => {
     current,
     history,
     key,
-    /** The columns of the key without the account. */
     ids,
     surveyIdColumn: ids.some((column) => column.name === 'survey_id') ? 'survey_id' : 'id',
     /** The columns whose change makes a new version. */

@@ -15,7 +15,6 @@ import {
   mergedSurveys,
 } from './merged-tables.js'
 
-/** All rows of some surveys, also the missing ones. */
 export type StoredSurveys = Readonly<Record<'sources' | 'progress' | 'sourceProgress', StoredRows>>
 
 const readSurveys = async (sql: AccountSql, surveyIds: readonly number[]): Promise<StoredSurveys> => ({
@@ -93,7 +92,6 @@ const NEVER_READ: StoredBundle = Object.freeze({
   sourceProgressReadAt: null,
 })
 
-/** The rows of each survey that are not missing. */
 const bySurvey = (rows: StoredRows): ReadonlyMap<number, readonly CellRow[]> => {
   const current = new Map<number, CellRow[]>()
   for (const { cells, missingSince } of rows.values()) {
@@ -120,7 +118,6 @@ const pendingRow = z
     readAt: _synced_at,
   }))
 
-/** The pending rows of these surveys, by survey id. */
 export const readPending = async (sql: AccountSql, surveyIds: readonly number[]) => {
   const condition = conditionOnSurveys(sql.account, surveyIds)
   const rows = await sql.rows(

@@ -87,7 +87,6 @@ const unidentified = ({ rejections }: ListedRows): number =>
 const LISTED_STAGE = 'stage_listed'
 const LISTED_COLUMNS = columnsOf({ survey_id: bigint(''), at: timestamptz('') })
 
-/** Stores the surveys that the pages showed, and the next page. */
 export const rememberListed = async (sql: AccountSql, pages: readonly ListingPage[]): Promise<void> => {
   const { account } = sql
   const listed = pages.flatMap((page) => listedIds(page).map((surveyId) => ({ surveyId, at: page.at })))
@@ -99,8 +98,8 @@ export const rememberListed = async (sql: AccountSql, pages: readonly ListingPag
     )
     await clearMissing(sql)
   }
-  const { page, totalCount: firstTotal } = firstOf(pages)
   const last = lastOf(pages)
+  const [{ page, totalCount: firstTotal } = last] = pages
   await sql.run(
     `UPDATE _sync.listings SET next_page = $2, total_count = $4, first_total_count = coalesce(first_total_count, $5),
       unidentified_rows = ${UNIDENTIFIED_BEFORE} + $6, last_page_unidentified_rows = $7 WHERE account = $1`,
@@ -124,13 +123,11 @@ const unidentifiedOn = (pages: readonly ListingPage[]): number =>
     return isReadAgain ? sum : sum + unidentified(page)
   }, 0)
 
-const firstOf = (pages: readonly ListingPage[]): ListingPage => {
-  const [page] = pages
+export const lastOf = (pages: readonly ListingPage[]): ListingPage => {
+  const page = pages.at(-1)
   if (page === undefined) throw new TypeError('a commit of a listing without a page')
   return page
 }
-
-export const lastOf = (pages: readonly ListingPage[]): ListingPage => pages.at(-1) ?? firstOf(pages)
 
 /** Stores when surveys were seen in a listing. Of a survey that is listed twice, the later time counts. */
 export const noteListed = async (
@@ -158,14 +155,10 @@ const clearMissing = (sql: AccountSql): Promise<void> =>
     [sql.account],
   )
 
-/** Makes the next listing a full one. */
 export const requireFullListing = (sql: AccountSql): Promise<void> =>
   sql.run('UPDATE _sync.cursors SET full_listing_due = true WHERE account = $1', [sql.account])
 
-/**
- * Ends the listing if its last page is among these: moves the cursor to the listing's ceiling, and after a full listing queues the
- * surveys that were not listed. Returns their number.
- */
+/** Ends the listing with its last page: moves the cursor to its ceiling; after a full one queues what was not listed. Returns the number. */
 export const completeListing = async (sql: AccountSql, pages: readonly ListingPage[]): Promise<number> => {
   const page = lastOf(pages)
   if (page.nextPage !== null) return 0

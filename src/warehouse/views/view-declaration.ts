@@ -21,11 +21,9 @@ export const createView = (view: ViewDeclaration): readonly string[] => [
   ),
 ]
 
-/** Declared columns of a table. */
 export const columnsFrom = (table: TableDeclaration, names: readonly string[]): readonly Column[] =>
   names.map((name) => columnOf(table, name))
 
-/** A declared column of a table, with changes such as another name. */
 export const columnOf = (table: TableDeclaration, name: string, as: Partial<Column> = {}): Column => {
   const column = table.columns.find((declared) => declared.name === name)
   if (column === undefined) throw new TypeError(`${table.name} has no column ${name}`)

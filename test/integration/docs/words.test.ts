@@ -40,7 +40,7 @@ const EXEMPT = new Set([
   'src/settings/former-keys.ts',
   'src/commands/text/json.ts',
   'src/warehouse/lifecycle/migrations.ts',
-  'src/warehouse/history/request-usage.ts',
+  'src/warehouse/history/runs.ts',
   'test/unit/settings/former-keys.test.ts',
   'test/unit/commands/text/json.test.ts',
   'test/unit/warehouse/lifecycle/migrations.test.ts',

@@ -35,11 +35,11 @@ test.each([
   ['parse', [200]],
   ['pause', [429]],
   ['retry', [408, 500, 502, 503, 599]],
-  ['refuse_credentials', [401, 403]],
-  ['not_found', [404]],
-  ['reject', [400, 410, 422]],
-  ['refuse_redirect', [301, 304, 308]],
-  ['unknown', [101, 201, 204, 206, 600, 999]],
+  ['credentials_refused', [401, 403]],
+  ['not_there', [404]],
+  ['request_rejected', [400, 410, 422]],
+  ['redirect_refused', [301, 304, 308]],
+  ['unexpected_status', [101, 201, 204, 206, 600, 999]],
 ] as const)('%s is what is done about %j', (action, statuses) => {
   expect(new Set(statuses.map(statusAction))).toEqual(new Set([action]))
 })

@@ -1,8 +1,7 @@
 /**
- * A cap that several processes share through Redis. Each send takes a slot there first, or waits: until others free one, until a pause of
- * all processes ends, or longer if Redis has no record of recent requests
- * (docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone). If Redis itself is away, nothing is sent until no slot that was taken
- * before can count. Then the run ends, or goes on with the fallback
+ * A cap that several processes share through Redis. Each send takes a slot there, or waits: for a free one, for the end of a pause of all,
+ * or until Redis has a record of recent requests (docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone). If Redis is away, nothing
+ * is sent until no slot taken before can count. Then the run ends, or uses the fallback
  * (docs/decisions/cap.md#0023-a-run-without-its-redis-ends-or-uses-a-fallback).
  */
 import { createHash, randomUUID } from 'node:crypto'
@@ -23,7 +22,6 @@ import {
 
 interface SharedCapOptions {
   readonly account: string
-  /** The owner of the cap: the same for all processes that share it, and only for those. */
   readonly owner: CapOwner
   readonly rate: Pick<Rate, 'requests'>
   readonly shared?: SharedRate | null
@@ -48,7 +46,6 @@ export interface Claim {
   /** Whether it is young enough to be used; checked right before the send. */
   isFresh(): boolean
   answered(): void
-  /** The outcome of the request is unknown. */
   lost(): void
   release(): void
 }
@@ -221,7 +218,6 @@ const FORGETFUL = 'Redis has no record of recent requests: all processes pause u
 // The slots of one process while the Redis of the shared cap is away: a part of the cap, held like other slots.
 
 interface LocalSlot {
-  /** Holds the slot for so many milliseconds from now on. */
   hold(durationMs: number): void
 }
 

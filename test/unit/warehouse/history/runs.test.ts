@@ -1,7 +1,7 @@
 /** Which run is the last, whatever the clocks of the machines said. */
 import { expect, test } from 'vitest'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
-import { NUMBERED_RUNS, readLastRun } from '../../../../src/warehouse/history/run-order.js'
+import { NUMBERED_RUNS, readLastRun } from '../../../../src/warehouse/history/runs.js'
 import { minute } from '../../../support/time/instants.js'
 import { runReport } from '../../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
