@@ -3,7 +3,6 @@ import type { Clock } from '../base/clock.js'
 import { ExpectedError, StoppedError } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
 import { type Address, locationHost } from './address.js'
-import { excerptOf, isUtf8, readExcerpt, readText } from './body.js'
 import { connectionFailure, ProxyRefusedError, ProxyTroubleError, peerOf } from './connection-failure.js'
 import {
   bodyTooLarge,
@@ -16,6 +15,7 @@ import {
   TransientError,
   type Where,
 } from './errors.js'
+import { excerptOf, isUtf8, readExcerpt, readText } from './receive.js'
 import { redactJson } from './redact-json.js'
 import { onAbort, throwIfAnyAborted } from './signals.js'
 import type { Transport, TransportAnswer } from './transport.js'

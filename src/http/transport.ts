@@ -3,7 +3,6 @@
  * would bypass the limiter. `attempt` limits a whole request; here only connecting is limited, so that an abandoned one ends.
  */
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
-import { abortReason, throwIfAborted } from '../base/clock.js'
 import { ExpectedError, messageOf } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
 import { canBeHeader } from '../base/network.js'
@@ -12,6 +11,7 @@ import { packageVersion } from '../base/version.js'
 import type { Address } from './address.js'
 import { connectionFailure, ProxyRefusedError, ProxyTroubleError } from './connection-failure.js'
 import { invalidHeader } from './errors.js'
+import { type Received, receive } from './receive.js'
 
 export type HeaderValues = Readonly<Record<string, string | Secret>>
 
@@ -83,13 +83,6 @@ interface DispatchOptions {
   readonly connectMsMax: number
   /** Called for every connection to the API, or to a proxy that gets plain requests. */
   readonly onConnect: () => void
-}
-
-export interface Received {
-  readonly status: number
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly body: AsyncIterable<Uint8Array>
 }
 
 interface Message {
@@ -207,27 +200,3 @@ class TunnelPool extends Pool {
 }
 
 const isTemporary = (status: number): boolean => status >= 500 || status === 408 || status === 429
-
-/** Resolves when the response headers arrive. An abort ends the request, or the body; both reject with the signal's reason then. */
-const receive = async (
-  dispatcher: Dispatcher,
-  request: Dispatcher.RequestOptions,
-  signal: AbortSignal,
-): Promise<Received> => {
-  throwIfAborted(signal)
-  // While undici connects, it cannot end a request. The wait ends at once nevertheless.
-  const ended = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(abortReason(signal)), { once: true })
-  })
-  const { statusCode, headers, body } = await Promise.race([
-    dispatcher.request({ ...request, signal }),
-    ended,
-  ])
-  return { status: statusCode, headers, body: toTheEnd(body) }
-}
-
-/** undici frees the connection in an immediate after the last byte. A request before that would open another connection. */
-async function* toTheEnd(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* body
-  await new Promise((resolve) => queueMicrotask(() => setImmediate(resolve)))
-}

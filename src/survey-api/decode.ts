@@ -5,8 +5,19 @@
 import { toUSVString } from 'node:util'
 import { z } from 'zod'
 import type { Column, Fields, RowOf } from '../model/columns.js'
+import {
+  byStatus,
+  INDICATOR_FIELDS,
+  INTERVIEW_STATUSES,
+  type Progress,
+  SAMPLE_SOURCE_FIELDS,
+  type SampleSource,
+  SURVEY_FIELDS,
+  type Survey,
+} from '../model/fields.js'
 import { parseInstant } from '../model/instant.js'
 import type { Drift } from '../model/survey-source.js'
+import type { DecodeAgain } from '../model/warehouse.js'
 import { canonicalJson, isObjectText, memberTexts, objectText, wellFormedJson } from './json-text.js'
 
 /**
@@ -43,7 +54,7 @@ export const object = <const Shape extends z.ZodRawShape>(shape: Shape) =>
   z.object(shape, 'expected an object')
 
 /** An object without unknown members. */
-export const exactObject = <const Shape extends z.ZodRawShape>(shape: Shape) =>
+const exactObject = <const Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, 'expected an object')
 
 export const array = z.array(z.unknown(), 'expected an array')
@@ -64,7 +75,7 @@ const SCHEMAS: Partial<Readonly<Record<Column['type'], z.ZodType>>> = {
 type ResponseShape<Row> = { readonly [Name in Exclude<keyof Row, '_extra'>]: z.ZodType<Row[Name]> }
 
 /** The schema of a row with these columns, and the one without unknown members (`exact`). */
-export const schemasOf = <const Of extends Fields>(columns: Of) => {
+const schemasOf = <const Of extends Fields>(columns: Of) => {
   const shape = shapeOf(columns)
   return { schema: object(shape), exact: exactObject(shape) }
 }
@@ -125,7 +136,7 @@ export const decodeAnswerRow = <Row>(
 export const ROW_DEPTH_MAX = 64
 
 /** Decodes `raw` by `schema`; `build` adds unknown fields and values, which a schema does not see. */
-export const decodeRow = <Fields, Row>(
+const decodeRow = <Fields, Row>(
   resource: Drift['resource'],
   raw: string,
   schema: z.ZodType<Fields>,
@@ -162,7 +173,7 @@ const isContainer = (value: unknown): value is object => typeof value === 'objec
 /**
  * A decoder of rows whose members are their declared columns. Values that a declaration does not list are kept, and reported as drift.
  */
-export const flatDecoder = <Row extends Readonly<Record<string, unknown>>>(
+const flatDecoder = <Row extends Readonly<Record<string, unknown>>>(
   resource: Drift['resource'],
   columns: Fields,
   { schema, exact }: { readonly schema: z.ZodObject & z.ZodType<Row>; readonly exact: z.ZodType<Row> },
@@ -203,14 +214,14 @@ const replacedTextDrift = (resource: Drift['resource'], raw: string): readonly D
 }
 
 /** The members of an object that are not `known`, name to JSON text. */
-export const unknownMembers = (
+const unknownMembers = (
   text: string,
   known: Readonly<Record<string, unknown>>,
 ): ReadonlyMap<string, string> =>
   new Map([...memberTexts(text)].filter(([name]) => !Object.hasOwn(known, name)))
 
 /** The value of `_extra`: unknown members as JSON text with sorted keys; null without any. */
-export const extraOf = (unknown: ReadonlyMap<string, string>): string | null =>
+const extraOf = (unknown: ReadonlyMap<string, string>): string | null =>
   unknown.size === 0 ? null : canonicalJson(objectText(unknown))
 
 export const unknownFieldDrift = (resource: Drift['resource'], paths: Iterable<string>): readonly Drift[] =>
@@ -242,4 +253,103 @@ const textAt = (text: string, path: readonly string[]): string | null => {
 export const excerpt = (text: string): string => {
   const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
   return toUSVString(line.length <= EXCERPT_CHARS_MAX ? line : `${line.slice(0, EXCERPT_CHARS_MAX)}…`)
+}
+
+/** The resources as the API sends them (API document, "Resources and their fields"), by the columns that `model/fields.ts` declares. */
+
+/** API document, "Survey". */
+export const surveyDecoder: RowDecoder<Survey> = flatDecoder(
+  'survey',
+  SURVEY_FIELDS,
+  schemasOf(SURVEY_FIELDS),
+)
+
+export const decodeSurvey = surveyDecoder.fromText
+
+/** API document, "Sample source". */
+export const sampleSourceDecoder: RowDecoder<SampleSource> = flatDecoder(
+  'sample_source',
+  SAMPLE_SOURCE_FIELDS,
+  schemasOf(SAMPLE_SOURCE_FIELDS),
+)
+
+export const decodeSampleSource = sampleSourceDecoder.fromText
+
+// Fieldwork progress is not flat: the entries of `interview_count_by_status` become two columns each. An indicator that is null or left out
+// is null, because a rate over zero interviews has no value and the API will remove `incidence_rate`.
+
+const BY_STATUS = 'interview_count_by_status'
+
+const entryShape = { individuals: orNull(integer), percentage: orNull(float) }
+const entry = orNull(object(entryShape))
+const exactEntry = orNull(exactObject(entryShape))
+
+const byStatusShape = Object.fromEntries(INTERVIEW_STATUSES.map((status) => [status, entry]))
+const exactByStatusShape = Object.fromEntries(INTERVIEW_STATUSES.map((status) => [status, exactEntry]))
+
+/** API document, "Fieldwork progress". */
+const indicatorShape = schemasOf(INDICATOR_FIELDS).schema.shape
+const progressShape = { ...indicatorShape, [BY_STATUS]: orNull(object(byStatusShape)) }
+const progressSchema = object(progressShape)
+const exactProgress = exactObject({ ...indicatorShape, [BY_STATUS]: orNull(exactObject(exactByStatusShape)) })
+
+/** `Object.assign` and not two spreads: V8 needs 30 µs for those, with so many columns. */
+const rowOf = (
+  { [BY_STATUS]: counts, ...indicators }: z.output<typeof progressSchema>,
+  _extra: string | null,
+): Progress =>
+  Object.assign(
+    byStatus(
+      (status) => counts?.[status]?.individuals ?? null,
+      (status) => counts?.[status]?.percentage ?? null,
+    ),
+    indicators,
+    { _extra },
+  )
+
+export const progressDecoder: RowDecoder<Progress> = {
+  fromText: (raw) =>
+    decodeRow('fieldwork_progress', raw, progressSchema, (fields, json) => {
+      const unknown = unknownMembers(json, progressShape)
+      const { paths, extra } = unknownCounts(memberTexts(json).get(BY_STATUS) ?? 'null')
+      const all = extra === null ? unknown : new Map([...unknown, [BY_STATUS, extra]])
+      return {
+        row: rowOf(fields, extraOf(all)),
+        drift: unknownFieldDrift('fieldwork_progress', [...unknown.keys(), ...paths]),
+      }
+    }),
+  fromValue: (value) => {
+    const { data } = exactProgress.safeParse(value)
+    return data === undefined ? null : { ok: true, row: rowOf(data, null), drift: [] }
+  },
+}
+
+export const decodeProgress = progressDecoder.fromText
+
+/** What `interview_count_by_status` holds beyond the API document: unknown statuses, unknown fields of an entry. */
+const unknownCounts = (json: string): { paths: readonly string[]; extra: string | null } => {
+  if (!isObjectText(json)) return { paths: [], extra: null }
+  const paths: string[] = []
+  const extra = new Map<string, string>()
+  for (const [status, text] of memberTexts(json)) {
+    if (!Object.hasOwn(byStatusShape, status)) {
+      paths.push(`${BY_STATUS}.${status}`)
+      extra.set(status, text)
+    } else if (isObjectText(text)) {
+      const unknown = unknownMembers(text, entryShape)
+      if (unknown.size > 0) extra.set(status, objectText(unknown))
+      for (const name of unknown.keys()) paths.push(`${BY_STATUS}.${status}.${name}`)
+    }
+  }
+  return { paths, extra: extra.size === 0 ? null : objectText(extra) }
+}
+
+/** Decodes quarantined rows again, which an earlier version could not type. */
+export const decodeAgain: DecodeAgain = ({ endpoint, raw }) => {
+  if (endpoint === 'surveys') {
+    const decoded = decodeSurvey(raw)
+    return decoded.ok ? { survey: decoded.row, drift: decoded.drift } : null
+  }
+  const decoded = endpoint === 'sample_sources' ? decodeSampleSource(raw) : decodeProgress(raw)
+  return decoded.ok ? { survey: null, drift: decoded.drift } : null
 }

@@ -36,13 +36,15 @@ import {
   object,
   orNull,
   problemOf,
+  progressDecoder,
   ROW_DEPTH_MAX,
   type RowDecoder,
+  sampleSourceDecoder,
+  surveyDecoder,
   type Undecodable,
   unknownFieldDrift,
 } from './decode.js'
 import { elementTexts, memberTexts, repeatedName, wellFormedJson } from './json-text.js'
-import { progressDecoder, sampleSourceDecoder, surveyDecoder } from './resources.js'
 
 type Query = readonly (readonly [name: string, value: string])[]
 

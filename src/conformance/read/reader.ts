@@ -1,5 +1,5 @@
 /** Reads the three endpoints of the API document and keeps all their answers. */
-import { excerptOf } from '../../http/body.js'
+import { excerptOf } from '../../http/receive.js'
 import { INTERVIEW_STATUSES, integerOf, isObject, type JsonObject } from '../fields.js'
 import { Unseen } from '../verdict.js'
 import type { Answer, Credentials, Query, Sender } from './sender.js'

@@ -8,7 +8,6 @@ import type { HttpProxy } from '../../base/network.js'
 import { createRedactor, Secret } from '../../base/secret.js'
 import { addressOf } from '../../http/address.js'
 import { exchange, parseHttpDate, parseRetryAfter } from '../../http/attempt.js'
-import { type BodyText, excerptOf, isUtf8, readText } from '../../http/body.js'
 import {
   attemptsExhausted,
   rateRefused,
@@ -19,6 +18,7 @@ import {
 import { HeldSlotLimiter, type Slot } from '../../http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../http/rate-limit/ledger.js'
 import { UNPACED } from '../../http/rate-limit/pacer.js'
+import { type BodyText, excerptOf, isUtf8, readText } from '../../http/receive.js'
 import {
   createTransport,
   type HeaderValues,

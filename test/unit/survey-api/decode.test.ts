@@ -1,7 +1,12 @@
 /** Decoding rules that all resources have in common: types, quarantine, `_extra`, drift, strings. */
 import { describe, expect, it } from 'vitest'
-import { type Decoded, ROW_DEPTH_MAX } from '../../../src/survey-api/decode.js'
-import { decodeProgress, decodeSampleSource, decodeSurvey } from '../../../src/survey-api/resources.js'
+import {
+  type Decoded,
+  decodeProgress,
+  decodeSampleSource,
+  decodeSurvey,
+  ROW_DEPTH_MAX,
+} from '../../../src/survey-api/decode.js'
 import { sampleSource, survey, without } from './example-rows.js'
 
 /** The text of the example survey with one field replaced by raw JSON text. */

@@ -1,7 +1,7 @@
 /** Decoding a page: a row that cannot be typed affects no other row, and no key occurs twice. */
 import { describe, expect, it } from 'vitest'
 import type { Undecodable } from '../../../src/survey-api/decode.js'
-import { decodeSurvey } from '../../../src/survey-api/resources.js'
+import { decodeSurvey } from '../../../src/survey-api/decode.js'
 import { decodePage } from '../../../src/survey-api/survey-source.js'
 import { survey } from './example-rows.js'
 

@@ -1,6 +1,6 @@
 /** Decoding progress: indicators may be missing, and counts by status become columns. */
 import { describe, expect, it } from 'vitest'
-import { decodeProgress } from '../../../src/survey-api/resources.js'
+import { decodeProgress } from '../../../src/survey-api/decode.js'
 import { progress, without } from './example-rows.js'
 
 const decode = (value: unknown) => decodeProgress(JSON.stringify(value))

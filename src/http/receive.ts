@@ -2,6 +2,8 @@
 import { isUtf8 as isValidUtf8 } from 'node:buffer'
 import { promisify, toUSVString } from 'node:util'
 import { gunzip, gunzipSync } from 'node:zlib'
+import type { Dispatcher } from 'undici'
+import { abortReason, throwIfAborted } from '../base/clock.js'
 import { hasCode } from '../base/errors.js'
 
 /** The part of an error body that is read, bytes. */
@@ -13,6 +15,37 @@ const NOT_UTF8 = '\udfff'
 const REPLACEMENT = '\ufffd'
 const STAND_IN = '\ufdd0'
 const BYTE_ORDER_MARK = '\ufeff'
+
+export interface Received {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+/** Resolves when the response headers arrive. An abort ends the request, or the body; both reject with the signal's reason then. */
+export const receive = async (
+  dispatcher: Dispatcher,
+  request: Dispatcher.RequestOptions,
+  signal: AbortSignal,
+): Promise<Received> => {
+  throwIfAborted(signal)
+  // While undici connects, it cannot end a request. The wait ends at once nevertheless.
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(abortReason(signal)), { once: true })
+  })
+  const { statusCode, headers, body } = await Promise.race([
+    dispatcher.request({ ...request, signal }),
+    ended,
+  ])
+  return { status: statusCode, headers, body: toTheEnd(body) }
+}
+
+/** undici frees the connection in an immediate after the last byte. A request before that would open another connection. */
+async function* toTheEnd(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* body
+  await new Promise((resolve) => queueMicrotask(() => setImmediate(resolve)))
+}
 
 export type BodyText =
   | { readonly kind: 'text'; readonly text: string }
