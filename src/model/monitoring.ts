@@ -3,8 +3,7 @@ import type { ExitCode } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
 import type { Secret } from '../base/secret.js'
 import type { Instant } from './instant.js'
-import type { RequestUsage } from './request-usage.js'
-import type { RowCountsByTable, RunCommand, RunStatus, SyncReport, TaskReason } from './run.js'
+import type { RunCommand, RunReport, RunStatus, SyncReport, TaskReason } from './run.js'
 
 export const WEBHOOK_FORMATS = ['json', 'chat'] as const
 
@@ -58,28 +57,20 @@ export interface RunEnd {
   readonly accounts: readonly AccountState[] | null
 }
 
+type CountOfRun =
+  | ('retries' | 'refusals' | 'surveysListed' | 'surveysRefreshed' | 'surveysFailed')
+  | ('leftOver' | 'rejectedRows' | 'driftEvents')
+
 /** An account in the warehouse, as of the end of its last sync. */
 export interface AccountState {
   readonly account: string
   readonly firstRunAt: Instant
   /** End of the last complete sync; null if there was none. */
   readonly lastCompleteAt: Instant | null
-  readonly lastRun: {
-    readonly startedAt: Instant
-    readonly endedAt: Instant
+  readonly lastRun: Pick<RunReport, 'startedAt' | 'endedAt' | 'requestUsage' | 'rowsByTable' | CountOfRun> & {
     readonly exitCode: number
-    readonly requestUsage: readonly RequestUsage[]
-    readonly retries: number
-    readonly refusals: number
-    readonly surveysListed: number
-    readonly surveysRefreshed: number
-    readonly surveysFailed: number
-    readonly leftOver: number
-    readonly rejectedRows: number
-    readonly driftEvents: number
     /** Differences from the API document that no earlier run met. */
     readonly newDriftEvents: number
-    readonly rowsByTable: RowCountsByTable
   }
   /** Queued surveys by reason. */
   readonly queued: Readonly<Record<TaskReason, number>>
