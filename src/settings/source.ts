@@ -11,8 +11,11 @@ import { cut, leafAt, type Path, pathText, put, type Tree, valueAt } from './tre
 
 export interface Layers {
   readonly values: SettingsValues
-  readonly problems: readonly Problem[]
+  /** All problems so far. Rules that need several values add theirs. */
+  readonly problems: Problem[]
   readonly originOf: OriginOf
+  /** Adds a problem with the value at `path`. */
+  refuse(path: Path, text: string): void
   /** Whether the value at `path` was given, but wrong or misspelt, so that it must not be reported as missing. */
   isBroken(path: Path): boolean
 }
@@ -75,7 +78,7 @@ export const layered = (
     return value === undefined ? [] : checkTree(put({}, path, value), file.originOf).problems
   })
   const isOfFile = ({ path = [] }: Problem) => !byPath.has(pathText(path))
-  const problems = [
+  const problems: Problem[] = [
     ...[...file.problems, ...hiddenInFile, ...checked.problems.filter(isOfFile)].toSorted((a, b) =>
       a.where.localeCompare(b.where, 'en', { numeric: true }),
     ),
@@ -92,6 +95,7 @@ export const layered = (
     values: checked.values,
     problems,
     originOf,
+    refuse: (path, text) => void problems.push(problemAt(originOf, path, text)),
     isBroken: (path) =>
       broken.has('') || path.some((_, index) => broken.has(pathText(path.slice(0, index + 1)))),
   }
