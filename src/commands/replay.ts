@@ -77,9 +77,11 @@ const accountSection = (run: RunReport): string => {
 const below = (line: string): string => `            ${line}`
 
 const lastLine = (report: SyncReport): string => {
-  const counts = report.accounts.map(countsOf)
-  const typed = counts.reduce((all, { merged, queued, outdated }) => all + merged + queued + outdated, 0)
-  const waiting = counts.reduce((all, run) => all + run.waiting, 0)
+  let [typed, waiting] = [0, 0]
+  for (const counts of report.accounts.map(countsOf)) {
+    typed += counts.merged + counts.queued + counts.outdated
+    waiting += counts.waiting
+  }
   const rows = `${counted(typed, 'row')} replayed, ${waiting === 0 ? 'none is' : humanCount(waiting)} waiting.`
   if (report.status === 'complete') return `complete: ${rows}`
   const reasons = [...report.accounts.map(({ reason }) => reason), report.publishError]

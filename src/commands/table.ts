@@ -72,10 +72,8 @@ const settingsOf = async (
   { env, signal }: CliContext,
   flags: SettingsRequest['flags'],
   request: Request = {},
-): Promise<Settings> => {
-  const { loadSettings } = await import('../settings/load-settings.js')
-  return await loadSettings({ ...request, env, signal, flags })
-}
+): Promise<Settings> =>
+  (await import('../settings/load-settings.js')).loadSettings({ ...request, env, signal, flags })
 
 /** The absolute path that `--out` names. */
 const outOf = (out: string | undefined, command: string, what: string): string => {
@@ -97,10 +95,8 @@ export const COMMANDS: readonly Command[] = [
     'init',
     'Write a settings file and check it; on a terminal it asks for what the flags do not give, and creates the token file',
     INIT,
-    async (context, { out = INIT.out.default, ...given }) => {
-      const { init } = await import('./init.js')
-      await init(context, { ...given, out }, INIT)
-    },
+    async (context, { out = INIT.out.default, ...given }) =>
+      (await import('./init.js')).init(context, { ...given, out }, INIT),
   ),
   command(
     'sync',
@@ -136,18 +132,14 @@ export const COMMANDS: readonly Command[] = [
     },
     async (context, given) => {
       const settings = await settingsOf(context, given)
-      const { plan } = await import('./plan.js')
-      await plan(context, settings)
+      await (await import('./plan.js')).plan(context, settings)
     },
   ),
   command(
     'check',
     'Check the settings, the warehouse, and the address, id and token of each account with one request',
     { ...ACCOUNTS, ...SETTINGS },
-    async (context, given) => {
-      const { check } = await import('./check.js')
-      await check(context, given)
-    },
+    async (context, given) => (await import('./check.js')).check(context, given),
   ),
   command(
     'status',
@@ -188,7 +180,7 @@ export const COMMANDS: readonly Command[] = [
       const sample = given.sample === undefined ? null : sampleSizeOf(given.sample)
       const settings = await settingsOf(context, given, { requireAccounts: !isLocal })
       const { verify } = await import('./verify.js')
-      await verify(context, { settings, isLocal, sample, seed: given.seed ?? null, startedMs })
+      await verify(context, { settings, isLocal, sample, seed: given.seed, startedMs })
     },
   ),
   command(
@@ -239,8 +231,7 @@ export const COMMANDS: readonly Command[] = [
     async (context, given) => {
       const out = outOf(given.out, 'report', 'FILE')
       const settings = await settingsOf(context, given, NO_ACCOUNTS)
-      const { report } = await import('./report.js')
-      await report(context, settings, out)
+      await (await import('./report.js')).report(context, settings, out)
     },
   ),
   command(
@@ -268,8 +259,10 @@ export const COMMANDS: readonly Command[] = [
       const format = choiceOf(given, SCHEMA_FORMATS, { command: 'schema', problem })
       if (json && format !== 'json')
         throw usageError(`--json and --format ${format} exclude each other`, 'schema')
-      const { schemaAs } = await import('./schema.js')
-      await context.print(await schemaAs[format]())
+      const { schemaAsDbt } = await import('./schema/dbt.js')
+      const { schemaAsJson, schemaAsMarkdown, schemaAsSql } = await import('./schema/catalog.js')
+      const schemaAs = { sql: schemaAsSql, markdown: schemaAsMarkdown, json: schemaAsJson, dbt: schemaAsDbt }
+      await context.print(schemaAs[format]())
     },
   ),
   command(
@@ -293,8 +286,11 @@ export const COMMANDS: readonly Command[] = [
     },
     async (context, given) => {
       const settings = await settingsOf(context, given, { oneAccount: true })
-      const { checkConformance } = await import('./conformance.js')
-      await checkConformance(context, settings, given['exceed-cap'] ?? false)
+      await (await import('./conformance.js')).checkConformance(
+        context,
+        settings,
+        given['exceed-cap'] === true,
+      )
     },
   ),
   command(
@@ -306,10 +302,7 @@ export const COMMANDS: readonly Command[] = [
         { ...text(describe), ...(value !== null && { default: value }) },
       ]),
     ),
-    async (context, given) => {
-      const { serve } = await import('./reference-server.js')
-      await serve(context, given)
-    },
+    async (context, given) => (await import('./reference-server.js')).serve(context, given),
   ),
   command(
     'completion',
