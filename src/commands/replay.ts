@@ -61,14 +61,13 @@ export const render = (report: SyncReport): string =>
 
 const accountSection = (run: RunReport): string => {
   const { merged, queued, outdated, waiting } = countsOf(run)
-  const names = { rejections: run.rejections, rejectedRows: waiting }
   return [
     `account ${run.account}: ${run.status}`,
     `merged    ${counted(merged, 'survey row')}`,
     `queued    ${counted(queued, 'row')}, whose surveys the next sync reads again`,
     `outdated  ${counted(outdated, 'row')}, whose surveys were read again since then, or no longer exist`,
     `waiting   ${counted(waiting, 'row')}${waiting === 0 ? '' : ', kept in _sync.rejected_rows'}`,
-    ...rejectionLines(names).map(below),
+    ...rejectionLines({ ...run, rejectedRows: waiting }).map(below),
     ...(run.driftEvents === 0 ? [] : [`drift     ${countedDrift(run.driftEvents)}`]),
     ...driftLines(run).map(below),
   ].join('\n')

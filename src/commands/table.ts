@@ -12,14 +12,14 @@ import type { Settings } from '../settings/settings.js'
 import type { CliContext, Command } from './context.js'
 import { choiceOf, type Flag, type Flags, usageError } from './flags.js'
 
-const text = (describe: string) => ({ type: 'string', describe }) as const
+const text = (describe: string, more: Pick<Flag, 'values' | 'isList'> = {}) =>
+  ({ type: 'string', describe, ...more }) as const
 const option = (describe: string) => ({ type: 'boolean', describe }) as const
 
 const LOGGED = {
-  'log-level': {
-    ...text('Log level on stderr: debug, info, warn, error or silent (default: info)'),
+  'log-level': text('Log level on stderr: debug, info, warn, error or silent (default: info)', {
     values: LOG_LEVELS,
-  },
+  }),
   json: option('Print one JSON document to stdout instead of text'),
 } as const
 
@@ -106,13 +106,10 @@ export const COMMANDS: readonly Command[] = [
       ...FULL,
       'max-requests': text('Make at most this many requests; the next run reads the remaining surveys'),
       'max-duration': text('Finish within this time, such as 55m; the next run reads the remaining surveys'),
-      publish: {
-        ...text(
-          `Formats to publish: ${PUBLISH_FORMATS.join(' or ')}, or several, such as ${PUBLISH_FORMATS.join(',')}`,
-        ),
-        values: PUBLISH_FORMATS,
-        isList: true,
-      },
+      publish: text(
+        `Formats to publish: ${PUBLISH_FORMATS.join(' or ')}, or several, such as ${PUBLISH_FORMATS.join(',')}`,
+        { values: PUBLISH_FORMATS, isList: true },
+      ),
       ...SETTINGS,
     },
     async (context, flags) => {
@@ -187,20 +184,16 @@ export const COMMANDS: readonly Command[] = [
     'export',
     'Write published tables and views as Parquet, CSV or Excel files, all of one published state; also works while a sync runs',
     {
-      format: {
-        ...text('Format of the files: parquet, csv or xlsx, for Excel and LibreOffice (required)'),
+      format: text('Format of the files: parquet, csv or xlsx, for Excel and LibreOffice (required)', {
         values: EXPORT_FORMATS,
-      },
+      }),
       out: text(
         'Directory to write (required); an earlier export there is replaced, other files are never deleted',
       ),
-      tables: {
-        ...text(
-          'Tables and views to export, such as surveys,survey_overview,_sync.runs (default: all tables except those of _sync)',
-        ),
-        values: relationNames,
-        isList: true,
-      },
+      tables: text(
+        'Tables and views to export, such as surveys,survey_overview,_sync.runs (default: all tables except those of _sync)',
+        { values: relationNames, isList: true },
+      ),
       bom: option(
         'For CSV that people open in Excel: begin with a byte order mark, and put an apostrophe before formulas and error values',
       ),
@@ -247,10 +240,9 @@ export const COMMANDS: readonly Command[] = [
     'schema',
     'Describe the tables and views of every warehouse as SQL, a data dictionary, JSON, or dbt sources with tests',
     {
-      format: {
-        ...text(`Output format: ${SCHEMA_FORMATS.join(', ')} (default: markdown)`),
+      format: text(`Output format: ${SCHEMA_FORMATS.join(', ')} (default: markdown)`, {
         values: SCHEMA_FORMATS,
-      },
+      }),
       json: option('The same as --format json'),
     },
     async (context, { format: name, json = false }) => {

@@ -18,7 +18,7 @@ import { isInShard, type Shard } from './shards.js'
 import { type Layers, type OriginOf, problemAt, type SettingsFile } from './source.js'
 import { type Path, valueAt } from './tree.js'
 
-export interface AccountsRequest {
+interface AccountsRequest {
   readonly layers: Layers
   readonly file: SettingsFile
   readonly chosen: Chosen
@@ -174,7 +174,7 @@ const addMissing = ({ layers, file, oneAccount, path }: OneAccount, keys: readon
  */
 export type Chosen = ReadonlySet<number> | 'all' | 'none'
 
-export interface AccountChoice {
+interface AccountChoice {
   readonly chosen: Chosen
   /** Index of the account that environment and flags describe; null if they could describe any of several. */
   readonly place: number | null

@@ -6,7 +6,7 @@ import { LOG_LEVELS } from '../base/log.js'
 import type { Environment } from './environment.js'
 import { type Path, pathText, type Tree } from './tree.js'
 
-export interface SettingName<Flag extends string = string> {
+interface SettingName<Flag extends string = string> {
   /** Null if only the variable can give it. */
   readonly flag: Flag | null
   /** Path in the settings; for a setting of an account, path in the account. */

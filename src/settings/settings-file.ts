@@ -19,7 +19,7 @@ import { bad, good, type Read, type ReadFile, readText } from './readers.js'
 import type { SettingsFile } from './source.js'
 import { cut, isSection, type Path, pathText, type Tree, valueAt } from './tree.js'
 
-export interface SettingsFileRequest {
+interface SettingsFileRequest {
   /** The name of the file in problems. */
   readonly name: string
   /** Absolute path. */

@@ -2,7 +2,7 @@
  * The tables and views of an export: which are requested, which the published state has, and which the condition applies to.
  *
  * The condition of `--where` is one expression. DuckDB's own parser checks that, so SQL behind an early closing bracket or a semicolon
- * never runs. The connection limits the files that the expression can read (`confine` in `run.ts`). See
+ * never runs. The connection limits the files that the expression can read (`confine` in `src/commands/export.ts`). See
  * docs/decisions/export-and-sql.md#0048-a-condition-of-an-export-is-bounded-twice.
  */
 import { z } from 'zod'

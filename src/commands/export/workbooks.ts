@@ -29,12 +29,8 @@ import {
 
 const SHARED_FILE = 'fieldwork.xlsx'
 
-interface Sized extends TableSize {
-  readonly relation: Relation
-}
-
 export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportEntry[]> => {
-  const sized: Sized[] = []
+  const sized: (TableSize & { readonly relation: Relation })[] = []
   for (const relation of writing.relations) sized.push(await sizeOf(writing, relation))
   const shared = sharedTables(sized)
   const sheets: WriteSheet[] = []
@@ -64,7 +60,7 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
   return entries
 }
 
-const sizeOf = async ({ sql, out }: Writing, relation: Relation): Promise<Sized> => {
+const sizeOf = async ({ sql, out }: Writing, relation: Relation) => {
   const texts = relation.columns.filter(isText).map(({ name }) => `strlen(t.${quote(name)}::VARCHAR)`)
   const bytes = texts.map((length) => `coalesce(sum(${length}), 0)`).join(' + ') || '0'
   const select = `SELECT count(*) AS rows, (${bytes})::BIGINT AS bytes FROM ${chosenRows(relation.table, relation.condition)}`
