@@ -155,6 +155,9 @@ export const EXITS = {
   },
 } as const satisfies Readonly<Record<ExitCode, ExitDeclaration>>
 
+export const worseOf = (one: ExitCode, other: ExitCode): ExitCode =>
+  EXITS[one].rank > EXITS[other].rank ? one : other
+
 type CodesOf<Errors> = Errors extends unknown ? keyof Errors : never
 export type ErrorCode = CodesOf<(typeof EXITS)[ExitCode]['errors']>
 

@@ -23,13 +23,13 @@ interface CheckResult {
   readonly exitCode: ExitCode
 }
 
+type CheckFlags = SettingsRequest['flags'] & { readonly json?: boolean | undefined }
+
 export const check = async (context: CliContext, flags: CheckFlags): Promise<void> => {
   const { checks, exitCode } = await runChecks(context, flags)
   context.exit(exitCode)
   await context.print(flags.json === true ? `${jsonOf({ exitCode, checks })}\n` : renderChecks(checks))
 }
-
-type CheckFlags = SettingsRequest['flags'] & { readonly json?: boolean | undefined }
 
 /** Reads settings as `sync` would. */
 export const runChecks = async (context: CliContext, flags: CheckFlags): Promise<CheckResult> => {
@@ -93,13 +93,12 @@ export const checkAll = async (options: Work, clock: Clock = systemClock): Promi
 const requestSurveys = async (
   { settings, log }: Work,
   account: AccountSettings,
-  { signal, requireHeld: requireAdmission }: Storage,
+  storage: Storage,
   clock: Clock,
 ): Promise<string> => {
   const { openSource } = await import('./warehouse-run.js')
   const limits = { ...settings.limits, attempts: 1, pausesMax: 1 }
-  const ledgerDirectory = settings.warehouseDirectory
-  await using opened = openSource({ account, limits, ledgerDirectory, requireAdmission, clock, log })
+  await using opened = openSource({ account, settings, storage, limits, clock, log })
   const startedMs = clock.monotonicMs()
   let sentMs: number | null = null
   const allowance = {
@@ -110,16 +109,17 @@ const requestSurveys = async (
   }
   const { rejections, pagination } = await opened.source.listSurveys(
     { updatedSince: null, page: 1 },
-    { signal, allowance },
+    { signal: storage.signal, allowance },
   )
   const waitedMs = (sentMs ?? startedMs) - startedMs
   const tookMs = Math.round(clock.monotonicMs() - startedMs - waitedMs)
-  const waited =
-    waitedMs < REPORTED_WAIT_MS_MIN ? '' : `; waited ${Math.round(waitedMs / 1_000)} s for a free slot`
-  const rows = counted(rejections.length, 'row')
-  const rejected = rejections.length === 0 ? '' : `; ${rows} of its first page cannot be typed`
   const surveys = counted(pagination.total_count, 'survey')
-  return `${account.baseUrl} answers${through(account)} in ${tookMs} ms and shows ${surveys}${rejected}${waited}`
+  const rows = counted(rejections.length, 'row')
+  return [
+    `${account.baseUrl} answers${through(account)} in ${tookMs} ms and shows ${surveys}`,
+    ...(rejections.length === 0 ? [] : [`${rows} of its first page cannot be typed`]),
+    ...(waitedMs < REPORTED_WAIT_MS_MIN ? [] : [`waited ${Math.round(waitedMs / 1_000)} s for a free slot`]),
+  ].join('; ')
 }
 
 /** A shorter wait needs no explanation. */
@@ -152,18 +152,15 @@ const requireWritable = async (file: string): Promise<void> => {
 }
 
 /** A line for each address, with its host only. */
-const addressChecks = ({ metrics, notify }: Pick<Settings, 'metrics' | 'notify'>): readonly Check[] => {
-  const { start, success, failure, webhook } = notify ?? {}
-  const addresses: Readonly<Record<string, Target | null | undefined>> = {
-    'metrics.pushgateway': metrics?.pushgateway,
-    'notify.start': start,
-    'notify.success': success,
-    'notify.failure': failure,
-    'notify.webhook': webhook,
-  }
-  return Object.entries(addresses).flatMap(([what, target]) => {
+const addressChecks = ({ metrics, notify }: Pick<Settings, 'metrics' | 'notify'>): readonly Check[] =>
+  [
+    { what: 'metrics.pushgateway', target: metrics?.pushgateway },
+    ...(['start', 'success', 'failure', 'webhook'] as const).map((key) => ({
+      what: `notify.${key}`,
+      target: notify?.[key],
+    })),
+  ].flatMap(({ what, target }) => {
     if (!target) return []
     const { origin } = new URL(target.url.reveal())
     return { what, ok: true, detail: `an address of ${origin}${through(target)}; check does not request it` }
   })
-}

@@ -1,6 +1,6 @@
 /** Runs a command line. The one place that reports the errors of commands. */
 import { systemClock } from '../base/clock.js'
-import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
+import { EXIT_CODES, type ExitCode, worseOf } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import { createStderr } from '../logging/stderr.js'
@@ -17,18 +17,15 @@ export const runCommandLine = async (
   let ended: ExitCode | null = null
   const [stdout, stderr] = [createStdout(systemClock, surroundings.signal), createStderr()]
   // An error may quote a token before the settings are read, so we redact the tokens of argv and environment from the start.
-  const secrets = [surroundings.env.FIELDWORK_SYNC_API_TOKEN, tokenIn(argv)].map(
-    (token) => new Secret(token ?? ''),
-  )
+  const tokens = [surroundings.env.FIELDWORK_SYNC_API_TOKEN, tokenIn(argv)]
+  const secrets = tokens.map((token = '') => new Secret(token))
   const context: CliContext = {
     ...surroundings,
     print: stdout.write,
     exit: (code) => {
       ended = code
     },
-    protect: (more) => {
-      secrets.push(...more)
-    },
+    protect: (more) => void secrets.push(...more),
   }
   /** An error that comes after `exit` concerns the output only, and must not hide how the command ended. */
   const report = async (error: unknown): Promise<ExitCode> => {
@@ -47,11 +44,8 @@ export const runCommandLine = async (
   }
   try {
     if (argv.length === 0) {
-      await run(['--help'], {
-        ...context,
-        stdout: context.stderr,
-        print: async (text) => void stderr.write(text),
-      })
+      const print = async (text: string) => void stderr.write(text)
+      await run(['--help'], { ...context, stdout: context.stderr, print })
       return EXIT_CODES.usage
     }
     await run(argv, context)
@@ -60,9 +54,6 @@ export const runCommandLine = async (
     return await report(error)
   }
 }
-
-const worseOf = (one: ExitCode, other: ExitCode): ExitCode =>
-  EXITS[one].rank > EXITS[other].rank ? one : other
 
 const run = async (argv: readonly string[], context: CliContext): Promise<void> => {
   // yargs takes 15 ms of CPU to load and parse. The version alone needs none of it.

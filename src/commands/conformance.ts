@@ -1,6 +1,6 @@
 /** What `conformance` does: sends the requests, and prints a table of rules and the observations, or all results as JSON. */
 import { systemClock } from '../base/clock.js'
-import { EXIT_CODES, type ExitCode, type ExpectedError, isStop } from '../base/errors.js'
+import { EXIT_CODES, type ExitCode, isStop } from '../base/errors.js'
 import { counted, humanDuration, humanWindow } from '../base/human.js'
 import { createRedactor } from '../base/secret.js'
 import { type ConformanceReport, type RuleResult, runConformance } from '../conformance/run.js'
@@ -8,7 +8,7 @@ import type { Verdict } from '../conformance/verdict.js'
 import { type Settings, secretsOf } from '../settings/settings.js'
 import type { CliContext } from './context.js'
 import { logProxies, openTelemetry } from './monitored-run.js'
-import { textTable } from './text/text-table.js'
+import { painted, textTable } from './text/text-table.js'
 
 /** Slightly more than the rules need for an account with a few pages of surveys. */
 const REQUESTS_MAX = 90
@@ -33,12 +33,8 @@ export const checkConformance = async (
   )
   const startedMs = systemClock.monotonicMs()
   const report = await runConformance({
+    ...account,
     account: account.name,
-    baseUrl: account.baseUrl,
-    id: account.id,
-    token: account.token,
-    proxy: account.proxy,
-    rate: account.rate,
     requestTimeoutMs: settings.limits.request_timeout,
     responseBytesMax: Math.min(RESPONSE_BYTES_MAX, settings.limits.response_bytes_max),
     requestsMax,
@@ -47,25 +43,22 @@ export const checkConformance = async (
     log,
     signal: context.signal,
   })
-  const isBroken = report.rules.some(({ verdict }) => verdict.verdict === 'fail')
-  const exitCode = exitCodeOf(isBroken, report.endedBy)
+  const exitCode = exitCodeOf(report)
   const style = { elapsedMs: systemClock.monotonicMs() - startedMs, exitCode, colour }
   const text = settings.json
     ? `${JSON.stringify(conformanceToJson(report, style))}\n`
     : renderConformance(report, style)
   // Answers are redacted where they are read; this covers any other way for a token to get into the report.
   context.exit(exitCode)
-  await context.print(createRedactor(secretsOf({ ...settings, accounts: [account] }))(text))
+  await context.print(createRedactor(secretsOf(settings))(text))
 }
 
 /** The exit code of a failed request takes precedence over a broken rule, and a broken rule over a signal. */
-const exitCodeOf = (isBroken: boolean, endedBy: ExpectedError | null): ExitCode => {
+const exitCodeOf = ({ rules, endedBy }: ConformanceReport): ExitCode => {
   if (endedBy !== null && !isStop(endedBy)) return endedBy.exitCode
-  if (isBroken) return EXIT_CODES.data
+  if (totalsOf(rules).fail > 0) return EXIT_CODES.data
   return endedBy?.exitCode ?? EXIT_CODES.complete
 }
-
-type Word = Verdict['verdict']
 
 interface ConformanceStyle {
   readonly elapsedMs: number
@@ -88,32 +81,28 @@ const renderConformance = (report: ConformanceReport, style: ConformanceStyle): 
 }
 
 const WORDS = { pass: 'pass', fail: 'FAIL', not_observable: 'not observable' } as const
-const COLOURS: Readonly<Record<Word, string>> = { pass: '32', fail: '31', not_observable: '33' }
+const COLOURS = { pass: 'green', fail: 'red', not_observable: 'yellow' } as const
 const DETAIL_INDENT = ' '.repeat(WORDS.not_observable.length + 4)
 
 /** The rules under their sections of the API document. Sections follow the order of their first rule. */
 const ruleTable = (rules: readonly RuleResult[], colour: boolean): string => {
   const sections = [...new Set(rules.map(({ section }) => section))]
   const sorted = sections.flatMap((section) => rules.filter((rule) => rule.section === section))
-  const lines = textTable(
-    sorted.map(({ id, text, verdict }) => [WORDS[verdict.verdict], id, text]),
-    '',
-    3,
-  ).split('\n')
+  const cells = sorted.map(({ id, text, verdict }) => [WORDS[verdict.verdict], id, text])
+  const lines = textTable(cells, '', 3).split('\n')
   return sorted
     .flatMap(({ section, verdict }, place) => [
       ...(section === sorted[place - 1]?.section ? [] : ['', section]),
-      painted(lines[place] ?? '', verdict.verdict, colour),
+      `  ${colour ? withColour(lines[place] ?? '', verdict) : lines[place]}`,
       ...detailsOf(verdict).map((detail) => `${DETAIL_INDENT}${detail}`),
     ])
     .slice(1)
     .join('\n')
 }
 
-const painted = (line: string, verdict: Word, colour: boolean): string => {
-  const word = WORDS[verdict]
-  return `  ${colour ? `\u001b[${COLOURS[verdict]}m${word}\u001b[0m${line.slice(word.length)}` : line}`
-}
+/** Only the word gets it. */
+const withColour = (line: string, { verdict }: Verdict): string =>
+  `${painted(WORDS[verdict], COLOURS[verdict])}${line.slice(WORDS[verdict].length)}`
 
 const detailsOf = (verdict: Verdict): readonly string[] => {
   switch (verdict.verdict) {
@@ -126,7 +115,7 @@ const detailsOf = (verdict: Verdict): readonly string[] => {
   }
 }
 
-const totalsOf = (rules: readonly RuleResult[]): Readonly<Record<Word, number>> => {
+const totalsOf = (rules: readonly RuleResult[]) => {
   const totals = { pass: 0, fail: 0, not_observable: 0 }
   for (const { verdict } of rules) totals[verdict.verdict] += 1
   return totals

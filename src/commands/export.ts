@@ -63,38 +63,28 @@ export interface Export {
   readonly signal: AbortSignal
 }
 
-/** Throws `export_request` for a wrong request, `export_failed` or `WarehouseUnusableError` if it cannot read or write. */
-export const exportTables = async (options: Export): Promise<ExportManifest> => {
-  const tables = requestedTables(options.tables)
-  return await replaceDirectory(options.out, (directory) => exportInto(directory, options, tables))
-}
-
 /**
- * DuckDB sorts each table by key and spills the rows that do not fit into this memory. See
- * docs/decisions/export-and-sql.md#0050-an-export-sorts-on-disk.
+ * Throws `export_request` for a wrong request, `export_failed` or `WarehouseUnusableError` if it cannot read or write.
+ *
+ * DuckDB sorts each table by key, and spills what does not fit into little memory into the directory of the export, which is writable. See
+ * docs/decisions/export-and-sql.md#0050-an-export-sorts-on-disk. The database is closed before the directory is renamed.
  */
-const SMALL_MEMORY = { memoryLimit: '112MB' } satisfies OpenOptions
-const SPILL = 'spill'
-
-/** Spills into the directory of the export, which is writable. Closes the database before the directory is renamed. */
-const exportInto = async (
-  directory: string,
-  options: Export,
-  requested: readonly TableDeclaration[],
-): Promise<ExportManifest> => {
-  const temporaryDirectory = join(directory, SPILL)
-  try {
-    await using database = await options
-      .open({ ...SMALL_MEMORY, temporaryDirectory })
-      .catch((error: unknown) => {
+export const exportTables = async (options: Export): Promise<ExportManifest> => {
+  const requested = requestedTables(options.tables)
+  return await replaceDirectory(options.out, async (directory) => {
+    const temporaryDirectory = join(directory, 'spill')
+    try {
+      const opening = options.open({ memoryLimit: '112MB', temporaryDirectory })
+      await using database = await opening.catch((error: unknown) => {
         throw unreadable(options.source, error)
       })
-    return await database.transaction((sql) =>
-      database.interruptibly(options.signal, () => write(options, sql, directory, requested)),
-    )
-  } finally {
-    await rm(temporaryDirectory, { recursive: true, force: true })
-  }
+      return await database.transaction((sql) =>
+        database.interruptibly(options.signal, () => write(options, sql, directory, requested)),
+      )
+    } finally {
+      await rm(temporaryDirectory, { recursive: true, force: true })
+    }
+  })
 }
 
 const write = async (

@@ -51,12 +51,16 @@ const COMMON: ReadonlyMap<string, Pick<Flag, 'type'>> = new Map([
 ])
 
 const unknownFlag = (flag: string, command: string, flags: Flags): string => {
-  const meant = nearest(flag.replace(/^-+/, ''), [...namesOf(flags), ...COMMON.keys()])
-  return `${command} has no flag ${flag}${meant === null ? '' : `: did you mean --${meant}?`}`
+  const names = Object.keys(flags).filter((name) => flags[name]?.type !== 'argument')
+  const similar = suggestion(flag.replace(/^-+/, ''), [...names, ...COMMON.keys()], '--')
+  return `${command} has no flag ${flag}${similar}`
 }
 
-const namesOf = (flags: Flags): readonly string[] =>
-  Object.keys(flags).filter((name) => flags[name]?.type !== 'argument')
+/** `: did you mean sync?`, or nothing. `prefix` goes before the word that is meant. */
+export const suggestion = (word: string, known: readonly string[], prefix = ''): string => {
+  const meant = nearest(word, known)
+  return meant === null ? '' : `: did you mean ${prefix}${meant}?`
+}
 
 /** The command line is wrong. Exit 2. */
 export const usageError = (problem: string, command: string): ExpectedError => {
@@ -72,6 +76,5 @@ export const choiceOf = <Choice extends string>(
 ): Choice => {
   const choice = choices.find((known) => known === text)
   if (choice !== undefined) return choice
-  const meant = text === undefined ? null : nearest(text, choices)
-  throw usageError(`${problem}${meant === null ? '' : `: did you mean ${meant}?`}`, command)
+  throw usageError(`${problem}${text === undefined ? '' : suggestion(text, choices)}`, command)
 }

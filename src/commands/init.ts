@@ -1,6 +1,5 @@
 /**
- * What `init` does: reads flags or answers, writes the settings file and a new token file, makes the checks, and prints what to type
- * next.
+ * What `init` does: reads flags or answers, writes the settings file and a new token file, makes the checks, and prints what to type next.
  */
 import { rm } from 'node:fs/promises'
 import { basename, delimiter, dirname, relative, resolve } from 'node:path'
@@ -69,7 +68,7 @@ const required = (flags: InitFlags): Answers => {
 }
 
 const ask = async (context: CliContext, flags: InitFlags, texts: QuestionTexts): Promise<Asked> => {
-  using prompt = openPrompt({ input: context.stdin(), output: context.stderr, signal: context.signal })
+  using prompt = openPrompt(context.stdin(), context.stderr, context.signal)
   const given = Object.fromEntries(
     QUESTIONS.flatMap((question) => (flags[question] === undefined ? [] : [[question, flags[question]]])),
   )
@@ -88,9 +87,9 @@ const write = async (
   const text = fileOf(await readAnswers(answers, newToken, signal), answers['token-file'])
   throwIfAborted(signal)
   if (newToken !== null)
-    await writeNewFile({ path: newToken.path, text: `${newToken.text}\n`, mode: 0o600, mayReplace: false })
+    await writeNewFile(newToken.path, `${newToken.text}\n`, { mode: 0o600, mayReplace: false })
   try {
-    await writeNewFile({ path: out, text, mode: 0o644, mayReplace })
+    await writeNewFile(out, text, { mode: 0o644, mayReplace })
   } catch (error) {
     if (newToken !== null) await rm(newToken.path, { force: true })
     throw error

@@ -103,8 +103,12 @@ export const monitoredCommand = async (
   const startedMs = systemClock.monotonicMs()
   const settings = await loadMonitoredSettings(context, command, request)
   const { log, colour, progress } = await openTelemetry(settings, context)
+  const redact = createRedactor(secretsOf(settings))
+  const { metrics, notify, storage, warehouseDirectory, accountNames } = settings
+  const warehouse = storage === null ? warehouseDirectory : storageAddress(storage)
+  const monitored = { monitoring: { warehouse, metrics, notify }, command, accountNames, log, signal, redact }
   let elapsedMs = 0
-  const report = await monitored({ settings, command, log, signal }, async (watch) => {
+  const report = await withReports(monitored, async (watch) => {
     const ended = await (await load()).run({ settings, log, signal, watch, progress })
     elapsedMs = systemClock.monotonicMs() - startedMs
     return ended
@@ -113,48 +117,7 @@ export const monitoredCommand = async (
   const { render } = await load()
   exit(report.exitCode)
   // Both quote values from the API, and any of them may contain a token.
-  const text = settings.json ? `${jsonOf(report)}\n` : render(report, { elapsedMs, colour })
-  await print(createRedactor(secretsOf(settings))(text))
-}
-
-interface Monitored extends Work {
-  readonly command: RunCommand
-}
-
-const monitored = async (
-  { settings, command, log, signal }: Monitored,
-  run: (watch: RunWatch | null) => Promise<SyncReport>,
-): Promise<SyncReport> => {
-  const { metrics, notify, storage, warehouseDirectory, accountNames } = settings
-  if (metrics === null && notify === null) return await run(null)
-  const warehouse = storage === null ? warehouseDirectory : storageAddress(storage)
-  const redact = createRedactor(secretsOf(settings))
-  const ended = await startReports({ warehouse, metrics, notify }, { command, log, signal, redact })
-  const seen: { -readonly [Name in keyof Seen]: Seen[Name] } = { ...NOTHING_SEEN }
-  const watch: RunWatch = {
-    held: (waitMs) => {
-      seen.waitMs = waitMs
-    },
-    published: async (database) => {
-      // The settings of a replay have no accounts. The next sync reports what it changed.
-      if (command !== 'sync') return
-      const { readAccountStates } = await import('../warehouse/history/account-states.js')
-      try {
-        seen.accounts = await database.exclusively((sql) => readAccountStates(sql, accountNames))
-      } catch (error) {
-        log.warn({ err: error }, 'the metrics of the accounts could not be read')
-      }
-    },
-  }
-  try {
-    const report = await run(metrics === null ? null : watch)
-    const { exitCode, status } = report
-    await ended({ exitCode, status, report, error: null }, seen)
-    return report
-  } catch (error) {
-    await ended(failureOf(error, redact), seen)
-    throw error
-  }
+  await print(redact(settings.json ? `${jsonOf(report)}\n` : render(report, { elapsedMs, colour })))
 }
 
 /** Like `loadSettings`. Wrong settings are reported as well, if the settings about that are right. */
@@ -172,43 +135,65 @@ const loadMonitoredSettings = async (
     const settings = { ...monitoring, accounts: [], storage: null, log_level: 'info', json: true } as const
     const { log } = await openTelemetry(settings, context)
     const redact = createRedactor(secretsOf(settings))
-    const ended = await startReports(monitoring, { command, log, signal, redact })
-    await ended(failureOf(error, redact), NOTHING_SEEN)
-    throw error
+    const fails = (): Promise<never> => Promise.reject(error)
+    return await withReports({ monitoring, command, accountNames: [], log, signal, redact }, fails)
   }
 }
 
-/** What the metrics need while the database is open. */
-type Seen = Pick<RunEnd, 'waitMs' | 'accounts'>
-const NOTHING_SEEN: Seen = { waitMs: null, accounts: null }
-
-type Outcome = Pick<RunEnd, 'exitCode' | 'status' | 'report' | 'error'>
-
-interface Reporting extends Omit<Monitored, 'settings'> {
+interface Monitored extends Omit<Work, 'settings'> {
+  readonly monitoring: Monitoring
+  readonly command: RunCommand
+  readonly accountNames: readonly string[]
   readonly redact: (text: string) => string
 }
 
-/** Call what it returns at the end of the run. */
-const startReports = async (monitoring: Monitoring, { command, ...reporting }: Reporting) => {
+/** Reports start and end of `run`, also if it rejects. */
+const withReports = async <Report extends SyncReport>(
+  { monitoring, command, accountNames, redact, ...reporting }: Monitored,
+  run: (watch: RunWatch | null) => Promise<Report>,
+): Promise<Report> => {
+  if (monitoring.metrics === null && monitoring.notify === null) return await run(null)
   // The HTTP client is loaded only with it.
   const { createRunReports } = await import('../monitoring/run-reports.js')
-  const reports = createRunReports({ ...reporting, monitoring, clock: systemClock })
-  const run = { command, version: packageVersion(), host: hostname() }
+  const reports = createRunReports({ ...reporting, redact, monitoring, clock: systemClock })
+  const start = { command, version: packageVersion(), host: hostname() }
   const [{ startedMs, endMs }, monotonicMs] = [startSpan(systemClock), systemClock.monotonicMs()]
-  reports.started(run)
-  return async (outcome: Outcome, seen: Seen): Promise<void> => {
+  // What the metrics need while the database is open.
+  let waitMs: number | null = null
+  let accounts: RunEnd['accounts'] = null
+  const watch: RunWatch = {
+    held: (afterMs) => {
+      waitMs = afterMs
+    },
+    published: async (database) => {
+      // The settings of a replay have no accounts. The next sync reports what it changed.
+      if (command !== 'sync') return
+      const { readAccountStates } = await import('../warehouse/history/account-states.js')
+      try {
+        accounts = await database.exclusively((sql) => readAccountStates(sql, accountNames))
+      } catch (error) {
+        reporting.log.warn({ err: error }, 'the metrics of the accounts could not be read')
+      }
+    },
+  }
+  const ended = async (outcome: Pick<RunEnd, 'exitCode' | 'status' | 'report' | 'error'>): Promise<void> => {
     const durationMs = systemClock.monotonicMs() - monotonicMs
     const endedMs = endMs()
     // What a webhook gets: how the run ended, with the report that `--json` prints.
     const [startedAt, endedAt] = [startedMs, endedMs].map((ms) => new Date(ms).toISOString())
-    const document = jsonOf({ ...run, ...outcome, startedAt, endedAt })
-    const end = { ...run, startedMs, endedMs, durationMs, ...outcome, ...seen }
-    await reports.ended(end, reporting.redact(document))
+    const document = redact(jsonOf({ ...start, ...outcome, startedAt, endedAt }))
+    await reports.ended({ ...start, startedMs, endedMs, durationMs, ...outcome, waitMs, accounts }, document)
   }
-}
-
-const failureOf = (error: unknown, redact: (text: string) => string): Outcome => {
-  const { exitCode, json } = reportError(error)
-  const status = exitCode === EXIT_CODES.partial ? 'partial' : 'failed'
-  return { exitCode, status, report: null, error: { ...json.error, message: redact(json.error.message) } }
+  reports.started(start)
+  try {
+    const report = await run(monitoring.metrics === null ? null : watch)
+    await ended({ exitCode: report.exitCode, status: report.status, report, error: null })
+    return report
+  } catch (thrown) {
+    const { exitCode, json } = reportError(thrown)
+    const error = { ...json.error, message: redact(json.error.message) }
+    const status = exitCode === EXIT_CODES.partial ? 'partial' : 'failed'
+    await ended({ exitCode, status, report: null, error })
+    throw thrown
+  }
 }

@@ -32,16 +32,13 @@ const planAll = async (
   signal: AbortSignal,
 ): Promise<readonly AccountPlan[]> => {
   const { published: found } = await findState({ warehouseDirectory, publish, storage }, signal)
-  if (found === null)
-    return accounts.map(({ name, rate }) => ({ account: name, rate, plan: null, fit: null }))
+  if (found === null) return fitted(accounts, [], rules.budget)
   return await readPublished(found, signal, async (database) => {
     await requireCurrentSchema(database, found.path)
-    const planned: { readonly account: AccountSettings; readonly plan: Plan | null }[] = []
-    for (const account of accounts) {
-      const warehouse = accountWarehouse(database, account.name)
-      planned.push({ account, plan: await planOf(warehouse, rules, systemClock.nowMs()) })
-    }
-    return fitted(planned, rules.budget)
+    const plans: (Plan | null)[] = []
+    for (const { name } of accounts)
+      plans.push(await planOf(accountWarehouse(database, name), rules, systemClock.nowMs()))
+    return fitted(accounts, plans, rules.budget)
   })
 }
 
@@ -54,23 +51,22 @@ const requireCurrentSchema = async (database: Database, path: string): Promise<v
     )
 }
 
-/** The part of each account's plan that fits into the budget. A request limit is divided by the weights of the accounts. */
+/** The part of each plan that fits into the budget. A request limit is divided by the weights of the accounts. */
 const fitted = (
-  planned: readonly { readonly account: AccountSettings; readonly plan: Plan | null }[],
+  accounts: readonly AccountSettings[],
+  plans: readonly (Plan | null)[],
   budget: Budget,
 ): readonly AccountPlan[] => {
-  const needs = planned.map(({ account, plan }) => ({
-    weight: account.weight,
-    needed: plan?.requests ?? Number.POSITIVE_INFINITY,
+  const needs = accounts.map(({ weight }, place) => ({
+    weight,
+    needed: plans[place]?.requests ?? Number.POSITIVE_INFINITY,
   }))
   const allocations = budget.requests_max === null ? null : expectedAllocations(budget.requests_max, needs)
-  return planned.map(({ account: { name, rate }, plan }, place) => ({
-    account: name,
-    rate,
-    plan,
-    fit:
-      plan === null ? null : fitPlan(plan, { ...budget, requests_max: allocations?.[place] ?? null }, rate),
-  }))
+  return accounts.map(({ name: account, rate }, place) => {
+    const plan = plans[place] ?? null
+    const fit = plan && fitPlan(plan, { ...budget, requests_max: allocations?.[place] ?? null }, rate)
+    return { account, rate, plan, fit }
+  })
 }
 
 export const renderPlans = (plans: readonly AccountPlan[], budget: Budget): string =>

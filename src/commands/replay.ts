@@ -61,14 +61,13 @@ export const render = (report: SyncReport): string =>
 
 const accountSection = (run: RunReport): string => {
   const { merged, queued, outdated, waiting } = countsOf(run)
-  const names = { rejections: run.rejections, rejectedRows: waiting }
   return [
     `account ${run.account}: ${run.status}`,
     `merged    ${counted(merged, 'survey row')}`,
     `queued    ${counted(queued, 'row')}, whose surveys the next sync reads again`,
     `outdated  ${counted(outdated, 'row')}, whose surveys were read again since then, or no longer exist`,
     `waiting   ${counted(waiting, 'row')}${waiting === 0 ? '' : ', kept in _sync.rejected_rows'}`,
-    ...rejectionLines(names).map(below),
+    ...rejectionLines({ ...run, rejectedRows: waiting }).map(below),
     ...(run.driftEvents === 0 ? [] : [`drift     ${countedDrift(run.driftEvents)}`]),
     ...driftLines(run).map(below),
   ].join('\n')
@@ -77,9 +76,11 @@ const accountSection = (run: RunReport): string => {
 const below = (line: string): string => `            ${line}`
 
 const lastLine = (report: SyncReport): string => {
-  const counts = report.accounts.map(countsOf)
-  const typed = counts.reduce((all, { merged, queued, outdated }) => all + merged + queued + outdated, 0)
-  const waiting = counts.reduce((all, run) => all + run.waiting, 0)
+  let [typed, waiting] = [0, 0]
+  for (const counts of report.accounts.map(countsOf)) {
+    typed += counts.merged + counts.queued + counts.outdated
+    waiting += counts.waiting
+  }
   const rows = `${counted(typed, 'row')} replayed, ${waiting === 0 ? 'none is' : humanCount(waiting)} waiting.`
   if (report.status === 'complete') return `complete: ${rows}`
   const reasons = [...report.accounts.map(({ reason }) => reason), report.publishError]

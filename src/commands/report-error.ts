@@ -3,7 +3,7 @@ import { explained } from '../base/address-space.js'
 import { EXIT_CODES, type ExitCode, ExpectedError, messageOf } from '../base/errors.js'
 import { readableStack } from '../base/stack.js'
 
-export interface ReportedError {
+interface ReportedError {
   readonly exitCode: ExitCode
   /** For stderr, without a line break at its end: the message of an expected error, the whole stack of a bug. */
   readonly text: string
@@ -19,9 +19,6 @@ export const reportError = (thrown: unknown): ReportedError => {
   const { code, exitCode } = isExpected ? error : { code: 'bug', exitCode: EXIT_CODES.bug }
   const stack = error instanceof Error ? readableStack(error.stack ?? message) : message
   const text = isExpected ? message : `this is a bug in fieldwork-sync, please report it: ${stack}`
-  return {
-    exitCode,
-    text: `fieldwork-sync: ${text}`,
-    json: { error: { code, message, exit_code: exitCode } },
-  }
+  const json = { error: { code, message, exit_code: exitCode } }
+  return { exitCode, text: `fieldwork-sync: ${text}`, json }
 }

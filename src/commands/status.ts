@@ -23,29 +23,20 @@ const renderStatus = (head: StatusHead, status: WarehouseStatus): string =>
     section(
       'last runs',
       ['started', 'account', 'ended', 'exit', 'requests', 'refreshed', 'left over'],
-      status.runs.flatMap((run) => [
-        [
-          cell(run.started_at),
-          run.account,
-          run.status,
-          ...[run.exit_code, run.requests, run.surveys_refreshed, run.left_over].map(cell),
-        ],
+      status.runs.flatMap(({ started_at, account, status: ended, ...run }) => [
+        [started_at, account, ended, run.exit_code, run.requests, run.surveys_refreshed, run.left_over],
         ...(run.reason === null ? [] : [[`  ${run.reason}`]]),
       ]),
     ),
     section(
       'cursor',
       ['account', 'next listing from', 'last full listing'],
-      status.cursors.map((row) => [row.account, cell(row.updated_since), cell(row.full_listed_at)]),
+      status.cursors.map((row) => [row.account, row.updated_since, row.full_listed_at]),
     ),
     section(
       'queue',
       ['account', 'reason', 'surveys', 'failing', 'oldest'],
-      status.queue.map((row) => [
-        row.account,
-        row.reason,
-        ...[row.tasks, row.failing, row.oldest_at].map(cell),
-      ]),
+      status.queue.map((row) => [row.account, row.reason, row.tasks, row.failing, row.oldest_at]),
       'empty',
     ),
     section(
@@ -60,27 +51,34 @@ const renderStatus = (head: StatusHead, status: WarehouseStatus): string =>
     section(
       'freshness',
       ['account', 'surveys', 'never read', 'oldest', 'newest', 'failing'],
-      status.freshness.map(({ account, ...row }) => [account, ...Object.values(row).map(cell)]),
+      status.freshness.map(({ account, ...row }) => [account, ...Object.values(row)]),
     ),
     section(
       'rows',
       ['table', 'rows'],
-      status.tables.map(({ table, rows }) => [table, cell(rows)]),
+      status.tables.map(({ table, rows }) => [table, rows]),
     ),
     section(
       'drift',
       ['account', 'field', 'value', 'seen', 'first', 'last'],
-      status.drift.map(driftRow),
+      status.drift.map((row) => [
+        row.account,
+        onOneLine(`${row.resource}.${row.path}`),
+        row.value === null ? `(${row.kind})` : onOneLine(row.value),
+        counted(row.occurrences, 'time'),
+        row.first_seen_at,
+        row.last_seen_at,
+      ]),
       'none: every field and value is known',
     ),
     section(
       'rejected rows',
       ['account', 'endpoint', 'problem', 'rows', 'replayed', 'first', 'last'],
-      status.rejections.map((row) => [
-        row.account,
-        row.endpoint,
-        onOneLine(row.problem),
-        ...[row.rows, row.replayed, row.first_at, row.last_at].map(cell),
+      status.rejections.map(({ account, endpoint, problem, ...row }) => [
+        account,
+        endpoint,
+        onOneLine(problem),
+        ...Object.values(row),
       ]),
       'none',
     ),
@@ -88,29 +86,24 @@ const renderStatus = (head: StatusHead, status: WarehouseStatus): string =>
     .flatMap((part) => part ?? [])
     .join('\n\n')
 
-const driftRow = (row: WarehouseStatus['drift'][number]): readonly string[] => [
-  row.account,
-  onOneLine(`${row.resource}.${row.path}`),
-  row.value === null ? `(${row.kind})` : onOneLine(row.value),
-  counted(row.occurrences, 'time'),
-  ...[row.first_seen_at, row.last_seen_at].map(cell),
-]
+/** Bigints are instants. */
+type Cell = string | number | Instant | null
 
 /** A section without rows prints `nothing`. If that is null too, the section is left out. */
 const section = (
   title: string,
   columns: readonly string[],
-  rows: readonly (readonly string[])[],
+  rows: readonly (readonly Cell[])[],
   nothing: string | null = 'nothing yet',
 ): string | null => {
-  if (rows.length > 0) return `${title}\n${textTable([columns, ...rows], '  ')}`
+  if (rows.length > 0) return `${title}\n${textTable([columns, ...rows.map((row) => row.map(textOf))], '  ')}`
   return nothing === null ? null : `${title}\n  ${nothing}`
 }
 
-/** Bigints are instants. */
-const cell = (value: number | Instant | null): string => {
-  if (value === null) return '-'
-  return typeof value === 'bigint' ? formatInstant(value) : humanCount(value)
+const textOf = (cell: Cell): string => {
+  if (cell === null) return '-'
+  if (typeof cell === 'string') return cell
+  return typeof cell === 'bigint' ? formatInstant(cell) : humanCount(cell)
 }
 
 export const showRequests = async ({ signal, print }: CliContext, settings: Settings): Promise<void> => {
@@ -150,9 +143,6 @@ const requestTable = (usage: readonly RequestUsage[]): readonly (readonly string
 /** `17`, `17 (2 saved)`, `(2 saved)` */
 const requestCell = (usage: readonly RequestUsage[]): string => {
   const [made, saved] = [sum(usage, 'requests'), sum(usage, 'saved')]
-  const parts = [
-    ...(made === 0 ? [] : [humanCount(made)]),
-    ...(saved === 0 ? [] : [`(${humanCount(saved)} saved)`]),
-  ]
-  return parts.join(' ') || '-'
+  const parts = [made === 0 ? '' : humanCount(made), saved === 0 ? '' : `(${humanCount(saved)} saved)`]
+  return parts.join(' ').trim() || '-'
 }

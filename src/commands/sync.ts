@@ -17,12 +17,11 @@ import type { Allocation } from '../sync/requests.js'
 import { runAccount } from '../sync/run.js'
 import { sideBySide } from '../sync/side-by-side.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
-import type { Database } from '../warehouse/connection/database.js'
 import type { Work } from './context.js'
 import { logProxies, type MonitoredRun, type Summary } from './monitored-run.js'
 import { driftLines, failingLines, publishSection, rejectionLines } from './text/run-lines.js'
-import { textTable } from './text/text-table.js'
-import { openSource, type RunWatch, runAndPublish } from './warehouse-run.js'
+import { painted, textTable } from './text/text-table.js'
+import { type OpenRun, openSource, type RunWatch, runAndPublish } from './warehouse-run.js'
 
 /** The job of the command, with its progress on stderr. Throws like `syncAccounts`, or for the directory of another shard layout. */
 export const run = async ({ progress, ...work }: MonitoredRun): Promise<SyncReport> => {
@@ -50,52 +49,31 @@ export interface SyncAccounts extends Work {
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */
 export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
   const { settings, log } = options
-  return runAndPublish({ ...options, command: 'sync' }, ({ database, runId, storage }) =>
+  return runAndPublish({ ...options, command: 'sync' }, (open) =>
     sideBySide({
       accounts: settings.accounts,
       requestsMax: settings.budget.requests_max,
-      signal: storage.signal,
+      signal: open.storage.signal,
       log,
-      run: (account, requests, signal) =>
-        syncAccount({
-          ...options,
-          account,
-          requests,
-          database,
-          runId,
-          signal,
-          requireAdmission: storage.requireHeld,
-        }),
+      run: (account, requests, signal) => syncAccount({ ...options, ...open, account, requests, signal }),
     }),
   )
 }
 
-interface SyncAccount extends SyncAccounts {
+interface SyncAccount extends SyncAccounts, OpenRun {
   readonly account: AccountSettings
-  readonly database: Database
   /** The account's part of `--max-requests`. */
   readonly requests: Allocation
-  readonly runId: string
-  /** Throws if this process may no longer send requests. */
-  readonly requireAdmission: () => void
 }
 
 /** One account: its HTTP client, its view of the warehouse, its allocation of the budget. Throws errors that end all runs. */
 const syncAccount = async (options: SyncAccount): Promise<RunReport> => {
-  const { account, settings, database, observer, signal, requests, runId, createTransport } = options
+  const { account, settings, database, observer, signal, requests, runId } = options
   // Several accounts write into one log, so every line names its account.
   const log = logWith(options.log, { account: account.name })
   let status: RunStatus = 'failed'
   try {
-    await using opened = openSource({
-      account,
-      limits: settings.limits,
-      ledgerDirectory: settings.warehouseDirectory,
-      requireAdmission: options.requireAdmission,
-      clock: systemClock,
-      log,
-      createTransport,
-    })
+    await using opened = openSource({ ...options, log })
     const { source } = opened
     options.onSource(account.name, () => source.usage())
     const report = await runAccount({
@@ -133,17 +111,15 @@ export const render = (report: SyncReport, { elapsedMs, colour = false }: Summar
   [
     ...report.accounts.map((account) => accountSection(account, report.accounts.length > 1)),
     publishSection(report, elapsedMs),
-    paint(lastLine(report), report.status, colour),
+    colour ? painted(lastLine(report), COLOURS[report.status]) : lastLine(report),
   ]
     .map((section) => `${section}\n`)
     .join('\n')
 
 const accountSection = (run: RunReport, isOneOfSeveral: boolean): string => {
-  const tables = Object.entries(run.rowsByTable).map(([table, rows]) => [
+  const tables = Object.entries(run.rowsByTable).map(([table, { added, changed, unchanged }]) => [
     table,
-    humanCount(rows.added),
-    humanCount(rows.changed),
-    humanCount(rows.unchanged),
+    ...[added, changed, unchanged].map(humanCount),
   ])
   const head = isOneOfSeveral ? `account ${run.account}: ${run.status}\n` : ''
   return `${head}${textTable([['rows', 'added', 'changed', 'unchanged'], ...tables])}\n\n${factsOf(run)}`
@@ -206,7 +182,4 @@ const reasonOf = ({ accounts, exitCode, publishError }: SyncReport): string => {
 
 const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
 
-const COLOURS: Readonly<Record<RunStatus, string>> = { complete: '32', partial: '33', failed: '31' }
-
-const paint = (text: string, status: RunStatus, colour: boolean): string =>
-  colour ? `\u001b[${COLOURS[status]}m${text}\u001b[0m` : text
+const COLOURS = { complete: 'green', partial: 'yellow', failed: 'red' } as const

@@ -12,14 +12,14 @@ import type { Settings } from '../settings/settings.js'
 import type { CliContext, Command } from './context.js'
 import { choiceOf, type Flag, type Flags, usageError } from './flags.js'
 
-const text = (describe: string) => ({ type: 'string', describe }) as const
+const text = (describe: string, more: Pick<Flag, 'values' | 'isList'> = {}) =>
+  ({ type: 'string', describe, ...more }) as const
 const option = (describe: string) => ({ type: 'boolean', describe }) as const
 
 const LOGGED = {
-  'log-level': {
-    ...text('Log level on stderr: debug, info, warn, error or silent (default: info)'),
+  'log-level': text('Log level on stderr: debug, info, warn, error or silent (default: info)', {
     values: LOG_LEVELS,
-  },
+  }),
   json: option('Print one JSON document to stdout instead of text'),
 } as const
 
@@ -72,10 +72,8 @@ const settingsOf = async (
   { env, signal }: CliContext,
   flags: SettingsRequest['flags'],
   request: Request = {},
-): Promise<Settings> => {
-  const { loadSettings } = await import('../settings/load-settings.js')
-  return await loadSettings({ ...request, env, signal, flags })
-}
+): Promise<Settings> =>
+  (await import('../settings/load-settings.js')).loadSettings({ ...request, env, signal, flags })
 
 /** The absolute path that `--out` names. */
 const outOf = (out: string | undefined, command: string, what: string): string => {
@@ -97,10 +95,8 @@ export const COMMANDS: readonly Command[] = [
     'init',
     'Write a settings file and check it; on a terminal it asks for what the flags do not give, and creates the token file',
     INIT,
-    async (context, { out = INIT.out.default, ...given }) => {
-      const { init } = await import('./init.js')
-      await init(context, { ...given, out }, INIT)
-    },
+    async (context, { out = INIT.out.default, ...given }) =>
+      (await import('./init.js')).init(context, { ...given, out }, INIT),
   ),
   command(
     'sync',
@@ -110,13 +106,10 @@ export const COMMANDS: readonly Command[] = [
       ...FULL,
       'max-requests': text('Make at most this many requests; the next run reads the remaining surveys'),
       'max-duration': text('Finish within this time, such as 55m; the next run reads the remaining surveys'),
-      publish: {
-        ...text(
-          `Formats to publish: ${PUBLISH_FORMATS.join(' or ')}, or several, such as ${PUBLISH_FORMATS.join(',')}`,
-        ),
-        values: PUBLISH_FORMATS,
-        isList: true,
-      },
+      publish: text(
+        `Formats to publish: ${PUBLISH_FORMATS.join(' or ')}, or several, such as ${PUBLISH_FORMATS.join(',')}`,
+        { values: PUBLISH_FORMATS, isList: true },
+      ),
       ...SETTINGS,
     },
     async (context, flags) => {
@@ -136,18 +129,14 @@ export const COMMANDS: readonly Command[] = [
     },
     async (context, given) => {
       const settings = await settingsOf(context, given)
-      const { plan } = await import('./plan.js')
-      await plan(context, settings)
+      await (await import('./plan.js')).plan(context, settings)
     },
   ),
   command(
     'check',
     'Check the settings, the warehouse, and the address, id and token of each account with one request',
     { ...ACCOUNTS, ...SETTINGS },
-    async (context, given) => {
-      const { check } = await import('./check.js')
-      await check(context, given)
-    },
+    async (context, given) => (await import('./check.js')).check(context, given),
   ),
   command(
     'status',
@@ -188,27 +177,23 @@ export const COMMANDS: readonly Command[] = [
       const sample = given.sample === undefined ? null : sampleSizeOf(given.sample)
       const settings = await settingsOf(context, given, { requireAccounts: !isLocal })
       const { verify } = await import('./verify.js')
-      await verify(context, { settings, isLocal, sample, seed: given.seed ?? null, startedMs })
+      await verify(context, { settings, isLocal, sample, seed: given.seed, startedMs })
     },
   ),
   command(
     'export',
     'Write published tables and views as Parquet, CSV or Excel files, all of one published state; also works while a sync runs',
     {
-      format: {
-        ...text('Format of the files: parquet, csv or xlsx, for Excel and LibreOffice (required)'),
+      format: text('Format of the files: parquet, csv or xlsx, for Excel and LibreOffice (required)', {
         values: EXPORT_FORMATS,
-      },
+      }),
       out: text(
         'Directory to write (required); an earlier export there is replaced, other files are never deleted',
       ),
-      tables: {
-        ...text(
-          'Tables and views to export, such as surveys,survey_overview,_sync.runs (default: all tables except those of _sync)',
-        ),
-        values: relationNames,
-        isList: true,
-      },
+      tables: text(
+        'Tables and views to export, such as surveys,survey_overview,_sync.runs (default: all tables except those of _sync)',
+        { values: relationNames, isList: true },
+      ),
       bom: option(
         'For CSV that people open in Excel: begin with a byte order mark, and put an apostrophe before formulas and error values',
       ),
@@ -239,8 +224,7 @@ export const COMMANDS: readonly Command[] = [
     async (context, given) => {
       const out = outOf(given.out, 'report', 'FILE')
       const settings = await settingsOf(context, given, NO_ACCOUNTS)
-      const { report } = await import('./report.js')
-      await report(context, settings, out)
+      await (await import('./report.js')).report(context, settings, out)
     },
   ),
   command(
@@ -256,10 +240,9 @@ export const COMMANDS: readonly Command[] = [
     'schema',
     'Describe the tables and views of every warehouse as SQL, a data dictionary, JSON, or dbt sources with tests',
     {
-      format: {
-        ...text(`Output format: ${SCHEMA_FORMATS.join(', ')} (default: markdown)`),
+      format: text(`Output format: ${SCHEMA_FORMATS.join(', ')} (default: markdown)`, {
         values: SCHEMA_FORMATS,
-      },
+      }),
       json: option('The same as --format json'),
     },
     async (context, { format: name, json = false }) => {
@@ -268,8 +251,10 @@ export const COMMANDS: readonly Command[] = [
       const format = choiceOf(given, SCHEMA_FORMATS, { command: 'schema', problem })
       if (json && format !== 'json')
         throw usageError(`--json and --format ${format} exclude each other`, 'schema')
-      const { schemaAs } = await import('./schema.js')
-      await context.print(await schemaAs[format]())
+      const { schemaAsDbt } = await import('./schema/dbt.js')
+      const { schemaAsJson, schemaAsMarkdown, schemaAsSql } = await import('./schema/catalog.js')
+      const schemaAs = { sql: schemaAsSql, markdown: schemaAsMarkdown, json: schemaAsJson, dbt: schemaAsDbt }
+      await context.print(schemaAs[format]())
     },
   ),
   command(
@@ -293,8 +278,11 @@ export const COMMANDS: readonly Command[] = [
     },
     async (context, given) => {
       const settings = await settingsOf(context, given, { oneAccount: true })
-      const { checkConformance } = await import('./conformance.js')
-      await checkConformance(context, settings, given['exceed-cap'] ?? false)
+      await (await import('./conformance.js')).checkConformance(
+        context,
+        settings,
+        given['exceed-cap'] === true,
+      )
     },
   ),
   command(
@@ -306,10 +294,7 @@ export const COMMANDS: readonly Command[] = [
         { ...text(describe), ...(value !== null && { default: value }) },
       ]),
     ),
-    async (context, given) => {
-      const { serve } = await import('./reference-server.js')
-      await serve(context, given)
-    },
+    async (context, given) => (await import('./reference-server.js')).serve(context, given),
   ),
   command(
     'completion',

@@ -27,20 +27,16 @@ interface VerifyRequest {
   readonly isLocal: boolean
   /** Surveys to compare per account; null if not given. */
   readonly sample: number | null
-  /** Null if not given. */
-  readonly seed: string | null
+  /** Chooses the surveys; undefined if not given. */
+  readonly seed: string | undefined
   readonly startedMs: number
 }
 
-export const verify = async (
-  context: CliContext,
-  { startedMs, ...request }: VerifyRequest,
-): Promise<void> => {
-  const { settings, isLocal } = request
+export const verify = async (context: CliContext, request: VerifyRequest): Promise<void> => {
+  const { settings, isLocal, startedMs, seed = randomBytes(SEED_BYTES).toString('hex') } = request
   await requireShardLayout(settings)
   const { log } = await openTelemetry(settings, context)
   if (!isLocal) logProxies(settings.accounts, log)
-  const seed = request.seed ?? randomBytes(SEED_BYTES).toString('hex')
   const report = await verifyAll({ ...request, log, signal: context.signal, seed })
   const output = outputOf(report, settings.json, systemClock.monotonicMs() - startedMs)
   context.exit(report.exitCode)
@@ -50,9 +46,7 @@ export const verify = async (
 
 const SEED_BYTES = 4
 
-interface VerifyWork extends Work, Pick<VerifyRequest, 'isLocal' | 'sample'> {
-  readonly seed: string
-}
+type VerifyWork = Work & VerifyRequest & { readonly seed: string }
 
 /** Throws `nothing_published` or a `WarehouseError`. Failures of the API are in the report. */
 const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
@@ -125,14 +119,7 @@ const sampleAll = async (work: VerifyWork, held: Storage): Promise<readonly Acco
     signal: held.signal,
     log,
     run: async (account, allowance, signal) => {
-      await using opened = openSource({
-        account,
-        limits: settings.limits,
-        ledgerDirectory: settings.warehouseDirectory,
-        requireAdmission: held.requireHeld,
-        clock: systemClock,
-        log,
-      })
+      await using opened = openSource({ account, settings, storage: held, log })
       const proof = await verifySample({
         account: account.name,
         source: opened.source,

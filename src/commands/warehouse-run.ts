@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { type Clock, systemClock } from '../base/clock.js'
-import type { Log } from '../base/log.js'
 import { createHttpClient, type HttpLimits } from '../http/client.js'
 import type { CreateTransport } from '../http/transport.js'
 import type { RunCommand, RunObserver, RunReport, SyncReport } from '../model/run.js'
@@ -32,7 +31,7 @@ export interface RunWatch {
   published(database: Database): Promise<void>
 }
 
-interface OpenRun {
+export interface OpenRun {
   readonly database: Database
   readonly runId: string
   readonly storage: Pick<Storage, 'signal' | 'requireHeld'>
@@ -81,26 +80,30 @@ export const runAndPublish = async (
 export const newRunId = (nowMs: number): string =>
   `${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}`
 
-interface SourceOptions {
+interface SourceOptions extends Pick<Work, 'settings' | 'log'> {
   readonly account: AccountSettings
-  readonly limits: HttpLimits
-  /** Directory of the request ledger. Only the holder of the warehouse may open it. */
-  readonly ledgerDirectory: string
-  /** Throws if this process may no longer send requests: another one may have taken over the warehouse. */
-  readonly requireAdmission: () => void
-  readonly clock: Clock
-  readonly log: Log
+  /** Only the holder of the warehouse may open its request ledger, and send requests. */
+  readonly storage: Pick<Storage, 'requireHeld'>
+  /** By default those of the settings. */
+  readonly limits?: HttpLimits
+  readonly clock?: Clock
   /** The network, by default the real one. */
   readonly createTransport?: CreateTransport | undefined
 }
 
 /** Opens the API of one account. Dispose of the source to end its connections and timers. */
-export const openSource = ({ account, ...options }: SourceOptions) => {
-  const { clock, limits } = options
+export const openSource = (options: SourceOptions) => {
+  const { account, settings, storage, log, createTransport } = options
+  const { limits = settings.limits, clock = systemClock } = options
   const http = createHttpClient({
     ...account,
-    ...options,
     account: account.name,
+    limits,
+    clock,
+    log,
+    createTransport,
+    ledgerDirectory: settings.warehouseDirectory,
+    requireAdmission: storage.requireHeld,
     headers: { 'Authorization-ID': String(account.id), 'Authorization-Token': account.token },
     random: Math.random,
   })

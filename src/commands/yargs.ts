@@ -4,10 +4,9 @@
  */
 import yargs, { type Argv } from 'yargs'
 import { EXITS } from '../base/errors.js'
-import { nearest } from '../base/suggest.js'
 import { packageVersion } from '../base/version.js'
 import type { Command } from './context.js'
-import { type Flag, type FlagValues, flagProblems, usageError } from './flags.js'
+import { type Flag, type FlagValues, flagProblems, suggestion, usageError } from './flags.js'
 
 /** Wider terminals get no longer lines. */
 const COLUMNS_MAX = 110
@@ -46,12 +45,8 @@ const isFlag = (entry: [string, unknown]): entry is [string, string | boolean] =
 const unknownCommand = (words: readonly string[], commands: readonly Command[]): readonly string[] => {
   // yargs takes the word `help` for `--help`.
   const word = words.find((one) => !one.startsWith('-') && one !== 'help')
-  if (word === undefined) return []
-  const meant = nearest(
-    word,
-    commands.map(({ name }) => name),
-  )
-  return [`there is no command ${word}${meant === null ? '' : `: did you mean ${meant}?`}`]
+  const names = commands.map(({ name }) => name)
+  return word === undefined ? [] : [`there is no command ${word}${suggestion(word, names)}`]
 }
 
 /**
@@ -113,18 +108,17 @@ const parserOf = (command: Command | undefined, commands: readonly Command[], co
 }
 
 const declareOne = (parser: Argv, { name, describe, flags }: Command): Argv => {
-  const args = Object.entries(flags).filter(([, { type }]) => type === 'argument')
-  const usage = [`$0 ${name}`, ...args.map(([arg]) => `<${arg}>`)].join(' ')
-  if (args.length > 0) parser.command(['$0', ...args.map(([arg]) => `[${arg}]`)].join(' '), false)
-  parser.usage(`${usage}\n\n${describe}`)
-  for (const [flag, { type, describe, default: value }] of Object.entries(flags))
+  const args = Object.keys(flags).filter((flag) => flags[flag]?.type === 'argument')
+  if (args.length > 0) parser.command(['$0', ...args.map((arg) => `[${arg}]`)].join(' '), false)
+  parser.usage(`${[`$0 ${name}`, ...args.map((arg) => `<${arg}>`)].join(' ')}\n\n${describe}`)
+  for (const [flag, { type, describe, default: defaultDescription }] of Object.entries(flags))
     if (type === 'argument') parser.positional(flag, { type: 'string', describe })
     else
       parser.option(flag, {
         type,
         describe,
         ...(type === 'string' && { nargs: 1 }),
-        ...(value !== undefined && { defaultDescription: value }),
+        ...(defaultDescription !== undefined && { defaultDescription }),
       })
   return parser
 }

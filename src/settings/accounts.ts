@@ -1,6 +1,6 @@
 /**
- * Resolves the accounts that were chosen for a run. Reads tokens from their files, and refuses mistakes that only several
- * values together show.
+ * The accounts of a command: which of them it works on, and their settings. Reads tokens from their files, and refuses mistakes that only
+ * several values together show.
  */
 import { resolve } from 'node:path'
 import { capKey } from '../base/cap-owner.js'
@@ -8,18 +8,17 @@ import type { HttpProxy } from '../base/network.js'
 import type { Secret } from '../base/secret.js'
 import { nearest } from '../base/suggest.js'
 import { isLoopback, isPlainRemote, readToken } from './credentials.js'
-import { type Flags, type Given, SETTING_NAMES, TOKEN_KEYS } from './names.js'
+import { type Given, type GivenFlags, SETTING_NAMES, TOKEN_KEYS } from './names.js'
 import { type Problem, quoted } from './problems.js'
 import { type Proxies, proxyFor } from './proxies.js'
-import { type ReadFile, readPath, readText } from './readers.js'
+import { bad, good, type Read, type ReadFile, readPath, readSecret } from './readers.js'
 import type { AccountValues } from './schema.js'
 import type { AccountSettings } from './settings.js'
-import { type Shard, shardOf } from './shards.js'
-import type { Layers } from './source.js'
-import { type OriginOf, problemAt, type SettingsFile } from './source.js'
+import { isInShard, type Shard } from './shards.js'
+import { type Layers, type OriginOf, problemAt, type SettingsFile } from './source.js'
 import { type Path, valueAt } from './tree.js'
 
-export interface AccountsRequest {
+interface AccountsRequest {
   readonly layers: Layers
   readonly file: SettingsFile
   readonly chosen: Chosen
@@ -30,56 +29,45 @@ export interface AccountsRequest {
   readonly readFile: ReadFile
 }
 
-export interface Accounts {
-  readonly accounts: readonly AccountSettings[]
-  readonly problems: readonly Problem[]
-}
-
 interface OneAccount extends AccountsRequest {
   readonly account: AccountValues
-  readonly index: number
-  /** Reports a problem with the value at a path of the settings. */
-  readonly at: (path: Path, text: string) => void
-  readonly add: (problem: Problem) => void
+  /** Its place in the settings. */
+  readonly path: Path
 }
 
-export const resolveAccounts = async (request: AccountsRequest): Promise<Accounts> => {
+/** Adds the problems that it finds to the layers. */
+export const resolveAccounts = async (request: AccountsRequest): Promise<readonly AccountSettings[]> => {
   const { layers, chosen, shard } = request
-  const problems: Problem[] = []
-  const add = (problem: Problem) => void problems.push(problem)
-  const at: OneAccount['at'] = (path, text) => add(problemAt(layers.originOf, path, text))
+  if (chosen === 'none') return []
   const all = layers.values.accounts
-  if (chosen !== 'none' && all.length === 0 && !layers.isBroken(['accounts']))
-    add({ where: 'accounts', text: noAccount(request) })
-  const read = all.flatMap((account, index) =>
-    chosen === 'all' || (chosen !== 'none' && chosen.has(index))
-      ? [{ ...request, account, index, at, add }]
-      : [],
-  )
+  if (all.length === 0 && !layers.isBroken(['accounts']))
+    layers.problems.push({ where: 'accounts', text: noAccount(request) })
+  const read = all
+    .map((account, index): OneAccount => ({ ...request, account, path: ['accounts', index] }))
+    .filter((_, index) => chosen === 'all' || chosen.has(index))
   const accounts: AccountSettings[] = []
   for (const one of read)
-    if (shard === null || shardOf(one.account.name, shard.count) === shard.index)
-      accounts.push(...(await resolveAccount(one)))
-  if (chosen !== 'none') refuseNamesTwice(request, at)
-  refuseCapsTwice(read, add)
-  return { accounts, problems }
+    if (isInShard(one.account.name, shard)) accounts.push(...(await resolveAccount(one)))
+  refuseNamesTwice(layers)
+  refuseCapsTwice(read, layers)
+  return accounts
 }
 
 const noAccount = ({ oneAccount }: AccountsRequest): string =>
   `no account is configured; ${oneAccount ? 'give --base-url, --id and --token-file, or ' : ''}set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or give a settings file that has one by --config`
 
-const refuseNamesTwice = ({ layers }: AccountsRequest, at: OneAccount['at']): void => {
-  const names = layers.values.accounts.map(({ name }) => name)
+const refuseNamesTwice = ({ values, isBroken, refuse }: Layers): void => {
+  const names = values.accounts.map(({ name }) => name)
   for (const [index, name] of names.entries()) {
     const first = names.indexOf(name)
     const path = ['accounts', index, 'name']
-    if (first !== index && !layers.isBroken(path) && !layers.isBroken(['accounts', first, 'name']))
-      at(path, `is "${name}", the same as accounts[${first}].name; give it another name`)
+    if (first !== index && !isBroken(path) && !isBroken(['accounts', first, 'name']))
+      refuse(path, `is "${name}", the same as accounts[${first}].name; give it another name`)
   }
 }
 
 /** Two names for one account would each use its whole cap at the same time, even in different shards. */
-const refuseCapsTwice = (read: readonly OneAccount[], add: (problem: Problem) => void): void => {
+const refuseCapsTwice = (read: readonly OneAccount[], { problems }: Layers): void => {
   const firstOf = new Map<string, string>()
   for (const { name, base_url: baseUrl, id } of read.map(({ account }) => account)) {
     if (baseUrl === undefined || id === undefined) continue
@@ -87,7 +75,7 @@ const refuseCapsTwice = (read: readonly OneAccount[], add: (problem: Problem) =>
     const first = firstOf.get(key) ?? name
     firstOf.set(key, first)
     if (first !== name)
-      add({
+      problems.push({
         where: 'accounts',
         text: `${first} and ${name} have the same base_url and id; together they would exceed the cap of that account. Remove one, or choose one with --accounts`,
       })
@@ -108,25 +96,25 @@ const resolveAccount = async (one: OneAccount): Promise<readonly AccountSettings
 }
 
 /** The token must not cross a network in plain text on its way to the API or to a proxy. */
-const refusePlain = (one: OneAccount, baseUrl: string, proxy: HttpProxy | null): void => {
+const refusePlain = ({ layers, path }: OneAccount, baseUrl: string, proxy: HttpProxy | null): void => {
   const toProxy = proxy !== null && new URL(baseUrl).protocol === 'http:' && !isLoopback(proxy.address)
-  if (one.layers.values.allow_insecure_http || !(isPlainRemote(baseUrl) || toProxy)) return
+  if (layers.values.allow_insecure_http || !(isPlainRemote(baseUrl) || toProxy)) return
   const advice = isPlainRemote(baseUrl)
     ? 'to another host; use https'
     : `to the proxy of ${proxy?.variable}; name the host in NO_PROXY`
-  one.at(
-    pathTo(one, 'base_url'),
+  layers.refuse(
+    [...path, 'base_url'],
     `would send the token over plain http ${advice}, or set allow_insecure_http: true in the settings file`,
   )
 }
 
-const resolveShared = (one: OneAccount, cap: number): AccountSettings['shared'] => {
-  const { shared: url, shared_fallback } = one.account.rate_limit
+const resolveShared = ({ account, layers, path }: OneAccount, cap: number): AccountSettings['shared'] => {
+  const { shared: url, shared_fallback } = account.rate_limit
   const fallback = shared_fallback(cap)
-  const refuse = (problem: string) => one.at(pathTo(one, 'rate_limit', 'shared_fallback'), problem)
+  const refuse = (problem: string) => layers.refuse([...path, 'rate_limit', 'shared_fallback'], problem)
   if (url === undefined) {
     // A fallback without a shared cap is a mistake: its author expects a Redis.
-    if (fallback !== null && !one.layers.isBroken(pathTo(one, 'rate_limit', 'shared')))
+    if (fallback !== null && !layers.isBroken([...path, 'rate_limit', 'shared']))
       refuse(
         'needs a shared cap, but rate_limit.shared is not set; set it to a Redis, or remove shared_fallback',
       )
@@ -140,121 +128,106 @@ const resolveShared = (one: OneAccount, cap: number): AccountSettings['shared'] 
 }
 
 const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
-  const { account, layers, file } = one
-  const path = pathTo(one, 'token_file')
-  // A file with both is wrong even if environment or flags replace them.
-  const [ofFile, pathOfFile] = [valueAt(file.tree, pathTo(one, 'token')), valueAt(file.tree, path)]
-  if (readToken(ofFile).ok && readPath(pathOfFile).ok) return refuseBoth(one, file.originOf)
-  if (account.token !== undefined && account.token_file !== undefined) return refuseBoth(one, layers.originOf)
+  const { account, layers, file, path } = one
   const { token, token_file: tokenFile } = account
+  const pathOfFile = [...path, 'token_file']
+  // A file with both is wrong even if environment or flags replace them.
+  if (readToken(valueAt(file.tree, [...path, 'token'])).ok && readPath(valueAt(file.tree, pathOfFile)).ok)
+    return refuseBoth(one, file.originOf)
+  if (token !== undefined && tokenFile !== undefined) return refuseBoth(one, layers.originOf)
   if (tokenFile === undefined) {
     if (token === undefined) addMissing(one, TOKEN_KEYS)
     return token
   }
-  const { where, directory } = layers.originOf(path)
+  const { where, directory } = layers.originOf(pathOfFile)
   const tokenPath = resolve(directory, tokenFile)
-  const text = await readText(one.readFile, tokenPath)
-  const read = text.ok ? readToken(text.value.replace(/[\r\n]+$/, '')) : text
+  const { read, isReadable } = await readSecret(one.readFile, tokenPath, readToken)
   if (read.ok) return read.value
   // The path of an unreadable file is not shown: somebody may have put the token itself there.
-  const which = text.ok ? tokenPath : 'that it names'
-  one.add({ where, text: `the token file ${which} ${read.problem}` })
+  const which = isReadable ? tokenPath : 'that it names'
+  layers.problems.push({ where, text: `the token file ${which} ${read.problem}` })
   return undefined
 }
 
-const refuseBoth = (one: OneAccount, originOf: OriginOf): undefined => {
-  const { where, name } = originOf(pathTo(one, 'token'))
+const refuseBoth = ({ layers, path }: OneAccount, originOf: OriginOf): undefined => {
+  const { where, name } = originOf([...path, 'token'])
   const problem = `cannot be set together with ${name === '' ? where : name}; remove one of them`
-  one.add(problemAt(originOf, pathTo(one, 'token_file'), problem))
+  layers.problems.push(problemAt(originOf, [...path, 'token_file'], problem))
 }
 
-const pathTo = ({ index }: OneAccount, ...keys: readonly string[]): Path => ['accounts', index, ...keys]
-
 /** Reports that the account has none of `keys`, unless a wrong value for one of them was reported already. */
-const addMissing = (one: OneAccount, keys: readonly string[]): void => {
-  if (keys.some((key) => one.layers.isBroken(pathTo(one, key)))) return
-  if (valueAt(one.file.tree, ['accounts', 0]) !== undefined) {
-    one.at(pathTo(one), `has no ${keys.join(' or ')}; add it`)
+const addMissing = ({ layers, file, oneAccount, path }: OneAccount, keys: readonly string[]): void => {
+  if (keys.some((key) => layers.isBroken([...path, key]))) return
+  if (valueAt(file.tree, ['accounts', 0]) !== undefined) {
+    layers.refuse(path, `has no ${keys.join(' or ')}; add it`)
     return
   }
-  const names = SETTING_NAMES.filter(({ ofAccount, path }) => ofAccount && keys.includes(String(path[0])))
-  const flags = one.oneAccount ? names.flatMap(({ flag }) => (flag === null ? [] : [`--${flag}`])) : []
+  const names = SETTING_NAMES.filter((one) => one.ofAccount && keys.includes(String(one.path[0])))
+  const flags = oneAccount ? names.flatMap(({ flag }) => (flag === null ? [] : [`--${flag}`])) : []
   const where = [...flags, ...names.flatMap(({ variable }) => variable ?? [])].join(' or ')
-  one.add({ where, text: 'is not set; set it, or give it in a settings file' })
+  layers.problems.push({ where, text: 'is not set; set it, or give it in a settings file' })
 }
 
 /**
- * Chooses the accounts that a command works on: one by `--account NAME`, several by `--accounts a,b`. Of these, `--shard i/n` then
- * keeps the accounts that belong to the shard.
+ * The indexes of the accounts that a command works on: one by `--account NAME`, several by `--accounts a,b`; `all` without a choice, `none`
+ * after a problem. Of these, `--shard i/n` then keeps the accounts that belong to the shard.
  */
-
-/** The indexes of the chosen accounts; `all` without a choice, `none` after a problem. */
 export type Chosen = ReadonlySet<number> | 'all' | 'none'
 
-export interface AccountChoice {
+interface AccountChoice {
   readonly chosen: Chosen
   /** Index of the account that environment and flags describe; null if they could describe any of several. */
   readonly place: number | null
   readonly problems: readonly Problem[]
 }
 
-type Report = (where: string, text: string) => void
-
 /** `known` are the account names of the settings file; empty without a file, or without accounts in it. */
 export const chooseAccounts = (
-  flags: Flags,
+  flags: GivenFlags,
   given: readonly Given[],
   oneAccount: boolean,
   known: readonly string[],
 ): AccountChoice => {
-  const problems: Problem[] = []
-  const report: Report = (where, text) => void problems.push({ where, text })
-  const chosen = oneAccount
-    ? chooseOne(flags.account, known, report)
-    : chooseSome(flags.accounts, known, report)
-  const [only = 0] = oneAccount && chosen instanceof Set ? chosen : []
-  if (known.length <= 1 || oneAccount || chosen === 'none') return { chosen, place: only, problems }
-  for (const { where, ofAccount } of given)
-    if (ofAccount)
-      report(
-        where,
-        `cannot be used with the ${known.length} accounts of the settings file; set it for each account in the file`,
-      )
+  const read = oneAccount ? chooseOne(flags.account, known) : chooseSome(flags.accounts, known)
+  if (!read.ok) {
+    const where = oneAccount ? '--account' : '--accounts'
+    return { chosen: 'none', place: 0, problems: [{ where, text: read.problem }] }
+  }
+  const chosen = read.value
+  if (oneAccount || known.length <= 1) {
+    const [place = 0] = oneAccount && chosen instanceof Set ? chosen : []
+    return { chosen, place, problems: [] }
+  }
+  const text = `cannot be used with the ${known.length} accounts of the settings file; set it for each account in the file`
+  const problems = given.flatMap(({ where, ofAccount }) => (ofAccount ? [{ where, text }] : []))
   return { chosen, place: null, problems }
 }
 
-const chooseOne = (name: string | undefined, known: readonly string[], report: Report): Chosen => {
-  if (name === undefined && known.length <= 1) return 'all'
-  if (name !== undefined && known.includes(name)) return new Set([known.indexOf(name)])
+const chooseOne = (name: string | undefined, known: readonly string[]): Read<Chosen> => {
+  if (name === undefined && known.length <= 1) return good('all')
+  if (name !== undefined && known.includes(name)) return good(new Set([known.indexOf(name)]))
   const advice = known.length === 0 ? 'give a settings file with accounts' : `give one of ${known.join(', ')}`
-  report(
-    '--account',
-    name === undefined
-      ? `is needed: the settings file has ${known.length} accounts; ${advice}`
-      : `does not name an account in the settings file; ${advice}`,
-  )
-  return 'none'
+  return name === undefined
+    ? bad(`is needed: the settings file has ${known.length} accounts; ${advice}`)
+    : bad(`does not name an account in the settings file; ${advice}`)
 }
 
-const chooseSome = (text: string | undefined, inFile: readonly string[], report: Report): Chosen => {
-  if (text === undefined) return 'all'
+const chooseSome = (text: string | undefined, inFile: readonly string[]): Read<Chosen> => {
+  if (text === undefined) return good('all')
   const known = inFile.length === 0 ? ['default'] : inFile
   const names = text.split(',').map((name) => name.trim())
   const unknown = [...new Set(names)].filter((name) => !known.includes(name))
-  if (text.trim() === '') report('--accounts', `is empty; give some of ${known.join(', ')}`)
-  else if (unknown.length > 0)
-    report('--accounts', unknown.map((name) => `${unknownName(name)}; ${adviceFor(name, known)}`).join('; '))
-  else if (new Set(names).size < names.length)
-    report('--accounts', `names an account twice: ${names.join(',')}; give each account once`)
-  else return new Set(names.map((name) => known.indexOf(name)))
-  return 'none'
+  if (text.trim() === '') return bad(`is empty; give some of ${known.join(', ')}`)
+  if (unknown.length > 0) return bad(unknown.map((name) => unknownName(name, known)).join('; '))
+  return new Set(names).size < names.length
+    ? bad(`names an account twice: ${names.join(',')}; give each account once`)
+    : good(new Set(names.map((name) => known.indexOf(name))))
 }
 
-const unknownName = (name: string): string =>
-  name === '' ? 'has an empty name between commas' : `${quoted(name)} is not an account in the settings`
-
-const adviceFor = (name: string, known: readonly string[]): string => {
+const unknownName = (name: string, known: readonly string[]): string => {
+  const what =
+    name === '' ? 'has an empty name between commas' : `${quoted(name)} is not an account in the settings`
   const byLower = new Map(known.map((one) => [one.toLowerCase(), one]))
   const meant = byLower.get(nearest(name, [...byLower.keys()]) ?? '')
-  return meant === undefined ? `give some of ${known.join(', ')}` : `did you mean ${meant}?`
+  return `${what}; ${meant === undefined ? `give some of ${known.join(', ')}` : `did you mean ${meant}?`}`
 }

@@ -115,7 +115,7 @@ export const secretsInAddress = (url: Secret): readonly Secret[] => {
   return [url, ...hidden.map((part) => new Secret(part)), ...secretsInUrl(url)]
 }
 
-export interface StorageUrl {
+interface StorageUrl {
   readonly bucket: string
   readonly prefix: string
 }
@@ -190,7 +190,7 @@ export const readRedisUrl: Reader<Secret> = (value) => {
 }
 
 /** Requests per window of this process while Redis is away, of a cap; null to stop instead, 0 if a percentage gives less than one. */
-export type Fallback = (cap: number) => number | null
+type Fallback = (cap: number) => number | null
 
 export const readFallback: Reader<Fallback> = (value) => {
   if (value === 'stop') return good(() => null)

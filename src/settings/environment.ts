@@ -9,9 +9,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** A copy of the environment of this process. */
 export const processEnvironment = (): Environment => ({ ...process.env })
 
-/**
- * Whether `stream` is a terminal that can redraw a line, and whether it may get colours too. NO_COLOR disables only the colours.
- */
+/** Whether `stream` is a terminal that can redraw a line, and whether it may get colours too. NO_COLOR disables only the colours. */
 export const terminalFeatures = (
   env: Environment,
   stream: { readonly isTTY?: boolean | undefined },

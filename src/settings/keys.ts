@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { settingsSchema } from './schema.js'
 import { isList, isSection, type Path, type Tree } from './tree.js'
 
-export interface SettingKey {
+interface SettingKey {
   /** `refresh.settle_for`, or `accounts[].name` for a key of the items of a list. */
   readonly path: string
   readonly valueType: string

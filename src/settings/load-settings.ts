@@ -9,20 +9,20 @@ import { chooseAccounts, resolveAccounts } from './accounts.js'
 import { readAccountName } from './credentials.js'
 import type { Environment } from './environment.js'
 import { resolveMonitoring } from './monitoring.js'
-import { type Flags, readGiven } from './names.js'
+import { type GivenFlags, readGiven } from './names.js'
 import { type Problem, quoted, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
 import { type ReadFile, readPath } from './readers.js'
 import { type Settings, type SettingsWithSecrets, secretsOf } from './settings.js'
 import { absentSettingsFile, openSettingsFile } from './settings-file.js'
-import { shardDirectory, shardOf } from './shards.js'
-import { type Layers, layered, problemAt, type SettingsFile } from './source.js'
+import { isInShard, shardDirectory } from './shards.js'
+import { type Layers, layered, type SettingsFile } from './source.js'
 import { resolveStorage, storageAddress } from './storage.js'
 import { isList, valueAt } from './tree.js'
 
 export interface SettingsRequest {
   readonly env: Environment
-  readonly flags: Flags
+  readonly flags: GivenFlags
   /** False for commands that need only the warehouse: accounts and their tokens are not read. */
   readonly requireAccounts?: boolean
   /** True for commands whose runs are reported, and `check`. Other commands need not be able to read these addresses. */
@@ -53,28 +53,21 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
       : absentSettingsFile(workingDirectory)
 
   const choice = requireAccounts ? chooseAccounts(flags, given, oneAccount, accountNamesIn(file)) : NO_CHOICE
-  const { chosen } = choice
   const layers = layered(file, given, choice.place, workingDirectory)
   const { allow_insecure_http: _, config: __, warehouse, ...values } = layers.values
   const { shard } = values
-  const { problems: proxyProblems, ...proxies } = readProxies(requireAccounts || withReports ? env : {})
-  const resolved = await resolveAccounts({ layers, file, chosen, oneAccount, shard, proxies, readFile })
+  const { problems } = layers
+  const { problems: ofProxies, ...proxies } = readProxies(requireAccounts || withReports ? env : {})
+  problems.push(...ofProxies, ...choice.problems)
+  const { chosen } = choice
+  const accounts = await resolveAccounts({ layers, file, chosen, oneAccount, shard, proxies, readFile })
   // Commands that work on one account have no warehouse.
-  const bucket = oneAccount ? NO_STORAGE : resolveStorage(layers, env, shard)
-  const monitored = await resolveMonitoring({ layers, proxies, shard, readFile, workingDirectory })
+  const storage = oneAccount ? null : resolveStorage(layers, env, shard)
+  const { metrics, notify } = await resolveMonitoring({ layers, proxies, shard, readFile, workingDirectory })
   const shardPath = shard === null ? [] : [shardDirectory(shard)]
   const warehouseDirectory = resolve(workingDirectory, warehouse.directory, ...shardPath)
-  const [{ accounts }, { storage }, { metrics, notify }] = [resolved, bucket, monitored]
-  const problems = [
-    ...layers.problems,
-    ...proxyProblems,
-    ...choice.problems,
-    ...resolved.problems,
-    ...bucket.problems,
-    ...monitored.problems,
-    ...(oneAccount ? [] : warehouseProblems(layers, warehouseDirectory)),
-    ...backoffOrder(layers),
-  ]
+  if (!oneAccount) refuseWarehouse(layers, warehouseDirectory)
+  refuseBackoff(layers)
   if (problems.length > 0) {
     const texts = [env.FIELDWORK_SYNC_API_TOKEN ?? '', String(flags.token ?? '')]
     const safe = withoutSecrets(problems, texts, { accounts, storage, metrics, notify })
@@ -82,9 +75,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
     const reported = isWarehouseKnown(layers) ? metrics : null
     throw new SettingsError(safe, { warehouse: warehouseName, metrics: reported, notify })
   }
-  const accountNames = values.accounts
-    .map(({ name }) => name)
-    .filter((name) => shard === null || shardOf(name, shard.count) === shard.index)
+  const accountNames = values.accounts.map(({ name }) => name).filter((name) => isInShard(name, shard))
   return immutable({
     ...values,
     accounts,
@@ -97,7 +88,6 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   })
 }
 
-const NO_STORAGE = { storage: null, problems: [] } as const
 const NO_CHOICE = { chosen: 'none', place: null, problems: [] } as const
 
 /** As the file has them: no account is checked before environment and flags are laid over the file. */
@@ -115,29 +105,25 @@ const isWarehouseKnown = ({ isBroken }: Layers): boolean =>
   ![['storage', 'url'], ['warehouse', 'directory'], ['shard']].some(isBroken)
 
 /** The warehouse must be on this machine, at a path that DuckDB can open. */
-const warehouseProblems = ({ values, originOf }: Layers, directory: string): readonly Problem[] => {
+const refuseWarehouse = ({ values, refuse }: Layers, directory: string): void => {
   const path = values.warehouse.directory
-  const problem = (text: string) => [problemAt(originOf, ['warehouse', 'directory'], text)]
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path))
-    return problem(
+    refuse(
+      ['warehouse', 'directory'],
       `must be a directory of this machine, not an address such as ${quoted(path)}. For a bucket, set storage.url`,
     )
   // DuckDB reads a "?" as the beginning of options, and would put its write-ahead log into another directory.
-  return directory.includes('?')
-    ? problem(
-        `must not have a "?" in its path, which is ${quoted(directory)}: DuckDB cannot open a file there. Give another directory`,
-      )
-    : []
+  else if (directory.includes('?'))
+    refuse(
+      ['warehouse', 'directory'],
+      `must not have a "?" in its path, which is ${quoted(directory)}: DuckDB cannot open a file there. Give another directory`,
+    )
 }
 
-const backoffOrder = ({ values, originOf, isBroken }: Layers): readonly Problem[] => {
-  const [base, max] = [
-    ['limits', 'backoff_base'],
-    ['limits', 'backoff_max'],
-  ]
-  const { backoff_base, backoff_max } = values.limits
-  if (backoff_base <= backoff_max || isBroken(base) || isBroken(max)) return []
-  return [problemAt(originOf, max, 'must not be less than limits.backoff_base')]
+const refuseBackoff = ({ values: { limits }, refuse, isBroken }: Layers): void => {
+  if (limits.backoff_base <= limits.backoff_max) return
+  if (!isBroken(['limits', 'backoff_base']) && !isBroken(['limits', 'backoff_max']))
+    refuse(['limits', 'backoff_max'], 'must not be less than limits.backoff_base')
 }
 
 /** Shorter texts are not tokens. Redacting them would leave holes in messages. */

@@ -4,11 +4,10 @@ import type { HttpProxy } from '../base/network.js'
 import { Secret, secretsInUrl } from '../base/secret.js'
 import type { Monitoring, Target } from '../model/monitoring.js'
 import { isLoopback, readNotifyUrl, readPushgatewayUrl, secretsInAddress } from './credentials.js'
-import type { Problem } from './problems.js'
 import { type Proxies, proxyFor } from './proxies.js'
-import { type Reader, type ReadFile, readText } from './readers.js'
+import { type Reader, type ReadFile, readSecret } from './readers.js'
 import type { Shard } from './shards.js'
-import { type Layers, problemAt } from './source.js'
+import type { Layers } from './source.js'
 
 interface MonitoringRequest {
   readonly layers: Layers
@@ -19,13 +18,12 @@ interface MonitoringRequest {
   readonly workingDirectory: string
 }
 
-type Resolved = Pick<Monitoring, 'metrics' | 'notify'> & { readonly problems: readonly Problem[] }
+type Reporting = Pick<Monitoring, 'metrics' | 'notify'>
 
-/** Both are null if nothing of them is set. */
-export const resolveMonitoring = async (request: MonitoringRequest): Promise<Resolved> => {
+/** Both are null if nothing of them is set. Adds the problems that it finds to the layers. */
+export const resolveMonitoring = async (request: MonitoringRequest): Promise<Reporting> => {
   const { layers, shard, workingDirectory } = request
-  const problems: Problem[] = []
-  const addressOf = addressReader(request, problems)
+  const addressOf = addressReader(request)
   const { metrics, notify } = layers.values
   const file = metrics.file === undefined ? null : resolve(workingDirectory, fileOfShard(metrics.file, shard))
   const pushgateway = await addressOf('metrics', 'pushgateway', readPushgatewayUrl)
@@ -39,7 +37,6 @@ export const resolveMonitoring = async (request: MonitoringRequest): Promise<Res
   return {
     metrics: file === null && pushgateway === null ? null : { file, pushgateway },
     notify: isSet ? { ...addresses, webhookFormat: notify.webhook_format } : null,
-    problems,
   }
 }
 
@@ -47,16 +44,14 @@ export const resolveMonitoring = async (request: MonitoringRequest): Promise<Res
 const fileOfShard = (file: string, shard: Shard | null): string =>
   shard === null ? file : file.replace(/\.prom$/, `.shard-${shard.index}-of-${shard.count}.prom`)
 
-type Key = 'pushgateway' | 'start' | 'success' | 'failure' | 'webhook'
-
 /** Reads the address at a key, or from the file at the key with `_file`. */
 const addressReader =
-  ({ layers, proxies, readFile }: MonitoringRequest, problems: Problem[]) =>
-  async (section: 'metrics' | 'notify', key: Key, read: Reader<Secret>): Promise<Target | null> => {
+  ({ layers, proxies, readFile }: MonitoringRequest) =>
+  async (section: 'metrics' | 'notify', key: string, read: Reader<Secret>): Promise<Target | null> => {
     const values: Readonly<Record<string, unknown>> = layers.values[section]
     const fileKey = `${key}_file`
     const refuse = (at: string, text: string): null => {
-      problems.push(problemAt(layers.originOf, [section, at], text))
+      layers.refuse([section, at], text)
       return null
     }
     const targetOf = (at: string, url: Secret): Target | null => {
@@ -74,11 +69,10 @@ const addressReader =
       return refuse(fileKey, `cannot be set together with ${section}.${key}; remove one of them`)
     if (typeof file !== 'string') return url instanceof Secret ? targetOf(key, url) : null
     const { directory } = layers.originOf([section, fileKey])
-    const text = await readText(readFile, resolve(directory, file))
-    const found = text.ok ? read(text.value.replace(/[\r\n]+$/, '')) : text
+    const { read: found, isReadable } = await readSecret(readFile, resolve(directory, file), read)
     if (found.ok) return targetOf(fileKey, found.value)
     // The path of an unreadable file is not shown: somebody may have put the address itself there.
-    return refuse(fileKey, `names a file ${text.ok ? 'whose content' : 'that'} ${found.problem}`)
+    return refuse(fileKey, `names a file ${isReadable ? 'whose content' : 'that'} ${found.problem}`)
   }
 
 const crossesPlain = (url: Secret, proxy: HttpProxy | null): boolean =>
@@ -86,10 +80,7 @@ const crossesPlain = (url: Secret, proxy: HttpProxy | null): boolean =>
   (!isLoopback(url.reveal()) || (proxy !== null && !isLoopback(proxy.address)))
 
 /** The secrets of these settings, which must never be visible. */
-export const secretsOfMonitoring = ({
-  metrics,
-  notify,
-}: Pick<Monitoring, 'metrics' | 'notify'>): readonly Secret[] => {
+export const secretsOfMonitoring = ({ metrics, notify }: Reporting): readonly Secret[] => {
   const addresses = notify === null ? [] : [notify.start, notify.success, notify.failure, notify.webhook]
   const pushgateway = metrics?.pushgateway ?? null
   return [

@@ -6,7 +6,7 @@ import { LOG_LEVELS } from '../base/log.js'
 import type { Environment } from './environment.js'
 import { type Path, pathText, type Tree } from './tree.js'
 
-export interface SettingName<Flag extends string = string> {
+interface SettingName<Flag extends string = string> {
   /** Null if only the variable can give it. */
   readonly flag: Flag | null
   /** Path in the settings; for a setting of an account, path in the account. */
@@ -82,7 +82,7 @@ export const ENVIRONMENT_VARIABLES = SETTING_NAMES.flatMap(
 )
 
 /** The flags of the command line; absent or undefined = not given. */
-export type Flags = Readonly<Partial<Record<FlagName, Tree>>> & {
+export type GivenFlags = Readonly<Partial<Record<FlagName, Tree>>> & {
   /** The name of one account of the settings file. */
   readonly account?: string | undefined
   /** The names of several accounts: `acme,globex`. */
@@ -107,7 +107,7 @@ export const TOKEN_KEYS: readonly string[] = ['token', 'token_file']
  * The values of environment and command line. A flag comes after its variable and overrides it. The variable of an account's
  * setting is not read if its flag is given. A flag for the token or its file replaces the variables of both.
  */
-export const readGiven = (env: Environment, flags: Flags): readonly Given[] => {
+export const readGiven = (env: Environment, flags: GivenFlags): readonly Given[] => {
   const isTokenFlag = flags.token !== undefined || flags['token-file'] !== undefined
   return SETTING_NAMES.flatMap(({ path, flag, variable = '', ofAccount = false }): readonly Given[] => {
     const [byFlag, text] = [flag === null ? undefined : flags[flag], env[variable]]

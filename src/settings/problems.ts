@@ -1,6 +1,4 @@
-/**
- * Problems in the settings. All are reported at once, so that one correction of the file is enough.
- */
+/** Problems in the settings. All are reported at once, so that one correction of the file is enough. */
 import { ExpectedError } from '../base/errors.js'
 import type { Monitoring } from '../model/monitoring.js'
 import type { Path } from './tree.js'

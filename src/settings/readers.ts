@@ -4,21 +4,18 @@
  */
 import { isStop } from '../base/errors.js'
 import type { Rate } from '../base/network.js'
+import type { Secret } from '../base/secret.js'
 import { whyUnreadable } from '../base/text-file.js'
 import { createCalendar } from '../model/calendar.js'
 
-// Reads the durations of settings and flags. A unit is required, because readers take `timeout: 30` for seconds, milliseconds
-// or minutes.
-
 const UNIT_MS = new Map(Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }))
-const FORM = /^(\d{1,15})(ms|s|m|h|d)$/
 
-/** The form of a duration, for messages: "must be …". */
-const DURATION_FORM = 'a duration: a whole number and a unit (ms, s, m, h or d), such as 30s'
-
-/** `250ms`, `30s`, `5m`, `2h` or `7d` in milliseconds; null for anything else, a bare number included. */
+/**
+ * `250ms`, `30s`, `5m`, `2h` or `7d` in milliseconds; null for anything else. A bare number is refused, because people take `timeout: 30`
+ * for seconds, milliseconds or minutes.
+ */
 export const parseDuration = (text: string): number | null => {
-  const [, count, unit] = FORM.exec(text) ?? []
+  const [, count, unit] = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text) ?? []
   const durationMs = Number(count) * (UNIT_MS.get(unit ?? '') ?? Number.NaN)
   return Number.isSafeInteger(durationMs) ? durationMs : null
 }
@@ -39,7 +36,8 @@ export const durationFrom = (min: string, max: string): Reader<number> => {
   if (minMs === null || maxMs === null) throw new TypeError(`${min} or ${max} is not a duration`)
   return (value) => {
     const durationMs = typeof value === 'string' ? parseDuration(value) : null
-    if (durationMs === null) return bad(`must be ${DURATION_FORM}`)
+    if (durationMs === null)
+      return bad('must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s')
     return durationMs < minMs || durationMs > maxMs ? bad(`must be from ${min} to ${max}`) : good(durationMs)
   }
 }
@@ -144,4 +142,10 @@ export const readText = async (readFile: ReadFile, path: string): Promise<Read<s
     if (isStop(error)) throw error
     return bad(whyUnreadable(error))
   }
+}
+
+/** The secret in a file, without a line break at its end. `isReadable` is false if the file itself is the problem. */
+export const readSecret = async (readFile: ReadFile, path: string, read: Reader<Secret>) => {
+  const text = await readText(readFile, path)
+  return { read: text.ok ? read(text.value.replace(/[\r\n]+$/, '')) : text, isReadable: text.ok }
 }

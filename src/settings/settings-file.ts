@@ -19,7 +19,7 @@ import { bad, good, type Read, type ReadFile, readText } from './readers.js'
 import type { SettingsFile } from './source.js'
 import { cut, isSection, type Path, pathText, type Tree, valueAt } from './tree.js'
 
-export interface SettingsFileRequest {
+interface SettingsFileRequest {
   /** The name of the file in problems. */
   readonly name: string
   /** Absolute path. */
@@ -39,29 +39,25 @@ export const absentSettingsFile = (directory: string): SettingsFile => ({
 
 export const openSettingsFile = async (request: SettingsFileRequest): Promise<SettingsFile> => {
   const { name, path, env, unused } = request
+  const directory = dirname(path)
   const text = await readText(request.readFile, path)
   if (!text.ok) {
     const problem = `the settings file ${text.problem}; see --config and FIELDWORK_SYNC_CONFIG`
-    return { ...absentSettingsFile(dirname(path)), problems: [{ where: name, path: [], text: problem }] }
+    return { ...absentSettingsFile(directory), problems: [{ where: name, path: [], text: problem }] }
   }
-  const yaml = readYaml(text.value, env)
-  const where = (at: Path): string => `${name}:${yaml.lineOf(at)}`
-  const problems: Problem[] = yaml.problems.map((problem) => ({
-    ...problem,
-    where: `${name}:${problem.line}`,
-  }))
-  const known = withKnownKeys(yaml.tree ?? {}, (key, section, at) => {
-    problems.push({ where: where([...at, key]), ...describe(key, section, at) })
+  const { tree, problems, whereIs, noteAt } = readYaml(name, text.value, env)
+  const known = withKnownKeys(tree ?? {}, (key, section, at) => {
+    problems.push({ where: whereIs([...at, key]), ...describe(key, section, at) })
   })
   return {
     tree: withoutUnused(known, unused),
     problems: problems.filter(({ path: at }) => !unused.includes(String(at?.[0]))),
     originOf: (at) => ({
-      where: where(at),
+      where: whereIs(at),
       name: at.length === 0 ? 'the file' : pathText(at),
-      isQuotable: !yaml.isFromEnvironment(at),
-      written: yaml.writtenAt(at),
-      directory: dirname(path),
+      isQuotable: noteAt(at)?.isFromEnvironment !== true,
+      written: noteAt(at)?.written,
+      directory,
     }),
   }
 }
@@ -94,54 +90,44 @@ const describe = (key: string, { children }: KeyNode, parent: Path): Pick<Proble
   }
 }
 
-/**
- * A settings file as a tree of plain values, so that every problem can name its line. A key without a value counts as absent, for
- * instance when all its children are commented out.
- */
-interface YamlTree {
-  readonly tree: Tree
-  /** Line of the key (or list item) at `path` or of its nearest parent, from 1. */
-  lineOf(path: Path): number
-  /** Whether a part of the value comes from the environment, so that no problem may quote it. */
-  isFromEnvironment(path: Path): boolean
-  /** The text of a number, true or false in the file: `007` for 7. */
-  writtenAt(path: Path): string | undefined
-  readonly problems: readonly YamlProblem[]
-}
-
-const isName = (path: Path): boolean => /^accounts\[\d+\]\.name$/.test(pathText(path))
-
-interface YamlProblem {
+/** What the file says about the value at a path. */
+interface Note {
+  /** Line of the key or list item, from 1. */
   readonly line: number
-  /** Empty if the whole file cannot be read. */
-  readonly path: Path
-  readonly text: string
+  /** Whether a part of the value comes from the environment, so that no problem may quote it. */
+  isFromEnvironment?: boolean
+  /** The text of a number, true or false: `007` for 7. */
+  written?: string
 }
 
 const NODES_MAX = 2_000
 const DEPTH_MAX = 16
 
-const readYaml = (text: string, env: Environment): YamlTree => {
+/**
+ * The file as a tree of plain values, with the line of each. A key without a value counts as absent, for instance when all its children are
+ * commented out. The tree is undefined if the whole file cannot be read; the path of that problem is empty.
+ */
+const readYaml = (name: string, text: string, env: Environment) => {
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'error' })
-  const lines = new Map<string, number>()
-  const fromEnvironment = new Set<string>()
-  const written = new Map<string, string>()
-  const problems: YamlProblem[] = document.errors.map((error) => ({
-    line: lineCounter.linePos(error.pos[0]).line,
+  const lineAt = (offset: number): number => lineCounter.linePos(offset).line
+  const problems: Problem[] = document.errors.map((error) => ({
+    where: `${name}:${lineAt(error.pos[0])}`,
     path: [],
     text: `is not valid YAML here: ${withoutContent(error)}`,
   }))
+  const notes = new Map<string, Note>()
+  const noteAt = (path: Path) => notes.get(pathText(path))
+  /** Of a path that the file does not have, the nearest parent. */
   const lineOf = (path: Path): number =>
-    lines.get(pathText(path)) ?? (path.length === 0 ? 1 : lineOf(path.slice(0, -1)))
-  let nodes = 0
+    noteAt(path)?.line ?? (path.length === 0 ? 1 : lineOf(path.slice(0, -1)))
+  const whereIs = (path: Path): string => `${name}:${lineOf(path)}`
+  const refuse = (path: Path, problem: string): undefined =>
+    void problems.push({ where: whereIs(path), path, text: `${pathText(path)} ${problem}` })
 
-  const refuse = (path: Path, text: string): undefined =>
-    void problems.push({ line: lineOf(path), path, text: `${pathText(path)} ${text}` })
-
-  const scalar = ({ value, source }: Scalar, path: Path): Tree => {
+  const scalar = ({ value, source }: Scalar, path: Path, note: Note): Tree => {
     if (typeof value === 'number' || typeof value === 'boolean') {
-      if (source !== undefined) written.set(pathText(path), source)
+      if (source !== undefined) note.written = source
       return value
     }
     if (value === null || value === undefined) {
@@ -152,56 +138,44 @@ const readYaml = (text: string, env: Environment): YamlTree => {
     }
     if (typeof value !== 'string')
       return refuse(path, `must be text, but YAML reads it as ${kindOf(value)}; put it in quotes`)
-    if (isInterpolated(value)) fromEnvironment.add(pathText(path))
+    note.isFromEnvironment = isInterpolated(value)
     const read = interpolate(value, env)
-    if (read.ok) return read.value
-    return refuse(path, read.problem)
+    return read.ok ? read.value : refuse(path, read.problem)
   }
 
-  const walk = (node: unknown, path: Path): Tree => {
+  let nodes = 0
+  /** `named` is the key or list item, whose line is that of the value. */
+  const walk = (node: unknown, path: Path, named: Node | null): Tree => {
     nodes += 1
     if (nodes > NODES_MAX || path.length > DEPTH_MAX) throw new TooLarge()
-    if (isAlias(node)) return walk(node.resolve(document), path)
-    if (isScalar(node)) return scalar(node, path)
-    const note = (at: Path, source: Node | null) => {
-      const offset = source?.range?.[0]
-      if (offset !== undefined) lines.set(pathText(at), lineCounter.linePos(offset).line)
-      return at
-    }
-    if (isSeq<Node>(node)) {
-      return node.items.map((item, index) => walk(item, note([...path, index], item)))
-    }
+    const offset = named?.range?.[0]
+    const note: Note = { line: offset === undefined ? lineOf(path) : lineAt(offset) }
+    notes.set(pathText(path), note)
+    if (isAlias(node)) return walk(node.resolve(document), path, named)
+    if (isScalar(node)) return scalar(node, path, note)
+    if (isSeq<Node>(node)) return node.items.map((item, index) => walk(item, [...path, index], item))
     if (!isMap<Node, Node | null>(node)) return undefined
     return Object.fromEntries(
       node.items.map(({ key, value }) => {
-        const name = isScalar(key) ? String(key.value) : '?'
-        const at = note([...path, name], key)
-        return [name, walk(value, at)]
+        const step = isScalar(key) ? String(key.value) : '?'
+        return [step, walk(value, [...path, step], key)]
       }),
     )
   }
 
-  const tree = problems.length === 0 ? boundedly(() => walk(document.contents, []), problems) : undefined
-  return {
-    tree,
-    lineOf,
-    isFromEnvironment: (path) => fromEnvironment.has(pathText(path)),
-    writtenAt: (path) => written.get(pathText(path)),
-    problems,
-  }
-}
-
-/** Bounds the walk: an alias may refer to its own parent, and a small file may expand to a million values. */
-const boundedly = (walk: () => Tree, problems: YamlProblem[]): Tree => {
+  let tree: Tree
   try {
-    return walk()
+    if (problems.length === 0) tree = walk(document.contents, [], null)
   } catch (error) {
     if (!(error instanceof TooLarge)) throw error
-    problems.push({ line: 1, path: [], text: TOO_LARGE })
-    return undefined
+    problems.push({ where: `${name}:1`, path: [], text: TOO_LARGE })
   }
+  return { tree, problems, whereIs, noteAt }
 }
 
+const isName = (path: Path): boolean => /^accounts\[\d+\]\.name$/.test(pathText(path))
+
+/** Bounds the walk: an alias may refer to its own parent, and a small file may expand to a million values. */
 class TooLarge extends Error {}
 
 const TOO_LARGE = `has more than ${NODES_MAX} values or ${DEPTH_MAX} levels, including aliases; a settings file is smaller`

@@ -33,6 +33,10 @@ export const shardOf = (account: string, count: number): number => {
 const scoreOf = (account: string, index: number): string =>
   createHash('sha256').update(`${index}:${account}`).digest('hex')
 
+/** Without a shard, every account is in it. */
+export const isInShard = (account: string, shard: Shard | null): boolean =>
+  shard === null || shardOf(account, shard.count) === shard.index
+
 /** The directory of a shard's warehouse, below the directory of the settings. Its name gives readers the shard as a column. */
 export const shardDirectory = ({ index, count }: Shard): string => `shard=${index}-of-${count}`
 

@@ -7,12 +7,15 @@ import { parse } from '../base/parse.js'
 import { type Given, TOKEN_KEYS } from './names.js'
 import { kindOf, type Problem, quoted } from './problems.js'
 import { type SettingsValues, settingsSchema } from './schema.js'
-import { cut, leafAt, type Path, pathText, put, type Tree, valueAt } from './tree.js'
+import { cut, type Path, pathText, put, type Tree, valueAt } from './tree.js'
 
 export interface Layers {
   readonly values: SettingsValues
-  readonly problems: readonly Problem[]
+  /** All problems so far. Rules that need several values add theirs. */
+  readonly problems: Problem[]
   readonly originOf: OriginOf
+  /** Adds a problem with the value at `path`. */
+  refuse(path: Path, text: string): void
   /** Whether the value at `path` was given, but wrong or misspelt, so that it must not be reported as missing. */
   isBroken(path: Path): boolean
 }
@@ -59,9 +62,8 @@ export const layered = (
     const one = byPath.get(pathText(path))
     return one === undefined ? file.originOf(path) : originAt(one.where)
   }
-  const tokens = placed.some(({ path }) => TOKEN_KEYS.includes(String(path.at(-1))))
-    ? TOKEN_KEYS.map((key): Path => ['accounts', account ?? 0, key])
-    : []
+  const hasToken = placed.some(({ path }) => TOKEN_KEYS.includes(String(path.at(-1))))
+  const tokens = hasToken ? TOKEN_KEYS.map((key): Path => ['accounts', account ?? 0, key]) : []
   const checked = checkTree(
     placed.reduce(
       (tree, { path, value, isEmpty }) => put(tree, path, isEmpty ? undefined : value),
@@ -69,14 +71,8 @@ export const layered = (
     ),
     originOf,
   )
-  const hidden = [...placed.map(({ path }) => path), ...tokens].map((path) => leafAt(file.tree, path))
-  const hiddenInFile = [...new Map(hidden.map((path) => [pathText(path), path])).values()].flatMap((path) => {
-    const value = valueAt(file.tree, path)
-    return value === undefined ? [] : checkTree(put({}, path, value), file.originOf).problems
-  })
-  const isOfFile = ({ path = [] }: Problem) => !byPath.has(pathText(path))
-  const problems = [
-    ...[...file.problems, ...hiddenInFile, ...checked.problems.filter(isOfFile)].toSorted((a, b) =>
+  const problems: Problem[] = [
+    ...[...file.problems, ...checkTree(file.tree, file.originOf).problems].toSorted((a, b) =>
       a.where.localeCompare(b.where, 'en', { numeric: true }),
     ),
     ...placed
@@ -85,13 +81,14 @@ export const layered = (
     ...placed
       .filter((one) => byPath.get(pathText(one.path)) !== one && !one.isEmpty)
       .flatMap(({ path, value, where }) => checkTree(put({}, path, value), () => originAt(where)).problems),
-    ...checked.problems.filter((problem) => !isOfFile(problem)),
+    ...checked.problems.filter(({ path = [] }) => byPath.has(pathText(path))),
   ]
   const broken = new Set(problems.flatMap(({ path }) => (path === undefined ? [] : [pathText(path)])))
   return {
     values: checked.values,
     problems,
     originOf,
+    refuse: (path, text) => void problems.push(problemAt(originOf, path, text)),
     isBroken: (path) =>
       broken.has('') || path.some((_, index) => broken.has(pathText(path.slice(0, index + 1)))),
   }

@@ -3,11 +3,9 @@ import { Secret } from '../base/secret.js'
 import { isStateFormat } from '../model/publish-formats.js'
 import { EXAMPLE_OF_URL, isPlainRemote, readEndpoint } from './credentials.js'
 import type { Environment } from './environment.js'
-import type { Problem } from './problems.js'
 import { good } from './readers.js'
 import { type Shard, shardDirectory } from './shards.js'
 import type { Layers } from './source.js'
-import { problemAt } from './source.js'
 
 export interface StorageSettings {
   readonly bucket: string
@@ -39,71 +37,61 @@ export const STORAGE_VARIABLES = [
   },
 ] as const
 
-interface Resolved {
-  readonly storage: StorageSettings | null
-  readonly problems: readonly Problem[]
-}
-
-/** Null without `storage.url`: then the warehouse is a directory. */
-export const resolveStorage = (layers: Layers, env: Environment, shard: Shard | null): Resolved => {
+/** Null without `storage.url`: then the warehouse is a directory. Adds the problems that it finds to the layers. */
+export const resolveStorage = (
+  layers: Layers,
+  env: Environment,
+  shard: Shard | null,
+): StorageSettings | null => {
   const { url, endpoint, region, path_style: pathStyle } = layers.values.storage
-  const problems: Problem[] = [...publishProblems(layers)]
-  if (url === undefined) return { storage: null, problems: [...withoutUrl(layers), ...problems] }
+  if (url === undefined) refuseWithoutUrl(layers)
+  refusePublish(layers)
+  if (url === undefined) return null
   // The SDK, too, ignores an empty variable.
   const where = STORAGE_VARIABLES.map(({ name }) => name).find((name) => (env[name] ?? '') !== '') ?? ''
   const found = endpoint !== undefined || where === '' ? good(endpoint ?? null) : readEndpoint(env[where])
-  const report = (text: string) =>
-    void problems.push(
-      endpoint === undefined ? { where, text } : problemAt(layers.originOf, ['storage', 'endpoint'], text),
-    )
-  if (!found.ok) report(found.problem)
+  const refuse = (text: string): void => {
+    if (endpoint === undefined) layers.problems.push({ where, text })
+    else layers.refuse(['storage', 'endpoint'], text)
+  }
+  if (!found.ok) refuse(found.problem)
   const address = found.ok ? found.value : null
   if (address !== null && isPlainRemote(address) && !layers.values.allow_insecure_http)
-    report(
+    refuse(
       'would send the data over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
     )
-  const shardPart = shard === null ? [] : [shardDirectory(shard)]
-  const storage = {
+  return {
     bucket: url.bucket,
     rootPrefix: url.prefix,
-    prefix: [url.prefix, ...shardPart].filter((part) => part !== '').join('/'),
+    prefix: joined(url.prefix, shard === null ? '' : shardDirectory(shard)),
     endpoint: address,
     region: region ?? null,
     pathStyle: pathStyle ?? address !== null,
     secrets: secretsIn(env),
   }
-  return { storage, problems }
 }
 
 /**
  * Delta tables are logs beside the Parquet files of a bucket. A bucket holds the database in any case, but a directory with nothing but a
  * report could not be read, nor rebuilt.
  */
-const publishProblems = ({ values, originOf, isBroken }: Layers): readonly Problem[] => {
-  const { publish, storage } = values
-  if (isBroken(['publish']) || isBroken(['storage', 'url'])) return []
-  const problem = (text: string) => [problemAt(originOf, ['publish'], text)]
+const refusePublish = ({ values: { publish, storage }, isBroken, refuse }: Layers): void => {
   const isDirectory = storage.url === undefined
-  if (publish.includes('delta')) {
-    if (isDirectory) return problem('can have delta only in a bucket; set storage.url, or remove delta')
-    return publish.includes('parquet')
-      ? []
-      : problem('needs parquet beside delta, whose tables are the Parquet files')
-  }
-  return isDirectory && !publish.some(isStateFormat)
-    ? problem('needs duckdb or parquet beside report, which is a page about them')
-    : []
+  if (isBroken(['publish']) || isBroken(['storage', 'url'])) return
+  if (publish.includes('delta') && isDirectory)
+    refuse(['publish'], 'can have delta only in a bucket; set storage.url, or remove delta')
+  else if (publish.includes('delta') && !publish.includes('parquet'))
+    refuse(['publish'], 'needs parquet beside delta, whose tables are the Parquet files')
+  else if (isDirectory && !publish.some(isStateFormat))
+    refuse(['publish'], 'needs duckdb or parquet beside report, which is a page about them')
 }
 
 /** Keys of the section without its url have no effect, so they are a mistake. */
-const withoutUrl = ({ values, originOf, isBroken }: Layers): readonly Problem[] => {
-  const { url: _, ...others } = values.storage
-  const problem = `needs storage.url; set it, such as ${EXAMPLE_OF_URL}, or remove this key`
-  return Object.entries(others).flatMap(([key, value]) =>
-    value === undefined || isBroken(['storage', 'url'])
-      ? []
-      : [problemAt(originOf, ['storage', key], problem)],
-  )
+const refuseWithoutUrl = ({ values, isBroken, refuse }: Layers): void => {
+  if (isBroken(['storage', 'url'])) return
+  for (const [key, value] of Object.entries(values.storage))
+    if (value !== undefined)
+      refuse(['storage', key], `needs storage.url; set it, such as ${EXAMPLE_OF_URL}, or remove this key`)
 }
 
 /** A shorter text is no real credential. Redacting it would leave holes in messages. */
@@ -114,6 +102,8 @@ const secretsIn = (env: Environment): readonly Secret[] =>
     .filter((text) => text.length >= SECRET_LENGTH_MIN)
     .map((text) => new Secret(text))
 
+const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('/')
+
 /** For messages, such as `s3://research/fieldwork`. */
 export const storageAddress = ({ bucket, prefix }: Pick<StorageSettings, 'bucket' | 'prefix'>): string =>
-  `s3://${[bucket, prefix].filter((part) => part !== '').join('/')}`
+  `s3://${joined(bucket, prefix)}`

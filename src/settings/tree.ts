@@ -22,16 +22,6 @@ export const valueAt = (tree: Tree, path: Path): Tree =>
     return isSection(node) && typeof step === 'string' ? node[step] : undefined
   }, tree)
 
-/** The path as far as the tree has sections and lists for it: the value there has to go for a value at `path`. */
-export const leafAt = (tree: Tree, path: Path): Path => {
-  const isContainer = (_: unknown, at: number) => {
-    const node = valueAt(tree, path.slice(0, at))
-    return typeof path[at] === 'number' ? isList(node) : isSection(node)
-  }
-  const end = path.findIndex((step, at) => !isContainer(step, at))
-  return end === -1 ? path : path.slice(0, end)
-}
-
 /** The tree with `value` at `path`; `undefined` counts as absent. */
 export const put = (tree: Tree, path: Path, value: Tree): Tree => {
   const [step, ...rest] = path

@@ -40,16 +40,8 @@ export const entryOf = async (
 ): Promise<ExportEntry> => {
   const path = join(directory, file)
   const { size: bytes } = await stat(path)
-  const sha256 = await checksum(path)
-  return {
-    table: tableName(table),
-    file,
-    bytes,
-    sha256,
-    rows,
-    filtered: condition !== null,
-    cut_texts: cutTexts,
-  }
+  const written = { table: tableName(table), file, bytes, sha256: await checksum(path), rows }
+  return { ...written, filtered: condition !== null, cut_texts: cutTexts }
 }
 
 /** The error to throw if a table cannot be written: the condition's, an error `export_failed`, or a stop or bug itself. */

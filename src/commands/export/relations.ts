@@ -2,7 +2,7 @@
  * The tables and views of an export: which are requested, which the published state has, and which the condition applies to.
  *
  * The condition of `--where` is one expression. DuckDB's own parser checks that, so SQL behind an early closing bracket or a semicolon
- * never runs. The connection limits the files that the expression can read (`confine` in `run.ts`). See
+ * never runs. The connection limits the files that the expression can read (`confine` in `src/commands/export.ts`). See
  * docs/decisions/export-and-sql.md#0048-a-condition-of-an-export-is-bounded-twice.
  */
 import { z } from 'zod'
@@ -94,11 +94,10 @@ export const withCondition = async (
   if (condition === null) return found.map((one) => ({ ...one, condition }))
   await requireExpression(sql, condition)
   const relations: Relation[] = []
-  for (const one of found)
-    relations.push({
-      ...one,
-      condition: (await appliesTo(sql, relation(one.table), condition)) ? condition : null,
-    })
+  for (const one of found) {
+    const applies = await appliesTo(sql, relation(one.table), condition)
+    relations.push({ ...one, condition: applies ? condition : null })
+  }
   if (relations.every((one) => one.condition === null))
     throw bad(condition, 'no exported table has all columns of the condition')
   return relations
@@ -114,23 +113,24 @@ const relation = (table: TableDeclaration): string => `${qualified(table)} AS ${
 /** The line ends keep a comment in the condition from hiding the rest of the statement. */
 const where = (condition: string | null): string => (condition === null ? '' : `WHERE (\n${condition}\n)`)
 
+const nothing = z.null().optional()
+/** How DuckDB's parser describes a SELECT whose WHERE clause is one expression, and that has nothing else. */
+const oneCondition = z.tuple([
+  z.object({
+    node: z.object({
+      type: z.literal('SELECT_NODE'),
+      modifiers: z.tuple([]),
+      group_expressions: z.tuple([]).optional(),
+      having: nothing,
+      qualify: nothing,
+      sample: nothing,
+    }),
+  }),
+])
 const parsedSchema = z.object({
   error_type: z.string().optional(),
   error_message: z.string().optional(),
-  statements: z
-    .array(
-      z.object({
-        node: z.object({
-          type: z.string(),
-          modifiers: z.array(z.unknown()),
-          group_expressions: z.array(z.unknown()).optional(),
-          having: z.unknown().optional(),
-          qualify: z.unknown().optional(),
-          sample: z.unknown().optional(),
-        }),
-      }),
-    )
-    .optional(),
+  statements: z.unknown(),
 })
 
 /** Throws `export_request` unless it is one expression. */
@@ -139,22 +139,11 @@ const requireExpression = async (sql: Sql, condition: string): Promise<void> => 
     z.object({ parsed: z.string() }),
     `SELECT json_serialize_sql(${literal(`SELECT 1 ${where(condition)}`)})::VARCHAR AS parsed`,
   )
-  const {
-    error_type,
-    error_message,
-    statements = [],
-  } = parse(parsedSchema, JSON.parse(row?.parsed ?? '{}'), 'the parsed condition')
+  const parsed = parse(parsedSchema, JSON.parse(row?.parsed ?? '{}'), 'the parsed condition')
   // Any other error type means that the text is no SELECT, or has several statements.
-  if (error_type === 'parser') throw bad(condition, error_message ?? 'it cannot be parsed')
-  const [statement, ...others] = statements
-  const node = statement?.node
-  const isOne =
-    node?.type === 'SELECT_NODE' &&
-    others.length === 0 &&
-    node.modifiers.length === 0 &&
-    (node.group_expressions ?? []).length === 0 &&
-    [node.having, node.qualify, node.sample].every((part) => part === null || part === undefined)
-  if (!isOne) throw bad(condition, 'it must be one condition as in a WHERE clause, and nothing else')
+  if (parsed.error_type === 'parser') throw bad(condition, parsed.error_message ?? 'it cannot be parsed')
+  if (!oneCondition.safeParse(parsed.statements).success)
+    throw bad(condition, 'it must be one condition as in a WHERE clause, and nothing else')
 }
 
 /** Whether the relation has all columns of the condition. Throws if the condition is wrong in another way. */

@@ -29,32 +29,30 @@ import {
 
 const SHARED_FILE = 'fieldwork.xlsx'
 
-interface Sized extends TableSize {
-  readonly relation: Relation
-}
-
 export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportEntry[]> => {
-  const sized: Sized[] = []
+  const sized: (TableSize & { readonly relation: Relation })[] = []
   for (const relation of writing.relations) sized.push(await sizeOf(writing, relation))
   const shared = sharedTables(sized)
-  // The rows of the shared workbook are in memory until it is written, so it comes last.
-  const alone = sized.filter((one) => !shared.has(one))
   const sheets: WriteSheet[] = []
-  const written = new Map<Relation, Written>()
-  for (const { relation } of [...alone, ...sized.filter((one) => shared.has(one))]) {
+  const written = new Map<Relation, { file: string; rows: number; cutTexts: number }>()
+  // The rows of the shared workbook are in memory until it is written, so it comes last.
+  for (const one of sized.toSorted((a, b) => Number(shared.has(a)) - Number(shared.has(b)))) {
     throwIfAborted(writing.signal)
+    const { relation } = one
     const source = sheetRows(writing, relation)
-    const isAlone = alone.some((one) => one.relation === relation)
-    const file = isAlone ? `${tableName(relation.table)}.xlsx` : SHARED_FILE
+    const file = shared.has(one) ? SHARED_FILE : `${tableName(relation.table)}.xlsx`
     try {
-      if (isAlone) await writeAlone(writing, relation, file, source.rows)
-      else sheets.push(await sheetOf(relation, source.rows))
+      if (shared.has(one)) sheets.push(await sheetOf(relation, source.rows))
+      else await writeAlone(writing, relation, file, source.rows)
     } catch (error) {
       throw writeError(error, relation, writing.out)
     }
-    written.set(relation, { relation, file, ...source.counts() })
+    written.set(relation, { file, ...source.counts() })
   }
-  const inOrder = writing.relations.flatMap((relation) => written.get(relation) ?? [])
+  const inOrder = writing.relations.flatMap((relation) => {
+    const counts = written.get(relation)
+    return counts === undefined ? [] : [{ relation, ...counts }]
+  })
   await writeShared(writing, [...sheets, columnsSheet(inOrder)])
   const entries: ExportEntry[] = []
   for (const { relation, file, rows, cutTexts } of inOrder)
@@ -62,14 +60,7 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
   return entries
 }
 
-interface Written {
-  readonly relation: Relation
-  readonly file: string
-  readonly rows: number
-  readonly cutTexts: number
-}
-
-const sizeOf = async ({ sql, out }: Writing, relation: Relation): Promise<Sized> => {
+const sizeOf = async ({ sql, out }: Writing, relation: Relation) => {
   const texts = relation.columns.filter(isText).map(({ name }) => `strlen(t.${quote(name)}::VARCHAR)`)
   const bytes = texts.map((length) => `coalesce(sum(${length}), 0)`).join(' + ') || '0'
   const select = `SELECT count(*) AS rows, (${bytes})::BIGINT AS bytes FROM ${chosenRows(relation.table, relation.condition)}`

@@ -34,12 +34,10 @@ export const readAnswers = async (
     return await loadSettings({ env, flags, signal, readFile })
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    throw new SettingsError(
-      error.problems.map(({ where, text }) => ({
-        where: where === STORAGE_VARIABLE ? '--warehouse' : where,
-        text,
-      })),
+    const problems = error.problems.map((one) =>
+      one.where === STORAGE_VARIABLE ? { ...one, where: '--warehouse' } : one,
     )
+    throw new SettingsError(problems)
   }
 }
 

@@ -30,14 +30,11 @@ export const requirePlace = async (path: string, mayReplace: boolean): Promise<v
   if (problem) throw settingsFileUnwritable(path, new Error(problem))
 }
 
-interface NewFile {
-  readonly path: string
-  readonly text: string
-  readonly mode: number
-  readonly mayReplace: boolean
-}
-
-export const writeNewFile = async ({ path, text, mode, mayReplace }: NewFile): Promise<void> => {
+export const writeNewFile = async (
+  path: string,
+  text: string,
+  { mode, mayReplace }: { readonly mode: number; readonly mayReplace: boolean },
+): Promise<void> => {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
   try {
     await writeFile(temporary, text, { mode, flag: 'wx', flush: true })

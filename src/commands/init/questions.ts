@@ -93,12 +93,6 @@ const askToken = async (prompt: Prompt, path: string): Promise<string> => {
   }
 }
 
-interface Terminal {
-  readonly input: NodeJS.ReadStream
-  readonly output: NodeJS.WriteStream
-  readonly signal: AbortSignal
-}
-
 interface Prompt extends Disposable {
   /** The signal of the command. */
   readonly signal: AbortSignal
@@ -108,7 +102,11 @@ interface Prompt extends Disposable {
 }
 
 /** Dispose of it, or the terminal stays in raw mode. */
-export const openPrompt = ({ input, output, signal }: Terminal): Prompt => {
+export const openPrompt = (
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+  signal: AbortSignal,
+): Prompt => {
   let isHidden = false
   const echo = new Writable({
     write: (chunk: Buffer, _encoding, done) => {

@@ -6,16 +6,18 @@ import { commentsOn, createTable } from '../../warehouse/connection/ddl.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
 import { createView } from '../../warehouse/views/view-declaration.js'
 
-export interface Relation
+export interface CatalogEntry
   extends Pick<TableDeclaration, 'schema' | 'name' | 'comment' | 'key' | 'references'> {
   readonly kind: 'table' | 'view'
   readonly columns: readonly Column[]
 }
 
-const TABLES = ALL_TABLES.map((table): Relation => ({ kind: 'table', references: [], ...table }))
-const VIEWS = ALL_VIEWS.map(({ sql: _, ...view }): Relation => ({ kind: 'view', references: [], ...view }))
+const TABLES = ALL_TABLES.map((table): CatalogEntry => ({ kind: 'table', references: [], ...table }))
+const VIEWS = ALL_VIEWS.map(
+  ({ sql: _, ...view }): CatalogEntry => ({ kind: 'view', references: [], ...view }),
+)
 
-/** What analysts need most comes first. */
+/** What analysts need most comes first: the tables, the views, then the bookkeeping of the job. */
 const SECTIONS = [
   {
     title: 'Tables',
@@ -30,8 +32,7 @@ const SECTIONS = [
   },
 ]
 
-/** The tables, the views, then the bookkeeping of the job: what analysts need most comes first. */
-export const CATALOG: readonly Relation[] = SECTIONS.flatMap(({ relations }) => relations)
+export const CATALOG = SECTIONS.flatMap(({ relations }) => relations)
 
 /** The statements that create an empty warehouse. The work database is created with the same ones. */
 export const schemaAsSql = (): string =>
@@ -47,7 +48,7 @@ export const schemaAsSql = (): string =>
 export const schemaAsJson = (): string =>
   `${JSON.stringify({ schema_version: SCHEMA_VERSION, relations: CATALOG.map(relationToJson) }, null, 2)}\n`
 
-const relationToJson = ({ columns, ...relation }: Relation) => ({
+const relationToJson = ({ columns, ...relation }: CatalogEntry) => ({
   ...relation,
   columns: columns.map((column) => ({ ...column, values: column.values ?? null })),
 })
@@ -68,35 +69,34 @@ Every table and view of the warehouse, generated from their declarations (\`fiel
 - Times of observation are those of the server. If its clock did not move between two versions, the second is a microsecond later.
 `
 
-const section = (title: string, about: string, relations: readonly Relation[]): readonly string[] => {
+const section = (title: string, about: string, relations: readonly CatalogEntry[]): readonly string[] => {
   const links = relations.map(
     (relation) => `- [\`${fullName(relation)}\`](#${anchor(relation)}): ${relation.comment}\n`,
   )
   return [`## ${title}\n\n${about}\n\n${links.join('')}`, ...relations.map(relationSection)]
 }
 
-const fullName = ({ schema, name }: Pick<Relation, 'schema' | 'name'>): string =>
+const fullName = ({ schema, name }: Pick<CatalogEntry, 'schema' | 'name'>): string =>
   schema === 'main' ? name : `${schema}.${name}`
 
-const anchor = (relation: Relation): string => fullName(relation).replaceAll('.', '')
+const anchor = (relation: CatalogEntry): string => fullName(relation).replaceAll('.', '')
 
-const relationSection = (relation: Relation): string =>
-  `### ${fullName(relation)}
-
-${relation.comment}.${relation.key.length === 0 ? '' : ` Key: ${names(relation.key)}.`}${(
-    relation.references ?? []
+const relationSection = (relation: CatalogEntry): string => {
+  const { key, references = [], columns } = relation
+  const belongs = references.map(
+    ({ columns, table, to }) => ` Belongs to \`${table}\`: ${names(columns)} = ${names(to)}.`,
   )
-    .map(({ columns, table, to }) => ` Belongs to \`${table}\`: ${names(columns)} = ${names(to)}.`)
-    .join('')}
+  const rows = columns.map((column) => [
+    names([column.name]),
+    column.type,
+    column.nullable ? 'yes' : 'no',
+    column.comment,
+  ])
+  return `### ${fullName(relation)}
 
-${markdownTable(
-  ['Column', 'Type', 'Null', 'Meaning'],
-  relation.columns.map(({ name, type, nullable, comment }) => [
-    `\`${name}\``,
-    type,
-    nullable ? 'yes' : 'no',
-    comment,
-  ]),
-)}`
+${relation.comment}.${key.length === 0 ? '' : ` Key: ${names(key)}.`}${belongs.join('')}
+
+${markdownTable(['Column', 'Type', 'Null', 'Meaning'], rows)}`
+}
 
 const names = (columns: readonly string[]): string => columns.map((name) => `\`${name}\``).join(', ')

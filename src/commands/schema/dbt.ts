@@ -4,7 +4,7 @@
  */
 import { Document } from 'yaml'
 import type { Column, Reference } from '../../model/columns.js'
-import { CATALOG, type Relation } from './catalog.js'
+import { CATALOG, type CatalogEntry } from './catalog.js'
 
 export const schemaAsDbt = (): string => {
   const document = new Document({ version: 2, sources: SOURCES.map(source) })
@@ -38,7 +38,7 @@ const source = ({ name, schema, description }: (typeof SOURCES)[number]) => ({
   tables: CATALOG.filter((relation) => relation.schema === schema).map(sourceTable),
 })
 
-const sourceTable = (relation: Relation) => ({
+const sourceTable = (relation: CatalogEntry) => ({
   name: relation.name,
   description: relation.comment,
   ...freshnessOf(relation),
@@ -54,7 +54,7 @@ const sourceTable = (relation: Relation) => ({
 const tests = (list: readonly unknown[]) => (list.length === 0 ? {} : { data_tests: list })
 
 /** The end of the last run shows whether the job works. An old `refreshed_at` only warns: quiet surveys are not read. */
-const freshnessOf = ({ schema, name }: Relation) => {
+const freshnessOf = ({ schema, name }: CatalogEntry) => {
   const hours = (count: number) => ({ count, period: 'hour' })
   if (schema === 'main' && name === 'freshness')
     return { config: { loaded_at_field: 'refreshed_at', freshness: { warn_after: hours(36) } } }
@@ -70,19 +70,15 @@ const freshnessOf = ({ schema, name }: Relation) => {
 
 const NO_REPLAY = "command is distinct from 'replay'"
 
-const uniqueKey = (relation: Relation) =>
-  relation.key.length === 0
-    ? []
-    : [
-        {
-          unique: {
-            name: `fieldwork_${relation.name}_key_is_unique`,
-            arguments: { column_name: expression(relation, relation.key) },
-          },
-        },
-      ]
+const uniqueKey = (relation: CatalogEntry) =>
+  (relation.key.length === 0 ? [] : [relation.key]).map((key) => ({
+    unique: {
+      name: `fieldwork_${relation.name}_key_is_unique`,
+      arguments: { column_name: expression(relation, key) },
+    },
+  }))
 
-const relationships = (relation: Relation) =>
+const relationships = (relation: CatalogEntry) =>
   (relation.references ?? []).map((reference) => ({
     relationships: {
       name: `fieldwork_${relation.name}_belong_to_${reference.table}`,
@@ -97,14 +93,14 @@ const relationships = (relation: Relation) =>
 const acceptedValues = ({ values }: Column) =>
   values === undefined ? [] : [{ accepted_values: { arguments: { values }, config: { severity: 'warn' } } }]
 
-const referenced = ({ table }: Reference): Relation => {
+const referenced = ({ table }: Reference): CatalogEntry => {
   const relation = CATALOG.find(({ schema, name }) => schema === 'main' && name === table)
   if (relation === undefined) throw new TypeError(`there is no table ${table} to reference`)
   return relation
 }
 
 /** One column by its name, or several as one text. Instants become epoch microseconds, which are equal in every time zone. */
-const expression = ({ name, columns }: Relation, key: readonly string[]): string => {
+const expression = ({ name, columns }: CatalogEntry, key: readonly string[]): string => {
   const parts = key.map((part) => {
     const column = columns.find((declared) => declared.name === part)
     if (column === undefined) throw new TypeError(`${name} has no column ${part}`)

@@ -6,10 +6,7 @@ import type { RequestKind, RequestReason } from '../../model/request-usage.js'
 import type { DataProblems, PublishReport, RunReport, SyncReport } from '../../model/run.js'
 
 /** The unknown fields and values. */
-export const driftLines = ({
-  drift,
-  driftEvents,
-}: Pick<DataProblems, 'drift' | 'driftEvents'>): readonly string[] =>
+export const driftLines = ({ drift, driftEvents }: DataProblems): readonly string[] =>
   withRest(
     drift.map((event) => {
       const since = event.isNew ? 'new' : `since ${formatInstant(event.firstSeenAt)}`
@@ -19,22 +16,16 @@ export const driftLines = ({
   )
 
 /** Why rows are rejected. */
-export const rejectionLines = ({
-  rejections,
-  rejectedRows,
-}: Pick<DataProblems, 'rejections' | 'rejectedRows'>): readonly string[] =>
+export const rejectionLines = ({ rejections, rejectedRows }: DataProblems): readonly string[] =>
   withRest(
     rejections.map(
       ({ endpoint, problem, rows }) => `${endpoint}: ${onOneLine(problem)} (${counted(rows, 'row')})`,
     ),
-    rejectedRows - rejections.reduce((sum, { rows }) => sum + rows, 0),
+    rejections.reduce((rest, { rows }) => rest - rows, rejectedRows),
   )
 
 /** Why surveys could not be read: `survey 12 "Brand tracker", tried 3 times: …`. */
-export const failingLines = ({
-  failing,
-  failingSurveys,
-}: Pick<RunReport, 'failing' | 'failingSurveys'>): readonly string[] =>
+export const failingLines = ({ failing, failingSurveys }: RunReport): readonly string[] =>
   withRest(
     failingSurveys.map(({ surveyId, title, attempts, error }) => {
       const name = title === null ? '' : ` ${JSON.stringify(onOneLine(title))}`

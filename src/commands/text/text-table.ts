@@ -17,3 +17,9 @@ export const textTable = (rows: readonly (readonly string[])[], indent = '', lef
     })
     .join('\n')
 }
+
+const COLOURS = { green: 32, yellow: 33, red: 31 } as const
+export type Colour = keyof typeof COLOURS
+
+/** For terminals. */
+export const painted = (text: string, colour: Colour): string => `\u001b[${COLOURS[colour]}m${text}\u001b[0m`

@@ -1,5 +1,5 @@
 /** The result of `verify`: its exit code, the text for people, and the document of `--json`. */
-import { EXIT_CODES, EXITS, type ExitCode } from '../../base/errors.js'
+import { EXIT_CODES, type ExitCode, worseOf } from '../../base/errors.js'
 import { counted, humanCount, humanDuration } from '../../base/human.js'
 import type { Cell } from '../../model/columns.js'
 import { onOneLine } from '../../model/data-problem-names.js'
@@ -25,32 +25,28 @@ export interface VerifyReport {
 
 interface SampleOutcome {
   readonly accounts: readonly AccountSample[]
-  /** Whether the number of surveys was given: fewer are then not enough. */
+  /** Fewer surveys are then not enough. */
   readonly isSampleGiven: boolean
   readonly isSignalled: boolean
 }
 
 /** The code of the highest rank among all findings. */
 export const exitCodeOf = (local: LocalProof, sample: SampleOutcome | null): ExitCode => {
-  const codes = (sample?.accounts ?? []).flatMap((account): readonly ExitCode[] => [
-    ...(account.failure === null ? [] : [account.failure.exitCode]),
-    ...(rowsWith(account, 'wrong').length > 0 ? [EXIT_CODES.data] : []),
-    ...(isIncomplete(account, sample) ? [EXIT_CODES.partial] : []),
-  ])
-  const first = local.problems.length > 0 ? EXIT_CODES.data : EXIT_CODES.complete
-  return codes.reduce((worst, code) => (EXITS[code].rank > EXITS[worst].rank ? code : worst), first)
+  const codes: ExitCode[] = [local.problems.length > 0 ? EXIT_CODES.data : EXIT_CODES.complete]
+  for (const account of sample?.accounts ?? []) {
+    if (account.failure !== null) codes.push(account.failure.exitCode)
+    if (rowsWith(account, 'wrong').length > 0) codes.push(EXIT_CODES.data)
+    if (sample !== null && isIncomplete(account, sample)) codes.push(EXIT_CODES.partial)
+  }
+  return codes.reduce(worseOf)
 }
 
 const rowsWith = ({ rows }: Pick<SampleProof, 'rows'>, verdict: Verdict) =>
   rows.filter((row) => row.verdict === verdict)
 
 /** Without `--sample`, the budget decides how many surveys are compared. One is the least. */
-const isIncomplete = (
-  { compared, chosen, unread }: AccountSample,
-  outcome: Pick<SampleOutcome, 'isSampleGiven' | 'isSignalled'> | null,
-): boolean =>
-  unread.length > 0 ||
-  (compared < chosen && (compared === 0 || outcome?.isSampleGiven === true || outcome?.isSignalled === true))
+const isIncomplete = ({ compared, chosen, unread }: AccountSample, outcome: SampleOutcome): boolean =>
+  unread.length > 0 || (compared < chosen && (compared === 0 || outcome.isSampleGiven || outcome.isSignalled))
 
 export const outputOf = (report: VerifyReport, isJson: boolean, elapsedMs: number): string =>
   isJson ? `${jsonOf(verifyToJson(report))}\n` : renderVerify(report, elapsedMs)
@@ -150,10 +146,9 @@ const closing = (
 ): string => {
   const seed = sample === null ? '' : `; --seed ${sample.seed} chooses the same surveys until the next sync`
   const rows = accounts.reduce((sum, account) => sum + rowsWith(account, 'wrong').length, 0)
+  const problems = local.problems.length
   const wrong = [
-    ...(local.problems.length > 0
-      ? [`${counted(local.problems.length, 'problem')} in the published state`]
-      : []),
+    ...(problems > 0 ? [`${counted(problems, 'problem')} in the published state`] : []),
     ...(rows > 0 ? [`${counted(rows, 'row')} of the sample`] : []),
   ]
   const verified =

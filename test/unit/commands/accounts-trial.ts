@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { type SyncAccounts, syncAccounts } from '../../../src/commands/sync.js'
 import type { RunObserver, SyncReport } from '../../../src/model/run.js'
-import type { Flags } from '../../../src/settings/names.js'
+import type { GivenFlags } from '../../../src/settings/names.js'
 import { type ScriptedApi, type ScriptedSurvey, startScriptedApi } from '../../support/api/scripted-api.js'
 import type { Finished } from '../../support/files/temporary.js'
 import { load } from '../../support/settings/settings-from-yaml.js'
@@ -29,7 +29,7 @@ export interface AccountsTrial {
   /** The log lines so far. */
   readonly lines: readonly Line[]
   sync(options?: {
-    readonly flags?: Flags
+    readonly flags?: GivenFlags
     /** They replace settings of the trial. */
     readonly settings?: object
     /** Settings of single accounts. */
