@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { BUCKET_MUTATIONS } from './bucket/mutations.js'
 
-export interface Mutation {
+interface Mutation {
   readonly name: string
   /** A compiled file, below `src`. */
   readonly file: string
@@ -19,211 +19,114 @@ export interface Mutation {
   readonly to: string
 }
 
-const MUTATIONS: readonly Mutation[] = [
-  {
-    name: 'the cursor is the largest updated_at seen',
-    file: 'warehouse/queue/listing.js',
-    from: 'instant(listing.ceiling),',
-    to: `instant((await sql.rows(z.object({ most: timestamptzCell.nullable() }),
-      'SELECT greatest((SELECT max(updated_at) FROM main.surveys), (SELECT max(updated_at) FROM _sync.pending_surveys)) AS most'))[0]?.most ?? listing.ceiling),`,
-  },
-  {
-    name: 'the cursor is the time of the last page',
-    file: 'warehouse/queue/listing.js',
-    from: 'instant(listing.ceiling)',
-    to: 'instant(page.at)',
-  },
-  {
-    name: 'a listing that drifted is not repeated',
-    file: 'sync/discover.js',
-    from: 'if (total_count < this.#previousTotal)',
-    to: 'if (true) return null; if (total_count < 0)',
-  },
-  {
-    name: 'a refused kind is partial',
-    file: 'sync/failure-watch.js',
-    from: 'const SURVEYS_MIN = 5;',
-    to: 'const SURVEYS_MIN = 500;',
-  },
-  {
-    name: 'an endpoint that has never answered for any survey is not told from refused surveys',
-    file: 'sync/failure-watch.js',
-    from: 'answered.size === 0 || ',
-    to: '',
-  },
-  {
-    name: 'the future run is the last',
-    file: 'warehouse/history/runs.js',
-    from: 'max_by(run_id, run_number)',
-    to: 'max_by(run_id, started_at)',
-  },
-  {
-    name: 'a Delta log that is switched off stays without its files',
-    file: 'storage/bucket/clean-up.js',
-    from: '[...logs, swept.filter(isManifest)',
-    to: '[swept.filter(isManifest)',
-  },
-  {
-    name: 'publishing overwrites the file that readers have open',
-    file: 'publish/duckdb.js',
-    from: 'const temporary = temporaryBeside(target)',
-    to: 'const temporary = target',
-  },
-  {
-    name: 'a changed row is merged before its sources and progress are read',
-    file: 'warehouse/merge/listing-pages.js',
-    from: 'waits: one.replaces && refreshed.has(one.survey.id)',
-    to: 'waits: false',
-  },
-  {
-    name: 'a slot is free as soon as the answer has arrived',
-    file: 'http/rate-limit/slot-timing.js',
-    from: '({ perMs }) => perMs + HOLD_MARGIN_MS',
-    to: '() => 0',
-  },
-  {
-    name: 'the ledger is not read at the start',
-    file: 'http/rate-limit/ledger.js',
-    from: 'this.#records.set(record.id, record);',
-    to: ';',
-  },
-  {
-    name: 'the ledger belongs to the name of the account',
-    file: 'http/rate-limit/rate-limiter.js',
-    from: 'openLedger({ directory, owner, timing, clock })',
-    to: "openLedger({ directory, owner: { ...owner, baseUrl: 'http://' + options.account + '/' }, timing, clock })",
-  },
-  {
-    name: 'a retry bypasses the limiter',
-    file: 'http/client.js',
-    from: 'const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals);',
-    to: 'const outcome = attempts === 0 ? await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals) : await this.#send({ sending() {}, answered() {}, neverSent() {} }, pending);',
-  },
-  {
-    name: 'a task is ended although its refresh failed',
-    file: 'warehouse/merge/bundles.js',
-    from: 'idsOf(outcomes.filter(isDone))',
-    to: "idsOf(outcomes.filter(({ kind }) => kind !== 'oversized'))",
-  },
-  {
-    name: 'a partial run exits 0',
-    file: 'sync/outcome.js',
-    from: 'const codes = ends.map(({ exitCode }) => exitCode);',
-    to: 'const codes = ends.map(({ exitCode }) => exitCode).filter((code) => code !== 3);',
-  },
-  {
-    name: 'rejected rows do not change the exit code',
-    file: 'sync/outcome.js',
-    from: 'rejectedRows > rules.limits.rejected_rows_max',
-    to: 'rejectedRows > 1e9',
-  },
-  {
-    name: 'a failed publish is not recorded',
-    file: 'sync/publish.js',
-    from: 'return await recordUnpublished(options, published, error);',
-    to: 'return { ...worstOf(reports), accounts: reports, published, publishError: error.message };',
-  },
-  {
-    name: 'the error of a commit is ignored',
-    file: 'warehouse/connection/database.js',
-    from: `await sql.run('COMMIT');`,
-    to: `await sql.run('COMMIT').catch(() => undefined);`,
-  },
-  {
-    name: 'the cursor is saved before the rows of the last page',
-    file: 'warehouse/merge/listing-pages.js',
-    from: `    const merged = await mergeReadSurveys(sql, surveys, lastOf(pages).runId);
-    await rememberListed(sql, pages);
-    const notListed = await completeListing(sql, pages);`,
-    to: `    await rememberListed(sql, pages);
-    const notListed = await completeListing(sql, pages);
-    await sql.run('COMMIT');
-    await sql.run('BEGIN TRANSACTION');
-    const merged = await mergeReadSurveys(sql, surveys, lastOf(pages).runId);`,
-  },
-  {
-    name: 'a task is ended before its rows are committed',
-    file: 'warehouse/merge/bundles.js',
-    from: '    const pending = await mergePending(sql, outcomes);',
-    to: `    await endTasks(sql, outcomes);
-    await sql.run('COMMIT');
-    await sql.run('BEGIN TRANSACTION');
-    const pending = await mergePending(sql, outcomes);`,
-  },
-  {
-    name: 'a survey that has gone is not marked',
-    file: 'warehouse/queue/listing.js',
-    from: `const notListed = listing.kind === 'full' ?`,
-    to: `const notListed = listing.kind === 'none' ?`,
-  },
-  {
-    name: 'a stored time ahead of now is believed',
-    file: 'rules/believed.js',
-    from: 'at === null || at > now ? null : at',
-    to: 'at',
-  },
-  {
-    name: 'a 404 of its own address alone makes a survey gone',
-    file: 'sync/bundle.js',
-    from: `task.reason === 'missing' && readings.areAllNotFound()`,
-    to: `readings.refusals().every(({ kind }) => kind === 'not_found')`,
-  },
-  {
-    name: 'a locked file counts as damaged, and an older state replaces it',
-    file: 'warehouse/lifecycle/rebuild.js',
-    from: '!isDamage(error)',
-    to: 'false',
-  },
-  {
-    name: 'a 403 of one survey ends the run of its account',
-    file: 'sync/worker.js',
-    from: '!error.endsRun && !signal.aborted',
-    to: `!error.endsRun && !/ 403/.test(error.message) && !signal.aborted`,
-  },
-  {
-    name: 'versions in history are dated with our own clock',
-    file: 'survey-api/survey-source.js',
-    from: 'readAt: serverDate ?? instantFromMs(clock.nowMs())',
-    to: 'readAt: instantFromMs(clock.nowMs() - 86_400_000)',
-  },
-  // The next ones are in the order of a run with a bucket, which the simulation of the bucket does not run.
-  {
-    name: 'the command with a bucket takes no request ledgers over',
-    file: 'storage/bucket/bucket-storage.js',
-    from: 'await takeLedgersOver(this.#ledgers, ledgersOf, this.signal)',
-    to: 'undefined',
-  },
-  {
-    name: 'the command with a bucket: the proof is skipped after a failed run',
-    file: 'storage/bucket/bucket-storage.js',
-    from: 'await proveConditionalWrites(',
-    to: 'if (lease.previous === null) await proveConditionalWrites(',
-  },
-  {
-    name: 'the command with a bucket: a missing ledger counts as empty',
-    file: 'storage/bucket/ledgers.js',
-    from: 'if (found === null || document === null)',
-    to: 'if (found === null) return null; if (document === null)',
-  },
-  {
-    name: 'the command with a bucket does not upload its request ledgers',
-    file: 'storage/bucket/bucket-storage.js',
-    from: 'await handLedgersOn(this.#ledgers, signal);',
-    to: '',
-  },
-  {
-    name: 'the command with a bucket uses the local work database, of whatever state it is',
-    file: 'storage/bucket/bucket-storage.js',
-    from: 'const { state, ledgersOf } = await prepareLocal(local);',
-    to: `const { state, ledgersOf } = (await requireWritable(directory), { state: contents.snapshot?.key ?? contents.manifest ?? 'nothing', ledgersOf: null });`,
-  },
-  {
-    name: 'the command with a bucket waits for the store after a signal',
-    file: 'storage/bucket/bucket-storage.js',
-    from: '() => ending(RELEASE_AFTER_SIGNAL_MS_MAX)',
-    to: '() => undefined',
-  },
-]
+/** A hunk a mutation, as in a patch: file, name, the text to replace, and what replaces it. */
+const MUTATIONS = `
+@@ warehouse/queue/listing.js @@ the cursor is the largest updated_at seen
+- instant(listing.ceiling),
++ instant((await sql.rows(z.object({ most: timestamptzCell.nullable() }),
++       'SELECT greatest((SELECT max(updated_at) FROM main.surveys), (SELECT max(updated_at) FROM _sync.pending_surveys)) AS most'))[0]?.most ?? listing.ceiling),
+@@ warehouse/queue/listing.js @@ the cursor is the time of the last page
+- instant(listing.ceiling)
++ instant(page.at)
+@@ sync/discover.js @@ a listing that drifted is not repeated
+- if (total_count < this.#previousTotal)
++ if (true) return null; if (total_count < 0)
+@@ sync/failure-watch.js @@ a refused kind is partial
+- const SURVEYS_MIN = 5;
++ const SURVEYS_MIN = 500;
+@@ sync/failure-watch.js @@ an endpoint that has never answered for any survey is not told from refused surveys
+- answered.size === 0 ||
+@@ warehouse/history/runs.js @@ the future run is the last
+- max_by(run_id, run_number)
++ max_by(run_id, started_at)
+@@ storage/bucket/clean-up.js @@ a Delta log that is switched off stays without its files
+- [...logs, swept.filter(isManifest)
++ [swept.filter(isManifest)
+@@ publish/duckdb.js @@ publishing overwrites the file that readers have open
+- const temporary = temporaryBeside(target)
++ const temporary = target
+@@ warehouse/merge/listing-pages.js @@ a changed row is merged before its sources and progress are read
+- waits: one.replaces && refreshed.has(one.survey.id)
++ waits: false
+@@ http/rate-limit/slot-timing.js @@ a slot is free as soon as the answer has arrived
+- ({ perMs }) => perMs + HOLD_MARGIN_MS
++ () => 0
+@@ http/rate-limit/ledger.js @@ the ledger is not read at the start
+- this.#records.set(record.id, record);
++ ;
+@@ http/rate-limit/rate-limiter.js @@ the ledger belongs to the name of the account
+- openLedger({ directory, owner, timing, clock })
++ openLedger({ directory, owner: { ...owner, baseUrl: 'http://' + options.account + '/' }, timing, clock })
+@@ http/client.js @@ a retry bypasses the limiter
+- const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals);
++ const outcome = attempts === 0 ? await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals) : await this.#send({ sending() {}, answered() {}, neverSent() {} }, pending);
+@@ warehouse/merge/bundles.js @@ a task is ended although its refresh failed
+- idsOf(outcomes.filter(isDone))
++ idsOf(outcomes.filter(({ kind }) => kind !== 'oversized'))
+@@ sync/outcome.js @@ a partial run exits 0
+- const codes = ends.map(({ exitCode }) => exitCode);
++ const codes = ends.map(({ exitCode }) => exitCode).filter((code) => code !== 3);
+@@ sync/outcome.js @@ rejected rows do not change the exit code
+- rejectedRows > rules.limits.rejected_rows_max
++ rejectedRows > 1e9
+@@ sync/publish.js @@ a failed publish is not recorded
+- return await recordUnpublished(options, published, error);
++ return { ...worstOf(reports), accounts: reports, published, publishError: error.message };
+@@ warehouse/connection/database.js @@ the error of a commit is ignored
+- await sql.run('COMMIT');
++ await sql.run('COMMIT').catch(() => undefined);
+@@ warehouse/merge/listing-pages.js @@ the cursor is saved before the rows of the last page
+-     const merged = await mergeReadSurveys(sql, surveys, lastOf(pages).runId);
+-     await rememberListed(sql, pages);
+-     const notListed = await completeListing(sql, pages);
++     await rememberListed(sql, pages);
++     const notListed = await completeListing(sql, pages);
++     await sql.run('COMMIT');
++     await sql.run('BEGIN TRANSACTION');
++     const merged = await mergeReadSurveys(sql, surveys, lastOf(pages).runId);
+@@ warehouse/merge/bundles.js @@ a task is ended before its rows are committed
+-     const pending = await mergePending(sql, outcomes);
++     await endTasks(sql, outcomes);
++     await sql.run('COMMIT');
++     await sql.run('BEGIN TRANSACTION');
++     const pending = await mergePending(sql, outcomes);
+@@ warehouse/queue/listing.js @@ a survey that has gone is not marked
+- const notListed = listing.kind === 'full' ?
++ const notListed = listing.kind === 'none' ?
+@@ rules/believed.js @@ a stored time ahead of now is believed
+- at === null || at > now ? null : at
++ at
+@@ sync/bundle.js @@ a 404 of its own address alone makes a survey gone
+- task.reason === 'missing' && readings.areAllNotFound()
++ readings.refusals().every(({ kind }) => kind === 'not_found')
+@@ warehouse/lifecycle/rebuild.js @@ a locked file counts as damaged, and an older state replaces it
+- !isDamage(error)
++ false
+@@ sync/worker.js @@ a 403 of one survey ends the run of its account
+- !error.endsRun && !signal.aborted
++ !error.endsRun && !/ 403/.test(error.message) && !signal.aborted
+@@ survey-api/survey-source.js @@ versions in history are dated with our own clock
+- readAt: serverDate ?? instantFromMs(clock.nowMs())
++ readAt: instantFromMs(clock.nowMs() - 86_400_000)
+# The next ones are in the order of a run with a bucket, which the simulation of the bucket does not run.
+@@ storage/bucket/bucket-storage.js @@ the command with a bucket takes no request ledgers over
+- await takeLedgersOver(this.#ledgers, ledgersOf, this.signal)
++ undefined
+@@ storage/bucket/bucket-storage.js @@ the command with a bucket: the proof is skipped after a failed run
+- await proveConditionalWrites(
++ if (lease.previous === null) await proveConditionalWrites(
+@@ storage/bucket/ledgers.js @@ the command with a bucket: a missing ledger counts as empty
+- if (found === null || document === null)
++ if (found === null) return null; if (document === null)
+@@ storage/bucket/bucket-storage.js @@ the command with a bucket does not upload its request ledgers
+- await handLedgersOn(this.#ledgers, signal);
+@@ storage/bucket/bucket-storage.js @@ the command with a bucket uses the local work database, of whatever state it is
+- const { state, ledgersOf } = await prepareLocal(local);
++ const { state, ledgersOf } = (await requireWritable(directory), { state: contents.snapshot?.key ?? contents.manifest ?? 'nothing', ledgersOf: null });
+@@ storage/bucket/bucket-storage.js @@ the command with a bucket waits for the store after a signal
+- () => ending(RELEASE_AFTER_SIGNAL_MS_MAX)
++ () => undefined
+`
 
 const { values } = parseArgs({
   options: {
@@ -237,13 +140,29 @@ const { values } = parseArgs({
   },
 })
 
+const mutationsOf = (hunks: string): Mutation[] =>
+  hunks
+    .split(/^@@ /m)
+    .slice(1)
+    .map((hunk) => {
+      const [heading = '', ...lines] = hunk.trimEnd().split('\n')
+      const [file = '', name = ''] = heading.split(' @@ ')
+      const marked = (mark: string) =>
+        lines
+          .filter((line) => line.startsWith(mark))
+          .map((line) => line.slice(mark.length))
+          .join('\n')
+      return { name, file, from: marked('- '), to: marked('+ ') }
+    })
+
+const seeds = Number(values.seeds)
 const ALL = [
-  ...MUTATIONS.map((mutation) => ({ ...mutation, main: 'main.js', seeds: Number(values.seeds) })),
-  ...BUCKET_MUTATIONS.map((mutation) => ({
+  ...mutationsOf(MUTATIONS).map((mutation) => ({ ...mutation, main: 'main.js', seeds })),
+  // A seed takes a fraction of the time.
+  ...mutationsOf(BUCKET_MUTATIONS).map((mutation) => ({
     ...mutation,
-    main: join('bucket', 'main.js'),
-    // A seed takes a fraction of the time.
-    seeds: 5 * Number(values.seeds),
+    main: 'bucket/main.js',
+    seeds: 5 * seeds,
   })),
 ]
 

@@ -3,18 +3,18 @@
  * systems of its stages. It does not test the base image.
  */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, mkdirSync, statSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { chmodSync, cpSync, mkdirSync, statSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 import {
   copyOf,
   execFormOf,
   isInContext,
   pairsOf,
-  projectDirectory,
   readDockerfile,
   type Stage,
   textsOf,
 } from './dockerfile.js'
+import { copyTracked } from './installed.js'
 
 export interface BuiltImage {
   /** The folder that represents `/` of the image. */
@@ -35,11 +35,7 @@ export const isRoot = process.getuid?.() === 0
 /** Builds from the current content of the files that git tracks. `directory` must be empty. */
 export const buildImage = (directory: string): BuiltImage => {
   const context = join(directory, 'context')
-  for (const file of git('ls-files', '-z').split('\0')) {
-    if (file === '' || !isInContext(file) || !existsSync(join(projectDirectory, file))) continue
-    mkdirSync(join(context, dirname(file)), { recursive: true })
-    cpSync(join(projectDirectory, file), join(context, file))
-  }
+  copyTracked(context, isInContext)
   const stages = readDockerfile()
   const rootOf = (stage: Stage) => join(directory, stage.name ?? 'image')
   for (const stage of stages) {
@@ -100,6 +96,3 @@ const run = (command: string, workingDirectory: string): void => {
   const { PATH = '', HOME = '/' } = process.env
   execFileSync('/bin/sh', ['-c', command], { cwd: workingDirectory, env: { PATH, HOME }, stdio: 'pipe' })
 }
-
-const git = (...args: readonly string[]): string =>
-  execFileSync('git', args, { cwd: projectDirectory, encoding: 'utf8', maxBuffer: 10_000_000 })

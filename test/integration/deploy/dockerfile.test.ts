@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import {
   copyOf,
   execFormOf,
   isInContext,
+  manifest,
   pairsOf,
   projectDirectory,
   readDockerfile,
@@ -15,14 +15,6 @@ import {
 
 const stages = readDockerfile()
 const image = stages.at(-1)
-const manifest = z
-  .object({
-    name: z.string(),
-    description: z.string(),
-    license: z.string(),
-    bin: z.record(z.string(), z.string()),
-  })
-  .parse(JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8')))
 
 describe('the stages', () => {
   test('are all based on Node 24 with glibc', () => {

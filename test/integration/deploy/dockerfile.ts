@@ -1,5 +1,7 @@
 /** Parses our Dockerfile into data. It knows only the syntax that we use, and throws on anything else. */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
 
 interface Instruction {
   readonly keyword: string
@@ -21,6 +23,16 @@ export interface Copy {
 }
 
 export const projectDirectory = new URL('../../..', import.meta.url).pathname
+
+const texts = z.record(z.string(), z.string())
+
+/** Our package.json. */
+export const manifest = z
+  .object({
+    ...{ name: z.string(), version: z.string(), description: z.string(), license: z.string() },
+    ...{ bin: texts, dependencies: texts, devDependencies: texts },
+  })
+  .parse(JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8')))
 
 export const readDockerfile = (): readonly Stage[] => {
   const text = readFileSync(new URL('../../../Dockerfile', import.meta.url), 'utf8')

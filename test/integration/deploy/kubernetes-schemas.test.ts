@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { temporaryDirectory } from '../../support/files/temporary.js'
-import { environmentDirectory, environmentProblem, runPython } from '../readers/python.js'
+import { environmentDirectory, environmentProblem, noteOf, runPython } from '../readers/python.js'
 import { projectDirectory } from './dockerfile.js'
 import { directory, VARIANTS } from './kubernetes.js'
 
@@ -40,7 +40,6 @@ test('the page names the oldest Kubernetes that is tried', async () => {
 })
 
 const schemasMissing = environmentProblem('kubernetes')
-const noteOf = (problem: string | null): string => (problem === null ? '' : ` (skipped: ${problem})`)
 
 describe.skipIf(schemasMissing !== null)(`the manifests${noteOf(schemasMissing)}`, () => {
   test(`are valid in Kubernetes ${FIRST} to ${NEWEST}, without unknown fields`, async () => {
@@ -65,15 +64,9 @@ const missing = schemasMissing ?? environmentProblem('kustomize')
 
 describe.skipIf(missing !== null)(`the result of kustomize build${noteOf(missing)}`, () => {
   const build = (place: string): Resources => {
-    const { status, stdout, stderr } = spawnSync(
-      `${environmentDirectory('kustomize')}/kustomize`,
-      ['build', place],
-      {
-        encoding: 'utf8',
-      },
-    )
-    expect(stderr).toBe('')
-    expect(status).toBe(0)
+    const kustomize = `${environmentDirectory('kustomize')}/kustomize`
+    const { status, stdout, stderr } = spawnSync(kustomize, ['build', place], { encoding: 'utf8' })
+    expect([status, stderr]).toEqual([0, ''])
     const resources = parseAllDocuments(stdout).map((document) => document.toJS())
     return Object.fromEntries(resources.map((resource) => [resource.kind, resource]))
   }

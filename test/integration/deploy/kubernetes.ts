@@ -24,11 +24,15 @@ export const read = (file: string): unknown => {
   return document?.toJS()
 }
 
-const mount = z.object({ name: z.string(), mountPath: z.string() })
-const podSpec = z.object({
+const mount = z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().optional() })
+const podSpec = z.looseObject({
   serviceAccountName: z.string().optional(),
+  terminationGracePeriodSeconds: z.number(),
+  securityContext: z.looseObject({ runAsUser: z.number(), runAsGroup: z.number() }),
   containers: z.tuple([
-    z.object({
+    z.looseObject({
+      name: z.string(),
+      image: z.string(),
       args: z.array(z.string()),
       env: z.array(z.object({ name: z.string(), value: z.string().optional() })).optional(),
       resources: z.object({
@@ -39,22 +43,29 @@ const podSpec = z.object({
     }),
   ]),
   volumes: z.array(
-    z.object({
+    z.looseObject({
       name: z.string(),
-      persistentVolumeClaim: z.object({ claimName: z.string() }).optional(),
+      persistentVolumeClaim: z.looseObject({ claimName: z.string() }).optional(),
       emptyDir: z.object({ sizeLimit: z.string() }).optional(),
     }),
   ),
 })
 
-export const parsedPod = (file: string) =>
-  z
-    .object({
-      spec: z.object({
-        jobTemplate: z.object({ spec: z.object({ template: z.object({ spec: podSpec }) }) }),
-      }),
-    })
-    .parse(read(file)).spec.jobTemplate.spec.template.spec
+const jobSpec = z.looseObject({
+  activeDeadlineSeconds: z.number(),
+  podFailurePolicy: z.object({ rules: z.array(z.record(z.string(), z.unknown())) }),
+  template: z.object({ spec: podSpec }),
+})
+const cronJobSpec = z.looseObject({
+  startingDeadlineSeconds: z.number(),
+  successfulJobsHistoryLimit: z.number().positive(),
+  failedJobsHistoryLimit: z.number().positive(),
+  jobTemplate: z.object({ spec: jobSpec }),
+})
+
+export const parsedCronJob = (file: string) => z.object({ spec: cronJobSpec }).parse(read(file)).spec
+
+export const parsedPod = (file: string) => parsedCronJob(file).jobTemplate.spec.template.spec
 
 type Container = ReturnType<typeof parsedPod>['containers'][0]
 

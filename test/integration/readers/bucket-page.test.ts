@@ -5,14 +5,14 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { scriptedSurvey, startScriptedApi } from '../../support/api/scripted-api.js'
 import { sync, withSettings } from '../../support/command/sync.js'
 import { type Finished, temporaryDirectory } from '../../support/files/temporary.js'
 import { STORAGE_CREDENTIALS } from '../../support/storage/credentials.js'
 import { startVersitygw, VERSITYGW } from '../../support/storage/versitygw.js'
-import { environmentProblem, runPython } from './python.js'
+import { environmentProblem, runPython, testUnless } from './python.js'
 
 const SCRIPT = new URL('bucket_page.py', import.meta.url).pathname
 const page = readFileSync(new URL('../../../docs/how-to/read-from-a-bucket.md', import.meta.url), 'utf8')
@@ -78,54 +78,52 @@ const twoNights = async (finished: Finished) => {
 const problem =
   environmentProblem('delta') ?? (VERSITYGW === null ? 'not built: npm run readers versitygw' : null)
 
-describe.skipIf(problem !== null)(
-  `the lines of the page${problem === null ? '' : ` (skipped: ${problem})`}`,
-  () => {
-    test('show the last night, each row once, and an earlier night', { timeout: 300_000 }, async ({
-      onTestFinished,
-    }) => {
-      const server = await twoNights(onTestFinished)
-      const pointer = await readFile(join(server.directory, 'research/fieldwork/current.json'), 'utf8')
-      const { database } = z.object({ database: z.string() }).parse(JSON.parse(pointer))
-      const secret = `PROVIDER credential_chain, ENDPOINT '${new URL(server.endpoint).host}', URL_STYLE 'path', USE_SSL false`
-      const ready = (block: string): string =>
-        `${block.includes('CREATE SECRET') ? '' : 'CREATE SECRET (TYPE s3, PROVIDER credential_chain);\n'}${block}`
-          .replaceAll('PROVIDER credential_chain', secret)
-          .replace(/duckdb\/000124-\w+-\w+\.duckdb/, database)
-      const glob = `SELECT count(*) FROM read_parquet('s3://research/fieldwork/data/surveys/**/*.parquet')`
-      const earlier = 'SELECT account, id, status FROM surveys_before ORDER BY ALL'
-      const blocks = [
-        `${DELTA.trimEnd().slice(0, -1)} ORDER BY ALL`,
-        `${DATABASE}SELECT database, account, id FROM fieldwork.surveys, read_json('s3://research/fieldwork/current.json') ORDER BY ALL`,
-        PARQUET.replace('SELECT *', 'SELECT account, id, status'),
-        `${EARLIER}${earlier}`,
-        glob,
-      ]
-      const { sql, python } = answer.parse(
-        await runPython('delta', SCRIPT, {
-          env: {
-            ...STORAGE_CREDENTIALS,
-            AWS_REGION: 'us-east-1',
-            AWS_ENDPOINT_URL: server.endpoint,
-            AWS_ALLOW_HTTP: 'true',
-          },
-          sql: blocks.map(ready),
-          python: PYTHON,
-        }),
-      )
-      const rowsOf = (statuses: readonly string[]) =>
-        ACCOUNTS.flatMap((account) => statuses.map((status, index) => [account, String(index + 1), status]))
-      expect(sql[0]).toEqual([
-        ['complete', '2'],
-        ['fieldwork', '4'],
-      ])
-      expect(sql[1]).toEqual(rowsOf(['', '', '']).map(([account, id]) => [database, account, id]))
-      expect(sql[2]?.toSorted()).toEqual(rowsOf(['complete', 'fieldwork', 'fieldwork']))
-      expect(sql[3]).toEqual(rowsOf(['fieldwork', 'fieldwork', 'fieldwork']))
-      // The page warns of this: the files of both nights are there.
-      expect(Number(sql[4]?.[0]?.[0])).toBe(2 * ACCOUNTS.length * 3)
-      const rows = ACCOUNTS.flatMap((account) => [1, 2, 3].map((id) => [account, id]))
-      expect(python).toEqual([rows, rows])
-    })
+testUnless(
+  problem,
+  'the lines of the page show the last night, each row once, and an earlier night',
+  async ({ onTestFinished }) => {
+    const server = await twoNights(onTestFinished)
+    const pointer = await readFile(join(server.directory, 'research/fieldwork/current.json'), 'utf8')
+    const { database } = z.object({ database: z.string() }).parse(JSON.parse(pointer))
+    const secret = `PROVIDER credential_chain, ENDPOINT '${new URL(server.endpoint).host}', URL_STYLE 'path', USE_SSL false`
+    const ready = (block: string): string =>
+      `${block.includes('CREATE SECRET') ? '' : 'CREATE SECRET (TYPE s3, PROVIDER credential_chain);\n'}${block}`
+        .replaceAll('PROVIDER credential_chain', secret)
+        .replace(/duckdb\/000124-\w+-\w+\.duckdb/, database)
+    const glob = `SELECT count(*) FROM read_parquet('s3://research/fieldwork/data/surveys/**/*.parquet')`
+    const earlier = 'SELECT account, id, status FROM surveys_before ORDER BY ALL'
+    const blocks = [
+      `${DELTA.trimEnd().slice(0, -1)} ORDER BY ALL`,
+      `${DATABASE}SELECT database, account, id FROM fieldwork.surveys, read_json('s3://research/fieldwork/current.json') ORDER BY ALL`,
+      PARQUET.replace('SELECT *', 'SELECT account, id, status'),
+      `${EARLIER}${earlier}`,
+      glob,
+    ]
+    const { sql, python } = answer.parse(
+      await runPython('delta', SCRIPT, {
+        env: {
+          ...STORAGE_CREDENTIALS,
+          AWS_REGION: 'us-east-1',
+          AWS_ENDPOINT_URL: server.endpoint,
+          AWS_ALLOW_HTTP: 'true',
+        },
+        sql: blocks.map(ready),
+        python: PYTHON,
+      }),
+    )
+    const rowsOf = (statuses: readonly string[]) =>
+      ACCOUNTS.flatMap((account) => statuses.map((status, index) => [account, String(index + 1), status]))
+    expect(sql[0]).toEqual([
+      ['complete', '2'],
+      ['fieldwork', '4'],
+    ])
+    expect(sql[1]).toEqual(rowsOf(['', '', '']).map(([account, id]) => [database, account, id]))
+    expect(sql[2]?.toSorted()).toEqual(rowsOf(['complete', 'fieldwork', 'fieldwork']))
+    expect(sql[3]).toEqual(rowsOf(['fieldwork', 'fieldwork', 'fieldwork']))
+    // The page warns of this: the files of both nights are there.
+    expect(Number(sql[4]?.[0]?.[0])).toBe(2 * ACCOUNTS.length * 3)
+    const rows = ACCOUNTS.flatMap((account) => [1, 2, 3].map((id) => [account, id]))
+    expect(python).toEqual([rows, rows])
   },
+  300_000,
 )

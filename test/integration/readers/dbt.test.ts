@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process'
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { z } from 'zod'
 import { scriptedSurvey, startScriptedApi } from '../../support/api/scripted-api.js'
 import { run } from '../../support/command/command.js'
@@ -14,6 +14,7 @@ import { publishedFile, sync } from '../../support/command/sync.js'
 import { dbtTables } from '../../support/dbt/dbt-sources.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { SLOW } from '../../support/suite/slow.js'
+import { testUnless } from './python.js'
 
 const DBT = process.env.FIELDWORK_SYNC_TEST_DBT ?? 'dbt'
 
@@ -32,12 +33,9 @@ const execute = (args: readonly string[], directory: string) =>
     })
   })
 
-const skipped = await skipReason()
-const title = 'dbt reads the sources, passes a published file, and finds the errors that the test adds to it'
-
-test.skipIf(skipped !== null)(
-  skipped === null ? title : `${title} (skipped: ${skipped})`,
-  { timeout: 300_000 },
+testUnless(
+  await skipReason(),
+  'dbt reads the sources, passes a published file, and finds the errors that the test adds to it',
   async () => {
     const warehouse = await temporaryDirectory()
     const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3, {}, 0)])
@@ -68,6 +66,7 @@ test.skipIf(skipped !== null)(
     )
     expect(await execute(['source', 'freshness'], project)).toMatchObject({ code: 1 })
   },
+  300_000,
 )
 
 /** Writes a dbt project that attaches `file`, as the first lines of the sources explain. */
@@ -102,14 +101,7 @@ const statuses = async (project: string) => (await readResults(project)).map(({ 
 const failures = async (project: string) =>
   (await readResults(project))
     .filter(({ status }) => status !== 'pass')
-    .map(
-      ({ status, unique_id }) =>
-        `${status} ${unique_id
-          .split('.')
-          .slice(2)
-          .join('.')
-          .replace(/\.\w{10}$/, '')}`,
-    )
+    .map(({ status, unique_id }) => `${status} ${unique_id.replace(/^[^.]*\.[^.]*\.|\.\w{10}$/g, '')}`)
 
 /** Adds a duplicate survey, a source without a survey, an undocumented status, and runs that ended long ago. */
 const addErrors = async (file: string): Promise<void> => {

@@ -12,7 +12,7 @@ import { commitsIn, type DeltaNight, deltaNights, ODD_ACCOUNTS } from '../../sup
 import { VERSITYGW } from '../../support/storage/versitygw.js'
 import { SLOW } from '../../support/suite/slow.js'
 import { openReader, type Reader } from '../../support/warehouse/duckdb.js'
-import { environmentDirectory, environmentProblem, runPython } from './python.js'
+import { environmentDirectory, environmentProblem, runPython, testUnless } from './python.js'
 
 const SCRIPT = new URL('read_bucket.py', import.meta.url).pathname
 const JARS = 'spark-jars'
@@ -30,7 +30,6 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
 
 const problemOf = (library: string): string | null =>
   LIBRARIES[library]?.map(environmentProblem).find((problem) => problem !== null) ?? null
-const suffix = (problem: string | null): string => (problem === null ? '' : ` (skipped: ${problem})`)
 
 const whenFinished = atEndOfFile()
 let endpoint: string
@@ -189,9 +188,9 @@ describe.skipIf(!SLOW || VERSITYGW === null)('a bucket after thirteen nights', (
     expect(Math.min(...(await commitsIn(join(lastNight().directory, 'data/surveys'))))).toBe(0)
   })
 
-  test.skipIf(problemOf('duckdb') !== null)(
-    `DuckDB reads the rows of every table on every night, in the database and by the manifest${suffix(problemOf('duckdb'))}`,
-    { timeout: 600_000 },
+  testUnless(
+    problemOf('duckdb'),
+    'DuckDB reads the rows of every table on every night, in the database and by the manifest',
     async () => {
       const databases = Object.fromEntries(
         nights.map(({ number, url, manifest }) => [`night_${number}`, `${url}/${manifest.database.key}`]),
@@ -212,13 +211,14 @@ describe.skipIf(!SLOW || VERSITYGW === null)('a bucket after thirteen nights', (
           [],
         )
     },
+    600_000,
   )
 
   describe.each(Object.keys(LIBRARIES))('%s', (library) => {
     const problem = problemOf(library)
-    test.skipIf(problem !== null)(
-      `finds the rows of a time${suffix(problem)}`,
-      { timeout: 300_000 },
+    testUnless(
+      problem,
+      'finds the rows of a time',
       async () => {
         const table = `${lastNight().url}/data/surveys`
         const read = await rowsReadBy(
@@ -235,11 +235,12 @@ describe.skipIf(!SLOW || VERSITYGW === null)('a bucket after thirteen nights', (
           expect(await ids(read[index] ?? ''), time).toEqual(stored)
         }
       },
+      300_000,
     )
 
-    test.skipIf(problem !== null)(
-      `reads the rows of every table on every night, and later by version${suffix(problem)}`,
-      { timeout: 1_800_000 },
+    testUnless(
+      problem,
+      'reads the rows of every table on every night, and later by version',
       async () => {
         const reads = await deltaReads()
         for (const { number, commits } of nights.slice(0, LAST_OF_MONTH)) {
@@ -259,6 +260,7 @@ describe.skipIf(!SLOW || VERSITYGW === null)('a bucket after thirteen nights', (
             expect(await partitions(rows[index] ?? ''), what).toEqual(partitionsOf(table))
         }
       },
+      1_800_000,
     )
   })
 })

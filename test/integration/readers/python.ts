@@ -5,6 +5,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { type TestFunction, test } from 'vitest'
 import { SLOW } from '../../support/suite/slow.js'
 
 const PYTHON = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
@@ -26,6 +27,16 @@ export const environmentProblem = (environment: string): string | null => {
     return 'Spark needs Java 17 or newer on the PATH'
   return null
 }
+
+export const noteOf = (problem: string | null): string => (problem === null ? '' : ` (skipped: ${problem})`)
+
+/** A test that is skipped because of a problem, which its title then names. */
+export const testUnless = (
+  problem: string | null,
+  title: string,
+  run: TestFunction,
+  timeoutMs?: number,
+): void => test.skipIf(problem !== null)(`${title}${noteOf(problem)}`, run, timeoutMs)
 
 /** Runs a script with its input as JSON on stdin. Returns the JSON of its last line, or rejects with its stderr when it fails. */
 export const runPython = async (environment: string, script: string, input: unknown): Promise<unknown> => {

@@ -2,6 +2,8 @@
  * How many cases a property test tries: a few in `npm test`, which has to be fast on two cores, and ten thousand in the
  * slow suite. fast-check prints the seed and path of a failed case; `{ seed, path }` beside `numRuns` replays it.
  */
+import fc from 'fast-check'
+import { test } from 'vitest'
 import { SLOW } from './slow.js'
 
 const CASES_SLOW = 10_000
@@ -12,3 +14,17 @@ export const cases = (quick: number, slow = CASES_SLOW): { readonly numRuns: num
 })
 
 export const CASES_TIMEOUT_MS = 600_000
+
+/** A test of what holds for any values that are drawn. Without parameters it tries 100 cases. */
+export const property = <Drawn extends [unknown, ...unknown[]]>(
+  title: string,
+  values: { [Place in keyof Drawn]: fc.Arbitrary<Drawn[Place]> },
+  parameters: fc.Parameters<Drawn>,
+  holds: (...drawn: Drawn) => void,
+): void =>
+  test(title, { timeout: CASES_TIMEOUT_MS }, () =>
+    fc.assert(
+      fc.property<Drawn>(...values, (...drawn) => holds(...drawn)),
+      parameters,
+    ),
+  )

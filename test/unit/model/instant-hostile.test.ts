@@ -17,7 +17,7 @@ import { firstPage, listingCeiling, listingKind, resumable } from '../../../src/
 import { DEFAULT_WEIGHTS, refreshReason, refreshWeight } from '../../../src/rules/refresh.js'
 import { anyText } from '../../support/hostile/any-text.js'
 import { anyTime, slowInstant } from '../../support/hostile/odd-times.js'
-import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+import { CASES_TIMEOUT_MS, cases, property } from '../../support/suite/cases.js'
 
 const text = fc.oneof(
   { weight: 9, arbitrary: anyTime },
@@ -57,35 +57,27 @@ const rules = fc.record({
   overlap: fc.integer({ min: 0, max: 30 * DAY_MS }),
   full_listing_every: fc.integer({ min: 1, max: 365 * DAY_MS }),
 })
+const [min, max] = [new Date('0100-01-01T00:00:00Z'), new Date('9999-12-31T23:59:59Z')]
 const header = fc.oneof(
-  fc
-    .date({
-      min: new Date('0100-01-01T00:00:00Z'),
-      max: new Date('9999-12-31T23:59:59Z'),
-      noInvalidDate: true,
-    })
-    .map((date) => date.toUTCString()),
+  fc.date({ min, max, noInvalidDate: true }).map((date) => date.toUTCString()),
   fc.string({ maxLength: 30 }),
   fc.constant(null),
 )
 
-test('the next cursor is the Date of the first page less the overlap, for any header, and prints as text', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
-  fc.assert(
-    fc.property(header, nowMs, rules, (date, now, given) => {
-      const dateMs = parseHttpDate(date)
-      const serverDate = dateMs === null ? null : instantFromMs(dateMs)
-      const ceiling = listingCeiling(serverDate, now, given)
-      if (serverDate === null)
-        expect(ceiling).toBe(BigInt(Math.trunc(now - 300_000) - given.overlap) * 1_000n)
-      else expect(ceiling).toBe((BigInt(dateMs ?? 0) - BigInt(given.overlap)) * 1_000n)
-      expect(ceiling).toBeLessThanOrEqual(serverDate ?? instantFromMs(now))
-      expect(parseInstant(formatInstant(ceiling))).toBe(ceiling)
-    }),
-    cases(300),
-  )
-})
+property(
+  'the next cursor is the Date of the first page less the overlap, for any header, and prints as text',
+  [header, nowMs, rules],
+  cases(300),
+  (date, now, given) => {
+    const dateMs = parseHttpDate(date)
+    const serverDate = dateMs === null ? null : instantFromMs(dateMs)
+    const ceiling = listingCeiling(serverDate, now, given)
+    if (serverDate === null) expect(ceiling).toBe(BigInt(Math.trunc(now - 300_000) - given.overlap) * 1_000n)
+    else expect(ceiling).toBe((BigInt(dateMs ?? 0) - BigInt(given.overlap)) * 1_000n)
+    expect(ceiling).toBeLessThanOrEqual(serverDate ?? instantFromMs(now))
+    expect(parseInstant(formatInstant(ceiling))).toBe(ceiling)
+  },
+)
 
 const listing: fc.Arbitrary<ListingState> = fc.record({
   kind: fc.constantFrom('full' as const, 'incremental' as const),
@@ -103,54 +95,50 @@ const position: fc.Arbitrary<Position> = fc.record({
   listing: fc.option(listing),
 })
 
-test('a resumed listing keeps its ceiling, is at most a day old and skips no page', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
-  fc.assert(
-    fc.property(position, nowMs, rules, fc.boolean(), (where, now, given, full) => {
-      const kind = listingKind(where, now, given, full)
-      const { cursor, fullListedAt, fullListingDue } = where
-      if (full || fullListingDue || cursor === null || fullListedAt === null) expect(kind).toBe('full')
-      else if (fullListedAt > BigInt(Math.trunc(now)) * 1_000n) expect(kind).toBe('full')
-      else {
-        const isOld = now - Number(fullListedAt / 1_000n) >= given.full_listing_every + 2
-        const isYoung = now - Number(fullListedAt / 1_000n) <= given.full_listing_every - 2
-        if (isOld) expect(kind).toBe('full')
-        if (isYoung) expect(kind).toBe('incremental')
-      }
-      const resumed = resumable(where.listing, kind, now)
-      const page = firstPage(resumed)
-      expect(page).toBeGreaterThanOrEqual(1)
-      if (resumed === null) {
-        expect(page).toBe(1)
-        return
-      }
-      // It keeps its ceiling, because the pages read before the interruption are as of then.
-      expect(resumed).toBe(where.listing)
-      expect(page).toBeLessThanOrEqual(Math.max(1, resumed.nextPage))
-      expect(kind === 'full' && resumed.kind === 'incremental').toBe(false)
-      expect(now - Number(resumed.startedAt / 1_000n)).toBeLessThan(DAY_MS + 2)
-    }),
-    cases(300),
-  )
-})
+property(
+  'a resumed listing keeps its ceiling, is at most a day old and skips no page',
+  [position, nowMs, rules, fc.boolean()],
+  cases(300),
+  (where, now, given, full) => {
+    const kind = listingKind(where, now, given, full)
+    const { cursor, fullListedAt, fullListingDue } = where
+    if (full || fullListingDue || cursor === null || fullListedAt === null) expect(kind).toBe('full')
+    else if (fullListedAt > BigInt(Math.trunc(now)) * 1_000n) expect(kind).toBe('full')
+    else {
+      const isOld = now - Number(fullListedAt / 1_000n) >= given.full_listing_every + 2
+      const isYoung = now - Number(fullListedAt / 1_000n) <= given.full_listing_every - 2
+      if (isOld) expect(kind).toBe('full')
+      if (isYoung) expect(kind).toBe('incremental')
+    }
+    const resumed = resumable(where.listing, kind, now)
+    const page = firstPage(resumed)
+    expect(page).toBeGreaterThanOrEqual(1)
+    if (resumed === null) {
+      expect(page).toBe(1)
+      return
+    }
+    // It keeps its ceiling, because the pages read before the interruption are as of then.
+    expect(resumed).toBe(where.listing)
+    expect(page).toBeLessThanOrEqual(Math.max(1, resumed.nextPage))
+    expect(kind === 'full' && resumed.kind === 'incremental').toBe(false)
+    expect(now - Number(resumed.startedAt / 1_000n)).toBeLessThan(DAY_MS + 2)
+  },
+)
 
-test('milliseconds of instants are rounded down and keep order and distance', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
-  fc.assert(
-    fc.property(instant, instant, (one, other) => {
-      const ms = instantToMs(one)
-      expect(Number.isSafeInteger(ms)).toBe(true)
-      const rest = one - BigInt(ms) * 1_000n
-      expect(rest >= 0n && rest < 1_000n).toBe(true)
-      if (one <= other) expect(instantToMs(other)).toBeGreaterThanOrEqual(ms)
-      const left = other - one - BigInt(msBetween(one, other)) * 1_000n
-      expect(left >= 0n && left < 1_000n).toBe(true)
-    }),
-    cases(300),
-  )
-})
+property(
+  'milliseconds of instants are rounded down and keep order and distance',
+  [instant, instant],
+  cases(300),
+  (one, other) => {
+    const ms = instantToMs(one)
+    expect(Number.isSafeInteger(ms)).toBe(true)
+    const rest = one - BigInt(ms) * 1_000n
+    expect(rest >= 0n && rest < 1_000n).toBe(true)
+    if (one <= other) expect(instantToMs(other)).toBeGreaterThanOrEqual(ms)
+    const left = other - one - BigInt(msBetween(one, other)) * 1_000n
+    expect(left >= 0n && left < 1_000n).toBe(true)
+  },
+)
 
 const survey = fc.record({
   id: fc.nat(),
@@ -164,27 +152,28 @@ const survey = fc.record({
   missing: fc.boolean(),
 })
 
-test('every active or new survey is due, for any status and any time', { timeout: CASES_TIMEOUT_MS }, () => {
-  const refreshRules = {
-    settle_for: 7 * DAY_MS,
-    max_age: 30 * DAY_MS,
-    weights: DEFAULT_WEIGHTS,
-    list_sources_every: 7 * 86_400_000,
-    skip_unchanged: true,
-    recheck_unchanged_after: DAY_MS,
-    daily_windows: null,
-  }
-  fc.assert(
-    fc.property(survey, instant, (facts, now) => {
-      const reason = refreshReason(facts, now, refreshRules)
-      const isQuiet = ['draft', 'user_demo', 'complete'].includes(facts.status)
-      if (facts.missing) expect(reason).toBeNull()
-      else if (facts.refreshedAt === null || facts.refreshedAt > now) expect(reason).toBe('changed')
-      else if (!isQuiet) expect(reason).toBe('active')
-      else if (facts.status !== 'complete') expect(reason).toBeNull()
-      else expect(reason).toBe(now - facts.updatedAt < 604_800_000_000n - 999n ? 'settling' : reason)
-      expect([1, 2, 4]).toContain(refreshWeight(facts.status, DEFAULT_WEIGHTS))
-    }),
-    cases(300),
-  )
-})
+const refreshRules = {
+  settle_for: 7 * DAY_MS,
+  max_age: 30 * DAY_MS,
+  weights: DEFAULT_WEIGHTS,
+  list_sources_every: 7 * 86_400_000,
+  skip_unchanged: true,
+  recheck_unchanged_after: DAY_MS,
+  daily_windows: null,
+}
+
+property(
+  'every active or new survey is due, for any status and any time',
+  [survey, instant],
+  cases(300),
+  (facts, now) => {
+    const reason = refreshReason(facts, now, refreshRules)
+    const isQuiet = ['draft', 'user_demo', 'complete'].includes(facts.status)
+    if (facts.missing) expect(reason).toBeNull()
+    else if (facts.refreshedAt === null || facts.refreshedAt > now) expect(reason).toBe('changed')
+    else if (!isQuiet) expect(reason).toBe('active')
+    else if (facts.status !== 'complete') expect(reason).toBeNull()
+    else expect(reason).toBe(now - facts.updatedAt < 604_800_000_000n - 999n ? 'settling' : reason)
+    expect([1, 2, 4]).toContain(refreshWeight(facts.status, DEFAULT_WEIGHTS))
+  },
+)

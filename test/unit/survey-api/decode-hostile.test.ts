@@ -25,7 +25,7 @@ import {
   hostileSurvey,
 } from '../../support/hostile/hostile-rows.js'
 import { type JsonNode, print } from '../../support/hostile/json-node.js'
-import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+import { cases, property } from '../../support/suite/cases.js'
 
 const driftEvents = (drift: readonly Drift[]): string[] =>
   drift.map(({ resource, kind, path, value }) => event(resource, kind, path, value)).sort()
@@ -62,19 +62,17 @@ const resources: readonly (readonly [
 ]
 
 describe.each(resources)('a hostile %s', (_, rows, decoder, expected) => {
-  test('becomes a row with the values of the JSON, or the JSON in quarantine', {
-    timeout: CASES_TIMEOUT_MS,
-  }, () => {
-    fc.assert(
-      fc.property(rows, (node) => {
-        const text = print(node)
-        holds(decoder.fromText(text), expected(node))
-        const value = wellFormedJson(text) === text ? JSON.parse(text) : undefined
-        holds(decodeAnswerRow(decoder, { value, text: () => text }), expected(node))
-      }),
-      cases(100),
-    )
-  })
+  property(
+    'becomes a row with the values of the JSON, or the JSON in quarantine',
+    [rows],
+    cases(100),
+    (node) => {
+      const text = print(node)
+      holds(decoder.fromText(text), expected(node))
+      const value = wellFormedJson(text) === text ? JSON.parse(text) : undefined
+      holds(decodeAnswerRow(decoder, { value, text: () => text }), expected(node))
+    },
+  )
 
   test('is drawn often enough as a typed row, as a rejected row and with drift', () => {
     const sample = fc.sample(rows, { numRuns: 200, seed: 20_260_301 }).map((node) => expected(node))

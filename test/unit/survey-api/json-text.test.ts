@@ -11,6 +11,7 @@ import {
 } from '../../../src/survey-api/json-text.js'
 import { anyCodePoint, anyText } from '../../support/hostile/any-text.js'
 import { anyNode, print, repeatsName } from '../../support/hostile/json-node.js'
+import { property } from '../../support/suite/cases.js'
 
 /** Any JSON value, printed with and without white space. */
 const jsonText = (value: fc.Arbitrary<unknown>) =>
@@ -26,23 +27,25 @@ const isSorted = (text: string): boolean => {
 }
 
 describe('cutting JSON text', () => {
-  it('gives the elements of every array as JSON.parse reads them', () => {
-    fc.assert(
-      fc.property(jsonText(fc.array(anyValue)), (text) => {
-        expect(elementTexts(text).map((element) => JSON.parse(element))).toEqual(JSON.parse(text))
-      }),
-    )
-  })
+  property(
+    'gives the elements of every array as JSON.parse reads them',
+    [jsonText(fc.array(anyValue))],
+    {},
+    (text) => {
+      expect(elementTexts(text).map((element) => JSON.parse(element))).toEqual(JSON.parse(text))
+    },
+  )
 
-  it('gives the members of every object as JSON.parse reads them', () => {
-    fc.assert(
-      fc.property(jsonText(fc.dictionary(anyText(), anyValue)), (text) => {
-        const parsed: unknown = JSON.parse(text)
-        const members = Array.from(memberTexts(text), ([name, value]) => [name, JSON.parse(value)])
-        expect(new Map(members as [string, unknown][])).toEqual(new Map(Object.entries(parsed as object)))
-      }),
-    )
-  })
+  property(
+    'gives the members of every object as JSON.parse reads them',
+    [jsonText(fc.dictionary(anyText(), anyValue))],
+    {},
+    (text) => {
+      const parsed: unknown = JSON.parse(text)
+      const members = Array.from(memberTexts(text), ([name, value]) => [name, JSON.parse(value)])
+      expect(new Map(members as [string, unknown][])).toEqual(new Map(Object.entries(parsed as object)))
+    },
+  )
 
   it.each([
     ['digits above 2^53', '[9007199254740993,1e400,-0,1.0]', ['9007199254740993', '1e400', '-0', '1.0']],
@@ -73,32 +76,20 @@ describe('cutting JSON text', () => {
     expect(elementTexts(`[${deep},1]`)[1]).toBe('1')
   })
 
-  it('terminates on truncated text', () => {
-    fc.assert(
-      fc.property(jsonText(anyValue), fc.nat(), (text, cut) => {
-        const truncated = text.slice(0, cut % (text.length + 1))
-        expect(elementTexts(truncated).length).toBeLessThanOrEqual(truncated.length)
-      }),
-    )
+  property('terminates on truncated text', [jsonText(anyValue), fc.nat()], {}, (text, cut) => {
+    const truncated = text.slice(0, cut % (text.length + 1))
+    expect(elementTexts(truncated).length).toBeLessThanOrEqual(truncated.length)
   })
 })
 
 describe('canonical JSON', () => {
-  it('parses to the value of the original text', () => {
-    fc.assert(
-      fc.property(jsonText(anyValue), (text) => {
-        expect(JSON.parse(canonicalJson(text))).toEqual(JSON.parse(text))
-      }),
-    )
+  property('parses to the value of the original text', [jsonText(anyValue)], {}, (text) => {
+    expect(JSON.parse(canonicalJson(text))).toEqual(JSON.parse(text))
   })
 
-  it('has sorted names in every object, at every depth', () => {
-    fc.assert(
-      fc.property(jsonText(anyValue), (text) => {
-        expect(isSorted(canonicalJson(text))).toBe(true)
-        expect(canonicalJson(canonicalJson(text))).toBe(canonicalJson(text))
-      }),
-    )
+  property('has sorted names in every object, at every depth', [jsonText(anyValue)], {}, (text) => {
+    expect(isSorted(canonicalJson(text))).toBe(true)
+    expect(canonicalJson(canonicalJson(text))).toBe(canonicalJson(text))
   })
 
   it('is the same text for any order, white space and escapes of the same value', () => {
@@ -145,25 +136,21 @@ describe('making JSON well-formed', () => {
     expect(wellFormedJson(text)).toBe(text)
   })
 
-  it('replaces every lone surrogate in any JSON', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0xd700, max: 0xe000 })), (units) => {
-        const escaped = units.map((unit) => `\\u${unit.toString(16)}`).join('')
-        const read = String(JSON.parse(wellFormedJson(`"${escaped}"`)))
-        expect(read).toBe(Buffer.from(String.fromCharCode(...units), 'utf8').toString('utf8'))
-      }),
-    )
-  })
+  property(
+    'replaces every lone surrogate in any JSON',
+    [fc.array(fc.integer({ min: 0xd700, max: 0xe000 }))],
+    {},
+    (units) => {
+      const escaped = units.map((unit) => `\\u${unit.toString(16)}`).join('')
+      const read = String(JSON.parse(wellFormedJson(`"${escaped}"`)))
+      expect(read).toBe(Buffer.from(String.fromCharCode(...units), 'utf8').toString('utf8'))
+    },
+  )
 })
 
 describe('a repeated name', () => {
-  it('is found in any JSON that holds one, and in no other', () => {
-    fc.assert(
-      fc.property(anyNode, (node) => {
-        expect(repeatedName(print(node), 100) !== null).toBe(repeatsName(node))
-      }),
-      { numRuns: 1_000 },
-    )
+  property('is found in any JSON that holds one, and in no other', [anyNode], { numRuns: 1_000 }, (node) => {
+    expect(repeatedName(print(node), 100) !== null).toBe(repeatsName(node))
   })
 
   it('is looked for in so many levels only, also in text with a million', () => {
