@@ -130,7 +130,7 @@ const oneCondition = z.tuple([
 const parsedSchema = z.object({
   error_type: z.string().optional(),
   error_message: z.string().optional(),
-  statements: z.unknown(),
+  statements: z.unknown().optional(),
 })
 
 /** Throws `export_request` unless it is one expression. */
