@@ -58,11 +58,7 @@ export interface ListedObject extends ObjectAge {
 export type PutOutcome = { readonly kind: 'written'; readonly etag: string } | { readonly kind: 'lost' }
 
 /** All objects whose keys begin with `prefix`, in the order of their keys. */
-export const listAll = async (
-  store: ObjectStore,
-  prefix: string,
-  signal: AbortSignal,
-): Promise<readonly ListedObject[]> => {
+export const listAll = async (store: ObjectStore, prefix: string, signal: AbortSignal) => {
   const objects: ListedObject[] = []
   for await (const object of store.list(prefix, signal)) objects.push(object)
   return objects

@@ -25,8 +25,12 @@ interface OwnedPut<Body extends ObjectBody = ObjectBody> {
 }
 
 type Written = Extract<PutOutcome, { readonly kind: 'written' }>
-/** `lost`: somebody else wrote or deleted the object. `found` is the object now. */
-type OwnedOutcome = Written | { readonly kind: 'lost'; readonly found: StoredObject | null }
+/** Somebody else wrote or deleted the object. `found` is the object now. */
+interface Lost {
+  readonly kind: 'lost'
+  readonly found: StoredObject | null
+}
+type OwnedOutcome = Written | Lost
 
 const PUTS_MAX = 3
 
@@ -131,11 +135,6 @@ interface Owned<Document> {
   readonly etag: string
 }
 
-/** `lost`: `found` is the object now, and `document` what it says. */
-type Replacement<Document> =
-  | { readonly kind: 'written' }
-  | { readonly kind: 'lost'; readonly found: StoredObject | null; readonly document: Document | null }
-
 /** A document that this run alone replaces, until another run does. */
 export class OwnedDocument<Document extends { readonly token: string }> {
   #owned: Owned<Document>
@@ -156,7 +155,7 @@ export class OwnedDocument<Document extends { readonly token: string }> {
     next: (current: Document) => Document,
     signal: AbortSignal,
     isDone: (found: Document) => boolean = () => false,
-  ): Promise<Replacement<Document>> {
+  ): Promise<{ readonly kind: 'written' } | Lost> {
     const { store, key, schema } = this.#owned
     for (let puts = 0; puts < REPLACEMENTS_MAX; puts += 1) {
       const document = next(this.#owned.document)
@@ -172,7 +171,7 @@ export class OwnedDocument<Document extends { readonly token: string }> {
       // An earlier put whose answer we never got has arrived.
       if (isOurs) this.#owned = { ...this.#owned, document: stored, etag: found.etag }
       if (stored !== null && isDone(stored)) return { kind: 'written' }
-      if (!isOurs) return { kind: 'lost', found, document: stored }
+      if (!isOurs) return { kind: 'lost', found }
     }
     throw new ObjectStoreError(`${store.address}/${key} could not be written`)
   }

@@ -6,7 +6,7 @@
 import { rm, stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { throwIfAborted } from '../base/clock.js'
-import { hasCode, messageOf } from '../base/errors.js'
+import { messageOf } from '../base/errors.js'
 import { publishedPath } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
 import { bigintCell } from '../warehouse/connection/cells.js'
@@ -19,6 +19,7 @@ import type { FindPublished, PublishedState } from '../warehouse/lifecycle/rebui
 import { haveBlocksChecksums } from './block-checksums.js'
 import type { FileSystemLacks } from './file-system-lacks.js'
 import {
+  ifMissing,
   protectFromWriting,
   replaceFile,
   sweepTemporaries,
@@ -76,14 +77,13 @@ export const copyProved = async (database: Database, file: string, signal: Abort
   await proveReadable(database, file, signal)
 }
 
-/**
- * We hold the only connection, so nothing is written between the checkpoint and the end of the copy. No signal interrupts the
- * checkpoint: DuckDB does not stop in one.
- */
+/** We hold the only connection, so nothing is written meanwhile. No signal interrupts the checkpoint: DuckDB does not stop in one. */
 const copyCommitted = (database: Database, temporary: string, signal: AbortSignal): Promise<void> =>
   database.exclusively(async (sql) => {
     await sql.run('CHECKPOINT')
-    if (!(await mostlyFree(sql))) {
+    const { bytes, free } = await sizeOf(sql)
+    // DuckDB files do not shrink by themselves: when more than half is free, only the rows are copied.
+    if (free * 2 <= bytes) {
       await database.copyTo(temporary, signal)
       if ((await storageVersionOf(temporary)) === STORAGE_VERSION) return
       // Another DuckDB made the work database. A file keeps its format until its rows are copied.
@@ -91,12 +91,6 @@ const copyCommitted = (database: Database, temporary: string, signal: AbortSigna
     }
     await copyCompacted(database, sql, temporary, signal)
   })
-
-/** Whether more than half of the file is free: DuckDB files do not shrink by themselves. */
-const mostlyFree = async (sql: Sql): Promise<boolean> => {
-  const { bytes, free } = await sizeOf(sql)
-  return free * 2 > bytes
-}
 
 /**
  * The bytes of all blocks of the work database, and those of free ones. The header of the file may count more, because DuckDB writes it
@@ -111,12 +105,7 @@ const sizeOf = async (sql: Sql) => {
   return size ?? { bytes: Number.POSITIVE_INFINITY, free: 0 }
 }
 
-const copyCompacted = async (
-  database: Database,
-  sql: Sql,
-  temporary: string,
-  signal: AbortSignal,
-): Promise<void> => {
+const copyCompacted = async (database: Database, sql: Sql, temporary: string, signal: AbortSignal) => {
   await sql.run(`ATTACH ${literal(temporary)} AS compacted`)
   try {
     await database.interruptibly(signal, () => sql.run('COPY FROM DATABASE "work" TO compacted'))
@@ -193,11 +182,7 @@ export const stateInFile = (database: Database, path: string): Pick<PublishedSta
 
 /** False if nothing exists at `path`. Throws if it is not a file: opening a pipe, for example, would never end. */
 const isFile = async (path: string): Promise<boolean> => {
-  try {
-    if (!(await stat(path)).isFile()) throw new Error('it is not a file')
-    return true
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return false
-    throw error
-  }
+  const found = await stat(path).catch(ifMissing)
+  if (found !== null && !found.isFile()) throw new Error('it is not a file')
+  return found !== null
 }

@@ -26,7 +26,7 @@ import { createParquetPublisher } from './parquet/publisher.js'
 import { openParquet } from './parquet/reader.js'
 import { findPublishedParquet } from './parquet/restore.js'
 import type { ReportSettings } from './report/formats.js'
-import { createReportPublisher } from './report/publisher.js'
+import { createReportPublisher, writeReport } from './report/publisher.js'
 
 export interface Publishing {
   readonly database: Database
@@ -71,10 +71,7 @@ const FORMATS: Readonly<Record<StateFormat, Format>> = {
   },
 }
 
-export const publishersOf = (
-  formats: readonly PublishFormat[],
-  publishing: Publishing,
-): readonly Publisher[] => {
+export const publishersOf = (formats: readonly PublishFormat[], publishing: Publishing) => {
   const files = { ...publishing, lacks: createLacks(publishing.log) }
   return [
     ...formats.filter(isStateFormat).map((format) => FORMATS[format].createPublisher(files)),
@@ -85,7 +82,6 @@ export const publishersOf = (
 const reportIn = ({ database, directory, report, lacks }: PublishingFiles): Publisher => {
   const path = join(directory, REPORT_FILE)
   const write = async (html: string): Promise<void> => {
-    const { writeReport } = await import('./report/write.js')
     await writeReport(path, html, lacks)
     lacks.logNew(directory)
   }

@@ -4,8 +4,14 @@
  */
 import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { messageOf, UnsyncedError } from '../base/errors.js'
+import { hasCode, messageOf, UnsyncedError } from '../base/errors.js'
 import { type FileSystemLacks, isLacking } from './file-system-lacks.js'
+
+/** For `catch`: null if there is no such file. Throws any other error. */
+export const ifMissing = (error: unknown): null => {
+  if (hasCode(error, 'ENOENT')) return null
+  throw error
+}
 
 /** The name beside `target` of the file that will replace it. A killed publish leaves that file behind. */
 export const temporaryBeside = (target: string): string =>
@@ -23,12 +29,8 @@ export const sweepTemporaries = async (target: string): Promise<void> => {
 }
 
 export const syncToDisk = async (path: string): Promise<void> => {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(path, 'r')
+  await handle.sync()
 }
 
 /** Makes the entries of a directory durable, if the file system can. Without `lacks` a lack is not reported. */
@@ -58,11 +60,7 @@ export const protectFromWriting = async (file: string, lacks: FileSystemLacks): 
 const WRITE = 0o222
 
 /** Renames `temporary`, which is already synced, to `target`, and makes that durable. Throws an `UnsyncedError` after the rename. */
-export const renameDurably = async (
-  temporary: string,
-  target: string,
-  lacks?: FileSystemLacks,
-): Promise<void> => {
+export const renameDurably = async (temporary: string, target: string, lacks?: FileSystemLacks) => {
   await rename(temporary, target)
   try {
     for (const directory of new Set([dirname(temporary), dirname(target)]))
@@ -79,11 +77,7 @@ export const renameDurably = async (
  * Puts `temporary`, which is already synced, in the place of `target`. A `.wal` beside the target is removed first. A killed writer of
  * the old file left it, and DuckDB would replay it into the new file.
  */
-export const replaceFile = async (
-  temporary: string,
-  target: string,
-  lacks?: FileSystemLacks,
-): Promise<void> => {
+export const replaceFile = async (temporary: string, target: string, lacks?: FileSystemLacks) => {
   await rm(`${target}.wal`, { force: true })
   await renameDurably(temporary, target, lacks)
 }

@@ -8,7 +8,7 @@ import type { Settings } from '../settings/settings.js'
 import { storageAddress } from '../settings/storage.js'
 import { lastRequestUsage } from '../warehouse/history/runs.js'
 import { bucketNoteFile } from '../warehouse/lifecycle/files.js'
-import { readPublished, readStatus, type WarehouseStatus } from '../warehouse/status.js'
+import { readPublished, readStatus } from '../warehouse/status.js'
 import { directoryStorage, findInDirectory, holdsWarehouse, shardsIn } from './directory.js'
 import type { HoldStorage, Storage } from './storage.js'
 
@@ -91,16 +91,12 @@ export interface StatusHead {
 }
 
 /** Throws `nothing_published`, or `WarehouseUnusableError` if the published state cannot be read. */
-export const readWarehouseStatus = async (
-  where: Where,
-  signal: AbortSignal,
-): Promise<{ readonly head: StatusHead; readonly status: WarehouseStatus }> => {
-  const state = await findState(where, signal)
-  const found = await requirePublished(where, state)
-  return {
-    head: { published: found.path, publishedAt: instantFromMs(found.atMs), holder: state.holder },
-    status: await readPublished(found, signal, (database) => database.transaction(readStatus)),
-  }
+export const readWarehouseStatus = async (where: Where, signal: AbortSignal) => {
+  const { published, holder } = await findState(where, signal)
+  const found = await requirePublished(where, { published, holder })
+  const head: StatusHead = { published: found.path, publishedAt: instantFromMs(found.atMs), holder }
+  const status = await readPublished(found, signal, (database) => database.transaction(readStatus))
+  return { head, status }
 }
 
 /** The request usage of the last run of each account. Throws like `readWarehouseStatus`. */

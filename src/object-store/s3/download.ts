@@ -4,18 +4,14 @@ import { Readable } from 'node:stream'
 import { GetObjectCommand, type GetObjectCommandOutput } from '@aws-sdk/client-s3'
 import { throwIfAborted } from '../../base/clock.js'
 import { messageOf } from '../../base/errors.js'
-import { ObjectStoreError, type StoredObject } from '../object-store.js'
+import { ObjectStoreError } from '../object-store.js'
 import { failure, type S3Connection, send } from './connection.js'
 import { nameOf } from './failure.js'
 
 /** How often a body is requested before it has failed. */
 const BODIES_MAX = 3
 
-export const getObject = async (
-  connection: S3Connection,
-  key: string,
-  signal: AbortSignal,
-): Promise<StoredObject | null> => {
+export const getObject = async (connection: S3Connection, key: string, signal: AbortSignal) => {
   let chunks: Uint8Array[] = []
   const answer = await receive(connection, key, signal, () => {
     chunks = []
@@ -73,12 +69,7 @@ const closeFile = async (file: FileHandle | null, removed: string | null): Promi
 type Begin = () => Promise<(chunk: Uint8Array) => Promise<void>>
 
 /** Null if there is no such object. */
-const receive = async (
-  connection: S3Connection,
-  key: string,
-  signal: AbortSignal,
-  begin: Begin,
-): Promise<GetObjectCommandOutput | null> => {
+const receive = async (connection: S3Connection, key: string, signal: AbortSignal, begin: Begin) => {
   const { bucket, root } = connection
   for (let attempt = 1; ; attempt += 1) {
     const answer = await send(
@@ -101,10 +92,7 @@ const receive = async (
   }
 }
 
-const drain = async (
-  { Body: body, ContentLength: length }: GetObjectCommandOutput,
-  begin: Begin,
-): Promise<void> => {
+const drain = async ({ Body: body, ContentLength: length }: GetObjectCommandOutput, begin: Begin) => {
   if (!(body instanceof Readable)) throw new TypeError('the answer has no body')
   // Iterating destroys the stream when a write fails.
   const chunks: AsyncIterable<Uint8Array> = body

@@ -52,11 +52,7 @@ async function* listObjects(
   } while (token !== undefined)
 }
 
-const deleteObjects = async (
-  connection: S3Connection,
-  keys: readonly string[],
-  signal: AbortSignal,
-): Promise<void> => {
+const deleteObjects = async (connection: S3Connection, keys: readonly string[], signal: AbortSignal) => {
   const { address, bucket, root } = connection
   const Objects = keys.map((key) => ({ Key: `${root}${key}` }))
   const what = keys.length === 1 ? keys[0] : `${keys.length} objects`

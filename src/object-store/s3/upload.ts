@@ -31,18 +31,14 @@ interface Put {
 
 export const putObject = async (put: Put, body: ObjectBody): Promise<PutOutcome> => {
   if (body instanceof Uint8Array) return await putBytes(put, body)
-  const file = await open(body.file, 'r').catch((error: unknown) => {
+  await using file = await open(body.file, 'r').catch((error: unknown) => {
     throw failure(put.connection, `write ${put.key}`, error)
   })
-  try {
-    const { size } = await file.stat()
-    if (size > PART_BYTES_MIN) return await putParts(put, file, size, body)
-    const outcome = await putBytes(put, await readPart(file, Buffer.alloc(size), 0))
-    body.onSent?.(size, size)
-    return outcome
-  } finally {
-    await file.close()
-  }
+  const { size } = await file.stat()
+  if (size > PART_BYTES_MIN) return await putParts(put, file, size, body)
+  const outcome = await putBytes(put, await readPart(file, Buffer.alloc(size), 0))
+  body.onSent?.(size, size)
+  return outcome
 }
 
 const target = ({ connection: { bucket, root }, key }: Put) => ({ Bucket: bucket, Key: `${root}${key}` })
@@ -98,13 +94,7 @@ const putParts = async (put: Put, file: FileHandle, size: number, body: FileBody
 
 type Upload = ReturnType<typeof target> & { readonly UploadId: string | undefined }
 
-const sendParts = async (
-  put: Put,
-  file: FileHandle,
-  size: number,
-  upload: Upload,
-  { onSent }: FileBody,
-): Promise<CompletedPart[]> => {
+const sendParts = async (put: Put, file: FileHandle, size: number, upload: Upload, { onSent }: FileBody) => {
   const partBytes = Math.max(PART_BYTES_MIN, Math.ceil(size / PARTS_MAX))
   const count = Math.ceil(size / partBytes)
   const parts: CompletedPart[] = []

@@ -21,10 +21,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
 }
 
 /** Runs `work` with the path of a new file in `directory`, and removes the file. */
-export const withTemporary = async <Result>(
-  directory: string,
-  work: (file: string) => Promise<Result>,
-): Promise<Result> => {
+export const withTemporary = async <Result>(directory: string, work: (file: string) => Promise<Result>) => {
   const file = join(directory, `.delta-${randomUUID()}`)
   try {
     return await work(file)
@@ -33,11 +30,7 @@ export const withTemporary = async <Result>(
   }
 }
 
-export const writeCheckpoint = (
-  database: Database,
-  actions: readonly Action[],
-  file: string,
-): Promise<void> => {
+export const writeCheckpoint = (database: Database, actions: readonly Action[], file: string) => {
   const columns = Object.entries(COLUMNS).map(([name, type]) => `${literal(name)}: ${literal(type)}`)
   return withTemporary(join(file, '..'), async (lines) => {
     await writeFile(lines, toLines(actions))

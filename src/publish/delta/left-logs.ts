@@ -54,10 +54,7 @@ const namesOnly = (keys: readonly string[], directory: string, { files }: LogSta
  * The keys of these logs, group by group: the newest number of every log, then the number before it. A removal that ends after any group
  * leaves older states, which the next run removes or continues. A file that others wrote for a number goes with it.
  */
-export const removalGroups = (
-  objects: readonly ListedObject[],
-  directories: readonly string[],
-): readonly (readonly string[])[] => {
+export const removalGroups = (objects: readonly ListedObject[], directories: readonly string[]) => {
   const groups: string[][] = []
   for (const directory of directories) {
     const prefix = logPrefix(directory)

@@ -120,10 +120,7 @@ const addOf = ({ table, manifest }: Projection, path: string, file: PublishedFil
   stats: JSON.stringify({ numRecords: file.rows }),
 })
 
-const metaDataOf = (
-  table: ManifestTable,
-  { id, createdTime }: Pick<MetaData, 'id' | 'createdTime'>,
-): MetaData => ({
+const metaDataOf = (table: ManifestTable, { id, createdTime }: Pick<MetaData, 'id' | 'createdTime'>) => ({
   id,
   name: table.name,
   description: table.comment,

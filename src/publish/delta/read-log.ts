@@ -127,11 +127,7 @@ export const readState = async (
 
 const READS_AT_ONCE = 8
 
-export const requireCommit = async (
-  reading: LogReading,
-  directory: string,
-  number: number,
-): Promise<readonly Action[]> => {
+export const requireCommit = async (reading: LogReading, directory: string, number: number) => {
   const actions = await readCommit(reading, directory, number)
   if (actions === null) throw unusable(reading.store, directory, `commit ${number} is missing`)
   return actions

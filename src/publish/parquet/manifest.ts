@@ -64,10 +64,7 @@ const FILE = 'manifest.json'
 
 export const manifestFile = (directory: string): string => join(directory, FILE)
 
-/**
- * Null if the manifest is missing or invalid: then nothing is known about the files beside it. Throws the system's error if it
- * cannot be read.
- */
+/** Null if it is missing or invalid: then nothing is known about the files. Throws the system's error if it cannot be read. */
 export const readManifest = async (directory: string): Promise<Manifest | null> => {
   try {
     const parsed = manifestSchema.safeParse(JSON.parse(await readFile(manifestFile(directory), 'utf8')))
@@ -89,22 +86,15 @@ export const writeManifest = (directory: string, manifest: Manifest): Promise<vo
 
 export const checksum = async (file: string): Promise<string> => {
   const hash = createHash('sha256')
-  const handle = await open(file, 'r')
-  try {
-    await pipeline(handle.createReadStream({ autoClose: false, highWaterMark: READ_AT_ONCE_BYTES }), hash)
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(file, 'r')
+  await pipeline(handle.createReadStream({ autoClose: false, highWaterMark: READ_AT_ONCE_BYTES }), hash)
   return hash.digest('hex')
 }
 
 const READ_AT_ONCE_BYTES = 1_048_576
 
 /** Whether a file matches its entry in the manifest. Throws the system's error if the file cannot be read. */
-export const isIntact = async (
-  directory: string,
-  { path, bytes, sha256 }: PublishedFile,
-): Promise<boolean> => {
+export const isIntact = async (directory: string, { path, bytes, sha256 }: PublishedFile) => {
   try {
     const file = join(directory, path)
     return (await stat(file)).size === bytes && (await checksum(file)) === sha256

@@ -4,11 +4,11 @@
  */
 import { link, lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { hasCode, UnsyncedError } from '../../base/errors.js'
+import { UnsyncedError } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { type FileSystemLacks, isLacking } from '../file-system-lacks.js'
-import { renameDurably, syncDirectory } from '../replace-file.js'
+import { ifMissing, renameDurably, syncDirectory } from '../replace-file.js'
 import { type Manifest, readManifest } from './manifest.js'
 
 export interface Version {
@@ -47,11 +47,6 @@ export const listVersions = async (parquet: string): Promise<readonly Version[]>
 const namesIn = async (directory: string): Promise<readonly string[]> =>
   (await readdir(directory).catch(ifMissing)) ?? []
 
-const ifMissing = (error: unknown): null => {
-  if (hasCode(error, 'ENOENT')) return null
-  throw error
-}
-
 /**
  * The version that readers see. `current` links to it, or is the version itself if the file system has no links. Null if `current`
  * was removed or points nowhere. Throws if it is something else, which we must not replace.
@@ -71,10 +66,7 @@ export const findCurrent = async (parquet: string): Promise<Version | null> => {
   )
 }
 
-/**
- * The versions under their own names, and `current` if it is a version itself; the newest first. Throws the system's error if the
- * directory cannot be read.
- */
+/** Also `current`, if it is a version itself; the newest first. Throws the system's error if the directory cannot be read. */
 export const allVersions = async (parquet: string): Promise<readonly Version[]> => {
   const current = await findCurrent(parquet).catch((error: unknown) => {
     if (error instanceof WarehouseUnusableError) return null
@@ -153,9 +145,7 @@ export const makeCurrent = async (made: NewCurrent): Promise<void> => {
   })
 }
 
-/**
- * A rename cannot replace a directory. If `current` is one, it first becomes a version under its own name, whose path is returned.
- */
+/** A rename cannot replace a directory. If `current` is one, it first becomes a version under its own name, whose path is returned. */
 const makeRoom = async (parquet: string, hasLinks: boolean): Promise<string | null> => {
   const current = currentPath(parquet)
   const found = await lstat(current).catch(ifMissing)

@@ -48,10 +48,7 @@ interface StoredPartition extends Partition {
   readonly digest: string
 }
 
-export const writeTable = async (
-  writing: TableWriting,
-  table: PublishedTable,
-): Promise<readonly PublishedFile[]> => {
+export const writeTable = async (writing: TableWriting, table: PublishedTable) => {
   const partitions = await partitionsOf(writing.sql, table)
   const stored = storedFiles(writing.base, table)
   const files = new Map<string, PublishedFile>()
@@ -89,21 +86,14 @@ type Digest = Pick<StoredPartition, 'rows' | 'digest'>
 const NO_ROWS: Digest = { rows: 0, digest: '0:0' }
 
 /** Of these written files. */
-export const digestsOf = async (
-  sql: Sql,
-  table: PublishedTable,
-  paths: readonly string[],
-): Promise<ReadonlyMap<string, Digest>> => {
+export const digestsOf = async (sql: Sql, table: PublishedTable, paths: readonly string[]) => {
   const row = z.object({ filename: varcharCell, rows: bigintCell, digest: varcharCell })
   const read = paths.length === 0 ? [] : await sql.rows(row, digestFiles(table, paths))
   const found = new Map(read.map(({ filename, rows, digest }) => [filename, { rows, digest }]))
   return new Map(paths.map((path) => [path, found.get(path) ?? NO_ROWS]))
 }
 
-const storedFiles = (
-  base: BaseVersion | null,
-  { declaration, layout }: PublishedTable,
-): ReadonlyMap<string, PublishedFile> => {
+const storedFiles = (base: BaseVersion | null, { declaration, layout }: PublishedTable) => {
   const table = base?.manifest.tables.find(
     ({ schema, name }) => schema === declaration.schema && name === declaration.name,
   )
@@ -113,10 +103,7 @@ const storedFiles = (
 export const holds = (file: Digest | undefined, { rows, digest }: Digest): boolean =>
   file?.rows === rows && file.digest === digest
 
-/**
- * Each scan of a table stages so many rows. They fit into a pod of 1 GiB, and the first publish of 100,000 surveys scans no table
- * more than three times.
- */
+/** Staged by a scan. They fit into a pod of 1 GiB, and the first publish of 100,000 surveys scans no table more than three times. */
 const STAGED_ROWS_MAX = 100_000
 
 /** Groups partitions that are staged together. A partition with more rows than the limit is a group of its own. */

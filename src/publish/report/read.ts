@@ -7,18 +7,21 @@ import { quote } from '../../warehouse/connection/ddl.js'
 import { NUMBERED_RUNS } from '../../warehouse/history/runs.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
 import type { ViewDeclaration } from '../../warehouse/views/view-declaration.js'
-import * as overview from './queries/overview.js'
+import { overview } from './queries/overview.js'
 import { type Query, sqlOf } from './queries/query.js'
-import * as runs from './queries/run.js'
-import * as survey from './queries/survey.js'
-import * as row from './rows.js'
-import { type DayRow, dayRow, type SurveyRow } from './rows.js'
+import { run } from './queries/run.js'
+import { type DayRow, dayRow, type SurveyRow, survey } from './queries/survey.js'
 import { createShownRows } from './shown-rows.js'
+
+/** In the order in which the documentation lists them. */
+export const ALL_QUERIES: readonly Query[] = [overview, survey, run].flatMap((of) => Object.values<Query>(of))
 
 /** Views that several queries read, so each is computed once. */
 const COMPUTED_ONCE = ['survey_pace', 'sample_source_pace', 'record_changes']
 /** Rows of the history of a survey that its section shows. */
 const HISTORY_ROWS = 12
+
+type RowsQuery<Shape extends z.ZodRawShape> = Query & { readonly row: z.ZodObject<Shape> }
 
 export type ReportRows = Awaited<ReturnType<typeof readReport>>
 
@@ -27,55 +30,52 @@ export const readReport = async (sql: Sql) => {
   const { shown, unshown } = createShownRows()
   const rowsOf = async <Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>, statement: string) =>
     shown(schema, await sql.rows(z.unknown(), statement))
-  const read = <Shape extends z.ZodRawShape>(query: Query, schema: z.ZodObject<Shape>) =>
+  const read = <Shape extends z.ZodRawShape>({ row, ...query }: RowsQuery<Shape>) =>
     rowsOf(
-      schema,
+      row,
       // Also in a file of an older version, which has no numbers of runs.
-      `SELECT ${cellsOf(schema)} FROM (\n${sqlOf(query).replaceAll('_sync.runs', NUMBERED_RUNS)}\n) q ORDER BY ${query.order}`,
+      `SELECT ${cellsOf(row)} FROM (\n${sqlOf(query).replaceAll('_sync.runs', NUMBERED_RUNS)}\n) q ORDER BY ${query.order}`,
     )
   for (const view of ALL_VIEWS) await sql.run(`CREATE TEMP ${kindOf(view)} ${view.name} AS ${view.sql}`)
   await sql.run(`CREATE TEMP TABLE ${SHOWN} AS ${survey.surveys.select}`)
-  const surveys = await read(survey.surveys, row.surveyRow)
+  const surveys = await read(survey.surveys)
   /** Only the rows of surveys with a section, and of these only what `condition` keeps. */
-  const readShown = <Shape extends z.ZodRawShape>(query: Query, schema: z.ZodObject<Shape>, condition = '') =>
+  const readShown = <Shape extends z.ZodRawShape>({ row, ...query }: RowsQuery<Shape>, condition = '') =>
     rowsOf(
-      schema,
-      `SELECT ${cellsOf(schema)} FROM (\n${query.select}\n) q SEMI JOIN temp.${SHOWN} USING (account, survey_id) ${condition} ORDER BY ${query.order}`,
+      row,
+      `SELECT ${cellsOf(row)} FROM (\n${query.select}\n) q SEMI JOIN temp.${SHOWN} USING (account, survey_id) ${condition} ORDER BY ${query.order}`,
     )
   const rows = {
-    asOf: await read(overview.asOf, row.asOfRow),
-    totals: await read(overview.totals, row.totalsRow),
-    inField: await read(overview.inField, row.inFieldRow),
-    standsStill: await read(overview.standsStill, row.standsStillRow),
-    paused: await read(overview.paused, row.pausedRow),
-    far: await read(overview.far, row.farRow),
-    slips: await read(overview.slips, row.slipRow),
-    sourcesBehind: await read(overview.sourcesBehind, row.sourceBehindRow),
-    ratesMoved: await read(overview.ratesMoved, row.ratesMovedRow),
-    stale: await read(overview.stale, row.staleRow),
-    changeCounts: await read(overview.changeCounts, row.changeCountRow),
-    changes: await read(overview.changes, row.changeRow),
-    timeline: await read(overview.timeline, row.timelineRow),
-    besideField: await read(overview.besideField, row.besideFieldRow),
+    asOf: await read(overview.asOf),
+    totals: await read(overview.totals),
+    inField: await read(overview.inField),
+    standsStill: await read(overview.standsStill),
+    paused: await read(overview.paused),
+    far: await read(overview.far),
+    slips: await read(overview.slips),
+    sourcesBehind: await read(overview.sourcesBehind),
+    ratesMoved: await read(overview.ratesMoved),
+    stale: await read(overview.stale),
+    changeCounts: await read(overview.changeCounts),
+    changes: await read(overview.changes),
+    timeline: await read(overview.timeline),
+    besideField: await read(overview.besideField),
     surveys,
-    curves: curvesOf(surveys, bySurvey(await rowsOf(row.dayRow, thinnedDays(`temp.${SHOWN}`)))),
-    interviews: bySurvey(await readShown(survey.interviews, row.interviewsRow)),
-    sources: bySurvey(await readShown(survey.sources, row.sourceRow)),
-    history: bySurvey(await readShown(survey.history, row.historyRow, NEWEST_CHANGES)),
-    runs: await read(runs.runs, row.runRow),
-    requests: await read(runs.requests, row.requestsRow),
-    queue: await read(runs.queue, row.queueRow),
-    problems: await read(runs.problems, row.problemRow),
+    curves: curvesOf(surveys, bySurvey(await rowsOf(dayRow, thinnedDays(`temp.${SHOWN}`)))),
+    interviews: bySurvey(await readShown(survey.interviews)),
+    sources: bySurvey(await readShown(survey.sources)),
+    history: bySurvey(await readShown(survey.history, NEWEST_CHANGES)),
+    runs: await read(run.runs),
+    requests: await read(run.requests),
+    queue: await read(run.queue),
+    problems: await read(run.problems),
   }
   await sql.run(`DROP TABLE temp.${SHOWN}`)
   for (const view of ALL_VIEWS.toReversed()) await sql.run(`DROP ${kindOf(view)} temp.${view.name}`)
   return { ...rows, unshown: unshown() }
 }
 
-/**
- * Temporary views hide those of the file. So the report reads the views of this version, even in a file of an older one and in Parquet,
- * which has none.
- */
+/** Temporary views hide those of the file, which may be of an older version. Parquet has none. */
 const kindOf = ({ name }: ViewDeclaration): string => (COMPUTED_ONCE.includes(name) ? 'TABLE' : 'VIEW')
 
 const SHOWN = 'report_surveys'
@@ -91,10 +91,9 @@ const cellsOf = (schema: z.ZodObject): string =>
 
 const isDay = (name: string): boolean => name.startsWith('expected_')
 
-const curvesOf = (
-  surveys: readonly SurveyRow[],
-  days: ReadonlyMap<string, readonly DayRow[]>,
-): ReadonlyMap<string, readonly DayRow[]> =>
+type Days = ReadonlyMap<string, readonly DayRow[]>
+
+const curvesOf = (surveys: readonly SurveyRow[], days: Days): Days =>
   new Map(
     surveys.map((one) => {
       const rows = days.get(keyOf(one)) ?? []
@@ -154,10 +153,7 @@ const dayOf = (at: string): string => `epoch_us(${at}) // 86400000000`
 const KEY = ['account', 'survey_id', 'day']
 const values = Object.keys(dayRow.shape).filter((name) => !KEY.includes(name))
 
-/**
- * The observations at the ends of chosen days, of the surveys in the table `shown`. The days of a survey end with its last reading. A
- * chosen day without an observation has no row.
- */
+/** The last observations of chosen days, of the surveys in the table `shown`, up to their last reading. A day without one has no row. */
 export const thinnedDays = (shown: string): string => `WITH observations AS (
 ${survey.observations.select}
 ), spans AS (

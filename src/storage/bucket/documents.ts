@@ -10,6 +10,7 @@ export const LAYOUT_KEY = 'layout.json'
 export const POINTER_KEY = 'current.json'
 export const LEASE_KEY = 'lease.json'
 export const PROOF_KEY = 'conditional-writes.json'
+/** Followed by the name of the local file. */
 export const LEDGERS = 'ledger/'
 export const VERSIONS = 'versions/'
 export const DATA = 'data/'
@@ -35,9 +36,6 @@ export const databaseKey = (version: number, run: string): string =>
 /** `version` is the version that the run will publish; `number` counts the run's snapshots from 1. */
 export const snapshotKey = (version: number, run: string, number: number): string =>
   `${SNAPSHOTS}${padded(version)}-${run}-${number}.duckdb`
-
-/** `name` is the name of the local file. */
-export const ledgerKey = (name: string): string => `${LEDGERS}${name}`
 
 /** The id of a run, as `newRunId` makes it. */
 const RUN = String.raw`\d{8}T\d{6}Z-[0-9a-f]{6}`

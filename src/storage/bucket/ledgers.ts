@@ -18,7 +18,7 @@ import { type ListedObject, listAll, type ObjectStore } from '../../object-store
 import { parseDocument, putDocument, stamp } from '../../object-store/owned-document.js'
 import { RATE_REQUESTS_MAX } from '../../settings/readers.js'
 import type { Settings } from '../../settings/settings.js'
-import { LEASE_KEY, LEDGERS, ledgerKey, ledgerSchema } from './documents.js'
+import { LEASE_KEY, LEDGERS, ledgerSchema } from './documents.js'
 import type { Lease, NamedLedgers, PreviousHolder } from './lease.js'
 import { LostPublishError } from './pointer.js'
 
@@ -72,10 +72,7 @@ export const takeLedgersOver = async (
   }
 }
 
-/**
- * After so long no request counts under any setting: the longest window is an hour, and a request that was lost holds its slot for two
- * timeouts of at most ten minutes more.
- */
+/** Then no request counts: the longest window is an hour, and a lost one holds its slot for two timeouts of at most ten minutes more. */
 const LEDGER_MS_MAX = 2 * 3_600_000
 
 /**
@@ -131,7 +128,7 @@ const fill = async (
   const token = previous.ledgers?.[name]
   // The last run names all ledgers that it left: an account without one was not used. Older versions name none.
   if (listed === undefined && token === undefined && (isKept || previous.ledgers !== null)) return null
-  const key = ledgerKey(name)
+  const key = `${LEDGERS}${name}`
   const found = await store.get(key, signal)
   const document = found === null ? null : parseDocument(ledgerSchema, found.body)
   if (document !== null && token !== undefined && document.token !== token)
@@ -184,7 +181,7 @@ export const uploadLedger = async (
   text: string,
   signal: AbortSignal,
 ): Promise<string> => {
-  const key = ledgerKey(name)
+  const key = `${LEDGERS}${name}`
   const found = await store.get(key, signal)
   const document = { ...stamp(), written_at_ms: Math.floor(clock.nowMs()), text }
   lease.assertHeld()

@@ -4,13 +4,7 @@
  */
 import { WarehouseError } from '../../base/errors.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
-import {
-  OwnedDocument,
-  putDocument,
-  type ReadDocument,
-  readDocument,
-  stamp,
-} from '../../object-store/owned-document.js'
+import { OwnedDocument, putDocument, readDocument, stamp } from '../../object-store/owned-document.js'
 import {
   isManifest,
   type NamedObject,
@@ -53,18 +47,12 @@ const EARLIER_MAX = 2
 const FENCES_MAX = 5
 
 /** For readers. Null if nothing was ever written. Throws an error `bucket_damaged` if the pointer is lost. */
-export const readPointer = async (
-  store: ObjectStore,
-  signal: AbortSignal,
-): Promise<PointerContents | null> => {
+export const readPointer = async (store: ObjectStore, signal: AbortSignal) => {
   const found = await findPointer(store, signal)
   return found === null ? null : contentsOf(found.document)
 }
 
-const findPointer = async (
-  store: ObjectStore,
-  signal: AbortSignal,
-): Promise<ReadDocument<PointerDocument> | null> => {
+const findPointer = async (store: ObjectStore, signal: AbortSignal) => {
   const found = await readDocument(store, POINTER_KEY, pointerSchema, signal)
   if (found === null) await refuseOrphans(store, signal)
   return found

@@ -9,11 +9,7 @@ import { documentBody, parseDocument, putDocument, readDocument } from '../../ob
 import { LAYOUT_KEY, layoutSchema, POINTER_KEY, PROOF_KEY, proofSchema } from './documents.js'
 
 /** The first run decides. `store` is the root of the bucket's prefix. Throws an error `other_bucket` if the bucket is divided otherwise. */
-export const agreeOnLayout = async (
-  store: ObjectStore,
-  shards: number | null,
-  signal: AbortSignal,
-): Promise<void> => {
+export const agreeOnLayout = async (store: ObjectStore, shards: number | null, signal: AbortSignal) => {
   if (await hasLayout(store, shards, signal)) return
   await store.putIfAbsent(LAYOUT_KEY, documentBody({ format: 1, shards }), signal)
   // Another run may have been first.
@@ -22,11 +18,7 @@ export const agreeOnLayout = async (
 }
 
 /** False if no run has divided the bucket yet. Throws an error `other_bucket` if it is divided otherwise. */
-export const hasLayout = async (
-  store: ObjectStore,
-  shards: number | null,
-  signal: AbortSignal,
-): Promise<boolean> => {
+export const hasLayout = async (store: ObjectStore, shards: number | null, signal: AbortSignal) => {
   const layout = (await readDocument(store, LAYOUT_KEY, layoutSchema, signal))?.document
   const found = layout === undefined ? await usedDivision(store, signal) : layout.shards
   if (found === undefined || found === shards) return layout !== undefined
@@ -58,10 +50,7 @@ const divisionName = (shards: number | null): string =>
 /** A server may lose its conditions with a new version, or with a gateway before it. */
 const PROOF_MS_MAX = 7 * 24 * 3_600_000
 
-/**
- * Call it with the lease, and before anything else is written. `endpoint` is the origin of the server; null for AWS. Throws an
- * `ObjectStoreError` if the store keeps no conditions.
- */
+/** Call it with the lease, before other writes. `endpoint`: the server; null for AWS. Throws an `ObjectStoreError` without conditions. */
 export const proveConditionalWrites = async (
   store: ObjectStore,
   endpoint: string | null,

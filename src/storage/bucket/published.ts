@@ -1,7 +1,4 @@
-/**
- * The published state of a bucket, for commands that only read. The database of the current version is downloaded, verified and kept in
- * the local directory. It needs no lease.
- */
+/** Finds the published state of a bucket, without the lease. Its database is downloaded, verified and kept in the local directory. */
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
@@ -19,10 +16,7 @@ import { readHolder } from './lease.js'
 import { readPointer } from './pointer.js'
 import { downloadVerified, readManifest } from './restore.js'
 
-const withStore = async <Result>(
-  storage: StorageSettings,
-  read: (store: ObjectStore) => Promise<Result>,
-): Promise<Result> => {
+const withStore = async <Result>(storage: StorageSettings, read: (store: ObjectStore) => Promise<Result>) => {
   const store = await createS3Store(storage)
   try {
     return await read(store)

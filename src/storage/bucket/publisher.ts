@@ -87,20 +87,13 @@ const inStaging = async <Result>(
   }
 }
 
-const commitSnapshot = async (
-  publishing: BucketPublishing,
-  database: NamedObject,
-  signal: AbortSignal,
-): Promise<void> => {
+const commitSnapshot = async (publishing: BucketPublishing, database: NamedObject, signal: AbortSignal) => {
   await publishing.pointer.commitSnapshot(database, signal)
   await noteState(publishing, database.key)
 }
 
 /** The local work database is derived from this state of the bucket now. Without the note the next run restores it again. */
-const noteState = async (
-  { store, runId: holder, directory, log }: BucketPublishing,
-  state: string,
-): Promise<void> => {
+const noteState = async ({ store, runId: holder, directory, log }: BucketPublishing, state: string) => {
   try {
     await writeNote(directory, { storage: store.address, state, holder })
   } catch (error) {

@@ -4,13 +4,14 @@
  */
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ExpectedError, hasCode, WarehouseError } from '../../base/errors.js'
+import { ExpectedError, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { documentBody, parseDocument } from '../../object-store/owned-document.js'
 import { stateInFile } from '../../publish/duckdb.js'
 import { checksum } from '../../publish/parquet/manifest.js'
 import {
+  ifMissing,
   renameDurably,
   replaceFile,
   sweepTemporaries,
@@ -20,7 +21,6 @@ import {
 import { bucketNoteFile, workFile } from '../../warehouse/lifecycle/files.js'
 import type { PublishedPlace } from '../../warehouse/lifecycle/rebuild.js'
 import {
-  type BucketManifest,
   type BucketNote,
   manifestSchema,
   type NamedObject,
@@ -53,7 +53,8 @@ export const findLocal = async ({
   directory,
 }: Pick<Restoring, 'store' | 'pointer' | 'directory'>): Promise<FoundLocal> => {
   const note = await readNote(directory)
-  const action = localAction(store, pointer, directory, note, await exists(workFile(directory)))
+  const hasWorkDatabase = (await stat(workFile(directory)).catch(ifMissing)) !== null
+  const action = localAction(store, pointer, directory, note, hasWorkDatabase)
   return { note, action, ledgersOf: note?.storage === store.address ? note.holder : null }
 }
 
@@ -90,16 +91,6 @@ const restore = async (options: Restoring, note: BucketNote | null): Promise<str
   return state
 }
 
-const exists = async (path: string): Promise<boolean> => {
-  try {
-    await stat(path)
-    return true
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return false
-    throw error
-  }
-}
-
 /** The state while the work database is being replaced. It equals no state of a bucket. */
 const REPLACING = 'replacing'
 
@@ -114,12 +105,8 @@ const noteOf = (store: ObjectStore, note: BucketNote | null, state: string): Omi
 
 /** Null if there is no note, or none that can be read. */
 export const readNote = async (directory: string): Promise<BucketNote | null> => {
-  try {
-    return parseDocument(noteSchema, await readFile(bucketNoteFile(directory)))
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return null
-    throw error
-  }
+  const text = await readFile(bucketNoteFile(directory)).catch(ifMissing)
+  return text === null ? null : parseDocument(noteSchema, text)
 }
 
 /** A kill leaves the old note or the new one. */
@@ -146,10 +133,7 @@ export const refuseBucket = async (directory: string): Promise<void> => {
  */
 type LocalAction = 'keep' | 'adopt' | 'restore' | 'start'
 
-/**
- * Throws an error `other_bucket` if the local work database belongs to another bucket, or to none while
- * the bucket has a state.
- */
+/** Throws an error `other_bucket` if the local work database belongs to another bucket, or to none while the bucket has a state. */
 export const localAction = (
   { address }: Pick<ObjectStore, 'address'>,
   pointer: PointerContents,
@@ -213,11 +197,7 @@ const downloadDatabase = async (
 }
 
 /** The manifest, or what is wrong with it. */
-export const readManifest = async (
-  store: ObjectStore,
-  key: string,
-  signal: AbortSignal,
-): Promise<BucketManifest | string> => {
+export const readManifest = async (store: ObjectStore, key: string, signal: AbortSignal) => {
   const found = await store.get(key, signal)
   if (found === null) return `${key} is missing`
   return parseDocument(manifestSchema, found.body) ?? `${key} is damaged`

@@ -58,10 +58,7 @@ export const uploadDatabase = async (
   return named
 }
 
-/**
- * `objects` is everything below `data`, as it was before this version. Returns the manifest without the database. Its unchanged files are
- * in the bucket already.
- */
+/** `objects`: what was below `data` before. Returns the manifest without the database; its unchanged files are in the bucket already. */
 export const uploadChangedFiles = async (
   publishing: BucketPublishing,
   version: number,
@@ -166,9 +163,7 @@ interface FileToUpload extends NamedObject {
 const UPLOADS_AT_ONCE_MAX = 8
 
 /** Each key is of this run alone, and used once. After an error, files may be uploaded that nothing names. Clean-up removes them. */
-export const uploadFiles = async (
-  options: UploadOptions & { readonly files: readonly FileToUpload[] },
-): Promise<void> => {
+export const uploadFiles = async (options: UploadOptions & { readonly files: readonly FileToUpload[] }) => {
   const limit = pLimit(UPLOADS_AT_ONCE_MAX)
   const failed = new AbortController()
   const signal = AbortSignal.any([options.signal, failed.signal])

@@ -8,7 +8,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { z } from 'zod'
 import { throwIfAborted } from '../../base/clock.js'
 import { haveBlocksChecksums } from '../../publish/block-checksums.js'
 import { readEverything } from '../../publish/duckdb.js'
@@ -24,7 +23,7 @@ import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { isOwnFault } from '../../warehouse/lifecycle/own-fault.js'
 import { compareFormats } from './check-parquet.js'
 import { checkTables, openDatabaseFile } from './check-tables.js'
-import { type Checked, damaged, type LocalProof, NOTHING } from './proof.js'
+import { type Checked, damaged, type LocalProof, NOTHING, proofSchema } from './proof.js'
 
 /** What another process can answer. */
 interface FileQuestion {
@@ -89,23 +88,6 @@ const ask = (question: FileQuestion, spill: string, signal: AbortSignal): Promis
     child.once('error', () => end(null))
     child.once('close', (_, endedBy) => end(endedBy))
   })
-
-const proofSchema = z.object({
-  checks: z.number(),
-  states: z.array(z.string()),
-  problems: z.array(
-    z.object({
-      rule: z.string(),
-      state: z.string(),
-      where: z.string(),
-      says: z.string(),
-      count: z.number(),
-      example: z.string(),
-      advice: z.string(),
-    }),
-  ),
-  notes: z.array(z.string()),
-})
 
 /** DuckDB spills into `temporaryDirectory`. Throws a `WarehouseError`; damage is a problem in the proof. */
 export const checkFile = async (

@@ -1,7 +1,4 @@
-/**
- * Checks a published Parquet version: each file is as the manifest says, readers find no file beside them, and the rows are those of the
- * published database.
- */
+/** Checks a Parquet version: its files are as the manifest says, there are no others, and the rows are those of the published database. */
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { throwIfAborted } from '../../base/clock.js'
@@ -37,13 +34,10 @@ export const checkParquetFiles = async (
   }
   const known = new Set(filesOf(manifest).map(({ path }) => path))
   const unknown = (await filesBelow(directory)).filter((path) => !known.has(path))
-  const found = DAMAGES.flatMap((damage) =>
-    problemOfFiles(
-      state,
-      damage,
-      damages.filter((one) => one.damage === damage.rule).map(({ path }) => path),
-    ),
-  )
+  const found = Object.entries(DAMAGES).flatMap(([rule, says]) => {
+    const paths = damages.filter(({ damage }) => damage === rule).map(({ path }) => path)
+    return problemOfFiles(state, { rule, says }, paths)
+  })
   return [...found, ...problemOfFiles(state, UNKNOWN_FILES, unknown, 'Remove these files')]
 }
 
@@ -52,12 +46,12 @@ const UNKNOWN_FILES = {
   says: 'Parquet files that the manifest does not name; readers read them too',
 }
 
-type Damage = 'files_exist' | 'files_have_their_size' | 'files_have_their_checksum'
-const DAMAGES: readonly { readonly rule: Damage; readonly says: string }[] = [
-  { rule: 'files_exist', says: 'files of the manifest are missing' },
-  { rule: 'files_have_their_size', says: 'files have another size than the manifest says' },
-  { rule: 'files_have_their_checksum', says: 'files have another checksum than the manifest says' },
-]
+const DAMAGES = {
+  files_exist: 'files of the manifest are missing',
+  files_have_their_size: 'files have another size than the manifest says',
+  files_have_their_checksum: 'files have another checksum than the manifest says',
+}
+type Damage = keyof typeof DAMAGES
 
 const damageOf = async (file: string, { bytes, sha256 }: PublishedFile): Promise<Damage | null> => {
   try {

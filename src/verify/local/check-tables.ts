@@ -50,10 +50,7 @@ export const checkTables = async ({ state, database, signal }: OpenState): Promi
 
 const resultRow = z.object({ count: bigintCell, example: varcharCell.nullable() })
 
-const check = async (
-  sql: Sql,
-  { rule, where, says, sql: broken }: Rule,
-): Promise<Omit<Problem, 'state'> | null> => {
+const check = async (sql: Sql, { rule, where, says, sql: broken }: Rule) => {
   const [row] = await sql.rows(
     resultRow,
     `SELECT count(*) AS count, min(example) AS example FROM (${broken})`,
@@ -100,10 +97,7 @@ export const openParquetVersion = (directory: string): Promise<Database> =>
     }
   })
 
-/**
- * DuckDB may spill to a temporary directory of the system, because the published one may be read-only. It is removed when the database
- * is closed.
- */
+/** DuckDB spills into a directory of the system, until it is closed: the published one may be read-only. */
 const withSpill = async (open: (options: OpenOptions) => Promise<Database>): Promise<Database> => {
   const temporaryDirectory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-verify-'))
   const remove = () => rm(temporaryDirectory, { recursive: true, force: true })

@@ -1,30 +1,35 @@
 /** What the local half of `verify` has checked and what it found. */
 
-/** One thing that is wrong in a published state: what, where, how often, an example, and what to do. */
-export interface Problem {
-  /** Stable name of the rule, for programs. */
-  readonly rule: string
-  /** Path of the published state. */
-  readonly state: string
-  /** Table, view or file. */
-  readonly where: string
-  readonly says: string
-  /** Rows or files that break the rule. */
-  readonly count: number
-  /** One of them. */
-  readonly example: string
-  readonly advice: string
-}
+import { z } from 'zod'
 
-export interface LocalProof {
+/** One thing that is wrong in a published state: what, where, how often, an example, and what to do. */
+const problemSchema = z.object({
+  /** Stable name of the rule, for programs. */
+  rule: z.string(),
+  /** Path of the published state. */
+  state: z.string(),
+  /** Table, view or file. */
+  where: z.string(),
+  says: z.string(),
+  /** Rows or files that break the rule. */
+  count: z.number(),
+  /** One of them. */
+  example: z.string(),
+  advice: z.string(),
+})
+export type Problem = Readonly<z.output<typeof problemSchema>>
+
+/** As one process sends it to another. */
+export const proofSchema = z.object({
   /** Rules, files and partitions that were checked. */
-  readonly checks: number
+  checks: z.number(),
   /** Paths of the published states that were checked. */
-  readonly states: readonly string[]
-  readonly problems: readonly Problem[]
+  states: z.array(z.string()).readonly(),
+  problems: z.array(problemSchema).readonly(),
   /** What was left out, and why. */
-  readonly notes: readonly string[]
-}
+  notes: z.array(z.string()).readonly(),
+})
+export type LocalProof = Readonly<z.output<typeof proofSchema>>
 
 /** What one of its checks adds. */
 export type Checked = Pick<LocalProof, 'checks' | 'problems'>

@@ -23,16 +23,14 @@ import { damaged, type LocalProof, NOTHING, type Problem, problemOfFiles, togeth
 /** Checks every published format of a warehouse directory. Throws a `WarehouseError`. */
 export const verifyDirectory = async (directory: string, signal: AbortSignal): Promise<LocalProof> => {
   const file = publishedPath(directory, 'duckdb')
-  const parquet = await findParquet(publishedPath(directory, 'parquet'), signal)
-  const proof = parquet === null ? NOTHING : together(NOTHING, parquet.proof)
-  if (await exists(file)) {
-    const checked = await checkFileApart({ file, state: file, parquet: parquet?.version ?? null }, signal)
-    return together(checked, proof)
-  }
-  if (parquet === null || parquet.version === null) return proof
-  const { directory: version, state } = parquet.version
+  const { proof: found, version: parquet } = await findParquet(publishedPath(directory, 'parquet'), signal)
+  const proof = together(NOTHING, found)
+  if ((await stat(file).catch(ifMissing(file))) !== null)
+    return together(await checkFileApart({ file, state: file, parquet }, signal), proof)
+  if (parquet === null) return proof
+  const { state } = parquet
   const checked = await reportingDamage({ state, signal }, async () => {
-    await using database = await openParquetVersion(version)
+    await using database = await openParquetVersion(parquet.directory)
     return await checkTables({ state, database, signal })
   })
   return together(proof, checked)
@@ -40,23 +38,22 @@ export const verifyDirectory = async (directory: string, signal: AbortSignal): P
 
 interface FoundParquet {
   readonly proof: Partial<LocalProof>
-  /** Null if its files are damaged. */
+  /** Null if no Parquet is published, or its files are damaged. */
   readonly version: ParquetVersion | null
 }
 
-/** Null if no Parquet is published. The link is followed once, so that a publish meanwhile does not matter. */
-const findParquet = async (state: string, signal: AbortSignal): Promise<FoundParquet | null> => {
+/** The link is followed once, so that a publish meanwhile does not matter. */
+const findParquet = async (state: string, signal: AbortSignal): Promise<FoundParquet> => {
   const directory = await realpath(state).catch(ifMissing(state))
-  if (directory === null) return null
+  if (directory === null) return { proof: NOTHING, version: null }
   const manifest = await readManifest(directory).catch((error: unknown) => {
     throw unreadable(manifestFile(directory), error)
   })
   const states = [state]
-  if (manifest === null)
-    return {
-      proof: { checks: 1, states, problems: [damaged(state, manifestFile(directory))] },
-      version: null,
-    }
+  if (manifest === null) {
+    const problem = damaged(state, manifestFile(directory))
+    return { proof: { checks: 1, states, problems: [problem] }, version: null }
+  }
   const version = { directory, manifest, state }
   const problems = await checkParquetFiles(version, signal).catch((error: unknown) => {
     throw unreadable(state, error)
@@ -79,8 +76,6 @@ const checkRunOf = async ({ directory, manifest, state }: ParquetVersion): Promi
   return problemOfFiles(state, says, run_id === manifest.run_id ? [] : [manifest.run_id ?? 'none'])
 }
 
-const exists = async (path: string): Promise<boolean> => (await stat(path).catch(ifMissing(path))) !== null
-
 const ifMissing =
   (path: string) =>
   (error: unknown): null => {
@@ -92,10 +87,7 @@ const ifMissing =
 const NEXT_RUN =
   "Run fieldwork-sync sync, which writes the objects that are missing, or restore the object from the bucket's own versions"
 
-/**
- * Checks the current version in a bucket: its documents, its database, and that every Parquet file is there in its size. Throws an
- * `ObjectStoreError` or a `WarehouseError`.
- */
+/** Documents, database, and whether every Parquet file is there in its size. Throws an `ObjectStoreError` or a `WarehouseError`. */
 export const verifyBucket = async (store: ObjectStore, signal: AbortSignal): Promise<LocalProof> => {
   const pointer = await readPointer(store, signal)
   if (pointer === null || pointer.manifest === null) return NOTHING

@@ -23,11 +23,8 @@ interface SurveyComparison {
   readonly slackMs: number
 }
 
-/** `gone`: the API no longer shows the survey. */
-type ComparedSurvey = readonly Compared[] | 'gone'
-
-/** Throws a `RefusedReadingError` if the API refuses the survey, and the errors of the source. */
-export const compareSurvey = async (comparison: SurveyComparison): Promise<ComparedSurvey> => {
+/** `gone`: the API no longer shows the survey. Throws a `RefusedReadingError` if it refuses it, and the errors of the source. */
+export const compareSurvey = async (comparison: SurveyComparison): Promise<readonly Compared[] | 'gone'> => {
   const listed = await orGone(readAllSources(comparison))
   const progress = await orGone(comparison.source.readSurveyProgress(comparison.surveyId, comparison.context))
   if (listed === null && progress === null) return 'gone'
@@ -75,7 +72,8 @@ const compareSources = async (
   const columns = mergedSampleSources.values
   const of = (sampleSourceId: number, judgement: Judgement) =>
     comparedAs('sample_sources', columns.length, surveyId, sampleSourceId, judgement)
-  const knownUntil = sourcesKnownUntil(stored, slackMs)
+  const { sourcesListedAt } = stored
+  const knownUntil = sourcesListedAt === null ? null : minusMs(sourcesListedAt, slackMs)
   const compared: Compared[] = []
   for (const service of sources) {
     const known = stored.sources.get(service.id) ?? null
@@ -143,9 +141,6 @@ const wasSourceAway = (
   return lacking > 0 && sources.some((one) => one.sample_size === lacking)
 }
 
-const sourcesKnownUntil = ({ sourcesListedAt }: StoredSurvey, slackMs: number): Instant | null =>
-  sourcesListedAt === null ? null : minusMs(sourcesListedAt, slackMs)
-
 const quarantined = ({ quarantine }: StoredSurvey, part: string): string | null =>
   quarantine.has(part) ? 'a newer row is in quarantine' : null
 
@@ -200,10 +195,7 @@ const compareProgress = async (
   )
 }
 
-const compareSourceProgress = async (
-  comparison: SurveyComparison,
-  listed: SampleSource,
-): Promise<readonly Compared[]> => {
+const compareSourceProgress = async (comparison: SurveyComparison, listed: SampleSource) => {
   const { surveyId, stored, slackMs, source, context } = comparison
   const of = (judgement: Judgement) => [
     comparedAs('sample_source_progress', PROGRESS_COLUMNS.length, surveyId, listed.id, judgement),

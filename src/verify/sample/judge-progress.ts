@@ -154,10 +154,7 @@ export const judgeProgress = async (question: ProgressQuestion): Promise<Judgeme
 }
 
 /** The target is the sum of the targets of the sources. Unless one of these has changed, it cannot have moved. */
-const wrongTarget = async (
-  { isTargetKnown }: ProgressQuestion,
-  differences: readonly Difference[],
-): Promise<Judgement | null> => {
+const wrongTarget = async ({ isTargetKnown }: ProgressQuestion, differences: readonly Difference[]) => {
   const target = differences.filter(({ field }) => field === 'sample_size')
   return target.length === 0 || !(await isTargetKnown())
     ? null
@@ -199,11 +196,7 @@ const OF_TARGET: readonly string[] = ['sample_size', 'completion_rate', EXTRA]
 const SOURCES_CHANGED = 'a source has come or gone since, with its interviews'
 
 /** The stored row has fewer interviews than had started when it was read. */
-const judgeMissing = async (
-  known: Known,
-  storedTotal: number,
-  differences: readonly Difference[],
-): Promise<Judgement> => {
+const judgeMissing = async (known: Known, storedTotal: number, differences: readonly Difference[]) => {
   const { stored, readAt, slackMs, mayGain, haveSourcesChanged, until } = known
   const before = await until(minusMs(readAt, slackMs))
   const total = before === null ? null : totalOf(before)

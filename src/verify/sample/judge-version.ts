@@ -2,18 +2,13 @@
 import type { Column } from '../../model/columns.js'
 import { formatInstant, type Instant } from '../../model/instant.js'
 import type { CellRow } from '../../model/warehouse.js'
+import type { StoredRow } from '../../warehouse/merge/merged-tables.js'
 import { CAME_BACK, differencesOf, EQUAL, EXTRA, type Judgement, judged } from './verdict.js'
-
-interface StoredVersion {
-  /** Key and values. */
-  readonly cells: CellRow
-  readonly missingSince: Instant | null
-}
 
 interface VersionQuestion {
   readonly columns: readonly Column[]
   /** Null if the warehouse has no such row. */
-  readonly stored: StoredVersion | null
+  readonly stored: Pick<StoredRow, 'cells' | 'missingSince'> | null
   readonly service: CellRow & { readonly updated_at: Instant }
   /** Changes before this moment are known to us, by the rules of the sync; null if nothing was read. */
   readonly knownUntil: Instant | null

@@ -13,55 +13,50 @@ type ReadPage = (page: number) => Promise<Page<Survey>>
 /** How far from its expected page a survey is looked for. */
 const STEPS_MAX = 4
 
-export class Listing {
-  readonly #read: ReadPage
-  readonly #pages = new Map<number, Page<Survey>>()
-  readonly #ranks: ReadonlyMap<number, number>
-  readonly #pageRows: number | null
-
-  /** `surveys` are in the order of the listing. */
-  constructor(read: ReadPage, surveys: readonly StoredSurveyPlace[], pageRows: number | null) {
-    this.#read = read
-    this.#ranks = new Map(surveys.map(({ id }, rank) => [id, rank]))
-    this.#pageRows = pageRows
-  }
-
-  /** Looks for the page that shows the survey, or its neighbours. Returns the pages that were read now, and not before. */
-  async find({ id, createdAt }: StoredSurveyPlace): Promise<readonly Page<Survey>[]> {
-    const read: Page<Survey>[] = []
-    const first = await this.#page(1, read)
-    const rows =
-      first.pagination.next_page === null ? (this.#pageRows ?? first.rows.length) : first.rows.length
-    const shift = first.pagination.total_count - this.#ranks.size
-    let number = Math.floor(((this.#ranks.get(id) ?? 0) + Math.max(0, shift)) / Math.max(1, rows)) + 1
-    const seen = new Set<number>()
-    for (let step = 0; step < STEPS_MAX; step += 1) {
-      number = Math.min(Math.max(1, number), Math.max(1, first.pagination.total_pages))
-      if (seen.has(number)) break
-      seen.add(number)
-      const page = await this.#page(number, read)
-      const direction = page.rows.some((row) => row.id === id) ? 0 : directionOf(page, createdAt)
-      if (direction === 0) break
-      number += direction
-    }
-    return read
-  }
-
-  /** The row on the page that showed it, read anew; null if that page no longer shows it. */
-  async again(id: number): Promise<Survey | null> {
-    for (const [number, { rows }] of this.#pages)
-      if (rows.some((row) => row.id === id))
-        return (await this.#read(number)).rows.find((row) => row.id === id) ?? null
-    return null
-  }
-
-  async #page(number: number, read: Page<Survey>[]): Promise<Page<Survey>> {
-    const known = this.#pages.get(number)
+/** `surveys` are in the order of the listing. */
+export const createListing = (
+  readPage: ReadPage,
+  surveys: readonly StoredSurveyPlace[],
+  pageRows: number | null,
+) => {
+  const pages = new Map<number, Page<Survey>>()
+  const ranks = new Map(surveys.map(({ id }, rank) => [id, rank]))
+  const pageAt = async (number: number, read: Page<Survey>[]): Promise<Page<Survey>> => {
+    const known = pages.get(number)
     if (known !== undefined) return known
-    const page = await this.#read(number)
-    this.#pages.set(number, page)
+    const page = await readPage(number)
+    pages.set(number, page)
     read.push(page)
     return page
+  }
+  return {
+    /** Looks for the page that shows the survey, or its neighbours. Returns the pages that were read now, and not before. */
+    find: async ({ id, createdAt }: StoredSurveyPlace): Promise<readonly Page<Survey>[]> => {
+      const read: Page<Survey>[] = []
+      const first = await pageAt(1, read)
+      const isAlone = first.pagination.next_page === null
+      const rows = isAlone ? (pageRows ?? first.rows.length) : first.rows.length
+      const shift = first.pagination.total_count - ranks.size
+      let number = Math.floor(((ranks.get(id) ?? 0) + Math.max(0, shift)) / Math.max(1, rows)) + 1
+      const seen = new Set<number>()
+      for (let step = 0; step < STEPS_MAX; step += 1) {
+        number = Math.min(Math.max(1, number), Math.max(1, first.pagination.total_pages))
+        if (seen.has(number)) break
+        seen.add(number)
+        const page = await pageAt(number, read)
+        const direction = page.rows.some((row) => row.id === id) ? 0 : directionOf(page, createdAt)
+        if (direction === 0) break
+        number += direction
+      }
+      return read
+    },
+    /** The row on the page that showed it, read anew; null if that page no longer shows it. */
+    again: async (id: number): Promise<Survey | null> => {
+      for (const [number, { rows }] of pages)
+        if (rows.some((row) => row.id === id))
+          return (await readPage(number)).rows.find((row) => row.id === id) ?? null
+      return null
+    },
   }
 }
 

@@ -12,7 +12,7 @@ import { mergedSurveys } from '../../warehouse/merge/merged-tables.js'
 import { chanceToFind, inSampleOrder, onePercentOf } from './choose.js'
 import { compareSurvey } from './compare-survey.js'
 import { judgeVersion } from './judge-version.js'
-import { Listing } from './pages.js'
+import { createListing } from './pages.js'
 import {
   type Population,
   readPopulation,
@@ -68,7 +68,7 @@ export const verifySample = async (options: SampleOptions): Promise<SampleProof>
     refreshedAt === null ? [] : [{ ...place, refreshedAt }],
   )
   const chosen = inSampleOrder(candidates, { account, seed }).slice(0, sample)
-  const found = await new Sampling(options, population).compare(chosen)
+  const found = await compareAll(options, population, chosen)
   return {
     account,
     surveys: candidates.length,
@@ -78,80 +78,57 @@ export const verifySample = async (options: SampleOptions): Promise<SampleProof>
   }
 }
 
-class Sampling {
-  readonly #options: SampleOptions
-  readonly #population: Population
-  readonly #listing: Listing
-  readonly #rows: Compared[] = []
-  readonly #unread: UnreadSurvey[] = []
+const compareAll = async (
+  { account, source, context, database, slackMs, onCompared }: SampleOptions,
+  { surveys, cursor, pageRows }: Population,
+  chosen: readonly StoredSurveyPlace[],
+) => {
+  const rows: Compared[] = []
+  const unread: UnreadSurvey[] = []
+  const found = { compared: 0, rows, unread }
   /** Surveys whose row was compared. A survey may be on two pages, because rows move. */
-  readonly #onPages = new Set<number>()
-  #compared = 0
+  const onPages = new Set<number>()
+  const listing = createListing(
+    (page) => source.listSurveys({ updatedSince: null, page }, context),
+    surveys,
+    pageRows,
+  )
+  const readStored = (ids: readonly number[]) =>
+    database.transaction((sql) => readStoredSurveys(sql, account, ids, { cursor, slackMs }))
 
-  constructor(options: SampleOptions, population: Population) {
-    const { source, context } = options
-    this.#options = options
-    this.#population = population
-    this.#listing = new Listing(
-      (page) => source.listSurveys({ updatedSince: null, page }, context),
-      population.surveys,
-      population.pageRows,
-    )
-  }
-
-  async compare(chosen: readonly StoredSurveyPlace[]) {
-    const ended = (stopped: string | null, failure: UpstreamError | null) => {
-      const found = { compared: this.#compared, rows: this.#rows, unread: this.#unread }
-      return { ...found, stopped, failure }
-    }
-    try {
-      for (const survey of chosen) {
-        await this.#compareOne(survey)
-        this.#options.onCompared(this.#compared + this.#unread.length, chosen.length)
-      }
-      return ended(null, null)
-    } catch (error) {
-      if (isStop(error)) return ended(error.message, null)
-      if (error instanceof UpstreamError) return ended(error.message, error)
-      throw error
+  const comparePage = async (page: Page<Survey>): Promise<void> => {
+    const unseen = page.rows.filter(({ id }) => !onPages.has(id))
+    const stored = await readStored(unseen.map(({ id }) => id))
+    for (const row of unseen) {
+      onPages.add(row.id)
+      rows.push(compareRow(row, requiredOf(stored, row.id), cursor))
     }
   }
-
-  async #compareOne(survey: StoredSurveyPlace): Promise<void> {
-    const { source, context, slackMs } = this.#options
+  const compareOne = async (survey: StoredSurveyPlace): Promise<void> => {
+    const surveyId = survey.id
     try {
-      for (const page of await this.#listing.find(survey)) await this.#comparePage(page)
-      const stored = await this.#stored([survey.id])
-      const compared = await compareSurvey({
-        source,
-        context,
-        surveyId: survey.id,
-        stored: requiredOf(stored, survey.id),
-        listedNow: once(() => this.#listing.again(survey.id)),
-        slackMs,
-      })
-      if (compared !== 'gone') this.#rows.push(...compared)
-      if (!this.#onPages.has(survey.id)) this.#rows.push(unlisted(survey.id, compared === 'gone'))
-      this.#compared += 1
+      for (const page of await listing.find(survey)) await comparePage(page)
+      const stored = requiredOf(await readStored([surveyId]), surveyId)
+      const listedNow = once(() => listing.again(surveyId))
+      const compared = await compareSurvey({ source, context, surveyId, stored, listedNow, slackMs })
+      if (compared !== 'gone') rows.push(...compared)
+      if (!onPages.has(surveyId)) rows.push(unlisted(surveyId, compared === 'gone'))
+      found.compared += 1
     } catch (error) {
       if (error instanceof StoppedError || !(error instanceof RefusedReadingError)) throw error
-      this.#unread.push({ surveyId: survey.id, problem: error.message })
+      unread.push({ surveyId, problem: error.message })
     }
   }
-
-  async #comparePage(page: Page<Survey>): Promise<void> {
-    const rows = page.rows.filter(({ id }) => !this.#onPages.has(id))
-    const stored = await this.#stored(rows.map(({ id }) => id))
-    for (const row of rows) {
-      this.#onPages.add(row.id)
-      this.#rows.push(compareRow(row, requiredOf(stored, row.id), this.#population.cursor))
+  try {
+    for (const survey of chosen) {
+      await compareOne(survey)
+      onCompared(found.compared + unread.length, chosen.length)
     }
-  }
-
-  #stored(ids: readonly number[]): Promise<ReadonlyMap<number, StoredSurvey>> {
-    const { account, database, slackMs } = this.#options
-    const { cursor } = this.#population
-    return database.transaction((sql) => readStoredSurveys(sql, account, ids, { cursor, slackMs }))
+    return { ...found, stopped: null, failure: null }
+  } catch (error) {
+    if (isStop(error)) return { ...found, stopped: error.message, failure: null }
+    if (error instanceof UpstreamError) return { ...found, stopped: error.message, failure: error }
+    throw error
   }
 }
 

@@ -1,20 +1,18 @@
 /** The curve of complete interviews, with the target and the forecast: a dashed line to the expected day, and the range around it. */
 import type { Formats } from '../formats.js'
-import type { DayRow, SurveyRow } from '../rows.js'
+import type { DayRow, SurveyRow } from '../queries/survey.js'
 import { ChartFrame, dayNumber, type Frame, left, linePath, type Point, pair, top } from './frame.js'
 
 /** The forecast takes at most three fifths of the width, but at least two weeks. */
 const FORECAST_DAYS_MIN = 14
 
-export const CompletesChart = ({
-  survey,
-  days,
-  formats,
-}: {
+interface ChartProps {
   readonly survey: SurveyRow
   readonly days: readonly DayRow[]
   readonly formats: Formats
-}) => {
+}
+
+export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
   const [first, last] = [days[0], days.at(-1)]
   if (first === undefined || last === undefined) return null
   const [from, now] = [first.day, last.day]

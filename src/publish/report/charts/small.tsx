@@ -1,7 +1,7 @@
 /** Charts that stand in a cell of a table, beside the same numbers as text. */
 
+import type { DayRow } from '../queries/survey.js'
 import { LAST_DAYS } from '../read.js'
-import type { DayRow } from '../rows.js'
 import { barsPath, type Point } from './frame.js'
 
 /** Complete interviews gained on each of the last days. A day after unknown days gets the gain of all of them. */

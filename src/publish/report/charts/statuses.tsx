@@ -1,28 +1,19 @@
 /** Interviews by status over time, as stacked areas: each is drawn down to the axis, the highest first, so the lower ones cover it. */
 import type { Formats } from '../formats.js'
 import { spaced } from '../page/words.js'
-import type { BANDS } from '../queries/survey.js'
-import type { DayRow } from '../rows.js'
+import { BANDS, type DayRow } from '../queries/survey.js'
 import { areaPath, ChartFrame, type Point } from './frame.js'
 
 const POINTS_MAX = 24
 
-export const BAND_NAMES = [
-  'complete',
-  'undecided',
-  'rejected',
-  'not_needed',
-  'screened_out',
-  'incomplete',
-] as const satisfies readonly (keyof typeof BANDS)[]
+const BAND_NAMES = BANDS.map(([name]) => name)
 
-export const StatusChart = ({
-  days,
-  formats,
-}: {
+interface ChartProps {
   readonly days: readonly DayRow[]
   readonly formats: Formats
-}) => {
+}
+
+export const StatusChart = ({ days, formats }: ChartProps) => {
   const shown = thinned(days)
   const [first, last] = [shown[0], shown.at(-1)]
   if (first === undefined || last === undefined) return null

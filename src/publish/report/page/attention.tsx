@@ -1,11 +1,9 @@
 /** What needs action, the first thing on the page: a card for each question that has an answer, and a sentence for those without. */
-import type { ComponentChildren, JSX } from 'preact'
-import type { Formats } from '../formats.js'
-import * as overview from '../queries/overview.js'
+import type { JSX } from 'preact'
+import { FAR_DAYS, overview } from '../queries/overview.js'
 import type { Query } from '../queries/query.js'
 import { type Column, QueryTable, SqlOf } from './table.js'
-import type { PartProps, ReportPage } from './words.js'
-import { SurveyLink, type Titled } from './words.js'
+import { type PartProps, type ReportPage, SurveyLink, type Titled } from './words.js'
 
 /** Rows of a card before the rest is folded. */
 const ROWS_SHOWN = 6
@@ -18,9 +16,8 @@ interface Card {
   readonly table: JSX.Element
 }
 
-export const Attention = ({ page }: PartProps) => {
+export const Attention = ({ page, page: { formats } }: PartProps) => {
   const cards = cardsOf(page)
-  const { formats } = page
   const quiet = cards.filter(({ count }) => count === 0)
   return (
     <section id="action" aria-labelledby="action-title">
@@ -50,29 +47,32 @@ export const Attention = ({ page }: PartProps) => {
 
 const cardsOf = (page: ReportPage): readonly Card[] => {
   const { rows, formats } = page
+  const { count, day, instant, rate, signed } = formats
+  const complete: Column<{ readonly interviews_count: number | null; readonly sample_size: number | null }> =
+    { head: 'Complete', cell: (row) => phrase(count(row.interviews_count), 'of', count(row.sample_size)) }
   return [
     card(page, overview.paused, rows.paused, {
       rule: 'Fieldwork is paused because of deviations from the specifications.',
       none: 'No survey is paused.',
-      columns: [{ head: 'Since', cell: ({ since }) => formats.instant(since) }, completes(formats)],
+      columns: [{ head: 'Since', cell: ({ since }) => instant(since) }, complete],
     }),
     card(page, overview.standsStill, rows.standsStill, {
       rule: 'In fieldwork, target not reached, and no complete interview for three days or more.',
       none: 'No survey in fieldwork stands still.',
       columns: [
-        { head: 'Days', cell: ({ days }) => (days === null ? 'never gained' : formats.count(days)) },
-        completes(formats),
+        { head: 'Days', cell: ({ days }) => (days === null ? 'never gained' : count(days)) },
+        complete,
       ],
     }),
     card(page, overview.far, rows.far, {
-      rule: `In fieldwork, but at its pace the target is more than ${overview.FAR_DAYS} days away.`,
+      rule: `In fieldwork, but at its pace the target is more than ${FAR_DAYS} days away.`,
       none: 'No survey is far from its target.',
       columns: [
         {
           head: 'Forecast',
-          cell: ({ expected_on }) => (expected_on === null ? 'not in sight' : formats.day(expected_on)),
+          cell: (row) => (row.expected_on === null ? 'not in sight' : day(row.expected_on)),
         },
-        completes(formats),
+        complete,
       ],
     }),
     card(page, overview.slips, rows.slips, {
@@ -81,9 +81,9 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
       columns: [
         {
           head: 'Later by',
-          cell: ({ days_later }) => (days_later === null ? 'not in sight' : `${formats.count(days_later)} d`),
+          cell: ({ days_later }) => (days_later === null ? 'not in sight' : `${count(days_later)} d`),
         },
-        { head: 'Now', cell: ({ expected_on }) => formats.day(expected_on) },
+        { head: 'Now', cell: ({ expected_on }) => day(expected_on) },
       ],
     }),
     card(page, overview.sourcesBehind, rows.sourcesBehind, {
@@ -99,8 +99,8 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
             </>
           ),
         },
-        { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
-        { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },
+        { head: 'Behind', cell: ({ behind }) => count(behind) },
+        { head: 'Gained', cell: ({ gained }) => signed(gained) },
       ],
     }),
     card(page, overview.ratesMoved, rows.ratesMoved, {
@@ -109,13 +109,11 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
       columns: [
         {
           head: 'Incidence',
-          cell: (row) =>
-            change(formats.rate(row.earlier_incidence_rate), formats.rate(row.recent_incidence_rate)),
+          cell: (row) => phrase(rate(row.earlier_incidence_rate), 'to', rate(row.recent_incidence_rate)),
         },
         {
           head: 'Drop-out',
-          cell: (row) =>
-            change(formats.rate(row.earlier_drop_out_rate), formats.rate(row.recent_drop_out_rate)),
+          cell: (row) => phrase(rate(row.earlier_drop_out_rate), 'to', rate(row.recent_drop_out_rate)),
         },
       ],
     }),
@@ -123,56 +121,38 @@ const cardsOf = (page: ReportPage): readonly Card[] => {
       rule: 'Active, but last read more than a day before the newest reading, or not completely.',
       none: 'Every active survey was read in the last day.',
       columns: [
-        {
-          head: 'Read at',
-          cell: ({ refreshed_at }) => (refreshed_at === null ? 'never' : formats.instant(refreshed_at)),
-        },
+        { head: 'Read at', cell: (row) => (row.refreshed_at === null ? 'never' : instant(row.refreshed_at)) },
         { head: 'Why', isText: true, cell: ({ last_error }) => last_error ?? 'no run has reached it' },
       ],
     }),
   ]
 }
 
-const completes = (
-  formats: Formats,
-): Column<{ readonly interviews_count: number | null; readonly sample_size: number | null }> => ({
-  head: 'Complete',
-  cell: ({ interviews_count, sample_size }) => (
-    <>
-      <span>{formats.count(interviews_count)}</span> <i>of</i> <span>{formats.count(sample_size)}</span>
-    </>
-  ),
-})
-
-const change = (before: string, now: string): ComponentChildren => (
+const phrase = (one: string, word: string, other: string) => (
   <>
-    <span>{before}</span> <i>to</i> <span>{now}</span>
+    <span>{one}</span> <i>{word}</i> <span>{other}</span>
   </>
 )
-
-interface CardText<Row> extends Pick<Card, 'rule' | 'none'> {
-  readonly columns: readonly Column<Row>[]
-}
 
 const card = <Row extends Titled>(
   page: ReportPage,
   query: Query,
   rows: readonly Row[],
-  { rule, none, columns }: CardText<Row>,
+  { columns, ...texts }: Pick<Card, 'rule' | 'none'> & { readonly columns: readonly Column<Row>[] },
 ): Card => {
   const survey: Column<Row> = { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> }
-  const withTitle = [survey, ...columns]
-  const [first, rest] = [rows.slice(0, ROWS_SHOWN), rows.slice(ROWS_SHOWN)]
+  const shared = { query, columns: [survey, ...columns] }
+  const rest = rows.slice(ROWS_SHOWN)
   const table = (
     <>
-      <QueryTable query={query} rows={first} columns={withTitle} caption={query.title} />
+      <QueryTable {...shared} rows={rows.slice(0, ROWS_SHOWN)} caption={query.title} />
       {rest.length > 0 && (
         <details>
           <summary>{`${rest.length} more`}</summary>
-          <QueryTable query={query} rows={rest} columns={withTitle} caption={`${query.title}, more`} />
+          <QueryTable {...shared} rows={rest} caption={`${query.title}, more`} />
         </details>
       )}
     </>
   )
-  return { query, rule, none, count: rows.length, table }
+  return { ...texts, query, count: rows.length, table }
 }

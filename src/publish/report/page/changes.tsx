@@ -1,19 +1,16 @@
 /** What changed in the last day, and the statuses of the last weeks. */
 import type { JSX } from 'preact'
 import { StatusStrip } from '../charts/small.js'
-import { CHANGES_SHOWN, changeCounts, changes, timeline } from '../queries/overview.js'
+import { CHANGES_SHOWN, overview } from '../queries/overview.js'
 import { keyOf, type ReportRows } from '../read.js'
-import { type Column, QueryTable, SqlOf } from './table.js'
-import type { PartProps, ReportPage } from './words.js'
-import { plural, Status, SurveyLink, spaced } from './words.js'
+import { QueryTable, SqlOf } from './table.js'
+import { type PartProps, plural, type ReportPage, Status, SurveyLink, spaced } from './words.js'
 
-type ChangeRow = ReportRows['changes'][number]
 type TimelineRow = ReportRows['timeline'][number]
 
 const TIMELINE_DAYS = 60
 
-export const Changes = ({ page }: PartProps): JSX.Element => {
-  const { rows, formats } = page
+export const Changes = ({ page, page: { rows, formats } }: PartProps) => {
   const total = rows.changeCounts.reduce((sum, { changes: count }) => sum + count, 0)
   return (
     <section id="changes" aria-labelledby="changes-title">
@@ -24,16 +21,32 @@ export const Changes = ({ page }: PartProps): JSX.Element => {
         <>
           <p>{summaryOf(page)}</p>
           <QueryTable
-            query={changes}
+            query={overview.changes}
             rows={rows.changes}
-            columns={changeColumns(page)}
+            columns={[
+              {
+                head: 'Survey',
+                cell: (row) => (
+                  <>
+                    <SurveyLink survey={{ ...row, title: row.title ?? '' }} page={page} />
+                    {row.name !== null && (
+                      <small>
+                        source <bdi>{row.name}</bdi>
+                      </small>
+                    )}
+                  </>
+                ),
+              },
+              { head: 'Change', isText: true, cell: (row) => <Change change={row} /> },
+              { head: 'Seen at', cell: ({ observed_at }) => formats.instant(observed_at) },
+            ]}
             caption="Changes of surveys and sources"
             class="changes"
           />
           {total > CHANGES_SHOWN && (
             <p class="rule">{`The first ${CHANGES_SHOWN} of ${formats.count(total)} changes. The view record_changes has all of them.`}</p>
           )}
-          <SqlOf query={changes} />
+          <SqlOf query={overview.changes} />
         </>
       )}
       <h3>Status timeline</h3>
@@ -47,7 +60,7 @@ export const Changes = ({ page }: PartProps): JSX.Element => {
 }
 
 const summaryOf = ({ rows: { changeCounts: counts }, formats }: ReportPage): JSX.Element => (
-  <span data-list={changeCounts.name}>
+  <span data-list={overview.changeCounts.name}>
     {counts.map(({ is_source, kind, changes: count }, place) => (
       <>
         {place === 0 ? '' : ', '}
@@ -63,36 +76,10 @@ const countedKind = (isSource: boolean, kind: string, count: number): string => 
   return kind === 'changed' ? `${what} ${plural(count, 'field')} changed` : `${plural(count, what)} ${kind}`
 }
 
-const changeColumns = (page: ReportPage): readonly Column<ChangeRow>[] => [
-  {
-    head: 'Survey',
-    cell: (row) => (
-      <>
-        <SurveyLink survey={{ ...row, title: row.title ?? '' }} page={page} />
-        {row.name !== null && (
-          <small>
-            source <bdi>{row.name}</bdi>
-          </small>
-        )}
-      </>
-    ),
-  },
-  { head: 'Change', isText: true, cell: (row) => <Change change={row} /> },
-  { head: 'Seen at', cell: ({ observed_at }) => page.formats.instant(observed_at) },
-]
+type FieldChange = Pick<ReportRows['changes'][number], 'kind' | 'field' | 'from_value' | 'to_value'>
 
-interface FieldChange {
-  readonly kind: string
-  readonly field: string | null
-  readonly from_value: string | null
-  readonly to_value: string | null
-}
-
-export const Change = ({
-  change: { kind, field, from_value, to_value },
-}: {
-  readonly change: FieldChange
-}): JSX.Element => {
+export const Change = ({ change }: { readonly change: FieldChange }): JSX.Element => {
+  const { kind, field, from_value, to_value } = change
   if (field === null) return <>{kind}</>
   if (field === 'status')
     return (
@@ -118,8 +105,7 @@ export const Change = ({
 const Value = ({ text }: { readonly text: string | null }): JSX.Element =>
   text === null || text === '' ? <>none</> : <bdi>{text}</bdi>
 
-const Timeline = ({ page }: PartProps): JSX.Element => {
-  const { rows, formats } = page
+const Timeline = ({ page, page: { rows, formats } }: PartProps) => {
   const newest = new Map(rows.asOf.map(({ account, newest_at }) => [account, newest_at]))
   const surveys = new Map<string, TimelineRow[]>()
   for (const row of rows.timeline) surveys.set(keyOf(row), [...(surveys.get(keyOf(row)) ?? []), row])
@@ -131,7 +117,7 @@ const Timeline = ({ page }: PartProps): JSX.Element => {
     <>
       <QueryTable
         class="timeline"
-        query={timeline}
+        query={overview.timeline}
         rows={lines}
         columns={[
           { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
@@ -145,7 +131,7 @@ const Timeline = ({ page }: PartProps): JSX.Element => {
         ]}
         caption="Statuses of the surveys whose status changed in the last two weeks"
       />
-      <SqlOf query={timeline} />
+      <SqlOf query={overview.timeline} />
     </>
   )
 }

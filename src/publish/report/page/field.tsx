@@ -1,15 +1,14 @@
 /** The surveys in the field, and those before and after it. */
-import type { JSX } from 'preact'
 import { Sparkline } from '../charts/small.js'
 import { type Formats, UNKNOWN } from '../formats.js'
-import { besideField, inField } from '../queries/overview.js'
+import { overview } from '../queries/overview.js'
 import { keyOf, type ReportRows } from '../read.js'
 import { type Column, QueryTable, SqlOf } from './table.js'
 import { Completion, hasAccounts, type PartProps, type ReportPage, Status, SurveyLink } from './words.js'
 
 type FieldRow = ReportRows['inField'][number]
 
-export const Field = ({ page, page: { rows } }: PartProps): JSX.Element => (
+export const Field = ({ page, page: { rows, formats } }: PartProps) => (
   <section id="field" aria-labelledby="field-title">
     <h2 id="field-title">In the field</h2>
     {rows.inField.length === 0 ? (
@@ -18,7 +17,7 @@ export const Field = ({ page, page: { rows } }: PartProps): JSX.Element => (
       <>
         <QueryTable
           class="field"
-          query={inField}
+          query={overview.inField}
           rows={rows.inField}
           columns={fieldColumns(page)}
           caption="Surveys in the field, those without a forecast first, then the furthest from its target"
@@ -30,10 +29,10 @@ export const Field = ({ page, page: { rows } }: PartProps): JSX.Element => (
         </p>
         {page.sections.size < rows.surveys.length && (
           <p class="rule">
-            {`${page.formats.count(page.sections.size)} of ${page.formats.count(rows.surveys.length)} surveys have a section of their own: those that need action, and then as many as a page can hold.`}
+            {`${formats.count(page.sections.size)} of ${formats.count(rows.surveys.length)} surveys have a section of their own: those that need action, and then as many as a page can hold.`}
           </p>
         )}
-        <SqlOf query={inField} />
+        <SqlOf query={overview.inField} />
       </>
     )}
     {rows.besideField.length > 0 && (
@@ -41,20 +40,31 @@ export const Field = ({ page, page: { rows } }: PartProps): JSX.Element => (
         <h3>Before and after the field</h3>
         <QueryTable
           class="beside"
-          query={besideField}
+          query={overview.besideField}
           rows={rows.besideField}
-          columns={besideColumns(page)}
+          columns={[
+            { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
+            ...accountColumn(page),
+            { head: 'Status', isText: true, cell: ({ status }) => <Status status={status} /> },
+            { head: 'Since', cell: ({ since }) => formats.instant(since) },
+            {
+              head: 'Complete',
+              cell: ({ interviews_count, sample_size }) => (
+                <>
+                  {formats.count(interviews_count)} <small>of {formats.count(sample_size)}</small>
+                </>
+              ),
+            },
+          ]}
           caption="Active surveys that are not in the field, and those completed in the last two weeks"
         />
-        <SqlOf query={besideField} />
+        <SqlOf query={overview.besideField} />
       </>
     )}
   </section>
 )
 
-export const accountColumn = <Row extends { readonly account: string }>(
-  page: ReportPage,
-): readonly Column<Row>[] =>
+export const accountColumn = (page: ReportPage): readonly Column<{ readonly account: string }>[] =>
   hasAccounts(page)
     ? [{ head: 'Account', isText: true, cell: ({ account }) => account, sortBy: ({ account }) => account }]
     : []
@@ -77,7 +87,7 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
       ),
       sortBy: ({ title }) => title,
     },
-    ...accountColumn<FieldRow>(page),
+    ...accountColumn(page),
     {
       head: 'Complete',
       cell: (row) => <Completion of={row} formats={formats} />,
@@ -116,13 +126,8 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
   ]
 }
 
-const Forecast = ({
-  row: { interviews_count, sample_size, expected_on, expected_from, expected_to },
-  formats,
-}: {
-  readonly row: FieldRow
-  readonly formats: Formats
-}) => {
+const Forecast = ({ row, formats }: { readonly row: FieldRow; readonly formats: Formats }) => {
+  const { interviews_count, sample_size, expected_on, expected_from, expected_to } = row
   if (interviews_count !== null && sample_size !== null && sample_size > 0 && interviews_count >= sample_size)
     return <b>reached</b>
   if (expected_on === null) return <>{UNKNOWN}</>
@@ -140,26 +145,8 @@ const Forecast = ({
 }
 
 /** The last days, and before in smaller type. */
-const recently = (recent: number | null, earlier: number | null, formats: Formats): JSX.Element => (
+const recently = (recent: number | null, earlier: number | null, formats: Formats) => (
   <>
     {formats.rate(recent)} <small>{formats.rate(earlier)}</small>
   </>
 )
-
-const besideColumns = (page: ReportPage): readonly Column<ReportRows['besideField'][number]>[] => {
-  const { formats } = page
-  return [
-    { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
-    ...accountColumn<ReportRows['besideField'][number]>(page),
-    { head: 'Status', isText: true, cell: ({ status }) => <Status status={status} /> },
-    { head: 'Since', cell: ({ since }) => formats.instant(since) },
-    {
-      head: 'Complete',
-      cell: ({ interviews_count, sample_size }) => (
-        <>
-          {formats.count(interviews_count)} <small>of {formats.count(sample_size)}</small>
-        </>
-      ),
-    },
-  ]
-}

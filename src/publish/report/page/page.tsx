@@ -1,20 +1,18 @@
 /** The page around the sections of surveys: header, overview, and the queries. */
 import type { JSX } from 'preact'
 import { formatInstant, msBetween } from '../../../model/instant.js'
-import { ALL_QUERIES } from '../queries/all.js'
-import { asOf, changeCounts, totals } from '../queries/overview.js'
-import { runs } from '../queries/run.js'
-import { history, interviews, observations, sources, surveys } from '../queries/survey.js'
+import { overview } from '../queries/overview.js'
+import { run } from '../queries/run.js'
+import { survey } from '../queries/survey.js'
 import { Attention } from './attention.js'
 import { Changes } from './changes.js'
 import { Field } from './field.js'
 import { Runs } from './run.js'
 import { SqlOf } from './table.js'
-import type { PartProps } from './words.js'
-import { type Figure, Figures, plural, SurveyLink, spaced } from './words.js'
+import { type Figure, Figures, type PartProps, plural, SurveyLink, spaced } from './words.js'
 
 /** These are not shown beside their tables, because each section of a survey has a part of them. */
-const SQL_AT_END = [asOf, totals, changeCounts, surveys, observations, interviews, sources, history]
+const SQL_AT_END = [overview.asOf, overview.totals, overview.changeCounts, ...Object.values(survey)]
 
 export const Header = ({ page }: PartProps): JSX.Element => (
   <header>
@@ -47,7 +45,7 @@ export const Footer = ({ page, program }: PartProps & { readonly program: string
     <p>
       {`Times are in ${page.formats.timeZone}; days of charts and forecasts are UTC. Every number is a row of a query, shown below or beside its table, which runs on fieldwork.duckdb. Written by ${program}.`}
     </p>
-    {ALL_QUERIES.filter((query) => SQL_AT_END.includes(query)).map((query) => (
+    {SQL_AT_END.map((query) => (
       <SqlOf query={query} title={query.title} />
     ))}
   </footer>
@@ -55,16 +53,14 @@ export const Footer = ({ page, program }: PartProps & { readonly program: string
 
 /** The newest reading of all, and of each account that is behind it. */
 const AsOf = ({ page: { rows, formats } }: PartProps): JSX.Element => {
-  const known = rows.asOf.flatMap(({ account, newest_at }) =>
-    newest_at === null ? [] : [{ account, newest_at }],
-  )
-  const newest = known.toSorted((one, other) => msBetween(one.newest_at, other.newest_at)).at(0)?.newest_at
-  if (newest === undefined) return <p data-list={asOf.name}>Nothing has been read yet.</p>
-  const behind = known.filter(({ newest_at }) => msBetween(newest_at, newest) > BEHIND_MS)
+  const known = rows.asOf.flatMap(({ account, newest_at: at }) => (at === null ? [] : [{ account, at }]))
+  const newest = known.toSorted((one, other) => msBetween(one.at, other.at))[0]?.at
+  if (newest === undefined) return <p data-list={overview.asOf.name}>Nothing has been read yet.</p>
+  const behind = known.filter(({ at }) => msBetween(at, newest) > BEHIND_MS)
   return (
-    <p data-list={asOf.name}>
+    <p data-list={overview.asOf.name}>
       As of <time dateTime={formatInstant(newest)}>{formats.instant(newest)}</time> {`(${formats.timeZone})`}
-      {behind.map(({ account, newest_at }) => `, ${account} ${formats.instant(newest_at)}`)}
+      {behind.map(({ account, at }) => `, ${account} ${formats.instant(at)}`)}
     </p>
   )
 }
@@ -100,18 +96,14 @@ const UNSHOWN_NAMED_MAX = 20
 
 /** Accounts whose last sync did not read everything. `rows.runs` begins with the newest. */
 const Unfinished = ({ page: { rows } }: PartProps): JSX.Element => {
-  const last = new Map(
-    rows.runs
-      .filter(({ command }) => command === 'sync')
-      .toReversed()
-      .map((run) => [run.account, run]),
-  )
+  const syncs = rows.runs.filter(({ command }) => command === 'sync')
+  const last = new Map(syncs.toReversed().map((one) => [one.account, one]))
   return (
     <>
       {[...last.values()]
         .filter(({ status }) => UNFINISHED.includes(status))
         .map(({ account, status, reason }) => (
-          <p class="unfinished" data-list={runs.name}>
+          <p class="unfinished" data-list={run.runs.name}>
             {last.size > 1 && (
               <>
                 <bdi>{account}</bdi>:{' '}
@@ -128,23 +120,18 @@ const Unfinished = ({ page: { rows } }: PartProps): JSX.Element => {
 
 const UNFINISHED: readonly string[] = ['partial', 'failed', 'killed']
 
-const Totals = ({ page: { rows, formats } }: PartProps): JSX.Element => {
+const Totals = ({ page: { rows, formats } }: PartProps) => {
   const [total] = rows.totals
-  const isAny = total !== undefined && total.surveys > 0
-  const figures: readonly Figure[] = !isAny
-    ? []
-    : [
-        ['In the field', formats.count(total.surveys), plural(total.surveys, 'survey')],
-        [
-          'Complete',
-          formats.count(total.interviews_count),
-          `of ${formats.count(total.sample_size)}, ${formats.rate(total.completion_rate)}`,
-        ],
-        [
-          'Gained since yesterday',
-          formats.signed(total.gained_last_day),
-          `${formats.signed(total.gained)} in the last 7 days`,
-        ],
-      ]
-  return <Figures figures={figures} query={totals.name} />
+  const { count, rate, signed } = formats
+  const figures = (): readonly Figure[] => {
+    if (total === undefined || total.surveys === 0) return []
+    const completed = `of ${count(total.sample_size)}, ${rate(total.completion_rate)}`
+    const gained = `${signed(total.gained)} in the last 7 days`
+    return [
+      ['In the field', count(total.surveys), plural(total.surveys, 'survey')],
+      ['Complete', count(total.interviews_count), completed],
+      ['Gained since yesterday', signed(total.gained_last_day), gained],
+    ]
+  }
+  return <Figures figures={figures()} query={overview.totals.name} />
 }

@@ -1,14 +1,12 @@
 /** The section of a survey: figures, charts, sources, history, and as of when each number is known. */
 import type { JSX } from 'preact'
 import { CompletesChart } from '../charts/completes.js'
-import { BAND_NAMES, StatusChart } from '../charts/statuses.js'
+import { StatusChart } from '../charts/statuses.js'
 import { type Formats, UNKNOWN } from '../formats.js'
-import { BANDS, history, interviews, sources } from '../queries/survey.js'
+import { BANDS, survey as queries, type SurveyRow } from '../queries/survey.js'
 import { keyOf } from '../read.js'
-import type { HistoryRow, SourceRow, SurveyRow } from '../rows.js'
-import type { Unshown } from '../shown-rows.js'
 import { Change } from './changes.js'
-import { type Column, QueryTable } from './table.js'
+import { QueryTable } from './table.js'
 import {
   Completion,
   type Figure,
@@ -28,9 +26,8 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
   const counts = rows.interviews.get(key) ?? []
   const sourceRows = rows.sources.get(key) ?? []
   const historyRows = rows.history.get(key) ?? []
-  const isThis = ({ account, survey_id }: Unshown) =>
-    account === survey.account && survey_id === survey.survey_id
-  const hidden = rows.unshown.find(isThis)?.fields ?? []
+  const { account, survey_id, status, project_id } = survey
+  const hidden = rows.unshown.find((of) => of.account === account && of.survey_id === survey_id)?.fields ?? []
   return (
     <section class="survey" id={key}>
       <p class="back">
@@ -40,13 +37,13 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
         <bdi>{titleOf(survey)}</bdi>
       </h2>
       <p class="meta" data-list="surveys">
-        <Status status={survey.status} /> Survey {survey.survey_id}
-        {survey.project_id !== null && survey.project_id !== '' && (
+        <Status status={status} /> Survey {survey_id}
+        {project_id !== null && project_id !== '' && (
           <>
-            , project <bdi>{survey.project_id}</bdi>
+            , project <bdi>{project_id}</bdi>
           </>
         )}
-        {hasAccounts(page) && `, account ${survey.account}`}
+        {hasAccounts(page) && `, account ${account}`}
       </p>
       <Figures figures={figuresOf(survey, formats)} query="surveys" />
       <h3>Complete interviews</h3>
@@ -61,7 +58,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
       ) : (
         <>
           {curve.length >= 2 && <StatusChart days={curve} formats={formats} />}
-          <ul data-list={interviews.name}>
+          <ul data-list={queries.interviews.name}>
             {counts.map(({ status, individuals }) => (
               <li>
                 <i class={`s${bandOf(status)}`} />
@@ -75,13 +72,54 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
       {sourceRows.length === 0 ? (
         <p class="empty">This survey has no sample source.</p>
       ) : (
-        <QueryTable class="sources" query={sources} rows={sourceRows} columns={sourceColumns(formats)} />
+        <QueryTable
+          class="sources"
+          query={queries.sources}
+          rows={sourceRows}
+          columns={[
+            {
+              head: 'Source',
+              cell: ({ name, country_code, provider }) => (
+                <>
+                  <bdi>{name}</bdi> <small>{`${country_code}, ${spaced(provider)}`}</small>
+                </>
+              ),
+            },
+            { head: 'Complete', cell: (row) => <Completion of={row} formats={formats} /> },
+            { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
+            { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },
+            { head: 'Forecast', cell: ({ expected_on }) => formats.day(expected_on) },
+            { head: 'Incidence', cell: (row) => formats.rate(row.target_incidence_rate) },
+            { head: 'Drop-out', cell: (row) => formats.rate(row.drop_out_rate) },
+          ]}
+        />
       )}
       <h3>History</h3>
       {historyRows.length === 0 ? (
         <p class="empty">Nothing but its progress has changed since it was first read.</p>
       ) : (
-        <QueryTable class="history" query={history} rows={historyRows} columns={historyColumns(formats)} />
+        <QueryTable
+          class="history"
+          query={queries.history}
+          rows={historyRows}
+          columns={[
+            { head: 'Seen at', cell: ({ observed_at }) => formats.instant(observed_at) },
+            {
+              head: 'Change',
+              isText: true,
+              cell: (row) => (
+                <>
+                  {row.sample_source_id !== null && (
+                    <small>
+                      source <bdi>{row.name ?? row.sample_source_id}</bdi>{' '}
+                    </small>
+                  )}
+                  <Change change={row} />
+                </>
+              ),
+            },
+          ]}
+        />
       )}
       <Freshness survey={survey} formats={formats} />
       {hidden.length > 0 && (
@@ -118,42 +156,7 @@ const rangeOf = ({ expected_on, expected_from, expected_to }: SurveyRow, formats
       : `${formats.dayNear(expected_from, expected_on)} to ${expected_to === null ? 'open' : formats.dayNear(expected_to, expected_on)}`
 
 const bandOf = (status: string): number =>
-  BAND_NAMES.findIndex((band) => BANDS[band].some((one: string) => one === status))
-
-const sourceColumns = (formats: Formats): readonly Column<SourceRow>[] => [
-  {
-    head: 'Source',
-    cell: ({ name, country_code, provider }) => (
-      <>
-        <bdi>{name}</bdi> <small>{`${country_code}, ${spaced(provider)}`}</small>
-      </>
-    ),
-  },
-  { head: 'Complete', cell: (row) => <Completion of={row} formats={formats} /> },
-  { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
-  { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },
-  { head: 'Forecast', cell: ({ expected_on }) => formats.day(expected_on) },
-  { head: 'Incidence', cell: (row) => formats.rate(row.target_incidence_rate) },
-  { head: 'Drop-out', cell: (row) => formats.rate(row.drop_out_rate) },
-]
-
-const historyColumns = (formats: Formats): readonly Column<HistoryRow>[] => [
-  { head: 'Seen at', cell: ({ observed_at }) => formats.instant(observed_at) },
-  {
-    head: 'Change',
-    isText: true,
-    cell: (row) => (
-      <>
-        {row.sample_source_id !== null && (
-          <small>
-            source <bdi>{row.name ?? row.sample_source_id}</bdi>{' '}
-          </small>
-        )}
-        <Change change={row} />
-      </>
-    ),
-  },
-]
+  BANDS.findIndex(([, statuses]) => statuses.some((one: string) => one === status))
 
 const Freshness = ({ survey, formats }: { readonly survey: SurveyRow; readonly formats: Formats }) => {
   const times: readonly (readonly [string, bigint | null])[] = [

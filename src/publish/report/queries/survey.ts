@@ -1,12 +1,43 @@
 /** The queries of the sections of surveys. On the page, each section shows the rows of its survey. */
+import { z } from 'zod'
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../../../model/fields.js'
+import { at, change, count, maybe, ofSurvey, paced, progress, sampleSource, text } from '../rows.js'
 import { CLOSED, hoursBefore, NEWEST, type Query } from './query.js'
 
-/** The surveys that have a section: all but drafts, demos, and those that closed more than two weeks ago. */
-export const surveys: Query = {
-  name: 'surveys',
-  title: 'A survey',
-  select: `SELECT p.account, p.survey_id, p.title, p.project_id, p.status, p.interviews_count, p.sample_size, p.completion_rate,
+/** The bands of the chart of interviews by status, from the bottom to the top. */
+export const BANDS = [
+  ['complete', ['complete']],
+  ['undecided', ['manual_action', 'pending_analysis']],
+  ['rejected', ['speeder', 'straightliner', 'failed_quality_check', 'inappropriate_language']],
+  ['not_needed', ['quota_full', 'above_target']],
+  ['screened_out', ['screen_out']],
+  ['incomplete', ['incomplete']],
+] as const satisfies readonly (readonly [string, readonly InterviewStatus[]])[]
+
+const bandColumns = BANDS.map(([band, statuses]) => {
+  const counts = statuses.map((status) => `coalesce(${status}_individuals, 0)`)
+  return `${counts.join(' + ')} AS ${band}`
+})
+
+/** The last observation up to the end of a UTC day, as a number of days since 1970. */
+export const dayRow = z.object({
+  ...{ ...ofSurvey, day: count, interviews_count: count, sample_size: maybe.count },
+  ...{ complete: count, undecided: count, rejected: count },
+  ...{ not_needed: count, screened_out: count, incomplete: count },
+})
+export type DayRow = z.output<typeof dayRow>
+
+export const survey = {
+  /** The surveys that have a section: all but drafts, demos, and those that closed more than two weeks ago. */
+  surveys: {
+    name: 'surveys',
+    title: 'A survey',
+    row: z.object({
+      ...{ ...paced, last_gain_at: maybe.at, length_of_interview: maybe.count, last_error: maybe.text },
+      ...{ _first_seen_at: at, listed_at: maybe.at, sources_listed_at: maybe.at },
+      source_progress_read_at: maybe.at,
+    }),
+    select: `SELECT p.account, p.survey_id, p.title, p.project_id, p.status, p.interviews_count, p.sample_size, p.completion_rate,
   p.pace_days, p.gained, p.per_day, p.gained_last_day, p.expected_on, p.expected_from, p.expected_to, p.last_gain_at,
   p.target_incidence_rate, p.recent_incidence_rate, p.earlier_incidence_rate,
   p.drop_out_rate, p.recent_drop_out_rate, p.earlier_drop_out_rate, g.length_of_interview,
@@ -19,65 +50,54 @@ JOIN ${NEWEST} n ON n.account = p.account
 LEFT JOIN (SELECT account, survey_id, max(observed_at) AS changed_at FROM survey_status_changes WHERE from_status IS NOT NULL GROUP BY ALL) c
   ON c.account = p.account AND c.survey_id = p.survey_id
 WHERE p.status NOT IN ${CLOSED} OR (p.status = 'complete' AND epoch_us(c.changed_at) > ${hoursBefore('n.newest_at', 336)})`,
-  order: 'account ASC, survey_id ASC',
-}
-
-/** The bands of the chart of interviews by status, from the bottom to the top. */
-export const BANDS = {
-  complete: ['complete'],
-  undecided: ['manual_action', 'pending_analysis'],
-  rejected: ['speeder', 'straightliner', 'failed_quality_check', 'inappropriate_language'],
-  not_needed: ['quota_full', 'above_target'],
-  screened_out: ['screen_out'],
-  incomplete: ['incomplete'],
-} as const satisfies Readonly<Record<string, readonly InterviewStatus[]>>
-
-const bandColumns = Object.entries(BANDS)
-  .map(([band, statuses]) => {
-    const counts = statuses.map((status) => `coalesce(${status}_individuals, 0)`)
-    return `${counts.join(' + ')} AS ${band}`
-  })
-  .join(',\n  ')
-
-/** Points of the curves: readings that know the number of complete interviews. */
-export const observations: Query = {
-  name: 'observations',
-  title: 'Completes and interviews by status over time',
-  select: `SELECT account, survey_id, observed_at, interviews_count, sample_size,
-  ${bandColumns}
+    order: 'account ASC, survey_id ASC',
+  },
+  /** Points of the curves: readings that know the number of complete interviews. */
+  observations: {
+    name: 'observations',
+    title: 'Completes and interviews by status over time',
+    select: `SELECT account, survey_id, observed_at, interviews_count, sample_size,
+  ${bandColumns.join(',\n  ')}
 FROM survey_progress_history
 WHERE interviews_count IS NOT NULL`,
-  order: 'account ASC, survey_id ASC, observed_at ASC',
-}
-
-export const interviews: Query = {
-  name: 'interviews',
-  title: 'Interviews by status',
-  select: `SELECT account, survey_id, status, individuals
+    order: 'account ASC, survey_id ASC, observed_at ASC',
+  },
+  interviews: {
+    name: 'interviews',
+    title: 'Interviews by status',
+    row: z.object({ ...ofSurvey, status: text, individuals: count }),
+    select: `SELECT account, survey_id, status, individuals
 FROM interview_status_counts
 WHERE sample_source_id IS NULL AND individuals > 0`,
-  order: `account ASC, survey_id ASC, list_position([${INTERVIEW_STATUSES.map((status) => `'${status}'`).join(', ')}], status) ASC NULLS LAST, status ASC`,
-}
-
-export const sources: Query = {
-  name: 'sources',
-  title: 'Sources side by side',
-  select: `SELECT s.account, s.survey_id, s.sample_source_id, s.name, s.provider, s.country_code, s.interviews_count, s.sample_size,
+    order: `account ASC, survey_id ASC, list_position([${INTERVIEW_STATUSES.map((status) => `'${status}'`).join(', ')}], status) ASC NULLS LAST, status ASC`,
+  },
+  sources: {
+    name: 'sources',
+    title: 'Sources side by side',
+    row: z.object({
+      ...{ ...ofSurvey, ...sampleSource, provider: text, ...progress, completion_rate: maybe.number },
+      ...{ behind: maybe.count, gained: maybe.count, expected_on: maybe.day },
+      ...{ target_incidence_rate: maybe.number, drop_out_rate: maybe.number },
+    }),
+    select: `SELECT s.account, s.survey_id, s.sample_source_id, s.name, s.provider, s.country_code, s.interviews_count, s.sample_size,
   s.completion_rate, s.behind, s.gained, s.expected_on, p.target_incidence_rate, p.drop_out_rate
 FROM sample_source_pace s
 LEFT JOIN sample_source_progress p
   ON p.account = s.account AND p.survey_id = s.survey_id AND p.sample_source_id = s.sample_source_id`,
-  order: 'account ASC, survey_id ASC, behind DESC NULLS LAST, sample_source_id ASC',
-}
-
-export const history: Query = {
-  name: 'history',
-  title: 'History of status and fields',
-  select: `SELECT c.account, c.survey_id, c.observed_at, c.sample_source_id, o.name, c.kind, c.field, c.from_value, c.to_value
+    order: 'account ASC, survey_id ASC, behind DESC NULLS LAST, sample_source_id ASC',
+  },
+  history: {
+    name: 'history',
+    title: 'History of status and fields',
+    row: z.object({ ...ofSurvey, ...change }),
+    select: `SELECT c.account, c.survey_id, c.observed_at, c.sample_source_id, o.name, c.kind, c.field, c.from_value, c.to_value
 FROM record_changes c
 JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
 LEFT JOIN sample_sources o ON o.account = c.account AND o.survey_id = c.survey_id AND o.id = c.sample_source_id
 WHERE c.kind <> 'added' OR c.observed_at > s._first_seen_at`,
-  order:
-    'account ASC, survey_id ASC, observed_at DESC, sample_source_id ASC NULLS FIRST, kind ASC, field ASC',
-}
+    order:
+      'account ASC, survey_id ASC, observed_at DESC, sample_source_id ASC NULLS FIRST, kind ASC, field ASC',
+  },
+} satisfies Readonly<Record<string, Query>>
+
+export type SurveyRow = z.output<typeof survey.surveys.row>

@@ -4,7 +4,6 @@ import {
   databaseKey,
   isManifest,
   isWrittenOnce,
-  ledgerKey,
   manifestKey,
   snapshotKey,
 } from '../../../../src/storage/bucket/documents.js'
@@ -16,7 +15,6 @@ test('keys hold version and run', () => {
   expect(dataKey('surveys/account=a b/created_month=2026-01', 124, 'RUN', 'f'.repeat(64))).toBe(
     `data/surveys/account=a b/created_month=2026-01/v124-RUN-${'f'.repeat(16)}.parquet`,
   )
-  expect(ledgerKey('sent-requests-a.ndjson')).toBe('ledger/sent-requests-a.ndjson')
 })
 
 test('the keys of later versions sort later', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Listing } from '../../../../src/verify/sample/pages.js'
+import { createListing } from '../../../../src/verify/sample/pages.js'
 import { survey } from '../../../support/warehouse/rows.js'
 
 const PAGE_ROWS = 10
@@ -8,7 +8,7 @@ const PAGE_ROWS = 10
 const listingOf = (listed: readonly number[], stored: readonly number[]) => {
   const read: number[] = []
   const places = stored.map((id) => ({ id, createdAt: BigInt(id), refreshedAt: 0n }))
-  const listing = new Listing(
+  const listing = createListing(
     (page) => {
       read.push(page)
       const rows = listed.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS)
@@ -16,16 +16,10 @@ const listingOf = (listed: readonly number[], stored: readonly number[]) => {
       return Promise.resolve({
         rows: rows.map((id) => survey(id, { created_at: BigInt(id) })),
         pagination: {
-          current_page: page,
+          ...{ current_page: page, prev_page: null, total_pages, total_count: listed.length },
           next_page: page < total_pages ? page + 1 : null,
-          prev_page: null,
-          total_pages,
-          total_count: listed.length,
         },
-        readAt: 0n,
-        serverDate: 0n,
-        rejections: [],
-        drift: [],
+        ...{ readAt: 0n, serverDate: 0n, rejections: [], drift: [] },
       })
     },
     places,
@@ -38,14 +32,10 @@ const listingOf = (listed: readonly number[], stored: readonly number[]) => {
 const down = (from: number, to: number) => Array.from({ length: from - to + 1 }, (_, place) => from - place)
 
 const all = down(100, 1)
+const without = (missing: number) => all.filter((id) => id !== missing)
 
 test.each<{ what: string; listed: number[]; stored?: number[]; find: number[]; pages: number[] }>([
-  {
-    what: 'are found by their rank, and each page is read once',
-    listed: all,
-    find: [55, 52, 98],
-    pages: [1, 5],
-  },
+  { what: 'are found by their rank, each page once', listed: all, find: [55, 52, 98], pages: [1, 5] },
   { what: 'are found behind those that were created since', listed: down(125, 1), find: [55], pages: [1, 8] },
   {
     what: 'are found by created_at where others have gone since',
@@ -53,18 +43,8 @@ test.each<{ what: string; listed: number[]; stored?: number[]; find: number[]; p
     find: [60, 1],
     pages: [1, 5, 4, 3, 9],
   },
-  {
-    what: 'that are not listed end at their neighbours',
-    listed: all.filter((id) => id !== 55),
-    find: [55],
-    pages: [1, 5],
-  },
-  {
-    what: 'that are not listed end at the border of a page',
-    listed: all.filter((id) => id !== 90),
-    find: [90],
-    pages: [1, 2],
-  },
+  { what: 'not listed end at their neighbours', listed: without(55), find: [55], pages: [1, 5] },
+  { what: 'not listed end at the border of a page', listed: without(90), find: [90], pages: [1, 2] },
   { what: 'that are older than all end at the last page', listed: down(100, 2), find: [1], pages: [1, 10] },
   { what: 'of an empty listing end at once', listed: [], stored: [3], find: [3], pages: [1] },
 ])('surveys $what', async ({ listed, stored = all, find: ids, pages }) => {

@@ -4,7 +4,7 @@ import { renderToString } from 'preact-render-to-string'
 import { expect, test } from 'vitest'
 import { CompletesChart } from '../../../../../src/publish/report/charts/completes.js'
 import { createFormats } from '../../../../../src/publish/report/formats.js'
-import { dayRow, surveyRow } from '../../../../../src/publish/report/rows.js'
+import { dayRow, survey } from '../../../../../src/publish/report/queries/survey.js'
 
 const known = {
   account: 'default',
@@ -25,7 +25,7 @@ const bands = { complete: 1, undecided: 0, rejected: 0, not_needed: 0, screened_
 const chart = (expected: object): string =>
   renderToString(
     h(CompletesChart, {
-      survey: surveyRow.parse(row(surveyRow.shape, expected)),
+      survey: survey.surveys.row.parse(row(survey.surveys.row.shape, expected)),
       days: [33, 40].map((interviews_count, place) =>
         dayRow.parse(row(dayRow.shape, { ...bands, interviews_count, day: 20_512 + place })),
       ),
