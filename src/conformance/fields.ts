@@ -82,15 +82,8 @@ export interface Field {
 export type Fields = Readonly<Record<string, Field>>
 
 /** "Survey status". */
-export const SURVEY_STATUSES = [
-  'draft',
-  'pending',
-  'fieldwork',
-  'deviating_from_specs',
-  'data_processing',
-  'complete',
-  'user_demo',
-] as const
+export const SURVEY_STATUSES: readonly string[] =
+  'draft pending fieldwork deviating_from_specs data_processing complete user_demo'.split(' ')
 
 /** "Survey". */
 export const SURVEY_FIELDS: Fields = {
@@ -135,19 +128,10 @@ export const PROGRESS_FIELDS: Fields = {
 }
 
 /** "Interview status": the keys of `interview_count_by_status`. */
-export const INTERVIEW_STATUSES = [
-  'complete',
-  'incomplete',
-  'quota_full',
-  'screen_out',
-  'above_target',
-  'manual_action',
-  'pending_analysis',
-  'speeder',
-  'straightliner',
-  'failed_quality_check',
-  'inappropriate_language',
-] as const
+export const INTERVIEW_STATUSES: readonly string[] = [
+  ...['complete', 'incomplete', 'quota_full', 'screen_out', 'above_target', 'manual_action'],
+  ...['pending_analysis', 'speeder', 'straightliner', 'failed_quality_check', 'inappropriate_language'],
+]
 
 /** An entry of `interview_count_by_status`. */
 export const STATUS_ENTRY_FIELDS: Fields = {
@@ -168,32 +152,21 @@ export const PAGINATION_FIELDS: Fields = {
 export const conforms = (value: unknown, { type, nullable, values }: Field): boolean => {
   if (value === null) return nullable === true
   if (values !== undefined && !(typeof value === 'string' && values.includes(value))) return false
-  switch (type) {
-    case 'integer':
-      return integerOf(value) !== null
-    case 'float':
-      return typeof value === 'number'
-    case 'timestamp':
-      return parseMoment(value) !== null
-    case 'object':
-      return isObject(value)
-    case 'string':
-    case 'boolean':
-      return typeof value === type
-  }
+  return TYPES[type][1](value)
 }
 
-const TYPES: Readonly<Record<Field['type'], string>> = {
-  integer: 'integer',
-  float: 'number',
-  timestamp: 'ISO 8601 with offset',
-  object: 'object',
-  string: 'string',
-  boolean: 'true or false',
+/** Each type in words, and whether a value has it. */
+const TYPES: Readonly<Record<Field['type'], readonly [string, (value: unknown) => boolean]>> = {
+  integer: ['integer', (value) => integerOf(value) !== null],
+  float: ['number', (value) => typeof value === 'number'],
+  timestamp: ['ISO 8601 with offset', (value) => parseMoment(value) !== null],
+  object: ['object', isObject],
+  string: ['string', (value) => typeof value === 'string'],
+  boolean: ['true or false', (value) => typeof value === 'boolean'],
 }
 
 /** The type in words. */
 export const describeField = ({ type, nullable, values }: Field): string => {
-  const kind = values === undefined ? TYPES[type] : `one of ${values.join(', ')}`
+  const kind = values === undefined ? TYPES[type][0] : `one of ${values.join(', ')}`
   return nullable === true ? `${kind}, may be null` : kind
 }

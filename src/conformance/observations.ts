@@ -26,6 +26,13 @@ import { FAR_FUTURE } from './rules/updated-since.js'
 const FIELDS = 'Resources and their fields'
 const PROGRESS = 'Fieldwork progress'
 const VIEW = 'View the fieldwork progress of a survey'
+const ERRORS = 'Errors'
+
+const observation = (topic: string, section: string, observe: Observation['observe']): Observation => ({
+  topic,
+  section,
+  observe,
+})
 
 const VALUES_MAX = 12
 
@@ -47,115 +54,26 @@ const listMoments = (reader: Reader, textOf: (moment: Moment) => string): string
 const unknownFields = (reader: Reader): readonly string[] => {
   const { lists, progresses } = reader.seen
   const progress = progresses.map((reading) => reading.progress)
-  const kinds: readonly (readonly [string, readonly string[], readonly JsonObject[]])[] = [
-    ['survey', Object.keys(SURVEY_FIELDS), surveyRecords(reader).map(({ record }) => record)],
-    ['source', Object.keys(SAMPLE_SOURCE_FIELDS), sourceRecords(reader).map(({ record }) => record)],
-    ['pagination', Object.keys(PAGINATION_FIELDS), lists.map(({ pagination }) => pagination)],
-    ['progress', Object.keys(PROGRESS_FIELDS), progress],
-    ['status', INTERVIEW_STATUSES, progress.flatMap((one) => objectsIn(one.interview_count_by_status))],
-  ]
-  return kinds.flatMap(([kind, names, records]) =>
+  const statuses = progress.map((one) => one.interview_count_by_status).filter(isObject)
+  const unknown = (kind: string, names: readonly string[], records: readonly JsonObject[]) =>
     records
       .flatMap((record) => Object.keys(record))
       .filter((name) => !names.includes(name))
-      .map((name) => `${kind}.${reader.show(name).slice(1, -1)}`),
-  )
+      .map((name) => `${kind}.${reader.show(name).slice(1, -1)}`)
+  return [
+    ...unknown('survey', Object.keys(SURVEY_FIELDS), surveyRecords(reader).map(recordOf)),
+    ...unknown('source', Object.keys(SAMPLE_SOURCE_FIELDS), sourceRecords(reader).map(recordOf)),
+    ...unknown(
+      'pagination',
+      Object.keys(PAGINATION_FIELDS),
+      lists.map(({ pagination }) => pagination),
+    ),
+    ...unknown('progress', Object.keys(PROGRESS_FIELDS), progress),
+    ...unknown('status', INTERVIEW_STATUSES, statuses),
+  ]
 }
 
-const objectsIn = (value: unknown): readonly JsonObject[] => (isObject(value) ? [value] : [])
-
-const DATA_OBSERVATIONS: readonly Observation[] = [
-  {
-    topic: 'page size',
-    section: 'Limits',
-    observe: ({ reader }) =>
-      (['surveys', 'sample_sources'] as const)
-        .map((endpoint) => {
-          const size = pageSizeOf(reader, endpoint)
-          return `${endpoint}: ${size === null ? 'every list seen has one page' : `${size} records`}`
-        })
-        .join('; '),
-  },
-  {
-    topic: 'time-zone offsets',
-    section: FIELDS,
-    observe: ({ reader }) => listMoments(reader, ({ offset }) => offset),
-  },
-  {
-    topic: 'fractional digits of the second',
-    section: FIELDS,
-    observe: ({ reader }) => listMoments(reader, ({ digits }) => String(digits)),
-  },
-  {
-    topic: 'a rate over zero interviews',
-    section: PROGRESS,
-    observe: ({ reader: { seen, show } }) =>
-      listed(
-        seen.progresses.flatMap((reading) =>
-          Object.entries(RATES).flatMap(([name, { whole }]) =>
-            whole(reading) === 0 ? [show(reading.progress[name])] : [],
-          ),
-        ),
-        'no survey without interviews was seen',
-      ),
-  },
-  {
-    topic: 'length_of_interview without a complete interview',
-    section: PROGRESS,
-    observe: ({ reader: { seen, show } }) =>
-      listed(
-        seen.progresses
-          .filter(({ counts }) => counts.get('complete') === 0)
-          .map(({ progress }) => show(progress.length_of_interview)),
-        'no survey without complete interviews was seen',
-      ),
-  },
-  {
-    topic: 'percentages',
-    section: PROGRESS,
-    observe: ({ reader }) => {
-      const scale = percentageScale(reader)
-      return scale === null ? 'no survey with interviews was seen' : `out of ${scale}`
-    },
-  },
-  {
-    topic: 'interviews of the sources and of the survey',
-    section: VIEW,
-    observe: async ({ sources }) => {
-      const { subject, readings } = await sources()
-      if (readings.length < subject.sources.rows.length) {
-        return 'not checked: the survey has too many sources'
-      }
-      const sum = readings.reduce((total, { progress }) => total + (progress.total ?? 0), 0)
-      return `${sum} interviews in the ${readings.length} sources of a survey, ${subject.progress.total ?? 'unknown'} in the survey`
-    },
-  },
-  {
-    topic: 'sample_size within a window of time',
-    section: VIEW,
-    observe: async ({ reader: { seen }, windowSubject }) => {
-      const { id, progress: whole } = await windowSubject()
-      const within = seen.progresses.filter(
-        ({ surveyId, query }) => surveyId === id && query.some(([name]) => name.startsWith('started_')),
-      )
-      if (within.length === 0) return 'no window was read'
-      const differs = within.some(({ progress }) => progress.sample_size !== whole.progress.sample_size)
-      return differs ? 'not that of the whole survey' : 'that of the whole survey'
-    },
-  },
-  {
-    topic: 'fields that the document does not name',
-    section: FIELDS,
-    observe: ({ reader }) => listed(unknownFields(reader), 'none'),
-  },
-  {
-    topic: 'whether sources and interviews move updated_at',
-    section: 'List surveys',
-    observe: () => 'not observable: reading changes neither of them',
-  },
-]
-
-const ERRORS = 'Errors'
+const recordOf = ({ record }: { readonly record: JsonObject }) => record
 
 const PAGE_LENGTH_MAX = 160
 
@@ -167,17 +85,10 @@ const describe = ({ status, json, excerpt }: Answer, { show }: Reader): string =
   return `200, ${surveys.length} rows, pagination ${show(pagination, PAGE_LENGTH_MAX)}`
 }
 
-const question = (
-  topic: string,
-  section: string,
-  ask: (evidence: Evidence) => Promise<Answer>,
-): Observation => ({
-  topic,
-  section,
-  observe: async (evidence) => describe(await ask(evidence), evidence.reader),
-})
+const question = (topic: string, section: string, ask: (evidence: Evidence) => Promise<Answer>) =>
+  observation(topic, section, async (evidence) => describe(await ask(evidence), evidence.reader))
 
-const surveys = (topic: string, section: string, ...query: Query): Observation =>
+const surveys = (topic: string, section: string, ...query: Query) =>
   question(topic, section, ({ reader }) => reader.raw('/surveys', query))
 
 const PAST_THE_END = 7
@@ -200,7 +111,58 @@ const observeDate = ({ reader: { seen } }: Evidence): string => {
 
 /** In the order of the report. */
 export const OBSERVATIONS: readonly Observation[] = [
-  ...DATA_OBSERVATIONS,
+  observation('page size', 'Limits', ({ reader }) =>
+    (['surveys', 'sample_sources'] as const)
+      .map((endpoint) => {
+        const size = pageSizeOf(reader, endpoint)
+        return `${endpoint}: ${size === null ? 'every list seen has one page' : `${size} records`}`
+      })
+      .join('; '),
+  ),
+  observation('time-zone offsets', FIELDS, ({ reader }) => listMoments(reader, ({ offset }) => offset)),
+  observation('fractional digits of the second', FIELDS, ({ reader }) =>
+    listMoments(reader, ({ digits }) => String(digits)),
+  ),
+  observation('a rate over zero interviews', PROGRESS, ({ reader: { seen, show } }) => {
+    const shown = seen.progresses.flatMap((reading) =>
+      Object.entries(RATES).flatMap(([name, { whole }]) =>
+        whole(reading) === 0 ? [show(reading.progress[name])] : [],
+      ),
+    )
+    return listed(shown, 'no survey without interviews was seen')
+  }),
+  observation('length_of_interview without a complete interview', PROGRESS, ({ reader: { seen, show } }) => {
+    const without = seen.progresses.filter(({ counts }) => counts.get('complete') === 0)
+    const shown = without.map(({ progress }) => show(progress.length_of_interview))
+    return listed(shown, 'no survey without complete interviews was seen')
+  }),
+  observation('percentages', PROGRESS, ({ reader }) => {
+    const scale = percentageScale(reader)
+    return scale === null ? 'no survey with interviews was seen' : `out of ${scale}`
+  }),
+  observation('interviews of the sources and of the survey', VIEW, async ({ sources }) => {
+    const { subject, readings } = await sources()
+    if (readings.length < subject.sources.rows.length) return 'not checked: the survey has too many sources'
+    const sum = readings.reduce((total, { progress }) => total + (progress.total ?? 0), 0)
+    return `${sum} interviews in the ${readings.length} sources of a survey, ${subject.progress.total ?? 'unknown'} in the survey`
+  }),
+  observation('sample_size within a window of time', VIEW, async ({ reader: { seen }, windowSubject }) => {
+    const { id, progress: whole } = await windowSubject()
+    const within = seen.progresses.filter(
+      ({ surveyId, query }) => surveyId === id && query.some(([name]) => name.startsWith('started_')),
+    )
+    if (within.length === 0) return 'no window was read'
+    const differs = within.some(({ progress }) => progress.sample_size !== whole.progress.sample_size)
+    return differs ? 'not that of the whole survey' : 'that of the whole survey'
+  }),
+  observation('fields that the document does not name', FIELDS, ({ reader }) =>
+    listed(unknownFields(reader), 'none'),
+  ),
+  observation(
+    'whether sources and interviews move updated_at',
+    'List surveys',
+    () => 'not observable: reading changes neither of them',
+  ),
   surveys('an empty list', 'Pagination object', ['updated_since', FAR_FUTURE]),
   question('a page past the end', 'Limits', async ({ head, reader }) => {
     const { again } = await head()
@@ -219,49 +181,33 @@ export const OBSERVATIONS: readonly Observation[] = [
     return await reader.raw(progressPath(subject?.id ?? 0), [['sample_source_id', String(unknownId)]])
   }),
   question('a wrong token', ERRORS, ({ reader }) => reader.raw('/surveys', [], 'wrong-token')),
-  { topic: 'Date header', section: 'Endpoints', observe: observeDate },
-  {
-    topic: 'compression',
-    section: 'Endpoints',
-    observe: ({ reader: { seen, show } }) => {
-      const codings = seen.answers.flatMap(({ header }) => header('content-encoding') ?? [])
-      if (codings.length === 0) return 'none, though gzip was offered'
-      const different = new Set(codings.map((coding) => show(coding)))
-      return `${[...different].join(', ')} in ${codings.length} of ${seen.answers.length} answers`
-    },
-  },
-  {
-    topic: 'keep-alive',
-    section: 'Endpoints',
-    observe: ({ sender }) => {
-      const { connections, requestsWithCredentials } = sender.usage
-      return `${requestsWithCredentials} requests over ${connections} ${connections === 1 ? 'connection' : 'connections'}`
-    },
-  },
-  {
-    topic: 'rate-limit headers',
-    section: 'Limits',
-    observe: ({ reader: { seen } }) => seen.answers.at(-1)?.rateHeaders.join('; ') || 'none',
-  },
-  {
-    topic: 'answers 429 below the cap',
-    section: 'Limits',
-    last: true,
-    observe: ({ sender }) => {
-      const { refusals } = sender.usage
-      if (refusals === 0) return 'none'
-      return `${refusals}, waited out: somebody else uses the account, or its cap is lower`
-    },
-  },
-  {
-    topic: 'a 429 answer',
-    section: 'Errors',
-    last: true,
-    observe: async ({ burst }) => {
+  observation('Date header', 'Endpoints', observeDate),
+  observation('compression', 'Endpoints', ({ reader: { seen, show } }) => {
+    const codings = seen.answers.flatMap(({ header }) => header('content-encoding') ?? [])
+    if (codings.length === 0) return 'none, though gzip was offered'
+    const different = new Set(codings.map((coding) => show(coding)))
+    return `${[...different].join(', ')} in ${codings.length} of ${seen.answers.length} answers`
+  }),
+  observation('keep-alive', 'Endpoints', ({ sender }) => {
+    const { connections, requestsWithCredentials } = sender.usage
+    return `${requestsWithCredentials} requests over ${connections} ${connections === 1 ? 'connection' : 'connections'}`
+  }),
+  observation(
+    'rate-limit headers',
+    'Limits',
+    ({ reader: { seen } }) => seen.answers.at(-1)?.rateHeaders.join('; ') || 'none',
+  ),
+  ...[
+    observation('answers 429 below the cap', 'Limits', ({ sender: { usage } }) =>
+      usage.refusals === 0
+        ? 'none'
+        : `${usage.refusals}, waited out: somebody else uses the account, or its cap is lower`,
+    ),
+    observation('a 429 answer', ERRORS, async ({ burst }) => {
       const { sent, last } = await burst()
       if (last.status !== 429) return `none in ${sent} requests at once`
       const headers = last.rateHeaders.join('; ') || 'no Retry-After'
       return `within ${sent} requests at once; ${headers}; body ${last.excerpt}`
-    },
-  },
+    }),
+  ].map((one): Observation => ({ ...one, last: true })),
 ]

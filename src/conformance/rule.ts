@@ -1,6 +1,5 @@
 /** Rules of the API document, observations where it is silent, and rules about what the other rules have read. */
-import type { JsonObject } from './fields.js'
-import { conforms, describeField, type Field, type Fields } from './fields.js'
+import { conforms, describeField, type Field, type Fields, type JsonObject } from './fields.js'
 import type { Evidence } from './read/evidence.js'
 import type { ListReading, Reader } from './read/reader.js'
 import { fail, PASS, Unseen, type Verdict } from './verdict.js'
@@ -19,8 +18,10 @@ export interface Rule {
   readonly last?: true
 }
 
-export const inSection = (section: string, rules: readonly Omit<Rule, 'section'>[]): readonly Rule[] =>
-  rules.map((rule) => ({ ...rule, section }))
+/** Makes the rules of a section that may send requests. */
+export const rulesOf =
+  (section: string) =>
+  (id: string, text: string, check: Rule['check']): Rule => ({ id, section, text, check })
 
 /** Reports the behaviour of the service where the API document is silent. */
 export interface Observation {

@@ -68,14 +68,14 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
   await sendFirst(sender, options)
   const { clock, rate, exceedCap, log } = options
   const burstRequestsMax = exceedCap ? rate.requests + BURST_OVER_CAP : null
-  const evidence = gatherEvidence({ reader: createReader(sender), sender, clock, burstRequestsMax })
+  const evidence = gatherEvidence(createReader(sender), sender, clock, burstRequestsMax)
   const verdicts = new Map<Rule, Verdict>()
   const observed = new Map<Observation, string>()
-  const check = async (isMeant: (rule: Rule) => boolean): Promise<void> => {
+  const check = async (isMeant: (rule: Rule) => boolean) => {
     for (const rule of RULES.filter(isMeant))
       verdicts.set(rule, await unlessUnseen(() => rule.check(evidence), notObservable))
   }
-  const observe = async (isLast: boolean): Promise<void> => {
+  const observe = async (isLast: boolean) => {
     for (const one of OBSERVATIONS.filter(({ last = false }) => last === isLast))
       observed.set(one, await unlessUnseen(() => one.observe(evidence), notObserved))
   }

@@ -20,12 +20,6 @@ interface RunReportsOptions {
   readonly redact: (text: string) => string
 }
 
-interface RunReports {
-  started(run: RunStart): void
-  /** `document` is the end in JSON. Never rejects. */
-  ended(end: RunEnd, document: string): Promise<void>
-}
-
 /** A run may end before the request at its start has an answer. Its end is reported after that, but waits no longer than this. */
 const START_MS_MAX = 2_000
 
@@ -50,8 +44,7 @@ const reportLimit = (clock: Clock, durationMs: number): TimeLimit => {
   return limit
 }
 
-export const createRunReports = (options: RunReportsOptions): RunReports => {
-  const { monitoring, clock, log, signal, redact } = options
+export const createRunReports = ({ monitoring, clock, log, signal, redact }: RunReportsOptions) => {
   const { metrics, notify, warehouse } = monitoring
   let signalMs: number | null = null
   const onSignal = () => {
@@ -61,11 +54,7 @@ export const createRunReports = (options: RunReportsOptions): RunReports => {
   else signal.addEventListener('abort', onSignal, { once: true })
 
   /** Sends what belongs to one setting. The same problem is logged once. */
-  const report = async (
-    setting: string,
-    deliveries: readonly Delivery[],
-    until: AbortSignal,
-  ): Promise<void> => {
+  const report = async (setting: string, deliveries: readonly Delivery[], until: AbortSignal) => {
     const problems = await Promise.all(
       deliveries.map((each) =>
         deliver(each, { clock, signal: until, redact }).catch((error: unknown) => redact(messageOf(error))),
@@ -81,14 +70,15 @@ export const createRunReports = (options: RunReportsOptions): RunReports => {
   let starting: Promise<void> = Promise.resolve()
 
   return {
-    started: (run) => {
+    started: (run: RunStart): void => {
       if (notify === null || notify.start === null) return
       const deadline = reportLimit(clock, reportMsMax(null))
       deadline.signal.addEventListener('abort', () => start.abort(deadline.signal.reason), { once: true })
       const delivery = startDelivery(notify.start, run)
       starting = report(delivery.setting, [delivery], start.signal).finally(() => deadline[Symbol.dispose]())
     },
-    ended: async (end, document) => {
+    /** `document` is the end in JSON. Never rejects. */
+    ended: async (end: RunEnd, document: string): Promise<void> => {
       signal.removeEventListener('abort', onSignal)
       using deadline = reportLimit(clock, reportMsMax(sinceSignalMs()))
       using startDeadline = reportLimit(clock, Math.min(START_MS_MAX, reportMsMax(sinceSignalMs()) / 2))
@@ -112,7 +102,7 @@ export const createRunReports = (options: RunReportsOptions): RunReports => {
     try {
       // prom-client is loaded only here.
       const { reportMetrics } = await import('./metrics/report.js')
-      const { deliveries, problem } = await reportMetrics({ targets: metrics, warehouse, end, until })
+      const { deliveries, problem } = await reportMetrics(metrics, warehouse, end, until)
       const pushed = report('metrics.pushgateway', deliveries, until)
       const why = await problem
       if (why !== null) log.warn({ setting: 'metrics.file' }, `metrics.file was not written: ${why}`)

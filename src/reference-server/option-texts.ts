@@ -37,89 +37,73 @@ interface OptionText {
   readonly give: string
 }
 
-const whole = (name: keyof typeof BOUNDS, { give, ...text }: OptionText): OptionText => {
+const text = (usual: string | null, describe: string, give: string): OptionText => ({
+  default: usual,
+  describe,
+  give,
+})
+
+const whole = (name: keyof typeof BOUNDS, usual: string, describe: string, give: string): OptionText => {
   const [min, max] = BOUNDS[name]
-  return { ...text, give: `${give}, a whole number from ${min} to ${max}` }
+  return text(usual, describe, `${give}, a whole number from ${min} to ${max}`)
 }
 
 const choice = <const Choices extends readonly string[]>(
   choices: Choices,
-  text: { readonly default: Choices[number]; readonly describe: string },
-): OptionText => {
-  const list = choices.join(', ')
-  return { default: text.default, describe: `${text.describe}: ${list}`, give: `one of ${list}` }
-}
+  usual: Choices[number],
+  describe: string,
+): OptionText => text(usual, `${describe}: ${choices.join(', ')}`, `one of ${choices.join(', ')}`)
 
 const TEXTS = {
-  port: whole('port', {
-    default: '8080',
-    describe: 'Port to listen on; 0 takes any free one',
-    give: 'the port to listen on (0: any free one)',
-  }),
-  host: {
-    default: '127.0.0.1',
-    describe: 'Address to listen on',
-    give: 'an address of this machine, such as 127.0.0.1',
-  },
-  seed: whole('seed', {
-    default: '42',
-    describe: 'The number from which the world is drawn',
-    give: 'the seed of the world',
-  }),
-  surveys: whole('surveys', {
-    default: '200',
-    describe: 'Surveys of each account at the start',
-    give: 'the surveys of each account',
-  }),
-  accounts: whole('accounts', {
-    default: '1',
-    describe: 'Number of accounts; none sees the surveys of another',
-    give: 'the number of accounts',
-  }),
-  pageSize: whole('pageSize', {
-    default: '50',
-    describe: 'Records per page',
-    give: 'the records per page',
-  }),
-  rateLimit: {
-    default: '60/60s',
-    describe: 'Requests that each account may make, per time',
-    give: 'requests per time, such as 60/60s or 5/300ms',
-  },
-  rateWindow: choice(RATE_WINDOWS, { default: 'sliding', describe: 'How requests are counted' }),
-  ratePhase: {
-    default: '0s',
-    describe: 'How far into a window the server starts, where windows have fixed borders',
-    give: 'a time of at most a day, such as 15s',
-  },
-  foreignLoad: {
-    default: '0',
-    describe: 'Requests per window that somebody else makes with each account',
-    give: 'requests per window, a whole number below those of --rate-limit',
-  },
-  retryAfter: choice(RETRY_AFTER_STYLES, {
-    default: 'seconds',
-    describe: 'Retry-After of an answer 429',
-  }),
-  emptyRates: choice(EMPTY_RATES, {
-    default: 'null',
-    describe: 'How a rate over zero interviews is shown',
-  }),
-  startAt: {
-    default: '2026-03-01T00:00:00Z',
-    describe: "Where the world's clock starts",
-    give: `an ISO 8601 date-time with an offset between ${START_YEAR_MIN} and ${START_YEAR_MAX}, such as 2026-03-01T00:00:00Z`,
-  },
-  clock: {
-    default: 'real',
-    describe: "Speed of the world's clock: real, frozen or a factor such as 600x",
-    give: `real, frozen, or a factor up to ${CLOCK_FACTOR_MAX}x, such as 600x`,
-  },
-  faults: {
-    default: null,
-    describe: 'YAML or JSON file of faults: answers that come late, broken, changed or not at all',
-    give: 'the path of a YAML or JSON file',
-  },
+  port: whole(
+    'port',
+    '8080',
+    'Port to listen on; 0 takes any free one',
+    'the port to listen on (0: any free one)',
+  ),
+  host: text('127.0.0.1', 'Address to listen on', 'an address of this machine, such as 127.0.0.1'),
+  seed: whole('seed', '42', 'The number from which the world is drawn', 'the seed of the world'),
+  surveys: whole('surveys', '200', 'Surveys of each account at the start', 'the surveys of each account'),
+  accounts: whole(
+    'accounts',
+    '1',
+    'Number of accounts; none sees the surveys of another',
+    'the number of accounts',
+  ),
+  pageSize: whole('pageSize', '50', 'Records per page', 'the records per page'),
+  rateLimit: text(
+    '60/60s',
+    'Requests that each account may make, per time',
+    'requests per time, such as 60/60s or 5/300ms',
+  ),
+  rateWindow: choice(RATE_WINDOWS, 'sliding', 'How requests are counted'),
+  ratePhase: text(
+    '0s',
+    'How far into a window the server starts, where windows have fixed borders',
+    'a time of at most a day, such as 15s',
+  ),
+  foreignLoad: text(
+    '0',
+    'Requests per window that somebody else makes with each account',
+    'requests per window, a whole number below those of --rate-limit',
+  ),
+  retryAfter: choice(RETRY_AFTER_STYLES, 'seconds', 'Retry-After of an answer 429'),
+  emptyRates: choice(EMPTY_RATES, 'null', 'How a rate over zero interviews is shown'),
+  startAt: text(
+    '2026-03-01T00:00:00Z',
+    "Where the world's clock starts",
+    `an ISO 8601 date-time with an offset between ${START_YEAR_MIN} and ${START_YEAR_MAX}, such as 2026-03-01T00:00:00Z`,
+  ),
+  clock: text(
+    'real',
+    "Speed of the world's clock: real, frozen or a factor such as 600x",
+    `real, frozen, or a factor up to ${CLOCK_FACTOR_MAX}x, such as 600x`,
+  ),
+  faults: text(
+    null,
+    'YAML or JSON file of faults: answers that come late, broken, changed or not at all',
+    'the path of a YAML or JSON file',
+  ),
 }
 
 export type OptionName = keyof typeof TEXTS

@@ -10,7 +10,7 @@ import { inWorld, main, refuseSurveys, table } from './support.mjs'
 const OBSERVE = new URL('blocks/observe.mjs', import.meta.url).href
 const [listed = 25_000, read = 500] = process.argv.slice(2).map(Number)
 
-const row = table('phase                         ', 'longest ms', 'its CPU ms', 'over 20 ms', 'longest GC ms')
+const row = table('phase                         |longest ms:1|its CPU ms:1|over 20 ms|longest GC ms:1')
 await measure(`${listed} listed`, listed, refuseSurveys)
 await measure(`${read} read`, read, () => undefined)
 
@@ -22,9 +22,8 @@ async function measure(what, surveys, prepare) {
       env,
       stdio: ['ignore', 'ignore', 'ignore', 'ignore', 'pipe'],
     })
-    for (const [phase, { wallMs, cpuMs, over20, gcMs }] of Object.entries(
-      JSON.parse(await text(sync.stdio[4])),
-    ))
-      row(`${what}: ${phase}`, wallMs.toFixed(1), cpuMs.toFixed(1), over20, gcMs.toFixed(1))
+    const phases = JSON.parse(await text(sync.stdio[4]))
+    for (const [phase, { wallMs, cpuMs, over20, gcMs }] of Object.entries(phases))
+      row(`${what}: ${phase}`, wallMs, cpuMs, over20, gcMs)
   })
 }

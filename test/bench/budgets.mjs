@@ -40,26 +40,19 @@ for (const name of names) {
   const runs = []
   for (let run = 0; run < (group.isLong ? 1 : Number(options.repeat)); run += 1)
     runs.push(await group.measure(divide))
-  for (const [figure, { budget, unit }] of Object.entries(group.figures)) {
-    if (runs.some((one) => one[figure] === undefined)) {
+  for (const [figure, [budget, unit, of]] of Object.entries(group.figures)) {
+    if (runs.some((one) => one[of] === undefined)) {
       console.log(`${figure.padEnd(58)} not measured`)
       continue
     }
-    const now = Math.min(...runs.map((one) => one[figure]))
+    const now = Math.min(...runs.map((one) => one[of]))
     measured[figure] = Number(now.toPrecision(3))
     if (now > budget) isOver = true
     const last = kept[figure]
     const factor = last === undefined || last === 0 ? null : now / last
     const mark = now > budget ? '  over its budget' : factor > MARKED_FROM ? '  higher than the last' : ''
-    console.log(
-      line([
-        figure,
-        shown(now, unit),
-        shown(budget, unit),
-        last === undefined ? '' : shown(last, unit),
-        factor === null ? '' : `${factor.toFixed(2)} x`,
-      ]) + mark,
-    )
+    const cells = [now, budget, last].map((value) => (value === undefined ? '' : shown(value, unit)))
+    console.log(line([figure, ...cells, factor === null ? '' : `${factor.toFixed(2)} x`]) + mark)
   }
 }
 if (options.write && divide === 1)

@@ -16,18 +16,17 @@ const EXPORT_MIB_MAX = 400
 
 await inDirectory(async (directory) => {
   const warehouse = join(directory, 'warehouse')
-  await (
-    await openHistory(warehouse, { surveys: SURVEYS, sources: SOURCES, nights: NIGHTS, versions: [1, 1] })
-  ).close()
+  const world = { surveys: SURVEYS, sources: SOURCES, nights: NIGHTS, versions: [1, 1] }
+  await (await openHistory(warehouse, world)).close()
   const { size } = await stat(join(warehouse, 'work.duckdb'))
   console.log(
     `${SURVEYS} surveys, ${OWNERS * NIGHTS} observations; work database ${(size / 2 ** 20).toFixed(0)} MiB`,
   )
-  const row = table('command                    ', 'peak memory MiB', 'seconds', 'CPU seconds')
+  const row = table('command                    |peak memory MiB:0|seconds:1|CPU seconds:1')
   const measure = async (what, ...args) => {
     const { wall, cpu, peak } = await timed([main, ...args], withoutApi(warehouse))
     const mib = (peak * 1e6) / 2 ** 20
-    row(what, mib.toFixed(0), wall.toFixed(1), cpu.toFixed(1))
+    row(what, mib, wall, cpu)
     if (args[0] === 'export' && mib > EXPORT_MIB_MAX)
       throw new Error(`${what} took ${mib.toFixed(0)} MiB of memory, more than ${EXPORT_MIB_MAX}`)
   }
@@ -39,19 +38,13 @@ await inDirectory(async (directory) => {
   }
   await measure('status', 'status')
   await measure('plan', 'plan')
-  const exportAs = (format, ...more) => [
-    'export',
-    '--format',
-    format,
-    '--out',
-    join(directory, format),
-    ...more,
-  ]
-  await measure('export, CSV', ...exportAs('csv'))
-  await measure('export, Parquet', ...exportAs('parquet'))
+  const exported = (what, format, ...more) =>
+    measure(what, 'export', '--format', format, '--out', join(directory, format), ...more)
+  await exported('export, CSV', 'csv')
+  await exported('export, Parquet', 'parquet')
   // The history of surveys fills more than one sheet of 1,048,576 rows.
   const tables = 'surveys,survey_progress,survey_overview,survey_progress_history'
-  await measure('export, Excel', ...exportAs('xlsx', '--tables', tables))
+  await exported('export, Excel', 'xlsx', '--tables', tables)
   await rm(join(warehouse, 'fieldwork.duckdb'))
-  await measure('export, CSV from Parquet', ...exportAs('csv'))
+  await exported('export, CSV from Parquet', 'csv')
 })

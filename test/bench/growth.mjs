@@ -16,20 +16,10 @@ const mib = (bytes) => (bytes / 2 ** 20).toFixed(1)
 await inDirectory(async (directory) => {
   const world = { surveys: SURVEYS, sources: 3, nights: 1, versions: [1, 1], createdOver: 1_826 }
   const database = await openHistory(directory, world)
-  const publisher = createParquetPublisher({
-    database,
-    directory,
-    clock: systemClock,
-    log,
-    lacks: createLacks(log),
-  })
+  const lacks = createLacks(log)
+  const publisher = createParquetPublisher({ database, directory, clock: systemClock, log, lacks })
   const row = table(
-    'publish                      ',
-    '   files written',
-    '   MiB written',
-    'seconds',
-    'CPU seconds',
-    'memory MiB',
+    'publish                      |   files written|   MiB written|seconds:1|CPU seconds:1|memory MiB:1',
   )
   const publish = async (what) => {
     const [began, cpu] = [performance.now(), process.cpuUsage()]
@@ -44,9 +34,9 @@ await inDirectory(async (directory) => {
       what,
       `${written.length} of ${files.length}`,
       `${mib(writtenBytes)} of ${mib(bytes)}`,
-      seconds.toFixed(1),
-      ((user + system) / 1e6).toFixed(1),
-      mib(process.memoryUsage().rss),
+      seconds,
+      (user + system) / 1e6,
+      process.memoryUsage().rss / 2 ** 20,
     )
   }
   /** A night that reads these surveys. A changed one has another title, and another progress with its sources. */

@@ -65,20 +65,9 @@ const baseline = new Map()
 await inDirectory(async (temporary) => {
   const root = options.keep ?? temporary
   for (const format of FORMATS) {
-    const row = options.json
-      ? () => undefined
-      : table(
-          `${format}: surveys, night        `,
-          'of the smallest',
-          'CPU s',
-          'wall s',
-          'peak MB',
-          'written MB',
-          'start',
-          'listing',
-          'reading',
-          '   end',
-        )
+    const heads =
+      'of the smallest:1 x|CPU s:2|wall s:1|peak MB:0|written MB:1|start:2|listing:2|reading:2|   end:2'
+    const row = options.json ? () => undefined : table(`${format}: surveys, night        |${heads}`)
     for (const surveys of SIZES) await measureSize(root, surveys, format, row)
   }
 })
@@ -103,26 +92,15 @@ async function measureSize(root, surveys, format, row) {
     const started = (pid) => {
       measured.pid = pid
     }
-    const { cpu, wall, peak, written } = await timed(
-      [main, command, '--json', ...flags],
-      envOf(api, warehouse),
-      { started },
-    )
+    const args = [main, command, '--json', ...flags]
+    const { cpu, wall, peak, written } = await timed(args, envOf(api, warehouse), { started })
     if (options.json) console.log(JSON.stringify({ format, surveys: name, what, cpu, wall, peak, written }))
     const key = `${format} ${what}`
     if (!baseline.has(key)) baseline.set(key, cpu)
     const { first, reading, last } = measured
     const phases =
       first === null ? [] : [first, (reading ?? last) - first, last - (reading ?? last), cpu - last]
-    row(
-      `${name.padStart(9)}  ${what}`,
-      `${(cpu / baseline.get(key)).toFixed(1)} x`,
-      cpu.toFixed(2),
-      wall.toFixed(1),
-      peak.toFixed(0),
-      written.toFixed(1),
-      ...phases.map((seconds) => seconds.toFixed(2)),
-    )
+    row(`${name.padStart(9)}  ${what}`, cpu / baseline.get(key), cpu, wall, peak, written, ...phases)
   }
   changed = []
   await measure('first publish', 'sync', '--publish', format)

@@ -21,16 +21,18 @@ import { measure } from './peers/measure.mjs'
 import { leftOutTable, notesOf, tableOf, versionsTable, writePage } from './peers/report.mjs'
 import { TOOLS } from './peers/tools.mjs'
 import { differences, rowsOfFile, rowsOfTruth, TABLES } from './peers/truth.mjs'
-import { openWorld } from './peers/world.mjs'
+import { refuseSurveys, startWorld } from './support.mjs'
 
 const NIGHTS = 3
+const PAGE_SIZE = 50
 const RUN_MINUTES_MAX = 15
 const CAP = '60/10s'
 const EXAMPLES_MAX = 10
+const ALL_TOOLS = TOOLS.map(({ name }) => name)
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: 'string', default: TOOLS.map(({ name }) => name).join(',') },
+    only: { type: 'string', default: ALL_TOOLS.join(',') },
     modes: { type: 'string', default: 'nights,fan-out,list,cap,kill' },
     /** Surveys of each mode. `--surveys` sets all of them. */
     surveys: { type: 'string' },
@@ -55,11 +57,7 @@ const MODES = {
 }
 
 const modes = chosen('--modes', options.modes, Object.keys(MODES))
-const names = chosen(
-  '--only',
-  options.only,
-  TOOLS.map(({ name }) => name),
-)
+const names = chosen('--only', options.only, ALL_TOOLS)
 // Started processes and their files are gone when this process ends.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
@@ -67,21 +65,14 @@ const tools = await installAll()
 show(`${versionsTable(tools)}\n\n${leftOutTable(tools)}`)
 const results = []
 for (const mode of modes) {
-  const settings = {
-    ...MODES[mode],
-    ...(options.surveys === undefined ? {} : { surveys: Number(options.surveys) }),
-  }
+  const surveys = Number(options.surveys ?? MODES[mode].surveys)
+  const settings = { ...MODES[mode], surveys }
   for (const tool of tools) {
-    for (const way of mode === 'nights' ? Object.keys(tool.ways) : ['all'])
-      results.push({
-        mode,
-        tool,
-        way,
-        ...(await lowestOf(mode === 'nights' ? 1 : repeat, settings, tool, way)),
-      })
+    const [ways, runs] = mode === 'nights' ? [Object.keys(tool.ways), 1] : [['all'], repeat]
+    for (const way of ways) results.push({ mode, tool, way, ...(await lowestOf(runs, settings, tool, way)) })
   }
   const measured = results.filter((result) => result.mode === mode)
-  show(`\n${mode}: ${settings.surveys} surveys\n\n${tableOf(mode, measured)}\n`)
+  show(`\n${mode}: ${surveys} surveys\n\n${tableOf(mode, measured)}\n`)
   for (const note of notesOf(mode, measured)) show(`- ${note}`)
   if (options.json)
     for (const { tool, wallMs, cpuMs, problem } of measured)
@@ -105,9 +96,8 @@ async function installAll() {
         bin[name] = await install(list, options.environments)
       installed.push({ ...tool, bin })
     } catch (error) {
-      console.error(
-        `${tool.name} is left out, it cannot be installed: ${lastLine(error.stderr || error.message)}`,
-      )
+      const why = lastLine(error.stderr || error.message)
+      console.error(`${tool.name} is left out, it cannot be installed: ${why}`)
     }
   }
   return installed
@@ -121,31 +111,39 @@ async function lowestOf(runs, settings, tool, way) {
   return { ...first, wallMs: lowest('wallMs'), cpuMs: lowest('cpuMs'), peakMiB: lowest('peakMiB') }
 }
 
-/** Reads the nights of one tool in one way, in a new world and a new directory. */
+/**
+ * Reads the nights of one tool in one way, in a new directory. Every tool gets a reference server of its own with the same seed, so all of
+ * them read the same world.
+ */
 async function readNights({ surveys, seed, cap, nights, isList = false, killedAfter = null }, tool, way) {
-  const world = await openWorld({ surveys, seed, cap })
+  const limit = cap === null ? '--rate-window none' : `--rate-limit ${cap} --rate-window sliding`
+  const flags = `--seed ${seed} --clock frozen --page-size ${PAGE_SIZE} --surveys ${surveys} ${limit}`
+  const world = await startWorld(flags)
+  const requestsOf = async () => (await world.control('GET', 'requests')).requests
   const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-peers-'))
   const remove = () => rmSync(directory, { recursive: true, force: true, maxRetries: 3 })
   process.once('exit', remove)
   try {
     // Our command has no flag for the list alone. It stops after the first refused surveys.
-    if (isList) await world.refuseSurveys()
+    if (isList) await refuseSurveys(world)
     const run = () => {
       const started = tool.command({ bin: tool.bin, world, directory, cap, way: isList ? 'surveys' : way })
       return { ...started, cwd: directory, limitMs: RUN_MINUTES_MAX * 60_000 }
     }
     const killed = []
     if (killedAfter !== null) {
-      await measure({ ...run(), isToBeKilled: async () => (await world.countRequests()) >= killedAfter })
-      killed.push((await world.requests()).length)
+      await measure({ ...run(), isToBeKilled: async () => (await requestsOf()).length >= killedAfter })
+      killed.push((await requestsOf()).length)
+      await world.control('DELETE', 'requests')
     }
     const read = []
     for (let night = 1; night <= nights; night += 1) {
-      if (night > 1) await world.nextDay()
+      if (night > 1) await world.control('POST', 'time', { advance: 'P1D' })
       const ended = await measure(run())
       const problem = problemOf(ended, isList && tool.name === 'fieldwork-sync')
       if (problem !== null) return { problem }
-      const requests = await world.requests()
+      const requests = await requestsOf()
+      await world.control('DELETE', 'requests')
       const found = await differencesNow(world, directory, tool, isList)
       if (options.examples)
         console.log(
@@ -164,7 +162,8 @@ async function readNights({ surveys, seed, cap, nights, isList = false, killedAf
 
 async function differencesNow(world, directory, tool, isList) {
   const stored = await rowsOfFile(join(directory, tool.file), tool.queries, isList ? ['surveys'] : TABLES)
-  return differences(rowsOfTruth(await world.truth({ isList })), stored)
+  const truth = await world.control('GET', isList ? 'truth?only=surveys' : 'truth')
+  return differences(rowsOfTruth(truth), stored)
 }
 
 function problemOf({ code, isTimedOut, output }, isRefused) {

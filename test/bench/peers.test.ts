@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect } from 'vitest'
-import { startReferenceServer } from '../../src/reference-server/server.js'
+import { startWorld } from '../support/api/reference-api.js'
 import { publishedFile, syncWarm } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
 import { slow } from '../support/suite/slow.js'
@@ -16,27 +16,22 @@ import { differences, rowsOfFile, rowsOfTruth } from './peers/truth.mjs'
 const cwd = fileURLToPath(new URL('../..', import.meta.url))
 const SURVEYS = 12
 
+const peers = (flags: string, env = process.env) =>
+  promisify(execFile)(process.execPath, ['test/bench/peers.mjs', ...flags.split(' ')], { cwd, env })
+
 slow(
   'planted differences are found in every table and in every field of a row',
   async () => {
     const warehouse = await temporaryDirectory()
-    await using server = await startReferenceServer({
-      port: 0,
-      surveys: SURVEYS,
-      rateWindow: 'none',
-      clock: 'frozen',
-    })
+    await using server = await startWorld({ surveys: SURVEYS })
     const [account] = server.accounts
-    const { code } = await syncWarm({
-      warehouse,
-      env: {
-        FIELDWORK_SYNC_BASE_URL: server.baseUrl,
-        FIELDWORK_SYNC_API_ID: String(account?.id),
-        FIELDWORK_SYNC_API_TOKEN: String(account?.token),
-        FIELDWORK_SYNC_RATE_LIMIT: '10000/1s',
-      },
-    })
-    expect(code).toBe(0)
+    const env = {
+      FIELDWORK_SYNC_BASE_URL: server.baseUrl,
+      FIELDWORK_SYNC_API_ID: String(account?.id),
+      FIELDWORK_SYNC_API_TOKEN: String(account?.token),
+      FIELDWORK_SYNC_RATE_LIMIT: '10000/1s',
+    }
+    expect((await syncWarm({ warehouse, env })).code).toBe(0)
     const truth = rowsOfTruth(await (await fetch(`${server.origin}/_reference/truth`)).json())
     expect(truth.surveys?.size).toBe(SURVEYS)
     const [{ queries }] = TOOLS
@@ -45,11 +40,7 @@ slow(
     const after = async (change: string) => {
       const copy = join(warehouse, 'copy.duckdb')
       await copyFile(publishedFile(warehouse), copy)
-      const instance = await DuckDBInstance.create(copy)
-      const connection = await instance.connect()
-      await connection.run(change)
-      connection.closeSync()
-      instance.closeSync()
+      await run(copy, change)
       const { examples, ...found } = differences(truth, await rowsOfFile(copy, queries))
       expect(examples).toHaveLength(found.rows)
       return found
@@ -72,7 +63,8 @@ slow(
         table === 'survey_progress' ? 'survey_id' : table.endsWith('_progress') ? 'sample_source_id' : 'id'
       const added = `INSERT INTO main.${table} SELECT * REPLACE (7 AS ${key}) FROM main.${table} ${one}`
       expect(await after(added), table).toEqual({ ...none, rows: 1, gone: 1 })
-      for (const { name, type } of await columnsOf(publishedFile(warehouse), table)) {
+      for (const column of await run(publishedFile(warehouse), `DESCRIBE main.${table}`)) {
+        const [name, type] = [String(column.column_name), String(column.column_type)]
         if (name.startsWith('_') || ['account', 'id', 'survey_id', 'sample_source_id'].includes(name))
           continue
         const value = type === 'BOOLEAN' ? `NOT "${name}"` : other[type]
@@ -85,30 +77,20 @@ slow(
   300_000,
 )
 
-const columnsOf = async (file: string, table: string): Promise<{ name: string; type: string }[]> => {
-  const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY' })
+/** The rows of a statement. */
+const run = async (file: string, sql: string) => {
+  const instance = await DuckDBInstance.create(file)
   const connection = await instance.connect()
-  const result = await connection.runAndReadAll(`DESCRIBE main.${table}`)
+  const result = await connection.runAndReadAll(sql)
   connection.closeSync()
   instance.closeSync()
-  return result
-    .getRowObjects()
-    .map(({ column_name, column_type }) => ({ name: String(column_name), type: String(column_type) }))
+  return result.getRowObjects()
 }
 
 slow(
   'our tables equal the truth after each of the three nights',
   async () => {
-    const args = [
-      'test/bench/peers.mjs',
-      '--only',
-      'fieldwork-sync',
-      '--surveys',
-      '60',
-      '--modes',
-      'nights,cap',
-    ]
-    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd })
+    const { stdout } = await peers('--only fieldwork-sync --surveys 60 --modes nights,cap')
     expect(stdout).toMatch(/^\| fieldwork-sync, defaults \|.* 0, 0, 0 \|$/m)
     // At the cap, no request is refused, and no row differs.
     expect(stdout).toMatch(/^\| fieldwork-sync \| \d+ \|.* 0 \| 0 \|$/m)
@@ -119,20 +101,9 @@ slow(
 slow(
   'a tool that cannot be installed is left out, in one line',
   async () => {
-    const args = [
-      'test/bench/peers.mjs',
-      '--only',
-      'dlt,fieldwork-sync',
-      '--surveys',
-      '10',
-      '--modes',
-      'nights',
-    ]
-    const { stdout, stderr } = await promisify(execFile)(
-      process.execPath,
-      [...args, '--environments', await temporaryDirectory()],
-      { cwd, env: { PATH: process.env.PATH, FIELDWORK_SYNC_TEST_PYTHON: '/nonexistent/python3' } },
-    )
+    const flags = `--only dlt,fieldwork-sync --surveys 10 --modes nights --environments ${await temporaryDirectory()}`
+    const env = { PATH: process.env.PATH, FIELDWORK_SYNC_TEST_PYTHON: '/nonexistent/python3' }
+    const { stdout, stderr } = await peers(flags, env)
     expect(stderr.match(/^dlt is left out.*$/gm)).toEqual([expect.stringContaining('/nonexistent/python3')])
     expect(stdout).toMatch(/^\| fieldwork-sync, defaults \|.* 0, 0, 0 \|$/m)
   },

@@ -14,7 +14,7 @@ const SURVEYS = Number(process.argv[2] ?? 1_200)
 const RUNS = 3
 
 await inDirectory(async (root) => {
-  const row = table('in the field', 'surveys', 'seconds', 'CPU seconds', 'memory MB', 'size MB')
+  const row = table('in the field|surveys|seconds:2|CPU seconds:2|memory MB:0|size MB:2')
   for (const every of [4, 1]) {
     const directory = join(root, `every-${every}`)
     const status = `CASE WHEN survey % ${every} = 0 THEN 'fieldwork' ELSE 'complete' END`
@@ -23,19 +23,9 @@ await inDirectory(async (root) => {
     await database.close()
     const out = join(root, `report-${every}.html`)
     const runs = []
-    for (let run = 0; run < RUNS; run += 1)
-      runs.push(
-        await timed([main, 'report', '--out', out, '--warehouse', directory], { PATH: process.env.PATH }),
-      )
-    const best = (name, digits) => Math.min(...runs.map((run) => run[name])).toFixed(digits)
-    const { size } = await stat(out)
-    row(
-      Math.floor(SURVEYS / every),
-      SURVEYS,
-      best('wall', 2),
-      best('cpu', 2),
-      best('peak', 0),
-      (size / 1e6).toFixed(2),
-    )
+    const args = [main, 'report', '--out', out, '--warehouse', directory]
+    for (let run = 0; run < RUNS; run += 1) runs.push(await timed(args, { PATH: process.env.PATH }))
+    const best = ['wall', 'cpu', 'peak'].map((name) => Math.min(...runs.map((run) => run[name])))
+    row(Math.floor(SURVEYS / every), SURVEYS, ...best, (await stat(out)).size / 1e6)
   }
 })

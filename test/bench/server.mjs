@@ -25,7 +25,7 @@ const SAMPLE = Math.min(SURVEYS, 2_000)
 
 const flags = `--rate-window none --clock frozen --accounts 2 --surveys ${SURVEYS} --page-size ${PAGE_SIZE}`
 const startedMs = performance.now()
-const world = await startWorld(flags.split(' '))
+const world = await startWorld(flags)
 try {
   const seconds = (performance.now() - startedMs) / 1_000
   console.log(`reference-server ${flags}\nstarted in ${seconds.toFixed(2)} s, ${cpuOf(world.pid)} s of CPU\n`)
@@ -43,24 +43,12 @@ async function measureAll({ baseUrl, accounts }) {
   }
   const [first, second] = accounts
   const row = table(
-    'answers                        ',
-    'count',
-    'answers/s',
-    'CPU ms each',
-    'answers/s a core',
-    'KiB each',
-    'SHA-256 of all  ',
+    'answers                        |count|answers/s:0|CPU ms each:3|answers/s a core:0|KiB each:1|SHA-256 of all  ',
   )
-  const print = (what, { count, seconds, cpu, bytes, hash }) =>
-    row(
-      what,
-      count,
-      (count / seconds).toFixed(0),
-      ((1_000 * cpu) / count).toFixed(3),
-      (count / cpu).toFixed(0),
-      (bytes / count / 1_024).toFixed(1),
-      hash.slice(0, 16),
-    )
+  const print = (what, { count, seconds, cpu, bytes, hash }) => {
+    const costs = [count / seconds, (1_000 * cpu) / count, count / cpu, bytes / count / 1_024]
+    row(what, count, ...costs, hash.slice(0, 16))
+  }
 
   const pages = Array.from({ length: PAGES }, (_, place) => `/surveys?page=${place + 1}`)
   const fresh = await measureAs(first, pages)
@@ -82,13 +70,10 @@ async function measureAll({ baseUrl, accounts }) {
 
   const step = ids.length / SAMPLE
   const sample = Array.from({ length: SAMPLE }, (_, place) => ids[Math.floor(place * step)])
-  const ofSample = async (path) =>
-    await measureAs(
-      first,
-      sample.map((id) => `/surveys/${id}/${path}`),
-    )
-  print('sample_sources, first time', await ofSample('sample_sources'))
-  print('fieldwork_progress, first time', await ofSample('fieldwork_progress'))
+  for (const path of ['sample_sources', 'fieldwork_progress']) {
+    const paths = sample.map((id) => `/surveys/${id}/${path}`)
+    print(`${path}, first time`, await measureAs(first, paths))
+  }
   await pool.close()
 }
 

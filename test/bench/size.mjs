@@ -7,11 +7,11 @@ import { inWorld, refuseSurveys, table } from './support.mjs'
 const PAGE_SIZE = 50
 const SIZES = process.argv.slice(2).map(Number)
 
-const row = table('surveys', 'pages', 'seconds', 'CPU ms/page', 'peak memory MB')
+const row = table('surveys|pages|seconds:1|CPU ms/page:1|peak memory MB:0')
 for (const surveys of SIZES.length > 0 ? SIZES : [25_000, 50_000, 100_000])
   await inWorld(surveys, async ({ world, sync }) => {
     await refuseSurveys(world)
     const { wall, cpu, peak } = await sync({ mayFail: true })
     const pages = Math.ceil(surveys / PAGE_SIZE)
-    row(surveys, pages, wall.toFixed(1), ((1_000 * cpu) / pages).toFixed(1), peak.toFixed(0))
+    row(surveys, pages, wall, (1_000 * cpu) / pages, peak)
   })

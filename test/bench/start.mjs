@@ -10,16 +10,10 @@ const RUNS = Number(process.argv[2] ?? 15)
 await inWorld(3, async ({ env, sync }) => {
   await sync()
   console.log(`lowest of ${RUNS} runs, node ${process.version}`)
-  const row = table('command       ', 'wall ms', 'CPU ms', 'wall against node -e 0', 'CPU against node -e 0')
+  const row = table('command       |wall ms:0|CPU ms:0|wall against node -e 0:2 x|CPU against node -e 0:2 x')
   const node = lowestOf(RUNS, ['-e', '0'], env)
   const print = (what, { wall, cpu }) =>
-    row(
-      what,
-      (wall * 1_000).toFixed(0),
-      (cpu * 1_000).toFixed(0),
-      `${(wall / node.wall).toFixed(2)} x`,
-      `${(cpu / node.cpu).toFixed(2)} x`,
-    )
+    row(what, wall * 1_000, cpu * 1_000, wall / node.wall, cpu / node.cpu)
   print('node -e 0', node)
   for (const command of ['--version', '--help', 'status', 'plan', 'sync'])
     print(command, lowestOf(RUNS, [main, command], env))

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 
 export const main = new URL('../../dist/main.js', import.meta.url).pathname
 
@@ -39,7 +40,7 @@ export const timed = async (args, env, { mayFail = false, started = () => undefi
     stdio: ['ignore', 'pipe', mayFail ? 'ignore' : 'inherit', 'pipe'],
   })
   started(child.pid)
-  const [output, usage] = await Promise.all([textOf(child.stdout), textOf(child.stdio[3])])
+  const [output, usage] = await Promise.all([text(child.stdout), text(child.stdio[3])])
   const [code] = child.exitCode === null ? await once(child, 'exit') : [child.exitCode]
   if (code !== 0 && !mayFail) throw new Error(`${args.join(' ')} ended with exit ${code}: ${output}`)
   const { userCPUTime, systemCPUTime, maxRSS, written } = JSON.parse(usage)
@@ -67,17 +68,10 @@ export const lowestOf = (runs, args, env) => {
   return { wall: Math.min(...times.map(({ wall }) => wall)), cpu: Math.min(...times.map(({ cpu }) => cpu)) }
 }
 
-const textOf = async (stream) => {
-  let text = ''
-  for await (const part of stream) text += part
-  return text
-}
-
-/** Starts the reference server on a free port. */
+/** Starts the reference server with these flags, divided by spaces, on a free port. */
 export const startWorld = async (flags) => {
-  const server = spawn(process.execPath, [main, 'reference-server', '--port', '0', ...flags], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const args = [main, 'reference-server', '--port', '0', ...flags.split(' ')]
+  const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(server, 'exit')
   const end = () => server.kill('SIGTERM')
   process.once('exit', end)
@@ -107,9 +101,8 @@ export const startWorld = async (flags) => {
 }
 
 /** The environment of a command that needs an account and sends no request. */
-export const withoutApi = (warehouse) => ({
-  ...envOf({ baseUrl: 'http://127.0.0.1:1/api/v1', accounts: [{ id: 1, token: 'none' }] }, warehouse),
-})
+export const withoutApi = (warehouse) =>
+  envOf({ baseUrl: 'http://127.0.0.1:1/api/v1', accounts: [{ id: 1, token: 'none' }] }, warehouse)
 
 /** Calls `work` with an empty directory, and removes it. */
 export const inDirectory = async (work) => {
@@ -124,14 +117,7 @@ export const inDirectory = async (work) => {
 /** Calls `work` with a world without a cap and a `sync` of its first account into a new directory. */
 export const inWorld = (surveys, work) =>
   inDirectory(async (directory) => {
-    const world = await startWorld([
-      '--surveys',
-      String(surveys),
-      '--rate-window',
-      'none',
-      '--clock',
-      'frozen',
-    ])
+    const world = await startWorld(`--surveys ${surveys} --rate-window none --clock frozen`)
     const env = envOf(world, directory)
     const sync = async (options) => {
       const ended = await timed([main, 'sync', '--json'], env, options)
@@ -161,15 +147,26 @@ export const cpuOf = (pid) => {
   }
 }
 
-/** Prints the head of a table. Returns a function that prints a row below it. */
-export const table = (first, ...heads) => {
-  const row = (what, ...cells) =>
+/**
+ * Prints the head of a table, and returns a function that prints a row below it. `|` divides the columns, which are as wide as their heads.
+ * `seconds:1` has numbers with one digit behind the point, and `cost:2 x` also has the unit.
+ */
+export const table = (heads) => {
+  const columns = heads.split('|').map((head) => head.split(/:(\d)/))
+  const print = (cells) =>
     console.log(
-      [
-        String(what).padEnd(first.length),
-        ...cells.map((cell, at) => String(cell).padStart(heads[at].length)),
-      ].join('  '),
+      cells
+        .map((cell, at) =>
+          at === 0 ? cell.padEnd(columns[0][0].length) : cell.padStart(columns[at][0].length),
+        )
+        .join('  '),
     )
-  row(first, ...heads)
-  return row
+  print(columns.map(([head]) => head))
+  return (...cells) =>
+    print(
+      cells.map((cell, at) => {
+        const [, digits, unit = ''] = columns[at]
+        return digits === undefined || typeof cell !== 'number' ? String(cell) : cell.toFixed(digits) + unit
+      }),
+    )
 }

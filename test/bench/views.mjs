@@ -13,7 +13,7 @@ const WHOLE_HISTORY = ['survey_progress_periods', 'sample_source_progress_period
 
 await inDirectory(async (directory) => {
   const database = await openHistory(directory, { surveys: Number(process.argv[2] ?? 1_200), sources: 5 })
-  const row = table('view                            ', '     rows', 'seconds', 'CPU seconds')
+  const row = table('view                            |     rows|seconds:2|CPU seconds:2')
   for (const { name } of ALL_VIEWS.filter(({ name }) => !WHOLE_HISTORY.includes(name))) {
     const times = []
     for (let time = 0; time < TIMES; time += 1) {
@@ -25,8 +25,7 @@ await inDirectory(async (directory) => {
     const [{ rows }] = await database.exclusively((sql) =>
       sql.rows(z.object({ rows: z.number() }), 'SELECT count(*) AS rows FROM temp.read'),
     )
-    const [wall, cpu] = [0, 1].map((at) => Math.min(...times.map((time) => time[at])).toFixed(2))
-    row(name, rows, wall, cpu)
+    row(name, rows, ...[0, 1].map((at) => Math.min(...times.map((time) => time[at]))))
   }
   await database.close()
 })

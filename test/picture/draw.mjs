@@ -7,14 +7,7 @@ const BAR_HEIGHT = 34
 const FONT_SIZE = 14
 
 /** SGR codes and the class that has their colour. */
-const CLASSES = new Map([
-  [1, 'bold'],
-  [31, 'red'],
-  [32, 'green'],
-  [33, 'yellow'],
-  [36, 'cyan'],
-  [90, 'gray'],
-])
+const CLASSES = { 1: 'bold', 31: 'red', 32: 'green', 33: 'yellow', 36: 'cyan', 90: 'gray' }
 
 const STYLE = `
     text { font: ${FONT_SIZE}px ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace; fill: #24292f; white-space: pre }
@@ -32,20 +25,12 @@ const STYLE = `
 
 /** `lines` are what `screenOf` returns for the output of `command`. */
 export const draw = (command, lines) => {
-  const all = [
-    [
-      { text: '$ ', class: 'prompt' },
-      { text: command, class: 'bold' },
-    ],
-    ...lines.map(withClasses),
-  ]
+  const prompt = { text: '$ ', class: 'prompt' }
+  const all = [[prompt, { text: command, class: 'bold' }], ...lines.map(withClasses)]
   const columns = Math.max(...all.map(lengthOf))
   const width = Math.ceil(columns * COLUMN_WIDTH + 2 * PADDING)
   const height = BAR_HEIGHT + all.length * LINE_HEIGHT + PADDING
-  const last = lines
-    .at(-1)
-    ?.map(({ text }) => text)
-    .join('')
+  const last = lines.at(-1)?.reduce((text, span) => text + span.text, '')
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title">
   <title id="title">${escaped(`${command} in a terminal. Its last line: ${last}`)}</title>
   <style>${STYLE}
@@ -60,10 +45,7 @@ ${all.flatMap(drawLine).join('\n')}
 const withClasses = (spans) =>
   spans.map(({ text, style }) => ({
     text,
-    class: style
-      .map((code) => CLASSES.get(code) ?? '')
-      .join(' ')
-      .trim(),
+    class: style.flatMap((code) => CLASSES[code] ?? []).join(' '),
   }))
 
 const lengthOf = (spans) => spans.reduce((length, { text }) => length + text.length, 0)

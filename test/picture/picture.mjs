@@ -17,9 +17,8 @@ const COMMAND = 'fieldwork-sync sync'
 if (!hasTerminal) throw new Error('the picture needs bash and the command script of util-linux')
 const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-'))
 try {
-  await writeFile(join(directory, 'fieldwork-sync'), `#!/bin/sh\nexec node ${root}dist/main.js "$@"\n`, {
-    mode: 0o755,
-  })
+  const script = `#!/bin/sh\nexec node ${root}dist/main.js "$@"\n`
+  await writeFile(join(directory, 'fieldwork-sync'), script, { mode: 0o755 })
   const env = { PATH: `${directory}:${process.env.PATH}`, HOME: process.env.HOME, TZ: 'UTC' }
   const first = await openTerminal({ cwd: directory, env })
   const second = await openTerminal({ cwd: directory, env })

@@ -16,17 +16,15 @@ import {
 import type { Sender } from './sender.js'
 import { findStart } from './start.js'
 
-interface EvidenceOptions {
-  readonly reader: Reader
-  readonly sender: Sender
-  readonly clock: Clock
-  /** Requests of the burst beyond the cap; null where the cap must not be exceeded. */
-  readonly burstRequestsMax: number | null
-}
-
 export type Evidence = ReturnType<typeof gatherEvidence>
 
-export const gatherEvidence = ({ reader, sender, clock, burstRequestsMax }: EvidenceOptions) => {
+/** `burstRequestsMax`: requests of the burst beyond the cap; null where the cap must not be exceeded. */
+export const gatherEvidence = (
+  reader: Reader,
+  sender: Sender,
+  clock: Clock,
+  burstRequestsMax: number | null,
+) => {
   const head = once(() => readHead(reader))
   const subjects = once(async () => {
     await head()

@@ -2,11 +2,11 @@
 import { SAMPLE_SOURCE_FIELDS, textOf } from '../fields.js'
 import { MOVED, readSource, sameCounts } from '../read/evidence.js'
 import type { ProgressReading } from '../read/reader.js'
-import { each, fieldRules, inSection, type Rule, sourceRecords } from '../rule.js'
+import { each, fieldRules, type Rule, rulesOf, sourceRecords } from '../rule.js'
 import { fail, PASS, Unseen, type Verdict } from '../verdict.js'
 import { sameAsPageOne } from './pagination.js'
 
-const VIEW = 'View the fieldwork progress of a survey'
+const rule = rulesOf('View the fieldwork progress of a survey')
 
 export const SOURCE_RULES: readonly Rule[] = [
   ...fieldRules('source', 'Sample source', SAMPLE_SOURCE_FIELDS, sourceRecords, 'no sample source was seen'),
@@ -45,11 +45,11 @@ const holdWithin = (source: ProgressReading, survey: ProgressReading): Verdict =
   return PASS
 }
 
-export const SOURCE_PROGRESS_RULES = inSection(VIEW, [
-  {
-    id: 'progress.source-sample-size',
-    text: 'sample_source_id: sample_size is that of the source',
-    check: async ({ reader, sources }) => {
+export const SOURCE_PROGRESS_RULES: readonly Rule[] = [
+  rule(
+    'progress.source-sample-size',
+    'sample_source_id: sample_size is that of the source',
+    async ({ reader, sources }) => {
       const { subject, readings } = await sources()
       const wrong = readings.find(({ sampleSize, progress }) => progress.progress.sample_size !== sampleSize)
       if (wrong === undefined) return PASS
@@ -62,11 +62,11 @@ export const SOURCE_PROGRESS_RULES = inSection(VIEW, [
       const got = `sample_size ${reader.show(progress.progress.sample_size)}`
       return fail(progress.asked, `sample_size ${sampleSize}, as in the list of sources`, got)
     },
-  },
-  {
-    id: 'progress.source-within-survey',
-    text: 'sample_source_id: no status has more interviews than in the whole survey',
-    check: async ({ reader, sources }) => {
+  ),
+  rule(
+    'progress.source-within-survey',
+    'sample_source_id: no status has more interviews than in the whole survey',
+    async ({ reader, sources }) => {
       const { subject, readings } = await sources()
       const suspect = readings.find((one) => holdWithin(one.progress, subject.progress).verdict === 'fail')
       if (suspect === undefined) return PASS
@@ -76,11 +76,11 @@ export const SOURCE_PROGRESS_RULES = inSection(VIEW, [
       if (!sameCounts(before, await reader.progress(subject.id))) throw new Unseen(MOVED)
       return holdWithin(source, before)
     },
-  },
-  {
-    id: 'progress.source-restricts',
-    text: 'sample_source_id: at least one of several sources has fewer interviews than the survey',
-    check: async ({ reader, sources }) => {
+  ),
+  rule(
+    'progress.source-restricts',
+    'sample_source_id: at least one of several sources has fewer interviews than the survey',
+    async ({ reader, sources }) => {
       const { subject, readings } = await sources()
       const total = subject.progress.total ?? 0
       if (total === 0 || subject.sources.rows.length < 2) {
@@ -96,5 +96,5 @@ export const SOURCE_PROGRESS_RULES = inSection(VIEW, [
       const { asked, total: ofFirst } = readings[0].progress
       return fail(asked, expected, `${ofFirst}, and no fewer for the others`)
     },
-  },
-])
+  ),
+]

@@ -2,36 +2,30 @@
 import { integerOf } from '../fields.js'
 import { type Evidence, findDifference } from '../read/evidence.js'
 import { idsOf, type ListReading, paging, sameIds } from '../read/reader.js'
-import { inSection, judgeEach, type Rule } from '../rule.js'
+import { judgeEach, type Rule, rulesOf } from '../rule.js'
 import { fail, PASS, Unseen } from '../verdict.js'
 
-const SECTION = 'List surveys'
+const rule = rulesOf('List surveys')
 
 const onlySuchRows = (
   id: string,
   parameter: string,
   text: string,
   read: (evidence: Evidence) => Promise<unknown>,
-): Omit<Rule, 'section'> => ({
-  id,
-  text,
-  check: async (evidence) => {
+): Rule =>
+  rule(id, text, async (evidence) => {
     await read(evidence)
     const { seen, show } = evidence.reader
-    return judgeEach(
-      seen.lists.filter(({ query }) => query.some(([name]) => name === parameter)),
-      ({ asked, query, rows }) => {
-        if (rows.length === 0) return null
-        const statuses = query.flatMap(([name, value]) => (name === parameter ? [value] : []))
-        const odd = rows.filter(({ status }) => !statuses.some((one) => one === status))
-        if (odd.length === 0) return PASS
-        const got = `${odd.length} of ${rows.length} rows have another status, the first has ${show(odd[0]?.status)}`
-        return fail(asked, `rows whose status is ${statuses.join(' or ')}`, got)
-      },
-      'no list with this filter has a survey',
-    )
-  },
-})
+    const judge = ({ asked, query, rows }: ListReading) => {
+      const statuses = query.flatMap(([name, value]) => (name === parameter ? [value] : []))
+      if (rows.length === 0 || statuses.length === 0) return null
+      const odd = rows.filter(({ status }) => !statuses.some((one) => one === status))
+      if (odd.length === 0) return PASS
+      const got = `${odd.length} of ${rows.length} rows have another status, the first has ${show(odd[0]?.status)}`
+      return fail(asked, `rows whose status is ${statuses.join(' or ')}`, got)
+    }
+    return judgeEach(seen.lists, judge, 'no list with this filter has a survey')
+  })
 
 const bothStatuses = async ({ byStatus }: Evidence) => {
   const { one, other } = await byStatus()
@@ -48,15 +42,15 @@ const totalOf = (reading: ListReading): number => paging(reading, 'total_count')
 const sumOf = (readings: readonly ListReading[]): number =>
   readings.reduce((sum, reading) => sum + totalOf(reading), 0)
 
-export const STATUS_FILTER_RULES = inSection(SECTION, [
+export const STATUS_FILTER_RULES: readonly Rule[] = [
   onlySuchRows('status.only', 'status', 'status=… shows surveys of that status only', ({ byStatus }) =>
     byStatus(),
   ),
   // Page 1 of one status reaches back at least as far as page 1 of all, so it has every survey of that status there.
-  {
-    id: 'status.complete',
-    text: 'status=… leaves out no survey of that status',
-    check: async ({ reader, byStatus, head }) => {
+  rule(
+    'status.complete',
+    'status=… leaves out no survey of that status',
+    async ({ reader, byStatus, head }) => {
       const { one } = await byStatus()
       const { again } = await head()
       const missing = (filtered: ListReading, whole: ListReading): readonly number[] => {
@@ -73,17 +67,17 @@ export const STATUS_FILTER_RULES = inSection(SECTION, [
       if (id === undefined) return PASS
       return fail(filtered.asked, `survey ${id}, whose status is ${one.status}`, 'the survey is missing')
     },
-  },
+  ),
   onlySuchRows(
     'status.array-only',
     'status[]',
     'status[]=…&status[]=… shows surveys of these statuses only',
     readUnion,
   ),
-  {
-    id: 'status.array-union',
-    text: 'status[]=…&status[]=… shows all surveys of these statuses',
-    check: async (evidence) => {
+  rule(
+    'status.array-union',
+    'status[]=…&status[]=… shows all surveys of these statuses',
+    async (evidence) => {
       const both = await bothStatuses(evidence)
       const difference = await findDifference<readonly ListReading[]>({
         known: both.map(({ reading }) => reading),
@@ -99,11 +93,11 @@ export const STATUS_FILTER_RULES = inSection(SECTION, [
       const expected = `total_count ${one.map(totalOf).join(' + ')} = ${sumOf(one)}, as for each status alone`
       return fail(other.map(({ asked }) => asked).join(), expected, `total_count ${sumOf(other)}`)
     },
-  },
-  {
-    id: 'status.array-of-one',
-    text: 'status[]=… with one status gives the same list as status=…',
-    check: async ({ reader, byStatus }) => {
+  ),
+  rule(
+    'status.array-of-one',
+    'status[]=… with one status gives the same list as status=…',
+    async ({ reader, byStatus }) => {
       const { status, reading } = (await byStatus()).one
       const difference = await findDifference({
         known: reading,
@@ -116,5 +110,5 @@ export const STATUS_FILTER_RULES = inSection(SECTION, [
       const expected = `the rows of ${one.asked}, total_count ${totalOf(one)}`
       return fail(other.asked, expected, `other rows, total_count ${totalOf(other)}`)
     },
-  },
-])
+  ),
+]

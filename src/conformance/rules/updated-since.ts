@@ -11,10 +11,10 @@ import {
 } from '../fields.js'
 import { type Evidence, findDifference } from '../read/evidence.js'
 import { type ListReading, paging, progressPath, type Reader, sameIds, surveysSeen } from '../read/reader.js'
-import { inSection, judgeEach } from '../rule.js'
+import { judgeEach, type Rule, rulesOf } from '../rule.js'
 import { fail, PASS, Unseen } from '../verdict.js'
 
-const SECTION = 'List surveys'
+const rule = rulesOf('List surveys')
 const PARAMETER = 'updated_since'
 export const FAR_FUTURE = '2999-01-01T00:00:00Z'
 
@@ -63,11 +63,11 @@ const find = async (reader: Reader, text: string, id: number): Promise<Updated |
   }
 }
 
-export const UPDATED_SINCE_RULES = inSection(SECTION, [
-  {
-    id: 'updated-since.only',
-    text: 'updated_since shows no survey that was last modified before the date',
-    check: async (evidence) => {
+export const UPDATED_SINCE_RULES: readonly Rule[] = [
+  rule(
+    'updated-since.only',
+    'updated_since shows no survey that was last modified before the date',
+    async (evidence) => {
       const { reader } = evidence
       const all = await lastUpdated(evidence)
       await since(reader, (middleOf(all) ?? all[0]).text)
@@ -86,11 +86,11 @@ export const UPDATED_SINCE_RULES = inSection(SECTION, [
         'no request with updated_since was answered',
       )
     },
-  },
-  {
-    id: 'updated-since.complete',
-    text: 'updated_since leaves out no survey that was modified after the date',
-    check: async (evidence) => {
+  ),
+  rule(
+    'updated-since.complete',
+    'updated_since leaves out no survey that was modified after the date',
+    async (evidence) => {
       const { reader } = evidence
       const [newest, ...others] = await lastUpdated(evidence)
       const second = others.find(({ at }) => at.micros < newest.at.micros)
@@ -102,29 +102,23 @@ export const UPDATED_SINCE_RULES = inSection(SECTION, [
       const expected = `survey ${newest.id}, modified at ${newest.text}`
       return fail(`GET …/surveys?${PARAMETER}=${second.text}`, expected, 'the survey is missing')
     },
-  },
-  {
-    id: 'updated-since.inclusive',
-    text: 'updated_since includes the date itself',
-    check: async (evidence) => {
-      const { reader } = evidence
-      const [newest] = await lastUpdated(evidence)
-      if ((await find(reader, newest.text, newest.id)) !== null) return PASS
-      const before = formatMoment(newest.at.micros - 1_000_000n)
-      if ((await find(reader, before, newest.id)) === null)
-        throw new Unseen(
-          'with a date one second earlier the survey is missing too: see updated-since.complete',
-        )
-      if ((await find(reader, newest.text, newest.id)) !== null) return PASS
-      const expected = `survey ${newest.id}, modified at that very moment`
-      const got = `the survey is in the list only with ${before}`
-      return fail(`GET …/surveys?${PARAMETER}=${newest.text}`, expected, got)
-    },
-  },
-  {
-    id: 'updated-since.step-after',
-    text: 'updated_since leaves out a survey that was modified just before the date',
-    check: async (evidence) => {
+  ),
+  rule('updated-since.inclusive', 'updated_since includes the date itself', async (evidence) => {
+    const { reader } = evidence
+    const [newest] = await lastUpdated(evidence)
+    if ((await find(reader, newest.text, newest.id)) !== null) return PASS
+    const before = formatMoment(newest.at.micros - 1_000_000n)
+    if ((await find(reader, before, newest.id)) === null)
+      throw new Unseen('with a date one second earlier the survey is missing too: see updated-since.complete')
+    if ((await find(reader, newest.text, newest.id)) !== null) return PASS
+    const expected = `survey ${newest.id}, modified at that very moment`
+    const got = `the survey is in the list only with ${before}`
+    return fail(`GET …/surveys?${PARAMETER}=${newest.text}`, expected, got)
+  }),
+  rule(
+    'updated-since.step-after',
+    'updated_since leaves out a survey that was modified just before the date',
+    async (evidence) => {
       const [newest] = await lastUpdated(evidence)
       const after = formatMoment(newest.at.micros + stepOf(newest.at))
       const found = await find(evidence.reader, after, newest.id)
@@ -132,11 +126,11 @@ export const UPDATED_SINCE_RULES = inSection(SECTION, [
       const expected = `not survey ${newest.id}, modified at ${newest.text}`
       return fail(`GET …/surveys?${PARAMETER}=${after}`, expected, 'the survey is in the list')
     },
-  },
-  {
-    id: 'updated-since.offsets',
-    text: 'updated_since means the same moment with every time-zone offset',
-    check: async (evidence) => {
+  ),
+  rule(
+    'updated-since.offsets',
+    'updated_since means the same moment with every time-zone offset',
+    async (evidence) => {
       const { reader } = evidence
       const all = await lastUpdated(evidence)
       const { micros } = (all[Math.min(3, all.length - 1)] ?? all[0]).at
@@ -153,11 +147,11 @@ export const UPDATED_SINCE_RULES = inSection(SECTION, [
       }
       return PASS
     },
-  },
-  {
-    id: 'surveys.filters-combined',
-    text: 'status and updated_since together keep only surveys that match both',
-    check: async (evidence) => {
+  ),
+  rule(
+    'surveys.filters-combined',
+    'status and updated_since together keep only surveys that match both',
+    async (evidence) => {
       const { reader, byStatus } = evidence
       const all = await lastUpdated(evidence)
       const { status, reading: ofStatus } = (await byStatus()).one
@@ -172,5 +166,5 @@ export const UPDATED_SINCE_RULES = inSection(SECTION, [
       const got = `a row with status ${reader.show(odd.status)}, updated_at ${reader.show(odd.updated_at)}`
       return fail(asked, `status ${status} and updated_at from ${bound.text} on`, got)
     },
-  },
-])
+  ),
+]

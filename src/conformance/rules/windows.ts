@@ -3,28 +3,23 @@ import { formatMoment, MICROS_PER_SECOND } from '../fields.js'
 import { findDifference, MOVED, sameCounts } from '../read/evidence.js'
 import type { Query } from '../read/sender.js'
 import { countIn, lifeOf } from '../read/start.js'
-import { inSection, type Rule } from '../rule.js'
+import { type Rule, rulesOf } from '../rule.js'
 import { fail, PASS, Unseen } from '../verdict.js'
 import { FAR_FUTURE } from './updated-since.js'
 
-const SECTION = 'View the fieldwork progress of a survey'
+const rule = rulesOf('View the fieldwork progress of a survey')
 const FAR_PAST = '1970-01-01T00:00:00Z'
 
-const none = (id: string, parameter: string, moment: string, text: string): Omit<Rule, 'section'> => ({
-  id,
-  text: `${parameter} ${text}`,
-  check: async ({ reader, windowSubject }) => {
+const none = (id: string, parameter: string, moment: string, text: string): Rule =>
+  rule(id, `${parameter} ${text}`, async ({ reader, windowSubject }) => {
     const subject = await windowSubject()
     const { asked, total } = await reader.progress(subject.id, [[parameter, moment]])
     if (total === null) throw new Unseen('the number of interviews of a status cannot be read')
     return total === 0 ? PASS : fail(asked, 'no interviews', `${total} of ${subject.total}`)
-  },
-})
+  })
 
-const all = (id: string, parameter: string, moment: string, text: string): Omit<Rule, 'section'> => ({
-  id,
-  text: `${parameter} ${text}`,
-  check: async ({ reader, windowSubject }) => {
+const all = (id: string, parameter: string, moment: string, text: string): Rule =>
+  rule(id, `${parameter} ${text}`, async ({ reader, windowSubject }) => {
     const { id: surveyId, progress } = await windowSubject()
     const difference = await findDifference({
       known: progress,
@@ -35,13 +30,12 @@ const all = (id: string, parameter: string, moment: string, text: string): Omit<
     if (difference === null) return PASS
     const { one, other } = difference
     return fail(other.asked, `all ${one.total} interviews of the survey`, `${other.total}`)
-  },
-})
+  })
 
 const HALF_SECOND = MICROS_PER_SECOND / 2n
 const ROUNDS_MAX = 2
 
-export const WINDOW_RULES = inSection(SECTION, [
+export const WINDOW_RULES: readonly Rule[] = [
   none('windows.after-future', 'started_after', FAR_FUTURE, 'in the far future keeps no interview'),
   none('windows.before-past', 'started_before', FAR_PAST, 'in the far past keeps no interview'),
   all('windows.after-past', 'started_after', FAR_PAST, 'in the far past keeps all: there is no upper bound'),
@@ -51,10 +45,10 @@ export const WINDOW_RULES = inSection(SECTION, [
     FAR_FUTURE,
     'in the far future keeps all: there is no lower bound',
   ),
-  {
-    id: 'windows.cover',
-    text: 'started_after=T and started_before=T together keep every interview, and only those of T twice',
-    check: async ({ reader, clock, windowSubject }) => {
+  rule(
+    'windows.cover',
+    'started_after=T and started_before=T together keep every interview, and only those of T twice',
+    async ({ reader, clock, windowSubject }) => {
       const subject = await windowSubject()
       const { from, to } = lifeOf(reader, clock, subject)
       const seconds = (to - from) / 2n / MICROS_PER_SECOND
@@ -77,33 +71,34 @@ export const WINDOW_RULES = inSection(SECTION, [
       }
       throw new Unseen(MOVED)
     },
-  },
+  ),
   // The search for the moment at which an interview started takes many requests, so these rules come last.
-  {
-    id: 'windows.before-inclusive',
-    text: 'started_before keeps an interview that started at that very moment',
-    last: true,
-    check: async ({ reader, start }) => {
-      const { surveyId, at, isIncluded, earlier } = await start()
-      if (isIncluded) return PASS
-      const { asked, total } = await reader.progress(surveyId, [['started_before', formatMoment(at)]])
-      if (total !== earlier) throw new Unseen(MOVED)
-      const expected = `more than ${earlier} interviews, as with a bound one microsecond later`
-      return fail(asked, expected, `${earlier}`)
-    },
-  },
-  {
-    id: 'windows.after-inclusive',
-    text: 'started_after keeps an interview that started at that very moment',
-    last: true,
-    check: async ({ reader, start }) => {
-      const { surveyId, at, earlier } = await start()
-      const all = await countIn(reader, surveyId, [])
-      const { asked, total } = await reader.progress(surveyId, [['started_after', formatMoment(at)]])
-      if (total === all - earlier) return PASS
-      const earlierNow = await countIn(reader, surveyId, [['started_before', formatMoment(at - 1n)]])
-      if (earlierNow !== earlier || (await countIn(reader, surveyId, [])) !== all) throw new Unseen(MOVED)
-      return fail(asked, `${all - earlier} interviews: ${all} in all, ${earlier} of them earlier`, `${total}`)
-    },
-  },
-])
+  ...[
+    rule(
+      'windows.before-inclusive',
+      'started_before keeps an interview that started at that very moment',
+      async ({ reader, start }) => {
+        const { surveyId, at, isIncluded, earlier } = await start()
+        if (isIncluded) return PASS
+        const { asked, total } = await reader.progress(surveyId, [['started_before', formatMoment(at)]])
+        if (total !== earlier) throw new Unseen(MOVED)
+        const expected = `more than ${earlier} interviews, as with a bound one microsecond later`
+        return fail(asked, expected, `${earlier}`)
+      },
+    ),
+    rule(
+      'windows.after-inclusive',
+      'started_after keeps an interview that started at that very moment',
+      async ({ reader, start }) => {
+        const { surveyId, at, earlier } = await start()
+        const all = await countIn(reader, surveyId, [])
+        const { asked, total } = await reader.progress(surveyId, [['started_after', formatMoment(at)]])
+        if (total === all - earlier) return PASS
+        const earlierNow = await countIn(reader, surveyId, [['started_before', formatMoment(at - 1n)]])
+        if (earlierNow !== earlier || (await countIn(reader, surveyId, [])) !== all) throw new Unseen(MOVED)
+        const expected = `${all - earlier} interviews: ${all} in all, ${earlier} of them earlier`
+        return fail(asked, expected, `${total}`)
+      },
+    ),
+  ].map((one): Rule => ({ ...one, last: true })),
+]

@@ -83,37 +83,26 @@ export const parseExposition = (text: string): readonly Sample[] =>
 const unescaped = (text: string): string =>
   text.replaceAll(/\\(.)/gs, (_, character: string) => (character === 'n' ? '\n' : character))
 
-interface MetricsReport {
-  readonly targets: MetricsTargets
-  readonly warehouse: string
-  readonly end: RunEnd
-  /** Ends the wait for the file. */
-  readonly until: AbortSignal
-}
-
-interface ReportedMetrics {
-  readonly deliveries: readonly Delivery[]
-  /** Why the file is not written, when that is known; null if it is. */
-  readonly problem: Promise<string | null>
-}
-
-/** Begins to write the file. The deliveries do not wait for it. */
-export const reportMetrics = async ({
-  targets,
-  warehouse,
-  end,
-  until,
-}: MetricsReport): Promise<ReportedMetrics> => {
+/**
+ * Begins to write the file, until a signal ends the wait for it. The deliveries do not wait for it. `problem` is why the file is not written,
+ * when that is known; null if it is.
+ */
+export const reportMetrics = async (
+  { file, pushgateway }: MetricsTargets,
+  warehouse: string,
+  end: RunEnd,
+  until: AbortSignal,
+) => {
   const run = runSamples(warehouse, end)
   const accounts = accountSamples(warehouse, end.accounts ?? [])
-  const { file, pushgateway } = targets
   const written = file === null ? Promise.resolve() : writeTextfile(file, [...run, ...accounts], until)
   const problem = written.then(
     () => null,
     (error: unknown) => (until.aborted ? 'its file system did not answer in time' : messageOf(error)),
   )
-  const push = { warehouse, command: end.command, run, accounts }
-  return { deliveries: pushgateway === null ? [] : await pushes(pushgateway, push), problem }
+  const deliveries =
+    pushgateway === null ? [] : await pushes(pushgateway, warehouse, end.command, run, accounts)
+  return { deliveries, problem }
 }
 
 /**
@@ -186,33 +175,28 @@ try {
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 const JOB = '/metrics/job/fieldwork_sync'
 
-interface Push {
-  readonly warehouse: string
-  readonly command: string
-  readonly run: readonly Sample[]
-  /** Empty if the accounts could not be read. Then their group stays. */
-  readonly accounts: readonly Sample[]
-}
-
 /**
  * The requests to a Pushgateway. The state of the accounts replaces its group. The last run of a command has a group of its own, whose
- * metrics are replaced one by one, so that a run without a publish does not remove what is known of the last one.
+ * metrics are replaced one by one, so that a run without a publish does not remove what is known of the last one. Without samples of
+ * accounts, which could not be read then, their group stays.
  */
-const pushes = async (target: Target, push: Push): Promise<readonly Delivery[]> => {
-  const group = groupOf(target, push.warehouse)
-  const delivery = async (
-    method: 'POST' | 'PUT',
-    url: string,
-    samples: readonly Sample[],
-  ): Promise<Delivery> => ({
+const pushes = async (
+  target: Target,
+  warehouse: string,
+  command: string,
+  run: readonly Sample[],
+  accounts: readonly Sample[],
+): Promise<readonly Delivery[]> => {
+  const group = groupOf(target, warehouse)
+  const delivery = async (method: 'POST' | 'PUT', url: string, samples: readonly Sample[]) => ({
     setting: 'metrics.pushgateway',
     contentType: CONTENT_TYPE,
     target: { ...target, url: new Secret(url) },
     method,
     body: await exposition(samples),
   })
-  const run = await delivery('POST', `${group}/command/${push.command}`, push.run)
-  return push.accounts.length === 0 ? [run] : [run, await delivery('PUT', group, push.accounts)]
+  const ofRun = await delivery('POST', `${group}/command/${command}`, run)
+  return accounts.length === 0 ? [ofRun] : [ofRun, await delivery('PUT', group, accounts)]
 }
 
 /** The settings may name the job and further labels. A warehouse has slashes, so its name is encoded. */

@@ -149,36 +149,32 @@ const settingsText = ({ settings }: ServerState): string => {
   ].join('\n\n')
 }
 
+const header = (description: string, schema: object, required = true) => ({ description, required, schema })
+
 const HEADERS = {
-  Date: {
-    description: "The world's time, which the answer describes",
-    required: true,
-    schema: { type: 'string' },
-  },
-  'Retry-After': {
-    description:
-      'How long to wait: whole seconds, or an HTTP date relative to `Date`. The option `--retry-after none` leaves it out',
-    required: false,
-    schema: { type: 'string' },
-  },
-  Allow: { description: 'The only method of this path', required: true, schema: { const: 'GET' } },
-} as const
+  Date: header("The world's time, which the answer describes", { type: 'string' }),
+  'Retry-After': header(
+    'How long to wait: whole seconds, or an HTTP date relative to `Date`. The option `--retry-after none` leaves it out',
+    { type: 'string' },
+    false,
+  ),
+  Allow: header('The only method of this path', { const: 'GET' }),
+}
+
+const credential = (name: string, description: string) => ({
+  type: 'apiKey',
+  in: 'header',
+  name,
+  description,
+})
 
 const SECURITY_SCHEMES = {
-  'Authorization-ID': {
-    type: 'apiKey',
-    in: 'header',
-    name: 'Authorization-ID',
-    description: "The caller's identifier, an integer",
-  },
-  'Authorization-Token': {
-    type: 'apiKey',
-    in: 'header',
-    name: 'Authorization-Token',
-    description:
-      "The caller's secret token: it must not be distributed on the client side or published in a code repository",
-  },
-} as const
+  'Authorization-ID': credential('Authorization-ID', "The caller's identifier, an integer"),
+  'Authorization-Token': credential(
+    'Authorization-Token',
+    "The caller's secret token: it must not be distributed on the client side or published in a code repository",
+  ),
+}
 
 type Declaration = Omit<control.ControlOperation, 'method'>
 

@@ -107,8 +107,7 @@ interface Outcome {
 }
 
 /**
- * Statuses and patches change the answer in their order, and delays add up. The first of hang, reset and truncate decides
- * how it is sent.
+ * Statuses and patches change the answer in their order, and delays add up. The first of hang, reset and truncate decides how it is sent.
  */
 export const outcomeOf = (unchanged: Answer, faults: readonly ActingFault[]): Outcome => {
   const actions = faults.map(({ action }) => action)

@@ -1,5 +1,5 @@
 /** The surveys of an account: when each of them changes, and how the API shows one after its changes. */
-import { SURVEY_STATUSES, type SurveyResource, type SurveyStatus, TRANSITION_STYLES } from '../resources.js'
+import { SURVEY_STATUSES, type SurveyResource, TRANSITION_STYLES } from '../resources.js'
 import { formatIsoTime, type Micros } from '../time.js'
 import { surveyId } from './identities.js'
 import { PURPOSES, Random } from './random.js'
@@ -16,19 +16,19 @@ import {
 import { drawTimeStyle, hashidOf, projectIdOf, titleOf } from './vocabulary.js'
 
 /** The state of a survey after its changes up to some time. */
-interface SurveyState {
-  readonly createdAt: Micros
-  readonly updatedAt: Micros
-  readonly status: SurveyStatus
-  readonly titleEdits: number
-  readonly projectIdEdits: number
-}
+type SurveyState = ReturnType<ChangeTable['stateAt']>
 
-/** The changes of all surveys: a memo of `deriveTimeline` that grows on demand and never changes what it holds. */
+/**
+ * The changes of all surveys: a memo of `deriveTimeline` that grows on demand and never changes what it holds. A list of numbers takes eight
+ * bytes for each; a million lists of objects took 600 MB.
+ */
 export class ChangeTable {
   readonly #plan: WorldPlan
-  /** By survey, each in the order of time, past and future. */
-  readonly #changes: (readonly Change[])[] = []
+  /** Survey after survey, each in the order of time, past and future. */
+  readonly #moments: Micros[] = []
+  readonly #codes: ChangeCode[] = []
+  /** The place of the first change of each survey, and behind them the number of all changes. */
+  readonly #firsts = [0]
 
   constructor(plan: WorldPlan) {
     this.#plan = plan
@@ -39,26 +39,28 @@ export class ChangeTable {
   countAt(at: Micros): number {
     this.#reach(at)
     let low = 0
-    let high = this.#changes.length
+    let high = this.#firsts.length - 1
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (this.#createdAt(middle) <= at) low = middle + 1
+      if (this.#momentAt(this.#firstOf(middle)) <= at) low = middle + 1
       else high = middle
     }
     return low
   }
 
   changesOf(index: number): readonly Change[] {
-    return this.#changes[index] ?? []
+    const first = this.#firstOf(index)
+    const moments = this.#moments.slice(first, this.#firstOf(index + 1))
+    return moments.map((at, place) => ({ at, code: this.#codes[first + place] ?? 0 }))
   }
 
   /** The state of survey `index`, which exists at `at`. */
-  stateAt(index: number, at: Micros): SurveyState {
+  stateAt(index: number, at: Micros) {
     const past = this.changesOf(index).filter((change) => change.at <= at)
     const times = (wanted: ChangeCode) => past.filter(({ code }) => code === wanted).length
     const status = past.findLast(({ code }) => code < TITLE_EDIT)?.code ?? 0
     return {
-      createdAt: this.#createdAt(index),
+      createdAt: past.at(0)?.at ?? 0,
       updatedAt: past.at(-1)?.at ?? 0,
       status: SURVEY_STATUSES[status] ?? 'draft',
       titleEdits: times(TITLE_EDIT),
@@ -72,31 +74,37 @@ export class ChangeTable {
    */
   walk(at: Micros, visit: (index: number, updatedAt: Micros, status: ChangeCode) => void): Micros {
     const count = this.countAt(at)
-    let next = this.#createdAt(count)
+    let next = this.#momentAt(this.#firstOf(count))
     for (let index = count - 1; index >= 0; index--) {
+      const end = this.#firstOf(index + 1)
+      let place = this.#firstOf(index)
       let status: ChangeCode = 0
-      let updatedAt = 0
-      for (const change of this.changesOf(index)) {
-        if (change.at > at) {
-          next = Math.min(next, change.at)
-          break
-        }
-        if (change.code < TITLE_EDIT) status = change.code
-        updatedAt = change.at
+      for (; place < end && this.#momentAt(place) <= at; place++) {
+        const code = this.#codes[place] ?? 0
+        if (code < TITLE_EDIT) status = code
       }
-      visit(index, updatedAt, status)
+      if (place < end) next = Math.min(next, this.#momentAt(place))
+      visit(index, this.#momentAt(place - 1), status)
     }
     return next
   }
 
-  #createdAt(index: number): Micros {
-    return this.#changes[index]?.[0]?.at ?? Number.POSITIVE_INFINITY
+  #firstOf(index: number): number {
+    return this.#firsts[index] ?? this.#moments.length
+  }
+
+  #momentAt(place: number): Micros {
+    return this.#moments[place] ?? Number.POSITIVE_INFINITY
   }
 
   #reach(at: Micros): void {
     const surveys = surveysAtMost(this.#plan, at)
-    for (let index = this.#changes.length; index < surveys; index++) {
-      this.#changes.push(deriveTimeline(this.#plan, index))
+    for (let index = this.#firsts.length - 1; index < surveys; index++) {
+      for (const change of deriveTimeline(this.#plan, index)) {
+        this.#moments.push(change.at)
+        this.#codes.push(change.code)
+      }
+      this.#firsts.push(this.#moments.length)
     }
   }
 }

@@ -45,24 +45,8 @@ const SUBJECTS = [
 ] as const
 
 /** Whole titles that a reader takes for another type if it guesses. */
-const BARE_TITLES = [
-  '',
-  '0',
-  '2026',
-  '007',
-  '1e5',
-  'null',
-  'NULL',
-  'NaN',
-  'true',
-  '=1+1',
-  '+33 1',
-  '-',
-  '@home',
-  '2026-03-01',
-  ' spaces around ',
-  '{"a":[1]}',
-] as const
+const BARE_TITLES =
+  '|0|2026|007|1e5|null|NULL|NaN|true|=1+1|+33 1|-|@home|2026-03-01| spaces around |{"a":[1]}'.split('|')
 const BARE_TITLE_PROBABILITY = 0.06
 
 const MARKETS = ['FR', 'DE', 'UK', 'US', 'IN', 'JP', 'BR', 'worldwide', 'Q1', 'Q2', 'pilot'] as const
@@ -84,32 +68,13 @@ export const projectIdOf = (random: Random, unlike: string | null | undefined): 
 
 const drawProjectId = (random: Random): string | null => {
   const number = 1 + random.below(99_999)
-  switch (random.weighted([0.3, 0.35, 0.15, 0.1, 0.05, 0.04, 0.01])) {
-    case 0:
-      return null
-    case 1:
-      return `PRJ-${number}`
-    case 2:
-      return String(number).padStart(8, '0')
-    case 3:
-      return `2026/${number}`
-    case 4:
-      return `${1 + random.below(9)}e${random.below(9)}`
-    case 5:
-      return `projet n° ${number}`
-    default:
-      return ''
-  }
+  const kind = random.weighted([0.3, 0.35, 0.15, 0.1, 0.05, 0.04, 0.01])
+  const power = kind === 4 ? `${1 + random.below(9)}e${random.below(9)}` : ''
+  const ids = [null, `PRJ-${number}`, String(number).padStart(8, '0'), `2026/${number}`, power]
+  return [...ids, `projet n° ${number}`, ''][kind] ?? null
 }
 
-const SOURCE_NAMES = [
-  'Main panel',
-  'Boost 18–24',
-  'Client file',
-  'Réseaux sociaux',
-  'オンラインパネル',
-  'Import',
-] as const
+const SOURCE_NAMES = 'Main panel|Boost 18–24|Client file|Réseaux sociaux|オンラインパネル|Import'.split('|')
 
 export const sourceNameOf = (random: Random): string => `${random.pick(SOURCE_NAMES)} ${1 + random.below(9)}`
 

@@ -1,13 +1,12 @@
 /**
- * The tools: how each is started, where its tables are, and what it leaves out. A tool reads the same as we do: surveys, the sample
- * sources of each, the progress of each survey and of each source. Every setting that differs from a tool's default says why,
- * in its own folder.
+ * The tools: how each is started, where its tables are, and what it leaves out. A tool reads the same as we do: surveys, the sample sources
+ * of each, the progress of each survey and of each source. Every setting that differs from a tool's default says why, in its own folder.
  */
 import { readFileSync } from 'node:fs'
 import { INTERVIEW_STATUSES } from '../../../build/reference-server/resources.js'
+import { envOf, main } from '../support.mjs'
 import { TABLES } from './truth.mjs'
 
-const main = new URL('../../../dist/main.js', import.meta.url).pathname
 const project = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
 const script = (name) => new URL(name, import.meta.url).pathname
 
@@ -36,8 +35,8 @@ const peerEnv = ({ world, directory, cap }) => ({
   PATH: process.env.PATH,
   HOME: directory,
   BASE_URL: world.baseUrl,
-  API_ID: String(world.account.id),
-  API_TOKEN: world.account.token,
+  API_ID: String(world.accounts[0].id),
+  API_TOKEN: world.accounts[0].token,
   ...(cap === null ? {} : { CAP: cap }),
 })
 
@@ -51,16 +50,8 @@ const ours = {
   ways: { all: 'defaults' },
   command: ({ world, directory, cap }) => ({
     command: process.execPath,
-    args: [main, 'sync', '--json', '--log-level', 'error'],
-    env: {
-      PATH: process.env.PATH,
-      FIELDWORK_SYNC_BASE_URL: world.baseUrl,
-      FIELDWORK_SYNC_API_ID: String(world.account.id),
-      FIELDWORK_SYNC_API_TOKEN: world.account.token,
-      // The highest cap that the settings allow.
-      FIELDWORK_SYNC_RATE_LIMIT: cap ?? '10000/100ms',
-      FIELDWORK_SYNC_WAREHOUSE: directory,
-    },
+    args: [main, 'sync', '--json'],
+    env: { ...envOf(world, directory), ...(cap === null ? {} : { FIELDWORK_SYNC_RATE_LIMIT: cap }) },
   }),
   file: 'fieldwork.duckdb',
   queries: queriesOf({
@@ -123,11 +114,10 @@ const dltByInsert = {
   name: 'dlt with its default load files',
   variantOf: dlt.name,
   ways: { all: 'everything each night' },
-  command: ({ bin, way, ...run }) => ({
-    command: `${bin.dlt}/python`,
-    args: [script('dlt/run.py'), run.directory, way],
-    env: peerEnv(run),
-  }),
+  command: (run) => {
+    const { args, ...command } = dlt.command(run)
+    return { ...command, args: args.slice(0, -1) }
+  },
 }
 
 const singer = {

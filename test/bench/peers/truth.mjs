@@ -30,9 +30,8 @@ export const rowsOfTruth = ({ accounts }) => {
 }
 
 /**
- * The rows of some tables of a DuckDB file. `queries` has a SELECT for each table. Its column `key` is the key of the row, the
- * others are fields of the API. Fields inside of an object are named `interview_count_by_status.complete.individuals`, or are in
- * JSON.
+ * The rows of some tables of a DuckDB file. `queries` has a SELECT for each table. Its column `key` is the key of the row, the others are
+ * fields of the API. Fields inside of an object are named `interview_count_by_status.complete.individuals`, or are in JSON.
  */
 export const rowsOfFile = async (file, queries, tables = TABLES) => {
   const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY' })

@@ -8,12 +8,8 @@ const PAGE_SIZE = 50
 export const answerOf = (path, query, changed) => {
   if (path.endsWith('/surveys')) return paged('surveys', changed.map(survey), Number(query.get('page') ?? 1))
   const id = Number(/surveys\/(\d+)\//.exec(path)?.[1])
-  if (path.endsWith('/sample_sources'))
-    return paged(
-      'sample_sources',
-      Array.from({ length: SOURCES }, (_, at) => source(id * 100 + at)),
-      1,
-    )
+  const sources = Array.from({ length: SOURCES }, (_, at) => source(id * 100 + at))
+  if (path.endsWith('/sample_sources')) return paged('sample_sources', sources, 1)
   return { fieldwork_progress: progress(id, Number(query.get('sample_source_id') ?? id)) }
 }
 
@@ -22,46 +18,30 @@ function paged(name, rows, page) {
   return {
     [name]: rows.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE),
     pagination: {
-      current_page: page,
-      next_page: page < pages ? page + 1 : null,
-      prev_page: page > 1 ? page - 1 : null,
-      total_pages: pages,
-      total_count: rows.length,
+      ...{ current_page: page, total_pages: pages, total_count: rows.length },
+      ...{ next_page: page < pages ? page + 1 : null, prev_page: page > 1 ? page - 1 : null },
     },
   }
 }
 
-const now = () => new Date().toISOString()
+const CREATED = { created_at: '2024-01-01T00:00:00Z' }
+const OF_SURVEYS = {
+  ...{ project_id: null, status: 'fieldwork', owner_organization_id: 1, transition_style: 'single_page' },
+  ...{ respondent_questions_count: 10, respondent_iterations_count: 12, ...CREATED },
+}
+const OF_SOURCES = {
+  ...{ provider: 'panel', sample_size: 500, country_code: 'FR', panelist_id_required: false },
+  ...{ updated_at: '2026-01-01T00:00:00Z', ...CREATED },
+}
 
 function survey(id) {
-  return {
-    id,
-    title: `Survey ${id}, second wave`,
-    created_at: '2024-01-01T00:00:00Z',
-    updated_at: now(),
-    hashid: `s${id}`,
-    project_id: null,
-    status: 'fieldwork',
-    owner_organization_id: 1,
-    transition_style: 'single_page',
-    respondent_questions_count: 10,
-    respondent_iterations_count: 12,
-  }
+  const updated_at = new Date().toISOString()
+  return { ...OF_SURVEYS, id, title: `Survey ${id}, second wave`, hashid: `s${id}`, updated_at }
 }
 
 function source(id) {
-  return {
-    id,
-    provider: 'panel',
-    sample_size: 500,
-    country_code: 'FR',
-    name: `S${id % 100}`,
-    description: `Source ${id}, second wave`,
-    hashid: `s${id}`,
-    panelist_id_required: false,
-    created_at: '2024-01-01T00:00:00Z',
-    updated_at: '2026-01-01T00:00:00Z',
-  }
+  const named = { name: `S${id % 100}`, description: `Source ${id}, second wave`, hashid: `s${id}` }
+  return { ...OF_SOURCES, ...named, id }
 }
 
 function progress(surveyId, id) {
@@ -74,11 +54,7 @@ function progress(surveyId, id) {
     sample_size: 1_000,
     interviews_count: count(0),
     interview_count_by_status: Object.fromEntries(statuses),
-    completion_rate: count(0) / 1_000,
-    questionnaire_incidence_rate: 0.5,
-    target_incidence_rate: 0.6,
-    incidence_rate: 0.6,
-    drop_out_rate: 0.1,
-    length_of_interview: 300 + (id % 300),
+    ...{ completion_rate: count(0) / 1_000, questionnaire_incidence_rate: 0.5, drop_out_rate: 0.1 },
+    ...{ target_incidence_rate: 0.6, incidence_rate: 0.6, length_of_interview: 300 + (id % 300) },
   }
 }

@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import type { Progress } from '../../../src/model/fields.js'
 import { parseInstant } from '../../../src/model/instant.js'
 import { type Page, RefusedReadingError, type SurveySource } from '../../../src/model/survey-source.js'
-import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
+import type { ReferenceServer } from '../../../src/reference-server/server.js'
 import { createSurveySource } from '../../../src/survey-api/survey-source.js'
 import {
   FIELDWORK_PROGRESS,
@@ -17,7 +17,13 @@ import {
   SURVEY,
 } from '../../support/api/api-document.js'
 import { openClient } from '../../support/api/http-client.js'
-import { asObject, asObjects, getTruth, type JsonObject } from '../../support/api/reference-api.js'
+import {
+  asObject,
+  asObjects,
+  getTruth,
+  type JsonObject,
+  startWorld,
+} from '../../support/api/reference-api.js'
 
 const START = '2026-03-01T00:00:00Z'
 const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
@@ -28,14 +34,7 @@ let source: SurveySource
 let truth: readonly JsonObject[]
 
 beforeAll(async () => {
-  server = await startReferenceServer({
-    port: 0,
-    surveys: 40,
-    pageSize: 6,
-    rateWindow: 'none',
-    startAt: START,
-    clock: 'frozen',
-  })
+  server = await startWorld({ surveys: 40, pageSize: 6, startAt: START })
   client = openClient(server.baseUrl, server.accounts[0])
   source = createSurveySource(client, systemClock, 2)
   truth = await getTruth(server)

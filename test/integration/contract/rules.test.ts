@@ -1,7 +1,10 @@
-/** Plain HTTP requests check the reference server against the rules of the API document. One test a rule. */
+/**
+ * Plain HTTP requests check the reference server against the rules of the API document outside its tables of fields. One test a sentence,
+ * typed in by hand from its text, under its heading.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
-import { INTERVIEW_STATUSES } from '../../support/api/api-document.js'
+import type { ReferenceServer } from '../../../src/reference-server/server.js'
+import { INTERVIEW_STATUSES, page } from '../../support/api/api-document.js'
 import {
   ask,
   asObject,
@@ -11,8 +14,8 @@ import {
   getRows,
   getTruth,
   type JsonObject,
+  startWorld,
 } from '../../support/api/reference-api.js'
-import type { RULES, Section } from './api-rules.js'
 
 const SURVEYS = 40
 const PAGE_SIZE = 7
@@ -28,14 +31,7 @@ let progresses: readonly JsonObject[]
 let busy: JsonObject
 
 beforeAll(async () => {
-  server = await startReferenceServer({
-    port: 0,
-    surveys: SURVEYS,
-    accounts: 2,
-    pageSize: PAGE_SIZE,
-    rateWindow: 'none',
-    clock: 'frozen',
-  })
+  server = await startWorld({ surveys: SURVEYS, accounts: 2, pageSize: PAGE_SIZE })
   surveys = await getRows(server, '/surveys', 'surveys')
   truth = await getTruth(server)
   progresses = await Promise.all(surveys.map(({ id }) => progressOf(id)))
@@ -48,30 +44,27 @@ afterAll(() => server.close())
 const progressOf = async (id: unknown, query = ''): Promise<JsonObject> =>
   asObject((await getBody(server, `/surveys/${id}/fieldwork_progress${query}`)).fieldwork_progress)
 
-const individuals = (progress: JsonObject, ...statuses: readonly string[]): number =>
-  statuses.reduce(
-    (sum, status) => sum + Number(asObject(asObject(progress.interview_count_by_status)[status]).individuals),
-    0,
-  )
+/** Counts the interviews of these statuses in a progress. */
+const individualsOf =
+  (...statuses: readonly string[]) =>
+  ({ interview_count_by_status: byStatus }: JsonObject): number =>
+    statuses.reduce((sum, status) => sum + Number(asObject(asObject(byStatus)[status]).individuals), 0)
 
-const allIndividuals = (progress: JsonObject): number => individuals(progress, ...INTERVIEW_STATUSES)
+const allIndividuals = individualsOf(...INTERVIEW_STATUSES)
 
 /** Every progress has part / whole as `name`, null where the whole is zero. At least one rate is between 0 and 1. */
-const expectFormula = (
-  name: string,
-  part: readonly string[],
-  whole: (progress: JsonObject) => number,
-): void => {
+const expectFormula = (name: string, part: string, whole: (progress: JsonObject) => number): void => {
   const served = progresses.map((progress) => progress[name])
   const expected = progresses.map((progress) =>
-    whole(progress) === 0 ? null : individuals(progress, ...part) / whole(progress),
+    whole(progress) === 0 ? null : individualsOf(part)(progress) / whole(progress),
   )
   expect(served).toEqual(expected)
   expect(expected.filter((value) => value !== null && value > 0 && value < 1)).not.toEqual([])
 }
 
-const paginations = async (path: string) =>
-  (await getPages(server, path)).map((body) => asObject(body.pagination))
+/** A number of the pagination of each page of the survey list. */
+const ofPages = async (name: string) =>
+  (await getPages(server, '/surveys')).map((body) => asObject(body.pagination)[name])
 
 const expectNewestFirst = (records: readonly JsonObject[]): void => {
   const created = records.map(({ created_at }) => Date.parse(String(created_at)))
@@ -97,13 +90,15 @@ const firstStartMs = async (): Promise<number> => {
   return from
 }
 
-const withServer = async (
-  options: Parameters<typeof startReferenceServer>[0],
-  use: (server: ReferenceServer) => Promise<void>,
-): Promise<void> => {
-  await using other = await startReferenceServer({ port: 0, surveys: 3, clock: 'frozen', ...options })
-  await use(other)
+/** The statuses of requests for `paths` to a server with this cap, one after the other. */
+const statusesAt = async (cap: Parameters<typeof startWorld>[0], paths: readonly string[]) => {
+  await using other = await startWorld({ surveys: 3, rateWindow: 'sliding', ...cap })
+  const statuses: number[] = []
+  for (const path of paths) statuses.push((await ask(other, path)).status)
+  return statuses
 }
+
+const capOf = (requests: number) => ({ rateLimit: { requests, perMs: 3_600_000 } })
 
 const ENDPOINTS = () => [
   '/surveys',
@@ -111,9 +106,7 @@ const ENDPOINTS = () => [
   `/surveys/${busy.id}/fieldwork_progress`,
 ]
 
-type Checks = { readonly [S in Section]: Record<(typeof RULES)[S][number], () => Promise<void> | void> }
-
-const CHECKS: Checks = {
+const CHECKS: Readonly<Record<string, Readonly<Record<string, () => Promise<void> | void>>>> = {
   'What the service does': {
     'three operations exist, all reads (GET)': async () => {
       for (const path of ENDPOINTS()) {
@@ -137,22 +130,15 @@ const CHECKS: Checks = {
     },
     'list operations are sorted by creation date, most recent first': async () => {
       expectNewestFirst(surveys)
-      const sources = await getRows(
-        server,
-        `/surveys/${longestSources().id}/sample_sources`,
-        'sample_sources',
-      )
+      const path = `/surveys/${longestSources().id}/sample_sources`
+      const sources = await getRows(server, path, 'sample_sources')
       expect(sources.length).toBeGreaterThan(2)
       expectNewestFirst(sources)
     },
     'all endpoints are subject to a request rate cap': async () => {
-      for (const path of ['', '/sample_sources', '/fieldwork_progress']) {
-        await withServer({ rateLimit: { requests: 1, perMs: 3_600_000 } }, async (other) => {
-          const whole = path === '' ? '/surveys' : `/surveys/1${path}`
-          expect((await ask(other, whole)).status).toBe(path === '' ? 200 : 404)
-          expect((await ask(other, whole)).status).toBe(429)
-        })
-      }
+      expect(await statusesAt(capOf(1), ['/surveys', '/surveys'])).toEqual([200, 429])
+      for (const path of ['/surveys/1/sample_sources', '/surveys/1/fieldwork_progress'])
+        expect(await statusesAt(capOf(1), [path, path])).toEqual([404, 429])
     },
     'the base address ends with the path prefix /api/v1': () => {
       expect(server.baseUrl).toMatch(/^http:\/\/[^/]+\/api\/v1$/)
@@ -170,31 +156,22 @@ const CHECKS: Checks = {
   },
   'Fieldwork progress': {
     'interviews_count is the number of complete interviews': () => {
-      expect(progresses.map((progress) => progress.interviews_count)).toEqual(
-        progresses.map((progress) => individuals(progress, 'complete')),
-      )
+      expect(progresses.map((one) => one.interviews_count)).toEqual(progresses.map(individualsOf('complete')))
     },
-    'completion_rate = complete / sample_size': () => {
-      expectFormula('completion_rate', ['complete'], ({ sample_size }) => Number(sample_size))
-    },
-    'questionnaire_incidence_rate = complete / (complete + screen_out + quota_full + incomplete)': () => {
-      expectFormula('questionnaire_incidence_rate', ['complete'], (progress) =>
-        individuals(progress, 'complete', 'screen_out', 'quota_full', 'incomplete'),
-      )
-    },
-    'target_incidence_rate = complete / (complete + screen_out)': () => {
-      expectFormula('target_incidence_rate', ['complete'], (progress) =>
-        individuals(progress, 'complete', 'screen_out'),
-      )
-    },
-    'incidence_rate has the formula of target_incidence_rate': () => {
-      expectFormula('incidence_rate', ['complete'], (progress) =>
-        individuals(progress, 'complete', 'screen_out'),
-      )
-    },
-    'drop_out_rate = incomplete / all interviews': () => {
-      expectFormula('drop_out_rate', ['incomplete'], allIndividuals)
-    },
+    'completion_rate = complete / sample_size': () =>
+      expectFormula('completion_rate', 'complete', ({ sample_size }) => Number(sample_size)),
+    'questionnaire_incidence_rate = complete / (complete + screen_out + quota_full + incomplete)': () =>
+      expectFormula(
+        'questionnaire_incidence_rate',
+        'complete',
+        individualsOf('complete', 'screen_out', 'quota_full', 'incomplete'),
+      ),
+    'target_incidence_rate = complete / (complete + screen_out)': () =>
+      expectFormula('target_incidence_rate', 'complete', individualsOf('complete', 'screen_out')),
+    'incidence_rate has the formula of target_incidence_rate': () =>
+      expectFormula('incidence_rate', 'complete', individualsOf('complete', 'screen_out')),
+    'drop_out_rate = incomplete / all interviews': () =>
+      expectFormula('drop_out_rate', 'incomplete', allIndividuals),
     'length_of_interview is whole seconds': () => {
       const lengths = progresses.flatMap(({ length_of_interview: length }) =>
         length === null ? [] : [Number(length)],
@@ -224,27 +201,19 @@ const CHECKS: Checks = {
       }
     },
     'current_page is the requested page, the first page if none was requested': async () => {
-      expect((await paginations('/surveys')).map(({ current_page }) => current_page)).toEqual([
-        1, 2, 3, 4, 5, 6,
-      ])
+      expect(await ofPages('current_page')).toEqual([1, 2, 3, 4, 5, 6])
       expect((await getBody(server, '/surveys')).pagination).toMatchObject({ current_page: 1 })
     },
-    'next_page is the next page number, null on the last page': async () => {
-      expect((await paginations('/surveys')).map(({ next_page }) => next_page)).toEqual([2, 3, 4, 5, 6, null])
-    },
-    'prev_page is the page number before, null on the first page': async () => {
-      expect((await paginations('/surveys')).map(({ prev_page }) => prev_page)).toEqual([null, 1, 2, 3, 4, 5])
-    },
+    'next_page is the next page number, null on the last page': async () =>
+      expect(await ofPages('next_page')).toEqual([2, 3, 4, 5, 6, null]),
+    'prev_page is the page number before, null on the first page': async () =>
+      expect(await ofPages('prev_page')).toEqual([null, 1, 2, 3, 4, 5]),
     'total_pages is the number of pages that have records': async () => {
-      expect(new Set((await paginations('/surveys')).map(({ total_pages }) => total_pages))).toEqual(
-        new Set([6]),
-      )
-      const beyond = await getBody(server, '/surveys?page=7')
-      expect(beyond.surveys).toEqual([])
+      expect(await ofPages('total_pages')).toEqual(Array(6).fill(6))
+      expect((await getBody(server, '/surveys?page=7')).surveys).toEqual([])
     },
     'total_count is the number of records on all pages': async () => {
-      const counts = (await paginations('/surveys')).map(({ total_count }) => total_count)
-      expect(new Set(counts)).toEqual(new Set([surveys.length]))
+      expect(await ofPages('total_count')).toEqual(Array(6).fill(surveys.length))
       expect(new Set(surveys.map(({ id }) => id)).size).toBe(surveys.length)
     },
   },
@@ -293,11 +262,10 @@ const CHECKS: Checks = {
       expect(new Set(ids).size).toBe(ids.length)
     },
     'page picks the page': async () => {
-      await withServer({ surveys: SURVEYS, pageSize: 2, rateWindow: 'none' }, async (small) => {
-        const { id, sample_sources } = longestSources()
-        const { sample_sources: second } = await getBody(small, `/surveys/${id}/sample_sources?page=2`)
-        expect(second).toEqual(asObjects(sample_sources).slice(2, 4))
-      })
+      await using small = await startWorld({ surveys: SURVEYS, pageSize: 2 })
+      const { id, sample_sources } = longestSources()
+      const { sample_sources: second } = await getBody(small, `/surveys/${id}/sample_sources?page=2`)
+      expect(second).toEqual(asObjects(sample_sources).slice(2, 4))
     },
   },
   'View the fieldwork progress of a survey': {
@@ -347,43 +315,32 @@ const CHECKS: Checks = {
   },
   Errors: {
     '429 when the rate cap is exceeded': async () => {
-      await withServer({ rateLimit: { requests: 2, perMs: 3_600_000 } }, async (other) => {
-        const statuses = []
-        for (let request = 0; request < 4; request++) statuses.push((await ask(other, '/surveys')).status)
-        expect(statuses).toEqual([200, 200, 429, 429])
-      })
+      expect(await statusesAt(capOf(2), Array(4).fill('/surveys'))).toEqual([200, 200, 429, 429])
     },
   },
   Limits: {
     '60 requests per minute by default': async () => {
-      await withServer({}, async (other) => {
-        const statuses = []
-        for (let request = 0; request < 61; request++) statuses.push((await ask(other, '/surveys')).status)
-        expect(statuses).toEqual([...Array(60).fill(200), 429])
-      })
+      expect(await statusesAt({}, Array(61).fill('/surveys'))).toEqual([...Array(60).fill(200), 429])
     },
     'one cap holds for all endpoints together': async () => {
-      await withServer({ rateLimit: { requests: 2, perMs: 3_600_000 } }, async (other) => {
-        const paths = ['/surveys', '/surveys/1/sample_sources', '/surveys/1/fieldwork_progress']
-        const statuses = []
-        for (const path of paths) statuses.push((await ask(other, path)).status)
-        expect(statuses).toEqual([200, 404, 429])
-      })
+      const paths = ['/surveys', '/surveys/1/sample_sources', '/surveys/1/fieldwork_progress']
+      expect(await statusesAt(capOf(2), paths)).toEqual([200, 404, 429])
     },
   },
   Versioning: {
     'the version is in the path prefix': async () => {
       const [account] = server.accounts
-      const headers = {
-        'Authorization-ID': String(account?.id),
-        'Authorization-Token': String(account?.token),
-      }
+      const headers = { 'Authorization-ID': `${account?.id}`, 'Authorization-Token': `${account?.token}` }
       for (const prefix of ['', '/api', '/v1', '/api/v2']) {
         expect((await fetch(`${server.origin}${prefix}/surveys`, { headers })).status).toBe(404)
       }
     },
   },
 }
+
+test('every section is a heading of the API document', () => {
+  for (const section of Object.keys(CHECKS)) expect(page).toMatch(new RegExp(`^#{2,3} ${section}$`, 'm'))
+})
 
 for (const [section, checks] of Object.entries(CHECKS)) {
   describe(`API document, "${section}"`, () => {

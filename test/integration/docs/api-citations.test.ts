@@ -16,7 +16,6 @@ import {
   SAMPLE_SOURCE,
   SURVEY,
 } from '../../support/api/api-document.js'
-import { RULES as CONTRACT } from '../contract/api-rules.js'
 
 const root = new URL('../../../', import.meta.url).pathname
 const page = readFileSync(`${root}docs/reference/api.md`, 'utf8')
@@ -43,8 +42,8 @@ test('every section that src and test cite is a heading of the page', () => {
   expect(new Set(cited.map(({ section }) => section)).size).toBeGreaterThan(12)
 })
 
-test('every section of a conformance rule, an observation and a contract test is a heading of the page', () => {
-  const sections = [...[...RULES, ...OBSERVATIONS].map(({ section }) => section), ...Object.keys(CONTRACT)]
+test('every section of a conformance rule and an observation is a heading of the page', () => {
+  const sections = [...RULES, ...OBSERVATIONS].map(({ section }) => section)
   expect(sections.filter((section) => !HEADINGS.has(section))).toEqual([])
 })
 

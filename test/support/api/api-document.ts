@@ -25,7 +25,7 @@ export type DocumentedFields = Readonly<Record<string, DocumentedField>>
 const file = ['../../../', '../../../../']
   .map((up) => new URL(`${up}docs/reference/api.md`, import.meta.url))
   .find((url) => existsSync(url))
-const page = file === undefined ? '' : readFileSync(file, 'utf8')
+export const page = file === undefined ? '' : readFileSync(file, 'utf8')
 
 const sectionOf = (heading: string): string => {
   const section = page.split(`\n### ${heading}\n`)[1]?.split('\n#')[0]
@@ -73,6 +73,16 @@ export const INTERVIEW_STATUSES = namesIn(sectionOf('Interview status').split('.
 export const STATUS_ENTRY: DocumentedFields = {
   individuals: { type: 'integer' },
   percentage: { type: 'float' },
+}
+
+/** A page of a list, numbered from 1, and its pagination object. */
+export const pageOf = <Row>(all: readonly Row[], page: number, pageSize: number) => {
+  const pages = Math.ceil(all.length / pageSize)
+  const [next_page, prev_page] = [page < pages ? page + 1 : null, page > 1 ? page - 1 : null]
+  return {
+    rows: all.slice((page - 1) * pageSize, page * pageSize),
+    pagination: { current_page: page, next_page, prev_page, total_pages: pages, total_count: all.length },
+  }
 }
 
 const VALUES = { integer: 10, string: 'text', timestamp: '', boolean: false, float: 1, object: {} } as const

@@ -10,6 +10,7 @@ import {
   type SurveySource,
 } from '../../../src/model/survey-source.js'
 import { minute } from '../time/instants.js'
+import { pageOf } from './api-document.js'
 
 export interface MemorySurvey {
   sources: SampleSource[]
@@ -48,20 +49,10 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
     rejections,
     drift: [],
   })
-  const page = <Row>(all: readonly Row[], number: number): Page<Row> => {
-    const pages = Math.ceil(all.length / source.pageSize)
-    return {
-      ...answer(),
-      rows: all.slice((number - 1) * source.pageSize, number * source.pageSize),
-      pagination: {
-        current_page: number,
-        next_page: number < pages ? number + 1 : null,
-        prev_page: number > 1 ? number - 1 : null,
-        total_pages: pages,
-        total_count: all.length,
-      },
-    }
-  }
+  const page = <Row>(all: readonly Row[], number: number): Page<Row> => ({
+    ...answer(),
+    ...pageOf(all, number, source.pageSize),
+  })
   const reading = (surveyId: number, sampleSourceId: number | null): Reading<Progress> => {
     const survey = found(surveyId)
     const row = sampleSourceId === null ? survey.progress : survey.sourceProgress[sampleSourceId]
@@ -97,13 +88,8 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
       return reading(surveyId, sampleSourceId)
     },
     usage: () => ({
-      requests: source.asked.length,
-      retries: 0,
-      refusals: 0,
-      slotsInUse: 0,
-      rate: { requests: 60, perMs: 60_000 },
-      pausedUntilMs: null,
-      paceIntervalMs: null,
+      ...{ requests: source.asked.length, retries: 0, refusals: 0, slotsInUse: 0 },
+      ...{ rate: { requests: 60, perMs: 60_000 }, pausedUntilMs: null, paceIntervalMs: null },
     }),
   }
   return source

@@ -8,7 +8,14 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { onTestFinished } from 'vitest'
 import type { Finished } from '../files/temporary.js'
 import { listen } from '../servers/server.js'
-import { answerOf, FIELDWORK_PROGRESS, INTERVIEW_STATUSES, SAMPLE_SOURCE, SURVEY } from './api-document.js'
+import {
+  answerOf,
+  FIELDWORK_PROGRESS,
+  INTERVIEW_STATUSES,
+  pageOf,
+  SAMPLE_SOURCE,
+  SURVEY,
+} from './api-document.js'
 
 export type Json = Record<string, unknown>
 
@@ -158,20 +165,8 @@ const surveyPage = (api: ScriptedApi, query: URLSearchParams): Json => {
   return { surveys: rows, pagination }
 }
 
-const paged = (api: ScriptedApi, query: URLSearchParams, all: readonly Json[]) => {
-  const page = Number(query.get('page') ?? 1)
-  const pages = Math.ceil(all.length / api.pageSize)
-  return {
-    rows: all.slice((page - 1) * api.pageSize, page * api.pageSize),
-    pagination: {
-      current_page: page,
-      next_page: page < pages ? page + 1 : null,
-      prev_page: page > 1 ? page - 1 : null,
-      total_pages: pages,
-      total_count: all.length,
-    },
-  }
-}
+const paged = (api: ScriptedApi, query: URLSearchParams, all: readonly Json[]) =>
+  pageOf(all, Number(query.get('page') ?? 1), api.pageSize)
 
 /** A survey in field with `sources` sources (ids `id * 100 + 1` …), created `id` minutes after New Year 2026. */
 export const scriptedSurvey = (id: number, change: Json = {}, sources = 2): ScriptedSurvey => {

@@ -1,6 +1,5 @@
 /** The rules against the reference server, and their tables against the hand-typed tables of test/contract. */
-import { once } from 'node:events'
-import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Clock, systemClock } from '../../../src/base/clock.js'
 import { StoppedError } from '../../../src/base/errors.js'
@@ -16,27 +15,21 @@ import {
 import { type ConformanceReport, RULES } from '../../../src/conformance/run.js'
 import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
 import * as document from '../../support/api/api-document.js'
-import { conform, idsOf, observationOf, type Service, WORLD } from './support.js'
+import { listen } from '../../support/servers/server.js'
+import { conform, idsOf, observationOf, verdictOf, WORLD } from './support.js'
 
 describe('the tables of the rules are those of the API document', () => {
-  const rates = Object.keys(PROGRESS_FIELDS).filter((name) => name.endsWith('_rate'))
-  const open = [...rates, 'length_of_interview']
+  // The other tables make a rate over zero nullable, as client and server do; the rules leave it open.
+  const progress = Object.entries(PROGRESS_FIELDS).map(([name, field]) => [
+    name,
+    /_rate$|^length_of_interview$/.test(name) ? { ...field, nullable: true } : field,
+  ])
   test.each([
     ['survey', SURVEY_FIELDS, document.SURVEY],
     ['sample source', SAMPLE_SOURCE_FIELDS, document.SAMPLE_SOURCE],
     ['status entry', STATUS_ENTRY_FIELDS, document.STATUS_ENTRY],
     ['pagination object', PAGINATION_FIELDS, document.PAGINATION],
-    // The other tables make a rate over zero nullable, as client and server do; the rules leave it open.
-    [
-      'fieldwork progress',
-      Object.fromEntries(
-        Object.entries(PROGRESS_FIELDS).map(([name, field]) => [
-          name,
-          open.includes(name) ? { ...field, nullable: true } : field,
-        ]),
-      ),
-      document.FIELDWORK_PROGRESS,
-    ],
+    ['fieldwork progress', Object.fromEntries(progress), document.FIELDWORK_PROGRESS],
   ])('%s', (_, ours, typed) => {
     expect(ours).toEqual(typed)
     expect(Object.keys(ours)).toEqual(Object.keys(typed))
@@ -106,11 +99,8 @@ describe('the reference server', () => {
     const limited = await conform(server, { requestsMax: 20 })
     expect(limited.requests).toBe(20)
     expect(idsOf(limited, 'fail')).toEqual([])
-    const updatedSince = limited.rules.find(({ id }) => id === 'windows.before-inclusive')
-    expect(updatedSince?.verdict).toEqual({
-      verdict: 'not_observable',
-      reason: 'the limit of 20 requests is reached',
-    })
+    const reason = 'the limit of 20 requests is reached'
+    expect(verdictOf(limited, 'windows.before-inclusive')).toEqual({ verdict: 'not_observable', reason })
     expect(idsOf(limited, 'pass')).toContain('survey.title')
   })
 
@@ -158,10 +148,8 @@ test('a cap that is higher than the setting breaks no rule', async () => {
   const rate = { requests: 30, perMs: 100 }
   const report = await conform(server, { rate, requestsMax: 5, exceedCap: true })
   expect(report.requests).toBe(5 + 35)
-  expect(report.rules.find(({ id }) => id === 'limits.refusal')?.verdict).toEqual({
-    verdict: 'not_observable',
-    reason: '35 requests at once were all answered: the cap of this account is higher',
-  })
+  const reason = '35 requests at once were all answered: the cap of this account is higher'
+  expect(verdictOf(report, 'limits.refusal')).toEqual({ verdict: 'not_observable', reason })
 })
 
 test('a world that changes between two readings breaks no rule', async () => {
@@ -181,53 +169,48 @@ test('an account without surveys breaks no rule, and most rules are not observab
   )
 })
 
-/** A service whose answers the test decides. It refuses wrong credentials and unknown surveys. */
-const serve = async (listener: RequestListener): Promise<Service> => {
+/** A service whose answers the test decides; `number` counts them from 1. It refuses wrong credentials and unknown surveys. */
+const serve = async (
+  answer: (response: ServerResponse, number: number, request: IncomingMessage) => unknown,
+) => {
+  const urls: string[] = []
   const server = createServer((request, response) => {
     const { 'authorization-id': id, 'authorization-token': token } = request.headers
-    if (id === '7' && token === TOKEN && /\/surveys(\?|$|\/\d\/)/.test(request.url ?? '')) {
-      return listener(request, response)
-    }
-    response.writeHead(id === '7' && token === TOKEN ? 404 : 403).end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
+    const isKnown = id === '7' && token === TOKEN
+    if (!isKnown || !/\/surveys(\?|$|\/\d\/)/.test(request.url ?? ''))
+      return response.writeHead(isKnown ? 404 : 403).end()
+    urls.push(request.url ?? '')
+    return answer(response, urls.length, request)
   })
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : null
-  return { baseUrl: `http://127.0.0.1:${port}/api/v1`, accounts: [{ id: 7, token: TOKEN }] }
+  const port = await listen(server, onTestFinished)
+  return { baseUrl: `http://127.0.0.1:${port}/api/v1`, accounts: [{ id: 7, token: TOKEN }], urls }
 }
 
 const TOKEN = 'secret-token-77'
+const JSON_TYPE = { 'content-type': 'application/json' }
 /** An empty list, unless the test gives another body. */
 const sendJson = (
   response: ServerResponse,
   body: unknown = { surveys: [], pagination: PAGE },
   status = 200,
-) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  headers = {},
+) => response.writeHead(status, { ...JSON_TYPE, ...headers }).end(JSON.stringify(body))
 
 const PAGE = { current_page: 1, next_page: null, prev_page: null, total_pages: 0, total_count: 0 }
+const pageOf = (total_count: number) => ({ ...PAGE, total_pages: 1, total_count })
 
+const ELSEWHERE = { location: 'http://elsewhere.example/' }
 test.each([
   [401, {}, /refused the credentials \(401\).*\{"echo":"\[redacted\]"\}/],
-  [
-    302,
-    { location: 'http://elsewhere.example/' },
-    /redirects \(302\).*, but credentials are sent only to base_url/,
-  ],
+  [302, ELSEWHERE, /redirects \(302\).*, but credentials are sent only to base_url/],
   [404, {}, /GET \/api\/v1\/surveys with the unexpected status 404/],
 ])('a first answer %d ends the run with one line', async (status, headers, message) => {
-  let requests = 0
-  const service = await serve((request, response) => {
-    requests += 1
-    response.writeHead(status, headers)
-    response.end(JSON.stringify({ echo: request.headers['authorization-token'] }))
-  })
+  const service = await serve((response, _, request) =>
+    sendJson(response, { echo: request.headers['authorization-token'] }, status, headers),
+  )
   const ended = await conform(service).catch((error: unknown) => error)
   expect(ended).toMatchObject({ exitCode: 4, message: expect.stringMatching(message) })
-  expect(requests).toBe(1)
+  expect(service.urls).toHaveLength(1)
 })
 
 /** Waits before a repeated request end at once; timeouts stay. */
@@ -237,28 +220,20 @@ const impatient: Clock = {
 }
 
 test('a run repeats requests after a 503, a reset and an answer that breaks off', async () => {
-  let requests = 0
-  const service = await serve((request, response) => {
-    requests += 1
-    if (requests === 2) return response.writeHead(503).end()
-    if (requests === 4) return request.socket.destroy()
-    if (requests !== 6) return sendJson(response)
-    response.writeHead(200, { 'content-type': 'application/json' })
-    return response.write('{"surveys', () => request.socket.destroy())
+  const service = await serve((response, number) => {
+    if (number === 2) return response.writeHead(503).end()
+    if (number === 4) return response.destroy()
+    if (number !== 6) return sendJson(response)
+    return response.writeHead(200, JSON_TYPE).write('{"surveys', () => response.destroy())
   })
   const report = await conform(service, { clock: impatient })
   expect(idsOf(report, 'fail')).toEqual([])
   expect(report.endedBy).toBeNull()
-  expect(requests).toBeGreaterThan(6)
+  expect(service.urls.length).toBeGreaterThan(6)
 })
 
 test('a service that goes away ends the run, and the report has the verdicts until then', async () => {
-  let requests = 0
-  const service = await serve((request, response) => {
-    requests += 1
-    if (requests > 1) return request.socket.destroy()
-    return sendJson(response)
-  })
+  const service = await serve((response, number) => (number > 1 ? response.destroy() : sendJson(response)))
   const report = await conform(service, { clock: impatient })
   expect(report.endedBy).toMatchObject({ exitCode: 4, message: expect.stringMatching(/after 3 attempts/) })
   expect(idsOf(report, 'pass')).toContain('authentication.none')
@@ -266,13 +241,8 @@ test('a service that goes away ends the run, and the report has the verdicts unt
 })
 
 test('a service that always answers 503 breaks the rule about status 200 and no other', async () => {
-  let requests = 0
-  const service = await serve((_, response) => {
-    requests += 1
-    sendJson(response, undefined, requests === 1 ? 200 : 503)
-  })
-  const report = await conform(service, { clock: impatient })
-  expect(idsOf(report, 'fail')).toEqual(['answers.success'])
+  const service = await serve((response, number) => sendJson(response, undefined, number === 1 ? 200 : 503))
+  expect(idsOf(await conform(service, { clock: impatient }), 'fail')).toEqual(['answers.success'])
 })
 
 test.each([
@@ -281,25 +251,22 @@ test.each([
 ])(
   'an observation reports a 503 that comes twice to a request that the document does not describe: %s',
   async (_, times, text) => {
-    const requests: string[] = []
-    const service = await serve((request, response) => {
-      const isOpen = request.url?.includes('page=0') === true
-      if (isOpen) requests.push(request.url ?? '')
-      sendJson(response, undefined, isOpen && requests.length <= times ? 503 : 200)
+    let asked = 0
+    const service = await serve((response, _number, { url }) => {
+      const isOpen = url?.includes('page=0') === true
+      if (isOpen) asked += 1
+      sendJson(response, undefined, isOpen && asked <= times ? 503 : 200)
     })
     const report = await conform(service, { clock: impatient })
     expect(observationOf(report, 'page=0')).toMatch(new RegExp(`^${text}`))
-    expect(requests.length).toBeGreaterThan(1)
+    expect(asked).toBeGreaterThan(1)
   },
 )
 
 test('a run waits after a 429 as Retry-After says, and reports it', async () => {
-  let requests = 0
-  const service = await serve((_, response) => {
-    requests += 1
-    response.writeHead(requests === 2 ? 429 : 200, { 'retry-after': '0', 'content-type': 'application/json' })
-    response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
-  })
+  const service = await serve((response, number) =>
+    sendJson(response, undefined, number === 2 ? 429 : 200, { 'retry-after': '0' }),
+  )
   const report = await conform(service, { requestsMax: 10, clock: impatient })
   expect(report).toMatchObject({ refusals: 1, requests: 10, endedBy: null })
   expect(observationOf(report, 'answers 429 below the cap')).toMatch(/^1, waited out/)
@@ -309,12 +276,9 @@ test('a run waits after a 429 as Retry-After says, and reports it', async () => 
 test.each([{ 'retry-after': '7200' }, { 'retry-after': '0' }])(
   'a service that keeps refusing (%j) ends the run, and the report has the verdicts until then',
   async (headers) => {
-    let requests = 0
-    const service = await serve((_, response) => {
-      requests += 1
-      response.writeHead(requests > 1 ? 429 : 200, { ...headers, 'content-type': 'application/json' })
-      response.end(JSON.stringify({ surveys: [], pagination: PAGE }))
-    })
+    const service = await serve((response, number) =>
+      sendJson(response, undefined, number > 1 ? 429 : 200, headers),
+    )
     const report = await conform(service, { clock: impatient })
     expect(report.endedBy).toMatchObject({ exitCode: 4, message: expect.stringContaining('429') })
     expect(report.requests).toBeLessThan(12)
@@ -322,21 +286,18 @@ test.each([{ 'retry-after': '7200' }, { 'retry-after': '0' }])(
   },
 )
 
-const JSON_TYPE = 'application/json; charset=utf-8'
+const UTF8 = 'application/json; charset=utf-8'
 
 test.each([
   ['<html>', 'text/html', ['answers.content-type', 'answers.json']],
-  ['', JSON_TYPE, ['answers.json']],
-  ['[]', JSON_TYPE, ['answers.surveys']],
-  [`"${'x'.repeat(2_000)}"`, JSON_TYPE, ['answers.json']],
-  ['{"surveys":{},"pagination":[]}', JSON_TYPE, ['answers.surveys']],
-  ['{"surveys":[1],"pagination":{}}', JSON_TYPE, ['answers.surveys']],
+  ['', UTF8, ['answers.json']],
+  ['[]', UTF8, ['answers.surveys']],
+  [`"${'x'.repeat(2_000)}"`, UTF8, ['answers.json']],
+  ['{"surveys":{},"pagination":[]}', UTF8, ['answers.surveys']],
+  ['{"surveys":[1],"pagination":{}}', UTF8, ['answers.surveys']],
   ['{"surveys":[]}', 'application/hal+json', ['answers.surveys']],
 ])('an answer %s of type %s breaks the rules about answers', async (body, type, broken) => {
-  const service = await serve((_, response) => {
-    response.writeHead(200, { 'content-type': type })
-    response.end(body)
-  })
+  const service = await serve((response) => response.writeHead(200, { 'content-type': type }).end(body))
   const report = await conform(service, { responseBytesMax: 1_000 })
   const ids = idsOf(report, 'fail').filter((id) => id.startsWith('answers.'))
   expect({ ids, endedBy: report.endedBy }).toEqual({ ids: broken, endedBy: null })
@@ -345,43 +306,38 @@ test.each([
 test('rounded rates must agree to the digits that the service prints', async () => {
   const at = '2026-01-01T00:00:00Z'
   const survey = { id: 5, status: 'complete', created_at: at, updated_at: at }
-  const counts = Object.fromEntries(
-    document.INTERVIEW_STATUSES.map((status) => [status, { individuals: 0, percentage: 0 }]),
-  )
-  const progress = (rate: number) => ({
+  const none = document.INTERVIEW_STATUSES.map((status) => [status, { individuals: 0, percentage: 0 }])
+  const progress = {
     sample_size: 300,
     interviews_count: 200,
     interview_count_by_status: {
-      ...counts,
+      ...Object.fromEntries(none),
       complete: { individuals: 200, percentage: 66.67 },
       screen_out: { individuals: 100, percentage: 33.33 },
     },
-    completion_rate: rate,
+    completion_rate: 0.68,
     questionnaire_incidence_rate: 0.667,
+    // Cut off, not rounded.
     target_incidence_rate: 0.66,
     drop_out_rate: 0,
     length_of_interview: 300,
+  }
+  const service = await serve((response, _, { url = '' }) => {
+    if (url.includes('fieldwork_progress')) return sendJson(response, { fieldwork_progress: progress })
+    if (url.includes('sample_sources')) return sendJson(response, { sample_sources: [], pagination: PAGE })
+    return sendJson(response, { surveys: [survey], pagination: pageOf(1) })
   })
-  const service = await serve((request, response) => {
-    const pagination = { ...PAGE, total_pages: 1, total_count: 1 }
-    const body = request.url?.includes('fieldwork_progress')
-      ? { fieldwork_progress: progress(0.68) }
-      : request.url?.includes('sample_sources')
-        ? { sample_sources: [], pagination: PAGE }
-        : { surveys: [survey], pagination }
-    sendJson(response, body)
-  })
-  const { rules } = await conform(service)
-  const verdicts = new Map(rules.map(({ id, verdict }) => [id, verdict]))
+  const report = await conform(service)
   const to = (decimals: number) => `to the ${decimals} decimals that the service gives`
-  expect(verdicts.get('formula.questionnaire_incidence_rate')).toEqual({ verdict: 'pass', note: to(3) })
-  // Cut off, not rounded.
-  expect(verdicts.get('formula.target_incidence_rate')).toEqual({ verdict: 'pass', note: to(2) })
-  expect(verdicts.get('progress.percentages')).toEqual({ verdict: 'pass', note: `out of 100, ${to(2)}` })
-  const gone = { verdict: 'pass', note: 'the service no longer sends it' }
-  expect(verdicts.get('formula.incidence_rate')).toEqual(gone)
-  expect(verdicts.get('progress.incidence_rate')).toEqual(gone)
-  expect(verdicts.get('formula.completion_rate')).toMatchObject({
+  for (const [id, note] of [
+    ['formula.questionnaire_incidence_rate', to(3)],
+    ['formula.target_incidence_rate', to(2)],
+    ['progress.percentages', `out of 100, ${to(2)}`],
+    ['formula.incidence_rate', 'the service no longer sends it'],
+    ['progress.incidence_rate', 'the service no longer sends it'],
+  ] as const)
+    expect([id, verdictOf(report, id)]).toEqual([id, { verdict: 'pass', note }])
+  expect(verdictOf(report, 'formula.completion_rate')).toMatchObject({
     verdict: 'fail',
     expected: expect.stringMatching(/^completion_rate 200 \/ 300 = 0\.66/),
     got: expect.stringMatching(/^completion_rate 0\.68/),
@@ -389,11 +345,10 @@ test('rounded rates must agree to the digits that the service prints', async () 
 })
 
 test('the report never has a token that the service echoes', async () => {
-  const service = await serve((request, response) => {
-    const token = String(request.headers['authorization-token'])
-    response.writeHead(200, { 'content-type': token, 'x-ratelimit-token': token })
-    const row = { id: token, title: 7, [token]: token, status: token, created_at: token, updated_at: token }
-    response.end(JSON.stringify({ surveys: [row, row], pagination: { ...PAGE, next_page: token } }))
+  const service = await serve((response) => {
+    const headers = { 'content-type': TOKEN, 'x-ratelimit-token': TOKEN }
+    const row = { id: TOKEN, title: 7, [TOKEN]: TOKEN, status: TOKEN, created_at: TOKEN, updated_at: TOKEN }
+    sendJson(response, { surveys: [row, row], pagination: { ...PAGE, next_page: TOKEN } }, 200, headers)
   })
   const report = await conform(service, { requestsMax: 30 })
   const failed = ['survey.id', 'survey.title', 'survey.status']
@@ -402,33 +357,25 @@ test('the report never has a token that the service echoes', async () => {
 })
 
 test('surveys of several organizations break a rule, and the report names the owners', async () => {
-  const owned = (owner: number) => ({ id: owner, owner_organization_id: owner })
-  const service = await serve((_, response) => {
-    const pagination = { ...PAGE, total_pages: 1, total_count: 3 }
-    sendJson(response, { surveys: [71, 72, 73].map(owned), pagination })
-  })
-  const { rules } = await conform(service, { requestsMax: 8 })
-  expect(rules.find(({ id }) => id === 'surveys.one-organization')?.verdict).toMatchObject({
-    verdict: 'fail',
-    got: '3 of them: 71, 72, 73',
-  })
+  const surveys = [71, 72, 73].map((owner) => ({ id: owner, owner_organization_id: owner }))
+  const service = await serve((response) => sendJson(response, { surveys, pagination: pageOf(3) }))
+  const report = await conform(service, { requestsMax: 8 })
+  const expected = { verdict: 'fail', got: '3 of them: 71, 72, 73' }
+  expect(verdictOf(report, 'surveys.one-organization')).toMatchObject(expected)
 })
 
 test('a run reads every kind of survey, also a draft in an account that has all kinds', async () => {
   const statuses = 'complete complete fieldwork fieldwork data_processing deviating_from_specs draft'.split(
     ' ',
   )
-  const requests = new Set<string>()
-  const service = await serve((request, response) => {
-    requests.add(request.url ?? '')
-    const surveys = statuses.map((status, place) => ({ id: place + 1, status }))
-    const pagination = { ...PAGE, total_pages: 1, total_count: surveys.length }
-    // Interviews and two sources: no survey beyond these kinds is needed.
-    const counts = document.INTERVIEW_STATUSES.map((status) => [status, { individuals: 1, percentage: 9 }])
-    const progress = { interview_count_by_status: Object.fromEntries(counts) }
-    const sources = [{ id: 1 }, { id: 2 }]
-    sendJson(response, { surveys, sample_sources: sources, fieldwork_progress: progress, pagination })
-  })
+  const surveys = statuses.map((status, place) => ({ id: place + 1, status }))
+  // Interviews and two sources: no survey beyond these kinds is needed.
+  const counts = document.INTERVIEW_STATUSES.map((status) => [status, { individuals: 1, percentage: 9 }])
+  const body = {
+    ...{ surveys, pagination: pageOf(surveys.length), sample_sources: [{ id: 1 }, { id: 2 }] },
+    fieldwork_progress: { interview_count_by_status: Object.fromEntries(counts) },
+  }
+  const service = await serve((response) => sendJson(response, body))
   await conform(service)
-  for (const id of statuses.keys()) expect(requests).toContain(`/api/v1/surveys/${id + 1}/fieldwork_progress`)
+  for (const { id } of surveys) expect(service.urls).toContain(`/api/v1/surveys/${id}/fieldwork_progress`)
 })

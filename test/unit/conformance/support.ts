@@ -3,7 +3,6 @@ import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { systemClock } from '../../../src/base/clock.js'
-import type { Log } from '../../../src/base/log.js'
 import { Secret } from '../../../src/base/secret.js'
 import {
   type ConformanceOptions,
@@ -12,6 +11,7 @@ import {
 } from '../../../src/conformance/run.js'
 import { MAIN } from '../../support/command/command.js'
 import { type Finished, temporaryDirectory } from '../../support/files/temporary.js'
+import { SILENT } from '../../support/log/test-log.js'
 
 /** A small world with several pages, statuses, sources and interviews. */
 export const WORLD = {
@@ -23,12 +23,10 @@ export const WORLD = {
   clock: 'frozen',
 } as const
 
-export interface Service {
+interface Service {
   readonly baseUrl: string
   readonly accounts: readonly { readonly id: number; readonly token: string }[]
 }
-
-const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 export const conform = (
   { baseUrl, accounts }: Service,
@@ -46,7 +44,7 @@ export const conform = (
     requestsMax: 100,
     exceedCap: false,
     clock: systemClock,
-    log: silent,
+    log: SILENT,
     signal: new AbortController().signal,
     ...options,
   })
@@ -55,6 +53,9 @@ export const idsOf = (
   { rules }: ConformanceReport,
   verdict: 'pass' | 'fail' | 'not_observable',
 ): readonly string[] => rules.filter((rule) => rule.verdict.verdict === verdict).map(({ id }) => id)
+
+export const verdictOf = ({ rules }: ConformanceReport, id: string) =>
+  rules.find((rule) => rule.id === id)?.verdict
 
 export const observationOf = ({ observations }: ConformanceReport, topic: string): string =>
   observations.find((one) => one.topic === topic)?.told ?? 'there is no such observation'

@@ -36,13 +36,8 @@ const open = () => {
   const ticks = new Set<() => void>()
   const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() }
   const usage = (): SourceUsage => ({
-    requests: 10,
-    retries: 0,
-    refusals: 0,
-    slotsInUse: 10,
+    ...{ requests: 10, retries: 0, refusals: 0, slotsInUse: 10, paceIntervalMs: null, pausedUntilMs },
     rate: { requests: 60, perMs: 60_000 },
-    pausedUntilMs,
-    paceIntervalMs: null,
   })
   const line = createStatusLine({ write: (text) => written.push(text) })
   const bar = createProgressBar({

@@ -25,48 +25,33 @@ const several = (...accounts: readonly Partial<AccountState>[]): BarState => ({
   accounts: accounts.map(account),
 })
 
+const LEFT = 'about 8 min 04 s left'
+const REQUESTS = '37/60 requests/min'
+const BAR = '[####--------------------]'
+const WAITING = 'waiting 42 s: the API asked to slow down'
+
 test.each<[string, Partial<AccountState>, number, string]>([
   ['the start', { phase: 'starting', rate: null }, 80, 'starting'],
-  ['a listing', { phase: 'listing' }, 80, 'listing page 3 of 12, 150 surveys | 37/60 requests/min'],
+  ['a listing', { phase: 'listing' }, 80, `listing page 3 of 12, 150 surveys | ${REQUESTS}`],
   [
     'a listing of unknown length',
     { phase: 'listing', pages: 0 },
     80,
-    'listing page 3, 150 surveys | 37/60 requests/min',
+    `listing page 3, 150 surveys | ${REQUESTS}`,
   ],
   [
     'a listing that grew',
     { phase: 'listing', page: 13 },
     80,
-    'listing page 13 of 13, 150 surveys | 37/60 requests/min',
+    `listing page 13 of 13, 150 surveys | ${REQUESTS}`,
   ],
-  [
-    'a refresh',
-    {},
-    120,
-    'refreshing 43/212 (20%) | about 8 min 04 s left | 37/60 requests/min | [####--------------------]',
-  ],
-  [
-    'a refresh at 80 columns, without the bar',
-    {},
-    80,
-    'refreshing 43/212 (20%) | about 8 min 04 s left | 37/60 requests/min',
-  ],
-  [
-    'a refresh at 60 columns, without the requests',
-    {},
-    60,
-    'refreshing 43/212 (20%) | about 8 min 04 s left',
-  ],
+  ['a refresh', {}, 120, `refreshing 43/212 (20%) | ${LEFT} | ${REQUESTS} | ${BAR}`],
+  ['a refresh at 80 columns, without the bar', {}, 80, `refreshing 43/212 (20%) | ${LEFT} | ${REQUESTS}`],
+  ['a refresh at 60 columns, without the requests', {}, 60, `refreshing 43/212 (20%) | ${LEFT}`],
   ['a refresh at 30 columns, without the time', {}, 30, 'refreshing 43/212 (20%)'],
   ['a refresh at 12 columns, cut off', {}, 12, 'refreshing …'],
   ['a terminal without width', {}, 0, ''],
-  [
-    'a pause',
-    { pausedForMs: 41_200 },
-    70,
-    'refreshing 43/212 (20%) | waiting 42 s: the API asked to slow down',
-  ],
+  ['a pause', { pausedForMs: 41_200 }, 70, `refreshing 43/212 (20%) | ${WAITING}`],
   ['a pause at 40 columns, cut off', { pausedForMs: 41_200 }, 40, 'refreshing 43/212 (20%) | waiting 42 s:…'],
   [
     'a refresh with one survey left',
@@ -99,16 +84,12 @@ describe('the time left at the cap', () => {
 })
 
 const LISTING = { phase: 'listing', done: 0, left: 0, requestsLeft: 0 } as const
+const STARTING = { ...LISTING, phase: 'starting', rate: null } as const
 
 test.each<[string, BarState, number, string]>([
   ['a publish', { format: 'duckdb', accounts: [account()] }, 80, 'publishing duckdb'],
   ['no account', { format: null, accounts: [] }, 80, 'starting'],
-  [
-    'the start',
-    several({ ...LISTING, phase: 'starting', rate: null }, { ...LISTING, phase: 'starting', rate: null }),
-    80,
-    'starting | 0/2 accounts done',
-  ],
+  ['the start', several(STARTING, STARTING), 80, 'starting | 0/2 accounts done'],
   [
     'listings',
     several(LISTING, { ...LISTING, phase: 'starting', surveysListed: 0 }),
@@ -119,13 +100,13 @@ test.each<[string, BarState, number, string]>([
     'refreshes, with the time that the longest of them takes',
     several({ requestsLeft: 23 }, { requestsLeft: 143 }, LISTING),
     120,
-    'refreshing 86/424 (20%) | about 2 min 00 s left | 0/3 accounts done | 111/180 requests/min | [####--------------------]',
+    `refreshing 86/424 (20%) | about 2 min 00 s left | 0/3 accounts done | 111/180 requests/min | ${BAR}`,
   ],
   [
     'refreshes in 80 columns',
     several({}, {}, {}),
     79,
-    'refreshing 129/636 (20%) | about 8 min 04 s left | 0/3 accounts done',
+    `refreshing 129/636 (20%) | ${LEFT} | 0/3 accounts done`,
   ],
   ['refreshes in 40 columns', several({}, {}, {}), 39, 'refreshing 129/636 (20%)'],
   [

@@ -9,18 +9,18 @@ import { chatBody, endText, isSuccess, startDelivery } from '../../../src/monito
 import { runEnd } from '../../support/monitoring/run-ends.js'
 import { runReport } from '../../support/warehouse/rows.js'
 
-const partialWith = (...accounts: readonly Partial<RunReport>[]) => {
+const reportOf = (...accounts: readonly Partial<RunReport>[]) => {
   const { report } = runEnd()
   return report === null ? null : { ...report, accounts: accounts.map(runReport) }
 }
 
 test.each([
   [true, 'a complete run', runEnd()],
-  [true, 'a budget or a signal', runEnd({ exitCode: 3, report: partialWith({ hasFailures: false }) })],
+  [true, 'a budget or a signal', runEnd({ exitCode: 3, report: reportOf({ hasFailures: false }) })],
   [
     false,
     'a survey that failed in one of two accounts',
-    runEnd({ exitCode: 3, report: partialWith({ hasFailures: false }, { hasFailures: true }) }),
+    runEnd({ exitCode: 3, report: reportOf({ hasFailures: false }, { hasFailures: true }) }),
   ],
   [false, 'a signal before the run began', runEnd({ exitCode: 3, report: null })],
   [false, 'rejected rows', runEnd({ exitCode: 5 })],
@@ -28,10 +28,7 @@ test.each([
   expect(isSuccess(end)).toBe(success)
 })
 
-const withAccounts = (...accounts: ReturnType<typeof runReport>[]) => {
-  const end = runEnd()
-  return end.report === null ? end : { ...end, report: { ...end.report, accounts } }
-}
+const withAccounts = (...accounts: readonly Partial<RunReport>[]) => runEnd({ report: reportOf(...accounts) })
 
 test('a start names command, version and host', () => {
   const target = { url: new Secret('https://ping.example.com'), proxy: null }
@@ -42,9 +39,8 @@ test('a start names command, version and host', () => {
 })
 
 test('a complete run has a line for each account', () => {
-  expect(
-    endText(withAccounts(runReport(), runReport({ account: 'globex', surveysRefreshed: 1, requests: 1 }))),
-  ).toBe(
+  const globex = { account: 'globex', surveysRefreshed: 1, requests: 1 }
+  expect(endText(withAccounts({}, globex))).toBe(
     `fieldwork-sync sync on night-1: complete (exit 0) after 13 min 03 s
 acme: complete; 2 surveys refreshed, 7 requests, nothing left over
 globex: complete; 1 survey refreshed, 1 request, nothing left over
@@ -53,16 +49,13 @@ globex: complete; 1 survey refreshed, 1 request, nothing left over
 })
 
 test('accounts that failed come first, with their reason and problems', () => {
-  const failed = runReport({
-    account: 'globex',
-    status: 'failed',
-    exitCode: 5,
-    reason: 'a reason\n of two lines',
-    leftOver: 3,
-    rejectedRows: 2,
-    refusals: 1,
-  })
-  const end = withAccounts(runReport(), failed)
+  const end = withAccounts(
+    {},
+    {
+      ...{ account: 'globex', status: 'failed', exitCode: 5, reason: 'a reason\n of two lines' },
+      ...{ leftOver: 3, rejectedRows: 2, refusals: 1 },
+    },
+  )
   expect(endText({ ...end, status: 'failed', exitCode: 5 }).split('\n')).toEqual([
     'fieldwork-sync sync on night-1: failed (exit 5) after 13 min 03 s',
     'globex: failed; 2 surveys refreshed, 7 requests, 3 surveys left over, 2 rows rejected, 1 refusal with 429; a reason; of two lines',
@@ -83,15 +76,13 @@ test('an error that ended the command is a line, and so is a failed publish', ()
 
 test('a replay counts rows', () => {
   const replayed = { merged: 2, queued: 1, outdated: 0, waiting: 4 }
-  expect(endText(withAccounts(runReport({ command: 'replay', replayed }))).split('\n')[1]).toBe(
+  expect(endText(withAccounts({ command: 'replay', replayed })).split('\n')[1]).toBe(
     'acme: complete; 3 rows replayed, 4 rows waiting',
   )
 })
 
 test('it is short, whatever the number of accounts and the length of their reasons', () => {
-  const many = Array.from({ length: 100 }, (_, n) =>
-    runReport({ account: `a${n}`, reason: '€'.repeat(10_000) }),
-  )
+  const many = Array.from({ length: 100 }, (_, n) => ({ account: `a${n}`, reason: '€'.repeat(10_000) }))
   const lines = endText(withAccounts(...many)).split('\n')
   expect(lines).toHaveLength(23)
   expect(lines.at(-2)).toBe('and 80 more accounts')

@@ -1,7 +1,8 @@
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CHOICES } from '../../../src/reference-server/docs/openapi.js'
 import { flagOf, OPTIONS } from '../../../src/reference-server/option-texts.js'
@@ -66,14 +67,9 @@ describe('the document of the docs page', () => {
       `/paths${path}/get/description`,
       `/paths${path}/get/responses/200/content/application/json/example`,
     ]
-    expect(new Set(added)).toEqual(
-      new Set([
-        '/info/description',
-        ...ofEndpoint('//surveys'),
-        ...ofEndpoint('//surveys/{SURVEY_ID}/sample_sources'),
-        ...ofEndpoint('//surveys/{SURVEY_ID}/fieldwork_progress'),
-      ]),
-    )
+    const endpoints = ['', '/{SURVEY_ID}/sample_sources', '/{SURVEY_ID}/fieldwork_progress']
+    const expected = endpoints.flatMap((path) => ofEndpoint(`//surveys${path}`))
+    expect(new Set(added)).toEqual(new Set(['/info/description', ...expected]))
     for (const [place, value] of less) expect(String(more.get(place)).startsWith(String(value))).toBe(true)
   })
 
@@ -87,17 +83,11 @@ describe('the document of the docs page', () => {
     }
     const [, block = ''] = /```json\n(.*?)\n```/s.exec(descriptionOf(shown)) ?? []
     const settings = JSON.parse(block)
-    expect(Object.keys(settings).sort()).toEqual(
-      Object.keys(OPTIONS)
-        .map((name) => `--${flagOf(name)}`)
-        .sort(),
-    )
+    const flags = Object.keys(OPTIONS).map((name) => `--${flagOf(name)}`)
+    expect(Object.keys(settings).sort()).toEqual(flags.sort())
     expect(settings).toMatchObject({
-      '--page-size': '20',
-      '--rate-limit': '60/60000ms',
-      '--start-at': START_AT,
-      '--clock': 'frozen',
-      '--faults': 'none',
+      ...{ '--page-size': '20', '--rate-limit': '60/60000ms', '--start-at': START_AT },
+      ...{ '--clock': 'frozen', '--faults': 'none' },
     })
   })
 
@@ -143,14 +133,9 @@ describe('the document of the docs page', () => {
   test('an invalid Host is not repeated', async () => {
     const { port } = new URL(api.server.origin)
     for (const host of [`"><script>`, `x' y`, 'a/b', 'user@host']) {
-      const answer = await new Promise<string>((resolve, reject) => {
-        request({ port, path: '/_reference/docs/openapi.json', headers: { host } }, (response) =>
-          resolve(text(response)),
-        )
-          .on('error', reject)
-          .end()
-      })
-      expect(JSON.parse(answer)).toEqual(shown)
+      const sent = request({ port, path: '/_reference/docs/openapi.json', headers: { host } }).end()
+      const [answer] = await once(sent, 'response')
+      expect(await json(answer)).toEqual(shown)
     }
   })
 })

@@ -59,44 +59,34 @@ if mode == "changed":
         "initial_value": "1970-01-01T00:00:00.000000+00:00",
     }
 
-sample_sources = {
-    "name": "sample_sources",
-    "primary_key": ["_surveys_id", "id"],
-    "include_from_parent": ["id"],
-    "parallelized": True,
-    "endpoint": {
-        "path": "surveys/{resources.surveys.id}/sample_sources",
-        "data_selector": "sample_sources",
-        **GONE,
-    },
-}
-survey_progress = {
-    "name": "survey_progress",
-    "primary_key": "_surveys_id",
-    "include_from_parent": ["id"],
-    "parallelized": True,
-    "columns": DOUBLES,
-    "endpoint": {
-        "path": "surveys/{resources.surveys.id}/fieldwork_progress",
-        "data_selector": "fieldwork_progress",
-        "paginator": "single_page",
-        **GONE,
-    },
-}
-source_progress = {
-    "name": "source_progress",
-    "primary_key": ["_sample_sources__surveys_id", "_sample_sources_id"],
-    "include_from_parent": ["_surveys_id", "id"],
-    "parallelized": True,
-    "columns": DOUBLES,
-    "endpoint": {
-        "path": "surveys/{resources.sample_sources._surveys_id}/fieldwork_progress",
-        "params": {"sample_source_id": "{resources.sample_sources.id}"},
-        "data_selector": "fieldwork_progress",
-        "paginator": "single_page",
-        **GONE,
-    },
-}
+def child(name, key, parents, path, **endpoint):
+    """A resource below another one, of which it has the columns `parents`."""
+    return {
+        "name": name,
+        "primary_key": key,
+        "include_from_parent": parents,
+        "parallelized": True,
+        "endpoint": {"path": f"surveys/{path}", **endpoint, **GONE},
+    }
+
+
+def progress(name, key, parents, path, **endpoint):
+    single = {"data_selector": "fieldwork_progress", "paginator": "single_page", **endpoint}
+    return {**child(name, key, parents, f"{path}/fieldwork_progress", **single), "columns": DOUBLES}
+
+
+SURVEY = "{resources.surveys.id}"
+sample_sources = child(
+    "sample_sources", ["_surveys_id", "id"], ["id"], f"{SURVEY}/sample_sources", data_selector="sample_sources"
+)
+survey_progress = progress("survey_progress", "_surveys_id", ["id"], SURVEY)
+source_progress = progress(
+    "source_progress",
+    ["_sample_sources__surveys_id", "_sample_sources_id"],
+    ["_surveys_id", "id"],
+    "{resources.sample_sources._surveys_id}",
+    params={"sample_source_id": "{resources.sample_sources.id}"},
+)
 
 source = rest_api_source(
     {

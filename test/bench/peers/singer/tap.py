@@ -14,30 +14,25 @@ STATUSES = (
     "complete incomplete quota_full screen_out above_target manual_action pending_analysis speeder straightliner "
     "failed_quality_check inappropriate_language"
 ).split()
+TYPES = {
+    "integer": th.IntegerType,
+    "number": th.NumberType,
+    "text": th.StringType,
+    "time": th.DateTimeType,
+    "boolean": th.BooleanType,
+}
+
+
+def properties(**names):
+    """The properties of each type, as in `integer="id sample_size"`."""
+    return [th.Property(name, TYPES[kind]) for kind, text in names.items() for name in text.split()]
+
+
+STATUS = th.ObjectType(*properties(integer="individuals", number="percentage"))
 PROGRESS = [
-    th.Property("sample_size", th.IntegerType),
-    th.Property("interviews_count", th.IntegerType),
-    th.Property(
-        "interview_count_by_status",
-        th.ObjectType(
-            *(
-                th.Property(
-                    status,
-                    th.ObjectType(
-                        th.Property("individuals", th.IntegerType),
-                        th.Property("percentage", th.NumberType),
-                    ),
-                )
-                for status in STATUSES
-            )
-        ),
-    ),
-    th.Property("completion_rate", th.NumberType),
-    th.Property("questionnaire_incidence_rate", th.NumberType),
-    th.Property("target_incidence_rate", th.NumberType),
-    th.Property("incidence_rate", th.NumberType),
-    th.Property("drop_out_rate", th.NumberType),
-    th.Property("length_of_interview", th.IntegerType),
+    *properties(integer="sample_size interviews_count length_of_interview"),
+    *properties(number="completion_rate questionnaire_incidence_rate target_incidence_rate incidence_rate drop_out_rate"),
+    th.Property("interview_count_by_status", th.ObjectType(*(th.Property(status, STATUS) for status in STATUSES))),
 ]
 
 
@@ -94,17 +89,11 @@ class Surveys(FieldworkStream):
     replication_key = "updated_at"
     records_jsonpath = "$.surveys[*]"
     schema = th.PropertiesList(
-        th.Property("id", th.IntegerType),
-        th.Property("title", th.StringType),
-        th.Property("created_at", th.DateTimeType),
-        th.Property("updated_at", th.DateTimeType),
-        th.Property("hashid", th.StringType),
-        th.Property("project_id", th.StringType),
-        th.Property("status", th.StringType),
-        th.Property("owner_organization_id", th.IntegerType),
-        th.Property("transition_style", th.StringType),
-        th.Property("respondent_questions_count", th.IntegerType),
-        th.Property("respondent_iterations_count", th.IntegerType),
+        *properties(
+            integer="id owner_organization_id respondent_questions_count respondent_iterations_count",
+            time="created_at updated_at",
+            text="title hashid project_id status transition_style",
+        )
     ).to_dict()
 
     def get_url_params(self, context, next_page_token):
@@ -126,17 +115,12 @@ class SampleSources(FieldworkStream):
     parent_stream_type = Surveys
     records_jsonpath = "$.sample_sources[*]"
     schema = th.PropertiesList(
-        th.Property("survey_id", th.IntegerType),
-        th.Property("id", th.IntegerType),
-        th.Property("provider", th.StringType),
-        th.Property("sample_size", th.IntegerType),
-        th.Property("country_code", th.StringType),
-        th.Property("description", th.StringType),
-        th.Property("name", th.StringType),
-        th.Property("hashid", th.StringType),
-        th.Property("panelist_id_required", th.BooleanType),
-        th.Property("created_at", th.DateTimeType),
-        th.Property("updated_at", th.DateTimeType),
+        *properties(
+            integer="survey_id id sample_size",
+            time="created_at updated_at",
+            text="provider country_code description name hashid",
+            boolean="panelist_id_required",
+        )
     ).to_dict()
 
     def post_process(self, row, context=None):
@@ -162,16 +146,14 @@ class SurveyProgress(Progress):
     name = "survey_progress"
     primary_keys = ("survey_id",)
     parent_stream_type = Surveys
-    schema = th.PropertiesList(th.Property("survey_id", th.IntegerType), *PROGRESS).to_dict()
+    schema = th.PropertiesList(*properties(integer="survey_id"), *PROGRESS).to_dict()
 
 
 class SourceProgress(Progress):
     name = "source_progress"
     primary_keys = ("survey_id", "source_id")
     parent_stream_type = SampleSources
-    schema = th.PropertiesList(
-        th.Property("survey_id", th.IntegerType), th.Property("source_id", th.IntegerType), *PROGRESS
-    ).to_dict()
+    schema = th.PropertiesList(*properties(integer="survey_id source_id"), *PROGRESS).to_dict()
 
     def get_url_params(self, context, next_page_token):
         return {"sample_source_id": context["source_id"]}

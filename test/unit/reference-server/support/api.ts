@@ -2,6 +2,8 @@
  * Starts a server on a free port, and sends it requests as one of its accounts. Every answer is checked against the
  * OpenAPI document of the server, which `openapi.test.ts` compares with the API document.
  */
+import type { z } from 'zod'
+import type { pagination } from '../../../../src/reference-server/api/endpoints.js'
 import type { WorldChange } from '../../../../src/reference-server/control/operations.js'
 import type { ReferenceServerOptions } from '../../../../src/reference-server/options.js'
 import type {
@@ -14,13 +16,7 @@ import { type Check, checkBy } from './described.js'
 
 export const START_AT = '2026-03-01T00:00:00Z'
 
-interface Pagination {
-  readonly current_page: number
-  readonly next_page: number | null
-  readonly prev_page: number | null
-  readonly total_pages: number
-  readonly total_count: number
-}
+type Pagination = z.output<typeof pagination>
 
 type SurveyTruth = SurveyResource & {
   readonly sample_sources: readonly SampleSourceResource[]

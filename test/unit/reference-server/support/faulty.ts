@@ -1,7 +1,8 @@
 /** Plain clients for a server with faults, and helpers that set and read the faults. */
 import { once } from 'node:events'
-import { get, type IncomingHttpHeaders } from 'node:http'
+import { get, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { z } from 'zod'
 import type { Api, ReceivedAnswer } from './api.js'
 
@@ -11,28 +12,22 @@ export const openRequest = async (
   path: string,
   more: Record<string, string> = {},
 ): Promise<Socket> => {
-  const { hostname, port, pathname } = new URL(`${api.server.baseUrl}${path}`)
+  const { hostname, port, pathname, search } = new URL(`${api.server.baseUrl}${path}`)
   const socket = connect(Number(port), hostname)
   await once(socket, 'connect')
   const headers = { Host: hostname, ...api.credentials(), ...more }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  const { search } = new URL(`${api.server.baseUrl}${path}`)
   socket.write(`GET ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n`)
   return socket
 }
 
-export interface RawAnswer {
-  /** Status line and headers; empty when nothing came. */
-  readonly head: string
-  readonly body: Buffer
-  /** How the connection ended: an error's code, or null for an orderly end. */
-  readonly error: string | null
-}
-
-/** Reads everything that comes on a socket until the server ends it. */
-export const readToEnd = async (socket: Socket): Promise<RawAnswer> => {
+/**
+ * Reads everything that comes on a socket until the server ends it. `head` is status line and headers, empty when nothing came, and `error`
+ * how the connection ended: an error's code, or null for an orderly end.
+ */
+export const readToEnd = async (socket: Socket) => {
   const pieces: Buffer[] = []
-  let error: string | null = null
+  let error = null as string | null
   socket.on('data', (piece) => pieces.push(piece))
   socket.on('error', (cause: NodeJS.ErrnoException) => {
     error = cause.code ?? cause.message
@@ -40,39 +35,20 @@ export const readToEnd = async (socket: Socket): Promise<RawAnswer> => {
   if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
   const bytes = Buffer.concat(pieces)
   const end = bytes.indexOf('\r\n\r\n')
-  return {
-    head: end === -1 ? '' : bytes.subarray(0, end).toString('latin1'),
-    body: end === -1 ? bytes : bytes.subarray(end + 4),
-    error,
-  }
+  if (end === -1) return { head: '', body: bytes, error }
+  return { head: bytes.subarray(0, end).toString('latin1'), body: bytes.subarray(end + 4), error }
 }
 
-export const askRaw = async (api: Api, path: string, more: Record<string, string> = {}): Promise<RawAnswer> =>
+export const askRaw = async (api: Api, path: string, more: Record<string, string> = {}) =>
   await readToEnd(await openRequest(api, path, more))
 
-export interface ByteAnswer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly bytes: Buffer
-}
-
 /** Uses node:http, which neither requests nor undoes compression. Rejects with the error's code when it is cut off. */
-export const askBytes = (api: Api, path: string, more: Record<string, string> = {}): Promise<ByteAnswer> =>
-  new Promise((resolve, reject) => {
-    const headers = { ...api.credentials(), ...more }
-    get(`${api.server.baseUrl}${path}`, { headers, agent: false }, (response) => {
-      const pieces: Buffer[] = []
-      response.on('data', (piece: Buffer) => pieces.push(piece))
-      response.on('error', reject)
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          bytes: Buffer.concat(pieces),
-        }),
-      )
-    }).on('error', reject)
-  })
+export const askBytes = async (api: Api, path: string, more: Record<string, string> = {}) => {
+  const headers = { ...api.credentials(), ...more }
+  const sent = get(`${api.server.baseUrl}${path}`, { headers, agent: false })
+  const [response]: IncomingMessage[] = await once(sent, 'response')
+  return { status: response!.statusCode, headers: response!.headers, bytes: await buffer(response!) }
+}
 
 /** The code of the error that `request` ends with, or null. */
 export const errorCodeOf = async (request: Promise<unknown>): Promise<string | null> => {
