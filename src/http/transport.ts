@@ -216,13 +216,10 @@ const receive = async (
 ): Promise<Received> => {
   throwIfAborted(signal)
   // While undici connects, it cannot end a request. The wait ends at once nevertheless.
-  const ended = new Promise<never>((_, reject) => {
+  const over = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(abortReason(signal)), { once: true })
   })
-  const { statusCode, headers, body } = await Promise.race([
-    dispatcher.request({ ...request, signal }),
-    ended,
-  ])
+  const { statusCode, headers, body } = await Promise.race([dispatcher.request({ ...request, signal }), over])
   return { status: statusCode, headers, body: toTheEnd(body) }
 }
 

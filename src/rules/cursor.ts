@@ -19,16 +19,11 @@ export const listingCeiling = (serverDate: Instant | null, nowMs: number, rules:
   minusMs(serverDate ?? instantFromMs(nowMs - UNKNOWN_SERVER_TIME_MS), rules.overlap)
 
 /** Full: the first, with `--full`, after a 404 at a survey's own address, or if the last full one was `full_listing_every` ago. */
-export const listingKind = (
-  position: Cursor,
-  nowMs: number,
-  rules: DiscoverRules,
-  full: boolean,
-): ListingKind =>
+export const listingKind = (past: Cursor, nowMs: number, rules: DiscoverRules, full: boolean): ListingKind =>
   full ||
-  position.cursor === null ||
-  position.fullListingDue ||
-  ageMs(position.fullListedAt, instantFromMs(nowMs)) >= rules.full_listing_every
+  past.cursor === null ||
+  past.fullListingDue ||
+  ageMs(past.fullListedAt, instantFromMs(nowMs)) >= rules.full_listing_every
     ? 'full'
     : 'incremental'
 

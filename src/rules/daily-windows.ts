@@ -41,10 +41,8 @@ export const dueDays = (
     const window = calendar.windowOf(day)
     return window === null ? [] : [{ ...window, isFinal: day < open }]
   })
-  const cutOtherwise = new Set(
-    stored.filter(({ timeZone }) => timeZone !== rule.time_zone).map(({ day }) => day),
-  )
-  const recut = due.some(({ day }) => cutOtherwise.has(day))
+  const others = new Set(stored.filter(({ timeZone }) => timeZone !== rule.time_zone).map(({ day }) => day))
+  const recut = due.some(({ day }) => others.has(day))
   return { days: due, more: older.length > CATCH_UP_DAYS_MAX, recut }
 }
 
@@ -52,15 +50,10 @@ export const dueDays = (
 export const isSettled = ({ isFinal, timeZone }: StoredDay, rule: DailyWindows): boolean =>
   isFinal && timeZone === rule.time_zone
 
-const lastDay = (
-  latest: string | undefined,
-  modified: string,
-  days: number,
-  today: string,
-): string | null => {
+const lastDay = (latest: string | undefined, edited: string, days: number, today: string): string | null => {
   if (latest === undefined) return null
   const furthest = addDays(latest, days)
-  const goesOn = modified < furthest ? modified : furthest
+  const goesOn = edited < furthest ? edited : furthest
   const last = goesOn > latest ? goesOn : latest
   return last < today ? last : today
 }

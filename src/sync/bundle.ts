@@ -157,11 +157,8 @@ class BundleReader {
     if (!allowance.reserveRest(requestsLeft))
       return { kind: 'oversized', surveyId, at: progress.readAt, requestsNeeded }
     const isListCurrent = !reusesList && (listed === null || isNotFoundRefusal)
-    const passOver: PassOver = (kind, id, reading) =>
-      readings.passOver(
-        kind,
-        isListCurrent || id === null ? reading : checkListedSource(surveyId, id, reading),
-      )
+    const passOver: PassOver = (kind, id, read) =>
+      readings.passOver(kind, isListCurrent || id === null ? read : checkListedSource(surveyId, id, read))
     const ofSources = await someAtOnce(ids, async (id) => {
       const context = this.#context('sample_source_progress')
       const reading = source.readSampleSourceProgress(surveyId, id, context)

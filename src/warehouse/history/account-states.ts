@@ -13,10 +13,7 @@ import type { Sql } from '../connection/database.js'
 import { literal, qualified } from '../connection/ddl.js'
 import { LAST_SYNCS, lastRequestUsage, NUMBERED_RUNS } from './runs.js'
 
-const counts = z.record(
-  z.string(),
-  z.object({ added: z.number(), changed: z.number(), unchanged: z.number() }),
-)
+const rows = z.record(z.string(), z.object({ added: z.number(), changed: z.number(), unchanged: z.number() }))
 const runRow = z.object({
   account: varcharCell,
   runId: varcharCell,
@@ -31,7 +28,7 @@ const runRow = z.object({
   leftOver: bigintCell,
   rejectedRows: bigintCell,
   driftEvents: bigintCell,
-  rowsByTable: varcharCell.transform((text) => parse(counts, JSON.parse(text), 'rows_by_table')),
+  rowsByTable: varcharCell.transform((text) => parse(rows, JSON.parse(text), 'rows_by_table')),
 })
 const RUN_COLUMNS = Object.keys(runRow.shape).map((name) => `r.${snakeCase(name)} AS "${name}"`)
 const stateRow = runRow.extend({
@@ -101,7 +98,7 @@ export const readAccountStates = async (
         firstRunAt,
         lastCompleteAt,
         lastRun: { ...lastRun, requestUsage: ofAccount(usage)[0]?.requestUsage ?? [] },
-        queued: { ...NONE_QUEUED, ...Object.fromEntries(queued.map((task) => [task.reason, task.tasks])) },
+        queued: { ...NONE, ...Object.fromEntries(queued.map((task) => [task.reason, task.tasks])) },
         failing: sum(queued.map(({ failing }) => failing)),
         waitingRows,
         active,
@@ -112,10 +109,4 @@ export const readAccountStates = async (
     })
 }
 
-const NONE_QUEUED: Readonly<Record<TaskReason, number>> = {
-  changed: 0,
-  active: 0,
-  settling: 0,
-  old: 0,
-  missing: 0,
-}
+const NONE: Readonly<Record<TaskReason, number>> = { changed: 0, active: 0, settling: 0, old: 0, missing: 0 }

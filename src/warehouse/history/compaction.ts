@@ -13,11 +13,7 @@ import type { AccountSql } from '../connection/database.js'
 import { qualified, quote } from '../connection/ddl.js'
 
 /** `before` is a midnight of UTC. Returns the number of removed observations. */
-export const compactProgress = async (
-  sql: AccountSql,
-  before: Instant,
-  { runId, at }: Stamp,
-): Promise<number> => {
+export const compactProgress = async (sql: AccountSql, before: Instant, stamp: Stamp): Promise<number> => {
   let removed = 0
   for (const history of [surveyProgressHistory, sampleSourceProgressHistory])
     removed += await thinOut(sql, history, before)
@@ -28,7 +24,7 @@ export const compactProgress = async (
         last_run_id = $4, last_compacted_at = $5
       WHEN NOT MATCHED THEN INSERT (account, compacted_before, rows_removed, last_run_id, last_compacted_at)
         VALUES ($1, $2, $3, $4, $5)`,
-    [sql.account, instant(before), removed, runId, instant(at)],
+    [sql.account, instant(before), removed, stamp.runId, instant(stamp.at)],
   )
   return removed
 }

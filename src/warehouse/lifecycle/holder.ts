@@ -8,13 +8,8 @@ import { z } from 'zod'
 import { isRunning } from '../../base/is-running.js'
 import { holderFile } from './files.js'
 
-const holderSchema = z.object({
-  pid: z.number(),
-  host: z.string(),
-  command: z.string(),
-  started_at: z.string(),
-})
-export type Holder = z.infer<typeof holderSchema>
+const schema = z.object({ pid: z.number(), host: z.string(), command: z.string(), started_at: z.string() })
+export type Holder = z.infer<typeof schema>
 
 export const writeHolder = async (directory: string, command: string, startedAtMs: number): Promise<void> => {
   const started_at = new Date(startedAtMs).toISOString()
@@ -27,7 +22,7 @@ export const removeHolder = (directory: string): Promise<void> => rm(holderFile(
 /** The note of the current holder, or of the last one after a kill; null if no note can be read. */
 export const readHolder = async (directory: string): Promise<Holder | null> => {
   try {
-    return holderSchema.safeParse(JSON.parse(await readFile(holderFile(directory), 'utf8'))).data ?? null
+    return schema.safeParse(JSON.parse(await readFile(holderFile(directory), 'utf8'))).data ?? null
   } catch {
     // The note is missing or being written. The lock holds without a name.
     return null

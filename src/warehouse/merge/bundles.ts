@@ -248,11 +248,7 @@ const endTasks = async (sql: AccountSql, outcomes: readonly BundleOutcome[]): Pr
   await sql.run(`DELETE FROM ${qualified(tasks)} WHERE ${condition.on('survey_id')}`, condition.parameters)
 }
 
-const keepTasks = async (
-  sql: AccountSql,
-  outcomes: readonly BundleOutcome[],
-  runId: string,
-): Promise<void> => {
+const keepTasks = async (sql: AccountSql, outcomes: readonly BundleOutcome[], runId: string) => {
   for (const outcome of outcomes) {
     const { surveyId, at } = outcome
     const error = errorOf(outcome)

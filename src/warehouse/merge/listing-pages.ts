@@ -128,11 +128,7 @@ const refreshedOf = async (sql: AccountSql, surveyIds: readonly number[]): Promi
   return new Set(rows.map(({ survey_id }) => survey_id))
 }
 
-const moveNotable = async (
-  sql: AccountSql,
-  notable: readonly ComparedSurvey[],
-  runId: string,
-): Promise<void> => {
+const moveNotable = async (sql: AccountSql, notable: readonly ComparedSurvey[], runId: string) => {
   // An equal pending row stays as it is, because its version began when it was first read.
   const moved = notable.filter(({ pending, changed, waits }) => changed || !pending || !waits)
   // Pending rows are older than the rows that were just read, even if those equal the stored rows again.

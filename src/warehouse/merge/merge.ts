@@ -60,11 +60,7 @@ export const differs = (values: readonly Column[], read: CellRow, stored: CellRo
   values.some(({ name }) => (read[name] ?? null) !== (stored[name] ?? null))
 
 /** Deletes changed rows; the new ones are appended. An update in place rewrites each row group with a changed row: all of a large table. */
-const removeChanged = async (
-  sql: AccountSql,
-  table: MergedTable,
-  rows: readonly CellRow[],
-): Promise<void> => {
+const removeChanged = async (sql: AccountSql, table: MergedTable, rows: readonly CellRow[]) => {
   if (rows.length === 0) return
   const { current, key, changed, readAtColumn } = table
   await sql.stage(changed.name, changed.columns, rows)

@@ -73,13 +73,10 @@ const merged = (current: TableDeclaration, history: History) => {
 }
 
 const versions = (table: TableDeclaration): History => ({ kind: 'versions', table })
-const observations = (table: TableDeclaration): History => ({ kind: 'observations', table })
+const observed = (table: TableDeclaration): History => ({ kind: 'observations', table })
 
 export const mergedSurveys = merged(surveys, versions(surveysHistory))
 export const mergedSampleSources = merged(sampleSources, versions(sampleSourcesHistory))
-export const mergedSurveyProgress = merged(surveyProgress, observations(surveyProgressHistory))
-export const mergedSampleSourceProgress = merged(
-  sampleSourceProgress,
-  observations(sampleSourceProgressHistory),
-)
+export const mergedSurveyProgress = merged(surveyProgress, observed(surveyProgressHistory))
+export const mergedSampleSourceProgress = merged(sampleSourceProgress, observed(sampleSourceProgressHistory))
 export const mergedSurveyProgressByDay = merged(surveyProgressByDay, null)

@@ -35,23 +35,20 @@ export const createStoredSurveys = () => {
   const kept = new Map<number, StoredSurveys>()
   return {
     /** The map has an entry for each of these surveys. One that was never refreshed has no rows. */
-    read: async (
-      sql: AccountSql,
-      surveyIds: readonly number[],
-    ): Promise<ReadonlyMap<number, StoredBundle>> => {
-      const condition = conditionOnSurveys(sql.account, surveyIds)
+    read: async (sql: AccountSql, ids: readonly number[]): Promise<ReadonlyMap<number, StoredBundle>> => {
+      const condition = conditionOnSurveys(sql.account, ids)
       const times = await sql.rows(
         timesRow,
         `SELECT survey_id, source_progress_read_at, sources_read_at FROM main.freshness
           WHERE ${condition.on('survey_id')} AND refreshed_at IS NOT NULL`,
         condition.parameters,
       )
-      const stored = await readSurveys(sql, surveyIds)
-      for (const id of surveyIds) kept.set(id, stored)
+      const stored = await readSurveys(sql, ids)
+      for (const id of ids) kept.set(id, stored)
       const sources = bySurvey(stored.sources)
       const progress = bySurvey(stored.progress)
       const sourceProgress = bySurvey(stored.sourceProgress)
-      const bundles = new Map(surveyIds.map((id) => [id, NEVER_READ]))
+      const bundles = new Map(ids.map((id) => [id, NEVER_READ]))
       for (const { survey_id: id, sources_read_at, source_progress_read_at } of times)
         bundles.set(id, {
           sources: sources.get(id) ?? [],
@@ -69,17 +66,13 @@ export const createStoredSurveys = () => {
       const readingOf = new Map(surveyIds.map((id) => [id, kept.get(id) ?? fresh]))
       for (const id of surveyIds) kept.delete(id)
       const readings = [...new Set(readingOf.values())]
-      const taken = (table: keyof StoredSurveys): StoredRows =>
+      const of = (table: keyof StoredSurveys): StoredRows =>
         new Map(
           readings.flatMap((reading) =>
             [...reading[table]].filter(([, { cells }]) => readingOf.get(Number(cells.survey_id)) === reading),
           ),
         )
-      return {
-        sources: taken('sources'),
-        progress: taken('progress'),
-        sourceProgress: taken('sourceProgress'),
-      }
+      return { sources: of('sources'), progress: of('progress'), sourceProgress: of('sourceProgress') }
     },
   }
 }

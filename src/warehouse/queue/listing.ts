@@ -99,19 +99,11 @@ export const rememberListed = async (sql: AccountSql, pages: readonly ListingPag
     await clearMissing(sql)
   }
   const last = lastOf(pages)
-  const [{ page, totalCount: firstTotal } = last] = pages
+  const [{ page, totalCount: first } = last] = pages
   await sql.run(
     `UPDATE _sync.listings SET next_page = $2, total_count = $4, first_total_count = coalesce(first_total_count, $5),
       unidentified_rows = ${UNIDENTIFIED_BEFORE} + $6, last_page_unidentified_rows = $7 WHERE account = $1`,
-    [
-      account,
-      last.nextPage ?? 0,
-      page,
-      last.totalCount,
-      firstTotal,
-      unidentifiedOn(pages),
-      unidentified(last),
-    ],
+    [account, last.nextPage ?? 0, page, last.totalCount, first, unidentifiedOn(pages), unidentified(last)],
   )
 }
 
@@ -164,6 +156,7 @@ export const completeListing = async (sql: AccountSql, pages: readonly ListingPa
   if (page.nextPage !== null) return 0
   const { listing } = await readPosition(sql)
   if (listing === null) throw new Error('cannot end a listing that was never started')
+  const isFull = listing.kind === 'full'
   await sql.run(
     `MERGE INTO _sync.cursors c USING (SELECT $1 AS account) s ON c.account = s.account
       WHEN MATCHED THEN UPDATE SET updated_since = $2, moved_at = $3,
@@ -171,15 +164,9 @@ export const completeListing = async (sql: AccountSql, pages: readonly ListingPa
         full_listing_due = CASE WHEN $4 THEN false ELSE c.full_listing_due END, page_rows = coalesce($5, c.page_rows)
       WHEN NOT MATCHED THEN INSERT (account, updated_since, full_listed_at, full_listing_due, moved_at, page_rows)
         VALUES ($1, $2, $3, false, $3, $5)`,
-    [
-      sql.account,
-      instant(listing.ceiling),
-      instant(page.committedAt),
-      listing.kind === 'full',
-      pageRowsOf(page),
-    ],
+    [sql.account, instant(listing.ceiling), instant(page.committedAt), isFull, pageRowsOf(page)],
   )
-  const notListed = listing.kind === 'full' ? await queueNotListed(sql, page) : 0
+  const notListed = isFull ? await queueNotListed(sql, page) : 0
   await dropListing(sql)
   return notListed
 }
