@@ -72,15 +72,7 @@ const TITLES = [
 const PROJECTS = [null, null, '', 'P-1', 'null', "o'clock"]
 const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import']
 const COUNTRIES = ['FR', 'DE', 'GB', 'JP', 'ZZ']
-const INTERVIEW_ENDS = [
-  'complete',
-  'complete',
-  'complete',
-  'incomplete',
-  'screen_out',
-  'quota_full',
-  'speeder',
-]
+const ENDS = ['complete', 'complete', 'complete', 'incomplete', 'screen_out', 'quota_full', 'speeder']
 
 /** A survey that gets no interviews. Each of its changes also changes its row, or a sync has no reason to read it. */
 const isIdle = ({ row }: Survey): boolean => row.status === 'draft' || row.status === 'user_demo'
@@ -162,7 +154,7 @@ export const createOrganization = (lots: Chance): Organization => {
       const agoMs = happens(0.9) ? below(48) * (HOUR_MS / 2) : below(20) * DAY_MS
       oneOf(interviews).push({
         startMs: Math.floor((nowMs - agoMs) / (HOUR_MS / 2)) * (HOUR_MS / 2),
-        status: oneOf(INTERVIEW_ENDS),
+        status: oneOf(ENDS),
         seconds: 60 + below(1_200),
       })
     }

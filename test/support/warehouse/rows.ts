@@ -81,6 +81,15 @@ export const progress = (complete: number, change: Partial<Progress> = {}): Prog
     ...change,
   })
 
+/** What an API has of these surveys: one source each, with the id of the survey. */
+export const withOneSource = (ids: readonly number[]) =>
+  Object.fromEntries(
+    ids.map((id) => {
+      const whole = progress(1)
+      return [id, { sources: [source(id)], progress: whole, sourceProgress: { [id]: whole } }]
+    }),
+  )
+
 /** A task of which nothing was read. */
 export const failedTask = (surveyId: number, at: Instant, error = 'answered 500'): BundleOutcome => ({
   kind: 'failed',
@@ -153,6 +162,19 @@ export const listingPage = (
   ...change,
 })
 
+/** Commits one page of the listing under way. */
+export const commitPage = (
+  warehouse: Pick<AccountWarehouse, 'commitListingPages'>,
+  ...page: Parameters<typeof listingPage>
+): Promise<ListingPagesResult> => warehouse.commitListingPages([listingPage(...page)])
+
+/** Begins a listing of all surveys, or of the changes. */
+export const begin = (
+  warehouse: Pick<AccountWarehouse, 'startListing'>,
+  at: Instant,
+  kind: 'full' | 'incremental' = 'full',
+): Promise<void> => warehouse.startListing({ kind, updatedSince: null, ceiling: at, startedAt: at })
+
 /** A whole listing of one page: begun and completed. */
 export const list = async (
   warehouse: AccountWarehouse,
@@ -166,7 +188,7 @@ export const list = async (
     ceiling: at - 5n * MINUTE,
     startedAt: at,
   })
-  return warehouse.commitListingPages([listingPage(surveys, at)])
+  return commitPage(warehouse, surveys, at)
 }
 
 const NO_ROWS = { added: 0, changed: 0, unchanged: 0 }

@@ -20,13 +20,15 @@ export interface TestWarehouse {
   readonly account: AccountWarehouse
   /** Rows of a query on the work database: instants as ISO 8601 in UTC, integers as numbers. */
   rows(sql: string): Promise<readonly Row[]>
-  /** The cells of each row. */
-  cells(sql: string): Promise<readonly (readonly unknown[])[]>
-  expectRows(sql: string, expected: readonly Row[]): Promise<void>
+  /** The cells of each row, in the order of the SELECT. */
+  cells(sql: string): Promise<readonly Cells[]>
+  /** `expected` are rows, or their cells. */
+  expectRows(sql: string, expected: readonly Row[] | readonly Cells[]): Promise<void>
   run(sql: string): Promise<void>
 }
 
 export type Row = Readonly<Record<string, unknown>>
+type Cells = readonly unknown[]
 
 /** Opens a warehouse, and closes it at the end of the test or when `finished` runs its work. */
 export const testWarehouse = async (
@@ -49,14 +51,16 @@ export const testWarehouse = async (
       .catch(() => undefined)
     await database.close()
   })
+  const cells = async (sql: string) => (await rowsOf(database, sql)).map((row) => Object.values(row))
   return {
     directory: inDirectory,
     database,
     log,
     account: accountWarehouse(database, 'acme'),
     rows: (sql) => rowsOf(database, sql),
-    cells: async (sql) => (await rowsOf(database, sql)).map((row) => Object.values(row)),
-    expectRows: async (sql, expected) => expect(await rowsOf(database, sql)).toEqual(expected),
+    cells,
+    expectRows: async (sql, expected) =>
+      expect(await (Array.isArray(expected[0]) ? cells(sql) : rowsOf(database, sql))).toEqual(expected),
     run: (sql) => database.exclusively((on) => on.run(sql)),
   }
 }

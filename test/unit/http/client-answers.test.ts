@@ -329,12 +329,8 @@ test('an error quotes the server on one short line, without the secrets', async 
 test('a token that the server echoes as invalid JSON is not in the error, its cause or the log', async () => {
   await using server = await startServer((_, response) => response.writeHead(200).end(TOKEN))
   await using client = startClient(server.baseUrl)
-  const failure = await failureOf(client.get())
-  const texts = [
-    failure.stack,
-    failure.cause instanceof Error ? failure.cause.stack : '',
-    JSON.stringify(client.lines),
-  ]
+  const { stack, cause } = await failureOf(client.get())
+  const texts = [stack, cause instanceof Error ? cause.stack : '', JSON.stringify(client.lines)]
   expect(texts.join()).not.toContain(TOKEN.slice(0, 8))
 })
 

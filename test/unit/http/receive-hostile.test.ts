@@ -88,9 +88,7 @@ const decodes = (decoder: TextDecoder, bytes: Uint8Array): boolean => {
   }
 }
 
-test('a body is read as text, or reported as too large or invalid', {
-  timeout: CASES_TIMEOUT_MS,
-}, async () => {
+test('a body is text, or reported as too large or invalid', { timeout: CASES_TIMEOUT_MS }, async () => {
   await fc.assert(
     fc.asyncProperty(sentBody, encoding, async (body, coding) => {
       const read = await readText(Readable.from(piecesOf(body.all, body.pieces)), coding, BYTES_MAX)
@@ -112,9 +110,7 @@ test('a body is read as text, or reported as too large or invalid', {
   )
 })
 
-test('an excerpt of a body for a message is one short line without the secret', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
+test('an excerpt of a body is one short line without the secret', { timeout: CASES_TIMEOUT_MS }, () => {
   const secret = 'tok-7f3a/secret'
   const redact = createRedactor([new Secret(secret)])
   const text = fc.array(
@@ -138,9 +134,7 @@ test('an excerpt of a body for a message is one short line without the secret', 
   )
 })
 
-test('redacting JSON removes the secret and keeps every other digit and escape', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
+test('redacting JSON removes the secret and keeps all other text', { timeout: CASES_TIMEOUT_MS }, () => {
   const secret = 'a"\\/12345'
   const redact = createRedactor([new Secret(secret)])
   fc.assert(

@@ -29,9 +29,7 @@ export const json = (response: ServerResponse, body: unknown, headers: Record<st
 }
 
 /** `nth` counts from 1. */
-export const startServer = async (
-  handler: Handler = (_, response) => json(response, {}),
-): Promise<TestServer> => {
+export const startServer = async (handler: Handler = (_, it) => json(it, {})): Promise<TestServer> => {
   const arrivals: Arrival[] = []
   const sockets = new Set<Socket>()
   let connections = 0

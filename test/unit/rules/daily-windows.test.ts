@@ -58,10 +58,7 @@ describe('a day', () => {
         const window = calendar.windowOf(day)
         if (window === null) throw new Error(`${timeZone} has no ${day}`)
         expect(window.startedAfter).toBe(before + 1n)
-        expect([calendar.dayOf(window.startedAfter), calendar.dayOf(window.startedBefore)]).toEqual([
-          day,
-          day,
-        ])
+        expect([window.startedAfter, window.startedBefore].map(calendar.dayOf)).toEqual([day, day])
         before = window.startedBefore
       }
     },

@@ -105,11 +105,7 @@ test.each<[string, Partial<PlannedSurvey>, object, Partial<RefreshRules>?, TaskR
   ['whose sources were listed a week ago', { sourcesReadAt: daysAgo(7) }, { sample_sources: 1 }],
   ['that is closed, read 8 days ago', readAgo(8), requestsOf(0, 1, 0), {}, 'settling'],
   ['that is closed, read twelve weeks ago', readAgo(84), requestsOf(1, 1, 3), {}, 'old'],
-  [
-    'that was never read',
-    { refreshedAt: null, sources: 0 },
-    { sample_sources: 0, sample_source_progress: 2 },
-  ],
+  ['never read', { refreshedAt: null, sources: 0 }, { sample_sources: 0, sample_source_progress: 2 }],
   ['in field, with daily windows', {}, { daily_progress: 8 * 4 }, windows(true)],
   [
     'that is closed, with days that are not final',
@@ -211,24 +207,17 @@ describe('at the cap', () => {
   })
 
   test('surveys fit in the order of the queue, and the others wait', () => {
-    const planned = plan(
-      Array.from({ length: 40 }, (_, place) => survey({ refreshedAt: daysAgo(1 + place) })),
-    )
+    const planned = plan(Array.from({ length: 40 }, (_, at) => survey({ refreshedAt: daysAgo(1 + at) })))
     expect(planned.requests).toBe(1 + 40 * 4)
-    const fitting = (requestsMax: number | null, durationMsMax: number | null = null) =>
+    const fits = (requestsMax: number | null, durationMsMax: number | null = null) =>
       fitPlan(planned, { requests_max: requestsMax, duration_max: durationMsMax }, rate)
-    expect(fitting(null)).toEqual({ surveys: 40, requests: 161, waiting: 0, oldestSince: null })
+    expect(fits(null)).toEqual({ surveys: 40, requests: 161, waiting: 0, oldestSince: null })
     // A survey takes 4 requests, and the budget reserves one more for its list of sources.
-    expect(fitting(42)).toEqual({ surveys: 10, requests: 41, waiting: 30, oldestSince: daysAgo(30) })
-    expect(fitting(41)).toEqual({ surveys: 9, requests: 37, waiting: 31, oldestSince: daysAgo(31) })
-    expect(fitting(null, 59_999)).toEqual({
-      surveys: 14,
-      requests: 57,
-      waiting: 26,
-      oldestSince: daysAgo(26),
-    })
-    expect(fitting(100, 60_000)).toMatchObject({ surveys: 24, waiting: 16 })
+    expect(fits(42)).toEqual({ surveys: 10, requests: 41, waiting: 30, oldestSince: daysAgo(30) })
+    expect(fits(41)).toEqual({ surveys: 9, requests: 37, waiting: 31, oldestSince: daysAgo(31) })
+    expect(fits(null, 59_999)).toEqual({ surveys: 14, requests: 57, waiting: 26, oldestSince: daysAgo(26) })
+    expect(fits(100, 60_000)).toMatchObject({ surveys: 24, waiting: 16 })
     // Even the smallest budget reads one survey.
-    expect(fitting(1)).toMatchObject({ surveys: 1, requests: 5, waiting: 39 })
+    expect(fits(1)).toMatchObject({ surveys: 1, requests: 5, waiting: 39 })
   })
 })

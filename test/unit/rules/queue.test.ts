@@ -80,18 +80,12 @@ test('a queued survey is due even while it is missing, and a repeatedly refused 
     queued({ id: 3, refreshedAt: minute(1), task: null, status: 'draft', sources: 4 }, minute(0)),
     queued({ id: 4, refreshedAt: minute(1), task: null, missing: true }, minute(0)),
   ]
-  const idsOf = (full: boolean) =>
-    queueOf(onlySurveys(surveys), minute(10), { refresh: REFRESH_RULES, full }, null).tasks.map(
-      ({ surveyId }) => surveyId,
-    )
+  const queue = (full: boolean) =>
+    queueOf(onlySurveys(surveys), minute(10), { refresh: REFRESH_RULES, full }, null)
+  const idsOf = (full: boolean) => queue(full).tasks.map(({ surveyId }) => surveyId)
   expect(idsOf(false)).toEqual([1])
   expect(idsOf(true)).toEqual([2, 1])
-  const { refused, notDue } = queueOf(
-    onlySurveys(surveys),
-    minute(10),
-    { refresh: REFRESH_RULES, full: false },
-    null,
-  )
+  const { refused, notDue } = queue(false)
   expect(refused).toBe(1)
   expect(notDue).toEqual({ sample_sources: 1, survey_progress: 1, sample_source_progress: 4 })
 })

@@ -51,36 +51,16 @@ describe('a survey is due', () => {
     ['when it was never read', 'changed', { refreshedAt: null }],
     ['when it is a draft that was never read', 'changed', { status: 'draft', refreshedAt: null }],
     ['when its last reading is ahead of now', 'changed', { refreshedAt: daysAgo(-400) }],
-    [
-      'when it is a draft whose last reading is ahead of now',
-      'changed',
-      { status: 'draft', refreshedAt: daysAgo(-400) },
-    ],
+    ['when it is a draft read ahead of now', 'changed', { status: 'draft', refreshedAt: daysAgo(-400) }],
     ['never, when the change of its progress is ahead of now', null, { progressChangedAt: daysAgo(-400) }],
     ['when it is complete since now', 'settling', { updatedAt: NOW }],
     ['when it is complete for almost settle_for', 'settling', { updatedAt: daysAgo(6.999) }],
     ['when it is complete and changed after the time of the answer', 'settling', { updatedAt: daysAgo(-1) }],
     ['when its progress changed within settle_for', 'settling', { progressChangedAt: daysAgo(3) }],
-    [
-      'not yet, when it has settled and was read an hour ago',
-      null,
-      { updatedAt: daysAgo(7), refreshedAt: daysAgo(1 / 24) },
-    ],
-    [
-      'when it has settled and was read in the previous night',
-      'settling',
-      { updatedAt: daysAgo(7), refreshedAt: daysAgo(0.9) },
-    ],
-    [
-      'not yet, when it rests for 4 days and was read 2 days ago',
-      null,
-      { updatedAt: daysAgo(13), refreshedAt: daysAgo(2) },
-    ],
-    [
-      'when it rests for 4 days and was read 4 days ago',
-      'settling',
-      { updatedAt: daysAgo(15), refreshedAt: daysAgo(4) },
-    ],
+    ['not when settled and read an hour ago', null, { updatedAt: daysAgo(7), refreshedAt: daysAgo(1 / 24) }],
+    ['when settled and read last night', 'settling', { updatedAt: daysAgo(7), refreshedAt: daysAgo(0.9) }],
+    ['not when resting 4 days, read 2 days ago', null, { updatedAt: daysAgo(13), refreshedAt: daysAgo(2) }],
+    ['when resting 4 days, read 4 days ago', 'settling', { updatedAt: daysAgo(15), refreshedAt: daysAgo(4) }],
     [
       'by the last change of its progress rather than its last modification',
       'settling',
@@ -88,16 +68,8 @@ describe('a survey is due', () => {
     ],
     ['not yet, when it is unchanged for long and was read 29 days ago', null, { refreshedAt: daysAgo(29) }],
     ['when it is unchanged for long and was read max_age ago', 'old', { refreshedAt: daysAgo(30) }],
-    [
-      'when it was read almost max_age ago, so that a run may start earlier',
-      'old',
-      { refreshedAt: daysAgo(29.8) },
-    ],
-    [
-      'as settling rather than old if both apply',
-      'settling',
-      { updatedAt: daysAgo(2), refreshedAt: daysAgo(31) },
-    ],
+    ['when read almost max_age ago, so that a run may start earlier', 'old', { refreshedAt: daysAgo(29.8) }],
+    ['as settling, not old, if both apply', 'settling', { updatedAt: daysAgo(2), refreshedAt: daysAgo(31) }],
   ])('%s: %s', (_, reason, change) => {
     expect(refreshReason(facts(change), NOW, rules)).toBe(reason)
   })

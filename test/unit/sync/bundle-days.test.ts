@@ -13,6 +13,7 @@ import { queuedTasks, runDependencies } from '../../support/warehouse/run-depend
 import { storedBundle, testWarehouse } from '../../support/warehouse/warehouse.js'
 
 const RULE: DailyWindows = { days: 2, time_zone: 'UTC', sources: true }
+const WHOLE: DailyWindows = { ...RULE, sources: false }
 const DAY = 24 * 60
 
 const world = async (rule: DailyWindows | null = RULE) => {
@@ -86,13 +87,13 @@ test('days are read again when the progress differs, after recheck_unchanged_aft
 })
 
 test('days are read again after a night without days and in a new time zone; sources that had none get theirs alone', async () => {
-  const { night, change } = await world({ ...RULE, sources: false })
+  const { night, change } = await world(WHOLE)
   expect(await night(0)).toEqual(FIRST.slice(0, 2))
   change({ daily_windows: null })
   expect(await night(1)).toEqual([])
-  change({ daily_windows: { ...RULE, sources: false } })
+  change({ daily_windows: WHOLE })
   expect(await night(2)).toEqual(FIRST.slice(0, 2))
-  change({ daily_windows: { ...RULE, time_zone: 'Europe/Paris', sources: false } })
+  change({ daily_windows: { ...WHOLE, time_zone: 'Europe/Paris' } })
   expect(await night(3)).toEqual(FIRST.slice(0, 2))
   change({ daily_windows: { ...RULE, time_zone: 'Europe/Paris' } })
   expect(await night(4)).toEqual(FIRST.slice(2))
@@ -110,19 +111,15 @@ test('days of a source that has gone, or of sources that are switched off, do no
   expect(await night(1)).toEqual(FIRST)
   expect(await night(2)).toEqual([])
 
-  change({ daily_windows: { ...RULE, time_zone: 'Asia/Tokyo', sources: false } })
+  change({ daily_windows: { ...WHOLE, time_zone: 'Asia/Tokyo' } })
   expect(await night(3)).toEqual(FIRST.slice(0, 2))
   expect(await night(4)).toEqual([])
 })
 
 test('a stored day that has not begun in the new time zone is read again once it begins there', async () => {
-  const { night, change, warehouse } = await world({
-    ...RULE,
-    time_zone: 'Pacific/Kiritimati',
-    sources: false,
-  })
+  const { night, change, warehouse } = await world({ ...WHOLE, time_zone: 'Pacific/Kiritimati' })
   await night(11 * 60)
-  change({ daily_windows: { ...RULE, time_zone: 'Pacific/Honolulu', sources: false } })
+  change({ daily_windows: { ...WHOLE, time_zone: 'Pacific/Honolulu' } })
   // It is 2 March in Kiritimati and 1 March in Honolulu.
   expect(await night(11 * 60 + 1)).toEqual(FIRST.slice(0, 2))
   expect(await night(11 * 60 + 2)).toEqual([])
@@ -131,9 +128,7 @@ test('a stored day that has not begun in the new time zone is read again once it
     'progress 1 on 2026-03-01',
     'progress 1 on 2026-03-02',
   ])
-  await warehouse.expectRows('SELECT DISTINCT time_zone FROM survey_progress_by_day', [
-    { time_zone: 'Pacific/Honolulu' },
-  ])
+  await warehouse.expectRows('SELECT DISTINCT time_zone FROM survey_progress_by_day', [['Pacific/Honolulu']])
 })
 
 test('days of sources count as behind while they are switched off, and all are read when they are switched on again', async () => {
@@ -142,7 +137,7 @@ test('days of sources count as behind while they are switched off, and all are r
     (await warehouse.rows('SELECT days_read_at AS whole, source_days_read_at AS sources FROM freshness'))[0]
   await night(0)
   expect(await known()).toEqual({ whole: '2026-03-01T00:00:00Z', sources: '2026-03-01T00:00:00Z' })
-  change({ daily_windows: { ...RULE, sources: false } })
+  change({ daily_windows: WHOLE })
   Object.assign(whole, { progress: progress(6), sourceProgress: { 11: progress(6) } })
   expect(await night(1)).toEqual(FIRST.slice(0, 2))
   expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: null })
@@ -150,9 +145,7 @@ test('days of sources count as behind while they are switched off, and all are r
   change({ daily_windows: RULE })
   expect(await night(2)).toEqual(FIRST.slice(2))
   expect(await known()).toEqual({ whole: '2026-03-01T00:01:00Z', sources: '2026-03-01T00:02:00Z' })
-  await warehouse.expectRows('SELECT DISTINCT interviews_count AS held FROM survey_progress_by_day', [
-    { held: 6 },
-  ])
+  await warehouse.expectRows('SELECT DISTINCT interviews_count AS held FROM survey_progress_by_day', [[6]])
   expect(await night(3)).toEqual([])
 })
 
@@ -165,8 +158,8 @@ test('the days of a source that has gone are marked as missing even while days a
   await warehouse.expectRows(
     'SELECT DISTINCT sample_source_id AS id, _missing_since AS missing FROM survey_progress_by_day ORDER BY 1',
     [
-      { id: 11, missing: '2026-03-01T00:01:00Z' },
-      { id: null, missing: null },
+      [11, '2026-03-01T00:01:00Z'],
+      [null, null],
     ],
   )
 })
@@ -190,14 +183,14 @@ test('a day that cannot be typed goes to quarantine, and the next night reads al
       : reading
   }
   await night(0)
-  await warehouse.expectRows('SELECT count(*) AS rows FROM survey_progress_by_day', [{ rows: 3 }])
+  await warehouse.expectRows('SELECT count(*) AS rows FROM survey_progress_by_day', [[3]])
   await warehouse.expectRows('SELECT problem, day::VARCHAR AS day FROM _sync.rejected_rows', [
-    { problem: 'completion_rate: not a number', day: '2026-03-01' },
+    ['completion_rate: not a number', '2026-03-01'],
   ])
   // The progress of the whole survey is confirmed all the same.
   await night(0.5)
   await warehouse.expectRows('SELECT confirmed_until FROM survey_progress_periods', [
-    { confirmed_until: '2026-03-01T00:00:30Z' },
+    ['2026-03-01T00:00:30Z'],
   ])
   api.readDayProgress = read
   // The days of its source were all typed.
@@ -219,14 +212,14 @@ test('when a source goes while its days are read, the list is read again and its
   await warehouse.expectRows(
     'SELECT sample_source_id AS id, count(*) AS rows, count(_missing_since) AS missing FROM survey_progress_by_day GROUP BY 1 ORDER BY 1',
     [
-      { id: 11, rows: 2, missing: 2 },
-      { id: null, rows: 2, missing: 0 },
+      [11, 2, 2],
+      [null, 2, 0],
     ],
   )
 })
 
 test('days of a survey that has gone are marked as missing, and all are read again when it returns, final ones too', async () => {
-  const { night, api, change, warehouse, whole } = await world({ ...RULE, sources: false })
+  const { night, api, change, warehouse, whole } = await world(WHOLE)
   change({ skip_unchanged: false })
   await night(0)
   await night(DAY)
@@ -257,12 +250,12 @@ test('the queue reserves requests for the days of an active survey, and for the 
     return task?.reserve
   }
   expect(await requests(null)).toBe(3)
-  expect(await requests({ ...RULE, sources: false })).toBe(3 + 3)
+  expect(await requests(WHOLE)).toBe(3 + 3)
   expect(await requests(RULE)).toBe(3 + 2 * 3)
   await warehouse.run("UPDATE surveys SET status = 'complete'")
   expect(await requests(RULE)).toBe(3 + 4)
   // Days of sources that are off or gone are not read again. Final days in another time zone are.
-  expect(await requests({ ...RULE, sources: false })).toBe(3 + 2)
+  expect(await requests(WHOLE)).toBe(3 + 2)
   await warehouse.run(
     "UPDATE survey_progress_by_day SET _missing_since = '2026-03-01' WHERE sample_source_id IS NOT NULL",
   )

@@ -97,16 +97,8 @@ describe('whether the requests per source can be skipped', () => {
     [false, 'when skip_unchanged is off', { rules: { skip_unchanged: false } }],
     [false, 'when an indicator differs', { reading: reading(progress(5, { drop_out_rate: 0.1 })) }],
     [false, 'when an indicator has become null', { reading: reading(progress(5, { drop_out_rate: null })) }],
-    [
-      false,
-      'when a status that only _extra contains differs',
-      { reading: reading(progress(5, { _extra: '{}' })) },
-    ],
-    [
-      true,
-      'when the list of sources was not read again',
-      { sources: { ...sources, read: 'none', rows: [] } },
-    ],
+    [false, 'when a status in _extra differs', { reading: reading(progress(5, { _extra: '{}' })) }],
+    [true, 'when the list of sources was not read', { sources: { ...sources, read: 'none', rows: [] } }],
     [false, 'when the progress could not be typed', { reading: reading(null) }],
     [false, 'when no progress is stored', { stored: { progress: null } }],
     [false, 'when a source differs', { sources: listed([source(11), source(12)]) }],
@@ -114,16 +106,8 @@ describe('whether the requests per source can be skipped', () => {
     [false, 'when a source has gone', { sources: listed([source(11)]) }],
     [false, 'when one source has gone and another is new', { sources: listed([source(11), source(13)]) }],
     [false, 'when a source could not be typed', { sources: listed(sources.rows, 'some') }],
-    [
-      false,
-      'when the progress of a source is not stored',
-      { stored: { sourceProgress: [{ sample_source_id: 11 }] } },
-    ],
-    [
-      false,
-      'when the progress of all sources was never read completely',
-      { stored: { sourceProgressReadAt: null } },
-    ],
+    [false, 'when a source has no progress', { stored: { sourceProgress: [{ sample_source_id: 11 }] } }],
+    [false, 'when the progress of all sources was never read', { stored: { sourceProgressReadAt: null } }],
   ])('%s %s', (can, _, change) => {
     expect(
       canSkipSources(
@@ -216,10 +200,7 @@ describe('the list of sources', () => {
 
   test.each<[string, { minutes?: number; reason?: TaskReason }]>([
     ['after list_sources_every', { minutes: 7 * 24 * 60 }],
-    [
-      'after 12 times list_sources_every when the survey is closed',
-      { minutes: 12 * 7 * 24 * 60, reason: 'settling' },
-    ],
+    ['after 12 times that for a closed survey', { minutes: 12 * 7 * 24 * 60, reason: 'settling' }],
     ['when the survey changed', { reason: 'changed' }],
     ['when the survey was not listed', { reason: 'missing' }],
   ])('is read again %s, before any other request', async (_, more) => {
@@ -337,8 +318,8 @@ describe('a bundle', () => {
     await warehouse.expectRows(
       'SELECT sample_source_id, interviews_count FROM sample_source_progress ORDER BY 1',
       [
-        { sample_source_id: 11, interviews_count: 2 },
-        { sample_source_id: 12, interviews_count: 7 },
+        [11, 2],
+        [12, 7],
       ],
     )
     await bundleOf(warehouse, api)
@@ -374,17 +355,10 @@ describe('a bundle', () => {
       progress: null,
     })
     expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
-    await warehouse.expectRows('SELECT id FROM sample_sources ORDER BY 1', [{ id: 11 }, { id: 12 }])
+    await warehouse.expectRows('SELECT id FROM sample_sources ORDER BY 1', [[11], [12]])
     await warehouse.expectRows(
       'SELECT refreshed_at, sources_read_at, source_progress_read_at, last_error FROM freshness',
-      [
-        {
-          refreshed_at: null,
-          sources_read_at: '2026-03-01T00:00:00Z',
-          source_progress_read_at: null,
-          last_error: 'no progress',
-        },
-      ],
+      [[null, '2026-03-01T00:00:00Z', null, 'no progress']],
     )
   })
 
@@ -400,14 +374,10 @@ describe('a bundle', () => {
     }
     await bundleOf(warehouse, api, { reason: 'changed' })
     expect(api.asked).toEqual(['sources 1 page 1', 'progress 1', 'progress 1/11', 'progress 1/12'])
-    await warehouse.expectRows('SELECT interviews_count FROM survey_progress', [{ interviews_count: 9 }])
+    await warehouse.expectRows('SELECT interviews_count FROM survey_progress', [[9]])
     expect(await warehouse.rows('SELECT id FROM sample_sources WHERE _missing_since IS NULL')).toHaveLength(2)
     await warehouse.expectRows('SELECT refreshed_at, sources_read_at, last_error FROM freshness', [
-      {
-        refreshed_at: '2026-03-01T01:00:00Z',
-        sources_read_at: '2026-03-01T00:00:00Z',
-        last_error: 'no sources',
-      },
+      ['2026-03-01T01:00:00Z', '2026-03-01T00:00:00Z', 'no sources'],
     ])
   })
 
@@ -433,7 +403,7 @@ describe('a bundle', () => {
     expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(2)
     await warehouse.expectRows(
       'SELECT sample_source_id FROM sample_source_progress WHERE _missing_since IS NULL',
-      [{ sample_source_id: 11 }],
+      [[11]],
     )
     // The source was refused before, so the list is read only once.
     await bundleOf(warehouse, api, { reason: 'changed', refusals: 1 })
@@ -487,7 +457,7 @@ describe('a failure that lasts concerns one request, whatever its form', () => {
       unread: { error: error.message, isProgressUnread: false, isRefused: false },
       sourcesRead: 'none',
     })
-    await warehouse.expectRows('SELECT interviews_count FROM survey_progress', [{ interviews_count: 9 }])
+    await warehouse.expectRows('SELECT interviews_count FROM survey_progress', [[9]])
     expect(await warehouse.rows('SELECT id FROM sample_sources WHERE _missing_since IS NULL')).toHaveLength(2)
   })
 
@@ -499,10 +469,8 @@ describe('a failure that lasts concerns one request, whatever its form', () => {
       unread: { error: error.message, isProgressUnread: true, isRefused: false },
       sourcesRead: 'all',
     })
-    await warehouse.expectRows('SELECT id FROM sample_sources ORDER BY 1', [{ id: 11 }, { id: 12 }])
-    await warehouse.expectRows('SELECT refreshed_at, last_error FROM freshness', [
-      { refreshed_at: null, last_error: error.message },
-    ])
+    await warehouse.expectRows('SELECT id FROM sample_sources ORDER BY 1', [[11], [12]])
+    await warehouse.expectRows('SELECT refreshed_at, last_error FROM freshness', [[null, error.message]])
   })
 
   test('the progress of one source does not cost the others', async () => {
@@ -510,7 +478,7 @@ describe('a failure that lasts concerns one request, whatever its form', () => {
     const api = twoSources()
     api.before = failingAt('progress 1/11', lasting[0]!)
     expect(await bundleOf(warehouse, api)).toMatchObject({ sourceProgressRead: 'some' })
-    await warehouse.expectRows('SELECT sample_source_id AS id FROM sample_source_progress', [{ id: 12 }])
+    await warehouse.expectRows('SELECT sample_source_id AS id FROM sample_source_progress', [[12]])
     expect(await warehouse.rows('SELECT interviews_count FROM survey_progress')).toHaveLength(1)
   })
 

@@ -85,7 +85,7 @@ const play = async (
       if (last !== undefined) last.answered = null
       throw error
     })
-  const base = runDependencies({ account: warehouse, log: SILENT }, { ...source, listSurveys })
+  const base = runDependencies({ account: warehouse, log: testLog() }, { ...source, listSurveys })
   const done: Done[] = []
   for (const { requestsMax, full, afterHours } of planned) {
     const from = requests.length
@@ -101,14 +101,6 @@ const play = async (
     clock.advance(afterHours * HOUR_MS)
   }
   return { done, requests }
-}
-
-const SILENT = {
-  lines: [],
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
 }
 
 /** The announced totals bound the number of requests of a run. */
@@ -207,9 +199,7 @@ test('listings of an honest server with a changing list see every survey that wa
   )
 })
 
-test('the same listings have the same results in DuckDB as in memory', {
-  timeout: CASES_TIMEOUT_MS,
-}, async () => {
+test('listings have the same results in DuckDB as in memory', { timeout: CASES_TIMEOUT_MS }, async () => {
   const warehouse = await testWarehouse()
   let accounts = 0
   await fc.assert(

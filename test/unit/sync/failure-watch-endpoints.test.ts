@@ -7,7 +7,7 @@ import { runAccount } from '../../../src/sync/run.js'
 import { type MemorySource, memorySource } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
-import { progress, source, survey } from '../../support/warehouse/rows.js'
+import { source, survey, withOneSource } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
 import { type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
 
@@ -16,50 +16,31 @@ const down = () => new UpstreamError('attempts_exhausted', 'answered 500')
 const refused = (kind: RefusalKind) => new RefusedReadingError(kind, `answered ${kind}`)
 
 /** The verdict on failures of as many surveys. The endpoint answered the surveys in `answered` before. */
-const verdictOn = (
-  errors: readonly UpstreamError[],
-  wasRefused = false,
-  answered: readonly number[] = [],
-) => {
+const verdictOn = (errors: readonly UpstreamError[], wasRefused = false, answered: number[] = []) => {
   const watch = new EndpointWatch()
   for (const [surveyId, error] of errors.entries())
     watch.failed('survey_progress', { surveyId, error, wasRefused })
   return watch.verdict(answering(answered))
 }
 
-const answering = (surveyIds: readonly number[]) => ({
-  answeredSurveys: () => Promise.resolve(new Set(surveyIds)),
-})
+const answering = (ids: readonly number[]) => ({ answeredSurveys: () => Promise.resolve(new Set(ids)) })
+
+const refusedAll = (surveys: number) =>
+  `the API refused the fieldwork progress of all ${surveys} requested surveys`
 
 const times = (count: number, error: UpstreamError) => Array.from({ length: count }, () => error)
 
 test.each<[string, string, readonly UpstreamError[]]>([
-  [
-    'surveys_forbidden',
-    'the API refused the fieldwork progress of all 5 requested surveys',
-    times(5, refused('forbidden')),
-  ],
-  [
-    'wrong_address',
-    'the API refused the fieldwork progress of all 6 requested surveys',
-    times(6, refused('not_found')),
-  ],
-  [
-    'too_many_failures',
-    'the API refused the fieldwork progress of all 5 requested surveys',
-    times(5, refused('rejected')),
-  ],
+  ['surveys_forbidden', refusedAll(5), times(5, refused('forbidden'))],
+  ['wrong_address', refusedAll(6), times(6, refused('not_found'))],
+  ['too_many_failures', refusedAll(5), times(5, refused('rejected'))],
   [
     'too_many_failures',
     'the API gave the fieldwork progress of none of the 6 requested surveys',
     [...times(3, refused('forbidden')), ...times(3, down())],
   ],
-])('%s: %s', async (code, message, errors) => {
-  expect(await verdictOn(errors)).toMatchObject({
-    code,
-    exitCode: 4,
-    message: expect.stringContaining(message),
-  })
+])('%s: %s', async (code, text, errors) => {
+  expect(await verdictOn(errors)).toMatchObject({ code, exitCode: 4, message: expect.stringContaining(text) })
 })
 
 test('four surveys, one survey again and again, and surveys that are refused as always, say nothing', async () => {
@@ -72,7 +53,7 @@ test('four surveys, one survey again and again, and surveys that are refused as 
   expect(await watch.verdict(answering([]))).toBeNull()
 })
 
-test.each<[string, readonly number[]]>([
+test.each<[string, number[]]>([
   ['that it has answered before', [0, 1, 2, 3, 4, 99]],
   ['when it has never answered for any survey', []],
 ])('five surveys that were refused before count %s', async (_, answered) => {
@@ -97,23 +78,13 @@ describe('a run', () => {
     const warehouse = await testWarehouse()
     const clock = testClock()
     const ids = Array.from({ length: surveys }, (_, place) => place + 1)
-    const api = memorySource(
-      Object.fromEntries(
-        ids.map((id) => [
-          id,
-          { sources: [source(id)], progress: progress(1), sourceProgress: { [id]: progress(1) } },
-        ]),
-      ),
-    )
+    const api = memorySource(withOneSource(ids))
     api.listed.push(...ids.map((id) => survey(id)))
     let nights = 0
-    const night = async (
-      before: MemorySource['before'] = () => undefined,
-      requestsMax: number | null = null,
-    ) => {
+    const night = async (before: MemorySource['before'] = () => undefined, max: number | null = null) => {
       api.before = before
       api.asked.length = 0
-      const budget = { requests_max: requestsMax, duration_max: null }
+      const budget = { requests_max: max, duration_max: null }
       const runId = `night-${nights}`
       const report = await runAccount({ ...runDependencies(warehouse, api, { budget }), clock, runId })
       nights += 1
@@ -128,9 +99,7 @@ describe('a run', () => {
     if (request.startsWith('progress')) throw error
   }
   const read = (warehouse: TestWarehouse) =>
-    warehouse.rows(
-      'SELECT count(*) AS n FROM freshness WHERE refreshed_at IS NOT NULL AND last_error IS NULL',
-    )
+    warehouse.rows('SELECT count(*) n FROM freshness WHERE refreshed_at IS NOT NULL AND last_error IS NULL')
 
   test.each([0, 1])(
     'ends with 4 every night after %i healthy nights, and reads all when it heals',
@@ -150,10 +119,7 @@ describe('a run', () => {
     for (const id of [1, 30]) api.surveys.get(id)!.sources = [source(id, { name: 'renamed' })]
     for (const id of [1, 30]) api.listed[id - 1] = survey(id, { title: 'renamed', updated_at: api.now })
     expect(await night(noProgress(down()))).toMatchObject({ exitCode: 4 })
-    await warehouse.expectRows("SELECT id FROM sample_sources WHERE name = 'renamed' ORDER BY 1", [
-      { id: 1 },
-      { id: 30 },
-    ])
+    await warehouse.expectRows("SELECT id FROM sample_sources WHERE name = 'renamed' ORDER BY 1", [[1], [30]])
     await warehouse.expectRows("SELECT id FROM surveys WHERE title = 'renamed'", [])
   })
 

@@ -35,10 +35,7 @@ const watched = (steps: readonly Step[], max = 3) => {
 describe('the run goes on', () => {
   test.each<[string, readonly Step[]]>([
     ['when one survey is refused', [READ, GONE, READ]],
-    [
-      'when fewer than the limit fail in a row',
-      [{ ...GONE, times: 2 }, READ, { ...GONE, times: 2 }, READ, READ],
-    ],
+    ['when fewer than three fail in a row', [{ ...GONE, times: 2 }, READ, { ...GONE, times: 2 }, READ, READ]],
     ['when surveys fail that were refused before', [{ ...FORBIDDEN, isKnown: true, times: 9 }, READ]],
     ['when many surveys have sources and no progress', [{ answers: 1, kinds: ['not_found'], times: 50 }]],
   ])('%s', (_, steps) => {
@@ -49,22 +46,10 @@ describe('the run goes on', () => {
 
 describe('the run ends', () => {
   test.each<[string, string, readonly Step[]]>([
-    [
-      'as a wrong address when too many surveys in a row are not found',
-      'wrong_address',
-      [READ, { ...GONE, times: 3 }],
-    ],
-    [
-      'as forbidden when too many surveys in a row are forbidden',
-      'surveys_forbidden',
-      [READ, { ...FORBIDDEN, times: 3 }],
-    ],
+    ['as a wrong address after too many not found in a row', 'wrong_address', [READ, { ...GONE, times: 3 }]],
+    ['as forbidden after too many in a row', 'surveys_forbidden', [READ, { ...FORBIDDEN, times: 3 }]],
     ['as too many failures when the refusals differ', 'too_many_failures', [FORBIDDEN, GONE, FORBIDDEN]],
-    [
-      'as too many failures when no refusal is among them',
-      'too_many_failures',
-      [{ answers: null, times: 3 }],
-    ],
+    ['as too many failures when none is a refusal', 'too_many_failures', [{ answers: null, times: 3 }]],
     [
       'as a wrong address when more requests are not found than answered',
       'wrong_address',

@@ -5,7 +5,7 @@ import { PageCommits } from '../../../src/sync/in-groups.js'
 import { createRunState } from '../../../src/sync/run-state.js'
 import { memorySource } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
-import { listingPage, survey } from '../../support/warehouse/rows.js'
+import { begin, listingPage, survey } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../support/warehouse/warehouse.js'
 
@@ -38,7 +38,7 @@ const recorded = async (failsAt = Number.POSITIVE_INFINITY) => {
     listed: ({ page: number }: { page: number }) => reported.push(number),
   }
   const state = createRunState()
-  await account.startListing({ kind: 'full', updatedSince: null, ceiling: minute(0), startedAt: minute(0) })
+  await begin(account, minute(0))
   return {
     commits: new PageCommits({ ...dependencies, observer }, state),
     warehouse,
@@ -63,7 +63,7 @@ test('pages that arrive during a commit are committed together, in order, and at
   expect(reported).toEqual(numbers)
   expect(state.counts.surveysListed).toBe(60)
   expect(state.rows.surveys).toEqual({ added: 60, changed: 0, unchanged: 0 })
-  await warehouse.expectRows('SELECT next_page FROM _sync.listings', [{ next_page: 61 }])
+  await warehouse.expectRows('SELECT next_page FROM _sync.listings', [[61]])
 })
 
 test('after a failed commit no later page is committed, so the next run begins at the gap', async () => {
@@ -76,7 +76,7 @@ test('after a failed commit no later page is committed, so the next run begins a
   await expect(commits.hasTasks()).rejects.toThrow('disk full')
   expect(groups.at(-1)).toContain(3)
   expect(state.counts.surveysListed).toBe(2)
-  await warehouse.expectRows('SELECT next_page FROM _sync.listings', [{ next_page: 3 }])
+  await warehouse.expectRows('SELECT next_page FROM _sync.listings', [[3]])
 })
 
 test('whether surveys are queued is answered after the pages that wait', async () => {

@@ -102,27 +102,17 @@ const stepOf = (lies: fc.Arbitrary<Step['lie']>): fc.Arbitrary<Step> =>
 export const honestStep = stepOf(fc.constant(null))
 export const lyingStep = stepOf(fc.option(lie, { freq: 3 }))
 
+const another = (page: number, rows: readonly number[]): Lie => {
+  const next = page + 1
+  return { rows, next_page: next, total_pages: next, total_count: next }
+}
+
 /** How the API answers every request after the end of the script. */
 export const ENDLESS: Readonly<Record<string, (page: number) => Lie>> = {
   truth: () => ({}),
-  'always a next page, with a new survey on each': (page) => ({
-    rows: [1_000 + page],
-    next_page: page + 1,
-    total_pages: page + 1,
-    total_count: page + 1,
-  }),
-  'always a next page, with the same surveys': (page) => ({
-    rows: [1, 2],
-    next_page: page + 1,
-    total_pages: page + 1,
-    total_count: page + 1,
-  }),
-  'always a next page, with unreadable rows': (page) => ({
-    rows: [0],
-    next_page: page + 1,
-    total_pages: page + 1,
-    total_count: page + 1,
-  }),
+  'always a next page, with a new survey on each': (page) => another(page, [1_000 + page]),
+  'always a next page, with the same surveys': (page) => another(page, [1, 2]),
+  'always a next page, with unreadable rows': (page) => another(page, [0]),
   'fewer surveys than it announces': () => ({ rows: [1], next_page: null, total_pages: 1, total_count: 5 }),
   'always a next page, with no rows': (page) => ({
     rows: [],

@@ -5,7 +5,7 @@ import type { RunReport, RunStatus } from '../../../src/model/run.js'
 import type { Publisher } from '../../../src/model/warehouse.js'
 import { PUBLISH_AFTER_SIGNAL_MS_MAX, publishAll, shutdownDeadlineAfter } from '../../../src/sync/publish.js'
 import { WarehouseUnusableError } from '../../../src/warehouse/connection/errors.js'
-import { testLog } from '../../support/log/test-log.js'
+import { testLog, UNOBSERVED } from '../../support/log/test-log.js'
 import { testClock } from '../../support/time/test-clock.js'
 import { runReport } from '../commands/reports.js'
 
@@ -27,14 +27,12 @@ const stopping = (format: string): Publisher => ({
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
 })
 
-interface Given {
-  readonly reports: readonly RunReport[]
-  readonly publishers: readonly Publisher[]
-  readonly finishRun?: (report: RunReport) => Promise<void>
-}
-
 /** Publishes, and sends a signal after a moment. */
-const publishStopped = async ({ reports, publishers, finishRun }: Given) => {
+const publishStopped = async (
+  publishers: readonly Publisher[],
+  reports: readonly RunReport[] = [complete],
+  finishRun?: (report: RunReport) => Promise<void>,
+) => {
   const recorded: RunReport[] = []
   const controller = new AbortController()
   const result = publishAll({
@@ -42,12 +40,7 @@ const publishStopped = async ({ reports, publishers, finishRun }: Given) => {
     publishers,
     signal: controller.signal,
     finishRun: finishRun ?? (async (report) => void recorded.push(report)),
-    observer: {
-      listed: () => undefined,
-      refreshed: () => undefined,
-      ended: () => undefined,
-      publishing: () => undefined,
-    },
+    observer: UNOBSERVED,
     log: testLog(),
   })
   await settled()
@@ -58,12 +51,10 @@ const publishStopped = async ({ reports, publishers, finishRun }: Given) => {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a signal while a publish is under way', () => {
+  const reason = 'stopped by SIGTERM before it was published; the next run publishes it'
+
   test('records a complete run again as partial, with the reason', async () => {
-    const { recorded, ended } = await publishStopped({
-      reports: [complete],
-      publishers: [stopping('duckdb')],
-    })
-    const reason = 'stopped by SIGTERM before it was published; the next run publishes it'
+    const { recorded, ended } = await publishStopped([stopping('duckdb')])
     expect(ended).toMatchObject({ exitCode: 3, status: 'partial', published: [] })
     expect(ended.publishError).toBe('stopped by SIGTERM; the next run publishes it')
     expect(recorded).toEqual([{ ...complete, exitCode: 3, status: 'partial', reason }])
@@ -71,13 +62,9 @@ describe('a signal while a publish is under way', () => {
   })
 
   test('keeps the earlier reasons, and the worst result decides', async () => {
-    const { recorded, ended } = await publishStopped({
-      reports: [complete, partial, failed],
-      publishers: [stopping('duckdb')],
-    })
-    const reason = 'stopped by SIGTERM before it was published; the next run publishes it'
+    const { recorded, ended } = await publishStopped([stopping('duckdb')], [complete, partial, failed])
     expect(ended).toMatchObject({ exitCode: 4, status: 'failed' })
-    expect(recorded.map(({ exitCode, status, reason }) => [exitCode, status, reason])).toEqual([
+    expect(recorded.map((run) => [run.exitCode, run.status, run.reason])).toEqual([
       [3, 'partial', reason],
       [3, 'partial', `stopped by --max-requests 6; ${reason}`],
       [4, 'failed', `refused the credentials (401); ${reason}`],
@@ -85,10 +72,7 @@ describe('a signal while a publish is under way', () => {
   })
 
   test('reports the files that an earlier publisher has published', async () => {
-    const { ended } = await publishStopped({
-      reports: [complete],
-      publishers: [done('duckdb'), stopping('parquet')],
-    })
+    const { ended } = await publishStopped([done('duckdb'), stopping('parquet')])
     expect(ended.published.map(({ format }) => format)).toEqual(['duckdb'])
     expect(ended.accounts[0]?.reason).toBe(
       'stopped by SIGTERM before all of it was published; the next run publishes it',
@@ -96,24 +80,17 @@ describe('a signal while a publish is under way', () => {
   })
 
   test('changes nothing when it comes after the publish', async () => {
-    const { recorded, ended } = await publishStopped({ reports: [complete], publishers: [done('duckdb')] })
+    const { recorded, ended } = await publishStopped([done('duckdb')])
     expect(ended).toMatchObject({ exitCode: 0, status: 'complete', publishError: null, accounts: [complete] })
     expect(recorded).toEqual([])
   })
 
   test('exits 7 when the warehouse cannot record it, and rethrows a bug', async () => {
-    const { ended } = await publishStopped({
-      reports: [complete],
-      publishers: [stopping('duckdb')],
-      finishRun: () => Promise.reject(new WarehouseUnusableError('no room')),
-    })
+    const failing = (error: Error) =>
+      publishStopped([stopping('duckdb')], [complete], () => Promise.reject(error))
+    const { ended } = await failing(new WarehouseUnusableError('no room'))
     expect(ended).toMatchObject({ exitCode: 7, status: 'failed', publishError: 'no room' })
-    const bug = publishStopped({
-      reports: [complete],
-      publishers: [stopping('duckdb')],
-      finishRun: () => Promise.reject(new TypeError('a bug')),
-    })
-    await expect(bug).rejects.toThrow('a bug')
+    await expect(failing(new TypeError('a bug'))).rejects.toThrow('a bug')
   })
 })
 
@@ -179,7 +156,7 @@ describe('a file that is in place, but that a power failure may undo', () => {
     ['the other formats are published', done('parquet'), ['parquet']],
     ['a later signal is no excuse', stopping('parquet'), []],
   ])('fails the run without a word that it was not published: %s', async (_, next, formats) => {
-    const { recorded, ended } = await publishStopped({ reports: [complete], publishers: [unsynced, next] })
+    const { recorded, ended } = await publishStopped([unsynced, next])
     const reason = '/duckdb is replaced, but a power failure may undo that'
     expect(ended).toMatchObject({ exitCode: 7, status: 'failed', publishError: null })
     expect(ended.published.map(({ format }) => format)).toEqual(formats)

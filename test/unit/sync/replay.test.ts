@@ -11,7 +11,7 @@ import { scriptedProgress, scriptedSource, scriptedSurvey } from '../../support/
 import { unsoundnessIn } from '../../support/oracle/soundness.js'
 import { instantOf, minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
-import { bundle, list, listingPage, progress, source, survey } from '../../support/warehouse/rows.js'
+import { begin, bundle, commitPage, list, progress, source, survey } from '../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
 
 /** A row of the listing that an older version could not type. */
@@ -44,8 +44,8 @@ const rejectedSource = (surveyId: number, id: number): Rejection => ({
 
 /** Commits a listing page with these rejected rows, read at `at`. */
 const reject = async (account: AccountWarehouse, at: Instant, rejections: readonly Rejection[]) => {
-  await account.startListing({ kind: 'incremental', updatedSince: null, ceiling: at, startedAt: at })
-  await account.commitListingPages([listingPage([], at, { runId: `run-${at}`, rejections })])
+  await begin(account, at, 'incremental')
+  await commitPage(account, [], at, { runId: `run-${at}`, rejections })
 }
 
 type Dependencies = Parameters<typeof replayAccount>[0]
@@ -92,43 +92,27 @@ test('a survey that was never typed is merged with the time of its reading and q
     `SELECT id, title, _extra, _first_seen_at, _synced_at, valid_from, confirmed_until FROM surveys
         JOIN survey_periods USING (account, id, title, _extra)`,
     [
-      {
-        id: 7,
-        title: 'Seven',
-        _extra: '{"mood":"good"}',
-        _first_seen_at: '2026-03-01T00:01:00Z',
-        _synced_at: '2026-03-01T00:01:00Z',
-        valid_from: '2026-03-01T00:01:00Z',
-        confirmed_until: '2026-03-01T00:01:00Z',
-      },
+      [
+        7,
+        'Seven',
+        '{"mood":"good"}',
+        '2026-03-01T00:01:00Z',
+        '2026-03-01T00:01:00Z',
+        '2026-03-01T00:01:00Z',
+        '2026-03-01T00:01:00Z',
+      ],
     ],
   )
   await warehouse.expectRows('SELECT survey_id, reason, enqueued_run_id FROM _sync.tasks', [
-    { survey_id: 7, reason: 'changed', enqueued_run_id: 'replay-1' },
+    [7, 'changed', 'replay-1'],
   ])
   await warehouse.expectRows(
     'SELECT replayed_at, replayed_run_id, replay_result, problem FROM _sync.rejected_rows',
-    [
-      {
-        replayed_at: '2026-04-01T00:00:00Z',
-        replayed_run_id: 'replay-1',
-        replay_result: 'merged',
-        problem: 'status: not understood',
-      },
-    ],
+    [['2026-04-01T00:00:00Z', 'replay-1', 'merged', 'status: not understood']],
   )
   await warehouse.expectRows(
     "SELECT command, status, exit_code, requests, rows_replayed, rejected_rows FROM _sync.runs WHERE run_id = 'replay-1'",
-    [
-      {
-        command: 'replay',
-        status: 'complete',
-        exit_code: 0,
-        requests: 0,
-        rows_replayed: 1,
-        rejected_rows: 0,
-      },
-    ],
+    [['replay', 'complete', 0, 0, 1, 0]],
   )
   expect((await replay(warehouse.account, { runId: 'replay-2' })).replayed).toEqual({
     merged: 0,
@@ -144,14 +128,14 @@ test('a changed survey with stored sources and progress waits for its task, as a
   await refreshed(warehouse, 1, minute(0))
   await reject(warehouse.account, minute(5), [rejectedSurvey(1, { status: 'complete' })])
   expect(await replay(warehouse.account)).toMatchObject({ replayed: { merged: 1 }, leftOver: 1 })
-  await warehouse.expectRows('SELECT status FROM surveys', [{ status: 'fieldwork' }])
+  await warehouse.expectRows('SELECT status FROM surveys', [['fieldwork']])
   await warehouse.expectRows('SELECT status, _synced_at FROM _sync.pending_surveys', [
-    { status: 'complete', _synced_at: '2026-03-01T00:05:00Z' },
+    ['complete', '2026-03-01T00:05:00Z'],
   ])
   await warehouse.account.commitBundles([bundle(1, minute(9), [source(101)], progress(2))], 'run-2')
   await warehouse.expectRows('SELECT status, valid_from FROM surveys_history ORDER BY valid_from', [
-    { status: 'fieldwork', valid_from: '2026-03-01T00:00:00Z' },
-    { status: 'complete', valid_from: '2026-03-01T00:05:00Z' },
+    ['fieldwork', '2026-03-01T00:00:00Z'],
+    ['complete', '2026-03-01T00:05:00Z'],
   ])
   expect(await soundness(warehouse)).toEqual([])
 })
@@ -181,14 +165,14 @@ test('the last of several rows of a survey is merged, and never overwrites a lat
     replayed: { merged: 2, queued: 0, outdated: 6, waiting: 0 },
   })
   await warehouse.expectRows('SELECT id, title FROM surveys_history ORDER BY id, valid_from', [
-    { id: 1, title: 'second 1' },
-    { id: 2, title: 'Survey 2' },
-    { id: 3, title: 'Survey 3' },
-    { id: 4, title: 'Survey 4' },
-    { id: 5, title: 'Survey 5' },
-    { id: 6, title: 'newer' },
+    [1, 'second 1'],
+    [2, 'Survey 2'],
+    [3, 'Survey 3'],
+    [4, 'Survey 4'],
+    [5, 'Survey 5'],
+    [6, 'newer'],
   ])
-  await warehouse.expectRows('SELECT id, title FROM _sync.pending_surveys', [{ id: 5, title: 'waits' }])
+  await warehouse.expectRows('SELECT id, title FROM _sync.pending_surveys', [[5, 'waits']])
   expect(await soundness(warehouse)).toEqual([])
 })
 
@@ -211,14 +195,12 @@ test('rejected sources and progress queue their survey, unless it was read again
     rowsByTable: { surveys: { added: 0, changed: 0 } },
   })
   await warehouse.expectRows('SELECT survey_id, reason, enqueued_at FROM _sync.tasks', [
-    { survey_id: 1, reason: 'changed', enqueued_at: '2026-03-01T00:02:00Z' },
+    [1, 'changed', '2026-03-01T00:02:00Z'],
   ])
   expect(new Set((await results(warehouse)).map((row) => `${row.survey_id} ${row.replay_result}`))).toEqual(
     new Set(['1 queued', '2 outdated', '3 outdated']),
   )
-  await warehouse.expectRows('SELECT count(*) AS rows FROM survey_progress WHERE survey_id = 1', [
-    { rows: 0 },
-  ])
+  await warehouse.expectRows('SELECT count(*) AS rows FROM survey_progress WHERE survey_id = 1', [[0]])
 })
 
 test('a survey row dated ahead of now is not merged: its true time is unknown, so a full listing becomes due', async () => {
@@ -230,8 +212,8 @@ test('a survey row dated ahead of now is not merged: its true time is unknown, s
     exitCode: 0,
     replayed: { merged: 1, outdated: 2, waiting: 0 },
   })
-  await expectRows('SELECT id FROM surveys ORDER BY id', [{ id: 1 }, { id: 9 }])
-  await expectRows('SELECT full_listing_due FROM _sync.cursors', [{ full_listing_due: true }])
+  await expectRows('SELECT id FROM surveys ORDER BY id', [[1], [9]])
+  await expectRows('SELECT full_listing_due FROM _sync.cursors', [[true]])
 })
 
 test('rows that still cannot be typed stay in quarantine: exit 5, or exit 0 within rejected_rows_max', async () => {
@@ -245,7 +227,7 @@ test('rows that still cannot be typed stay in quarantine: exit 5, or exit 0 with
     rejectedRows: 0,
     rejections: [{ endpoint: 'surveys', problem: 'status: not understood', rows: 1 }],
   })
-  await expectRows('SELECT survey_id FROM _sync.rejected_rows WHERE replayed_at IS NULL', [{ survey_id: 2 }])
+  await expectRows('SELECT survey_id FROM _sync.rejected_rows WHERE replayed_at IS NULL', [[2]])
   const rules = { contract: 'evolve', limits: { rejected_rows_max: 1 } } as const
   expect(await replay(account, { rules })).toMatchObject({ exitCode: 0, replayed: { merged: 0, waiting: 1 } })
 })
@@ -287,11 +269,9 @@ test('a replay stops between batches, and the next one continues where it was st
   await expect(replay(failing, { runId: 'replay-2' })).rejects.toThrow('killed')
   expect(await replay(account, { runId: 'replay-3' })).toMatchObject({ replayed: { merged: 2, waiting: 0 } })
   await expectRows("SELECT status FROM _sync.runs WHERE command = 'replay' ORDER BY run_id", [
-    { status: 'partial' },
-    { status: 'killed' },
-    { status: 'complete' },
+    ['partial'],
+    ['killed'],
+    ['complete'],
   ])
-  await expectRows('SELECT count(*) AS surveys, count(DISTINCT id) AS ids FROM surveys', [
-    { surveys: 502, ids: 502 },
-  ])
+  await expectRows('SELECT count(*) AS surveys, count(DISTINCT id) AS ids FROM surveys', [[502, 502]])
 })

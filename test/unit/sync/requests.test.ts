@@ -23,20 +23,10 @@ describe('the limit of each account', () => {
     ['a weight of two gives twice the allocation', 30, [{ weight: 2 }, {}], [20, 10]],
     ['an indivisible rest stays for accounts that wait', 10, [{}, {}, {}], [3, 3, 3]],
     ['less than a request each gives nothing', 2, [{}, {}, {}], [0, 0, 0]],
-    [
-      'sent and reserved requests do not move the limit',
-      30,
-      [{ sent: 10 }, { sent: 3, reserved: 4 }, {}],
-      [10, 10, 10],
-    ],
+    ['sent and reserved do not move it', 30, [{ sent: 10 }, { sent: 3, reserved: 4 }, {}], [10, 10, 10]],
     ['the others get what one has left', 30, [{ ended: true, sent: 4 }, {}, { sent: 10 }], [4, 13, 13]],
     ['they get it by their weights', 40, [{ ended: true }, { weight: 2 }, { weight: 1 }], [0, 26, 13]],
-    [
-      'the last account gets what two have left',
-      30,
-      [{ ended: true, sent: 4 }, { ended: true, sent: 6 }, {}],
-      [4, 6, 20],
-    ],
+    ['the last gets what two left', 30, [{ ended: true, sent: 4 }, { ended: true, sent: 6 }, {}], [4, 6, 20]],
     ['one exceeded its allocation, so the others get less', 30, [{ sent: 25 }, {}, {}], [10, 5, 5]],
     ['one exceeded the whole, so the others get nothing', 30, [{ sent: 31 }, {}, {}], [10, 0, 0]],
     [
@@ -45,12 +35,7 @@ describe('the limit of each account', () => {
       [{ sent: 10, granted: 14 }, { sent: 9 }, { sent: 7 }],
       [14, 10, 10],
     ],
-    [
-      'a grant does not raise it above the whole',
-      30,
-      [{ sent: 10, granted: 14 }, { sent: 9 }, { sent: 9 }],
-      [12, 10, 10],
-    ],
+    ['but not above the whole', 30, [{ sent: 10, granted: 14 }, { sent: 9 }, { sent: 9 }], [12, 10, 10]],
   ])('%s', (_, total, states, limits) => {
     const all = states.map(stateOf)
     expect(all.map((one) => limitOf(total, all, one))).toEqual(limits)
@@ -76,19 +61,9 @@ describe('the decision about waiting accounts', () => {
       [{ waitsFor: 7 }, { ended: true, sent: 4 }],
       { ...NOTHING, end: [0] },
     ],
-    [
-      'both wait, and a reserved request may still be returned',
-      10,
-      [{ waitsFor: 6 }, { waitsFor: 9, reserved: 1 }],
-      NOTHING,
-    ],
+    ['both wait; a reserved one may return', 10, [{ waitsFor: 6 }, { waitsFor: 9, reserved: 1 }], NOTHING],
     ['an account waits for its own reserved requests', 10, [{ sent: 2, reserved: 5, waitsFor: 4 }], NOTHING],
-    [
-      'both wait, and a bundle above the whole rest ends',
-      10,
-      [{ waitsFor: 6 }, { waitsFor: 11 }],
-      { ...NOTHING, end: [1] },
-    ],
+    ['both wait; one above the rest ends', 10, [{ waitsFor: 6 }, { waitsFor: 11 }], { ...NOTHING, end: [1] }],
     [
       'each fits the rest but not its allocation, so the account furthest behind goes',
       10,
@@ -235,49 +210,12 @@ test('accounts never exceed the budget; none is refused below its allocation, or
 })
 
 test.each([
-  [
-    'each needs more than its allocation',
-    30,
-    [
-      [1, 99],
-      [2, 99],
-    ],
-    [10, 20],
-  ],
-  [
-    'one leaves requests to the others',
-    30,
-    [
-      [1, 4],
-      [1, 99],
-      [1, 99],
-    ],
-    [4, 13, 13],
-  ],
-  [
-    'all need less',
-    30,
-    [
-      [1, 4],
-      [5, 9],
-    ],
-    [4, 9],
-  ],
-  [
-    'the need of one is unknown',
-    10,
-    [
-      [1, Number.POSITIVE_INFINITY],
-      [1, 2],
-    ],
-    [8, 2],
-  ],
-  ['the budget is zero', 0, [[1, 4]], [0]],
-])('expected allocations when %s', (_, total, needs, expected) => {
-  expect(
-    expectedAllocations(
-      total,
-      needs.map(([weight = 1, needed = 0]) => ({ weight, needed })),
-    ),
-  ).toEqual(expected)
+  ['each needs more than its allocation', 30, [1, 2], [99, 99], [10, 20]],
+  ['one leaves requests to the others', 30, [1, 1, 1], [4, 99, 99], [4, 13, 13]],
+  ['all need less', 30, [1, 5], [4, 9], [4, 9]],
+  ['the need of one is unknown', 10, [1, 1], [Number.POSITIVE_INFINITY, 2], [8, 2]],
+  ['the budget is zero', 0, [1], [4], [0]],
+])('expected allocations when %s', (_, total, weights, needs, expected) => {
+  const accounts = weights.map((weight, place) => ({ weight, needed: needs[place] ?? 0 }))
+  expect(expectedAllocations(total, accounts)).toEqual(expected)
 })

@@ -6,7 +6,7 @@ import { runAccount } from '../../../src/sync/run.js'
 import { memorySource } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
-import { progress, source, survey } from '../../support/warehouse/rows.js'
+import { survey, withOneSource } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../support/warehouse/warehouse.js'
 
@@ -19,14 +19,7 @@ test('reads the newest surveys of each weight first, each survey once, and then 
   const warehouse = await testWarehouse()
   const clock = testClock()
   const ids = Array.from({ length: SURVEYS }, (_, place) => SURVEYS - place)
-  const api = memorySource(
-    Object.fromEntries(
-      ids.map((id) => [
-        id,
-        { sources: [source(id)], progress: progress(1), sourceProgress: { [id]: progress(1) } },
-      ]),
-    ),
-  )
+  const api = memorySource(withOneSource(ids))
   api.pageSize = 5
   const longAgo = (id: number) => minusMs(minute(0), (400 - id) * DAY_MS)
   const inField = (id: number) => id % 8 === 3

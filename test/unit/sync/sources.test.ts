@@ -27,17 +27,18 @@ const rejected = (rowId: number | null): Rejection => ({
   raw: '{}',
 })
 
-/** The same API with `change` applied to each page of sources. */
-const withPage = (
-  api: MemorySource,
-  change: (page: Page<SampleSource>) => Partial<Page<SampleSource>>,
-): MemorySource => ({
-  ...api,
-  listSampleSources: async (surveyId, page, on) => {
-    const answered = await api.listSampleSources(surveyId, page, on)
-    return { ...answered, ...change(answered) }
-  },
-})
+type Sources = Page<SampleSource>
+/** Three sources on one page, with `change` applied to it. */
+const withPage = (change: (page: Sources) => Partial<Sources>): MemorySource => {
+  const api = withSources([3, 2, 1], 50)
+  return {
+    ...api,
+    listSampleSources: async (surveyId, page, on) => {
+      const answered = await api.listSampleSources(surveyId, page, on)
+      return { ...answered, ...change(answered) }
+    },
+  }
+}
 
 test('reads every page and returns every source once', async () => {
   const api = withSources([5, 4, 3, 2, 1], 2)
@@ -111,18 +112,12 @@ test('gives up a list that keeps moving after three readings, without ending the
 })
 
 test('counts a rejected row as listed by its id', async () => {
-  const api = withPage(withSources([3, 2, 1], 50), ({ rows }) => ({
-    rows: rows.slice(1),
-    rejections: [rejected(3)],
-  }))
+  const api = withPage(({ rows }) => ({ rows: rows.slice(1), rejections: [rejected(3)] }))
   expect(await readSources(api, 1, context)).toMatchObject({ listedIds: [2, 1, 3], read: 'some' })
 })
 
 test('returns no list of ids when an id cannot be read, but still counts that row', async () => {
-  const api = withPage(withSources([3, 2, 1], 50), ({ rows }) => ({
-    rows: rows.slice(1),
-    rejections: [rejected(null)],
-  }))
+  const api = withPage(({ rows }) => ({ rows: rows.slice(1), rejections: [rejected(null)] }))
   expect(await readSources(api, 1, context)).toMatchObject({ listedIds: null, pages: 1 })
 })
 
@@ -150,7 +145,7 @@ test.each([
 )
 
 test('a page with a source twice is used after one reading, and the other sources are not gone', async () => {
-  const api = withPage(withSources([3, 2, 1], 50), ({ rows, pagination }) => ({
+  const api = withPage(({ rows, pagination }) => ({
     rows,
     repeated: [2],
     pagination: { ...pagination, total_count: 4 },
@@ -166,13 +161,11 @@ test('a page with a source twice is used after one reading, and the other source
 })
 
 test('a page with a source twice is a whole list if all announced sources are on it', async () => {
-  const api = withPage(withSources([3, 2, 1], 50), () => ({ repeated: [2] }))
+  const api = withPage(() => ({ repeated: [2] }))
   expect(await readSources(api, 1, context)).toMatchObject({ read: 'all', listedIds: [3, 2, 1] })
 })
 
 test('fewer sources than announced, and none twice, are no stable list', async () => {
-  const api = withPage(withSources([3, 2, 1], 50), ({ pagination }) => ({
-    pagination: { ...pagination, total_count: 4 },
-  }))
+  const api = withPage(({ pagination }) => ({ pagination: { ...pagination, total_count: 4 } }))
   await expect(readSources(api, 1, context)).rejects.toMatchObject({ code: 'unstable_list' })
 })

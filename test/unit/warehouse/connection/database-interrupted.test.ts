@@ -19,7 +19,7 @@ test('a signal interrupts a statement, even before DuckDB has begun with it, wit
     }),
   )
   await expect(endless).rejects.toBe(stopped)
-  await expectRows('SELECT 1 AS n', [{ n: 1 }])
+  await expectRows('SELECT 1 AS n', [[1]])
 })
 
 test('a signal prevents later work, and does not interrupt statements after the work has ended', async () => {

@@ -44,11 +44,11 @@ test('each step is one transaction with its record: a failed step leaves no trac
     built,
     { version: SCHEMA_VERSION + 1, description: 'Surveys have a colour' },
   ])
-  await warehouse.expectRows('SELECT colour FROM surveys_history', [{ colour: 'red' }])
+  await warehouse.expectRows('SELECT colour FROM surveys_history', [['red']])
 
   for (const _ of ['the next run', 'one more run, which has nothing to do']) {
     await migrate(warehouse.database, testClock(), { version: SCHEMA_VERSION + 2, migrations: steps })
-    await warehouse.expectRows('SELECT colour FROM surveys_history', [{ colour: 'reddish' }])
+    await warehouse.expectRows('SELECT colour FROM surveys_history', [['reddish']])
     expect((await versions(warehouse)).map(({ version }) => version)).toEqual([
       SCHEMA_VERSION,
       SCHEMA_VERSION + 1,

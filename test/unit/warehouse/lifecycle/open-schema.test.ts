@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
 import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
 import { minute } from '../../../support/time/instants.js'
-import { list, listingPage, survey } from '../../../support/warehouse/rows.js'
+import { commitPage, list, survey } from '../../../support/warehouse/rows.js'
 import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
@@ -66,7 +66,7 @@ test('tables have no constraint but NOT NULL, and no index', async () => {
   await warehouse.expectRows('SELECT index_name FROM duckdb_indexes()', [])
   await warehouse.expectRows(
     `SELECT DISTINCT constraint_type FROM duckdb_constraints() WHERE ${OURS.replace('AND NOT internal', '')}`,
-    [{ constraint_type: 'NOT NULL' }],
+    [['NOT NULL']],
   )
 })
 
@@ -75,11 +75,7 @@ test('a new database records the version it was built with, once', async () => {
   await warehouse.database.close()
   const again = await testWarehouse(warehouse.directory)
   await again.expectRows('SELECT version, applied_at, description FROM _sync.schema_version', [
-    {
-      version: SCHEMA_VERSION,
-      applied_at: '2026-03-01T00:00:00Z',
-      description: 'Built from the declarations',
-    },
+    [SCHEMA_VERSION, '2026-03-01T00:00:00Z', 'Built from the declarations'],
   ])
 })
 
@@ -103,39 +99,29 @@ test('a column that an older file lacks is added to every table with its comment
       comment: 'Customizable identifier set by the user',
     })),
   )
-  await migrated.expectRows('SELECT id, project_id FROM survey_overview', [{ id: 1, project_id: null }])
+  await migrated.expectRows('SELECT id, project_id FROM survey_overview', [[1, null]])
   await migrated.account.startListing({
     kind: 'full',
     updatedSince: null,
     ceiling: minute(8),
     startedAt: minute(9),
   })
-  await migrated.account.commitListingPages([
-    listingPage([survey(1, { project_id: 'p1' })], minute(9), {
-      rejections: [
-        {
-          endpoint: 'surveys',
-          surveyId: 2,
-          sampleSourceId: null,
-          rowId: 2,
-          problem: 'title: not a string',
-          raw: '{"id":2,"title":7}',
-        },
-      ],
-    }),
-  ])
-  await migrated.expectRows('SELECT id, project_id FROM surveys', [{ id: 1, project_id: 'p1' }])
-  await migrated.expectRows(
-    'SELECT endpoint, survey_id, sample_source_id, problem, raw FROM _sync.rejected_rows',
-    [
+  await commitPage(migrated.account, [survey(1, { project_id: 'p1' })], minute(9), {
+    rejections: [
       {
         endpoint: 'surveys',
-        survey_id: 2,
-        sample_source_id: null,
+        surveyId: 2,
+        sampleSourceId: null,
+        rowId: 2,
         problem: 'title: not a string',
         raw: '{"id":2,"title":7}',
       },
     ],
+  })
+  await migrated.expectRows('SELECT id, project_id FROM surveys', [[1, 'p1']])
+  await migrated.expectRows(
+    'SELECT endpoint, survey_id, sample_source_id, problem, raw FROM _sync.rejected_rows',
+    [['surveys', 2, null, 'title: not a string', '{"id":2,"title":7}']],
   )
   expect(await queuedTasks(migrated.account, minute(9), { runId: 'r' })).toMatchObject([
     { surveyId: 1, reason: 'changed', reserve: 3, isLeftOver: true, refusals: 0 },
@@ -150,10 +136,8 @@ test('a column of a newer version stays empty in the rows that this version adds
 
   const older = await testWarehouse(newer.directory)
   await list(older.account, [survey(1)], minute(0), 'full')
-  await older.expectRows('SELECT id, title, colour FROM surveys', [
-    { id: 1, title: 'Survey 1', colour: null },
-  ])
+  await older.expectRows('SELECT id, title, colour FROM surveys', [[1, 'Survey 1', null]])
   await older.expectRows('SELECT id, valid_from, colour FROM surveys_history', [
-    { id: 1, valid_from: '2026-03-01T00:00:00Z', colour: null },
+    [1, '2026-03-01T00:00:00Z', null],
   ])
 })

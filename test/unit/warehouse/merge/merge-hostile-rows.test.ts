@@ -14,7 +14,7 @@ import { hostileProgress, hostileSampleSource, hostileSurvey } from '../../../su
 import { type JsonNode, print } from '../../../support/hostile/json-node.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 import { minute } from '../../../support/time/instants.js'
-import { bundle, listingPage, RUN, source } from '../../../support/warehouse/rows.js'
+import { begin, bundle, commitPage, RUN, source } from '../../../support/warehouse/rows.js'
 import { storedBundle, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /** The stored rows of an account, with times as microseconds. */
@@ -95,13 +95,8 @@ test('hostile surveys are stored exactly, and are equal when they are read again
       const port = accountWarehouse(warehouse.database, account)
       const { rows, rejections, drift } = page(nodes, decodeSurvey)
       const list = async () => {
-        await port.startListing({
-          kind: 'full',
-          updatedSince: null,
-          ceiling: minute(0),
-          startedAt: minute(0),
-        })
-        return port.commitListingPages([listingPage(rows, minute(1), { rejections, drift })])
+        await begin(port, minute(0))
+        return commitPage(port, rows, minute(1), { rejections, drift })
       }
       expect((await list()).rows).toEqual({ added: rows.length, changed: 0, unchanged: 0 })
       expect(byId(pick(await stored(warehouse, 'surveys', account), rows[0]))).toEqual(byId(rows.map(asRead)))
@@ -184,13 +179,8 @@ test('every view over hostile rows can be read to the last row', async () => {
   const warehouse = await testWarehouse()
   const surveys = fc.sample(hostileSurvey, { numRuns: 60, seed: 1 })
   const { rows, rejections, drift } = page(surveys, decodeSurvey)
-  await warehouse.account.startListing({
-    kind: 'full',
-    updatedSince: null,
-    ceiling: minute(0),
-    startedAt: minute(0),
-  })
-  await warehouse.account.commitListingPages([listingPage(rows, minute(1), { rejections, drift })])
+  await begin(warehouse.account, minute(0))
+  await commitPage(warehouse.account, rows, minute(1), { rejections, drift })
   const progresses = fc.sample(hostileProgress, { numRuns: 30, seed: 2 }).flatMap((node) => {
     const decoded = decodeProgress(print(node))
     return decoded.ok ? [decoded.row] : []

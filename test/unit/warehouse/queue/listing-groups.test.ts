@@ -5,7 +5,7 @@ import type { ListingPage } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 import { minute } from '../../../support/time/instants.js'
-import { bundle, listingPage, progress, source, survey } from '../../../support/warehouse/rows.js'
+import { begin, bundle, listingPage, progress, source, survey } from '../../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const TABLES = [
@@ -73,12 +73,7 @@ const accountAfter = async (
   const account = accountWarehouse(warehouse.database, name)
   // The sources and progress of two surveys are stored, so their changed rows wait.
   for (const [place, groups] of listings.entries()) {
-    await account.startListing({
-      kind: 'full',
-      updatedSince: null,
-      ceiling: minute(place),
-      startedAt: minute(place),
-    })
+    await begin(account, minute(place))
     for (const group of groups) await account.commitListingPages(group)
     if (place === 0)
       await account.commitBundles(

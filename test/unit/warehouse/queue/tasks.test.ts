@@ -59,20 +59,8 @@ describe('the next task', () => {
     await expectRows(
       'SELECT survey_id, reason, enqueued_at, enqueued_run_id, attempts FROM _sync.tasks ORDER BY 1',
       [
-        {
-          survey_id: 1,
-          reason: 'missing',
-          enqueued_at: '2026-03-01T00:00:00Z',
-          enqueued_run_id: 'run-1',
-          attempts: 0,
-        },
-        {
-          survey_id: 2,
-          reason: 'changed',
-          enqueued_at: '2026-03-01T00:50:00Z',
-          enqueued_run_id: 'run-1',
-          attempts: 0,
-        },
+        [1, 'missing', '2026-03-01T00:00:00Z', 'run-1', 0],
+        [2, 'changed', '2026-03-01T00:50:00Z', 'run-1', 0],
       ],
     )
   })
@@ -141,7 +129,7 @@ describe('a task', () => {
     for (const runId of ['run-1', 'run-2'])
       await account.commitBundles([failedTask(1, minute(1), `${runId}: 500`)], runId)
     await expectRows('SELECT attempts, last_error, last_run_id FROM _sync.tasks', [
-      { attempts: 2, last_error: 'run-2: 500', last_run_id: 'run-2' },
+      [2, 'run-2: 500', 'run-2'],
     ])
     const fresh = () => rows('SELECT refreshed_at, source_progress_read_at, last_error FROM freshness')
     expect(await fresh()).toEqual([
@@ -164,11 +152,11 @@ describe('a task', () => {
       RUN,
     )
     await expectRows('SELECT survey_id, attempts, last_error, last_run_id FROM _sync.tasks', [
-      { survey_id: 2, attempts: 0, last_error: null, last_run_id: null },
+      [2, 0, null, null],
     ])
     await expectRows('SELECT survey_id, refreshed_at FROM freshness ORDER BY 1', [
-      { survey_id: 1, refreshed_at: '2026-03-01T00:01:00Z' },
-      { survey_id: 2, refreshed_at: null },
+      [1, '2026-03-01T00:01:00Z'],
+      [2, null],
     ])
   })
 })
@@ -261,9 +249,7 @@ describe('the record of runs', () => {
   test('holds how each run has ended, and every value of its report, the second time too', async () => {
     const { account, expectRows } = await testWarehouse()
     await start(account, RUN)
-    await expectRows('SELECT status, ended_at, exit_code FROM _sync.runs', [
-      { status: 'running', ended_at: null, exit_code: null },
-    ])
+    await expectRows('SELECT status, ended_at, exit_code FROM _sync.runs', [['running', null, null]])
     await account.finishRun(runReport())
     await account.finishRun(
       runReport({
@@ -323,11 +309,11 @@ describe('the record of runs', () => {
     await expectRows(
       'SELECT run_id, account, status, reason IS NOT NULL AS has_reason FROM _sync.runs ORDER BY ALL',
       [
-        { run_id: 'run-1', account: 'acme', status: 'killed', has_reason: true },
-        { run_id: 'run-1', account: 'globex', status: 'killed', has_reason: true },
-        { run_id: 'run-2', account: 'acme', status: 'complete', has_reason: false },
-        { run_id: 'run-3', account: 'acme', status: 'running', has_reason: false },
-        { run_id: 'run-3', account: 'globex', status: 'running', has_reason: false },
+        ['run-1', 'acme', 'killed', true],
+        ['run-1', 'globex', 'killed', true],
+        ['run-2', 'acme', 'complete', false],
+        ['run-3', 'acme', 'running', false],
+        ['run-3', 'globex', 'running', false],
       ],
     )
   })

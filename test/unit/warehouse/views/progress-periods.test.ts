@@ -8,10 +8,11 @@ import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
 import { minute } from '../../../support/time/instants.js'
 import { query } from '../../../support/warehouse/duckdb.js'
 import {
+  begin,
   bundle,
+  commitPage,
   failedTask,
   list,
-  listingPage,
   progress,
   RUN,
   source,
@@ -248,15 +249,10 @@ test('a survey row is confirmed until its last listing, or until the first readi
     problem: 'title: is not text',
     raw: '{"id":3,"title":7}',
   }
-  await account.startListing({
-    kind: 'incremental',
-    updatedSince: null,
-    ceiling: at(2, 9),
-    startedAt: at(2, 9),
+  await begin(account, at(2, 9), 'incremental')
+  await commitPage(account, [survey(1), survey(2, { title: 'Renamed' })], at(2, 9), {
+    rejections: [rejected],
   })
-  await account.commitListingPages([
-    listingPage([survey(1), survey(2, { title: 'Renamed' })], at(2, 9), { rejections: [rejected] }),
-  ])
   await list(account, [survey(1), survey(2, { title: 'Renamed' })], at(3, 9))
   const known = `SELECT id, title, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known FROM survey_periods
     ORDER BY id, valid_from`
