@@ -22,7 +22,7 @@ import {
 import type { HoldStorage, Storage, Trial } from '../storage.js'
 import { NOTHING_PUBLISHED, STATE_NOTHING, stateOf } from './documents.js'
 import { acquireLease, type Lease, type NamedLedgers } from './lease.js'
-import { type HandingOver, handLedgersOn, hasLedgers, takeLedgersOver } from './ledgers.js'
+import { type HandingOver, hasLedgers, restoreLedgers, uploadLedgers } from './ledgers.js'
 import { type FencedPointer, fencePointer, readPointer } from './pointer.js'
 import {
   agreeOnLayout,
@@ -104,7 +104,7 @@ class BucketStorage implements Storage {
     await requireNotHeld(directory)
     try {
       const { state, ledgersOf } = await prepareLocal(local)
-      await this.#takeLedgersOver(ledgersOf)
+      await this.#restoreLedgers(ledgersOf)
       await writeNote(directory, { storage: store.address, state, holder: runId })
     } catch (error) {
       if (isSystemError(error)) cannotWrite(directory)(error)
@@ -150,7 +150,7 @@ class BucketStorage implements Storage {
     await this.#withLayout(hasLayout)
     const pointer = (await readPointer(store, signal)) ?? NOTHING_PUBLISHED
     const { note, ledgersOf } = await findLocal({ store, pointer, directory })
-    await this.#takeLedgersOver(ledgersOf)
+    await this.#restoreLedgers(ledgersOf)
     if (note?.storage === store.address)
       await writeNote(directory, { ...note, holder: runId }).catch(cannotWrite(directory))
     log.debug({ storage: store.address }, 'the bucket can be used')
@@ -176,7 +176,7 @@ class BucketStorage implements Storage {
     // The signal may come while the release waits for the store.
     using _listening = onAbort([stopping], () => ending(RELEASE_AFTER_SIGNAL_MS_MAX))
     const { signal } = limit
-    if (!lease.lost.aborted) await lease.release({ ledgers: await this.#handLedgersOn(signal), signal })
+    if (!lease.lost.aborted) await lease.release({ ledgers: await this.#uploadLedgers(signal), signal })
     this.#joined[Symbol.dispose]()
     await Promise.all([store.close(), leaseStore.close()])
   }
@@ -188,17 +188,17 @@ class BucketStorage implements Storage {
     await work(root, settings.shard?.count ?? null, this.signal).finally(() => root.close())
   }
 
-  async #takeLedgersOver(ledgersOf: string | null): Promise<void> {
-    await takeLedgersOver(this.#ledgers, ledgersOf, this.signal)
+  async #restoreLedgers(ledgersOf: string | null): Promise<void> {
+    await restoreLedgers(this.#ledgers, ledgersOf, this.signal)
     this.#hasLedgers = true
   }
 
   /** Returns the ledgers in the bucket; null if these do not hold every request that may still count. */
-  async #handLedgersOn(signal: AbortSignal): Promise<NamedLedgers | null> {
+  async #uploadLedgers(signal: AbortSignal): Promise<NamedLedgers | null> {
     const { settings, store, lease, log } = this.#held
     const { previous } = lease
     try {
-      if (this.#hasLedgers) return await handLedgersOn(this.#ledgers, signal)
+      if (this.#hasLedgers) return await uploadLedgers(this.#ledgers, signal)
       // A run that ended earlier sent nothing, and its disk may have ledgers of long ago.
       if (previous !== null) return hasLedgers(previous) ? previous.ledgers : null
       const note = await readNote(settings.warehouseDirectory)

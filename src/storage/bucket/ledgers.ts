@@ -34,7 +34,7 @@ export interface HandingOver {
  * Fills the local ledgers before the first request: then they hold every request that may still count. `ledgersOf` is the last run whose
  * requests are all in the local ledgers; null if the directory was never used with this bucket.
  */
-export const takeLedgersOver = async (
+export const restoreLedgers = async (
   handing: HandingOver,
   ledgersOf: string | null,
   signal: AbortSignal,
@@ -81,7 +81,7 @@ const LEDGER_MS_MAX = 2 * 3_600_000
  */
 type LedgerSource = 'none' | 'local' | 'bucket' | 'unknown'
 
-/** `ledgersOf` as in `takeLedgersOver`; `inBucket`: the ledgers there. */
+/** `ledgersOf` as in `restoreLedgers`; `inBucket`: the ledgers there. */
 export const ledgerSource = (
   previous: PreviousHolder | null,
   ledgersOf: string | null,
@@ -162,7 +162,7 @@ const assumeFull = ({ settings, clock, log }: HandingOver, ledgers: readonly str
 }
 
 /** Uploads the local ledgers after the last request. Returns what the lease names when it is released. */
-export const handLedgersOn = async (handing: HandingOver, signal: AbortSignal): Promise<NamedLedgers> => {
+export const uploadLedgers = async (handing: HandingOver, signal: AbortSignal): Promise<NamedLedgers> => {
   const { warehouseDirectory: directory } = handing.settings
   const named: Record<string, string> = {}
   for (const name of ledgerNames(directory))

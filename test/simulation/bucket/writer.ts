@@ -15,7 +15,7 @@ import type { AccountSettings } from '../../../src/settings/settings.js'
 import { cleanUp } from '../../../src/storage/bucket/clean-up.js'
 import { databaseKey, LEASE_KEY, snapshotKey, stateOf } from '../../../src/storage/bucket/documents.js'
 import { acquireLease, type Lease, type NamedLedgers } from '../../../src/storage/bucket/lease.js'
-import { type HandingOver, handLedgersOn, takeLedgersOver } from '../../../src/storage/bucket/ledgers.js'
+import { type HandingOver, restoreLedgers, uploadLedgers } from '../../../src/storage/bucket/ledgers.js'
 import { type FencedPointer, fencePointer, LostPublishError } from '../../../src/storage/bucket/pointer.js'
 import { agreeOnLayout, proveConditionalWrites } from '../../../src/storage/bucket/preconditions.js'
 import { commitVersion } from '../../../src/storage/bucket/publisher.js'
@@ -77,7 +77,7 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     const { directory } = place
     const prepared = await prepareLocal({ store, pointer: pointer.contents, directory, log, signal })
     machine.say(`${prepared.action} ${prepared.state}`)
-    await takeLedgersOver(ledgers, prepared.ledgersOf, signal)
+    await restoreLedgers(ledgers, prepared.ledgersOf, signal)
     await writeNote(directory, { storage: store.address, state: prepared.state, holder: run })
     ledger = openLedger({ directory: place.ledgers, owner: ACCOUNT, timing: TIMING, clock })
     options.openLedgers.add(ledger)
@@ -132,7 +132,7 @@ const checkLoss = ({ machine, oracle }: WriterOptions, lease: Lease, error: unkn
 
 const handedOn = async (ledgers: HandingOver): Promise<NamedLedgers | null> => {
   try {
-    return await handLedgersOn(ledgers, unaborted())
+    return await uploadLedgers(ledgers, unaborted())
   } catch {
     return null
   }

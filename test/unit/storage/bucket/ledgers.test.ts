@@ -7,10 +7,10 @@ import { type Ledger, openLedger } from '../../../../src/http/rate-limit/ledger.
 import type { AccountSettings } from '../../../../src/settings/settings.js'
 import { acquireLease, LEASE_MS } from '../../../../src/storage/bucket/lease.js'
 import {
-  handLedgersOn,
   ledgerSource,
-  takeLedgersOver,
+  restoreLedgers,
   uploadLedger,
+  uploadLedgers,
 } from '../../../../src/storage/bucket/ledgers.js'
 import { LostPublishError } from '../../../../src/storage/bucket/pointer.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
@@ -49,12 +49,12 @@ const machine = async (model: ModelStore, name: string, wall = '2026-03-01T00:00
       await pass(clock, model.objects.size === 0 || isFree ? 0 : LEASE_MS + 10_000)
       const lease = await acquiring
       const handing = { store, lease, settings: { accounts, warehouseDirectory }, clock, log }
-      await takeLedgersOver(handing, ledgersOf, NEVER)
+      await restoreLedgers(handing, ledgersOf, NEVER)
       return {
         occupied: (of: AccountSettings) => use(of, (ledger) => ledger.occupiedMs(60).length),
         send: (of: AccountSettings, requests: number) => use(of, (ledger) => sendAll(ledger, requests)),
         end: async () => {
-          await lease.release({ ledgers: await handLedgersOn(handing, NEVER), signal: NEVER })
+          await lease.release({ ledgers: await uploadLedgers(handing, NEVER), signal: NEVER })
         },
         die: () => lease.release({ ledgers: null, signal: AbortSignal.abort(new Error('killed')) }),
       }
