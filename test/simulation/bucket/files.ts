@@ -39,6 +39,7 @@ export class MemoryFiles {
     this.#replace('open', (path) => ({
       sync: async () => undefined,
       close: async () => undefined,
+      [Symbol.asyncDispose]: async () => undefined,
       createReadStream: () => Readable.from([this.#read(path)]),
     }))
     syncBuiltinESMExports()
