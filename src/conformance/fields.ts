@@ -82,8 +82,15 @@ export interface Field {
 export type Fields = Readonly<Record<string, Field>>
 
 /** "Survey status". */
-export const SURVEY_STATUSES: readonly string[] =
-  'draft pending fieldwork deviating_from_specs data_processing complete user_demo'.split(' ')
+export const SURVEY_STATUSES = [
+  'draft',
+  'pending',
+  'fieldwork',
+  'deviating_from_specs',
+  'data_processing',
+  'complete',
+  'user_demo',
+] as const
 
 /** "Survey". */
 export const SURVEY_FIELDS: Fields = {
@@ -128,10 +135,19 @@ export const PROGRESS_FIELDS: Fields = {
 }
 
 /** "Interview status": the keys of `interview_count_by_status`. */
-export const INTERVIEW_STATUSES: readonly string[] = [
-  ...['complete', 'incomplete', 'quota_full', 'screen_out', 'above_target', 'manual_action'],
-  ...['pending_analysis', 'speeder', 'straightliner', 'failed_quality_check', 'inappropriate_language'],
-]
+export const INTERVIEW_STATUSES = [
+  'complete',
+  'incomplete',
+  'quota_full',
+  'screen_out',
+  'above_target',
+  'manual_action',
+  'pending_analysis',
+  'speeder',
+  'straightliner',
+  'failed_quality_check',
+  'inappropriate_language',
+] as const
 
 /** An entry of `interview_count_by_status`. */
 export const STATUS_ENTRY_FIELDS: Fields = {
