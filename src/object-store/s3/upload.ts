@@ -79,10 +79,8 @@ const putParts = async (put: Put, file: FileHandle, size: number, body: FileBody
   const upload = { ...to, UploadId }
   try {
     const Parts = await sendParts(put, file, size, upload, body)
-    const completion = new CompleteMultipartUploadCommand({
-      ...{ ...upload, ...condition },
-      MultipartUpload: { Parts },
-    })
+    const whole = { ...upload, ...condition, MultipartUpload: { Parts } }
+    const completion = new CompleteMultipartUploadCommand(whole)
     const answer = await send(connection, `write ${key}`, signal, completion, lostBy)
     if ('kind' in answer) await abandon(put, upload)
     return outcomeOf(put, answer)

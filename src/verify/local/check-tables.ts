@@ -50,11 +50,8 @@ export const checkTables = async ({ state, database, signal }: OpenState): Promi
 
 const resultRow = z.object({ count: bigintCell, example: varcharCell.nullable() })
 
-const check = async (sql: Sql, { rule, where, says, sql: broken }: Rule) => {
-  const [row] = await sql.rows(
-    resultRow,
-    `SELECT count(*) AS count, min(example) AS example FROM (${broken})`,
-  )
+const check = async (sql: Sql, { rule, where, says, sql: text }: Rule) => {
+  const [row] = await sql.rows(resultRow, `SELECT count(*) AS count, min(example) AS example FROM (${text})`)
   if (row === undefined || row.count === 0) return null
   return { rule, where, says, count: row.count, example: row.example ?? '', advice: PUBLISH_AGAIN }
 }

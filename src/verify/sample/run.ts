@@ -88,11 +88,8 @@ const compareAll = async (
   const found = { compared: 0, rows, unread }
   /** Surveys whose row was compared. A survey may be on two pages, because rows move. */
   const onPages = new Set<number>()
-  const listing = createListing(
-    (page) => source.listSurveys({ updatedSince: null, page }, context),
-    surveys,
-    pageRows,
-  )
+  const readPage = (page: number) => source.listSurveys({ updatedSince: null, page }, context)
+  const listing = createListing(readPage, surveys, pageRows)
   const readStored = (ids: readonly number[]) =>
     database.transaction((sql) => readStoredSurveys(sql, account, ids, { cursor, slackMs }))
 

@@ -27,12 +27,8 @@ export const blocksOf = async (file: string): Promise<number> =>
 /** Overwrites a range of bytes. A missing or shorter file stays unchanged. */
 export const scribble = async (file: string, at: number, bytes: number): Promise<void> => {
   if ((await sizeOf(file)) < at + bytes) return
-  const handle = await open(file, 'r+')
-  try {
-    await handle.write(Buffer.alloc(bytes, 7), 0, bytes, at)
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(file, 'r+')
+  await handle.write(Buffer.alloc(bytes, 7), 0, bytes, at)
 }
 
 /** Overwrites the middle of a block. The damage appears only when that block is read. */

@@ -1,7 +1,4 @@
-/**
- * Compares the report in a browser with the published file: the parts that its DOM has, with what each must show by the SQL that the
- * page itself offers and a formatter of its own.
- */
+/** Compares the parts of a report in a browser with the rows of the SQL that the page offers, by a formatter of its own. */
 import { expect } from 'vitest'
 import type { ChromiumPage } from '../process/chromium.js'
 import { openReader, type Row } from '../warehouse/duckdb.js'
@@ -189,6 +186,8 @@ const words = (...parts: readonly unknown[]): string =>
     .join(' ')
     .replace(/\s+/g, ' ')
     .trim()
+const known = (value: unknown, format: (value: unknown) => string, none: string): string =>
+  value === null ? none : format(value)
 const spaced = (name: unknown): string => String(name).replaceAll('_', ' ')
 const title = (row: Row): string => {
   const text = words(row.title)
@@ -206,6 +205,7 @@ const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => reado
       status ? spaced(text ?? '') : words(text === null || text === '' ? 'none' : text)
     return words(status ? null : spaced(row.field), value(row.from_value), 'to', value(row.to_value))
   }
+  const inDays = (value: unknown) => `${f.count(value)} d`
   const forecast = (row: Row): string => {
     if (Number(row.sample_size) > 0 && Number(row.interviews_count) >= Number(row.sample_size))
       return 'reached'
@@ -213,21 +213,9 @@ const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => reado
   }
   return {
     paused: (row) => [title(row), f.instant(row.since), complete(row)],
-    'stands-still': (row) => [
-      title(row),
-      row.days === null ? 'never gained' : f.count(row.days),
-      complete(row),
-    ],
-    far: (row) => [
-      title(row),
-      row.expected_on === null ? 'not in sight' : f.day(row.expected_on),
-      complete(row),
-    ],
-    slips: (row) => [
-      title(row),
-      row.days_later === null ? 'not in sight' : `${f.count(row.days_later)} d`,
-      f.day(row.expected_on),
-    ],
+    'stands-still': (row) => [title(row), known(row.days, f.count, 'never gained'), complete(row)],
+    far: (row) => [title(row), known(row.expected_on, f.day, 'not in sight'), complete(row)],
+    slips: (row) => [title(row), known(row.days_later, inDays, 'not in sight'), f.day(row.expected_on)],
     'sources-behind': (row) => [
       title(row),
       words(row.name, row.country_code),
@@ -240,8 +228,7 @@ const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => reado
       words(f.rate(row.earlier_drop_out_rate), 'to', f.rate(row.recent_drop_out_rate)),
     ],
     stale: (row) => [
-      title(row),
-      row.refreshed_at === null ? 'never' : f.instant(row.refreshed_at),
+      ...[title(row), known(row.refreshed_at, f.instant, 'never')],
       words(row.last_error ?? 'no run has reached it'),
     ],
     'in-field': (row) => [

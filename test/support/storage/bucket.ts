@@ -5,14 +5,16 @@ import type { BucketManifest, LeaseHolder, NamedObject } from '../../../src/stor
 import type { testClock } from '../time/test-clock.js'
 
 export const holderNamed = (id: string): LeaseHolder => ({
-  id,
-  host: 'pod-1',
-  pid: 7,
-  command: 'sync',
-  since: '2026-03-01T00:00:00.000Z',
+  ...{ id, host: 'pod-1', pid: 7, command: 'sync', since: '2026-03-01T00:00:00.000Z' },
 })
 
 export const ALWAYS_HELD: { assertHeld(): void } = { assertHeld: () => undefined }
+
+export const LOST_LEASE: typeof ALWAYS_HELD = {
+  assertHeld: () => {
+    throw new Error('lost')
+  },
+}
 
 export const NEVER = new AbortController().signal
 

@@ -117,13 +117,8 @@ export const deltaNights = async (
   const store = await createS3Store({ ...server, prefix: PREFIX, region: null, pathStyle: true })
   finished(() => store.close())
   // Its time stands still, so that it stays held.
-  const lease = await acquireLease({
-    store,
-    holder: holderNamed('nights'),
-    clock: testClock(),
-    log,
-    signal: NEVER,
-  })
+  const held = { store, holder: holderNamed('nights'), clock: testClock(), log, signal: NEVER }
+  const lease = await acquireLease(held)
   const createOldPublisher = await oldPublisher(finished)
   const nights: DeltaNight[] = []
   for (const [index, change] of CHANGES.entries()) {
@@ -132,12 +127,8 @@ export const deltaNights = async (
     clock.advance(days * DAY_MS)
     await server.age(days * DAY_MS)
     const runId = `run-${number}`
-    await warehouse.account.startRun({
-      runId,
-      command: 'sync',
-      version: '1.2.3',
-      startedAt: minute(number * 1440),
-    })
+    const run = { runId, command: 'sync', version: '1.2.3', startedAt: minute(number * 1440) } as const
+    await warehouse.account.startRun(run)
     await change(warehouse, (minutes) => minute(number * 1440 + minutes))
     const truth = join(root, `truth-${number}`)
     await writeTruth(warehouse, truth)
@@ -181,16 +172,12 @@ const copyOfBucket = async (
   name: string,
   before: readonly DeltaNight[],
 ): Promise<Pick<DeltaNight, 'manifest' | 'commits' | 'url' | 'directory'>> => {
-  await promisify(execFile)('cp', [
-    '-al',
-    join(server.directory, server.bucket),
-    join(server.directory, name),
-  ])
-  const directory = join(server.directory, name, PREFIX)
+  const copy = join(server.directory, name)
+  await promisify(execFile)('cp', ['-al', join(server.directory, server.bucket), copy])
+  const directory = join(copy, PREFIX)
   const document = async (key: string) => JSON.parse(await readFile(join(directory, key), 'utf8'))
-  const manifest = manifestSchema.parse(
-    await document(pointerSchema.parse(await document('current.json')).manifest ?? ''),
-  )
+  const pointer = pointerSchema.parse(await document('current.json'))
+  const manifest = manifestSchema.parse(await document(pointer.manifest ?? ''))
   const known = new Set(before.flatMap(({ commits }) => commits.map(nameOf)))
   const numbers = await Promise.all(
     PUBLISHED_TABLES.map(async ({ directory: table }) => ({
@@ -198,12 +185,8 @@ const copyOfBucket = async (
       number: Math.max(...(await commitsIn(join(directory, 'data', table)))),
     })),
   )
-  return {
-    manifest,
-    commits: numbers.filter((commit) => !known.has(nameOf(commit))),
-    url: `s3://${name}/${PREFIX}`,
-    directory,
-  }
+  const commits = numbers.filter((commit) => !known.has(nameOf(commit)))
+  return { manifest, commits, url: `s3://${name}/${PREFIX}`, directory }
 }
 
 const nameOf = ({ table, number }: DeltaCommit): string => `${table} ${number}`

@@ -20,21 +20,13 @@ export const tableOf = ({ files, columns = COLUMNS }: TableToMake): ManifestTabl
     const directory = `account=${encodeURIComponent(account)}/created_month=${created_month}`
     return {
       path: `data/surveys/${directory}/${version}-run-0123456789abcdef.parquet`,
-      account,
-      created_month,
-      rows,
-      bytes: 1000 + rows,
-      sha256: '0123456789abcdef'.repeat(4),
-      digest: '1:1',
-      written_by: Number(version.slice(1)),
+      ...{ account, created_month, rows, bytes: 1000 + rows, sha256: '0123456789abcdef'.repeat(4) },
+      ...{ digest: '1:1', written_by: Number(version.slice(1)) },
     }
   })
   return {
-    schema: 'main',
-    name: 'surveys',
-    comment: 'Surveys',
+    ...{ schema: 'main', name: 'surveys', comment: 'Surveys', layout: 'layout' },
     columns: columns.map(({ name, type, nullable, comment }) => ({ name, type, nullable, comment })),
-    layout: 'layout',
     rows: made.reduce((sum, { rows }) => sum + rows, 0),
     bytes: made.reduce((sum, { bytes }) => sum + bytes, 0),
     files: made,
@@ -45,16 +37,9 @@ export const tableOf = ({ files, columns = COLUMNS }: TableToMake): ManifestTabl
 export const manifestWith = (version: number, table: TableToMake): Manifest => {
   const made = tableOf(table)
   return {
-    format: 1,
-    version,
-    published_at: new Date(Date.UTC(2026, 2, version)).toISOString(),
-    program: '0.0.0',
-    schema_version: 1,
-    run_id: `run-${version}`,
-    runs: version,
-    rows: made.rows,
-    bytes: made.bytes,
-    tables: [made],
+    ...{ format: 1, version, published_at: new Date(Date.UTC(2026, 2, version)).toISOString() },
+    ...{ program: '0.0.0', schema_version: 1, run_id: `run-${version}`, runs: version },
+    ...{ rows: made.rows, bytes: made.bytes, tables: [made] },
   }
 }
 

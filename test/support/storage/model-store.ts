@@ -1,7 +1,4 @@
-/**
- * An object store in memory, with the faults that real ones have. Each fault is decided per request by `fault`, so a test or a
- * simulation chooses where it acts.
- */
+/** An object store in memory, with the faults of real ones. `fault` decides per request, so a test or a simulation chooses where. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { throwIfAborted } from '../../../src/base/clock.js'
 import {

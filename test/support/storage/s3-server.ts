@@ -8,15 +8,7 @@ import type { Finished } from '../files/temporary.js'
 import { closeServer, listen } from '../servers/server.js'
 import { ModelStore } from './model-store.js'
 
-type S3Verb =
-  | 'get'
-  | 'put'
-  | 'list'
-  | 'delete'
-  | 'multipart_create'
-  | 'multipart_part'
-  | 'multipart_complete'
-  | 'multipart_abort'
+type S3Verb = 'get' | 'put' | 'list' | 'delete' | `multipart_${'create' | 'part' | 'complete' | 'abort'}`
 
 export interface S3Request {
   readonly verb: S3Verb
@@ -120,12 +112,9 @@ const verbOf = (method: string, query: URLSearchParams, hasKey: boolean): S3Verb
   return hasKey ? 'get' : 'list'
 }
 
-const execute = (
-  store: ModelStore,
-  uploads: Map<string, Upload>,
-  request: S3Request,
-  body: Buffer,
-): Answer => {
+type Uploads = Map<string, Upload>
+
+const execute = (store: ModelStore, uploads: Uploads, request: S3Request, body: Buffer): Answer => {
   const { verb, key, query } = request
   if (verb === 'list') return list(store, request)
   if (verb === 'get') return get(store, request)
@@ -160,7 +149,7 @@ const PART_BYTES_MIN = 5 * 1_048_576
 
 const complete = (
   store: ModelStore,
-  uploads: Map<string, Upload>,
+  uploads: Uploads,
   id: string,
   { key, parts }: Upload,
   request: S3Request,
@@ -206,9 +195,7 @@ const remove = (store: ModelStore, { key, query, headers }: S3Request, body: Buf
     return { status: 204 }
   }
   // S3 refuses a deletion of several objects without a checksum of its body.
-  const hasChecksum = Object.keys(headers).some(
-    (name) => name === 'content-md5' || name.startsWith('x-amz-checksum-'),
-  )
+  const hasChecksum = Object.keys(headers).some((name) => /^(content-md5$|x-amz-checksum-)/.test(name))
   if (!hasChecksum) return problem(400, 'InvalidRequest')
   const keys = [...String(body).matchAll(/<Key>(.*?)<\/Key>/gs)].map(([, one = '']) => unescaped(one))
   if (keys.length > 1_000) return problem(400, 'MalformedXML')
@@ -225,9 +212,8 @@ const list = (store: ModelStore, { key: prefix, query }: S3Request): Answer => {
     const modified = new Date(writtenMs).toISOString().replace(/\.\d+Z/, '.000Z')
     return `<Contents><Key>${escaped(key)}</Key><LastModified>${modified}</LastModified><ETag>${escaped(etag)}</ETag><Size>${body.length}</Size></Contents>`
   })
-  const next = more
-    ? `<NextContinuationToken>${Buffer.from(keys.at(-1) ?? '').toString('base64url')}</NextContinuationToken>`
-    : ''
+  const last = Buffer.from(keys.at(-1) ?? '').toString('base64url')
+  const next = more ? `<NextContinuationToken>${last}</NextContinuationToken>` : ''
   return xml(
     `<ListBucketResult><Prefix>${escaped(prefix)}</Prefix><KeyCount>${keys.length}</KeyCount><MaxKeys>1000</MaxKeys><IsTruncated>${more}</IsTruncated>${contents.join('')}${next}</ListBucketResult>`,
   )

@@ -1,7 +1,4 @@
-/**
- * Starts versitygw, a real server with the protocol of S3 that keeps buckets as directories, on a free port of loopback.
- * `npm run readers` builds it below `.readers`.
- */
+/** Starts versitygw, a real S3 server that keeps buckets as directories. `npm run readers` builds it below `.readers`. */
 import { mkdir, readdir, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'

@@ -34,25 +34,16 @@ const open = async (
 ) => {
   withEnvironment(onTestFinished, STORAGE_CREDENTIALS)
   const server = await startS3Server(onTestFinished, { fault })
-  const store = await createS3Store({
-    bucket: server.bucket,
-    prefix: 'fieldwork',
-    endpoint: server.endpoint,
-    region: null,
-    pathStyle: true,
-    attemptsMax: 2,
-    ...options,
-  })
+  const { bucket, endpoint } = server
+  const given = { bucket, prefix: 'fieldwork', endpoint, region: null, pathStyle: true, attemptsMax: 2 }
+  const store = await createS3Store({ ...given, ...options })
   onTestFinished(() => store.close())
   return { store, server }
 }
 
 /** The message of the error that `work` rejects with. It is one line and holds no credential. */
 const failureOf = async (work: Promise<unknown>): Promise<string> => {
-  const error = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  )
+  const error = await work.then(() => null).catch((thrown: unknown) => thrown)
   if (!(error instanceof ObjectStoreError)) throw error ?? new Error('did not fail')
   expect(error.message).not.toContain('\n')
   expect(error.message).not.toContain(STORAGE_CREDENTIALS.AWS_ACCESS_KEY_ID)
@@ -174,9 +165,7 @@ describe('the message says', () => {
     const other = createHttpServer((__, response) => response.writeHead(status).end(page))
     const endpoint = await listening(other)
     const { store } = await open(() => null, { endpoint })
-    const expected = new RegExp(
-      `the answer is not of an object store \\(${status}\\); check storage.endpoint`,
-    )
+    const expected = new RegExp(`answer is not of an object store \\(${status}\\); check storage.endpoint`)
     expect(await failureOf(keysOf(store, ''))).toMatch(expected)
     if (status !== 200) {
       expect(await failureOf(store.get('a', NEVER))).toMatch(expected)
@@ -280,9 +269,8 @@ describe('a body that always breaks off', () => {
     const { store } = await open(({ verb }) => (verb === 'get' ? TRUNCATED : null))
     const directory = await temporaryDirectory(onTestFinished)
     await store.putIfAbsent('a', Buffer.alloc(MIB, 'abc'), NEVER)
-    expect(await failureOf(store.get('a', NEVER))).toMatch(
-      /cannot read a: the server cannot be reached \(ECONNRESET\)/,
-    )
+    const broken = /cannot read a: the server cannot be reached \(ECONNRESET\)/
+    expect(await failureOf(store.get('a', NEVER))).toMatch(broken)
     await failureOf(store.getToFile('a', join(directory, 'file'), NEVER))
     expect(await readdir(directory)).toEqual([])
   })
@@ -293,9 +281,8 @@ describe('a large upload that fails', () => {
     const part = (request: S3Request) => request.query.get('partNumber') === '2'
     const { store, server } = await open((request) => (part(request) ? FORBIDDEN : null))
     const file = await fileOf(Buffer.alloc(33 * MIB))
-    expect(await failureOf(store.putIfAbsent('large', { file }, NEVER))).toMatch(
-      /cannot write large: refused/,
-    )
+    const failure = await failureOf(store.putIfAbsent('large', { file }, NEVER))
+    expect(failure).toMatch(/cannot write large: refused/)
     expect(server.uploads.size).toBe(0)
     expect(server.store.objects.size).toBe(0)
   })

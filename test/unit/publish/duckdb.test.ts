@@ -14,29 +14,43 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
-import type { PublishReport } from '../../../src/model/run.js'
 import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
 import { createLacks } from '../../../src/publish/file-system-lacks.js'
 import type { Database } from '../../../src/warehouse/connection/database.js'
 import { scribbleBlock } from '../../support/files/damage.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { openElsewhere } from '../../support/process/other-process.js'
+import { NEVER } from '../../support/storage/bucket.js'
 import { SLOW } from '../../support/suite/slow.js'
 import { minute } from '../../support/time/instants.js'
 import { query } from '../../support/warehouse/duckdb.js'
 import { bundle, list, progress, source, survey } from '../../support/warehouse/rows.js'
 import { type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
 
-const publish = async (
-  { database, directory, log }: TestWarehouse,
-  signal = new AbortController().signal,
-): Promise<PublishReport> => {
-  const [report, ...others] = await createDuckdbPublisher(database, directory, createLacks(log)).publish(
-    signal,
-  )
+const publish = async ({ database, directory, log }: TestWarehouse, signal = NEVER) => {
+  const publisher = createDuckdbPublisher(database, directory, createLacks(log))
+  const [report, ...others] = await publisher.publish(signal)
   if (report === undefined || others.length > 0) throw new Error('one format makes one report')
   return report
 }
+
+/** The same warehouse, whose database does some steps in another way. */
+const withSteps = (warehouse: TestWarehouse, steps: Partial<Database>): TestWarehouse => ({
+  ...warehouse,
+  database: { ...warehouse.database, ...steps },
+})
+
+/** A copy after which something happens to its file. */
+const afterCopy = ({ database }: TestWarehouse, then: (copy: string) => unknown): Partial<Database> => ({
+  copyTo: async (target, signal) => {
+    await database.copyTo(target, signal)
+    await then(target)
+  },
+})
+
+/** Nothing half-made is left. */
+const hiddenIn = async ({ directory }: TestWarehouse) =>
+  (await readdir(directory)).filter((name) => name.startsWith('.'))
 
 const published = ({ directory }: TestWarehouse): string => join(directory, 'fieldwork.duckdb')
 
@@ -78,14 +92,11 @@ describe('the published file', () => {
   test('holds the committed state with its bookkeeping, and the report has its path and size', async () => {
     const warehouse = await filled()
     const report = await publish(warehouse)
-    expect(report).toEqual({
-      format: 'duckdb',
-      path: published(warehouse),
-      bytes: (await stat(published(warehouse))).size,
-    })
-    expect(
-      await query(report.path, 'SELECT id, interviews_count, sample_sources_count FROM survey_overview'),
-    ).toEqual([{ id: 1, interviews_count: 5, sample_sources_count: 1 }])
+    const { size: bytes } = await stat(published(warehouse))
+    expect(report).toEqual({ format: 'duckdb', path: published(warehouse), bytes })
+    const overview = 'SELECT id, interviews_count, sample_sources_count FROM survey_overview'
+    const row = { id: 1, interviews_count: 5, sample_sources_count: 1 }
+    expect(await query(report.path, overview)).toEqual([row])
     expect(await query(report.path, 'SELECT account, updated_since FROM _sync.cursors')).toEqual([
       { account: 'acme', updated_since: '2026-02-28T23:55:00Z' },
     ])
@@ -121,29 +132,26 @@ describe('the published file', () => {
     }
   })
 
-  test.runIf(SLOW)(
-    'ignores the log of a reader who wrote into the previous file and was killed',
-    async () => {
-      const warehouse = await filled()
-      await publish(warehouse)
-      const scribbled = join(warehouse.directory, 'scribbled.duckdb')
-      await link(published(warehouse), scribbled)
-      await chmod(scribbled, 0o644)
-      const scribbler = await DuckDBInstance.create(scribbled)
-      const connection = await scribbler.connect()
-      try {
-        await connection.run("UPDATE surveys SET title = 'scribbled'")
-        // A kill leaves the log of the old file beside the name of the new one.
-        await writeFile(`${published(warehouse)}.wal`, await readFile(`${scribbled}.wal`))
-      } finally {
-        connection.closeSync()
-        scribbler.closeSync()
-      }
-      await publish(warehouse)
-      expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
-      expect(await readdir(warehouse.directory)).not.toContain('fieldwork.duckdb.wal')
-    },
-  )
+  test.runIf(SLOW)('ignores the log of a killed reader who wrote into the previous file', async () => {
+    const warehouse = await filled()
+    await publish(warehouse)
+    const scribbled = join(warehouse.directory, 'scribbled.duckdb')
+    await link(published(warehouse), scribbled)
+    await chmod(scribbled, 0o644)
+    const scribbler = await DuckDBInstance.create(scribbled)
+    const connection = await scribbler.connect()
+    try {
+      await connection.run("UPDATE surveys SET title = 'scribbled'")
+      // A kill leaves the log of the old file beside the name of the new one.
+      await writeFile(`${published(warehouse)}.wal`, await readFile(`${scribbled}.wal`))
+    } finally {
+      connection.closeSync()
+      scribbler.closeSync()
+    }
+    await publish(warehouse)
+    expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
+    expect(await readdir(warehouse.directory)).not.toContain('fieldwork.duckdb.wal')
+  })
 })
 
 test('the next publish removes the files that a killed one left behind', async () => {
@@ -152,15 +160,10 @@ test('the next publish removes the files that a killed one left behind', async (
     await writeFile(join(warehouse.directory, name), 'half a copy')
   await writeFile(join(warehouse.directory, '.fieldwork.duckdb.notes'), 'of another program')
   await publish(warehouse)
-  expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([
-    '.fieldwork.duckdb.notes',
-  ])
+  expect(await hiddenIn(warehouse)).toEqual(['.fieldwork.duckdb.notes'])
 })
 
-/**
- * Thousands of rejected rows of 1 kB that compress badly, deleted again. A later row stands behind the free room, because
- * DuckDB itself gives back free blocks at the very end.
- */
+/** Rows of 1 kB that compress badly, deleted again. A later row stands behind the room: DuckDB gives back free blocks at the very end. */
 const shrunken = copies(async () => {
   const warehouse = await filled()
   await warehouse.run(`INSERT INTO _sync.rejected_rows (account, run_id, rejected_at, endpoint, problem, raw)
@@ -213,7 +216,7 @@ test('a directory in the place of the file prevents the publish, and nothing is 
     message: expect.stringContaining(`cannot publish ${published(warehouse)}`),
   })
   expect(await readFile(join(published(warehouse), 'precious'), 'utf8')).toBe('data')
-  expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([])
+  expect(await hiddenIn(warehouse)).toEqual([])
   expect(await warehouse.rows('SELECT title FROM surveys')).toEqual([{ title: 'Survey 1' }])
 })
 
@@ -260,16 +263,10 @@ describe('a copy that differs from the work database', () => {
     const warehouse = await filled()
     await publish(warehouse)
     const before = await readFile(published(warehouse))
-    const { database } = warehouse
-    const copyTo: Database['copyTo'] = async (target, signal) => {
-      await database.copyTo(target, signal)
-      await harm(target)
-    }
-    await expect(publish({ ...warehouse, database: { ...database, copyTo } })).rejects.toMatchObject({
-      exitCode: 7,
-    })
+    const torn = withSteps(warehouse, afterCopy(warehouse, harm))
+    await expect(publish(torn)).rejects.toMatchObject({ exitCode: 7 })
     expect((await readFile(published(warehouse))).equals(before)).toBe(true)
-    expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([])
+    expect(await hiddenIn(warehouse)).toEqual([])
     await publish(warehouse)
     expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
   }
@@ -300,10 +297,8 @@ test('damage of the work database in a block that the run does not read is not p
   await warehouse.database.close()
   await scribbleBlock(file, Number(segment?.block_id))
   const damaged = await testWarehouse(warehouse.directory)
-  await expect(publish(damaged)).rejects.toMatchObject({
-    exitCode: 7,
-    message: expect.stringContaining('damaged'),
-  })
+  const message = expect.stringContaining('damaged')
+  await expect(publish(damaged)).rejects.toMatchObject({ exitCode: 7, message })
   expect((await readFile(published(warehouse))).equals(before)).toBe(true)
 })
 
@@ -321,12 +316,8 @@ test('an intact copy is proved without reading its rows, also when the file has 
 
 test('a block without a checksum that DuckDB does not use is no damage', async () => {
   const warehouse = await filled()
-  const { database } = warehouse
-  const copyTo: Database['copyTo'] = async (target, signal) => {
-    await database.copyTo(target, signal)
-    await appendFile(target, Buffer.alloc(BLOCK_BYTES))
-  }
-  await publish({ ...warehouse, database: { ...database, copyTo } })
+  const longer = afterCopy(warehouse, (copy) => appendFile(copy, Buffer.alloc(BLOCK_BYTES)))
+  await publish(withSteps(warehouse, longer))
   expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
 })
 
@@ -353,26 +344,16 @@ describe('a publish that a signal stops', () => {
         },
       }),
     },
-    {
-      when: 'before the check of the copy',
-      at: ({ database }, stop) => ({
-        copyTo: async (target, signal) => {
-          await database.copyTo(target, signal)
-          stop()
-        },
-      }),
-    },
+    { when: 'before the check of the copy', at: afterCopy },
     {
       when: 'during an endless query of the proof',
       overview: ENDLESS,
       // Only a block without a checksum makes the proof read the rows.
-      at: ({ database }, stop) => ({
-        copyTo: async (target, signal) => {
-          await database.copyTo(target, signal)
-          await appendFile(target, Buffer.alloc(BLOCK_BYTES))
+      at: (warehouse, stop) =>
+        afterCopy(warehouse, async (copy) => {
+          await appendFile(copy, Buffer.alloc(BLOCK_BYTES))
           setTimeout(stop, 100)
-        },
-      }),
+        }),
     },
   ]
 
@@ -386,12 +367,11 @@ describe('a publish that a signal stops', () => {
       await warehouse.run(`CREATE OR REPLACE VIEW survey_overview AS ${overview}`)
       const controller = new AbortController()
       const stopping = at(warehouse, () => controller.abort(stopped))
-      const steps = stopping instanceof Promise ? {} : stopping
-      const database = { ...warehouse.database, ...steps }
-      await expect(publish({ ...warehouse, database }, controller.signal)).rejects.toBe(stopped)
+      const given = withSteps(warehouse, stopping instanceof Promise ? {} : stopping)
+      await expect(publish(given, controller.signal)).rejects.toBe(stopped)
       await stopping
       expect((await readFile(published(warehouse))).equals(before)).toBe(true)
-      expect((await readdir(warehouse.directory)).filter((name) => name.startsWith('.'))).toEqual([])
+      expect(await hiddenIn(warehouse)).toEqual([])
       // We still hold the lock, which the first closed descriptor of the file would release.
       const { told, end } = await openElsewhere(warehouse.directory, 'leave')
       await end()
@@ -405,16 +385,13 @@ describe('a publish that a signal stops', () => {
   test.runIf(SLOW)('during a compacted copy leaves nothing behind, and the next one publishes', async () => {
     const warehouse = await shrunken()
     const controller = new AbortController()
-    const { database } = warehouse
     const interruptibly: Database['interruptibly'] = (signal, work) =>
-      database.interruptibly(signal, () => {
+      warehouse.database.interruptibly(signal, () => {
         const working = work()
         controller.abort(stopped)
         return working
       })
-    await expect(
-      publish({ ...warehouse, database: { ...database, interruptibly } }, controller.signal),
-    ).rejects.toBe(stopped)
+    await expect(publish(withSteps(warehouse, { interruptibly }), controller.signal)).rejects.toBe(stopped)
     expect((await readdir(warehouse.directory)).filter((name) => name.includes('fieldwork'))).toEqual([])
     await publish(warehouse)
     expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }, { title: 'Survey 2' }])

@@ -20,19 +20,13 @@ const layout = async (files: readonly string[], shard: Shard | null, below = '')
   )
 }
 
+const FIRST_OF_TWO: Shard = { index: 0, count: 2 }
+
 test.each<[string, readonly string[], Shard | null]>([
-  ['a shard in an empty directory', [], { index: 0, count: 2 }],
-  [
-    'a shard beside the other shards',
-    ['shard=0-of-2/work.duckdb', 'shard=1-of-2/work.duckdb'],
-    { index: 0, count: 2 },
-  ],
-  [
-    'a shard beside a directory of another shard count without a database',
-    ['shard=0-of-3/lost'],
-    { index: 0, count: 2 },
-  ],
-  ['a shard beside unrelated files', ['notes.txt'], { index: 0, count: 2 }],
+  ['a shard in an empty directory', [], FIRST_OF_TWO],
+  ['a shard beside the others', ['shard=0-of-2/work.duckdb', 'shard=1-of-2/work.duckdb'], FIRST_OF_TWO],
+  ['a shard beside a directory of another count without a database', ['shard=0-of-3/lost'], FIRST_OF_TWO],
+  ['a shard beside unrelated files', ['notes.txt'], FIRST_OF_TWO],
   ['a warehouse without shards beside its own files', ['work.duckdb'], null],
 ])('%s is accepted', async (_, files, shard) => {
   expect(await layout(files, shard)).toBe('accepted')
@@ -48,7 +42,7 @@ test.each<[string, readonly string[], Shard | null, string]>([
   [
     'a shard beside a warehouse without shards',
     ['fieldwork.duckdb'],
-    { index: 0, count: 2 },
+    FIRST_OF_TWO,
     'ROOT holds a warehouse without shards, but this run would write one of shard=0-of-2 to shard=1-of-2, which would store the same accounts twice.',
   ],
   [

@@ -32,24 +32,20 @@ export const Bar = ({ rate }: { readonly rate: number | null }) => (
   <progress aria-hidden="true" value={Math.round(Math.min(1, Math.max(0, rate ?? 0)) * 100) / 100} />
 )
 
-interface StatusPeriod {
-  readonly status: string
-  readonly since: bigint
-  readonly until: bigint | null
+interface StripProps {
+  readonly periods: readonly {
+    readonly status: string
+    readonly since: bigint
+    readonly until: bigint | null
+  }[]
+  readonly now: bigint
+  readonly days: number
 }
 
 const HOUR_MICROS = 3_600_000_000n
 
 /** The statuses of a survey in the last `days` before `now`. The height of a segment differs as well as its colour. */
-export const StatusStrip = ({
-  periods,
-  now,
-  days,
-}: {
-  readonly periods: readonly StatusPeriod[]
-  readonly now: bigint
-  readonly days: number
-}) => {
+export const StatusStrip = ({ periods, now, days }: StripProps) => {
   const hours = days * 24
   const start = now - BigInt(hours) * HOUR_MICROS
   const x = (at: bigint): number => Math.max(0, Math.min(hours, Number((at - start) / HOUR_MICROS)))

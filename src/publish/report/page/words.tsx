@@ -44,14 +44,13 @@ export const plural = (count: number, one: string, many = `${one}s`): string => 
 /** Its name, its value, and a detail in small print. */
 export type Figure = readonly [name: string, value: string, detail: string]
 
-/** `query` is the name of the query of the numbers. */
-export const Figures = ({
-  figures,
-  query,
-}: {
+interface FiguresProps {
   readonly figures: readonly Figure[]
+  /** The name of the query of the numbers. */
   readonly query: string
-}) => (
+}
+
+export const Figures = ({ figures, query }: FiguresProps) => (
   <dl class="figures" data-list={query}>
     {figures.map(([name, value, detail]) => (
       <div>

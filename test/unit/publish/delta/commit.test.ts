@@ -16,6 +16,8 @@ import { type ModelFault, type ModelRequest, ModelStore } from '../../../support
 import { testClock } from '../../../support/time/test-clock.js'
 
 const LOG = 'data/surveys/_delta_log/'
+const commitAt = (number: number) => `${LOG}${String(number).padStart(20, '0')}.json`
+const NEW_PROTOCOL = '{"protocol":{"minReaderVersion":3,"minWriterVersion":7}}'
 const DAY_MS = 86_400_000
 
 const bucket = async () => {
@@ -35,18 +37,12 @@ const bucket = async () => {
   ) => {
     manifests.set(manifestKeyOf(manifest), manifest)
     const tables = await commitDelta({
-      store: model.client(fault === undefined ? {} : { fault }),
-      database,
-      scratch,
-      manifest,
-      manifestKey: manifestKeyOf(manifest),
+      ...{ store: model.client(fault === undefined ? {} : { fault }), database, scratch, clock, log, signal },
+      ...{ manifest, manifestKey: manifestKeyOf(manifest) },
       readManifest: (key) => {
         read.push(key)
         return Promise.resolve(manifests.get(key) ?? null)
       },
-      clock,
-      log,
-      signal,
     })
     return tables[0]
   }
@@ -55,8 +51,7 @@ const bucket = async () => {
       .filter((key) => key.startsWith(LOG) && key.endsWith('.json'))
       .map((key) => Number(key.slice(LOG.length, -'.json'.length)))
       .toSorted((a, b) => a - b)
-  const actionsOf = (number: number) =>
-    parseActions(String(model.objects.get(`${LOG}${String(number).padStart(20, '0')}.json`)?.body ?? ''))
+  const actionsOf = (number: number) => parseActions(String(model.objects.get(commitAt(number))?.body ?? ''))
   /** Active files by the log alone, each as `month version`. */
   const active = () =>
     [...stateAfter(numbers().flatMap(actionsOf)).files.keys()].map((path) =>
@@ -146,7 +141,7 @@ describe('a Delta log', () => {
       { remove: { path: `${directory}/v1-run-0123456789abcdef.parquet`, dataChange: false } },
       { add: { ...part, partitionValues: { account: 'acme', created_month: '2026-01' } } },
     ]
-    model.write(`${LOG}00000000000000000001.json`, foreign.map((line) => JSON.stringify(line)).join('\n'))
+    model.write(commitAt(1), foreign.map((line) => JSON.stringify(line)).join('\n'))
     await commit(changed(2))
     expect(active()).toEqual(['acme|2026-02|v1', 'acme|2026-01|v2'])
   })
@@ -156,9 +151,8 @@ describe('a Delta log', () => {
     await commit(ONE)
     const columns = [...COLUMNS, { name: 'title', type: 'VARCHAR', nullable: true, comment: '' } as const]
     await commit(manifestWith(2, { files: files('2026-01|v2', '2026-02|v2'), columns }))
-    const [first, second] = [0, 1].map(
-      (number) => actionsOf(number).find(({ metaData }) => metaData)?.metaData,
-    )
+    const metaDataOf = (number: number) => actionsOf(number).find(({ metaData }) => metaData)?.metaData
+    const [first, second] = [0, 1].map(metaDataOf)
     expect(second?.id).toBe(first?.id)
     expect(second?.schemaString).toContain('title')
     await commit(manifestWith(3, { files: files('2026-01|v3', '2026-02|v2'), columns }))
@@ -167,26 +161,18 @@ describe('a Delta log', () => {
 
   test.each([
     ['is at a later version', 'it is at version 3, and this is 2', (model: ModelStore) => model],
-    [
-      'is no JSON',
-      'commit 0 is no commit',
-      (model: ModelStore) => model.write(`${LOG}00000000000000000000.json`, 'oops'),
-    ],
+    ['is no JSON', 'commit 0 is no commit', (model: ModelStore) => model.write(commitAt(0), 'oops')],
     [
       'has a protocol that is not ours',
       'reader 3, writer 7',
-      (model: ModelStore) =>
-        model.write(
-          `${LOG}00000000000000000001.json`,
-          '{"commitInfo":{}}\n{"protocol":{"minReaderVersion":3,"minWriterVersion":7}}',
-        ),
+      (model: ModelStore) => model.write(commitAt(1), `{"commitInfo":{}}\n${NEW_PROTOCOL}`),
     ],
     [
       'lost a commit',
       'commit 0 is missing',
       (model: ModelStore) => {
-        model.write(`${LOG}00000000000000000001.json`, '{"commitInfo":{}}')
-        model.objects.delete(`${LOG}00000000000000000000.json`)
+        model.write(commitAt(1), '{"commitInfo":{}}')
+        model.objects.delete(commitAt(0))
       },
     ],
   ])('that %s is not continued, and the error says what to do', async (_, why, damage) => {
@@ -210,27 +196,21 @@ describe('a commit', () => {
     }
   }
 
-  test.each(['lost_answer', 'repeated'] as const)(
-    'whose answer was lost (%s) is made once',
-    async (fault) => {
-      const { commit, numbers, active } = await bucket()
-      expect(await commit(ONE, onPut(fault))).toMatchObject({ number: 0, isCommitted: true })
-      expect(await commit(changed(2), onPut(fault))).toMatchObject({ number: 1, isCommitted: true })
-      expect(numbers()).toEqual([0, 1])
-      expect(active()).toEqual(['acme|2026-02|v1', 'acme|2026-01|v2'])
-    },
-  )
+  test.each<ModelFault>(['lost_answer', 'repeated'])('with %s is made once', async (fault) => {
+    const { commit, numbers, active } = await bucket()
+    expect(await commit(ONE, onPut(fault))).toMatchObject({ number: 0, isCommitted: true })
+    expect(await commit(changed(2), onPut(fault))).toMatchObject({ number: 1, isCommitted: true })
+    expect(numbers()).toEqual([0, 1])
+    expect(active()).toEqual(['acme|2026-02|v1', 'acme|2026-01|v2'])
+  })
 
-  test.each(['refused', 'unreachable'] as const)(
-    'that is %s rejects, and the next run makes it',
-    async (fault) => {
-      const { commit, numbers } = await bucket()
-      await expect(commit(ONE, onPut(fault))).rejects.toThrow(ObjectStoreError)
-      expect(numbers()).toEqual([])
-      await commit(changed(2))
-      expect(numbers()).toEqual([0])
-    },
-  )
+  test.each<ModelFault>(['refused', 'unreachable'])('that is %s is made by the next run', async (fault) => {
+    const { commit, numbers } = await bucket()
+    await expect(commit(ONE, onPut(fault))).rejects.toThrow(ObjectStoreError)
+    expect(numbers()).toEqual([])
+    await commit(changed(2))
+    expect(numbers()).toEqual([0])
+  })
 
   test.each([
     { to: 'the same version is not made again', version: 2, number: 1, state: 'acme|2026-01|v2' },
@@ -337,8 +317,6 @@ describe('a checkpoint', () => {
     expect(log.lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('checkpoint') }])
     expect([...model.objects.keys()].filter((key) => key.includes('checkpoint'))).toEqual([])
     await commit(changed(12))
-    expect(JSON.parse(String(model.objects.get(`${LOG}_last_checkpoint`)?.body))).toMatchObject({
-      version: 11,
-    })
+    expect(String(model.objects.get(`${LOG}_last_checkpoint`)?.body)).toContain('"version":11,')
   })
 })

@@ -15,6 +15,7 @@ const at = (key: string, days: number | null) => ({
 })
 const commit = (number: number, days: number | null) => at(commitKey('data/t', number), days)
 const checkpoint = (number: number, days: number | null) => at(checkpointKey('data/t', number), days)
+const both = (number: number, days: number) => [checkpoint(number, days), commit(number, days)]
 
 test('keys have twenty digits', () => {
   expect(commitKey('data/t', 12)).toBe('data/t/_delta_log/00000000000000000012.json')
@@ -23,10 +24,9 @@ test('keys have twenty digits', () => {
 
 test('the next number follows the highest, and other objects do not count', () => {
   expect(nextNumber(logFilesOf([]))).toBe(0)
-  const others = [
-    at('data/t/_delta_log/_last_checkpoint', 1),
-    at('data/t/_delta_log/00000000000000000099.crc', 1),
-  ]
+  const others = ['_last_checkpoint', '00000000000000000099.crc'].map((name) =>
+    at(`data/t/_delta_log/${name}`, 1),
+  )
   expect(nextNumber(logFilesOf([commit(11, 1), commit(12, 1), ...others]))).toBe(13)
 })
 
@@ -34,15 +34,7 @@ test.each([
   ['nothing without an old checkpoint', [commit(0, 90), commit(1, 80), checkpoint(1, 29), commit(2, 1)], []],
   [
     'what is below the newest old checkpoint',
-    [
-      commit(0, 90),
-      checkpoint(1, 80),
-      commit(1, 80),
-      checkpoint(2, 40),
-      commit(2, 40),
-      checkpoint(3, 5),
-      commit(3, 5),
-    ],
+    [commit(0, 90), ...both(1, 80), ...both(2, 40), ...both(3, 5)],
     [commit(0, 90), commit(1, 80), checkpoint(1, 80)],
   ],
   [

@@ -95,23 +95,18 @@ describe('a published version', () => {
     expect(await warehouse.rows(`SELECT survey_id, sample_source_id FROM read_parquet('${file}')`)).toEqual(
       [1, 1, 2, 2].map((survey_id, at) => ({ survey_id, sample_source_id: survey_id * 10 + (at % 2) })),
     )
+    const READ = '2026-03-01 00:01:00+00'
     const chunks = await warehouse.rows(`SELECT path_in_schema, compression, stats_min_value, stats_max_value
       FROM parquet_metadata('${file}') WHERE path_in_schema IN ('survey_id', '_observed_at')`)
     expect(chunks).toEqual([
       { path_in_schema: 'survey_id', compression: 'ZSTD', stats_min_value: '1', stats_max_value: '2' },
-      {
-        path_in_schema: '_observed_at',
-        compression: 'ZSTD',
-        stats_min_value: '2026-03-01 00:01:00+00',
-        stats_max_value: '2026-03-01 00:01:00+00',
-      },
+      { path_in_schema: '_observed_at', compression: 'ZSTD', stats_min_value: READ, stats_max_value: READ },
     ])
     const schema = await warehouse.rows(
       `SELECT type, logical_type FROM parquet_schema('${file}') WHERE name = '_observed_at'`,
     )
-    expect(schema).toMatchObject([
-      { type: 'INT64', logical_type: expect.stringMatching(/isAdjustedToUTC=1/) },
-    ])
+    const logical_type = expect.stringMatching(/isAdjustedToUTC=1/)
+    expect(schema).toMatchObject([{ type: 'INT64', logical_type }])
     const metadata = await warehouse.rows(
       `SELECT decode(key) AS name, decode(value) AS text FROM parquet_kv_metadata('${file}')`,
     )
@@ -119,10 +114,8 @@ describe('a published version', () => {
     expect(texts.get('fieldwork_sync.table')).toBe('main.sample_source_progress')
     expect(texts.get('fieldwork_sync.comment')).toMatch(/^Current fieldwork progress of sample sources/)
     const comments: Record<string, string> = JSON.parse(texts.get('fieldwork_sync.column_comments') ?? '{}')
-    expect(comments).toMatchObject({
-      account: expect.stringMatching(/account/),
-      survey_id: 'ID of the survey',
-    })
+    const account = expect.stringMatching(/account/)
+    expect(comments).toMatchObject({ account, survey_id: 'ID of the survey' })
     expect(Object.values(comments).filter((comment) => comment === '')).toEqual([])
   })
 
@@ -140,21 +133,14 @@ describe('the next version', () => {
   test('writes the partitions that changed and links all others', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))
-    await warehouse.account.commitBundles(
-      [bundle(3, minute(9), [source(30), source(31)], progress(7))],
-      'run-2',
-    )
+    const changed = bundle(3, minute(9), [source(30), source(31)], progress(7))
+    await warehouse.account.commitBundles([changed], 'run-2')
     await publishParquet(warehouse)
     expect(await tablesThatDiffer(warehouse)).toEqual([])
     const written = writtenAnew(before, await filesOf(currentOf(warehouse)))
+    const pairs = ['sample_source_progress', 'survey_progress'].flatMap((name) => [name, `${name}_history`])
     expect(written).toEqual(
-      [
-        'freshness',
-        'sample_source_progress',
-        'sample_source_progress_history',
-        'survey_progress',
-        'survey_progress_history',
-      ].map((table) => `${table}/account=acme/created_month=2026-02/data.parquet`),
+      ['freshness', ...pairs].map((name) => `${name}/account=acme/created_month=2026-02/data.parquet`),
     )
     const { tables } = await manifestOf(currentOf(warehouse))
     const byManifest = tables.flatMap(({ files }) => files.filter(({ written_by }) => written_by === 2))
@@ -172,31 +158,22 @@ describe('the next version', () => {
   test('notices a change in a bookkeeping table alone', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))
-    await warehouse.account.startRun({
-      runId: 'run-2',
-      command: 'sync',
-      version: '1.2.3',
-      startedAt: minute(20),
-    })
+    const run = { runId: 'run-2', command: 'sync', version: '1.2.3', startedAt: minute(20) } as const
+    await warehouse.account.startRun(run)
     await publishParquet(warehouse)
     expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual(['_sync/runs/data.parquet'])
   })
 
-  test.runIf(SLOW)(
-    'moves all rows of a survey whose month of creation has changed, and shows none twice',
-    async () => {
-      const warehouse = await publishedOnce()
-      await list(warehouse.account, [survey(3, JANUARY)], minute(5))
-      await warehouse.account.commitBundles(
-        [bundle(3, minute(6), [source(30), source(31)], progress(3))],
-        'run-2',
-      )
-      await publishParquet(warehouse)
-      expect(await tablesThatDiffer(warehouse)).toEqual([])
-      const data = [...(await filesOf(currentOf(warehouse))).keys()].filter((path) => !isBookkeeping(path))
-      expect(data.filter((path) => path.includes('2026-02'))).toEqual([])
-    },
-  )
+  test.runIf(SLOW)('moves all rows of a survey whose month of creation changed, each once', async () => {
+    const warehouse = await publishedOnce()
+    await list(warehouse.account, [survey(3, JANUARY)], minute(5))
+    const moved = bundle(3, minute(6), [source(30), source(31)], progress(3))
+    await warehouse.account.commitBundles([moved], 'run-2')
+    await publishParquet(warehouse)
+    expect(await tablesThatDiffer(warehouse)).toEqual([])
+    const data = [...(await filesOf(currentOf(warehouse))).keys()].filter((path) => !isBookkeeping(path))
+    expect(data.filter((path) => path.includes('2026-02'))).toEqual([])
+  })
 
   test.runIf(SLOW)('has a partition for rows whose survey is not stored', async () => {
     const warehouse = await publishedOnce()

@@ -26,14 +26,8 @@ const publishedOnce = publishedCopies(async ({ account }) => {
   await account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], RUN)
   const position = { kind: 'incremental', updatedSince: minute(-5), ceiling: minute(2) } as const
   await account.startListing({ ...position, startedAt: minute(2) })
-  const endpoint = 'surveys'
-  const rejection = {
-    endpoint,
-    surveyId: null,
-    sampleSourceId: null,
-    rowId: null,
-    problem: 'id: is missing',
-  } as const
+  const ofNobody = { surveyId: null, sampleSourceId: null, rowId: null }
+  const rejection = { ...ofNobody, endpoint: 'surveys', problem: 'id: is missing' } as const
   const rejections = ['{"lone":"\\ud800"}', '{"fine":1}'].map((raw) => ({ ...rejection, raw }))
   await account.commitListingPages([
     listingPage([survey(1, { title: 'waits' })], minute(2), { rejections, nextPage: 2, totalCount: 9 }),
@@ -48,14 +42,13 @@ const lose = async ({ database, directory }: TestWarehouse): Promise<TestWarehou
 }
 
 const night = async (warehouse: TestWarehouse, number: number): Promise<void> => {
-  await warehouse.account.startRun({
-    runId: `run-${number}`,
-    command: 'sync',
-    version: '1.2.3',
-    startedAt: minute(number * 10),
-  })
+  const started = { command: 'sync', version: '1.2.3', startedAt: minute(number * 10) } as const
+  await warehouse.account.startRun({ runId: `run-${number}`, ...started })
   await list(warehouse.account, [survey(2, { title: `night ${number}` })], minute(number * 10))
 }
+
+const publishDuckdb = ({ database, directory, log }: TestWarehouse) =>
+  createDuckdbPublisher(database, directory, createLacks(log)).publish(new AbortController().signal)
 
 const titles = async (warehouse: TestWarehouse) =>
   (await warehouse.rows('SELECT title FROM surveys WHERE id = 2')).map(({ title }) => title)
@@ -140,9 +133,6 @@ describe('a damaged version is replaced by the previous one', () => {
 })
 
 describe('when fieldwork.duckdb is published too', () => {
-  const publishDuckdb = ({ database, directory, log }: TestWarehouse) =>
-    createDuckdbPublisher(database, directory, createLacks(log)).publish(new AbortController().signal)
-
   test('the newer of both is used', async () => {
     const warehouse = await publishedOnce()
     await night(warehouse, 2)
@@ -174,9 +164,7 @@ describe('a published state that cannot be read now may be the newest: exit 7, a
   const lostWithBoth = async () => {
     const warehouse = await publishedOnce()
     await night(warehouse, 2)
-    await createDuckdbPublisher(warehouse.database, warehouse.directory, createLacks(warehouse.log)).publish(
-      new AbortController().signal,
-    )
+    await publishDuckdb(warehouse)
     await warehouse.database.close()
     await rm(join(warehouse.directory, 'work.duckdb'))
     return warehouse.directory

@@ -1,8 +1,9 @@
 /** Parquet versions: which stay, how damaged and unfinished ones are handled, and file systems without links. */
 import { cp, link, mkdir, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
+import { scribble } from '../../../support/files/damage.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
 import {
@@ -83,28 +84,19 @@ describe('a previous version that has changed', () => {
     expect(await tablesThatDiffer(warehouse)).toEqual([])
   })
 
-  const damages: readonly (readonly [string, (version: string) => Promise<void>])[] = [
-    [
-      'with a changed byte in a file',
-      async (version) => {
-        const bytes = await readFile(join(version, SURVEYS))
-        await writeFile(join(version, SURVEYS), bytes.fill(7, 40, 41))
-      },
-    ],
-    ['with a truncated file', (version) => truncate(join(version, SURVEYS), 100)],
-    ['with a deleted file', (version) => rm(join(version, SURVEYS))],
+  const damages: readonly (readonly [string, (file: string) => Promise<void>])[] = [
+    ['with a changed byte in a file', (file) => scribble(file, 40, 1)],
+    ['with a truncated file', (file) => truncate(file, 100)],
+    ['with a deleted file', (file) => rm(file)],
   ]
-  test.each(SLOW ? damages : damages.slice(0, 1))(
-    '%s gets that file written again, and nothing else',
-    async (_, damage) => {
-      const warehouse = await publishedOnce()
-      const before = await filesOf(currentOf(warehouse))
-      await damage(versionOf(warehouse, '000001'))
-      await publishParquet(warehouse)
-      expect(await tablesThatDiffer(warehouse)).toEqual([])
-      expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([SURVEYS])
-    },
-  )
+  test.each(SLOW ? damages : damages.slice(0, 1))('%s gets that file again, alone', async (_, damage) => {
+    const warehouse = await publishedOnce()
+    const before = await filesOf(currentOf(warehouse))
+    await damage(join(versionOf(warehouse, '000001'), SURVEYS))
+    await publishParquet(warehouse)
+    expect(await tablesThatDiffer(warehouse)).toEqual([])
+    expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([SURVEYS])
+  })
 
   const lost: readonly (readonly [string, (manifest: string) => Promise<void>])[] = [
     ['is no JSON', (manifest) => writeFile(manifest, '{"format": 1')],
@@ -145,9 +137,8 @@ describe('a file system without links', () => {
       expect(await titleIn(warehouse, versionOf(warehouse, '000002'))).toEqual(['night 2'])
       const warnings = warehouse.log.lines.filter(({ level }) => level === 'warn')
       expect(warnings).toHaveLength(4)
-      expect(warnings.at(-1)?.message).toMatch(
-        /^this file system has no hard links: .*; and no symbolic links: /,
-      )
+      const both = /^this file system has no hard links: .*; and no symbolic links: /
+      expect(warnings.at(-1)?.message).toMatch(both)
     },
   )
 
@@ -176,44 +167,17 @@ describe('a file system without links', () => {
 })
 
 describe('a foreign file or directory is not removed: exit 7', () => {
-  const inPlace: readonly (readonly [string, (parquet: string) => Promise<string>])[] = [
-    [
-      'in the place of the directory, a file',
-      async (parquet) => {
-        await rm(parquet, { recursive: true })
-        await writeFile(parquet, 'precious')
-        return parquet
-      },
-    ],
-    [
-      'in the place of current, a file',
-      async (parquet) => {
-        await rm(join(parquet, 'current'))
-        await writeFile(join(parquet, 'current'), 'precious')
-        return join(parquet, 'current')
-      },
-    ],
-    [
-      'in the place of current, a directory',
-      async (parquet) => {
-        await rm(join(parquet, 'current'))
-        await mkdir(join(parquet, 'current'))
-        await writeFile(join(parquet, 'current', 'file'), 'precious')
-        return join(parquet, 'current', 'file')
-      },
-    ],
-    [
-      'in the place of the versions, a file',
-      async (parquet) => {
-        await rm(join(parquet, 'versions'), { recursive: true })
-        await writeFile(join(parquet, 'versions'), 'precious')
-        return join(parquet, 'versions')
-      },
-    ],
-  ]
-  test.each(inPlace)('%s', async (_, put) => {
+  test.each([
+    ['in the place of the directory, a file', '.', '.'],
+    ['in the place of current, a file', 'current', 'current'],
+    ['in the place of current, a directory', 'current', 'current/file'],
+    ['in the place of the versions, a file', 'versions', 'versions'],
+  ])('%s', async (_, removed, file) => {
     const warehouse = await publishedOnce()
-    const precious = await put(parquetOf(warehouse))
+    const precious = join(parquetOf(warehouse), file)
+    await rm(join(parquetOf(warehouse), removed), { recursive: true })
+    await mkdir(dirname(precious), { recursive: true })
+    await writeFile(precious, 'precious')
     await expect(publishParquet(warehouse)).rejects.toMatchObject({
       code: 'warehouse_unusable',
       exitCode: 7,
@@ -226,12 +190,9 @@ describe('a foreign file or directory is not removed: exit 7', () => {
 test('a full disk during a publish: exit 7, readers keep the previous version, and the next one publishes', async () => {
   const warehouse = await publishedOnce()
   await night(warehouse, 1)
-  await expect(
-    publishParquet(warehouse, { links: { link: lacking('ENOSPC'), symlink } }),
-  ).rejects.toMatchObject({
-    exitCode: 7,
-    message: expect.stringMatching(/ENOSPC: no\. The published Parquet is unchanged/),
-  })
+  const full = publishParquet(warehouse, { links: { link: lacking('ENOSPC'), symlink } })
+  const message = expect.stringMatching(/ENOSPC: no\. The published Parquet is unchanged/)
+  await expect(full).rejects.toMatchObject({ exitCode: 7, message })
   expect(await versionsIn(warehouse)).toEqual(['000001'])
   expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['Survey 1'])
   await publishParquet(warehouse)

@@ -19,78 +19,37 @@ test('a reading without a number of interviews is no fall to zero', async () => 
   expect(days.map(({ interviews_count }) => interviews_count)).toEqual([10, 16])
 })
 
+const bands = { undecided: 0, rejected: 0, not_needed: 0, screened_out: 0, incomplete: 0 }
 const row = (day: number, interviews_count: number) => ({
-  ...{
-    account: 'default',
-    survey_id: 1,
-    day,
-    interviews_count,
-    sample_size: 100,
-    complete: interviews_count,
-  },
-  ...{ undecided: 0, rejected: 0, not_needed: 0, screened_out: 0, incomplete: 0 },
+  ...{ account: 'default', survey_id: 1, day, interviews_count, sample_size: 100 },
+  ...{ complete: interviews_count, ...bands },
 })
 
-type Points = readonly (readonly [day: number, interviews: number])[]
-
-test.each<{ what: string; observed: Points; lastDay: number; curve: Points }>([
-  { what: 'is empty without observations', observed: [], lastDay: 14, curve: [] },
+/** Each point is `day:interviews`. */
+test.each([
+  { what: 'is empty without observations', observed: '', lastDay: 14, curve: '' },
   {
     what: 'has each day with an observation as it is',
-    observed: [
-      [10, 1],
-      [11, 3],
-      [12, 4],
-    ],
-    lastDay: 12,
-    curve: [
-      [10, 1],
-      [11, 3],
-      [12, 4],
-    ],
+    ...{ observed: '10:1 11:3 12:4', lastDay: 12, curve: '10:1 11:3 12:4' },
   },
   {
     what: 'is level until the day before the next observation',
-    observed: [
-      [10, 1],
-      [15, 9],
-    ],
-    lastDay: 15,
-    curve: [
-      [10, 1],
-      [14, 1],
-      [15, 9],
-    ],
+    ...{ observed: '10:1 15:9', lastDay: 15, curve: '10:1 14:1 15:9' },
   },
-  {
-    what: 'goes on to the last reading',
-    observed: [[10, 1]],
-    lastDay: 14,
-    curve: [
-      [10, 1],
-      [14, 1],
-    ],
-  },
+  { what: 'goes on to the last reading', observed: '10:1', lastDay: 14, curve: '10:1 14:1' },
   {
     // 24 points before the last 28 days: one in 14.
     what: 'has longer steps on earlier days',
-    observed: [
-      [0, 1],
-      [14, 5],
-      [70, 20],
-      [364, 80],
-    ],
-    lastDay: 364,
-    curve: [
-      [0, 1],
-      [14, 5],
-      [56, 5],
-      [70, 20],
-      [363, 20],
-      [364, 80],
-    ],
+    ...{ observed: '0:1 14:5 70:20 364:80', lastDay: 364, curve: '0:1 14:5 56:5 70:20 363:20 364:80' },
   },
 ])('a curve $what', ({ observed, lastDay, curve }) => {
-  const rows = observed.map(([day, interviews]) => row(day, interviews))
-  expect(curveOf(rows, lastDay).map(({ day, interviews_count }) => [day, interviews_count])).toEqual(curve)
+  const points = observed.split(' ').filter((point) => point !== '')
+  const rows = points.map((point) => row(...numbersOf(point)))
+  const found = curveOf(rows, lastDay).map(({ day, interviews_count }) => `${day}:${interviews_count}`)
+  expect(found.join(' ')).toBe(curve)
 })
+
+const numbersOf = (point: string): [number, number] => {
+  const [day, interviews] = point.split(':').map(Number)
+  return [day ?? 0, interviews ?? 0]
+}

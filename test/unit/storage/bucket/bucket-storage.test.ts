@@ -27,12 +27,8 @@ const silentWhile = (isSilent: () => boolean, store: ObjectStore, onRequest: () 
 test('a signal ends a release that waits for a silent store, long before its minute has passed', async () => {
   const warehouse = await temporaryDirectory()
   await writeFile(join(warehouse, 'sent-requests-a.ndjson'), '')
-  const env = {
-    ...ACCOUNT_ENV,
-    FIELDWORK_SYNC_STORAGE_URL: 's3://model/test',
-    FIELDWORK_SYNC_WAREHOUSE: warehouse,
-  }
-  const settings = await load({ env })
+  const bucket = { FIELDWORK_SYNC_STORAGE_URL: 's3://model/test', FIELDWORK_SYNC_WAREHOUSE: warehouse }
+  const settings = await load({ env: { ...ACCOUNT_ENV, ...bucket } })
   if (settings.storage === null) throw new Error('the settings name no bucket')
   const stop = new AbortController()
   const log = testLog()

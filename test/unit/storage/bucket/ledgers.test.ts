@@ -15,7 +15,7 @@ import {
 import { LostPublishError } from '../../../../src/storage/bucket/pointer.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { testLog } from '../../../support/log/test-log.js'
-import { ALWAYS_HELD, holderNamed, NEVER, pass } from '../../../support/storage/bucket.js'
+import { ALWAYS_HELD, holderNamed, LOST_LEASE, NEVER, pass } from '../../../support/storage/bucket.js'
 import { ModelStore } from '../../../support/storage/model-store.js'
 import { testClock } from '../../../support/time/test-clock.js'
 
@@ -76,100 +76,80 @@ const sendAll = (ledger: Ledger, requests: number): void => {
   for (let sent = 0; sent < requests; sent += 1) ledger.end(ledger.send(), 'answer')
 }
 
+/** A whole run on a machine of its own, which sends `sent` requests of each account. */
+const runOnce = async (
+  model: ModelStore,
+  accounts: readonly AccountSettings[],
+  sent: readonly number[] = [],
+  end: 'end' | 'die' = 'end',
+): Promise<void> => {
+  const run = await (await machine(model, 'RUN-1')).run(accounts)
+  for (const [place, requests] of sent.entries()) run.send(accounts[place] ?? account(1), requests)
+  await run[end]()
+}
+
+/** What counts in a run on another machine. */
+const occupiedIn = async (model: ModelStore, accounts = [account(1), account(2)], wall?: string) => {
+  const next = await machine(model, 'RUN-2', wall)
+  const run = await next.run(accounts)
+  const occupied = accounts.map(run.occupied)
+  await run.end()
+  return { occupied, warnings: next.log.lines.map(({ message }) => message).join('; ') }
+}
+
 test('requests of a run count on the next machine, whatever its clock shows', async () => {
   const model = new ModelStore()
-  const first = await machine(model, 'RUN-1')
-  const run = await first.run([account(1), account(2)])
-  run.send(account(1), 40)
-  await run.end()
-  const second = await machine(model, 'RUN-2', '2031-01-01T00:00:00Z')
-  const next = await second.run([account(1), account(2)])
-  expect([next.occupied(account(1)), next.occupied(account(2))]).toEqual([40, 0])
-  await next.end()
+  const both = [account(1), account(2)]
+  await runOnce(model, both, [40])
+  expect((await occupiedIn(model, both, '2031-01-01T00:00:00Z')).occupied).toEqual([40, 0])
 })
 
 test('a run with other accounts hands the ledger of the first one on', async () => {
   const model = new ModelStore()
-  const run = await (await machine(model, 'RUN-1')).run([account(1)])
-  run.send(account(1), 40)
-  await run.end()
-  await (await (await machine(model, 'RUN-2')).run([account(2)])).end()
-  const last = await (await machine(model, 'RUN-3')).run([account(1)])
-  expect(last.occupied(account(1))).toBe(40)
-  await last.end()
+  await runOnce(model, [account(1)], [40])
+  await runOnce(model, [account(2)])
+  expect((await occupiedIn(model, [account(1)])).occupied).toEqual([40])
 })
 
 test('after a killed run each cap counts as used up, but not one that a Redis counts', async () => {
   const model = new ModelStore()
-  const first = await machine(model, 'RUN-1')
-  const run = await first.run([account(1)])
-  run.send(account(1), 3)
-  await run.die()
+  await runOnce(model, [account(1)], [3], 'die')
   const shared = account(2, { url: new Secret('redis://127.0.0.1:1'), fallback: null })
-  const second = await machine(model, 'RUN-2')
-  const next = await second.run([account(1), shared])
-  expect([next.occupied(account(1)), next.occupied(shared)]).toEqual([60, 0])
-  expect(second.log.lines.map(({ message }) => message)).toContainEqual(
-    expect.stringContaining('nobody knows what the last run, which was killed, sent'),
-  )
-  await next.end()
+  const { occupied, warnings } = await occupiedIn(model, [account(1), shared])
+  expect(occupied).toEqual([60, 0])
+  expect(warnings).toContain('nobody knows what the last run, which was killed, sent')
 })
 
 test('the run after a killed one hands its ledger on, so only one run waits for a window', async () => {
   const model = new ModelStore()
-  await (await (await machine(model, 'RUN-1')).run([account(1)])).die()
+  await runOnce(model, [account(1)], [], 'die')
   const second = await machine(model, 'RUN-2')
   const next = await second.run([account(1)])
   await pass(second.clock, 95_000)
   next.send(account(1), 2)
   await next.end()
-  const third = await machine(model, 'RUN-3')
-  const last = await third.run([account(1)])
-  expect(last.occupied(account(1))).toBe(2)
-  expect(third.log.lines).toEqual([])
-  await last.end()
+  expect(await occupiedIn(model, [account(1)])).toEqual({ occupied: [2], warnings: '' })
 })
 
 test('what a killed run sent for other accounts is not forgotten by a run in between', async () => {
   const model = new ModelStore()
-  const run = await (await machine(model, 'RUN-1')).run([account(1), account(2)])
-  run.send(account(2), 40)
-  await run.die()
-  await (await (await machine(model, 'RUN-2')).run([account(1)])).end()
-  const last = await (await machine(model, 'RUN-3')).run([account(2)])
-  expect(last.occupied(account(2))).toBe(60)
-  await last.end()
+  await runOnce(model, [account(1), account(2)], [0, 40], 'die')
+  await runOnce(model, [account(1)])
+  expect((await occupiedIn(model, [account(2)])).occupied).toEqual([60])
 })
 
 test('requests of hours ago do not count, by the clock of the store', async () => {
   let nowMs = Date.parse('2026-03-01T00:00:00Z')
   const model = new ModelStore({ nowMs: () => nowMs })
-  const run = await (await machine(model, 'RUN-1')).run([account(1)])
-  run.send(account(1), 60)
-  await run.end()
+  await runOnce(model, [account(1)], [60])
   nowMs += 3 * 3_600_000
-  const next = await (await machine(model, 'RUN-2')).run([account(1)])
-  expect(next.occupied(account(1))).toBe(0)
-  await next.end()
+  expect((await occupiedIn(model, [account(1)])).occupied).toEqual([0])
 })
 
 /** Two accounts, of which the first run used both, and the second sent nothing. Returns the keys of their ledgers. */
 const usedBucket = async (model: ModelStore): Promise<readonly string[]> => {
-  const run = await (await machine(model, 'RUN-1')).run([account(1), account(2)])
-  run.send(account(1), 40)
-  await run.end()
+  await runOnce(model, [account(1), account(2)], [40])
   return [...model.objects.keys()].filter((key) => key.startsWith('ledger/')).sort()
-}
-
-const occupiedIn = async (
-  model: ModelStore,
-  accounts: readonly AccountSettings[] = [account(1), account(2)],
-) => {
-  const next = await machine(model, 'RUN-2')
-  const run = await next.run(accounts)
-  const occupied = accounts.map(run.occupied)
-  await run.end()
-  return { occupied, warnings: next.log.lines.map(({ message }) => message).join('; ') }
 }
 
 test('without its lease, nobody knows what the last run sent; without ledgers too, the pointer shows that it was here', async () => {
@@ -185,18 +165,15 @@ test('without its lease, nobody knows what the last run sent; without ledgers to
 })
 
 test.each([
-  ['missing', (model: ModelStore, key: string) => void model.objects.delete(key)],
-  ['damaged', (model: ModelStore, key: string) => void model.write(key, '{"format":1,"token":"a","text":')],
-  [
-    'not the one that the last run left',
-    (model: ModelStore, key: string) =>
-      void model.write(key, '{"format":1,"token":"of long ago","written_at_ms":0,"text":""}'),
-  ],
-])('a ledger that is %s is not an empty one, and the other ledger still counts', async (problem, damage) => {
+  ['missing', null],
+  ['damaged', '{"format":1,"token":"a","text":'],
+  ['not the one that the last run left', '{"format":1,"token":"of long ago","written_at_ms":0,"text":""}'],
+])('a ledger that is %s is not an empty one, and the other ledger still counts', async (problem, text) => {
   const model = new ModelStore()
   const [first = '', second = ''] = await usedBucket(model)
   expect(second).not.toBe('')
-  damage(model, first)
+  if (text === null) model.objects.delete(first)
+  else model.write(first, text)
   const { occupied, warnings } = await occupiedIn(model)
   expect(occupied).toEqual([60, 0])
   expect(warnings).toContain(`${first} is ${problem}, so nobody knows what was sent`)
@@ -207,17 +184,13 @@ test('a ledger that is missing is unknown also to a run that has other accounts,
   const [first = ''] = await usedBucket(model)
   model.objects.delete(first)
   await occupiedIn(model, [account(2)])
-  const last = await (await machine(model, 'RUN-3')).run([account(1)])
-  expect(last.occupied(account(1))).toBe(60)
-  await last.end()
+  expect((await occupiedIn(model, [account(1)])).occupied).toEqual([60])
 })
 
 test('an account that nobody ever used does not wait', async () => {
   const model = new ModelStore()
   await usedBucket(model)
-  const { occupied, warnings } = await occupiedIn(model, [account(1), account(3)])
-  expect(occupied).toEqual([40, 0])
-  expect(warnings).toBe('')
+  expect(await occupiedIn(model, [account(1), account(3)])).toEqual({ occupied: [40, 0], warnings: '' })
 })
 
 test('a free lease that was restored does not hide what was sent after it, also in the directory that it names', async () => {
@@ -228,9 +201,7 @@ test('a free lease that was restored does not hide what was sent after it, also 
   used.send(account(1), 40)
   await used.end()
   const before = model.objects.get('lease.json')?.body ?? ''
-  const run = await (await machine(model, 'RUN-2')).run(both)
-  run.send(account(2), 40)
-  await run.end()
+  await runOnce(model, both, [0, 40])
   for (const [where, ledgersOf] of [
     [await machine(model, 'RUN-3'), null],
     [first, 'RUN-1'],
@@ -267,9 +238,7 @@ test('a bucket that was emptied is unknown to a directory that was used with it,
   expect(next.occupied(account(1))).toBe(60)
   await next.end()
   model.objects.clear()
-  const last = await (await machine(model, 'RUN-3')).run([account(1)])
-  expect(last.occupied(account(1))).toBe(0)
-  await last.end()
+  expect((await occupiedIn(model, [account(1)])).occupied).toEqual([0])
 })
 
 test('what a directory sent before it was used with a bucket counts, also after a first run that ended early', async () => {
@@ -339,11 +308,6 @@ test('a paused writer does not replace the ledger of the run after it', async ()
     },
   })
   await expect(upload('ours', slow)).rejects.toThrow(LostPublishError)
-  const lease = {
-    assertHeld: () => {
-      throw new Error('lost')
-    },
-  }
-  await expect(upload('ours', model.client(), lease)).rejects.toThrow('lost')
+  await expect(upload('ours', model.client(), LOST_LEASE)).rejects.toThrow('lost')
   expect(stored()).toMatchObject({ text: 'theirs' })
 })

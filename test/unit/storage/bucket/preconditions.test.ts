@@ -20,16 +20,13 @@ import {
 const DAY_MS = 24 * 3_600_000
 
 describe('the division into shards', () => {
-  test.each([null, 1, 4])(
-    'is decided by the first run, and later runs with the same one go on (%s)',
-    async (shards) => {
-      const model = new ModelStore()
-      for (const _ of [1, 2]) await agreeOnLayout(model.client(), shards, NEVER)
-      const layout = JSON.parse(model.objects.get('layout.json')?.body.toString() ?? '')
-      expect(layout).toEqual({ format: 1, shards })
-      expect(model.requests.filter(({ verb }) => verb === 'putIfAbsent')).toHaveLength(1)
-    },
-  )
+  test.each([null, 1, 4])('is decided by the first run, and kept by later ones (%s)', async (shards) => {
+    const model = new ModelStore()
+    for (const _ of [1, 2]) await agreeOnLayout(model.client(), shards, NEVER)
+    const layout = JSON.parse(model.objects.get('layout.json')?.body.toString() ?? '')
+    expect(layout).toEqual({ format: 1, shards })
+    expect(model.requests.filter(({ verb }) => verb === 'putIfAbsent')).toHaveLength(1)
+  })
 
   test.each([
     [null, 4, 'current.json'],
@@ -179,36 +176,32 @@ describe('their proof', () => {
     expect(proofs()).toBe(4)
   })
 
-  test.each(['', '{', '{"format":1}', '{"format":2,"store":"AWS s3://model/test"}'])(
-    'is none if it cannot be read: %s',
-    async (text) => {
-      const { model, prove, proofs } = trial()
-      model.write(PROOF_KEY, text)
-      await prove()
-      await prove()
-      expect(proofs()).toBe(1)
-    },
-  )
+  const UNREADABLE = ['', '{', '{"format":1}', '{"format":2,"store":"AWS s3://model/test"}']
+  test.each(UNREADABLE)('is none if it cannot be read: %s', async (text) => {
+    const { model, prove, proofs } = trial()
+    model.write(PROOF_KEY, text)
+    await prove()
+    await prove()
+    expect(proofs()).toBe(1)
+  })
 
-  test.each<ModelFault>(['refused', 'unreachable', 'lost_answer'])(
-    'is neither remembered nor a verdict if it is interrupted at any of its requests: %s',
-    async (fault) => {
-      for (let interrupted = 1; interrupted <= 7; interrupted += 1) {
-        const { model, prove } = trial()
-        let requests = 0
-        const store = model.client({
-          fault: () => {
-            requests += 1
-            return requests === interrupted ? fault : null
-          },
-        })
-        await expect(prove(null, store)).rejects.toThrow(ObjectStoreError)
-        expect(model.objects.has(PROOF_KEY)).toBe(false)
-        await prove()
-        expect(model.objects.has(PROOF_KEY)).toBe(true)
-      }
-    },
-  )
+  const FAULTS: readonly ModelFault[] = ['refused', 'unreachable', 'lost_answer']
+  test.each(FAULTS)('is neither remembered nor a verdict if it is interrupted: %s', async (fault) => {
+    for (let interrupted = 1; interrupted <= 7; interrupted += 1) {
+      const { model, prove } = trial()
+      let requests = 0
+      const store = model.client({
+        fault: () => {
+          requests += 1
+          return requests === interrupted ? fault : null
+        },
+      })
+      await expect(prove(null, store)).rejects.toThrow(ObjectStoreError)
+      expect(model.objects.has(PROOF_KEY)).toBe(false)
+      await prove()
+      expect(model.objects.has(PROOF_KEY)).toBe(true)
+    }
+  })
 
   test('is made again by the next run if it cannot be remembered', async () => {
     const { model, prove, proofs } = trial()

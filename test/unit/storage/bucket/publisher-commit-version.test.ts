@@ -5,7 +5,7 @@ import { fencePointer, readPointer } from '../../../../src/storage/bucket/pointe
 import { commitVersion } from '../../../../src/storage/bucket/publisher.js'
 import { listData, presentFiles, uploadFiles } from '../../../../src/storage/bucket/upload.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
-import { ALWAYS_HELD, manifestOf, NEVER, namedObject } from '../../../support/storage/bucket.js'
+import { ALWAYS_HELD, LOST_LEASE, manifestOf, NEVER, namedObject } from '../../../support/storage/bucket.js'
 import { type ModelFault, ModelStore } from '../../../support/storage/model-store.js'
 
 const trial = async () => {
@@ -27,21 +27,16 @@ const trial = async () => {
 test('files are uploaded, and then a version that names them is committed', async () => {
   const { model, store, options, fileOf } = await trial()
   const pointer = await fencePointer(options)
-  const files = await Promise.all(
-    Array.from({ length: 20 }, (_, place) => fileOf(`data/surveys/${place}`, `file ${place}`)),
-  )
+  const places = Array.from({ length: 20 }, (_, place) => place)
+  const files = await Promise.all(places.map((place) => fileOf(`data/surveys/${place}`, `file ${place}`)))
   const database = await fileOf('duckdb/1', 'database')
   await uploadFiles({ ...options, files: [...files, database] })
   expect(model.objects.size).toBe(22)
   expect(model.objects.get('data/surveys/7')?.body.toString()).toBe('file 7')
   const manifest = manifestOf(1, namedObject('duckdb/1', 'database'), files)
   expect(await commitVersion({ ...options, pointer, run: 'RUN', manifest })).toBe('versions/000001-RUN.json')
-  expect(await readPointer(store, NEVER)).toMatchObject({
-    version: 1,
-    manifest: 'versions/000001-RUN.json',
-    database: 'duckdb/1',
-    run: 'RUN',
-  })
+  const committed = { version: 1, manifest: 'versions/000001-RUN.json', database: 'duckdb/1', run: 'RUN' }
+  expect(await readPointer(store, NEVER)).toMatchObject(committed)
 })
 
 test.each<ModelFault>(['lost_answer', 'repeated'])('an upload with %s has happened', async (fault) => {
@@ -67,21 +62,14 @@ test.each<ModelFault>(['refused', 'unreachable'])('an upload that is %s ends the
 test('a foreign object under one of our keys is an error', async () => {
   const { options, fileOf, model } = await trial()
   model.write('data/a', 'of somebody else')
-  await expect(uploadFiles({ ...options, files: [await fileOf('data/a', 'ours')] })).rejects.toThrow(
-    'something else writes to this prefix',
-  )
+  const uploaded = uploadFiles({ ...options, files: [await fileOf('data/a', 'ours')] })
+  await expect(uploaded).rejects.toThrow('something else writes to this prefix')
 })
 
 test('nothing is uploaded without the lease', async () => {
   const { options, fileOf, model } = await trial()
-  const lease = {
-    assertHeld: () => {
-      throw new Error('lost')
-    },
-  }
-  await expect(uploadFiles({ ...options, lease, files: [await fileOf('data/a', 'a')] })).rejects.toThrow(
-    'lost',
-  )
+  const files = [await fileOf('data/a', 'a')]
+  await expect(uploadFiles({ ...options, lease: LOST_LEASE, files })).rejects.toThrow('lost')
   expect(model.objects.size).toBe(0)
 })
 

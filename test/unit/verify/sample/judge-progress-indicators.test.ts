@@ -8,11 +8,7 @@ const counts = byStatus<number, null>(
 )
 const row = {
   ...counts,
-  sample_size: 90,
-  interviews_count: 30,
-  drop_out_rate: 10 / 60,
-  completion_rate: 1 / 3,
-  _extra: null,
+  ...{ sample_size: 90, interviews_count: 30, drop_out_rate: 10 / 60, completion_rate: 1 / 3, _extra: null },
 }
 
 test('the total has the interviews of unknown statuses too, and is null if a count is left out', () => {
