@@ -50,13 +50,12 @@ const rateLimitText = z.string().transform((text) => {
 
 const rateLimit = z.union([rateLimitText, rateLimitValue]).pipe(rateLimitValue)
 
-const startAt = z.string().transform((text, context) => {
-  const at = parseIsoTime(text)
-  const year = at === null ? Number.NaN : new Date(at / 1_000).getUTCFullYear()
-  if (at !== null && year >= START_YEAR_MIN && year < START_YEAR_MAX) return at
-  context.addIssue({ code: 'custom', message: 'not a usable start' })
-  return z.NEVER
-})
+const yearStart = (year: number) => Date.UTC(year, 0, 1) * 1_000
+
+const startAt = z
+  .string()
+  .transform(parseIsoTime)
+  .pipe(z.number().gte(yearStart(START_YEAR_MIN)).lt(yearStart(START_YEAR_MAX)))
 
 const clockSpeed = z.string().transform((label, context) => {
   if (label === 'real') return { label, factor: 1 }

@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { type Answer, Refusal, refused } from '../answer.js'
+import { succeeds } from '../faults/declaration.js'
 import { deliver, type Faults, outcomeOf } from '../faults/faults.js'
 import type { ReferenceServerSettings } from '../options.js'
 import type { RequestLog } from '../request-log.js'
@@ -124,7 +125,7 @@ const KNOWN_PATHS = ENDPOINTS.map(
 
 /** The API document has three paths, each with GET only. */
 const refusalOfRoute = (path: string): Refusal => {
-  if (!isDecodable(path)) return undecodablePath()
+  if (!succeeds(() => decodeURIComponent(path))) return undecodablePath()
   return KNOWN_PATHS.some((known) => known.test(path))
     ? new Refusal(405, 'only GET is possible here', { allow: 'GET' })
     : noSuchPath()
@@ -135,12 +136,3 @@ export const noSuchPath = (): Refusal => new Refusal(404, 'there is no such path
 /** For a path with a percent sign that encodes nothing. */
 export const undecodablePath = (): Refusal =>
   new Refusal(400, 'the path cannot be decoded: in a path, a percent sign is written %25')
-
-const isDecodable = (path: string): boolean => {
-  try {
-    decodeURIComponent(path)
-    return true
-  } catch {
-    return false
-  }
-}

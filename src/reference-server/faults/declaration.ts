@@ -74,7 +74,7 @@ const headers = z
   )
   .meta({ description: 'Headers of the answer' })
 
-const succeeds = (check: () => void): boolean => {
+export const succeeds = (check: () => void): boolean => {
   try {
     check()
     return true
