@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { manifestSchema } from '../../src/storage/bucket/documents.js'
 import { startWorld } from '../support/api/reference-api.js'
-import { scriptedProgress, scriptedSurvey } from '../support/api/scripted-api.js'
+import { scriptedProgress, scriptedSurveys } from '../support/api/scripted-api.js'
 import { answered, stderrShows } from '../support/command/trial.js'
 import { openDisk } from '../support/files/disk.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
@@ -14,8 +14,7 @@ import { FORBIDDEN } from '../support/storage/s3-server.js'
 import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
-const surveys = (count = 3) =>
-  Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, { status: 'fieldwork' }, 1))
+const surveys = (count = 3) => scriptedSurveys(count, {}, 1)
 
 const ALL = ['sync', '--publish', 'duckdb,parquet,delta', '--log-level', 'warn']
 const NIGHT = ['sync', '--log-level', 'warn']
@@ -320,41 +319,35 @@ describe('moving', () => {
     expect(await query(join(back, 'fieldwork.duckdb'), RUNS)).toHaveLength(3)
   })
 
-  slow.concurrent(
-    'a directory of a bucket is refused without the bucket, whose next run would lose that run',
-    async (context) => {
-      const trial = await openBucketTrial(context, surveys())
-      const pod = await trial.pod()
-      await trial.runWarm(NIGHT, pod)
-      const { FIELDWORK_SYNC_STORAGE_URL: _, ...alone } = pod
-      const requests = trial.api.arrivals.length
-      for (const command of ['sync', 'check', 'replay']) {
-        const ended = await trial.runWarm([command], alone)
-        expect(ended, command).toMatchObject({ code: 2 })
-        expect(ended.stdout + ended.stderr).toContain(
-          `the work database in ${pod.FIELDWORK_SYNC_WAREHOUSE} belongs to s3://research/fieldwork, but the settings have no storage.url. Set it, or use an empty directory`,
-        )
-      }
-      expect(trial.api.arrivals).toHaveLength(requests)
-    },
-  )
-
-  slow.concurrent(
-    'a directory with another warehouse is refused, and both stay as they are',
-    async (context) => {
-      const trial = await openBucketTrial(context, surveys())
-      await trial.runWarm(NIGHT, await trial.pod())
-      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-      const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
-      const ended = await trial.runWarm(['sync'], bucket)
-      expect(ended).toMatchObject({ code: 2, stdout: '' })
-      expect(ended.stderr).toContain(
-        'holds a warehouse of its own, and s3://research/fieldwork holds another one',
+  slow.concurrent('a directory of a bucket is refused without it; its run would be lost', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    const pod = await trial.pod()
+    await trial.runWarm(NIGHT, pod)
+    const { FIELDWORK_SYNC_STORAGE_URL: _, ...alone } = pod
+    const requests = trial.api.arrivals.length
+    for (const command of ['sync', 'check', 'replay']) {
+      const ended = await trial.runWarm([command], alone)
+      expect(ended, command).toMatchObject({ code: 2 })
+      expect(ended.stdout + ended.stderr).toContain(
+        `the work database in ${pod.FIELDWORK_SYNC_WAREHOUSE} belongs to s3://research/fieldwork, but the settings have no storage.url. Set it, or use an empty directory`,
       )
-      expect(trial.document('current.json')).toMatchObject({ version: 1 })
-      // The ledgers in the bucket still count, and those of the other directory never do.
-      expect(trial.document('lease.json')).toMatchObject({ state: 'free', ledgers_uploaded: true })
-      expect(await trial.runs()).toHaveLength(1)
-    },
-  )
+    }
+    expect(trial.api.arrivals).toHaveLength(requests)
+  })
+
+  slow.concurrent('a directory with another warehouse is refused, and both stay as is', async (context) => {
+    const trial = await openBucketTrial(context, surveys())
+    await trial.runWarm(NIGHT, await trial.pod())
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
+    const ended = await trial.runWarm(['sync'], bucket)
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toContain(
+      'holds a warehouse of its own, and s3://research/fieldwork holds another one',
+    )
+    expect(trial.document('current.json')).toMatchObject({ version: 1 })
+    // The ledgers in the bucket still count, and those of the other directory never do.
+    expect(trial.document('lease.json')).toMatchObject({ state: 'free', ledgers_uploaded: true })
+    expect(await trial.runs()).toHaveLength(1)
+  })
 })

@@ -7,30 +7,29 @@ import {
   type ScriptedApi,
   scriptedProgress,
   scriptedSurvey,
-  startScriptedApi,
+  scriptedSurveys,
 } from '../support/api/scripted-api.js'
 import type { Env } from '../support/command/command.js'
-import { publishedFile, type Synced, syncWarm } from '../support/command/sync.js'
-import { temporaryDirectory } from '../support/files/temporary.js'
-import { unsoundness } from '../support/oracle/soundness.js'
+import type { Synced } from '../support/command/sync.js'
+import { openTrial, type Trial } from '../support/command/trial.js'
 import { slow } from '../support/suite/slow.js'
-import { openReader, query } from '../support/warehouse/duckdb.js'
 
 const minutesLater = (api: ScriptedApi, minutes: number): void => {
   api.now = new Date(api.now.getTime() + minutes * 60_000)
 }
 
 /** Two surveys on two pages. Each has two sources on two pages: five requests per survey, twelve in all. */
-const startTwoSurveys = async (): Promise<ScriptedApi> => {
-  const api = await startScriptedApi(
+const startTwoSurveys = async (context: Parameters<typeof openTrial>[0]) => {
+  const trial = await openTrial(
+    context,
     [1, 2].map((id) => ({
       ...scriptedSurvey(id, { status: 'draft' }),
       progress: scriptedProgress(id),
       sourceProgress: { [id * 100 + 2]: scriptedProgress(id * 10) },
     })),
   )
-  api.pageSize = 1
-  return api
+  trial.api.pageSize = 1
+  return trial
 }
 const REQUESTS_A_SURVEY = 5
 const PAGES = 2
@@ -40,20 +39,16 @@ const CHANGES_SINCE = 1
 const RUNS_MAX = 5
 
 /** Runs until everything is done. Compares the requests and leftovers of each run with its report and published record. */
-const runToTheEnd = async (requestsMax: number) => {
-  const warehouse = await temporaryDirectory()
-  const api = await startTwoSurveys()
+const runToTheEnd = async (requestsMax: number, { api, sync, rows }: Trial) => {
   const runs: { readonly ended: Synced; readonly arrivals: number }[] = []
   while (runs.at(-1)?.ended.code !== 0 && runs.length < RUNS_MAX) {
     api.arrivals.length = 0
-    const ended = await syncWarm({ warehouse, env: api.env, args: ['--max-requests', String(requestsMax)] })
+    const ended = await sync(['--max-requests', String(requestsMax)])
     runs.push({ ended, arrivals: api.arrivals.length })
     expect(ended.run.requests).toBe(api.arrivals.length)
-    const [published] = await query(
-      publishedFile(warehouse),
-      `SELECT status, exit_code, left_over, (SELECT count(*) FROM _sync.tasks) AS tasks
-        FROM _sync.runs ORDER BY started_at DESC, run_id DESC LIMIT 1`,
-    )
+    const [published] =
+      await rows(`SELECT status, exit_code, left_over, (SELECT count(*) FROM _sync.tasks) AS tasks
+        FROM _sync.runs ORDER BY started_at DESC, run_id DESC LIMIT 1`)
     expect(published).toEqual({
       status: ended.code === 0 ? 'complete' : 'partial',
       exit_code: ended.code,
@@ -62,13 +57,14 @@ const runToTheEnd = async (requestsMax: number) => {
     })
     minutesLater(api, 1)
   }
-  return { warehouse, runs }
+  return runs
 }
 
-slow.each([1, 2, 3, 5, 10])(
+slow.for([1, 2, 3, 5, 10])(
   'runs with a budget of %i requests keep it, and together read everything',
-  async (requestsMax) => {
-    const { warehouse, runs } = await runToTheEnd(requestsMax)
+  async (requestsMax, context) => {
+    const trial = await startTwoSurveys(context)
+    const runs = await runToTheEnd(requestsMax, trial)
     for (const { ended, arrivals } of runs) {
       if (arrivals <= requestsMax) continue
       // One bundle may exceed the budget, and the log says so.
@@ -82,9 +78,8 @@ slow.each([1, 2, 3, 5, 10])(
     expect(listed?.cursor_before).toBeNull()
     expect(['2026-02-28T23:55:00Z', '2026-02-28T23:56:00Z']).toContain(listed?.cursor_after)
 
-    using reader = await openReader(publishedFile(warehouse))
     expect(
-      await reader.query(`SELECT s.id, p.interviews_count AS whole, c.id AS source, q.interviews_count AS part
+      await trial.rows(`SELECT s.id, p.interviews_count AS whole, c.id AS source, q.interviews_count AS part
       FROM surveys s JOIN survey_progress p ON p.survey_id = s.id JOIN sample_sources c ON c.survey_id = s.id
       JOIN sample_source_progress q ON q.survey_id = s.id AND q.sample_source_id = c.id ORDER BY s.id, c.id`),
     ).toEqual([
@@ -93,14 +88,13 @@ slow.each([1, 2, 3, 5, 10])(
       { id: 2, whole: 2, source: 201, part: 2 },
       { id: 2, whole: 2, source: 202, part: 20 },
     ])
-    expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+    await trial.expectSound()
   },
 )
 
-test('the first survey exceeds --max-requests 1 by as much as the how-to page says', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi([scriptedSurvey(1, {}, 4), scriptedSurvey(2, {}, 4)])
-  const { code, run } = await syncWarm({ warehouse, env: api.env, args: ['--max-requests', '1'] })
+test('the first survey exceeds --max-requests 1 by as much as the how-to page says', async (context) => {
+  const { api, sync } = await openTrial(context, [scriptedSurvey(1, {}, 4), scriptedSurvey(2, {}, 4)])
+  const { code, run } = await sync(['--max-requests', '1'])
   expect(code).toBe(3)
   expect(run).toMatchObject({ surveys_refreshed: 1, left_over: 1 })
   const page = await readFile(new URL('../../docs/how-to/limit-a-run.md', import.meta.url), 'utf8')
@@ -108,16 +102,11 @@ test('the first survey exceeds --max-requests 1 by as much as the how-to page sa
   expect([run.requests, api.arrivals.length]).toEqual([Number(documented), Number(documented)])
 })
 
-test('--max-duration stops a run when the API is slow, and the run counts and publishes what is left over', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi(
-    Array.from({ length: 12 }, (_, index) => scriptedSurvey(index + 1, { status: 'draft' }, 0)),
-  )
-  const timeLimited = (env: Env) =>
-    syncWarm({ warehouse, env: { ...api.env, ...env }, args: ['--max-duration', '1s'] })
+test('--max-duration stops a run when the API is slow, and the run counts and publishes what is left over', async (context) => {
+  const { api, sync, rows } = await openTrial(context, scriptedSurveys(12, { status: 'draft' }, 0))
+  const timeLimited = (env: Env) => sync(['--max-duration', '1s'], env)
   const published = () =>
-    query(
-      publishedFile(warehouse),
+    rows(
       'SELECT (SELECT count(*) FROM survey_progress) AS refreshed, (SELECT count(*) FROM _sync.tasks) AS tasks',
     )
   const isAboutASurvey = ({ path }: Arrival) => path !== '/surveys'
@@ -125,15 +114,10 @@ test('--max-duration stops a run when the API is slow, and the run counts and pu
   // The API answers no request about a survey. The run gives up its open requests, which count as no failure.
   api.hook = (arrival) => (isAboutASurvey(arrival) ? new Promise(() => undefined) : false)
   const held = await timeLimited({})
+  const counts = { surveys_listed: 12, surveys_refreshed: 0, surveys_failed: 0, left_over: 12 }
   expect(held).toMatchObject({
     code: 3,
-    run: { status: 'partial', reason: expect.stringContaining('--max-duration 1s') },
-  })
-  expect(held.run).toMatchObject({
-    surveys_listed: 12,
-    surveys_refreshed: 0,
-    surveys_failed: 0,
-    left_over: 12,
+    run: { status: 'partial', reason: expect.stringContaining('--max-duration 1s'), ...counts },
   })
   expect(await published()).toEqual([{ refreshed: 0, tasks: 12 }])
 
@@ -159,7 +143,7 @@ test('--max-duration stops a run when the API is slow, and the run counts and pu
   expect(api.arrivals.filter(isAboutASurvey)).toHaveLength(2 * refreshed)
   expect(await published()).toEqual([{ refreshed, tasks: leftOver }])
 
-  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
+  expect(await sync()).toMatchObject({
     code: 0,
     run: { surveys_refreshed: leftOver, left_over: 0 },
   })

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { startWorld } from '../support/api/reference-api.js'
-import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { scriptedSurveys } from '../support/api/scripted-api.js'
 import { answered, openTrial, stderrShows } from '../support/command/trial.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
 import { SLOW, slow } from '../support/suite/slow.js'
@@ -93,10 +93,7 @@ const meanLatencyMs = (stderr: string): number => {
 
 test.concurrent('a run of 40 requests sends them in one burst under a cap of 60', async (context) => {
   // One request for the listing, and 13 for each of three surveys: sources, progress, and eleven sources' progress.
-  const trial = await openTrial(
-    context,
-    [1, 2, 3].map((id) => scriptedSurvey(id, {}, 11)),
-  )
+  const trial = await openTrial(context, scriptedSurveys(3, {}, 11))
   // Even pacing, one request a minute, would take 39 minutes, and the test may take one.
   const ended = await trial.run(['sync'], { FIELDWORK_SYNC_RATE_LIMIT: '60/1h' })
   expect(ended.code).toBe(0)

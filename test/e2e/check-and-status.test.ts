@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { NO_ACCOUNT, refusing, scriptedSurvey, startScriptedApi, TOKEN } from '../support/api/scripted-api.js'
-import { openTrial } from '../support/command/trial.js'
+import { openSynced, openTrial } from '../support/command/trial.js'
 
 describe('check', () => {
   test.concurrent('makes one request per account and reports the result', async (context) => {
@@ -69,12 +69,11 @@ const namesIn = (value: unknown): string[] =>
 
 describe('status', () => {
   test.concurrent('reports complete, partial and failed runs, as text and as JSON', async (context) => {
-    const trial = await openTrial(context, [
+    const trial = await openSynced(context, [
       scriptedSurvey(1),
       scriptedSurvey(2),
       scriptedSurvey(3, { mood: 'good' }),
     ])
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     expect(await trial.runWarm(['sync', '--max-requests', '4'])).toMatchObject({ code: 3 })
     trial.api.hook = refusing(trial.api, 401)
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 4 })
@@ -84,6 +83,7 @@ describe('status', () => {
     const json = await trial.runWarm(['status', '--json'], without)
     expect(json).toMatchObject({ code: 0, stderr: '' })
     const status: unknown = JSON.parse(json.stdout)
+    const at = '2026-03-01T00:00:00Z'
     expect(status).toMatchObject({
       published: trial.published,
       published_at: expect.stringMatching(MOMENT),
@@ -104,13 +104,7 @@ describe('status', () => {
       freshness: [{ surveys: 3, never_refreshed: 0 }],
       tables: expect.arrayContaining([{ table: 'surveys', rows: 3 }]),
       drift: [
-        {
-          resource: 'survey',
-          path: 'mood',
-          kind: 'unknown_field',
-          first_seen_at: '2026-03-01T00:00:00Z',
-          last_seen_at: '2026-03-01T00:00:00Z',
-        },
+        { resource: 'survey', path: 'mood', kind: 'unknown_field', first_seen_at: at, last_seen_at: at },
       ],
       rejections: [],
     })
@@ -124,8 +118,7 @@ describe('status', () => {
   })
 
   test.concurrent('names the process that holds the warehouse without disturbing it, and names none after a kill', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const trial = await openSynced(context, [scriptedSurvey(1)])
     trial.api.hook = () => true
     const arrived = trial.api.arrived(() => true)
     const { child, ended } = trial.start(['sync'])

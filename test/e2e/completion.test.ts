@@ -113,31 +113,28 @@ test.skipIf(!has('bash'))('bash completes commands, flags, values and paths', as
   expect(await readdir(cwd)).toEqual(['settings.yaml'])
 })
 
-test.skipIf(!SLOW || !has('fish'))(
-  'fish completes commands, flags, values and paths',
-  async ({ onTestFinished }) => {
-    const { cwd, env } = await place(onTestFinished, '/bin/bash')
-    const all = [
-      ...LINES.map(([, words, only]) => [words.join(' '), only] as const),
-      ['export --format=c', '--format=csv'],
-      ['sync --config set', 'settings.yaml'],
-      ['sync --config=set', '--config=settings.yaml'],
-    ] as const
-    const script = [
-      'fieldwork-sync completion fish | source',
-      ...all.map(
-        ([line]) => `complete -C 'fieldwork-sync ${line}' | string replace -r '\\t.*' '' | string join ' '`,
-      ),
-    ].join('\n')
-    const { stdout, stderr } = spawnSync('fish', ['--no-config', '-c', script], {
-      cwd,
-      env,
-      encoding: 'utf8',
-    })
-    expect(stderr).toBe('')
-    expect(stdout.trimEnd().split('\n')).toEqual(all.map(([, only]) => only))
-  },
-)
+test.skipIf(!SLOW || !has('fish'))('fish completes words and paths', async ({ onTestFinished }) => {
+  const { cwd, env } = await place(onTestFinished, '/bin/bash')
+  const all = [
+    ...LINES.map(([, words, only]) => [words.join(' '), only] as const),
+    ['export --format=c', '--format=csv'],
+    ['sync --config set', 'settings.yaml'],
+    ['sync --config=set', '--config=settings.yaml'],
+  ] as const
+  const script = [
+    'fieldwork-sync completion fish | source',
+    ...all.map(
+      ([line]) => `complete -C 'fieldwork-sync ${line}' | string replace -r '\\t.*' '' | string join ' '`,
+    ),
+  ].join('\n')
+  const { stdout, stderr } = spawnSync('fish', ['--no-config', '-c', script], {
+    cwd,
+    env,
+    encoding: 'utf8',
+  })
+  expect(stderr).toBe('')
+  expect(stdout.trimEnd().split('\n')).toEqual(all.map(([, only]) => only))
+})
 
 test.skipIf(!SLOW || !has('zsh') || !hasTerminal)(
   'zsh completes commands, flags, values and paths',

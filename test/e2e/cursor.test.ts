@@ -6,12 +6,9 @@ import {
   bodyOf,
   type ScriptedApi,
   scriptedSurvey,
-  startScriptedApi,
+  scriptedSurveys,
 } from '../support/api/scripted-api.js'
-import { publishedFile, startSync, sync, syncWarm, withSettings } from '../support/command/sync.js'
-import { stderrShows } from '../support/command/trial.js'
-import { temporaryDirectory } from '../support/files/temporary.js'
-import { unsoundness } from '../support/oracle/soundness.js'
+import { openTrial, stderrShows, type Trial } from '../support/command/trial.js'
 import { slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
@@ -19,12 +16,10 @@ const START = '2026-03-01T00:00:00Z'
 const after = (seconds: number): Date => new Date(Date.parse(START) + seconds * 1000)
 
 /** Six drafts on three pages, newest first: 6 5, 4 3, 2 1. Drafts are read again only when the listing shows a change. */
-const startSixDrafts = async (): Promise<ScriptedApi> => {
-  const api = await startScriptedApi(
-    [1, 2, 3, 4, 5, 6].map((id) => scriptedSurvey(id, { status: 'draft' }, 0)),
-  )
-  api.pageSize = 2
-  return api
+const startSixDrafts = async (context: Parameters<typeof openTrial>[0]) => {
+  const trial = await openTrial(context, scriptedSurveys(6, { status: 'draft' }, 0))
+  trial.api.pageSize = 2
+  return trial
 }
 
 /** Sets the clock to `at` and modifies the survey at that time. */
@@ -44,11 +39,11 @@ const editWhilePaging = (api: ScriptedApi, title: string, begin: number) => (arr
   return false
 }
 
-const titles = async (warehouse: string): Promise<unknown[]> =>
-  (await query(publishedFile(warehouse), 'SELECT title FROM surveys ORDER BY id')).map(({ title }) => title)
+const titles = async (rows: Trial['rows']): Promise<unknown[]> =>
+  (await rows('SELECT title FROM surveys ORDER BY id')).map(({ title }) => title)
 
 /** An overlap of five minutes would hide the loss of a wrong cursor. */
-const withoutOverlap = () => withSettings({ discover: { overlap: '0s' } })
+const WITHOUT_OVERLAP = { discover: { overlap: '0s' } }
 
 const requestedSince = (api: ScriptedApi): unknown[] =>
   api.arrivals
@@ -58,62 +53,48 @@ const requestedSince = (api: ScriptedApi): unknown[] =>
 const requestedPages = (api: ScriptedApi): unknown[] =>
   api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: search }) => search.get('page'))
 
-slow('a survey that changes after its page was read is correct after the next run', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startSixDrafts()
-  const options = { warehouse, env: api.env, args: await withoutOverlap() }
+slow('a survey that changes after its page was read is correct after the next run', async (context) => {
+  const { api, sync, settings, rows, expectSound } = await startSixDrafts(context)
+  const args = await settings(WITHOUT_OVERLAP)
 
   api.hook = editWhilePaging(api, 'moved', 0)
-  const first = await syncWarm(options)
+  const first = await sync(args)
   expect(first).toMatchObject({ code: 0, run: { listing: 'full', cursor_after: START } })
-  expect(await titles(warehouse)).toEqual([
-    'moved',
-    'Survey 2',
-    'Survey 3',
-    'Survey 4',
-    'Survey 5',
-    'Survey 6',
-  ])
+  const others = [2, 3, 4, 5].map((id) => `Survey ${id}`)
+  expect(await titles(rows)).toEqual(['moved', ...others, 'Survey 6'])
   api.hook = () => false
   api.now = after(3_600)
-  expect(await syncWarm(options)).toMatchObject({
+  expect(await sync(args)).toMatchObject({
     code: 0,
     run: { listing: 'incremental', cursor_before: START },
   })
-  expect(await titles(warehouse)).toEqual(['moved', 'Survey 2', 'Survey 3', 'Survey 4', 'Survey 5', 'moved'])
+  expect(await titles(rows)).toEqual(['moved', ...others, 'moved'])
 
   // In an incremental listing, two surveys that change again look like two new ones, so the listing is repeated at once.
   for (const id of [1, 2, 3, 4, 5, 6]) edit(api, id, `again ${id}`, after(7_000))
   api.now = after(7_200)
   api.hook = editWhilePaging(api, 'moved again', 7_200)
-  const third = await syncWarm(options)
+  const third = await sync(args)
   expect(third).toMatchObject({
     code: 0,
     run: { listing: 'incremental', surveys_listed: 12, cursor_after: '2026-03-01T02:00:20Z' },
   })
-  expect((await titles(warehouse)).at(-1)).toBe('moved again')
+  expect((await titles(rows)).at(-1)).toBe('moved again')
   api.hook = () => false
   api.now = after(10_800)
-  expect(await syncWarm(options)).toMatchObject({ code: 0 })
-  expect(await titles(warehouse)).toEqual([
-    'moved again',
-    'again 2',
-    'again 3',
-    'again 4',
-    'again 5',
-    'moved again',
-  ])
-  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  expect(await sync(args)).toMatchObject({ code: 0 })
+  const again = [2, 3, 4, 5].map((id) => `again ${id}`)
+  expect(await titles(rows)).toEqual(['moved again', ...again, 'moved again'])
+  await expectSound()
 })
 
-test('after a kill between two pages, the next run resumes one page earlier and keeps the first cursor', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startSixDrafts()
-  const options = { warehouse, env: api.env, args: await withoutOverlap() }
+test('after a kill between two pages, the next run resumes one page earlier and keeps the first cursor', async (context) => {
+  const { api, warehouse, sync, start, settings, rows, expectSound } = await startSixDrafts(context)
+  const args = await settings(WITHOUT_OVERLAP)
 
   // The API never answers the third page.
   api.hook = (arrival) => (isPage(arrival, 3) ? new Promise(() => undefined) : false)
-  const killed = startSync({ ...options, args: [...options.args, '--log-level', 'debug'] })
+  const killed = start(['sync', ...args, '--log-level', 'debug'])
   await stderrShows(killed, /"page":2,"msg":"committed a page of the listing"/)
   killed.child.kill('SIGKILL')
   expect(await killed.ended).toMatchObject({ signal: 'SIGKILL' })
@@ -129,7 +110,7 @@ test('after a kill between two pages, the next run resumes one page earlier and 
   api.hook = () => false
   api.arrivals.length = 0
   api.now = after(600)
-  const resumed = await syncWarm(options)
+  const resumed = await sync(args)
   expect(resumed).toMatchObject({
     code: 0,
     run: { listing: 'full', cursor_before: null, cursor_after: after(600).toISOString().replace('.000', '') },
@@ -137,29 +118,27 @@ test('after a kill between two pages, the next run resumes one page earlier and 
   // An incremental listing in the same run reads the changes of page 1.
   expect(requestedPages(api)).toEqual(['2', '3', '1'])
   expect(requestedSince(api)).toEqual([null, null, START])
-  expect(await titles(warehouse)).toEqual([...[1, 2, 3, 4, 5].map((id) => `Survey ${id}`), 'on the cursor'])
-  expect(
-    await query(publishedFile(warehouse), 'SELECT status FROM _sync.runs ORDER BY started_at, run_id'),
-  ).toEqual([{ status: 'killed' }, { status: 'complete' }])
-  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  expect(await titles(rows)).toEqual([...[1, 2, 3, 4, 5].map((id) => `Survey ${id}`), 'on the cursor'])
+  expect(await rows('SELECT status FROM _sync.runs ORDER BY started_at, run_id')).toEqual([
+    { status: 'killed' },
+    { status: 'complete' },
+  ])
+  await expectSound()
 })
 
-slow('where the server sends no time, the cursor stays ten minutes behind our clock', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi([scriptedSurvey(1)])
+slow('where the server sends no time, the cursor stays ten minutes behind our clock', async (context) => {
+  const { api, sync, rows } = await openTrial(context, [scriptedSurvey(1)])
   api.hook = (arrival, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(bodyOf(api, arrival)))
     return true
   }
   const earliestMs = Date.now()
-  const { code, run } = await sync({ warehouse, env: api.env })
+  const { code, run } = await sync()
   const latestMs = Date.now()
   expect(code).toBe(0)
   const cursorMs = Date.parse(run.cursor_after ?? '')
   expect(cursorMs).toBeGreaterThanOrEqual(earliestMs - 600_000)
   expect(cursorMs).toBeLessThanOrEqual(latestMs - 600_000)
-  expect(await query(publishedFile(warehouse), 'SELECT interviews_count FROM survey_progress')).toEqual([
-    { interviews_count: 10 },
-  ])
+  expect(await rows('SELECT interviews_count FROM survey_progress')).toEqual([{ interviews_count: 10 }])
 })

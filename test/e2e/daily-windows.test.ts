@@ -7,50 +7,47 @@ import { INTERVIEW_STATUSES } from '../support/api/api-document.js'
 import { asObject, getBody, type JsonObject, startWorld } from '../support/api/reference-api.js'
 import {
   bodyOf,
+  NO_ACCOUNT,
   type ScriptedApi,
   scriptedProgress,
   scriptedSurvey,
   sendJson,
-  startScriptedApi,
 } from '../support/api/scripted-api.js'
-import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
-import { temporaryDirectory } from '../support/files/temporary.js'
-import { unsoundness } from '../support/oracle/soundness.js'
+import { openTrial } from '../support/command/trial.js'
 import { progressOf } from '../support/oracle/truth.js'
 import { slow } from '../support/suite/slow.js'
-import { openReader, type Row } from '../support/warehouse/duckdb.js'
+import type { Row } from '../support/warehouse/duckdb.js'
 
 const ADDITIVE = ['interviews_count', ...INTERVIEW_STATUSES.map((status) => `${status}_individuals`)]
 const sums = ADDITIVE.map((name) => `sum(${name})::BIGINT AS ${name}`).join(', ')
 const columns = ADDITIVE.join(', ')
 
-test('the days add up to the whole survey, an interview at midnight counts once, and each day equals the answer of the API', async () => {
-  const warehouse = await temporaryDirectory()
+test('the days add up to the whole survey, an interview at midnight counts once, and each day equals the answer of the API', async (context) => {
+  const { sync, settings, rows, expectSound } = await openTrial(context)
   await using server = await startWorld({ seed: 35, surveys: 6 })
   const [account] = server.accounts
-  const args = await withSettings({
+  const args = await settings({
     accounts: [{ ...account, base_url: server.baseUrl, rate_limit: { requests: 10_000, per: '1s' } }],
     refresh: { daily_windows: { days: 20, sources: true } },
   })
-  const { code, run } = await syncWarm({ warehouse, env: {}, args })
+  const { code, run } = await sync(args, NO_ACCOUNT)
   expect(code).toBe(0)
-  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
-  using reader = await openReader(publishedFile(warehouse))
+  await expectSound()
 
-  const ofSurveys = await reader.query(
+  const ofSurveys = await rows(
     `SELECT p.survey_id, ${columns} FROM survey_progress p JOIN surveys s ON s.id = p.survey_id
       WHERE s.status NOT IN ('draft', 'user_demo', 'complete') ORDER BY ALL`,
   )
   expect(ofSurveys.length).toBeGreaterThan(3)
   expect(
-    await reader.query(`SELECT survey_id, ${sums} FROM survey_progress_by_day WHERE sample_source_id IS NULL
+    await rows(`SELECT survey_id, ${sums} FROM survey_progress_by_day WHERE sample_source_id IS NULL
       GROUP BY survey_id ORDER BY ALL`),
   ).toEqual(ofSurveys)
   expect(
-    await reader.query(`SELECT survey_id, sample_source_id, ${sums} FROM survey_progress_by_day
+    await rows(`SELECT survey_id, sample_source_id, ${sums} FROM survey_progress_by_day
       WHERE sample_source_id IS NOT NULL GROUP BY ALL ORDER BY ALL`),
   ).toEqual(
-    await reader.query(`SELECT p.survey_id, p.sample_source_id, ${columns} FROM sample_source_progress p
+    await rows(`SELECT p.survey_id, p.sample_source_id, ${columns} FROM sample_source_progress p
       JOIN surveys s ON s.id = p.survey_id WHERE s.status NOT IN ('draft', 'user_demo', 'complete') ORDER BY ALL`),
   )
 
@@ -67,7 +64,7 @@ test('the days add up to the whole survey, an interview at midnight counts once,
       ).fieldwork_progress,
     )
   expect((await progressBetween(midnight, midnight)).interviews_count).toBe(1)
-  const stored = await reader.query(
+  const stored = await rows(
     `SELECT * FROM survey_progress_by_day WHERE survey_id = ${survey} AND sample_source_id IS NULL
       AND day IN ('2026-02-16', '2026-02-17') ORDER BY day`,
   )
@@ -81,8 +78,8 @@ test('the days add up to the whole survey, an interview at midnight counts once,
   )
   const overlapping = await progressBetween('2026-02-16T00:00:00Z', midnight)
   expect(overlapping.interviews_count).toBe(Number(stored[0]?.interviews_count) + 1)
-  const [{ days: rows } = {}] = await reader.query('SELECT count(*) AS days FROM survey_progress_by_day')
-  expect(run.rows_by_table.survey_progress_by_day).toEqual({ added: rows, changed: 0, unchanged: 0 })
+  const [{ days: added } = {}] = await rows('SELECT count(*) AS days FROM survey_progress_by_day')
+  expect(run.rows_by_table.survey_progress_by_day).toEqual({ added, changed: 0, unchanged: 0 })
 })
 
 /** Computes progress from the starts of complete interviews. Both bounds are inclusive, to the microsecond. */
@@ -111,8 +108,7 @@ const requestedDays = (api: ScriptedApi): string[] =>
     .filter((after) => after !== null)
     .toSorted()
 
-slow('a night requests the open days and those that become final, in the days of the time zone', async () => {
-  const warehouse = await temporaryDirectory()
+slow('a night requests open days and those that become final, in the time zone', async (context) => {
   const starts = [
     '2026-03-28T22:59:59.999999Z',
     '2026-03-28T23:00:00Z',
@@ -121,22 +117,21 @@ slow('a night requests the open days and those that become final, in the days of
     '2026-03-29T21:59:59.999999Z',
     '2026-03-29T22:00:00Z',
   ]
-  const api = await startScriptedApi([scriptedSurvey(1)])
+  const { api, sync, settings, rows, expectSound } = await openTrial(context, [scriptedSurvey(1)])
   showInterviews(api, starts)
-  const args = await withSettings({ refresh: { daily_windows: { days: 2, time_zone: 'Europe/Paris' } } })
+  const args = await settings({ refresh: { daily_windows: { days: 2, time_zone: 'Europe/Paris' } } })
   const night = async (now: string) => {
     api.now = new Date(now)
-    const { code, run } = await syncWarm({ warehouse, env: api.env, args })
+    const { code, run } = await sync(args)
     expect(code).toBe(0)
-    using reader = await openReader(publishedFile(warehouse))
-    const rows = await reader.query(
+    const found = await rows(
       `SELECT day::VARCHAR AS day, interviews_count AS interviews, is_final
         FROM survey_progress_by_day ORDER BY day`,
     )
     return {
       run,
       requested: requestedDays(api),
-      rows: rows.map(({ day, interviews, is_final }: Row) =>
+      rows: found.map(({ day, interviews, is_final }: Row) =>
         [day, interviews, ...(is_final ? ['final'] : [])].join(' '),
       ),
     }
@@ -161,5 +156,5 @@ slow('a night requests the open days and those that become final, in the days of
   ])
   expect(changed.rows).toEqual(['2026-03-29 5 final', '2026-03-30 1 final', '2026-03-31 1', '2026-04-01 0'])
 
-  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  await expectSound()
 })

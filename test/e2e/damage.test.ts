@@ -13,7 +13,7 @@ import { answered, stderrShows } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { blocksOf, DAMAGES, type Damage, scribbleBlock } from '../support/files/damage.js'
 import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files/temporary.js'
-import { envOf } from '../support/oracle/rate.js'
+import { unlimitedEnv } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/oracle/truth.js'
 import { chance } from '../support/suite/chance.js'
@@ -29,11 +29,7 @@ let server: ReferenceServer
 let killed = ''
 let truth: WorldRows
 
-const environment = (warehouse: string) => ({
-  ...envOf(server),
-  FIELDWORK_SYNC_RATE_LIMIT: '10000/1s',
-  FIELDWORK_SYNC_WAREHOUSE: warehouse,
-})
+const environment = (warehouse: string) => unlimitedEnv(server, warehouse)
 
 beforeAll(async () => {
   server = await startWorld({ seed: 3, surveys: 12 })
@@ -97,9 +93,7 @@ test.for(CHOSEN)('$what: the run reports it and recovers', async (damage, { onTe
 
 slow(
   'a sync never publishes garbage in a block, whether the run reads that block or not',
-  {
-    timeout: 300_000,
-  },
+  { timeout: 300_000 },
   async ({ onTestFinished }) => {
     const blocks = await blocksOf(join(killed, 'work.duckdb'))
     expect(blocks).toBeGreaterThan(4)
@@ -120,16 +114,13 @@ slow(
   },
 )
 
-slow(
-  'a work database does not replay the write-ahead log of another database',
-  async ({ onTestFinished }) => {
-    const warehouse = await copyOfKilled(onTestFinished)
-    const other = join(await temporaryDirectory(onTestFinished), 'other')
-    expect(await runWarm(['sync'], environment(other))).toMatchObject({ code: 0 })
-    await cp(join(other, 'work.duckdb'), join(warehouse, 'work.duckdb'))
-    await expectTruth(warehouse, await recover(warehouse))
-  },
-)
+slow('a work database does not replay the write-ahead log of another one', async ({ onTestFinished }) => {
+  const warehouse = await copyOfKilled(onTestFinished)
+  const other = join(await temporaryDirectory(onTestFinished), 'other')
+  expect(await runWarm(['sync'], environment(other))).toMatchObject({ code: 0 })
+  await cp(join(other, 'work.duckdb'), join(warehouse, 'work.duckdb'))
+  await expectTruth(warehouse, await recover(warehouse))
+})
 
 describe('the published file is damaged too', () => {
   const damages = ['garbage '.repeat(1_000), ''] as const

@@ -15,7 +15,7 @@ import { answered, stderrShows } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { type Disk, mountReadOnly, openDisk } from '../support/files/disk.js'
 import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files/temporary.js'
-import { envOf } from '../support/oracle/rate.js'
+import { unlimitedEnv } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/oracle/truth.js'
 import { SLOW, slow } from '../support/suite/slow.js'
@@ -51,11 +51,7 @@ beforeAll(async () => {
   truth = await truthRows(server)
 })
 
-const environment = (warehouse: string): Env => ({
-  ...envOf(server),
-  FIELDWORK_SYNC_RATE_LIMIT: '10000/1s',
-  FIELDWORK_SYNC_WAREHOUSE: warehouse,
-})
+const environment = (warehouse: string) => unlimitedEnv(server, warehouse)
 
 const sync = (warehouse: string, env: Env = {}): Promise<Ended> =>
   run(['sync', ...readAll], { ...environment(warehouse), ...env })
@@ -159,8 +155,6 @@ interface Obstacle {
   readonly says: RegExp
   /** Whether the run finds the problem before its first request. */
   readonly beforeRequests: boolean
-  /** Only `npm run test:slow` runs it. */
-  readonly slow?: true
 }
 
 const aside = (path: string): string => `${path}.aside`
@@ -176,7 +170,6 @@ const WITHOUT_RIGHTS: Env = isRoot
 const OBSTACLES: readonly Obstacle[] = [
   {
     what: 'the directory is read-only',
-    slow: true,
     env: WITHOUT_RIGHTS,
     make: async (warehouse) => {
       await chmod(dirname(warehouse), 0o755)
@@ -188,7 +181,6 @@ const OBSTACLES: readonly Obstacle[] = [
   },
   {
     what: 'the directory is on a disk that is mounted read-only',
-    slow: true,
     make: (warehouse, context) => {
       const undo = mountReadOnly(context, warehouse)
       return Promise.resolve(undo === null ? null : () => Promise.resolve(undo()))
@@ -198,7 +190,6 @@ const OBSTACLES: readonly Obstacle[] = [
   },
   {
     what: 'a file has the place of the directory',
-    slow: true,
     make: async (warehouse) => {
       await rename(warehouse, aside(warehouse))
       await writeFile(warehouse, 'mine')
@@ -213,7 +204,6 @@ const OBSTACLES: readonly Obstacle[] = [
   },
   {
     what: 'a directory has the place of the work database',
-    slow: true,
     make: async (warehouse) => {
       const work = join(warehouse, 'work.duckdb')
       await rename(work, aside(work))
@@ -228,7 +218,6 @@ const OBSTACLES: readonly Obstacle[] = [
   },
   {
     what: 'a directory has the place of the published file',
-    slow: true,
     make: async (warehouse) => {
       const published = publishedFile(warehouse)
       await rename(published, aside(published))
@@ -245,7 +234,7 @@ const OBSTACLES: readonly Obstacle[] = [
   },
 ]
 
-test.for(OBSTACLES.filter(({ slow }) => SLOW || slow !== true))(
+slow.for(OBSTACLES)(
   '$what: the run exits 7, and the next run recovers after the repair',
   { timeout: 60_000 },
   async ({ make, env = {}, says, beforeRequests }, context) => {

@@ -8,17 +8,13 @@ import {
   type ScriptedApi,
   scriptedSource,
   scriptedSurvey,
+  scriptedSurveys,
   sendJson,
-  startScriptedApi,
 } from '../support/api/scripted-api.js'
-import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
-import { temporaryDirectory } from '../support/files/temporary.js'
-import { unsoundness } from '../support/oracle/soundness.js'
+import { openTrial, type Trial } from '../support/command/trial.js'
 import { SLOW, slow } from '../support/suite/slow.js'
-import { openReader, query } from '../support/warehouse/duckdb.js'
 
-const drafts = (count: number) =>
-  Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, { status: 'draft' }, 0))
+const drafts = (count: number, change = {}) => scriptedSurveys(count, { status: 'draft', ...change }, 0)
 
 const isPage = ({ path, query: search }: Arrival, page: number): boolean =>
   path === '/surveys' && search.get('page') === String(page)
@@ -46,43 +42,35 @@ const requestedPages = (api: ScriptedApi): unknown[] =>
   api.arrivals.filter(({ path }) => path === '/surveys').map(({ query: search }) => search.get('page'))
 
 /** The title of each survey by id, or `missing`. */
-const shown = async (warehouse: string) =>
+const shown = async (rows: Trial['rows']) =>
   Object.fromEntries(
     (
-      await query(
-        publishedFile(warehouse),
+      await rows(
         "SELECT id, CASE WHEN _missing_since IS NULL THEN title ELSE 'missing' END AS shown FROM surveys ORDER BY id",
       )
     ).map((row) => [row.id, row.shown]),
   )
 
-test('a survey that vanishes between two pages shifts another one out of sight, and the run repeats the listing', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi(drafts(6))
+const titlesOf = (...ids: readonly number[]) => Object.fromEntries(ids.map((id) => [id, `Survey ${id}`]))
+
+test('a survey that vanishes between two pages shifts another one out of sight, and the run repeats the listing', async (context) => {
+  const { api, sync, rows, expectSound } = await openTrial(context, drafts(6))
   api.pageSize = 2
   // Pages 6 5, 4 3, 2 1 become 5 4, 3 2, 1: so survey 4 is on none of the remaining pages.
   api.hook = beforePage2((time) => time === 1 && remove(api, 6))
-  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
+  expect(await sync()).toMatchObject({
     code: 0,
     run: { status: 'complete', cursor_after: '2026-02-28T23:55:00Z', left_over: 0 },
   })
   expect(requestedPages(api)).toEqual(['1', '2', '1', '2', '3'])
-  expect(await shown(warehouse)).toEqual({
-    1: 'Survey 1',
-    2: 'Survey 2',
-    3: 'Survey 3',
-    4: 'Survey 4',
-    5: 'Survey 5',
-    6: 'missing',
-  })
-  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  expect(await shown(rows)).toEqual({ ...titlesOf(1, 2, 3, 4, 5), 6: 'missing' })
+  await expectSound()
 })
 
-test('lists that show one id twice every night are read with the newer row, and the reason names the survey', async () => {
-  const warehouse = await temporaryDirectory()
+test('lists that show one id twice every night are read with the newer row, and the reason names the survey', async (context) => {
   const later = { updated_at: '2026-02-20T00:00:00Z' }
   const survey = scriptedSurvey(2)
-  const api = await startScriptedApi([
+  const { api, sync, rows, expectSound } = await openTrial(context, [
     ...drafts(1),
     { ...survey, survey: { ...survey.survey, title: 'Newer', ...later } },
     survey,
@@ -92,58 +80,56 @@ test('lists that show one id twice every night are read with the newer row, and 
     if (first !== undefined) sources.unshift({ ...first, name: 'Newer source', ...later })
   }
   for (const _ of ['first night', 'second night']) {
-    const { code, run } = await syncWarm({ warehouse, env: api.env })
+    const { code, run } = await sync()
     expect([code, run.reason]).toEqual([
       3,
       'the list of surveys shows survey 2 more than once on page 1, and fewer surveys than it announces, so the cursor was not moved. Report this to the owner of the API',
     ])
     expect(run).toMatchObject({ surveys_failed: 0, left_over: 0, cursor_after: null })
-    expect(await shown(warehouse)).toEqual({ 1: 'Survey 1', 2: 'Newer' })
-    expect(await query(publishedFile(warehouse), 'SELECT id, name FROM sample_sources ORDER BY id')).toEqual([
+    expect(await shown(rows)).toEqual({ 1: 'Survey 1', 2: 'Newer' })
+    expect(await rows('SELECT id, name FROM sample_sources ORDER BY id')).toEqual([
       { id: 201, name: 'Newer source' },
       { id: 202, name: 'S202' },
     ])
   }
-  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  await expectSound()
 })
 
-slow(
-  'a listing that drifts every time does not move the cursor, and a survey that appears between pages is no drift',
-  async () => {
-    const warehouse = await temporaryDirectory()
-    const api = await startScriptedApi(drafts(8))
-    api.pageSize = 2
-    api.hook = beforePage2((time) => remove(api, 9 - time))
-    // Three surveys vanish, and both addresses of each answer 404: fewer than this limit.
-    const args = await withSettings({ limits: { consecutive_failures_max: 10 } })
-    const drifted = await syncWarm({ warehouse, env: api.env, args })
-    expect(drifted).toMatchObject({
-      code: 3,
-      run: { status: 'partial', cursor_before: null, cursor_after: null },
-    })
-    expect(drifted.run.reason).toContain('cursor was not moved')
-    expect(requestedPages(api)).toEqual(['1', '2', '1', '2', '1', '2'])
+slow('a listing that always drifts moves no cursor; a survey that appears is no drift', async (context) => {
+  const { api, sync, settings, rows, expectSound } = await openTrial(context, drafts(8))
+  api.pageSize = 2
+  api.hook = beforePage2((time) => remove(api, 9 - time))
+  // Three surveys vanish, and both addresses of each answer 404: fewer than this limit.
+  const args = await settings({ limits: { consecutive_failures_max: 10 } })
+  const drifted = await sync(args)
+  expect(drifted).toMatchObject({
+    code: 3,
+    run: { status: 'partial', cursor_before: null, cursor_after: null },
+  })
+  expect(drifted.run.reason).toContain('cursor was not moved')
+  expect(requestedPages(api)).toEqual(['1', '2', '1', '2', '1', '2'])
 
-    api.arrivals.length = 0
-    api.hook = beforePage2(() => {
-      api.surveys.push(scriptedSurvey(9, { status: 'draft' }, 0))
-    })
-    const second = await syncWarm({ warehouse, env: api.env })
-    expect(second).toMatchObject({ code: 0, run: { listing: 'full', surveys_listed: 6 } })
-    // 5 4, 3 2, 1 became 9 5, 4 3, 2 1: survey 4 was listed twice, and the next run reads survey 9.
-    expect(requestedPages(api)).toEqual(['1', '2', '3'])
-    api.hook = () => false
-    const whole = [1, 2, 3, 4, 5].map((id) => [id, `Survey ${id}`] as const)
-    const missing = [6, 7, 8].map((id) => [id, 'missing'] as const)
-    expect(await shown(warehouse)).toEqual(Object.fromEntries([...whole, ...missing]))
-    expect(await unsoundness(publishedFile(warehouse))).toEqual([])
-  },
-)
+  api.arrivals.length = 0
+  api.hook = beforePage2(() => {
+    api.surveys.push(scriptedSurvey(9, { status: 'draft' }, 0))
+  })
+  const second = await sync()
+  expect(second).toMatchObject({ code: 0, run: { listing: 'full', surveys_listed: 6 } })
+  // 5 4, 3 2, 1 became 9 5, 4 3, 2 1: survey 4 was listed twice, and the next run reads survey 9.
+  expect(requestedPages(api)).toEqual(['1', '2', '3'])
+  api.hook = () => false
+  const missing = { 6: 'missing', 7: 'missing', 8: 'missing' }
+  expect(await shown(rows)).toEqual({ ...titlesOf(1, 2, 3, 4, 5), ...missing })
+  await expectSound()
+})
 
-slow('a run requests a survey by its own address when a full listing does not show it', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)])
-  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+slow('a run requests a survey by its own address when a full listing does not show it', async (context) => {
+  const { api, sync, rows, expectSound } = await openTrial(context, [
+    scriptedSurvey(1),
+    scriptedSurvey(2),
+    scriptedSurvey(3),
+  ])
+  expect(await sync()).toMatchObject({ code: 0 })
 
   // Survey 2 is only missing from the list; survey 3 no longer exists.
   const [, two, three] = api.surveys
@@ -151,40 +137,38 @@ slow('a run requests a survey by its own address when a full listing does not sh
   remove(api, 3)
   api.hook = hideFromList(api, 2)
   api.now = new Date('2026-03-02T00:00:00Z')
-  const second = await syncWarm({ warehouse, env: api.env, args: ['--full'] })
+  const second = await sync(['--full'])
   expect(second).toMatchObject({ code: 0, run: { listing: 'full', surveys_listed: 1 } })
-  expect(await shown(warehouse)).toEqual({ 1: 'Survey 1', 2: 'Survey 2', 3: 'missing' })
-  expect(await missingRows(warehouse)).toEqual({
+  expect(await shown(rows)).toEqual({ 1: 'Survey 1', 2: 'Survey 2', 3: 'missing' })
+  expect(await missingRows(rows)).toEqual({
     surveys: [3],
     sample_sources: [301, 302],
     survey_progress: [3],
     sample_source_progress: [301, 302],
   })
-  expect(
-    await query(publishedFile(warehouse), 'SELECT DISTINCT _missing_since FROM surveys ORDER BY 1'),
-  ).toEqual([{ _missing_since: '2026-03-02T00:00:00Z' }, { _missing_since: null }])
+  expect(await rows('SELECT DISTINCT _missing_since FROM surveys ORDER BY 1')).toEqual([
+    { _missing_since: '2026-03-02T00:00:00Z' },
+    { _missing_since: null },
+  ])
 
   // Survey 3 comes back unchanged. It is no longer marked as missing, and history shows when it was missing.
   api.hook = () => false
   api.surveys.push(three)
   api.now = new Date('2026-03-03T00:00:00Z')
-  expect(await syncWarm({ warehouse, env: api.env, args: ['--full'] })).toMatchObject({ code: 0 })
-  expect(await missingRows(warehouse)).toEqual({
+  expect(await sync(['--full'])).toMatchObject({ code: 0 })
+  expect(await missingRows(rows)).toEqual({
     surveys: [],
     sample_sources: [],
     survey_progress: [],
     sample_source_progress: [],
   })
   expect(
-    await query(
-      publishedFile(warehouse),
-      'SELECT valid_from, valid_to FROM surveys_history WHERE id = 3 ORDER BY valid_from',
-    ),
+    await rows('SELECT valid_from, valid_to FROM surveys_history WHERE id = 3 ORDER BY valid_from'),
   ).toEqual([
     { valid_from: '2026-03-01T00:00:00Z', valid_to: '2026-03-02T00:00:00Z' },
     { valid_from: '2026-03-03T00:00:00Z', valid_to: null },
   ])
-  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  await expectSound()
 })
 
 /** Removes a survey from the list only. Its own addresses still answer. */
@@ -197,13 +181,10 @@ const hideFromList =
     return true
   }
 
-const missingRows = async (warehouse: string) => {
-  using reader = await openReader(publishedFile(warehouse))
+const missingRows = async (rows: Trial['rows']) => {
   const ids = async (table: string, column: string) =>
     (
-      await reader.query(
-        `SELECT ${column} AS id FROM ${table} WHERE _missing_since IS NOT NULL ORDER BY ${column}`,
-      )
+      await rows(`SELECT ${column} AS id FROM ${table} WHERE _missing_since IS NOT NULL ORDER BY ${column}`)
     ).map(({ id }) => id)
   return {
     surveys: await ids('surveys', 'id'),
@@ -213,9 +194,8 @@ const missingRows = async (warehouse: string) => {
   }
 }
 
-test('a run handles surveys and sources that vanish during the refresh, several pages of sources, and no sources', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi([
+test('a run handles surveys and sources that vanish during the refresh, several pages of sources, and no sources', async (context) => {
+  const { api, sync, rows, expectSound } = await openTrial(context, [
     scriptedSurvey(1),
     scriptedSurvey(2),
     scriptedSurvey(3, {}, 5),
@@ -238,38 +218,28 @@ test('a run handles surveys and sources that vanish during the refresh, several 
     }
     return false
   }
-  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
+  expect(await sync()).toMatchObject({
     code: 3,
     run: { surveys_refreshed: 4, surveys_failed: 1, left_over: 1 },
   })
   // A refused survey may still exist. The next listing is full and shows that it has gone.
-  expect(await shown(warehouse)).toMatchObject({ 1: 'Survey 1' })
+  expect(await shown(rows)).toMatchObject({ 1: 'Survey 1' })
   api.surveys.shift()
-  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
+  expect(await sync()).toMatchObject({
     code: 0,
     run: { listing: 'full', left_over: 0 },
   })
-  expect(await shown(warehouse)).toEqual({
-    1: 'missing',
-    2: 'Survey 2',
-    3: 'Survey 3',
-    4: 'Survey 4',
-    5: 'Survey 5',
-  })
+  expect(await shown(rows)).toEqual({ 1: 'missing', ...titlesOf(2, 3, 4, 5) })
   expect(
-    await query(
-      publishedFile(warehouse),
-      `SELECT survey_id, list(id ORDER BY id)::JSON::VARCHAR AS ids FROM sample_sources
-        WHERE _missing_since IS NULL GROUP BY survey_id ORDER BY survey_id`,
-    ),
+    await rows(`SELECT survey_id, list(id ORDER BY id)::JSON::VARCHAR AS ids FROM sample_sources
+        WHERE _missing_since IS NULL GROUP BY survey_id ORDER BY survey_id`),
   ).toEqual([
     { survey_id: 2, ids: '[201]' },
     { survey_id: 3, ids: '[301,302,303,304,305]' },
     { survey_id: 5, ids: '[502,503]' },
   ])
   expect(
-    await query(
-      publishedFile(warehouse),
+    await rows(
       'SELECT survey_id, count(*) AS sources FROM sample_source_progress GROUP BY survey_id ORDER BY survey_id',
     ),
   ).toEqual([
@@ -277,40 +247,35 @@ test('a run handles surveys and sources that vanish during the refresh, several 
     { survey_id: 3, sources: 5 },
     { survey_id: 5, sources: 2 },
   ])
-  expect(
-    await query(publishedFile(warehouse), 'SELECT survey_id FROM survey_progress ORDER BY survey_id'),
-  ).toEqual([2, 3, 4, 5].map((survey_id) => ({ survey_id })))
-  expect(await unsoundness(publishedFile(warehouse))).toEqual([])
+  expect(await rows('SELECT survey_id FROM survey_progress ORDER BY survey_id')).toEqual(
+    [2, 3, 4, 5].map((survey_id) => ({ survey_id })),
+  )
+  await expectSound()
 })
 
-test('a run without surveys is complete, and the next run lists a hundred and one (slow: a thousand and one)', async () => {
-  const warehouse = await temporaryDirectory()
-  const api = await startScriptedApi()
+test('a run without surveys is complete, and the next run lists a hundred and one (slow: a thousand and one)', async (context) => {
+  const { api, sync, rows } = await openTrial(context)
   const MANY = SLOW ? 1_001 : 101
   const PAGES = Math.ceil(MANY / 50)
-  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({
+  expect(await sync()).toMatchObject({
     code: 0,
     run: { listing: 'full', surveys_listed: 0, cursor_after: '2026-02-28T23:55:00Z' },
   })
-  expect(await shown(warehouse)).toEqual({})
+  expect(await shown(rows)).toEqual({})
 
   api.now = new Date('2026-03-02T00:00:00Z')
   const updated_at = '2026-03-01T12:00:00Z'
-  api.surveys.push(
-    ...Array.from({ length: MANY }, (_, index) =>
-      scriptedSurvey(index + 1, { status: 'draft', updated_at }, 0),
-    ),
-  )
+  api.surveys.push(...drafts(MANY, { updated_at }))
   // The listing fits into the half of the budget that it may use, and most surveys remain queued.
-  const second = await syncWarm({ warehouse, env: api.env, args: ['--max-requests', String(2 * PAGES)] })
+  const second = await sync(['--max-requests', String(2 * PAGES)])
   expect(second).toMatchObject({
     code: 3,
     run: { listing: 'incremental', surveys_listed: MANY, cursor_after: '2026-03-01T23:55:00Z' },
   })
   expect(api.arrivals.filter(({ path }) => path === '/surveys')).toHaveLength(1 + PAGES)
-  expect(
-    await query(publishedFile(warehouse), 'SELECT count(*) AS surveys, max(id) AS last FROM surveys'),
-  ).toEqual([{ surveys: MANY, last: MANY }])
+  expect(await rows('SELECT count(*) AS surveys, max(id) AS last FROM surveys')).toEqual([
+    { surveys: MANY, last: MANY },
+  ])
   const refreshed = second.run.surveys_refreshed
   expect(refreshed).toBeGreaterThan(0)
   expect(second.run.left_over).toBe(MANY - refreshed)

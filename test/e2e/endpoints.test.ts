@@ -5,17 +5,14 @@ import {
   bodyOf,
   type Hook,
   refusing,
-  type ScriptedSurvey,
   scriptedProgress,
   scriptedSource,
-  scriptedSurvey,
+  scriptedSurveys,
 } from '../support/api/scripted-api.js'
 import { night, openTrial, type Trial } from '../support/command/trial.js'
 import { SLOW, slow } from '../support/suite/slow.js'
-import { query } from '../support/warehouse/duckdb.js'
 
-const surveys = (count: number): ScriptedSurvey[] =>
-  Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, {}, 1))
+const surveys = (count: number) => scriptedSurveys(count, {}, 1)
 
 /** The requests of each endpoint. */
 const ENDPOINTS = {
@@ -40,11 +37,9 @@ const changeAll = (trial: Trial, days: number) => {
 }
 
 const stored = async (trial: Trial) => {
-  const [row] = await query(
-    trial.published,
-    `SELECT (SELECT list(DISTINCT regexp_replace(name, '^S.*', 'S')) FROM sample_sources)::VARCHAR AS names,
-      (SELECT list(DISTINCT interviews_count ORDER BY interviews_count) FROM survey_progress)::VARCHAR AS counts`,
-  )
+  const [row] =
+    await trial.rows(`SELECT (SELECT list(DISTINCT regexp_replace(name, '^S.*', 'S')) FROM sample_sources)::VARCHAR AS names,
+      (SELECT list(DISTINCT interviews_count ORDER BY interviews_count) FROM survey_progress)::VARCHAR AS counts`)
   return row
 }
 
@@ -91,7 +86,7 @@ describe('an endpoint of one survey that fails every night does not hide the pro
       })
       expect((await stored(trial))?.counts).toBe(`[${10 + days}]`)
     }
-    expect(await query(trial.published, 'SELECT name FROM sample_sources ORDER BY id')).toEqual([
+    expect(await trial.rows('SELECT name FROM sample_sources ORDER BY id')).toEqual([
       { name: 'S101' },
       { name: 'night 1' },
     ])

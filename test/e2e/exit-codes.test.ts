@@ -6,15 +6,20 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { type Hook, refusing, type ScriptedApi, scriptedSurvey } from '../support/api/scripted-api.js'
+import {
+  type Hook,
+  refusing,
+  type ScriptedApi,
+  scriptedSurvey,
+  scriptedSurveys,
+} from '../support/api/scripted-api.js'
 import { type Ended, MAIN } from '../support/command/command.js'
 import { otherBuild } from '../support/command/mutant.js'
 import { gate, lastLine, openTrial, type Trial } from '../support/command/trial.js'
 import { freePort } from '../support/servers/server.js'
-import { query } from '../support/warehouse/duckdb.js'
 
 const ids = async (trial: Trial): Promise<unknown[]> =>
-  (await query(trial.published, 'SELECT id FROM surveys ORDER BY id')).map(({ id }) => id)
+  (await trial.rows('SELECT id FROM surveys ORDER BY id')).map(({ id }) => id)
 
 /** Parses stdout, which must be one JSON document. */
 const json = ({ stdout }: Ended): unknown => JSON.parse(stdout)
@@ -66,10 +71,7 @@ const FAST = { limits: { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' } 
 const STATUS_OF = { 0: 'complete', 3: 'partial', 4: 'failed', 5: 'failed' }
 
 test.concurrent('0, 3, 4 and 5: exit code, last line and run record of each night agree, and the next night goes on', async (context) => {
-  const trial = await openTrial(
-    context,
-    Array.from({ length: 12 }, (_, index) => scriptedSurvey(index + 1)),
-  )
+  const trial = await openTrial(context, scriptedSurveys(12))
   let redirected = 0
   const elsewhere = createServer((_, response) => {
     redirected += 1
@@ -126,10 +128,8 @@ test.concurrent('0, 3, 4 and 5: exit code, last line and run record of each nigh
       reason: code === 0 ? null : expect.any(String),
     })),
   )
-  expect(await query(trial.published, 'SELECT count(*) AS n FROM survey_progress')).toEqual([{ n: 12 }])
-  expect(await query(trial.published, `SELECT raw->>'title' AS title FROM _sync.rejected_rows`)).toEqual([
-    { title: '7' },
-  ])
+  expect(await trial.rows('SELECT count(*) AS n FROM survey_progress')).toEqual([{ n: 12 }])
+  expect(await trial.rows(`SELECT raw->>'title' AS title FROM _sync.rejected_rows`)).toEqual([{ title: '7' }])
 })
 
 test.concurrent('6: a second sync names the first and does not disturb it', async (context) => {

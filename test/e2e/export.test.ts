@@ -9,9 +9,9 @@ import { type Export, exportTables } from '../../src/commands/export.js'
 import { openDatabase } from '../../src/warehouse/connection/database.js'
 import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
-import { gate, openTrial, type Trial } from '../support/command/trial.js'
+import { gate, openSynced, openTrial, type Trial } from '../support/command/trial.js'
 import { slow } from '../support/suite/slow.js'
-import { openReader, type Row } from '../support/warehouse/duckdb.js'
+import { openReader, query } from '../support/warehouse/duckdb.js'
 
 const MAIN_TABLES = `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`
 
@@ -36,11 +36,6 @@ const openPublished = async (
   return trial
 }
 
-const rowsOf = async (file: string, sql: string): Promise<Row[]> => {
-  using reader = await openReader(file)
-  return await reader.query(sql)
-}
-
 test.concurrent('a CSV export during a sync has every published table, distinguishes null from empty text, and writes times in UTC', async (context) => {
   const trial = await openPublished(context)
   const out = join(await trial.temporary(), 'new', 'csv')
@@ -54,7 +49,7 @@ test.concurrent('a CSV export during a sync has every published table, distingui
   expect(ended).toMatchObject({ code: 0, stderr: '' })
   expect(await running.ended).toMatchObject({ code: 0 })
 
-  const tables = (await rowsOf(trial.published, MAIN_TABLES)).map(({ name }) => String(name))
+  const tables = (await trial.rows(MAIN_TABLES)).map(({ name }) => String(name))
   expect((await readdir(out)).sort()).toEqual(['export.json', ...tables.map((name) => `${name}.csv`)].sort())
   const manifest = JSON.parse(ended.stdout)
   expect(manifest).toMatchObject({ out, format: 'csv', where: null, source: trial.published })
@@ -66,7 +61,7 @@ test.concurrent('a CSV export during a sync has every published table, distingui
   expect(text).toContain(',"{""mood"":{""a"":null,""b"":[""\\"""","",""]}}",')
   for (const table of tables) {
     const entry = manifest.tables.find((one: { table: string }) => one.table === table)
-    const [counted] = await rowsOf(
+    const [counted] = await query(
       ':memory:',
       `SELECT count(*) AS rows FROM ${csv(join(out, `${table}.csv`))}`,
     )
@@ -74,7 +69,7 @@ test.concurrent('a CSV export during a sync has every published table, distingui
   }
   const asText = `SELECT id, title, project_id, _extra, _missing_since
     FROM ${csv(join(out, 'surveys.csv'))} ORDER BY id::BIGINT`
-  expect(await rowsOf(':memory:', asText)).toMatchObject([
+  expect(await query(':memory:', asText)).toMatchObject([
     {
       id: '1',
       title: ODD.title,
@@ -107,75 +102,66 @@ test.concurrent('a CSV export during a sync has every published table, distingui
 const csv = (file: string): string =>
   `read_csv('${file}', header = true, all_varchar = true, allow_quoted_nulls = false, quote = '"', escape = '"', delim = ',')`
 
-slow(
-  'a Parquet export from either published form has all rows, types and comments, or only the chosen tables and rows',
-  async (context) => {
-    const trial = await openPublished(context, 'duckdb,parquet')
-    const out = join(await trial.temporary(), 'parquet')
-    const args = ['export', '--format', 'parquet', '--out', out]
-    expect(await trial.run(args)).toMatchObject({ code: 0, stderr: '' })
-    {
-      using reader = await openReader(trial.published)
-      for (const { name } of await reader.query(MAIN_TABLES)) {
-        const file = `'${join(out, `${name}.parquet`)}'`
-        const json = await reader.query(
-          `SELECT column_name AS c FROM duckdb_columns() WHERE table_name = '${name}' AND data_type = 'JSON'`,
-        )
-        const texts = json.map(({ c }) => `"${c}"::VARCHAR AS "${c}"`)
-        const stored = `SELECT * ${texts.length === 0 ? '' : `REPLACE (${texts.join(', ')})`} FROM main.${name}`
-        expect(
-          await reader.query(`(${stored} EXCEPT FROM ${file}) UNION ALL (FROM ${file} EXCEPT ${stored})`),
-          String(name),
-        ).toEqual([])
-        expect(
-          await reader.query(
-            `SELECT (SELECT count(*) FROM ${file}) = (SELECT count(*) FROM main.${name}) AS same`,
-          ),
-        ).toEqual([{ same: true }])
-      }
+slow('a Parquet export of either form has all rows and types, or only what is chosen', async (context) => {
+  const trial = await openPublished(context, 'duckdb,parquet')
+  const out = join(await trial.temporary(), 'parquet')
+  const args = ['export', '--format', 'parquet', '--out', out]
+  expect(await trial.run(args)).toMatchObject({ code: 0, stderr: '' })
+  {
+    using reader = await openReader(trial.published)
+    for (const { name } of await reader.query(MAIN_TABLES)) {
+      const file = `'${join(out, `${name}.parquet`)}'`
+      const json = await reader.query(
+        `SELECT column_name AS c FROM duckdb_columns() WHERE table_name = '${name}' AND data_type = 'JSON'`,
+      )
+      const texts = json.map(({ c }) => `"${c}"::VARCHAR AS "${c}"`)
+      const stored = `SELECT * ${texts.length === 0 ? '' : `REPLACE (${texts.join(', ')})`} FROM main.${name}`
+      expect(
+        await reader.query(`(${stored} EXCEPT FROM ${file}) UNION ALL (FROM ${file} EXCEPT ${stored})`),
+        String(name),
+      ).toEqual([])
       expect(
         await reader.query(
-          `SELECT value::VARCHAR AS comment FROM parquet_kv_metadata('${join(out, 'surveys.parquet')}') WHERE key::VARCHAR = 'fieldwork_sync.comment'`,
+          `SELECT (SELECT count(*) FROM ${file}) = (SELECT count(*) FROM main.${name}) AS same`,
         ),
-      ).toEqual([{ comment: 'Current surveys; one row per survey' }])
-      expect(
-        await reader.query(
-          `SELECT DISTINCT compression FROM parquet_metadata('${join(out, 'surveys.parquet')}')`,
-        ),
-      ).toEqual([{ compression: 'ZSTD' }])
+      ).toEqual([{ same: true }])
     }
-    // Published Parquet gives the same export, which replaces the previous one.
-    const settings = await trial.settings({ publish: ['parquet'] })
-    const before = await readFile(join(out, 'surveys.parquet'))
-    const chosen = [
-      ...args,
-      '--tables',
-      'surveys,_sync.runs,freshness',
-      '--where',
-      'id > 1 -- two of three',
-      ...settings,
-    ]
-    const ended = await trial.run([...chosen, '--json'])
-    expect(ended).toMatchObject({ code: 0, stderr: '' })
-    expect(JSON.parse(ended.stdout)).toMatchObject({
-      source: expect.stringMatching(/parquet\/versions\/000001$/),
-      where: 'id > 1 -- two of three',
-      tables: [
-        { table: 'surveys', rows: 2, filtered: true },
-        { table: 'freshness', rows: 3, filtered: false },
-        { table: '_sync.runs', rows: 1, filtered: false },
-      ],
-    })
-    expect((await readdir(out)).sort()).toEqual([
-      '_sync.runs.parquet',
-      'export.json',
-      'freshness.parquet',
-      'surveys.parquet',
-    ])
-    expect(await trial.run([...args, '--tables', 'surveys', ...settings])).toMatchObject({ code: 0 })
-    expect(await readFile(join(out, 'surveys.parquet'))).toEqual(before)
-  },
-)
+    expect(
+      await reader.query(
+        `SELECT value::VARCHAR AS comment FROM parquet_kv_metadata('${join(out, 'surveys.parquet')}') WHERE key::VARCHAR = 'fieldwork_sync.comment'`,
+      ),
+    ).toEqual([{ comment: 'Current surveys; one row per survey' }])
+    expect(
+      await reader.query(
+        `SELECT DISTINCT compression FROM parquet_metadata('${join(out, 'surveys.parquet')}')`,
+      ),
+    ).toEqual([{ compression: 'ZSTD' }])
+  }
+  // Published Parquet gives the same export, which replaces the previous one.
+  const settings = await trial.settings({ publish: ['parquet'] })
+  const before = await readFile(join(out, 'surveys.parquet'))
+  const tables = ['--tables', 'surveys,_sync.runs,freshness']
+  const where = ['--where', 'id > 1 -- two of three']
+  const ended = await trial.run([...args, ...tables, ...where, ...settings, '--json'])
+  expect(ended).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(ended.stdout)).toMatchObject({
+    source: expect.stringMatching(/parquet\/versions\/000001$/),
+    where: 'id > 1 -- two of three',
+    tables: [
+      { table: 'surveys', rows: 2, filtered: true },
+      { table: 'freshness', rows: 3, filtered: false },
+      { table: '_sync.runs', rows: 1, filtered: false },
+    ],
+  })
+  expect((await readdir(out)).sort()).toEqual([
+    '_sync.runs.parquet',
+    'export.json',
+    'freshness.parquet',
+    'surveys.parquet',
+  ])
+  expect(await trial.run([...args, '--tables', 'surveys', ...settings])).toMatchObject({ code: 0 })
+  expect(await readFile(join(out, 'surveys.parquet'))).toEqual(before)
+})
 
 slow.concurrent('every view is exported from either published form, with the same rows', async (context) => {
   const trial = await openPublished(context, 'duckdb,parquet')
@@ -203,11 +189,10 @@ slow.concurrent('every view is exported from either published form, with the sam
 })
 
 test.concurrent('spreadsheet programs get typed workbooks, and CSV without formulas only if it is requested', async (context) => {
-  const trial = await openTrial(context, [
+  const trial = await openSynced(context, [
     scriptedSurvey(1, { title: '=1+1', project_id: '00123' }),
     scriptedSurvey(2, { title: 'x'.repeat(40_000), project_id: 'a;@b' }, 0),
   ])
-  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
   const out = join(await trial.temporary(), 'out')
   const exportAs = (...args: readonly string[]) =>
     trial.runWarm(['export', '--out', out, '--tables', 'surveys', ...args])

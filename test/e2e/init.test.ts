@@ -40,6 +40,9 @@ const openPlace = async ({ onTestFinished }: { readonly onTestFinished: Finished
   return { api, url, id, directory, out, tokenFile, flags }
 }
 
+const settingsIn = (config: string) =>
+  loadSettings({ env: {}, signal: new AbortController().signal, flags: { config } })
+
 describe('with flags', () => {
   test.concurrent('it writes the file, checks it, and says what to type next', async (context) => {
     const { directory, flags, out, url, id } = await openPlace(context)
@@ -51,9 +54,7 @@ describe('with flags', () => {
       /\nok {6}API of default {2}\S+ answers in \d+ ms and shows 2 surveys(; waited \d+ s for a free slot)?\n/,
     )
     expect(lines.at(-2)).toMatch(new RegExp(`^next: .* sync --config ${out}$`))
-    expect(
-      await loadSettings({ env: {}, signal: new AbortController().signal, flags: { config: out } }),
-    ).toMatchObject({
+    expect(await settingsIn(out)).toMatchObject({
       accounts: [{ name: 'default', baseUrl: url, id: Number(id) }],
       warehouseDirectory: join(directory, 'warehouse'),
       storage: null,
@@ -66,30 +67,15 @@ describe('with flags', () => {
 
   test.concurrent('it makes every path absolute, and a bucket the storage', async (context) => {
     const { directory, out, url } = await openPlace(context)
-    const flags = [
-      '--base-url',
-      `${url}/`,
-      '--id',
-      '007',
-      '--token-file',
-      'token',
-      '--out',
-      'settings.yaml',
-      '--no-check',
-    ]
-    const bucket = ['--warehouse', 's3://research/fieldwork/']
-    const ended = spawnSync(process.execPath, [MAIN, 'init', ...flags, ...bucket], {
-      cwd: directory,
-      env: {},
-      encoding: 'utf8',
-    })
+    const line = `init --base-url ${url}/ --id 007 --token-file token --out settings.yaml --no-check`
+    const ended = spawnSync(
+      process.execPath,
+      [MAIN, ...line.split(' '), '--warehouse', 's3://research/fieldwork/'],
+      { cwd: directory, env: {}, encoding: 'utf8' },
+    )
     expect(ended).toMatchObject({ status: 0, stderr: '' })
     expect(ended.stdout).toBe(`wrote ${out}\n\nnext: node ${MAIN} check --config settings.yaml\n`)
-    const { accounts, storage } = await loadSettings({
-      env: {},
-      signal: new AbortController().signal,
-      flags: { config: out },
-    })
+    const { accounts, storage } = await settingsIn(out)
     expect(accounts).toMatchObject([{ baseUrl: url, id: 7 }])
     expect(storage).toMatchObject({ bucket: 'research', prefix: 'fieldwork' })
     expect(await readFile(out, 'utf8')).toContain(`token_file: ${join(directory, 'token')}\n`)
@@ -245,11 +231,7 @@ describe.skipIf(!hasTerminal)(
       const token = join(directory, 'fieldwork-token')
       expect(await readFile(token, 'utf8')).toBe(`${TOKEN}\n`)
       expect((await stat(token)).mode & 0o777).toBe(0o600)
-      const settings = await loadSettings({
-        env: {},
-        signal: new AbortController().signal,
-        flags: { config: join(directory, 'fieldwork-sync.yaml') },
-      })
+      const settings = await settingsIn(join(directory, 'fieldwork-sync.yaml'))
       expect(settings).toMatchObject({
         accounts: [{ baseUrl: url, id: Number(id) }],
         warehouseDirectory: join(directory, 'warehouse'),

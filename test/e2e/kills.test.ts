@@ -16,7 +16,6 @@ import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support/oracle/truth.js'
 import { chance } from '../support/suite/chance.js'
 import { slow } from '../support/suite/slow.js'
-import { query } from '../support/warehouse/duckdb.js'
 
 const KILLS = 110
 /** At most this many kills in a row. Then one run may finish, and the world moves on. */
@@ -27,9 +26,7 @@ const REFRESH = { max_age: '1m', skip_unchanged: true, list_sources_every: '0s' 
 const UNREAD = { sources: [], progress: {}, sourceProgress: [] }
 
 /** The phase of a run, by its log and its files. */
-type Phase = 'opening' | 'recovering' | 'listing' | 'refreshing' | 'publishing'
-
-const phaseOf = (stderr: string, files: readonly string[]): Phase => {
+const phaseOf = (stderr: string, files: readonly string[]) => {
   if (stderr.includes('"msg":"publishing"') || files.some((name) => name.includes('.publishing')))
     return 'publishing'
   if (stderr.includes('queued the surveys that are due')) return 'refreshing'
@@ -49,9 +46,7 @@ const TRIGGERS: readonly (RegExp | 'now' | 'requests')[] = [
 
 slow(
   'a sync that is killed at random, with lost and damaged files in between, always recovers',
-  {
-    timeout: 900_000,
-  },
+  { timeout: 900_000 },
   async (context) => {
     const lots = chance()
     const trial = await openTrial(context)
@@ -60,13 +55,7 @@ slow(
     const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '10000/1s' }
     const args = ['sync', '--log-level', 'debug', ...(await trial.settings({ refresh: REFRESH }))]
     const moments = [await truthRows(server)]
-    const killed: Record<Phase, number> = {
-      opening: 0,
-      recovering: 0,
-      listing: 0,
-      refreshing: 0,
-      publishing: 0,
-    }
+    const killed = { opening: 0, recovering: 0, listing: 0, refreshing: 0, publishing: 0 }
     let [kills, killsInRound, starts, damages, completed, damageMet] = [0, 0, 0, 0, 0, 0]
 
     const checkPublished = async (where: string): Promise<void> => {
@@ -74,7 +63,7 @@ slow(
       expect(await unsoundness(trial.published), where).toEqual([])
       for (const [key, rows] of await warehouseRows(trial.published))
         expect(isOfOneMoment(key, rows, moments), `${key}, ${where}`).toBe(true)
-      const unfinished = await query(trial.published, `SELECT * FROM _sync.runs WHERE status = 'running'`)
+      const unfinished = await trial.rows(`SELECT * FROM _sync.runs WHERE status = 'running'`)
       expect(unfinished, where).toEqual([])
     }
 
@@ -99,7 +88,7 @@ slow(
       } else if (ended.code === 0) {
         completed += 1
         killsInRound = 0
-        expect(await query(trial.published, 'SELECT * FROM _sync.tasks'), where).toEqual([])
+        expect(await trial.rows('SELECT * FROM _sync.tasks'), where).toEqual([])
         await checkPublished(where)
         await world.advance('PT6H')
         moments.push(await truthRows(server))
@@ -125,12 +114,9 @@ slow(
       if (rows.survey.status !== 'draft' && rows.survey.status !== 'user_demo')
         expect(rows, `${key}, ${lots.replay}`).toEqual(now.get(key))
     }
+    const phases = Object.entries(killed).map(([phase, times]) => `${times} ${phase}`)
     console.info(
-      `kills: ${kills} in ${starts} starts (${Object.entries(killed)
-        .map(([phase, times]) => `${times} ${phase}`)
-        .join(
-          ', ',
-        )}), ${completed} runs complete, ${damages} damages, ${damageMet} met while reading; ${lots.replay}`,
+      `kills: ${kills} in ${starts} starts (${phases.join(', ')}), ${completed} runs complete, ${damages} damages, ${damageMet} met while reading; ${lots.replay}`,
     )
   },
 )

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
-import { openTrial } from '../support/command/trial.js'
+import { openSynced, openTrial } from '../support/command/trial.js'
 import { SLOW, slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
@@ -24,19 +24,15 @@ test.runIf(process.platform === 'linux').for(SLOW ? IMPOSSIBLE : IMPOSSIBLE.slic
   },
 )
 
-test.runIf(process.platform === 'linux')(
-  'an export to a place where no directory can be created ends with exit 7',
-  async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    const places = ['/proc/x', '/proc/x/y', '/dev/null/x', '/dev/null/x/y']
-    for (const out of SLOW ? places : places.slice(1, 2)) {
-      const ended = await trial.runWarm(exportTo(out))
-      expect(ended, out).toMatchObject({ code: 7, signal: null, stdout: '' })
-      expect(ended.stderr).toContain(`cannot export to ${out}: E`)
-    }
-  },
-)
+test.runIf(process.platform === 'linux')('an export to an impossible place exits 7', async (context) => {
+  const trial = await openSynced(context, [scriptedSurvey(1)])
+  const places = ['/proc/x', '/proc/x/y', '/dev/null/x', '/dev/null/x/y']
+  for (const out of SLOW ? places : places.slice(1, 2)) {
+    const ended = await trial.runWarm(exportTo(out))
+    expect(ended, out).toMatchObject({ code: 7, signal: null, stdout: '' })
+    expect(ended.stderr).toContain(`cannot export to ${out}: E`)
+  }
+})
 
 /** Names with a special meaning in patterns, addresses, options, partitions, quotes or shells. */
 const NAMES = [
@@ -82,13 +78,13 @@ test.for(SLOW ? NAMES : NAMES_QUICK)(
     const warehouse = join(parent, name, 'deep')
     const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)], warehouse)
     expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
-    const rows = await query(trial.published, TITLES)
+    const rows = await trial.rows(TITLES)
     expect(rows).toHaveLength(2)
 
     await rm(join(warehouse, 'work.duckdb'))
     const fromFile = await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])
     expect(fromFile).toMatchObject({ code: 0, stderr: expect.stringContaining('from the published file') })
-    expect(await query(trial.published, TITLES)).toEqual(rows)
+    expect(await trial.rows(TITLES)).toEqual(rows)
 
     await rm(join(warehouse, 'work.duckdb'))
     await rm(trial.published)
@@ -101,7 +97,7 @@ test.for(SLOW ? NAMES : NAMES_QUICK)(
       code: 0,
       stderr: expect.stringContaining('from published Parquet files'),
     })
-    expect(await query(trial.published, TITLES)).toEqual(rows)
+    expect(await trial.rows(TITLES)).toEqual(rows)
     expect(await query(':memory:', `${readExported(out)} ORDER BY id`)).toEqual(rows)
   },
 )
@@ -112,8 +108,7 @@ const readExported = (out: string): string =>
     .replaceAll("'", "''")}', hive_partitioning = false)`
 
 slow('an export writes to a directory with a question mark in its name', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  const trial = await openSynced(context, [scriptedSurvey(1)])
   const out = join(await trial.temporary(), 'what?', 'now?')
   expect(await trial.runWarm(exportTo(out))).toMatchObject({ code: 0 })
   expect(await query(':memory:', readExported(out))).toHaveLength(1)

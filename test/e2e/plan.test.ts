@@ -2,20 +2,18 @@
 
 import { expect } from 'vitest'
 import { startWorld } from '../support/api/reference-api.js'
-import { run } from '../support/command/command.js'
-import { publishedFile, sync, withSettings } from '../support/command/sync.js'
-import { temporaryDirectory } from '../support/files/temporary.js'
+import { NO_ACCOUNT } from '../support/api/scripted-api.js'
+import { openTrial } from '../support/command/trial.js'
 import { openWorld } from '../support/oracle/truth.js'
 import { slow } from '../support/suite/slow.js'
-import { query } from '../support/warehouse/duckdb.js'
 
 const NIGHTS = 5
 
 slow(
   'from the second night on, a plan is right within a tenth, and the run record has estimate and requests',
   { timeout: 300_000 },
-  async ({ onTestFinished }) => {
-    const warehouse = await temporaryDirectory()
+  async (context) => {
+    const trial = await openTrial(context)
     await using server = await startWorld()
     const world = openWorld(server)
     const accounts = server.accounts.map((account) => ({
@@ -23,12 +21,12 @@ slow(
       base_url: server.baseUrl,
       rate_limit: { requests: 10_000, per: '1s' },
     }))
-    const args = await withSettings({ accounts }, onTestFinished)
+    const args = await trial.settings({ accounts })
     const nights: { expected: number | null; made: number }[] = []
     for (let night = 1; night <= NIGHTS; night += 1) {
-      const planned = await run(['plan', '--json', ...args], { FIELDWORK_SYNC_WAREHOUSE: warehouse })
+      const planned = await trial.run(['plan', '--json', ...args], NO_ACCOUNT)
       const plan: { accounts: { requests: number | null }[] } = JSON.parse(planned.stdout)
-      const ended = await sync({ warehouse, env: {}, args })
+      const ended = await trial.sync(args, NO_ACCOUNT)
       expect(ended).toMatchObject({ code: 0 })
       nights.push({ expected: plan.accounts[0]?.requests ?? null, made: ended.run.requests })
       await world.advance('P1D')
@@ -39,8 +37,7 @@ slow(
       expect(Math.abs(Number(expected) - made) / made, comparison).toBeLessThanOrEqual(0.1)
     }
     expect(
-      await query(
-        publishedFile(warehouse),
+      await trial.rows(
         'SELECT requests_estimated AS expected, requests AS made FROM _sync.runs ORDER BY started_at',
       ),
     ).toEqual(nights)

@@ -68,27 +68,24 @@ const occupiedSlots = (trial: Trial, baseUrl: string): number => {
   }
 }
 
-slow.concurrent(
-  'http: the proxy gets every request with its whole URL, and the API gets the usual requests',
-  async (context) => {
-    const { trial, proxy, sync, check } = await begin(context)
-    proxy.credentials = CREDENTIALS
-    const env = { HTTP_PROXY: withUser(proxy), HTTPS_PROXY: 'http://127.0.0.1:1' }
-    const ended = await trial.runWarm(sync, env)
-    expect(ended).toMatchObject({ code: 0 })
-    expect(proxy.requests).toHaveLength(trial.api.arrivals.length)
-    for (const { method, url, headers } of proxy.requests) {
-      expect(method).toBe('GET')
-      expect(url).toMatch(new RegExp(`^${trial.api.baseUrl}/surveys`))
-      expect(headers).toMatchObject({ 'authorization-token': TOKEN, host: new URL(trial.api.baseUrl).host })
-    }
-    expect(ended.stderr).toContain(`requests go through the proxy http://${proxy.host} (HTTP_PROXY)`)
-    expect(await leaks(trial, ended)).toEqual([])
-    const checked = await trial.runWarm(check, env)
-    expect(checked.stdout).toContain(` answers through the proxy http://${proxy.host} (HTTP_PROXY) in `)
-    expect(await leaks(trial, checked)).toEqual([])
-  },
-)
+slow.concurrent('http: the proxy gets whole URLs, and the API gets the usual requests', async (context) => {
+  const { trial, proxy, sync, check } = await begin(context)
+  proxy.credentials = CREDENTIALS
+  const env = { HTTP_PROXY: withUser(proxy), HTTPS_PROXY: 'http://127.0.0.1:1' }
+  const ended = await trial.runWarm(sync, env)
+  expect(ended).toMatchObject({ code: 0 })
+  expect(proxy.requests).toHaveLength(trial.api.arrivals.length)
+  for (const { method, url, headers } of proxy.requests) {
+    expect(method).toBe('GET')
+    expect(url).toMatch(new RegExp(`^${trial.api.baseUrl}/surveys`))
+    expect(headers).toMatchObject({ 'authorization-token': TOKEN, host: new URL(trial.api.baseUrl).host })
+  }
+  expect(ended.stderr).toContain(`requests go through the proxy http://${proxy.host} (HTTP_PROXY)`)
+  expect(await leaks(trial, ended)).toEqual([])
+  const checked = await trial.runWarm(check, env)
+  expect(checked.stdout).toContain(` answers through the proxy http://${proxy.host} (HTTP_PROXY) in `)
+  expect(await leaks(trial, checked)).toEqual([])
+})
 
 test
   .skipIf(!HAS_OPENSSL)

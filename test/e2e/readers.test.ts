@@ -4,15 +4,8 @@ import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
-import {
-  type ScriptedApi,
-  scriptedProgress,
-  scriptedSurvey,
-  startScriptedApi,
-} from '../support/api/scripted-api.js'
-import { publishedFile, sync, syncWarm } from '../support/command/sync.js'
-import { temporaryDirectory } from '../support/files/temporary.js'
-import { unsoundness } from '../support/oracle/soundness.js'
+import { scriptedProgress, scriptedSurveys } from '../support/api/scripted-api.js'
+import { openTrial, type Trial } from '../support/command/trial.js'
 import { SLOW, slow } from '../support/suite/slow.js'
 
 const SURVEY_IDS = [1, 2, 3, 4, 5, 6]
@@ -27,7 +20,7 @@ interface Look {
 }
 
 /** Moves title, sources and progress of every survey to a generation at the same time. */
-const toGeneration = (api: ScriptedApi, generation: number): void => {
+const toGeneration = ({ api }: Trial, generation: number): void => {
   api.now = new Date(Date.UTC(2026, 2, generation))
   for (const scripted of api.surveys) {
     const title = `generation ${generation}`
@@ -82,18 +75,17 @@ const nodeReader = (mode: 'hold' | 'loop', file: string) =>
 const whole = (generation: number) =>
   Object.fromEntries(SURVEY_IDS.map((id) => [id, [`generation ${generation}`]]))
 
-const startGenerations = async (): Promise<ScriptedApi> => {
-  const api = await startScriptedApi(SURVEY_IDS.map((id) => scriptedSurvey(id)))
-  toGeneration(api, 1)
-  return api
+/** A trial after a sync of the first generation. */
+const startGenerations = async (context: Parameters<typeof openTrial>[0]): Promise<Trial> => {
+  const trial = await openTrial(context, scriptedSurveys(SURVEY_IDS.length))
+  toGeneration(trial, 1)
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  return trial
 }
 
-test('readers that hold the file or keep opening it see only whole surveys of finished runs during publishes', async () => {
-  const warehouse = await temporaryDirectory()
-  const file = publishedFile(warehouse)
-  const api = await startGenerations()
-  expect(await syncWarm({ warehouse, env: api.env })).toMatchObject({ code: 0 })
-
+test('readers that hold the file or keep opening it see only whole surveys of finished runs during publishes', async (context) => {
+  const trial = await startGenerations(context)
+  const { warehouse, published: file } = trial
   const holder = nodeReader('hold', file)
   const opener = nodeReader('loop', file)
   expect((await holder.next()).surveys).toEqual(whole(1))
@@ -104,8 +96,8 @@ test('readers that hold the file or keep opening it see only whole surveys of fi
     [2, ['--max-requests', '12'], 3],
     [3, [], 0],
   ] as const) {
-    toGeneration(api, generation)
-    const ended = await syncWarm({ warehouse, env: api.env, args })
+    toGeneration(trial, generation)
+    const ended = await trial.sync(args)
     expect(ended).toMatchObject({ code })
     expect(ended.run.surveys_refreshed).toBeGreaterThan(0)
     await opener.untilRun(ended.run.run_id)
@@ -128,7 +120,7 @@ test('readers that hold the file or keep opening it see only whole surveys of fi
   expect((await readdir(warehouse)).filter((name) => name.includes('fieldwork.duckdb'))).toEqual([
     'fieldwork.duckdb',
   ])
-  expect(await unsoundness(file)).toEqual([])
+  await trial.expectSound()
 })
 
 const pythonHasDuckdb = SLOW && spawnSync('python3', ['-c', 'import duckdb']).status === 0
@@ -141,19 +133,17 @@ const OPENS = SLOW ? 200 : 0
 slow(
   `a reader that opens the file at least ${OPENS} times during syncs never fails and never sees a mixture`,
   { timeout: 300_000 },
-  async () => {
-    const warehouse = await temporaryDirectory()
-    const file = publishedFile(warehouse)
-    const api = await startGenerations()
-    expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+  async (context) => {
+    const trial = await startGenerations(context)
+    const { published: file } = trial
     const holders = [nodeReader('hold', file), ...(pythonHasDuckdb ? [pythonReader(file)] : [])]
     for (const holder of holders) expect((await holder.next()).surveys).toEqual(whole(1))
     const openers = [nodeReader('loop', file)]
     let publishes = 0
     for (let generation = 2; generation <= 10; generation += 1) {
-      toGeneration(api, generation)
+      toGeneration(trial, generation)
       const args = generation % 3 === 0 ? [] : ['--max-requests', '12']
-      expect((await sync({ warehouse, env: api.env, args })).code).toBe(args.length === 0 ? 0 : 3)
+      expect((await trial.run(['sync', ...args])).code).toBe(args.length === 0 ? 0 : 3)
       publishes += 1
       for (const holder of holders) expect((await holder.lookAgain()).surveys).toEqual(whole(1))
     }
@@ -171,25 +161,23 @@ slow(
     }
     console.info(`readers: ${opens} opens during ${publishes} publishes, ${holders.length} held throughout`)
     expect(opens).toBeGreaterThanOrEqual(OPENS)
-    expect(await unsoundness(file)).toEqual([])
+    await trial.expectSound()
   },
 )
 
 test.runIf(pythonHasDuckdb)(
   'a Python reader holds the file through three publishes (skipped where python3 has no duckdb)',
-  async () => {
-    const warehouse = await temporaryDirectory()
-    const api = await startGenerations()
-    expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
-    const holder = pythonReader(publishedFile(warehouse))
+  async (context) => {
+    const trial = await startGenerations(context)
+    const holder = pythonReader(trial.published)
     expect((await holder.next()).surveys).toEqual(whole(1))
     for (const generation of [2, 3, 4]) {
-      toGeneration(api, generation)
-      expect(await sync({ warehouse, env: api.env })).toMatchObject({ code: 0 })
+      toGeneration(trial, generation)
+      expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
       expect((await holder.lookAgain()).surveys).toEqual(whole(1))
     }
     expect(await holder.end()).toBe(0)
-    const successor = nodeReader('hold', publishedFile(warehouse))
+    const successor = nodeReader('hold', trial.published)
     expect((await successor.next()).surveys).toEqual(whole(4))
     expect(await successor.end()).toBe(0)
   },

@@ -1,18 +1,10 @@
 /** The API refuses single surveys with 404, 401 or 403 while it answers the list of surveys. */
 import { describe, expect, test } from 'vitest'
-import {
-  type Hook,
-  refusing,
-  type ScriptedSurvey,
-  scriptedSurvey,
-  sendJson,
-} from '../support/api/scripted-api.js'
+import { type Hook, refusing, scriptedSurveys, sendJson } from '../support/api/scripted-api.js'
 import { gate, night, openTrial, type Trial } from '../support/command/trial.js'
 import { SLOW, slow } from '../support/suite/slow.js'
-import { query } from '../support/warehouse/duckdb.js'
 
-const ids = (count: number): ScriptedSurvey[] =>
-  Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, {}, 1))
+const ids = (count: number) => scriptedSurveys(count, {}, 1)
 
 const OWN = /^\/surveys\/\d+\//
 
@@ -33,16 +25,13 @@ const togetherOnce = (requests: number, hook: Hook): Hook => {
 const NIGHTS_REFUSED = SLOW ? 16 : 3
 
 const missingIds = async (trial: Trial): Promise<unknown[]> =>
-  (await query(trial.published, 'SELECT id FROM surveys WHERE _missing_since IS NOT NULL ORDER BY id')).map(
+  (await trial.rows('SELECT id FROM surveys WHERE _missing_since IS NOT NULL ORDER BY id')).map(
     ({ id }) => id,
   )
 
 const refreshed = (trial: Trial) =>
-  query(
-    trial.published,
-    `SELECT survey_id AS id, refreshed_at::DATE::VARCHAR AS on_day, last_error IS NULL AS fine
-      FROM freshness ORDER BY survey_id`,
-  )
+  trial.rows(`SELECT survey_id AS id, refreshed_at::DATE::VARCHAR AS on_day, last_error IS NULL AS fine
+      FROM freshness ORDER BY survey_id`)
 
 describe('a 404 of a listed survey', () => {
   test.concurrent('for every survey ends the run with 4 and marks no survey as missing; the next night reads all of them', async (context) => {
@@ -70,50 +59,47 @@ describe('a 404 of a listed survey', () => {
     )
   })
 
-  slow.concurrent(
-    'that occurs once makes the survey fail; the run names it, and the next night reads it',
-    async (context) => {
-      const trial = await openTrial(context, ids(3))
-      await night(trial, 0)
-      const failed = await night(
-        trial,
-        1,
-        refusing(trial.api, 404, ({ path }) => /^\/surveys\/2\//.test(path)),
-      )
-      expect(failed).toMatchObject({
-        code: 3,
-        run: {
-          reason: '1 survey failed (freshness.last_error)',
-          surveys_failed: 1,
-          left_over: 1,
-          failing: 1,
-          failing_surveys: [
-            {
-              survey_id: 2,
-              title: 'Survey 2',
-              attempts: 1,
-              error: expect.stringMatching(
-                /^survey 2 cannot be read: .*\/surveys\/2\/fieldwork_progress \(404\)/,
-              ),
-            },
-          ],
-        },
-      })
-      expect(await missingIds(trial)).toEqual([])
-      expect(
-        await query(trial.published, 'SELECT survey_id FROM freshness WHERE last_error IS NOT NULL'),
-      ).toEqual([{ survey_id: 2 }])
-      const status = await trial.runWarm(['status'])
-      expect(status.stdout).toMatch(
-        /surveys that could not be read\n.*\n.*default +2 +Survey 2 +1 time\n +survey 2 cannot be read/,
-      )
-      expect(await night(trial, 2)).toMatchObject({
-        code: 0,
-        run: { listing: 'full', left_over: 0, failing: 0 },
-      })
-      expect(await refreshed(trial)).toContainEqual({ id: 2, on_day: '2026-03-03', fine: true })
-    },
-  )
+  slow.concurrent('that occurs once fails the survey; the next night reads it', async (context) => {
+    const trial = await openTrial(context, ids(3))
+    await night(trial, 0)
+    const failed = await night(
+      trial,
+      1,
+      refusing(trial.api, 404, ({ path }) => /^\/surveys\/2\//.test(path)),
+    )
+    expect(failed).toMatchObject({
+      code: 3,
+      run: {
+        reason: '1 survey failed (freshness.last_error)',
+        surveys_failed: 1,
+        left_over: 1,
+        failing: 1,
+        failing_surveys: [
+          {
+            survey_id: 2,
+            title: 'Survey 2',
+            attempts: 1,
+            error: expect.stringMatching(
+              /^survey 2 cannot be read: .*\/surveys\/2\/fieldwork_progress \(404\)/,
+            ),
+          },
+        ],
+      },
+    })
+    expect(await missingIds(trial)).toEqual([])
+    expect(await trial.rows('SELECT survey_id FROM freshness WHERE last_error IS NOT NULL')).toEqual([
+      { survey_id: 2 },
+    ])
+    const status = await trial.runWarm(['status'])
+    expect(status.stdout).toMatch(
+      /surveys that could not be read\n.*\n.*default +2 +Survey 2 +1 time\n +survey 2 cannot be read/,
+    )
+    expect(await night(trial, 2)).toMatchObject({
+      code: 0,
+      run: { listing: 'full', left_over: 0, failing: 0 },
+    })
+    expect(await refreshed(trial)).toContainEqual({ id: 2, on_day: '2026-03-03', fine: true })
+  })
 
   test.concurrent('that lasts is retried less and less often, and adds no version', async (context) => {
     const trial = await openTrial(context, ids(3))
@@ -127,18 +113,14 @@ describe('a 404 of a listed survey', () => {
     }
     expect(daysRequested).toEqual([1, 2, 4, 8, 16].filter((day) => day <= NIGHTS_REFUSED))
     expect(await missingIds(trial)).toEqual([])
-    expect(await query(trial.published, 'SELECT count(*) AS n FROM surveys_history WHERE id = 2')).toEqual([
-      { n: 1 },
-    ])
+    expect(await trial.rows('SELECT count(*) AS n FROM surveys_history WHERE id = 2')).toEqual([{ n: 1 }])
     // A change of the survey makes the run request it again.
     const two = trial.api.surveys[1]
     if (two === undefined) throw new Error('there is a second survey')
     two.survey.title = 'Renamed'
     two.survey.updated_at = new Date(Date.UTC(2026, 2, 1 + NIGHTS_REFUSED, 12)).toISOString()
     expect(await night(trial, NIGHTS_REFUSED + 1)).toMatchObject({ code: 0, run: { left_over: 0 } })
-    expect(await query(trial.published, 'SELECT title FROM surveys WHERE id = 2')).toEqual([
-      { title: 'Renamed' },
-    ])
+    expect(await trial.rows('SELECT title FROM surveys WHERE id = 2')).toEqual([{ title: 'Renamed' }])
   }, 180_000)
 
   test.concurrent('marks the survey as missing when the next full listing does not show it', async (context) => {

@@ -14,6 +14,7 @@ import { startWorld } from '../support/api/reference-api.js'
 import { NO_ACCOUNT, scriptedProgress, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
 import { envOf } from '../support/oracle/rate.js'
+import { openWorld } from '../support/oracle/truth.js'
 import { type ChromiumPage, hasChromium, openInChromium } from '../support/process/chromium.js'
 import { compareWithQueries } from '../support/report/page-parts.js'
 import { HOSTILE, openReportWorld, RIGHT_TO_LEFT, SETTINGS } from '../support/report/report-world.js'
@@ -55,12 +56,8 @@ describe('the page', () => {
     try {
       const again = await trial.runWarm(['report', '--out', out, ...config, '--json'])
       expect(again).toMatchObject({ code: 0, stderr: '' })
-      expect(JSON.parse(again.stdout)).toMatchObject({
-        out,
-        in_field: 5,
-        sections: 6,
-        bytes: Buffer.byteLength(html),
-      })
+      const bytes = Buffer.byteLength(html)
+      expect(JSON.parse(again.stdout)).toMatchObject({ out, in_field: 5, sections: 6, bytes })
       expect(await readFile(out, 'utf8')).toBe(html)
     } finally {
       await writeFile(trial.published, await readFile(moved))
@@ -153,13 +150,8 @@ describe('the page', () => {
         await page.send('Emulation.setEmulatedMedia', {
           features: [{ name: 'prefers-color-scheme', value: scheme }],
         })
-        if (width === 'phone')
-          await page.send('Emulation.setDeviceMetricsOverride', {
-            width: 390,
-            height: 844,
-            deviceScaleFactor: 1,
-            mobile: true,
-          })
+        const phone = { width: 390, height: 844, deviceScaleFactor: 1, mobile: true }
+        if (width === 'phone') await page.send('Emulation.setDeviceMetricsOverride', phone)
         expect(await violations(page)).toEqual([])
         const tooWide = `[...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > ${width === 'phone' ? 391 : 1201} && one.closest('pre, caption, .skip') === null).map(({ outerHTML }) => outerHTML.slice(0, 120))`
         expect(await page.waitFor(tooWide)).toEqual([])
@@ -240,28 +232,17 @@ describe('the page', () => {
       await page.send('Emulation.setFocusEmulationEnabled', { enabled: true })
       const stops: string[] = []
       for (let stop = 0; stop < 9; stop += 1) {
-        await page.send('Input.dispatchKeyEvent', {
-          type: 'keyDown',
-          key: 'Tab',
-          code: 'Tab',
-          windowsVirtualKeyCode: 9,
-        })
-        await page.send('Input.dispatchKeyEvent', {
-          type: 'keyUp',
-          key: 'Tab',
-          code: 'Tab',
-          windowsVirtualKeyCode: 9,
-        })
+        for (const type of ['keyDown', 'keyUp'])
+          await page.send('Input.dispatchKeyEvent', {
+            type,
+            key: 'Tab',
+            code: 'Tab',
+            windowsVirtualKeyCode: 9,
+          })
         stops.push(String(await page.waitFor('document.activeElement.textContent')))
       }
-      expect(stops.slice(0, 5)).toEqual([
-        'Skip to the report',
-        'Needs action',
-        'In the field',
-        'What changed',
-        'The run',
-      ])
-      expect(stops[5]).toBe('Survey 3')
+      const links = ['Skip to the report', 'Needs action', 'In the field', 'What changed', 'The run']
+      expect(stops.slice(0, 6)).toEqual([...links, 'Survey 3'])
     })
 
     test('it prints to A4, the overview and a survey', async () => {
@@ -277,30 +258,23 @@ describe('the page', () => {
   })
 })
 
-test.runIf(hasChromium && SLOW)(
-  'in the world of the demo, too, every number equals a query',
-  async (context) => {
-    await using server = await startWorld({ seed: 6, surveys: 60 })
-    const trial = await openTrial(context)
-    const config = await trial.settings(SETTINGS)
-    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '1000/1s' }
-    for (let night = 0; night < 10; night += 1) {
-      if (night > 0)
-        await fetch(`${server.origin}/_reference/time`, {
-          method: 'POST',
-          body: JSON.stringify({ advance: 'P1D' }),
-        })
-      const formats = ['--publish', 'duckdb,report']
-      expect(await trial.runWarm(['sync', ...config, ...formats, '--log-level', 'warn'], env)).toMatchObject({
-        code: 0,
-      })
-    }
-    await using page = await openPage(join(trial.warehouse, 'report.html'))
-    expect(await compareWithQueries(page, trial.published, SETTINGS.report.time_zone)).toBeGreaterThan(100)
-    expect(page.problems).toEqual([])
-    expect(await violations(page)).toEqual([])
-  },
-)
+test.runIf(hasChromium && SLOW)('in the world of the demo every number equals a query', async (context) => {
+  await using server = await startWorld({ seed: 6, surveys: 60 })
+  const trial = await openTrial(context)
+  const config = await trial.settings(SETTINGS)
+  const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '1000/1s' }
+  for (let night = 0; night < 10; night += 1) {
+    if (night > 0) await openWorld(server).advance('P1D')
+    const formats = ['--publish', 'duckdb,report']
+    expect(await trial.runWarm(['sync', ...config, ...formats, '--log-level', 'warn'], env)).toMatchObject({
+      code: 0,
+    })
+  }
+  await using page = await openPage(join(trial.warehouse, 'report.html'))
+  expect(await compareWithQueries(page, trial.published, SETTINGS.report.time_zone)).toBeGreaterThan(100)
+  expect(page.problems).toEqual([])
+  expect(await violations(page)).toEqual([])
+})
 
 test('a report that cannot be written fails the run, and the data is published', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
@@ -314,50 +288,44 @@ test('a report that cannot be written fails the run, and the data is published',
   expect(existsSync(trial.published)).toBe(true)
 })
 
-slow(
-  'in a bucket it is an object that a browser shows, and the command reads the state from there',
-  async (context) => {
-    const trial = await openBucketTrial(context, [scriptedSurvey(1)])
-    const pod = await trial.pod()
-    for (let night = 0; night < 2; night += 1)
-      expect(await trial.runWarm(['sync', '--publish', 'report', '--log-level', 'warn'], pod)).toMatchObject({
-        code: 0,
-        stderr: '',
-      })
-    const puts = trial.s3.requests.filter(({ verb, key }) => verb === 'put' && key.endsWith('/report.html'))
-    expect(puts.map(({ headers }) => headers['content-type'])).toEqual(
-      Array(2).fill('text/html; charset=utf-8'),
-    )
-    const stored = trial.s3.store.objects.get('fieldwork/report.html')?.body.toString()
-    const out = join(await trial.temporary(), 'report.html')
-    expect(await trial.runWarm(['report', '--out', out], await trial.pod())).toMatchObject({
+slow('in a bucket it is an object for browsers, and the command reads from there', async (context) => {
+  const trial = await openBucketTrial(context, [scriptedSurvey(1)])
+  const pod = await trial.pod()
+  for (let night = 0; night < 2; night += 1)
+    expect(await trial.runWarm(['sync', '--publish', 'report', '--log-level', 'warn'], pod)).toMatchObject({
       code: 0,
       stderr: '',
     })
-    expect(await readFile(out, 'utf8')).toBe(stored)
-  },
-)
+  const puts = trial.s3.requests.filter(({ verb, key }) => verb === 'put' && key.endsWith('/report.html'))
+  expect(puts.map(({ headers }) => headers['content-type'])).toEqual(
+    Array(2).fill('text/html; charset=utf-8'),
+  )
+  const stored = trial.s3.store.objects.get('fieldwork/report.html')?.body.toString()
+  const out = join(await trial.temporary(), 'report.html')
+  expect(await trial.runWarm(['report', '--out', out], await trial.pod())).toMatchObject({
+    code: 0,
+    stderr: '',
+  })
+  expect(await readFile(out, 'utf8')).toBe(stored)
+})
 
-test.runIf(hasChromium && SLOW)(
-  'with two accounts, each row names its own, and bars stay narrow',
-  async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    const account = { token: TOKEN, base_url: trial.api.baseUrl }
-    const config = await trial.settings({
-      ...SETTINGS,
-      accounts: ['north', 'south'].map((name, place) => ({ ...account, name, id: 1 + place })),
-    })
-    const env = NO_ACCOUNT
-    const sync = ['sync', ...config, '--publish', 'duckdb,report', '--log-level', 'warn']
-    expect(await trial.runWarm(sync, env)).toMatchObject({ code: 0, stderr: '' })
-    await using page = await openPage(join(trial.warehouse, 'report.html'))
-    const cells = `[...document.querySelectorAll('.field tbody tr')].map(({ cells }) => [cells[1].textContent, Math.round(cells[2].offsetWidth)])`
-    expect(await page.waitFor(cells)).toEqual([
-      ['north', 150],
-      ['south', 150],
-    ])
-  },
-)
+test.runIf(hasChromium && SLOW)('rows of two accounts name theirs; bars are narrow', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const account = { token: TOKEN, base_url: trial.api.baseUrl }
+  const config = await trial.settings({
+    ...SETTINGS,
+    accounts: ['north', 'south'].map((name, place) => ({ ...account, name, id: 1 + place })),
+  })
+  const env = NO_ACCOUNT
+  const sync = ['sync', ...config, '--publish', 'duckdb,report', '--log-level', 'warn']
+  expect(await trial.runWarm(sync, env)).toMatchObject({ code: 0, stderr: '' })
+  await using page = await openPage(join(trial.warehouse, 'report.html'))
+  const cells = `[...document.querySelectorAll('.field tbody tr')].map(({ cells }) => [cells[1].textContent, Math.round(cells[2].offsetWidth)])`
+  expect(await page.waitFor(cells)).toEqual([
+    ['north', 150],
+    ['south', 150],
+  ])
+})
 
 test('a sync that was not complete is named above all numbers, until the next one is', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])

@@ -138,12 +138,8 @@ test.concurrent.for(ECHOES.filter((_, place) => SLOW || place % 2 === 1))(
     const trial = await openTrial(context, [scriptedSurvey(1)])
     script(trial.api, ODD_TOKEN)
     const limits = { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' }
-    const ended = await trial.runWarm(
-      ['sync', '--log-level', 'debug', ...(await trial.settings({ limits }))],
-      {
-        FIELDWORK_SYNC_API_TOKEN: ODD_TOKEN,
-      },
-    )
+    const args = ['sync', '--log-level', 'debug', ...(await trial.settings({ limits }))]
+    const ended = await trial.runWarm(args, { FIELDWORK_SYNC_API_TOKEN: ODD_TOKEN })
     expect(ended.code).toBe(exit)
     expect(ended.stderr).not.toBe('')
     expect(await leaks(trial, ended, ODD_TOKEN)).toEqual([])

@@ -23,13 +23,8 @@ const open = async () => {
     rate_limit: { requests: 1000, per: '1s' },
   }))
   const args = await withSettings({ accounts, publish: ['duckdb', 'parquet'] })
-  const commandLine = (name: string, ...more: readonly string[]) => [
-    name,
-    ...args,
-    '--warehouse',
-    root,
-    ...more,
-  ]
+  const place = [...args, '--warehouse', root]
+  const commandLine = (name: string, ...more: readonly string[]) => [name, ...place, ...more]
   const command = (...parts: Parameters<typeof commandLine>): Running => start(commandLine(...parts))
   const warm = (...parts: Parameters<typeof commandLine>): Promise<Ended> => runWarm(commandLine(...parts))
   const surveys = () =>

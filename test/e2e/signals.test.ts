@@ -7,6 +7,7 @@ import { otherBuild } from '../support/command/mutant.js'
 import {
   answered,
   lastLine,
+  openSynced,
   openTrial,
   type StderrPattern,
   stderrShows,
@@ -14,14 +15,12 @@ import {
   type Trial,
 } from '../support/command/trial.js'
 import type { Finished } from '../support/files/temporary.js'
-import { unsoundness } from '../support/oracle/soundness.js'
 import { SLOW, slow } from '../support/suite/slow.js'
-import { query } from '../support/warehouse/duckdb.js'
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
 
 const count = async (trial: Trial, table: string): Promise<unknown> =>
-  (await query(trial.published, `SELECT count(*) AS n FROM ${table}`))[0]?.n
+  (await trial.rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n
 
 const progressOf = (id: number) => `/surveys/${id}/fieldwork_progress`
 
@@ -161,58 +160,50 @@ const readingEverything = (finished: Finished): Promise<string> =>
     'export const haveBlocksChecksums = () => Promise.resolve(false)\n',
   )
 
-slow.concurrent(
-  'SIGTERM in an endless publish exits 3, keeps the published file, and lets the next run publish',
-  async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    const before = await readFile(trial.published)
-    const overview = await setOverview(trial, ENDLESS)
-    const running = trial.start(
-      ['sync', '--log-level', 'debug'],
-      {},
-      await readingEverything(context.onTestFinished),
-    )
-    await stderrShows(running, /"msg":"publishing"/)
-    const ended = await stopWith(running, 'SIGTERM')
-    expect(ended).toMatchObject({ code: 3, signal: null })
-    expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
-    expect((await readFile(trial.published)).equals(before)).toBe(true)
-    expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
-    await setOverview(trial, overview)
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    expect(await trial.runs()).toMatchObject([
-      { status: 'complete' },
-      { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
-      { status: 'complete' },
-    ])
-    expect(await unsoundness(trial.published)).toEqual([])
-  },
-)
+slow.concurrent('SIGTERM in an endless publish exits 3, and the next run publishes', async (context) => {
+  const trial = await openSynced(context, surveys())
+  const before = await readFile(trial.published)
+  const overview = await setOverview(trial, ENDLESS)
+  const running = trial.start(
+    ['sync', '--log-level', 'debug'],
+    {},
+    await readingEverything(context.onTestFinished),
+  )
+  await stderrShows(running, /"msg":"publishing"/)
+  const ended = await stopWith(running, 'SIGTERM')
+  expect(ended).toMatchObject({ code: 3, signal: null })
+  expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
+  expect((await readFile(trial.published)).equals(before)).toBe(true)
+  expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
+  await setOverview(trial, overview)
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  expect(await trial.runs()).toMatchObject([
+    { status: 'complete' },
+    { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
+    { status: 'complete' },
+  ])
+  await trial.expectSound()
+})
 
-slow(
-  'a run that SIGTERM stopped gives up an endless publish at the shutdown deadline, and says so',
-  async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    const before = await readFile(trial.published)
-    const overview = await setOverview(trial, ENDLESS)
-    trial.api.hook = ({ path }) => path === '/surveys'
-    const arrived = trial.api.arrived(({ path }) => path === '/surveys')
-    const running = trial.start(['sync'], {}, await readingEverything(context.onTestFinished))
-    await arrived
-    const ended = await stopWith(running, 'SIGTERM')
-    expect(ended).toMatchObject({ code: 3, signal: null })
-    expect(lastLine(ended)).toMatch(
-      /^partial \(exit 3\): stopped by SIGTERM; the shutdown deadline of 8 s passed before it was published; the next run publishes it/,
-    )
-    expect((await readFile(trial.published)).equals(before)).toBe(true)
-    trial.api.hook = () => false
-    await setOverview(trial, overview)
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    expect((await trial.runs()).map(({ status }) => status)).toEqual(['complete', 'partial', 'complete'])
-  },
-)
+slow('a stopped run gives up an endless publish at the shutdown deadline, and says so', async (context) => {
+  const trial = await openSynced(context, surveys())
+  const before = await readFile(trial.published)
+  const overview = await setOverview(trial, ENDLESS)
+  trial.api.hook = ({ path }) => path === '/surveys'
+  const arrived = trial.api.arrived(({ path }) => path === '/surveys')
+  const running = trial.start(['sync'], {}, await readingEverything(context.onTestFinished))
+  await arrived
+  const ended = await stopWith(running, 'SIGTERM')
+  expect(ended).toMatchObject({ code: 3, signal: null })
+  expect(lastLine(ended)).toMatch(
+    /^partial \(exit 3\): stopped by SIGTERM; the shutdown deadline of 8 s passed before it was published; the next run publishes it/,
+  )
+  expect((await readFile(trial.published)).equals(before)).toBe(true)
+  trial.api.hook = () => false
+  await setOverview(trial, overview)
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  expect((await trial.runs()).map(({ status }) => status)).toEqual(['complete', 'partial', 'complete'])
+})
 
 const SECOND_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 

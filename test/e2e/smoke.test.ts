@@ -1,10 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
-import { run } from '../support/command/command.js'
-import { temporaryDirectory } from '../support/files/temporary.js'
-import { query } from '../support/warehouse/duckdb.js'
+import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { openTrial } from '../support/command/trial.js'
 
 /** Makes the process write the CommonJS modules that it has loaded to a file when it exits. */
 const listModules = (file: string) => {
@@ -18,27 +16,18 @@ const packagesIn = async (file: string): Promise<ReadonlySet<string | undefined>
     (await readFile(file, 'utf8')).split('\n').map((path) => /.*\/node_modules\/([^/]+)\//.exec(path)?.[1]),
   )
 
-test('a first sync publishes every survey with its sources and progress, and loads no client that it does not use', async () => {
-  const warehouse = await temporaryDirectory()
-  const loaded = join(await temporaryDirectory(), 'loaded')
-  const api = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3, {}, 0)])
-  const ended = await run(['sync', '--json'], {
-    ...api.env,
-    ...listModules(loaded),
-    FIELDWORK_SYNC_WAREHOUSE: warehouse,
-  })
+test('a first sync publishes every survey with its sources and progress, and loads no client that it does not use', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3, {}, 0)])
+  const loaded = join(await trial.temporary(), 'loaded')
+  const ended = await trial.run(['sync', '--json'], listModules(loaded))
   expect(ended).toMatchObject({ code: 0, signal: null })
   expect(JSON.parse(ended.stdout)).toMatchObject({ status: 'complete', exit_code: 0 })
   const packages = await packagesIn(loaded)
   expect(packages).toContain('@duckdb')
   for (const unused of ['ioredis', 'fastify', 'pino-pretty', '@aws-sdk'])
     expect(packages).not.toContain(unused)
-  const published = join(warehouse, 'fieldwork.duckdb')
   expect(
-    await query(
-      published,
-      'SELECT id, interviews_count, sample_sources_count FROM survey_overview ORDER BY id',
-    ),
+    await trial.rows('SELECT id, interviews_count, sample_sources_count FROM survey_overview ORDER BY id'),
   ).toEqual([
     { id: 1, interviews_count: 10, sample_sources_count: 2 },
     { id: 2, interviews_count: 10, sample_sources_count: 2 },

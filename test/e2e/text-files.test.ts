@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
+import { NO_ACCOUNT, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import { run, start } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { openSilentDisk, waitsForDisk } from '../support/files/disk.js'
@@ -34,7 +34,7 @@ const CANNOT = 'contains a line break, control character or non-ASCII character;
 test('a token that a header cannot carry is refused with exit 2 and its place before any request', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const directory = await trial.temporary()
-  const [odd, withoutToken] = [`${TOKEN}-\u00e9`, { FIELDWORK_SYNC_API_TOKEN: undefined }]
+  const odd = `${TOKEN}-\u00e9`
   const file = async (name: string, content: string | Buffer) => {
     await writeFile(join(directory, name), content)
     return join(directory, name)
@@ -46,30 +46,16 @@ test('a token that a header cannot carry is refused with exit 2 and its place be
   ]
   const { FIELDWORK_SYNC_BASE_URL: base_url } = trial.api.env
   const settings = await trial.settings({ accounts: [{ name: 'acme', base_url, id: 4711, token: odd }] })
-  const ofFile = {
-    ...withoutToken,
-    FIELDWORK_SYNC_BASE_URL: undefined,
-    FIELDWORK_SYNC_API_ID: undefined,
-    FIELDWORK_SYNC_RATE_LIMIT: undefined,
-  }
   const cases: readonly (readonly [readonly string[], Record<string, string | undefined>, string])[] = [
     [[], { FIELDWORK_SYNC_API_TOKEN: odd }, `FIELDWORK_SYNC_API_TOKEN: ${CANNOT}`],
-    [
-      [],
-      { ...withoutToken, FIELDWORK_SYNC_API_TOKEN_FILE: ofText },
-      `FIELDWORK_SYNC_API_TOKEN_FILE: the token file ${ofText} ${CANNOT}`,
-    ],
-    [
-      [],
-      { ...withoutToken, FIELDWORK_SYNC_API_TOKEN_FILE: ofUtf16 },
-      'FIELDWORK_SYNC_API_TOKEN_FILE: the token file that it names is not UTF-8 text; is it the right file?',
-    ],
-    [
-      [],
-      { ...withoutToken, FIELDWORK_SYNC_API_TOKEN_FILE: ofLatin1 },
-      'FIELDWORK_SYNC_API_TOKEN_FILE: the token file that it names is not UTF-8 text; is it the right file?',
-    ],
-    [settings, ofFile, `settings.yaml:1: accounts[0].token ${CANNOT}`],
+    ...[
+      [ofText, `${ofText} ${CANNOT}`],
+      ...[ofUtf16, ofLatin1].map((path) => [path, 'that it names is not UTF-8 text; is it the right file?']),
+    ].map(([path, says]) => {
+      const env = { FIELDWORK_SYNC_API_TOKEN: undefined, FIELDWORK_SYNC_API_TOKEN_FILE: path }
+      return [[], env, `FIELDWORK_SYNC_API_TOKEN_FILE: the token file ${says}`] as const
+    }),
+    [settings, NO_ACCOUNT, `settings.yaml:1: accounts[0].token ${CANNOT}`],
   ]
   for (const [args, env, line] of cases) {
     const { code, stderr, stdout } = await trial.runWarm(['sync', ...args], env)

@@ -35,14 +35,7 @@ const startTinyproxy = async (finished: Finished): Promise<string> => {
   const file = join(await temporaryDirectory(finished), 'tinyproxy.conf')
   await writeFile(
     file,
-    [
-      'Listen 127.0.0.1',
-      `Port ${port}`,
-      'Timeout 30',
-      'MaxClients 20',
-      `BasicAuth user ${PASSWORD}`,
-      '',
-    ].join('\n'),
+    `Listen 127.0.0.1\nPort ${port}\nTimeout 30\nMaxClients 20\nBasicAuth user ${PASSWORD}\n`,
   )
   const child = spawn('tinyproxy', ['-d', '-c', file], { stdio: 'ignore' })
   const ended = once(child, 'exit')

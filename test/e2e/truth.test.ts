@@ -2,34 +2,30 @@
 
 import { expect, test } from 'vitest'
 import { accountsOf, startWorld } from '../support/api/reference-api.js'
-import { publishedFile, syncWarm, withSettings } from '../support/command/sync.js'
-import { runWarm } from '../support/command/warm.js'
-import { temporaryDirectory } from '../support/files/temporary.js'
+import { NO_ACCOUNT } from '../support/api/scripted-api.js'
+import { openTrial, type Trial } from '../support/command/trial.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support/oracle/truth.js'
 import { SLOW } from '../support/suite/slow.js'
 import type { Row } from '../support/warehouse/duckdb.js'
-import { openReader } from '../support/warehouse/duckdb.js'
 
 const SURVEYS = SLOW ? 200 : 30
 const DAY_MS = 24 * 3_600_000
 
-test('the tables of two accounts equal the truth field by field, and again after a day', async () => {
-  const warehouse = await temporaryDirectory()
+test('the tables of two accounts equal the truth field by field, and again after a day', async (context) => {
+  const trial = await openTrial(context)
   await using server = await startWorld({ seed: 7, surveys: SURVEYS, accounts: 2, pageSize: 50 })
   const world = openWorld(server)
-  const args = await withSettings({
-    ...accountsOf(server),
-  })
-  const published = publishedFile(warehouse)
+  const args = await trial.settings(accountsOf(server))
+  const { published } = trial
 
-  const first = await syncWarm({ warehouse, env: {}, args })
+  const first = await trial.sync(args, NO_ACCOUNT)
   expect(first).toMatchObject({ code: 0, signal: null })
   expect(first.report.accounts.map(({ listing }) => listing)).toEqual(['full', 'full'])
   const then = await truthRows(server)
   expect(then.size).toBe(2 * SURVEYS)
   expect(await warehouseRows(published)).toEqual(then)
-  expect(await unsoundness(published)).toEqual([])
+  await trial.expectSound()
   expect(
     [...then.values()].some(({ progress }) => Number(progress.speeder_individuals) > 0),
     'the world has interviews of the rarer statuses',
@@ -37,22 +33,22 @@ test('the tables of two accounts equal the truth field by field, and again after
 
   await world.advance('P1D')
   await world.forgetRequests()
-  const planned = await plannedRequests(warehouse, args)
+  const planned = await plannedRequests(trial, args)
   expect(await world.requests()).toEqual([])
-  const second = await syncWarm({ warehouse, env: {}, args })
+  const second = await trial.sync(args, NO_ACCOUNT)
   expect(second).toMatchObject({ code: 0, signal: null })
   expect(second.report.accounts.map(({ listing }) => listing)).toEqual(['incremental', 'incremental'])
 
   expect(
     second.report.accounts.map(({ account, requests_estimated: requests }) => ({ account, requests })),
   ).toEqual(planned)
-  expect(await recordedRequests(published)).toEqual(
+  expect(await recordedRequests(trial)).toEqual(
     [first, second].map(({ report }) => report.accounts.map(({ requests }) => requests).toSorted(ascending)),
   )
 
   const now = await truthRows(server)
   const stored = await warehouseRows(published)
-  const refreshed = await refreshedSince(published, '2026-03-02T00:00:00Z')
+  const refreshed = await refreshedSince(trial, '2026-03-02T00:00:00Z')
   expect([...stored.keys()]).toEqual([...now.keys()])
   for (const [key, rows] of stored) {
     // The listing shows every survey. Sources and progress are from the last refresh.
@@ -64,8 +60,8 @@ test('the tables of two accounts equal the truth field by field, and again after
   expect(refreshed.size).toBeGreaterThan(10)
   expect(refreshed.size).toBeLessThan(now.size)
   expect(await unsoundness(published, true)).toEqual([])
-  expect(await gaps(published)).toEqual([])
-  expect(historyGrew(await versionCounts(published))).toBe(true)
+  expect(await gaps(trial)).toEqual([])
+  expect(historyGrew(await versionCounts(trial))).toBe(true)
 
   const listings = (await world.requests()).filter(({ path }) => path === '/api/v1/surveys')
   expect(listings.length).toBeGreaterThanOrEqual(2)
@@ -76,8 +72,8 @@ test('the tables of two accounts equal the truth field by field, and again after
 })
 
 /** The requests that `plan` expects of the next run. */
-const plannedRequests = async (warehouse: string, args: readonly string[]) => {
-  const ended = await runWarm(['plan', '--json', ...args], { FIELDWORK_SYNC_WAREHOUSE: warehouse })
+const plannedRequests = async (trial: Trial, args: readonly string[]) => {
+  const ended = await trial.runWarm(['plan', '--json', ...args], NO_ACCOUNT)
   expect(ended).toMatchObject({ code: 0, stderr: '' })
   const { accounts }: { accounts: { account: string; requests: number }[] } = JSON.parse(ended.stdout)
   return accounts.map(({ account, requests }) => ({ account, requests }))
@@ -86,9 +82,8 @@ const plannedRequests = async (warehouse: string, args: readonly string[]) => {
 const ascending = (one: number, other: number): number => one - other
 
 /** The requests of each run and account in the records of request usage. */
-const recordedRequests = async (file: string): Promise<number[][]> => {
-  using reader = await openReader(file)
-  const rows = await reader.query(
+const recordedRequests = async (trial: Trial): Promise<number[][]> => {
+  const rows = await trial.rows(
     `SELECT run_id, sum(made)::INTEGER AS made FROM _sync.requests GROUP BY run_id, account ORDER BY run_id, account`,
   )
   const runs = [...new Set(rows.map(({ run_id }) => run_id))]
@@ -98,9 +93,8 @@ const recordedRequests = async (file: string): Promise<number[][]> => {
 }
 
 /**
- * Whether the second run may skip a survey: drafts, demos, and complete surveys that had not changed for two and a quarter
- * days at their first reading. A survey settles after a day without change. After that it is skipped for as long as it has
- * been settled, less six hours.
+ * Whether the second run may skip a survey: drafts, demos, and complete surveys that had not changed for two and a quarter days at their
+ * first reading. A survey settles after a day without change. After that it is skipped for as long as it has been settled, less six hours.
  */
 const mayBeSkipped = ({ survey }: SurveyRows): boolean => {
   const settledMs = Date.parse('2026-03-01T00:00:00Z') - 2.25 * DAY_MS
@@ -108,24 +102,22 @@ const mayBeSkipped = ({ survey }: SurveyRows): boolean => {
   return survey.status === 'draft' || survey.status === 'user_demo'
 }
 
-const refreshedSince = async (file: string, since: string): Promise<ReadonlySet<string>> => {
-  using reader = await openReader(file)
-  const rows = await reader.query(
+const refreshedSince = async (trial: Trial, since: string): Promise<ReadonlySet<string>> => {
+  const rows = await trial.rows(
     `SELECT account || '/' || survey_id AS key FROM freshness WHERE refreshed_at >= '${since}'`,
   )
   return new Set(rows.map(({ key }) => String(key)))
 }
 
 /** Periods in which a record has no version. There must be none, because no record has vanished. */
-const gaps = async (file: string): Promise<Row[]> => {
-  using reader = await openReader(file)
+const gaps = async (trial: Trial): Promise<Row[]> => {
   const found: Row[] = []
   for (const [table, key] of [
     ['surveys', 'account, id'],
     ['sample_sources', 'account, survey_id, id'],
   ]) {
     found.push(
-      ...(await reader.query(`SELECT * FROM (SELECT ${key}, valid_to, lead(valid_from)
+      ...(await trial.rows(`SELECT * FROM (SELECT ${key}, valid_to, lead(valid_from)
         OVER (PARTITION BY ${key} ORDER BY valid_from) AS next_from FROM ${table}_history)
         WHERE valid_to IS DISTINCT FROM next_from`)),
     )
@@ -133,12 +125,11 @@ const gaps = async (file: string): Promise<Row[]> => {
   return found
 }
 
-const versionCounts = async (file: string): Promise<Row> => {
-  using reader = await openReader(file)
+const versionCounts = async (trial: Trial): Promise<Row> => {
   const counts = ['surveys', 'sample_sources', 'survey_progress', 'sample_source_progress'].map(
     (table) => `(SELECT count(*) FROM ${table}_history) - (SELECT count(*) FROM ${table}) AS ${table}`,
   )
-  const [row] = await reader.query(`SELECT ${counts.join(', ')}`)
+  const [row] = await trial.rows(`SELECT ${counts.join(', ')}`)
   return row ?? {}
 }
 

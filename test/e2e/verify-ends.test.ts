@@ -8,10 +8,11 @@ import {
   type ScriptedSurvey,
   scriptedProgress,
   scriptedSurvey,
+  scriptedSurveys,
   sendJson,
   TOKEN,
 } from '../support/api/scripted-api.js'
-import { lastLine, openTrial, stopWith, type Trial } from '../support/command/trial.js'
+import { lastLine, openSynced, openTrial, stopWith, type Trial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { mountReadOnly } from '../support/files/disk.js'
 import { failing } from '../support/process/failing-calls.js'
@@ -19,7 +20,7 @@ import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
 import { type Chance, chance } from '../support/suite/chance.js'
 import { SLOW, slow } from '../support/suite/slow.js'
 
-const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
+const surveys = () => scriptedSurveys(3, {}, 1)
 
 const verifyJson = async (trial: Trial, args: readonly string[] = [], env = {}) => {
   const ended = await trial.runWarm(['verify', '--json', ...args], env)
@@ -109,8 +110,7 @@ describe('after a sync', () => {
   })
 
   test('a service that is away ends it with exit 4, one that refuses the token too; the local half is printed', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const trial = await openSynced(context, surveys())
     const limits = await trial.settings({ limits: { attempts: 1 } })
     const away = await trial.runWarm(['verify', ...limits], {
       FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
@@ -127,8 +127,7 @@ describe('after a sync', () => {
   })
 
   slow('a budget decides the size of the sample, unless it is given', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const trial = await openSynced(context, surveys())
     const before = trial.api.arrivals.length
     const few = await verifyJson(trial, ['--max-requests', '3'])
     expect(few).toMatchObject({
@@ -143,8 +142,7 @@ describe('after a sync', () => {
   })
 
   test('a signal ends it with exit 3, and it prints what it has compared; another process waits outside meanwhile', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const trial = await openSynced(context, surveys())
     const from = trial.api.arrivals.length
     trial.api.hook = ({ number }) => number > from + 4
     const running = trial.start(['verify', '--json'])
@@ -158,8 +156,7 @@ describe('after a sync', () => {
   })
 
   slow('a survey that the API refuses is left out and named, and the rest is compared', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const trial = await openSynced(context, surveys())
     trial.api.hook = ({ path }, response) => {
       if (path !== '/surveys/2/fieldwork_progress') return false
       sendJson(trial.api, response, 403, {})
@@ -174,26 +171,21 @@ describe('after a sync', () => {
     })
   })
 
-  slow(
-    'a service that ignores started_before cannot be used to prove progress wrong; gone surveys have moved',
-    async (context) => {
-      const trial = await openTrial(context, surveys())
-      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-      for (const survey of trial.api.surveys) survey.progress = scriptedProgress(25)
-      trial.api.surveys.splice(0, 1)
-      const { code, json } = await verifyJson(trial)
-      expect(code).toBe(0)
-      const [account] = json.sample.accounts
-      expect(account.tables[0]).toMatchObject({ table: 'surveys', rows: 3, equal: 2, moved: 1 })
-      expect(account.findings).toContainEqual(
-        expect.objectContaining({ table: 'survey_progress', verdict: 'unclear' }),
-      )
-    },
-  )
+  slow('without started_before no progress is proven wrong; gone surveys have moved', async (context) => {
+    const trial = await openSynced(context, surveys())
+    for (const survey of trial.api.surveys) survey.progress = scriptedProgress(25)
+    trial.api.surveys.splice(0, 1)
+    const { code, json } = await verifyJson(trial)
+    expect(code).toBe(0)
+    const [account] = json.sample.accounts
+    expect(account.tables[0]).toMatchObject({ table: 'surveys', rows: 3, equal: 2, moved: 1 })
+    expect(account.findings).toContainEqual(
+      expect.objectContaining({ table: 'survey_progress', verdict: 'unclear' }),
+    )
+  })
 
   test('a token in a value of the API is redacted', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const trial = await openSynced(context, surveys())
     for (const { survey } of trial.api.surveys) survey.title = `leaked ${TOKEN}`
     for (const args of SLOW ? [['verify'], ['verify', '--json']] : [['verify']]) {
       const ended = await trial.runWarm(args)
@@ -204,8 +196,7 @@ describe('after a sync', () => {
   })
 
   test('a file at which DuckDB crashes is damaged, and verify survives', async ({ onTestFinished, skip }) => {
-    const trial = await openTrial({ onTestFinished }, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const trial = await openSynced({ onTestFinished }, surveys())
     const crash = failing({ stop: { atCall: 5, below: trial.published, signal: 'SIGSEGV' } }, skip)
     const ended = await trial.run(['verify', '--local', '--json'], crash)
     expect(ended).toMatchObject({ code: 5, signal: null, stderr: '' })
@@ -215,8 +206,7 @@ describe('after a sync', () => {
   })
 
   test('a name in the file that nobody wrote is damage for every command, and no bug', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+    const trial = await openSynced(context, surveys())
     await chmod(trial.published, 0o644)
     const change = async (sql: string) => {
       const instance = await DuckDBInstance.create(trial.published)
@@ -245,11 +235,7 @@ describe('after a sync', () => {
     'two equal flips in a block, which pass its checksum, never end verify by a signal',
     { timeout: 300_000 },
     async (context) => {
-      const trial = await openTrial(
-        context,
-        [...Array(30).keys()].map((id) => scriptedSurvey(id + 1)),
-      )
-      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+      const trial = await openSynced(context, scriptedSurveys(30))
       const intact = await readFile(trial.published)
       const lots = chance(Number(process.env.CHAOS_SEED ?? 5))
       await chmod(trial.published, 0o644)

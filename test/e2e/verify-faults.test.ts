@@ -15,7 +15,7 @@ import { publishedFile } from '../support/command/sync.js'
 import { runWarm } from '../support/command/warm.js'
 import { blocksOf, scribbleBlock } from '../support/files/damage.js'
 import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files/temporary.js'
-import { envOf } from '../support/oracle/rate.js'
+import { unlimitedEnv } from '../support/oracle/rate.js'
 import { openWorld } from '../support/oracle/truth.js'
 import { slow } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
@@ -28,11 +28,7 @@ let server: ReferenceServer
 /** A good warehouse after three nights; every test changes a copy. */
 let good = ''
 
-const environment = (warehouse: string) => ({
-  ...envOf(server),
-  FIELDWORK_SYNC_RATE_LIMIT: '10000/1s',
-  FIELDWORK_SYNC_WAREHOUSE: warehouse,
-})
+const environment = (warehouse: string) => unlimitedEnv(server, warehouse)
 
 beforeAll(async () => {
   server = await startWorld({ seed: 8, surveys: SURVEYS, pageSize: 20 })
@@ -227,19 +223,16 @@ slow('the good warehouse has no fault', async () => {
   expect(found, found.stdout).toMatchObject({ code: 0, wrong: [], local: { problems: [], notes: [] } })
 })
 
-slow(
-  'faults that the tables do not show are found by comparing with the service',
-  async ({ onTestFinished }) => {
-    const warehouse = await copyOfGood(onTestFinished)
-    const planted = await plantAll(warehouse, SAMPLED)
-    const found = await verify(warehouse, '--sample', ALL)
-    expect(found.code, found.stderr).toBe(5)
-    expect(found.local.problems).toEqual([])
-    const expected = planted.map(({ fault, id }) => `${id} ${fault.table}`).toSorted()
-    const wrong = [...new Set(found.wrong.map(({ survey_id, table }) => `${survey_id} ${table}`))].toSorted()
-    expect(wrong, found.stdout).toEqual(expected)
-  },
-)
+slow('faults that the tables do not show are found by comparing with the API', async ({ onTestFinished }) => {
+  const warehouse = await copyOfGood(onTestFinished)
+  const planted = await plantAll(warehouse, SAMPLED)
+  const found = await verify(warehouse, '--sample', ALL)
+  expect(found.code, found.stderr).toBe(5)
+  expect(found.local.problems).toEqual([])
+  const expected = planted.map(({ fault, id }) => `${id} ${fault.table}`).toSorted()
+  const wrong = [...new Set(found.wrong.map(({ survey_id, table }) => `${survey_id} ${table}`))].toSorted()
+  expect(wrong, found.stdout).toEqual(expected)
+})
 
 /** The candidates as `verify` reads them from the published state. */
 const placeOf = async (warehouse: string, id: number, seed: string): Promise<number> => {
@@ -329,24 +322,21 @@ const FILES = [
   },
 ] as const
 
-slow(
-  'a published database with damaged blocks is found, and no request is sent for it',
-  async ({ onTestFinished }) => {
-    const warehouse = await copyOfGood(onTestFinished)
-    const file = publishedFile(warehouse)
-    await chmod(file, 0o644)
-    // Some blocks are free, and their damage harms nobody.
-    for (let block = 1; block < (await blocksOf(file)); block += 2) await scribbleBlock(file, block)
-    const world = openWorld(server)
-    await world.forgetRequests()
-    const found = await verify(warehouse)
-    expect(found, found.stderr).toMatchObject({
-      code: 5,
-      local: { problems: [{ rule: 'state_can_be_read' }] },
-    })
-    expect(await world.requests()).toEqual([])
-  },
-)
+slow('damaged blocks of the published database are found without a request', async ({ onTestFinished }) => {
+  const warehouse = await copyOfGood(onTestFinished)
+  const file = publishedFile(warehouse)
+  await chmod(file, 0o644)
+  // Some blocks are free, and their damage harms nobody.
+  for (let block = 1; block < (await blocksOf(file)); block += 2) await scribbleBlock(file, block)
+  const world = openWorld(server)
+  await world.forgetRequests()
+  const found = await verify(warehouse)
+  expect(found, found.stderr).toMatchObject({
+    code: 5,
+    local: { problems: [{ rule: 'state_can_be_read' }] },
+  })
+  expect(await world.requests()).toEqual([])
+})
 
 slow.for(FILES)('$what: found', async ({ rule, damage }, { onTestFinished }) => {
   const warehouse = await copyOfGood(onTestFinished)

@@ -23,16 +23,11 @@ afterAll(() => server.close())
 
 slow(
   `${RUNS} runs on a good warehouse over a moving world find nothing wrong`,
-  {
-    timeout: 60_000 * RUNS,
-  },
+  { timeout: 60_000 * RUNS },
   async () => {
     const world = openWorld(server)
     const env = { FIELDWORK_SYNC_WAREHOUSE: await temporaryDirectory() }
-    const args = await withSettings({
-      publish: ['duckdb', 'parquet'],
-      ...accountsOf(server),
-    })
+    const args = await withSettings({ publish: ['duckdb', 'parquet'], ...accountsOf(server) })
     const totals = new Map<string, number>()
     for (let run = 0; run < RUNS; run += 1) {
       // A budget leaves surveys in the queue, and changed rows pending.

@@ -10,10 +10,9 @@ import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { type Ended, type Env, MAIN } from '../support/command/command.js'
-import { openTrial } from '../support/command/trial.js'
+import { openSynced, openTrial } from '../support/command/trial.js'
 import { boundByModes, isRoot, othersCanRun, type User } from '../support/process/users.js'
 import { SLOW } from '../support/suite/slow.js'
-import { query } from '../support/warehouse/duckdb.js'
 
 const READER = new URL('fixtures/reader.mjs', import.meta.url).pathname
 
@@ -44,8 +43,7 @@ const modeOf = async (file: string): Promise<number> => (await stat(file)).mode 
 
 test('a user without write permission can open the file only read-only, and a sync replaces it meanwhile', async (context) => {
   if (!othersCanRun(READER)) context.skip('the folder of the project is closed to other users')
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  const trial = await openSynced(context, [scriptedSurvey(1)])
   await chmod(join(trial.warehouse, '..'), 0o755)
   const first = await stat(trial.published)
   expect(first.mode & 0o777).toBe(0o444 & ~process.umask())
@@ -61,12 +59,11 @@ test('a user without write permission can open the file only read-only, and a sy
   expect((await stat(trial.published)).ino).not.toBe(first.ino)
   expect(await modeOf(trial.published)).toBe(0o444 & ~process.umask())
   expect(await modeOf(join(trial.warehouse, 'work.duckdb'))).toBe(0o666 & ~process.umask())
-  expect(await query(trial.published, 'SELECT count(*) AS surveys FROM surveys')).toEqual([{ surveys: 2 }])
+  expect(await trial.rows('SELECT count(*) AS surveys FROM surveys')).toEqual([{ surveys: 2 }])
 })
 
 test('status, plan and export name a reader that has the file open for writing, and a sync still publishes', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  const trial = await openSynced(context, [scriptedSurvey(1)])
   // Older versions published files with this mode, and copies may have it.
   await chmod(trial.published, 0o644)
   const writer = await startReader('write', trial.published)
@@ -150,7 +147,7 @@ test.skipIf(asOthers !== false)(
     await rm(join(trial.warehouse, 'work.duckdb'))
     await syncAs(ida)
     await syncAs(eva)
-    expect(await query(trial.published, 'SELECT count(*) AS runs FROM _sync.runs')).toEqual([{ runs: 5 }])
+    expect(await trial.rows('SELECT count(*) AS runs FROM _sync.runs')).toEqual([{ runs: 5 }])
   },
 )
 
@@ -162,6 +159,6 @@ test.skipIf(onlySlow !== false)(
     const ended = await trial.run(['sync'], { NODE_OPTIONS: `--import ${noModes}` })
     expect(ended, ended.stderr).toMatchObject({ code: 0 })
     expect(ended.stderr).toContain('can be opened for writing')
-    expect(await query(trial.published, 'SELECT count(*) AS surveys FROM surveys')).toEqual([{ surveys: 1 }])
+    expect(await trial.rows('SELECT count(*) AS surveys FROM surveys')).toEqual([{ surveys: 1 }])
   },
 )

@@ -1,6 +1,4 @@
-/**
- * The JSON documents that commands print. `npm run reference` makes JSON Schemas and tables of fields of them.
- */
+/** The JSON documents that commands print. `npm run reference` makes JSON Schemas and tables of fields of them. */
 import { z } from 'zod'
 import { EXPORT_FORMATS } from '../../../src/commands/table.js'
 import { REQUEST_USAGE_WORDS } from '../../../src/commands/text/run-lines.js'
@@ -15,8 +13,10 @@ import {
   flag,
   type JsonSchema,
   list,
+  listOf,
   moment,
   number,
+  object,
   orNull,
   text,
   withoutDialect,
@@ -39,59 +39,42 @@ const requestsByKind = z.strictObject(
 const plan = z.strictObject({
   max_requests: orNull(count('--max-requests; null where it is not given')),
   max_duration_seconds: orNull(number('--max-duration; null where it is not given')),
-  accounts: list(
-    z.strictObject({
-      account,
-      rate: z
-        .strictObject({
-          requests: count('Requests in any window'),
-          per_seconds: number('Length of the window'),
-        })
-        .describe('The cap'),
-      expected_at: orNull(
-        moment(
-          "When the next run is expected, by the server's clock; null before the first complete listing",
-        ),
-      ),
-      listing: z.enum(['full', 'incremental']).describe('Kind of its listing'),
-      requests: orNull(count('Requests estimated in all; null before the first complete listing')),
-      seconds_at_cap: orNull(
-        number('How long these take at the cap; null before the first complete listing'),
-      ),
-      entries: list(
-        z.strictObject({
-          reason: z.enum(REQUEST_REASONS).describe('Why the surveys are read'),
-          expected: flag(
-            'Whether these surveys are not known to be due, but the listing is expected to bring them',
-          ),
-          surveys: count('Surveys; of the listing, rows that it is expected to show'),
-          requests: requestsByKind.describe('Requests by kind; kinds without requests are left out'),
-        }),
-        'Requests by reason',
-      ),
-      fits: orNull(
-        z
-          .strictObject({
-            surveys: count('Surveys known to be due that fit'),
-            requests: count('Requests that these and the listing take'),
-            waiting: count('Surveys that wait for the run after it'),
-            oldest_since: orNull(moment('Since when the oldest of these waits; null where none waits')),
-          })
-          .describe('What fits into the limits of the command; null before the first complete listing'),
-      ),
+  accounts: listOf('The plan of each account', {
+    account,
+    rate: object('The cap', {
+      requests: count('Requests in any window'),
+      per_seconds: number('Length of the window'),
     }),
-    'The plan of each account',
-  ),
+    expected_at: orNull(
+      moment("When the next run is expected, by the server's clock; null before the first complete listing"),
+    ),
+    listing: z.enum(['full', 'incremental']).describe('Kind of its listing'),
+    requests: orNull(count('Requests estimated in all; null before the first complete listing')),
+    seconds_at_cap: orNull(number('How long these take at the cap; null before the first complete listing')),
+    entries: listOf('Requests by reason', {
+      reason: z.enum(REQUEST_REASONS).describe('Why the surveys are read'),
+      expected: flag(
+        'Whether these surveys are not known to be due, but the listing is expected to bring them',
+      ),
+      surveys: count('Surveys; of the listing, rows that it is expected to show'),
+      requests: requestsByKind.describe('Requests by kind; kinds without requests are left out'),
+    }),
+    fits: orNull(
+      object('What fits into the limits of the command; null before the first complete listing', {
+        surveys: count('Surveys known to be due that fit'),
+        requests: count('Requests that these and the listing take'),
+        waiting: count('Surveys that wait for the run after it'),
+        oldest_since: orNull(moment('Since when the oldest of these waits; null where none waits')),
+      }),
+    ),
+  }),
 })
 
-const checks = list(
-  z.strictObject({
-    what: text('What was checked: settings, warehouse, or the API of an account'),
-    ok: flag('Whether a sync would work, as far as this goes'),
-    detail: text('What was found, or what is wrong and what to do'),
-  }),
-  'The checks, in the order in which they were made',
-)
+const checks = listOf('The checks, in the order in which they were made', {
+  what: text('What was checked: settings, warehouse, or the API of an account'),
+  ok: flag('Whether a sync would work, as far as this goes'),
+  detail: text('What was found, or what is wrong and what to do'),
+})
 
 const check = z.strictObject({
   exit_code: exitCode(`${EXIT_CODE}: that of the first check that failed`),
@@ -118,18 +101,15 @@ const exported = z.strictObject({
   bom: flag('Whether CSV files are for spreadsheet programs'),
   where: orNull(text('The condition of --where')),
   rows: count('Rows of all files'),
-  tables: list(
-    z.strictObject({
-      table: text('Name of the table or view'),
-      file: text('Name of the file; several tables can share a workbook'),
-      rows: count('Its rows'),
-      bytes: count('Size of the file, bytes'),
-      sha256: text('SHA-256 of the file, hexadecimal'),
-      filtered: flag('Whether the condition was applied; false where the table has not all of its columns'),
-      cut_texts: count('Texts that were cut, because a cell of a workbook could not hold them'),
-    }),
-    'The exported tables and views',
-  ),
+  tables: listOf('The exported tables and views', {
+    table: text('Name of the table or view'),
+    file: text('Name of the file; several tables can share a workbook'),
+    rows: count('Its rows'),
+    bytes: count('Size of the file, bytes'),
+    sha256: text('SHA-256 of the file, hexadecimal'),
+    filtered: flag('Whether the condition was applied; false where the table has not all of its columns'),
+    cut_texts: count('Texts that were cut, because a cell of a workbook could not hold them'),
+  }),
 })
 
 const report = z.strictObject({
@@ -164,83 +144,57 @@ const cell = (meaning: string) =>
 
 const verify = z.strictObject({
   exit_code: exitCode(EXIT_CODE),
-  local: z
-    .strictObject({
-      checks: count('Rules, files and partitions that were checked'),
-      states: list(z.string(), 'Paths of the published states that were checked'),
-      problems: list(
-        z.strictObject({
-          rule: text('Stable name of the rule'),
-          state: text('Path of the published state'),
-          where: text('Table or view; files for files'),
-          says: text('What is wrong'),
-          count: count('Rows or files that break the rule'),
-          example: text('One of them'),
-          advice: text('What to do'),
-        }),
-        'What is wrong in the published state',
-      ),
-      notes: list(z.string(), 'What was left out, and why'),
-    })
-    .describe('The half without requests'),
+  local: object('The half without requests', {
+    checks: count('Rules, files and partitions that were checked'),
+    states: list(z.string(), 'Paths of the published states that were checked'),
+    problems: listOf('What is wrong in the published state', {
+      rule: text('Stable name of the rule'),
+      state: text('Path of the published state'),
+      where: text('Table or view; files for files'),
+      says: text('What is wrong'),
+      count: count('Rows or files that break the rule'),
+      example: text('One of them'),
+      advice: text('What to do'),
+    }),
+    notes: list(z.string(), 'What was left out, and why'),
+  }),
   sample: orNull(
-    z
-      .strictObject({
-        seed: text('With this --seed the same surveys are chosen'),
-        accounts: list(
-          z.strictObject({
-            account,
-            surveys: count(
-              'Surveys that could be chosen: the API shows them, and they were read at least once',
-            ),
-            chosen: count('Surveys that were chosen'),
-            compared: count('Surveys of these that were compared completely'),
-            chance_to_find_one_percent: number(
-              'Chance that such a sample finds a wrong survey if one in a hundred is wrong, 0 to 1',
-            ),
-            requests: count('Requests sent, retries included'),
-            stopped: orNull(text('Why it ended before the last chosen survey; null if it did not')),
-            unread: list(
-              z.strictObject({
-                survey_id: z.int().describe('ID of the survey'),
-                problem: text('Why the API refused it'),
-              }),
-              'Chosen surveys that could not be compared',
-            ),
-            tables: list(
-              z.strictObject({
-                table: z.enum(COMPARED_TABLES).describe('The table'),
-                rows: count('Rows that were compared'),
-                fields: count('Fields of these'),
-                ...verdicts,
-              }),
-              'Rows by table',
-            ),
-            findings: list(
-              z.strictObject({
-                table: z.enum(COMPARED_TABLES).describe('The table'),
-                survey_id: z.int().describe('ID of the survey'),
-                sample_source_id: orNull(
-                  z.int().describe('ID of the sample source; null for the survey itself'),
-                ),
-                verdict: z.enum(VERDICTS).describe('What the comparison has shown'),
-                why: text('Why, one sentence'),
-                differences: list(
-                  z.strictObject({
-                    field: text('The column'),
-                    stored: cell('In the warehouse; null also if there is no row'),
-                    service: cell('What the service says; with a contradiction, what the stored counts give'),
-                  }),
-                  'The fields that show it',
-                ),
-              }),
-              'Every row that is not equal',
-            ),
-          }),
-          'The sample of each account; empty if the published state cannot be read',
+    object('The comparison with the API; null with --local', {
+      seed: text('With this --seed the same surveys are chosen'),
+      accounts: listOf('The sample of each account; empty if the published state cannot be read', {
+        account,
+        surveys: count('Surveys that could be chosen: the API shows them, and they were read at least once'),
+        chosen: count('Surveys that were chosen'),
+        compared: count('Surveys of these that were compared completely'),
+        chance_to_find_one_percent: number(
+          'Chance that such a sample finds a wrong survey if one in a hundred is wrong, 0 to 1',
         ),
-      })
-      .describe('The comparison with the API; null with --local'),
+        requests: count('Requests sent, retries included'),
+        stopped: orNull(text('Why it ended before the last chosen survey; null if it did not')),
+        unread: listOf('Chosen surveys that could not be compared', {
+          survey_id: z.int().describe('ID of the survey'),
+          problem: text('Why the API refused it'),
+        }),
+        tables: listOf('Rows by table', {
+          table: z.enum(COMPARED_TABLES).describe('The table'),
+          rows: count('Rows that were compared'),
+          fields: count('Fields of these'),
+          ...verdicts,
+        }),
+        findings: listOf('Every row that is not equal', {
+          table: z.enum(COMPARED_TABLES).describe('The table'),
+          survey_id: z.int().describe('ID of the survey'),
+          sample_source_id: orNull(z.int().describe('ID of the sample source; null for the survey itself')),
+          verdict: z.enum(VERDICTS).describe('What the comparison has shown'),
+          why: text('Why, one sentence'),
+          differences: listOf('The fields that show it', {
+            field: text('The column'),
+            stored: cell('In the warehouse; null also if there is no row'),
+            service: cell('What the service says; with a contradiction, what the stored counts give'),
+          }),
+        }),
+      }),
+    }),
   ),
 })
 
@@ -252,26 +206,18 @@ const relation = z.strictObject({
   kind: z.enum(['table', 'view']).describe('Whether it is a table or a view'),
   comment: text('What a row is'),
   key: list(z.string(), 'Columns that identify a row'),
-  references: list(
-    z.strictObject({
-      columns: list(z.string(), 'Columns of this relation'),
-      table: text('The other table'),
-      to: list(z.string(), 'Its columns, in the same order'),
-    }),
-    'Rows of other tables that each row belongs to',
-  ),
-  columns: list(
-    z.strictObject({
-      name: text('Name of the column'),
-      type: text('Its type in DuckDB'),
-      nullable: flag('Whether it may be null'),
-      comment: text('What it means'),
-      values: orNull(
-        list(z.string(), 'Values that are expected; others are stored as well. Null: any value'),
-      ),
-    }),
-    'The columns, in order',
-  ),
+  references: listOf('Rows of other tables that each row belongs to', {
+    columns: list(z.string(), 'Columns of this relation'),
+    table: text('The other table'),
+    to: list(z.string(), 'Its columns, in the same order'),
+  }),
+  columns: listOf('The columns, in order', {
+    name: text('Name of the column'),
+    type: text('Its type in DuckDB'),
+    nullable: flag('Whether it may be null'),
+    comment: text('What it means'),
+    values: orNull(list(z.string(), 'Values that are expected; others are stored as well. Null: any value')),
+  }),
 })
 
 const schema = z.strictObject({
@@ -288,13 +234,11 @@ const rule = {
 const conformance = z.strictObject({
   exit_code: exitCode(EXIT_CODE),
   base_url: text('Address of the service'),
-  totals: z
-    .strictObject({
-      pass: count('Rules that the service keeps'),
-      fail: count('Rules that it breaks'),
-      not_observable: count('Rules that could not be observed'),
-    })
-    .describe('Rules by verdict'),
+  totals: object('Rules by verdict', {
+    pass: count('Rules that the service keeps'),
+    fail: count('Rules that it breaks'),
+    not_observable: count('Rules that could not be observed'),
+  }),
   rules: list(
     z.union([
       z.strictObject({
@@ -317,14 +261,11 @@ const conformance = z.strictObject({
     ]),
     'The rules, in the order of the report',
   ),
-  observations: list(
-    z.strictObject({
-      topic: text('What was observed'),
-      section: text('Section of the API document that is silent about it'),
-      told: text('What the service does'),
-    }),
-    'What the service does where the API document is silent',
-  ),
+  observations: listOf('What the service does where the API document is silent', {
+    topic: text('What was observed'),
+    section: text('Section of the API document that is silent about it'),
+    told: text('What the service does'),
+  }),
   requests: count('Requests sent'),
   refusals: count('Answers 429 below the cap'),
   elapsed_ms: count('How long it took, milliseconds'),
@@ -332,16 +273,14 @@ const conformance = z.strictObject({
 })
 
 const failure = z.strictObject({
-  error: z
-    .strictObject({
-      code: z
-        .string()
-        .regex(/^[a-z][a-z_]+$/)
-        .describe('Stable name of the error'),
-      message: text('What happened, where, and what to do now; may have several lines'),
-      exit_code: exitCode(EXIT_CODE),
-    })
-    .describe('Why the command has no result'),
+  error: object('Why the command has no result', {
+    code: z
+      .string()
+      .regex(/^[a-z][a-z_]+$/)
+      .describe('Stable name of the error'),
+    message: text('What happened, where, and what to do now; may have several lines'),
+    exit_code: exitCode(EXIT_CODE),
+  }),
 })
 
 const webhook = z.strictObject({

@@ -9,6 +9,11 @@ export const number = (meaning: string) => z.number().min(0).describe(meaning)
 export const flag = (meaning: string) => z.boolean().describe(meaning)
 export const moment = (meaning: string) => z.string().meta({ format: 'date-time', description: meaning })
 export const list = <Item extends z.ZodType>(item: Item, meaning: string) => z.array(item).describe(meaning)
+export const object = <Shape extends z.ZodRawShape>(meaning: string, shape: Shape) =>
+  z.strictObject(shape).describe(meaning)
+/** A list of objects. */
+export const listOf = <Shape extends z.ZodRawShape>(meaning: string, shape: Shape) =>
+  list(z.strictObject(shape), meaning)
 export const orNull = <Of extends z.ZodType>(of: Of) => {
   const { description = '' } = of
   return of.nullable().describe(description)
@@ -43,9 +48,9 @@ export const declared = (field: Field, meaning = meaningOf(field)): z.ZodType =>
   return nullable ? orNull(typed()) : typed()
 }
 
-/** Some columns of a table. Columns of a view or a query over it may have other names. */
-export const columns = (table: TableDeclaration, ...names: readonly string[]): Record<string, z.ZodType> =>
-  Object.fromEntries(names.map((name) => [name, declared(columnOf(table, name))]))
+/** Columns of a table, by their names with blanks between. Columns of a view or a query over it may have other names. */
+export const columns = (table: TableDeclaration, names: string): Record<string, z.ZodType> =>
+  Object.fromEntries(names.split(' ').map((name) => [name, declared(columnOf(table, name))]))
 
 export const columnOf = (table: TableDeclaration, name: string): Column => {
   const column = table.columns.find((one) => one.name === name)

@@ -10,7 +10,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
 import { startWorld } from '../../support/api/reference-api.js'
-import { NO_ACCOUNT, refusing, scriptedSurvey } from '../../support/api/scripted-api.js'
+import { NO_ACCOUNT, refusing, scriptedSurvey, scriptedSurveys } from '../../support/api/scripted-api.js'
 import type { Ended, Env } from '../../support/command/command.js'
 import { openTrial, type Trial } from '../../support/command/trial.js'
 import { runWarm } from '../../support/command/warm.js'
@@ -63,14 +63,14 @@ describe.each(JSON_DOCUMENTS)('docs/reference/json.md', ({ name }) => {
   })
 })
 
-/** Runs a command with `--json`, and returns the document after the schema has accepted it. */
+/** Runs a command line with `--json`, and returns the document after its schema has accepted it: that of the command, or of `name`. */
 const runJson = async (
   trial: Trial,
-  name: string,
-  args: readonly string[],
-  env: Env = {},
+  line: string,
+  more: readonly string[] = [],
+  { name = line.split(' ')[0] ?? '', env = {} }: { readonly name?: string; readonly env?: Env } = {},
 ): Promise<{ readonly ended: Ended; readonly json: unknown }> => {
-  const ended = await trial.runWarm([...args, '--json', '--log-level', 'silent'], env)
+  const ended = await trial.runWarm([...line.split(' '), ...more, '--json', '--log-level', 'silent'], env)
   const json: unknown = JSON.parse(ended.stdout)
   expect(problemsOf(name, json)).toEqual([])
   return { ended, json }
@@ -79,15 +79,15 @@ const runJson = async (
 describe.concurrent('what the built command prints is valid', () => {
   test('before the first sync: no plan yet, and nothing published', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
-    const { json } = await runJson(trial, 'plan', ['plan'])
+    const { json } = await runJson(trial, 'plan')
     expect(json).toMatchObject({ accounts: [{ requests: null, expected_at: null }] })
     for (const args of [
-      ['status'],
-      ['status', '--requests'],
-      ['export', '--format', 'csv', '--out', await trial.temporary()],
-      ['replay'],
+      'status',
+      'status --requests',
+      `export --format csv --out ${await trial.temporary()}`,
+      'replay',
     ]) {
-      const { ended, json: error } = await runJson(trial, 'error', args)
+      const { ended, json: error } = await runJson(trial, args, [], { name: 'error' })
       expect(error).toMatchObject({ error: { exit_code: ended.code } })
       expect(ended.code).toBe(2)
     }
@@ -99,91 +99,71 @@ describe.concurrent('what the built command prints is valid', () => {
       publish: ['duckdb', 'parquet'],
       refresh: { daily_windows: { days: 2 } },
     })
-    const { json } = await runJson(trial, 'sync', ['sync', ...settings])
+    const { json } = await runJson(trial, 'sync', settings)
     expect(json).toMatchObject({
       status: 'complete',
       accounts: [{ rows_by_table: { survey_progress_by_day: {} } }],
       published: [{ format: 'duckdb' }, { format: 'parquet' }],
     })
-    await runJson(trial, 'check', ['check', ...settings])
+    await runJson(trial, 'check', settings)
     for (const { survey } of trial.api.surveys) survey.title = 'another'
-    const { ended: verified } = await runJson(trial, 'verify', ['verify', ...settings])
+    const { ended: verified } = await runJson(trial, 'verify', settings)
     expect(verified.code).toBe(5)
     for (const { survey } of trial.api.surveys) survey.title = `Survey ${survey.id}`
-    if (SLOW) await runJson(trial, 'verify', ['verify', '--local', ...settings])
-    await runJson(trial, 'status', ['status', ...settings])
-    const { json: usage } = await runJson(trial, 'status-requests', ['status', '--requests'])
+    if (SLOW) await runJson(trial, 'verify --local', settings)
+    await runJson(trial, 'status', settings)
+    const { json: usage } = await runJson(trial, 'status --requests', [], { name: 'status-requests' })
     expect(usage).toMatchObject({ runs: [{ request_usage: expect.arrayContaining([]) }] })
-    const { json: plan } = await runJson(trial, 'plan', [
-      'plan',
-      '--max-requests',
-      '4',
-      '--max-duration',
-      '5m',
-    ])
+    const { json: plan } = await runJson(trial, 'plan --max-requests 4 --max-duration 5m')
     expect(plan).toMatchObject({ max_requests: 4, accounts: [{ fits: {} }] })
-    const { json: files } = await runJson(trial, 'export', [
-      'export',
-      '--format',
-      'parquet',
-      '--out',
-      `${await trial.temporary()}/out`,
-      '--tables',
-      'surveys,_sync.runs',
-      '--where',
-      'id = 1',
-    ])
+    const out = `${await trial.temporary()}/out`
+    const chosen = ['--out', out, '--where', 'id = 1']
+    const { json: files } = await runJson(
+      trial,
+      'export --format parquet --tables surveys,_sync.runs',
+      chosen,
+    )
     expect(files).toMatchObject({ tables: [{ filtered: true }, { filtered: false }] })
   })
 
   test('a partial run, and a plan in which surveys wait', async (context) => {
-    const trial = await openTrial(
-      context,
-      [1, 2, 3, 4].map((id) => scriptedSurvey(id)),
-    )
-    const { ended, json } = await runJson(trial, 'sync', ['sync', '--max-requests', '6'])
+    const trial = await openTrial(context, scriptedSurveys(4))
+    const { ended, json } = await runJson(trial, 'sync --max-requests 6')
     expect(ended.code).toBe(3)
     expect(json).toMatchObject({ status: 'partial', accounts: [{ reason: expect.any(String) }] })
-    await runJson(trial, 'status', ['status'])
-    const { json: plan } = await runJson(trial, 'plan', ['plan', '--max-requests', '5'])
+    await runJson(trial, 'status')
+    const { json: plan } = await runJson(trial, 'plan --max-requests 5')
     expect(plan).toMatchObject({ accounts: [{ fits: { oldest_since: expect.any(String) } }] })
   })
 
   test('failed runs: refused credentials, a refused survey, a 429 within the cap', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
     trial.api.hook = refusing(trial.api, 422, ({ path }) => path.startsWith('/surveys/2/'))
-    const { json: partial } = await runJson(trial, 'sync', ['sync'])
+    const { json: partial } = await runJson(trial, 'sync')
     expect(partial).toMatchObject({
       exit_code: 3,
       accounts: [{ failing: 1, failing_surveys: [{ survey_id: 2 }] }],
     })
-    const { json: status } = await runJson(trial, 'status', ['status'])
+    const { json: status } = await runJson(trial, 'status')
     expect(status).toMatchObject({ failing: [{ survey_id: 2 }] })
     const next = trial.api.arrivals.length + 1
     trial.api.hook = refusing(trial.api, 429, ({ number }) => number === next)
-    const { json: paced } = await runJson(trial, 'sync', ['sync', '--full'])
+    const { json: paced } = await runJson(trial, 'sync --full')
     expect(paced).toMatchObject({ accounts: [{ refusals: 1, pace_interval_ms: expect.any(Number) }] })
     trial.api.hook = refusing(trial.api, 401)
-    const { json: failed } = await runJson(trial, 'sync', ['sync'])
+    const { json: failed } = await runJson(trial, 'sync')
     expect(failed).toMatchObject({ status: 'failed', exit_code: 4 })
-    const { json: check } = await runJson(trial, 'check', ['check'])
+    const { json: check } = await runJson(trial, 'check')
     const file = join(await trial.temporary(), 'settings.yaml')
     await writeFile(`${file}.token`, trial.api.env.FIELDWORK_SYNC_API_TOKEN ?? '')
-    const account = [
-      '--base-url',
-      trial.api.env.FIELDWORK_SYNC_BASE_URL ?? '',
-      '--id',
-      '4711',
-      '--token-file',
-      `${file}.token`,
-    ]
-    await runJson(trial, 'init', ['init', ...account, '--out', file])
-    await runJson(trial, 'init', ['init', ...account, '--out', file, '--force', '--no-check'])
+    const init = `init --base-url ${trial.api.baseUrl} --id 4711 --token-file ${file}.token --out ${file}`
+    await runJson(trial, init)
+    await runJson(trial, `${init} --force --no-check`)
     expect(check).toMatchObject({
       exit_code: 4,
       checks: expect.arrayContaining([expect.objectContaining({ ok: false })]),
     })
-    const { json: error } = await runJson(trial, 'error', ['conformance'])
+    const { json: error } = await runJson(trial, 'conformance', [], { name: 'error' })
     expect(error).toMatchObject({ error: { code: 'credentials_refused', exit_code: 4 } })
   })
 
@@ -201,12 +181,12 @@ describe.concurrent('what the built command prints is valid', () => {
       rate_limit: { requests: 1000, per: '1s' },
     }))
     const settings = await trial.settings({ accounts, contract: 'freeze' })
-    const { ended, json } = await runJson(trial, 'sync', ['sync', ...settings], NO_ACCOUNT)
+    const { ended, json } = await runJson(trial, 'sync', settings, { env: NO_ACCOUNT })
     expect(ended.code).toBe(5)
     const [something] = [expect.anything()]
     const account = { drift: [something, something], rejections: [something, something] }
     expect(json).toMatchObject({ accounts: [account, account] })
-    const { json: status } = await runJson(trial, 'status', ['status', ...settings], NO_ACCOUNT)
+    const { json: status } = await runJson(trial, 'status', settings, { env: NO_ACCOUNT })
     expect(status).toMatchObject({
       runs: [something, something],
       drift: { length: 4 },
@@ -218,12 +198,12 @@ describe.concurrent('what the built command prints is valid', () => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
     await mkdir(join(trial.warehouse, 'parquet/current'), { recursive: true })
     await writeFile(join(trial.warehouse, 'parquet/current/mine'), 'mine')
-    const { ended, json } = await runJson(trial, 'sync', ['sync', '--publish', 'duckdb,parquet'])
+    const { ended, json } = await runJson(trial, 'sync --publish duckdb,parquet')
     expect(ended.code).toBe(7)
     expect(json).toMatchObject({ exit_code: 7, published: [{}], publish_error: expect.any(String) })
-    const { json: invalid } = await runJson(trial, 'error', ['sync', '--max-requests', 'some'])
+    const { json: invalid } = await runJson(trial, 'sync --max-requests some', [], { name: 'error' })
     expect(invalid).toMatchObject({ error: { code: 'settings_invalid' } })
-    const { json: usage } = await runJson(trial, 'error', ['sync', '--max-request', '3'])
+    const { json: usage } = await runJson(trial, 'sync --max-request 3', [], { name: 'error' })
     expect(usage).toMatchObject({ error: { code: 'usage', exit_code: 2 } })
   })
 
@@ -238,18 +218,9 @@ describe.concurrent('what the built command prints is valid', () => {
     context.onTestFinished(() => server.close())
     const [account] = server.accounts
     const ended = await runWarm(
-      [
-        'conformance',
-        '--json',
-        '--log-level',
-        'silent',
-        '--rate-limit',
-        '60/100ms',
-        '--base-url',
-        server.baseUrl,
-        '--id',
-        String(account?.id),
-      ],
+      `conformance --json --log-level silent --rate-limit 60/100ms --base-url ${server.baseUrl} --id ${account?.id}`.split(
+        ' ',
+      ),
       {
         FIELDWORK_SYNC_API_TOKEN: account?.token,
         FIELDWORK_SYNC_WAREHOUSE: await temporaryDirectory(context.onTestFinished),
@@ -260,7 +231,7 @@ describe.concurrent('what the built command prints is valid', () => {
     expect(problemsOf('conformance', kept)).toEqual([])
     // The scripted API answers without credentials and ignores most parameters.
     const trial = await openTrial(context, [scriptedSurvey(1)])
-    const { json } = await runJson(trial, 'conformance', ['conformance', '--max-requests', '20'])
+    const { json } = await runJson(trial, 'conformance --max-requests 20')
     const verdicts = (json as { rules: readonly { verdict: string }[] }).rules.map(({ verdict }) => verdict)
     expect(new Set(verdicts)).toEqual(new Set(['pass', 'fail', 'not_observable']))
   })
@@ -273,8 +244,8 @@ test('a replay that cannot type the rows, and what a webhook gets of runs and of
   const receiver = await startReceiver(context.onTestFinished)
   const notify = { webhook: receiver.url }
   const settings = await trial.settings({ notify })
-  const sync = await runJson(trial, 'sync', ['sync', ...settings])
-  const replay = await runJson(trial, 'replay', ['replay', ...settings])
+  const sync = await runJson(trial, 'sync', settings)
+  const replay = await runJson(trial, 'replay', settings)
   expect([sync.ended.code, replay.ended.code]).toEqual([5, 5])
   expect(replay.json).toMatchObject({ accounts: [{ replayed: { merged: 0, queued: 0, waiting: 4 } }] })
   await trial.runWarm(['replay', ...(await trial.settings({ notify, publish: ['none'] }))])

@@ -15,31 +15,31 @@ import {
   exitCode,
   flag,
   list,
+  listOf,
   meaningOf,
   moment,
   number,
+  object,
   orNull,
   text,
   withoutDialect,
 } from './json-fields.js'
 
 const rowCounts = (table: string) =>
-  z
-    .strictObject({
-      added: count('Rows that are new'),
-      changed: count('Rows that differ from the stored ones'),
-      unchanged: count('Rows that equal the stored ones'),
-    })
-    .describe(`Rows of \`${table}\``)
+  object(`Rows of \`${table}\``, {
+    added: count('Rows that are new'),
+    changed: count('Rows that differ from the stored ones'),
+    unchanged: count('Rows that equal the stored ones'),
+  })
 
-export const requestUsage = list(
-  z.strictObject({
+export const requestUsage = listOf(
+  'Where the requests went, and which were saved; one entry a kind and reason',
+  {
     kind: z.enum(REQUEST_KINDS).describe('What was requested'),
     reason: z.enum(REQUEST_REASONS).describe(meaningOf(columnOf(requests, 'reason'))),
     requests: count('Requests sent, retries included'),
     saved: count('Requests that were not made because their answer was known or not due'),
-  }),
-  'Where the requests went, and which were saved; one entry a kind and reason',
+  },
 )
 
 /** Until version 0.2 lists of request usage also have their former name, which no program should begin to use. */
@@ -117,26 +117,25 @@ const accountReport = (command: RunCommand) =>
         rejection,
         'Why rows were rejected, the most frequent reasons first; not all where there are many',
       ),
-      rows_by_table: z
-        .strictObject({
+      rows_by_table: object(
+        'Rows written, by table; `survey_progress_by_day` only where the settings ask for days',
+        {
           surveys: rowCounts('surveys'),
           sample_sources: rowCounts('sample_sources'),
           survey_progress: rowCounts('survey_progress'),
           sample_source_progress: rowCounts('sample_source_progress'),
           survey_progress_by_day: rowCounts('survey_progress_by_day').optional(),
-        })
-        .describe('Rows written, by table; `survey_progress_by_day` only where the settings ask for days'),
+        },
+      ),
       replayed:
         command === 'sync'
           ? z.null().describe('Always null: only a replay has it')
-          : z
-              .strictObject({
-                merged: count('Rows that were merged'),
-                queued: count('Rows whose survey the next sync reads again'),
-                outdated: count('Rows not written: the survey was read again since, or is gone'),
-                waiting: count('Rows that still cannot be typed'),
-              })
-              .describe('Rows of the quarantine by what became of them'),
+          : object('Rows of the quarantine by what became of them', {
+              merged: count('Rows that were merged'),
+              queued: count('Rows whose survey the next sync reads again'),
+              outdated: count('Rows not written: the survey was read again since, or is gone'),
+              waiting: count('Rows that still cannot be typed'),
+            }),
     }),
   )
 
@@ -150,13 +149,10 @@ export const runDocument = (command: RunCommand) =>
         ? 'What was done for each account'
         : 'What was done for each account with rows in quarantine',
     ),
-    published: list(
-      z.strictObject({
-        format: z.enum(PUBLISH_FORMATS).describe('What was published'),
-        path: text('Path of what readers open'),
-        bytes: count('Size of it, bytes'),
-      }),
-      'What was published',
-    ),
+    published: listOf('What was published', {
+      format: z.enum(PUBLISH_FORMATS).describe('What was published'),
+      path: text('Path of what readers open'),
+      bytes: count('Size of it, bytes'),
+    }),
     publish_error: orNull(text('Why nothing, or not everything, was published; null when all was')),
   })

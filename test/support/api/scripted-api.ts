@@ -180,6 +180,10 @@ export const scriptedSurvey = (id: number, change: Json = {}, sources = 2): Scri
   }
 }
 
+/** Surveys with the ids 1 to `count`, alike. */
+export const scriptedSurveys = (count: number, change: Json = {}, sources = 2): ScriptedSurvey[] =>
+  Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, change, sources))
+
 export const scriptedSource = (id: number, at: string, change: Json = {}): Json & { id: number } => {
   const named = { name: `S${id}`, description: `Source ${id}`, hashid: `h${id}`, country_code: 'FR' }
   return {

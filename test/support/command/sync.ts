@@ -44,7 +44,7 @@ export const sync = async (options: SyncOptions): Promise<Synced> => syncedOf(aw
 
 /** Like `sync`, in a process that has already loaded the command. */
 export const syncWarm = async ({ warehouse, env, args = [] }: Omit<SyncOptions, 'main'>): Promise<Synced> =>
-  syncedOf(await runWarm(['sync', '--json', ...args], { ...env, FIELDWORK_SYNC_WAREHOUSE: warehouse }))
+  syncedOf(await runWarm(['sync', '--json', ...args], { FIELDWORK_SYNC_WAREHOUSE: warehouse, ...env }))
 
 const syncedOf = (ended: Ended): Synced => {
   const report: SyncReportJson = parseReport(ended)

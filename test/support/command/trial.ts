@@ -3,11 +3,13 @@
  * A process that still runs at the end of the test is killed.
  */
 import { join } from 'node:path'
+import { expect } from 'vitest'
 import { type Hook, type ScriptedApi, type ScriptedSurvey, startScriptedApi } from '../api/scripted-api.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import { unsoundness } from '../oracle/soundness.js'
 import { query, type Row } from '../warehouse/duckdb.js'
 import { type Ended, type Env, MAIN, type Running, start } from './command.js'
-import { publishedFile, withSettings } from './sync.js'
+import { publishedFile, type Synced, syncWarm, withSettings } from './sync.js'
 import { runWarm } from './warm.js'
 
 export interface Trial {
@@ -20,7 +22,13 @@ export interface Trial {
   run(args: readonly string[], env?: Env, main?: string): Promise<Ended>
   /** Like `run`, in a process that has already loaded the command. */
   runWarm(args: readonly string[], env?: Env): Promise<Ended>
+  /** `sync --json` and its report, like `runWarm`. */
+  sync(args?: readonly string[], env?: Env): Promise<Synced>
   settings(settings: object): Promise<readonly string[]>
+  /** Rows of the published file. */
+  rows(sql: string): Promise<Row[]>
+  /** The published file is sound. */
+  expectSound(): Promise<void>
   /** The run records, oldest first, from the published file or the work database. */
   runs(file?: 'fieldwork.duckdb' | 'work.duckdb'): Promise<Row[]>
   /** An empty directory beside the warehouse. */
@@ -51,11 +59,21 @@ export const openTrial = async (
     start: startOne,
     run: (args, env, main) => startOne(args, env, main).ended,
     runWarm: (args, env = {}) => runWarm(args, trialEnv(env)),
+    sync: (args = [], env = {}) => syncWarm({ warehouse, env: trialEnv(env), args }),
     settings: (settings) => withSettings(settings, onTestFinished),
+    rows: (sql) => query(publishedFile(warehouse), sql),
+    expectSound: async () => expect(await unsoundness(publishedFile(warehouse))).toEqual([]),
     runs: (file = 'fieldwork.duckdb') =>
       query(join(warehouse, file), 'SELECT status, exit_code, reason FROM _sync.runs ORDER BY started_at'),
     temporary,
   }
+}
+
+/** A trial after its first complete sync. */
+export const openSynced = async (...parameters: Parameters<typeof openTrial>): Promise<Trial> => {
+  const trial = await openTrial(...parameters)
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+  return trial
 }
 
 /**

@@ -44,3 +44,10 @@ export const envOf = (server: ReferenceServer): Record<string, string> => {
     FIELDWORK_SYNC_API_TOKEN: account.token,
   }
 }
+
+/** The same for a warehouse, with more requests than a test makes. */
+export const unlimitedEnv = (server: ReferenceServer, warehouse: string) => ({
+  ...envOf(server),
+  FIELDWORK_SYNC_RATE_LIMIT: '10000/1s',
+  FIELDWORK_SYNC_WAREHOUSE: warehouse,
+})

@@ -4,38 +4,34 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
 import { ledgerFileName } from '../../../src/http/rate-limit/ledger.js'
-import { scriptedSurvey, sendJson } from '../../support/api/scripted-api.js'
+import { scriptedSurveys, sendJson } from '../../support/api/scripted-api.js'
 import { gate } from '../../support/command/trial.js'
 import { SLOW } from '../../support/suite/slow.js'
 import { type AccountsTrial, openAccounts, SILENT } from './accounts-trial.js'
 
-const surveys = (count: number, title = 'a survey') =>
-  Array.from({ length: count }, (_, index) => scriptedSurvey(index + 1, { title }, 1))
+const surveys = (count: number, title = 'a survey') => scriptedSurveys(count, { title }, 1)
 
-test.runIf(SLOW)(
-  'a run reads accounts at the same time and reports them in the order of the settings',
-  async (context) => {
-    const trial = await openAccounts(context, { a: surveys(1), b: surveys(1), c: surveys(1) })
-    const all = gate<boolean>()
-    const listing = new Set<string>()
-    for (const name of ['a', 'b', 'c']) {
-      trial.api(name).hook = ({ path }) => {
-        if (path !== '/surveys') return false
-        listing.add(name)
-        if (listing.size === 3) all.open(false)
-        return all.opened
-      }
+test.runIf(SLOW)('a run reads accounts at the same time and reports them in their order', async (context) => {
+  const trial = await openAccounts(context, { a: surveys(1), b: surveys(1), c: surveys(1) })
+  const all = gate<boolean>()
+  const listing = new Set<string>()
+  for (const name of ['a', 'b', 'c']) {
+    trial.api(name).hook = ({ path }) => {
+      if (path !== '/surveys') return false
+      listing.add(name)
+      if (listing.size === 3) all.open(false)
+      return all.opened
     }
-    const report = await trial.sync()
-    expect(report).toMatchObject({ exitCode: 0, status: 'complete' })
-    expect(report.accounts.map(({ account, requests }) => [account, requests])).toEqual([
-      ['a', 4],
-      ['b', 4],
-      ['c', 4],
-    ])
-    expect(new Set(report.accounts.map(({ runId }) => runId)).size).toBe(1)
-  },
-)
+  }
+  const report = await trial.sync()
+  expect(report).toMatchObject({ exitCode: 0, status: 'complete' })
+  expect(report.accounts.map(({ account, requests }) => [account, requests])).toEqual([
+    ['a', 4],
+    ['b', 4],
+    ['c', 4],
+  ])
+  expect(new Set(report.accounts.map(({ runId }) => runId)).size).toBe(1)
+})
 
 test.runIf(SLOW)('a survey id that occurs in two accounts means two surveys', async (context) => {
   const trial = await openAccounts(context, { a: surveys(3, 'of a'), b: surveys(3, 'of b') })
@@ -217,59 +213,47 @@ describe('--max-requests', () => {
     expect(report.accounts.map(({ reason }) => reason)).toEqual(Array(2).fill('stopped by --max-requests 40'))
   })
 
-  test.runIf(SLOW)(
-    'gives the unused allocation of an account to the others, also when the API refuses the account',
-    async (context) => {
-      const trial = await openAccounts(context, { a: surveys(12), b: surveys(1), c: surveys(1) })
-      trial.api('c').hook = (_, response) => {
-        sendJson(trial.api('c'), response, 401, {})
-        return true
-      }
-      const report = await trial.sync({ flags: { 'max-requests': 43 } })
-      expect(report.accounts.map(({ status }) => status)).toEqual(['complete', 'complete', 'failed'])
-      expect(total(trial, 'a', 'b', 'c')).toBe(37 + 4 + 2)
-    },
-  )
+  test.runIf(SLOW)('gives unused requests to other accounts, also of a refused account', async (context) => {
+    const trial = await openAccounts(context, { a: surveys(12), b: surveys(1), c: surveys(1) })
+    trial.api('c').hook = (_, response) => {
+      sendJson(trial.api('c'), response, 401, {})
+      return true
+    }
+    const report = await trial.sync({ flags: { 'max-requests': 43 } })
+    expect(report.accounts.map(({ status }) => status)).toEqual(['complete', 'complete', 'failed'])
+    expect(total(trial, 'a', 'b', 'c')).toBe(37 + 4 + 2)
+  })
 
-  test.runIf(SLOW)(
-    'lets each account read its first bundle even if its allocation is smaller, and logs this',
-    async (context) => {
-      const trial = await openAccounts(context, { a: surveys(2), b: surveys(2) })
-      const report = await trial.sync({ flags: { 'max-requests': 2 } })
-      expect(report.accounts.map(({ status, surveysRefreshed }) => [status, surveysRefreshed])).toEqual([
-        ['partial', 1],
-        ['partial', 1],
-      ])
-      expect(
-        trial.lines
-          .filter(({ message }) => message.includes('more requests than the budget has left'))
-          .map(({ fields }) => fields.account)
-          .sort(),
-      ).toEqual(['a', 'b'])
-    },
-  )
+  test.runIf(SLOW)('lets each account read a first bundle beyond its part, and logs it', async (context) => {
+    const trial = await openAccounts(context, { a: surveys(2), b: surveys(2) })
+    const report = await trial.sync({ flags: { 'max-requests': 2 } })
+    expect(report.accounts.map(({ status, surveysRefreshed }) => [status, surveysRefreshed])).toEqual([
+      ['partial', 1],
+      ['partial', 1],
+    ])
+    expect(
+      trial.lines
+        .filter(({ message }) => message.includes('more requests than the budget has left'))
+        .map(({ fields }) => fields.account)
+        .sort(),
+    ).toEqual(['a', 'b'])
+  })
 
-  test.runIf(SLOW)(
-    'does not keep a signal from stopping an account that waits for unused requests of another',
-    async (context) => {
-      const trial = await openAccounts(context, { a: surveys(12), b: surveys(1) })
-      const stop = new AbortController()
-      trial.api('b').hook = () => gate<boolean>().opened
-      const report = await trial.sync({
-        flags: { 'max-requests': 20 },
-        given: {
-          signal: stop.signal,
-          observer: {
-            ...SILENT,
-            // A page and three surveys of three requests: its allocation is used up.
-            refreshed: ({ done }) => done === 3 && stop.abort(new StoppedError('stopped by SIGTERM')),
-          },
+  test.runIf(SLOW)('does not keep a signal from an account that waits for requests', async (context) => {
+    const trial = await openAccounts(context, { a: surveys(12), b: surveys(1) })
+    const stop = new AbortController()
+    trial.api('b').hook = () => gate<boolean>().opened
+    const report = await trial.sync({
+      flags: { 'max-requests': 20 },
+      given: {
+        signal: stop.signal,
+        observer: {
+          ...SILENT,
+          // A page and three surveys of three requests: its allocation is used up.
+          refreshed: ({ done }) => done === 3 && stop.abort(new StoppedError('stopped by SIGTERM')),
         },
-      })
-      expect(report.accounts.map(({ reason }) => reason)).toEqual([
-        'stopped by SIGTERM',
-        'stopped by SIGTERM',
-      ])
-    },
-  )
+      },
+    })
+    expect(report.accounts.map(({ reason }) => reason)).toEqual(['stopped by SIGTERM', 'stopped by SIGTERM'])
+  })
 })

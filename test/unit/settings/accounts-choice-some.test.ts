@@ -26,17 +26,17 @@ test('the token of an account that was not chosen is not read', async () => {
   expect(await problemsOf({ yaml })).toHaveLength(1)
 })
 
-test.each([
-  ['acne', '--accounts: "acne" is not an account in the settings; did you mean acme?'],
-  ['initech', '--accounts: "initech" is not an account in the settings; did you mean Initech?'],
-  [
-    'acme,umbrella',
-    '--accounts: "umbrella" is not an account in the settings; give some of acme, globex, Initech',
-  ],
-  ['acme,acme', '--accounts: names an account twice: acme,acme; give each account once'],
-  ['acme,', '--accounts: has an empty name between commas; give some of acme, globex, Initech'],
-  ['', '--accounts: is empty; give some of acme, globex, Initech'],
-])('--accounts %j is refused with its reason', async (accounts, problem) => {
+test.each(
+  Object.entries({
+    acne: '--accounts: "acne" is not an account in the settings; did you mean acme?',
+    initech: '--accounts: "initech" is not an account in the settings; did you mean Initech?',
+    'acme,umbrella':
+      '--accounts: "umbrella" is not an account in the settings; give some of acme, globex, Initech',
+    'acme,acme': '--accounts: names an account twice: acme,acme; give each account once',
+    'acme,': '--accounts: has an empty name between commas; give some of acme, globex, Initech',
+    '': '--accounts: is empty; give some of acme, globex, Initech',
+  }),
+)('--accounts %j is refused with its reason', async (accounts, problem) => {
   expect(await problemsOf({ yaml: THREE, flags: { accounts } })).toEqual([problem])
 })
 

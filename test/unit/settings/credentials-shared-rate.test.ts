@@ -52,32 +52,28 @@ describe('a wrong value is refused without a quote of it', () => {
   const MUST_BE =
     'must be the URL of a Redis, such as redis://redis:6379 or rediss://user:password@host:6380/0'
   const FALLBACK = 'must be stop, a percentage of the cap such as 50%, or a number of requests such as 20'
-  test.each([
-    [`shared: ${PASSWORD}`, `shared ${MUST_BE}`],
-    [`shared: https://user:${encodeURIComponent(PASSWORD)}@redis`, `shared ${MUST_BE}`],
-    ['shared: redis://', `shared ${MUST_BE}`],
-    ['shared: redis://redis/name', `shared ${MUST_BE}`],
-    [`shared: redis://redis?password=${encodeURIComponent(PASSWORD)}`, `shared ${MUST_BE}`],
-    ['shared: 6379', `shared ${MUST_BE}`],
-    ['shared: 6379\n      shared_fallback: 20', `shared ${MUST_BE}`],
-    ['shared_fallback: go', `shared_fallback ${FALLBACK}`],
-    ['shared_fallback: 0%', `shared_fallback ${FALLBACK}`],
-    ['shared_fallback: 101%', `shared_fallback ${FALLBACK}`],
-    ['shared_fallback: 0', `shared_fallback ${FALLBACK}`],
-    ['shared_fallback: 1.5', `shared_fallback ${FALLBACK}`],
-    [
-      'shared: redis://redis\n      requests: 60\n      shared_fallback: 61',
-      'shared_fallback is more than the cap of 60 requests; give at most 60',
-    ],
-    [
-      'shared: redis://redis\n      requests: 10\n      shared_fallback: 9%',
-      'shared_fallback is less than one request of the cap of 10; give a higher percentage, or stop',
-    ],
-    [
-      'shared_fallback: 20',
-      'shared_fallback needs a shared cap, but rate_limit.shared is not set; set it to a Redis, or remove shared_fallback',
-    ],
-  ])('%s', async (lines, problem) => {
+  test.each(
+    Object.entries({
+      [`shared: ${PASSWORD}`]: `shared ${MUST_BE}`,
+      [`shared: https://user:${encodeURIComponent(PASSWORD)}@redis`]: `shared ${MUST_BE}`,
+      'shared: redis://': `shared ${MUST_BE}`,
+      'shared: redis://redis/name': `shared ${MUST_BE}`,
+      [`shared: redis://redis?password=${encodeURIComponent(PASSWORD)}`]: `shared ${MUST_BE}`,
+      'shared: 6379': `shared ${MUST_BE}`,
+      'shared: 6379\n      shared_fallback: 20': `shared ${MUST_BE}`,
+      'shared_fallback: go': `shared_fallback ${FALLBACK}`,
+      'shared_fallback: 0%': `shared_fallback ${FALLBACK}`,
+      'shared_fallback: 101%': `shared_fallback ${FALLBACK}`,
+      'shared_fallback: 0': `shared_fallback ${FALLBACK}`,
+      'shared_fallback: 1.5': `shared_fallback ${FALLBACK}`,
+      'shared: redis://redis\n      requests: 60\n      shared_fallback: 61':
+        'shared_fallback is more than the cap of 60 requests; give at most 60',
+      'shared: redis://redis\n      requests: 10\n      shared_fallback: 9%':
+        'shared_fallback is less than one request of the cap of 10; give a higher percentage, or stop',
+      'shared_fallback: 20':
+        'shared_fallback needs a shared cap, but rate_limit.shared is not set; set it to a Redis, or remove shared_fallback',
+    }),
+  )('%s', async (lines, problem) => {
     const [reported, ...more] = await problemsOf({ yaml: withRate(`      ${lines}\n`) })
     expect(more).toEqual([])
     expect(reported).toMatch(/^settings\.yaml:\d+: accounts\[0\]\.rate_limit\./)

@@ -5,27 +5,13 @@ import { settingKeys } from '../../../src/settings/keys.js'
 test('every key has a type and a meaning, and only credentials, the shared cap, the bucket and reports have no default', () => {
   const keys = settingKeys()
   expect(keys.filter(({ valueType, meaning }) => valueType === '' || meaning === '')).toEqual([])
+  const below = (section: string, ...names: readonly string[]) => names.map((name) => `${section}.${name}`)
+  const notify = ['start', 'success', 'failure', 'webhook'].flatMap((name) => [name, `${name}_file`])
   expect(keys.filter(({ defaultText }) => defaultText === null).map(({ path }) => path)).toEqual([
-    'accounts[].base_url',
-    'accounts[].id',
-    'accounts[].token',
-    'accounts[].token_file',
-    'accounts[].rate_limit.shared',
-    'storage.url',
-    'storage.endpoint',
-    'storage.region',
-    'storage.path_style',
-    'metrics.file',
-    'metrics.pushgateway',
-    'metrics.pushgateway_file',
-    'notify.start',
-    'notify.start_file',
-    'notify.success',
-    'notify.success_file',
-    'notify.failure',
-    'notify.failure_file',
-    'notify.webhook',
-    'notify.webhook_file',
+    ...below('accounts[]', 'base_url', 'id', 'token', 'token_file', 'rate_limit.shared'),
+    ...below('storage', 'url', 'endpoint', 'region', 'path_style'),
+    ...below('metrics', 'file', 'pushgateway', 'pushgateway_file'),
+    ...below('notify', ...notify),
   ])
 })
 

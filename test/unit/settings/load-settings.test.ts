@@ -2,6 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
 
+const tokenOf = async (situation: Parameters<typeof load>[0]) =>
+  (await load(situation)).accounts[0]?.token.reveal()
+
 describe('the environment alone', () => {
   test('describes an account, and everything else has its default', async () => {
     const settings = await load({ env: ACCOUNT_ENV })
@@ -58,11 +61,8 @@ describe('the environment alone', () => {
 
   test('gives the token from a file, without its last line break', async () => {
     const { FIELDWORK_SYNC_API_TOKEN: _, ...env } = ACCOUNT_ENV
-    const settings = await load({
-      env: { ...env, FIELDWORK_SYNC_API_TOKEN_FILE: 'secrets/token' },
-      files: { '/work/secrets/token': `${TOKEN}\r\n` },
-    })
-    expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
+    const ofFile = { ...env, FIELDWORK_SYNC_API_TOKEN_FILE: 'secrets/token' }
+    expect(await tokenOf({ env: ofFile, files: { '/work/secrets/token': `${TOKEN}\r\n` } })).toBe(TOKEN)
   })
 
   test('sets the warehouse, the rate and the log level', async () => {
@@ -97,12 +97,9 @@ describe('the layers', () => {
   })
 
   test('a token file of the environment wins over a token of the settings file', async () => {
-    const settings = await load({
-      yaml,
-      env: { FIELDWORK_SYNC_API_TOKEN_FILE: '/run/token' },
-      files: { '/run/token': 'the-other-token' },
-    })
-    expect(settings.accounts[0]?.token.reveal()).toBe('the-other-token')
+    const env = { FIELDWORK_SYNC_API_TOKEN_FILE: '/run/token' }
+    const files = { '/run/token': 'the-other-token' }
+    expect(await tokenOf({ yaml, env, files })).toBe('the-other-token')
   })
 
   test('flags win over both', async () => {
@@ -157,19 +154,13 @@ describe('the settings file', () => {
   })
 
   test('keeps its structure whatever a variable contains', async () => {
-    const settings = await load({
-      yaml: ACCOUNT.replace(TOKEN, `\${TOKEN}`),
-      env: { TOKEN: 'x: y #z' },
-    })
-    expect(settings.accounts[0]?.token.reveal()).toBe('x: y #z')
+    const yaml = ACCOUNT.replace(TOKEN, `\${TOKEN}`)
+    expect(await tokenOf({ yaml, env: { TOKEN: 'x: y #z' } })).toBe('x: y #z')
   })
 
   test('names a token file relative to its own directory', async () => {
-    const settings = await load({
-      yaml: ACCOUNT.replace(/token: .*/, 'token_file: secrets/token'),
-      files: { '/etc/fs/secrets/token': `${TOKEN}\n` },
-    })
-    expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
+    const yaml = ACCOUNT.replace(/token: .*/, 'token_file: secrets/token')
+    expect(await tokenOf({ yaml, files: { '/etc/fs/secrets/token': `${TOKEN}\n` } })).toBe(TOKEN)
   })
 
   test('may be empty, and a key without a value counts as missing', async () => {

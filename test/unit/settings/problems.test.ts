@@ -33,40 +33,30 @@ const PLAIN_HTTP =
   'would send the token over plain http to another host; use https, or set allow_insecure_http: true in the settings file'
 
 describe('the settings file', () => {
-  test.each([
-    ['acounts: []', '1: acounts is not a setting; did you mean accounts?'],
-    ['settle_for: 7d', '1: settle_for is not a setting; did you mean refresh.settle_for?'],
-    ['colour: red', '1: colour is not a setting; remove it'],
-    ['warehouse:\n  dir: x', '2: warehouse.dir is not a setting; remove it'],
-    ['refresh: 7d', '1: refresh must be a section with its own keys, one per line'],
-    ['- a', '1: the file must be a section with its own keys, one per line'],
-    ['contract: evolve\ncontract: freeze', '2: is not valid YAML here: Map keys must be unique'],
-    ['discover:\n  overlap: 2d', '2: discover.overlap must be from 0s to 1d, not "2d"'],
-    [
-      'publish: [duckdb, delta]',
-      '1: publish can have delta only in a bucket; set storage.url, or remove delta',
-    ],
-    ['publish: []', `1: publish ${LIST}, not []`],
-    ['publish: [duckdb, duckdb]', `1: publish ${LIST}, not ["duckdb","duckdb"]`],
-    ['allow_insecure_http: yes', '1: allow_insecure_http must be true or false, not "yes"'],
-    ['warehouse:\n  directory: 7', `2: warehouse.directory ${A_NUMBER}`],
-    [
-      'limits:\n  backoff_base: 1m\n  backoff_max: 1s',
-      '3: limits.backoff_max must not be less than limits.backoff_base',
-    ],
-    [
-      'limits:\n  response_bytes_max: 32MiB',
-      '2: limits.response_bytes_max must be a whole number from 1024 to 268435456, not "32MiB"',
-    ],
-    [
-      `contract: \${NOT_SET}`,
-      `1: contract needs the environment variable NOT_SET, which is not set; set it, or write $\${ for a plain \${`,
-    ],
-    [
-      `contract: \${ }`,
-      `1: contract has a \${ without the name of an environment variable and a }; write $\${ for a plain \${`,
-    ],
-  ])('%j is refused: %s', async (yaml, problem) => {
+  test.each(
+    Object.entries({
+      'acounts: []': '1: acounts is not a setting; did you mean accounts?',
+      'settle_for: 7d': '1: settle_for is not a setting; did you mean refresh.settle_for?',
+      'colour: red': '1: colour is not a setting; remove it',
+      'warehouse:\n  dir: x': '2: warehouse.dir is not a setting; remove it',
+      'refresh: 7d': '1: refresh must be a section with its own keys, one per line',
+      '- a': '1: the file must be a section with its own keys, one per line',
+      'contract: evolve\ncontract: freeze': '2: is not valid YAML here: Map keys must be unique',
+      'discover:\n  overlap: 2d': '2: discover.overlap must be from 0s to 1d, not "2d"',
+      'publish: [duckdb, delta]':
+        '1: publish can have delta only in a bucket; set storage.url, or remove delta',
+      'publish: []': `1: publish ${LIST}, not []`,
+      'publish: [duckdb, duckdb]': `1: publish ${LIST}, not ["duckdb","duckdb"]`,
+      'allow_insecure_http: yes': '1: allow_insecure_http must be true or false, not "yes"',
+      'warehouse:\n  directory: 7': `2: warehouse.directory ${A_NUMBER}`,
+      'limits:\n  backoff_base: 1m\n  backoff_max: 1s':
+        '3: limits.backoff_max must not be less than limits.backoff_base',
+      'limits:\n  response_bytes_max: 32MiB':
+        '2: limits.response_bytes_max must be a whole number from 1024 to 268435456, not "32MiB"',
+      [`contract: \${NOT_SET}`]: `1: contract needs the environment variable NOT_SET, which is not set; set it, or write $\${ for a plain \${`,
+      [`contract: \${ }`]: `1: contract has a \${ without the name of an environment variable and a }; write $\${ for a plain \${`,
+    }),
+  )('%j is refused: %s', async (yaml, problem) => {
     expect(await problemsOf({ yaml, env: ACCOUNT_ENV })).toEqual([`settings.yaml:${problem}`])
   })
 
@@ -76,13 +66,12 @@ describe('the settings file', () => {
     ])
   })
 
-  test.each([
-    ['refers to itself endlessly', 'refresh: &a\n  settle_for: *a'],
-    [
-      'stands for a million values',
-      `a: &a [1,1,1,1,1,1,1,1,1]\n${[...'bcdefgh'].map((c) => `${c}: &${c} [${`*${String.fromCharCode(c.charCodeAt(0) - 1)},`.repeat(9)}]\n`).join('')}`,
-    ],
-  ])('that %s is refused', async (_, yaml) => {
+  test.each(
+    Object.entries({
+      'refers to itself endlessly': 'refresh: &a\n  settle_for: *a',
+      'stands for a million values': `a: &a [1,1,1,1,1,1,1,1,1]\n${[...'bcdefgh'].map((c) => `${c}: &${c} [${`*${String.fromCharCode(c.charCodeAt(0) - 1)},`.repeat(9)}]\n`).join('')}`,
+    }),
+  )('that %s is refused', async (_, yaml) => {
     expect(await problemsOf({ yaml, env: ACCOUNT_ENV })).toEqual([
       'settings.yaml:1: has more than 2000 values or 16 levels, including aliases; a settings file is smaller',
     ])
@@ -92,41 +81,35 @@ describe('the settings file', () => {
 describe('an account', () => {
   const withLine = (line: string) => ACCOUNT.replace(new RegExp(`${line.split(':')[0]}: .*`), line)
 
-  test.each([
-    [
-      'base_url: fieldwork.example',
-      '3: accounts[0].base_url must be a URL such as https://host.example/api/v1',
-    ],
-    ['base_url: ftp://x.example/api/v1', '3: accounts[0].base_url must begin with https:// or http://'],
-    ['base_url: https://x.example/v1', '3: accounts[0].base_url must end with /api/v1'],
-    [
-      'base_url: https://u:pw@x.example/api/v1',
-      '3: accounts[0].base_url must not contain a user or password; put the credentials into id and token',
-    ],
-    [
-      'base_url: https://x.example/api/v1?a=b',
-      '3: accounts[0].base_url must not contain a query (?) or fragment (#)',
-    ],
-    ['base_url: http://x.example/api/v1', `3: accounts[0].base_url ${PLAIN_HTTP}`],
-    ['id: -4', `4: accounts[0].id ${ID}`],
-    ['id: 9007199254740993', `4: accounts[0].id ${ID}`],
-    ['name: "a b"', '2: accounts[0].name must be 1 to 64 letters, digits, _ or -'],
-    ['token: ""', '5: accounts[0].token is empty; it must be the secret token of the account'],
-    ['name: 007', `2: accounts[0].name ${A_NUMBER}`],
-    ['name: 1e3', `2: accounts[0].name ${A_NUMBER}`],
-    ['name: 0x1F', `2: accounts[0].name ${A_NUMBER}`],
-    ['name: True', `2: accounts[0].name ${A_BOOLEAN}`],
-    ['token: 123456', `5: accounts[0].token ${A_NUMBER}`],
-    ['token: 0.50', `5: accounts[0].token ${A_NUMBER}`],
-    ['token: false', `5: accounts[0].token ${A_BOOLEAN}`],
-    ['token: !!binary aGVsbG8=', `5: accounts[0].token ${NO_TEXT('another type')}`],
-    ['name: 1.5', '2: accounts[0].name must be 1 to 64 letters, digits, _ or -'],
-    [
-      'name: null',
-      '2: accounts[0].name must be text, but YAML reads it as null; put it in quotes, or remove the line',
-    ],
-    ['token_flie: a', '1: accounts[0].token_flie is not a setting; did you mean accounts[0].token_file?'],
-  ])('with %j is refused with its line', async (line, problem) => {
+  test.each(
+    Object.entries({
+      'base_url: fieldwork.example':
+        '3: accounts[0].base_url must be a URL such as https://host.example/api/v1',
+      'base_url: ftp://x.example/api/v1': '3: accounts[0].base_url must begin with https:// or http://',
+      'base_url: https://x.example/v1': '3: accounts[0].base_url must end with /api/v1',
+      'base_url: https://u:pw@x.example/api/v1':
+        '3: accounts[0].base_url must not contain a user or password; put the credentials into id and token',
+      'base_url: https://x.example/api/v1?a=b':
+        '3: accounts[0].base_url must not contain a query (?) or fragment (#)',
+      'base_url: http://x.example/api/v1': `3: accounts[0].base_url ${PLAIN_HTTP}`,
+      'id: -4': `4: accounts[0].id ${ID}`,
+      'id: 9007199254740993': `4: accounts[0].id ${ID}`,
+      'name: "a b"': '2: accounts[0].name must be 1 to 64 letters, digits, _ or -',
+      'token: ""': '5: accounts[0].token is empty; it must be the secret token of the account',
+      'name: 007': `2: accounts[0].name ${A_NUMBER}`,
+      'name: 1e3': `2: accounts[0].name ${A_NUMBER}`,
+      'name: 0x1F': `2: accounts[0].name ${A_NUMBER}`,
+      'name: True': `2: accounts[0].name ${A_BOOLEAN}`,
+      'token: 123456': `5: accounts[0].token ${A_NUMBER}`,
+      'token: 0.50': `5: accounts[0].token ${A_NUMBER}`,
+      'token: false': `5: accounts[0].token ${A_BOOLEAN}`,
+      'token: !!binary aGVsbG8=': `5: accounts[0].token ${NO_TEXT('another type')}`,
+      'name: 1.5': '2: accounts[0].name must be 1 to 64 letters, digits, _ or -',
+      'name: null':
+        '2: accounts[0].name must be text, but YAML reads it as null; put it in quotes, or remove the line',
+      'token_flie: a': '1: accounts[0].token_flie is not a setting; did you mean accounts[0].token_file?',
+    }),
+  )('with %j is refused with its line', async (line, problem) => {
     const yaml = line.startsWith('token_flie')
       ? `accounts: [{ base_url: https://x.example/api/v1, id: 1, ${line} }]`
       : withLine(line)
@@ -243,25 +226,27 @@ test('a variable that is set but empty is refused', async () => {
 
 describe('an error does not contain a token that is given', () => {
   const withEnv = (env: Record<string, string>) => ({ env: { ...ACCOUNT_ENV, ...env } })
-  test.each([
-    ['as the address', withEnv({ FIELDWORK_SYNC_BASE_URL: TOKEN })],
-    ['as the identifier', withEnv({ FIELDWORK_SYNC_API_ID: TOKEN })],
-    ['as the log level', withEnv({ FIELDWORK_SYNC_LOG_LEVEL: TOKEN })],
-    ['with a line break in it', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\nb` })],
-    ['with a control character in it', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\u0007b` })],
-    ['with a character outside ASCII', withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\u00e9` })],
-    ['in another setting', { yaml: `contract: \${T}`, env: { ...ACCOUNT_ENV, T: TOKEN } }],
-    ['in quotes that never end', { yaml: ACCOUNT.replace(TOKEN, `"${TOKEN}`) }],
-    ['after an alias mark', { yaml: ACCOUNT.replace(TOKEN, `*${TOKEN}`) }],
-    ['after a tag mark', { yaml: ACCOUNT.replace(TOKEN, `!${TOKEN} {}`) }],
-    ['after a brace', { yaml: ACCOUNT.replace(TOKEN, `}${TOKEN}`) }],
-    ['without a space after its colon', { yaml: `accounts: [{ token:${TOKEN} }]` }],
-    ['as a list', { yaml: ACCOUNT.replace(TOKEN, `[${TOKEN}]`) }],
-    [
-      'in a token file of two lines',
-      { yaml: ACCOUNT.replace(/token: .*/, 'token_file: t'), files: { '/etc/fs/t': `${TOKEN}\n${TOKEN}` } },
-    ],
-  ])('%s', async (_, situation) => {
+  test.each(
+    Object.entries({
+      'as the address': withEnv({ FIELDWORK_SYNC_BASE_URL: TOKEN }),
+      'as the identifier': withEnv({ FIELDWORK_SYNC_API_ID: TOKEN }),
+      'as the log level': withEnv({ FIELDWORK_SYNC_LOG_LEVEL: TOKEN }),
+      'with a line break in it': withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\nb` }),
+      'with a control character in it': withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\u0007b` }),
+      'with a character outside ASCII': withEnv({ FIELDWORK_SYNC_API_TOKEN: `${TOKEN}\u00e9` }),
+      'in another setting': { yaml: `contract: \${T}`, env: { ...ACCOUNT_ENV, T: TOKEN } },
+      'in quotes that never end': { yaml: ACCOUNT.replace(TOKEN, `"${TOKEN}`) },
+      'after an alias mark': { yaml: ACCOUNT.replace(TOKEN, `*${TOKEN}`) },
+      'after a tag mark': { yaml: ACCOUNT.replace(TOKEN, `!${TOKEN} {}`) },
+      'after a brace': { yaml: ACCOUNT.replace(TOKEN, `}${TOKEN}`) },
+      'without a space after its colon': { yaml: `accounts: [{ token:${TOKEN} }]` },
+      'as a list': { yaml: ACCOUNT.replace(TOKEN, `[${TOKEN}]`) },
+      'in a token file of two lines': {
+        yaml: ACCOUNT.replace(/token: .*/, 'token_file: t'),
+        files: { '/etc/fs/t': `${TOKEN}\n${TOKEN}` },
+      },
+    }),
+  )('%s', async (_, situation) => {
     const problems = await problemsOf(situation)
     expect(problems.length).toBeGreaterThan(0)
     expect(problems.join('\n')).not.toContain('SECRET')
