@@ -77,19 +77,14 @@ const shrink = async (
   result: Result,
 ): Promise<{ readonly plan: Plan; readonly result: Result }> => {
   let best = { plan, result }
-  let trials = 0
-  const kind = kindOf(result)
-  for (let again = true; again && trials < TRIALS_MAX; ) {
-    again = false
-    for (const smaller of smallerPlans(best.plan)) {
-      if (trials >= TRIALS_MAX) break
-      trials += 1
-      const tried = await simulation.run(smaller)
-      if (kindOf(tried) !== kind) continue
-      best = { plan: smaller, result: tried }
-      again = true
-      break
-    }
+  let smaller = smallerPlans(plan)
+  for (let trials = 0; trials < TRIALS_MAX; trials += 1) {
+    const next = smaller.next()
+    if (next.done) break
+    const tried = await simulation.run(next.value)
+    if (kindOf(tried) !== kindOf(result)) continue
+    best = { plan: next.value, result: tried }
+    smaller = smallerPlans(next.value)
   }
   return best
 }
@@ -140,12 +135,9 @@ if (values.seed !== undefined || values.only !== undefined || jobs <= 1) {
   const codes = await Promise.all(
     Array.from({ length: jobs }, (_, job) => {
       const own = Math.ceil((count - job) / jobs)
-      const child = fork(process.argv[1] ?? '', [
-        ...['--first', String(first + job), '--seeds', String(own * jobs), '--every', String(jobs)],
-        ...['--jobs', '1'],
-        ...(values.quick ? ['--quick'] : []),
-        ...(values.digests ? ['--digests'] : []),
-      ])
+      // The last value of a repeated option counts.
+      const share = ['--first', first + job, '--seeds', own * jobs, '--every', jobs, '--jobs', 1]
+      const child = fork(process.argv[1] ?? '', [...process.argv.slice(2), ...share.map(String)])
       return new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)))
     }),
   )

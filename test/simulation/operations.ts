@@ -79,20 +79,34 @@ const take = async (
   }
 }
 
-const wrapAsync = (holder: Holder, names: readonly string[], prefix: string, time: VirtualTime): void => {
+interface Called {
+  readonly name: string
+  readonly generation: Generation
+  readonly given: readonly unknown[]
+  /** The original, on the same object. */
+  readonly call: Call
+}
+
+/** Replaces functions for the process under simulation. Others still call the originals. */
+const replace = (holder: Holder, names: readonly string[], act: (called: Called) => unknown): void => {
   for (const name of names) {
     const original = holder[name] as Call
     holder[name] = function (this: unknown, ...given: unknown[]) {
       const generation = generations.getStore()
-      if (generation === undefined) return Reflect.apply(original, this, given)
-      return take(time, generation, `${prefix}${name}`, detailOf(given), async () => {
-        const result = await (Reflect.apply(original, this, given) as Promise<unknown>)
-        if (name === 'open') wrapHandle(result as OpenHandle, generation, time)
-        return result
-      })
+      const call: Call = (...args) => Reflect.apply(original, this, args)
+      return generation === undefined ? call(...given) : act({ name, generation, given, call })
     }
   }
 }
+
+const wrapAsync = (holder: Holder, names: readonly string[], prefix: string, time: VirtualTime): void =>
+  replace(holder, names, ({ name, generation, given, call }) =>
+    take(time, generation, `${prefix}${name}`, detailOf(given), async () => {
+      const result = await (call(...given) as Promise<unknown>)
+      if (name === 'open') wrapHandle(result as OpenHandle, generation, time)
+      return result
+    }),
+  )
 
 type OpenHandle = { fd: number; close: Call }
 
@@ -108,21 +122,15 @@ const wrapHandle = (handle: OpenHandle, generation: Generation, time: VirtualTim
 }
 
 const wrapSync = (): void => {
-  const holder = fs as unknown as Holder
   const { writeSync } = fs
-  for (const name of SYNCHRONOUS) {
-    const original = holder[name] as Call
-    holder[name] = function (this: unknown, ...given: unknown[]) {
-      const generation = generations.getStore()
-      if (generation === undefined) return Reflect.apply(original, this, given)
-      return takeNow(generation, name, given, writeSync, () => {
-        const result = Reflect.apply(original, this, given)
-        if (name === 'openSync') generation.descriptors.add(Number(result))
-        if (name === 'closeSync') generation.descriptors.delete(Number(given[0]))
-        return result
-      })
-    }
-  }
+  replace(fs as unknown as Holder, SYNCHRONOUS, ({ name, generation, given, call }) =>
+    takeNow(generation, name, given, writeSync, () => {
+      const result = call(...given)
+      if (name === 'openSync') generation.descriptors.add(Number(result))
+      if (name === 'closeSync') generation.descriptors.delete(Number(given[0]))
+      return result
+    }),
+  )
 }
 
 const takeNow = (
@@ -148,30 +156,23 @@ const writeHalf = (write: typeof fs.writeSync, [descriptor, text]: readonly unkn
   write(Number(descriptor), bytes.subarray(0, Math.ceil(bytes.length / 2)))
 }
 
-const wrapCallbacks = (time: VirtualTime): void => {
-  const holder = fs as unknown as Holder
-  for (const name of OF_STREAMS) {
-    const original = holder[name] as Call
-    holder[name] = function (this: unknown, ...given: unknown[]) {
-      const generation = generations.getStore()
-      const callback = given.at(-1)
-      if (generation === undefined || typeof callback !== 'function')
-        return Reflect.apply(original, this, given)
-      const run = () =>
-        new Promise<unknown[]>((resolve, reject) => {
-          const end = (error: Error | null, ...results: unknown[]) =>
-            error === null ? resolve(results) : reject(error)
-          Reflect.apply(original, this, [...given.slice(0, -1), end])
-        })
-      const step = take(time, generation, `stream.${name}`, detailOf(given), run) as Promise<unknown[]>
-      step.then(
-        (results) => callback(null, ...results),
-        (error: unknown) => callback(error),
-      )
-      return undefined
-    }
-  }
-}
+const wrapCallbacks = (time: VirtualTime): void =>
+  replace(fs as unknown as Holder, OF_STREAMS, ({ name, generation, given, call }) => {
+    const callback = given.at(-1)
+    if (typeof callback !== 'function') return call(...given)
+    const run = () =>
+      new Promise<unknown[]>((resolve, reject) => {
+        const end = (error: Error | null, ...results: unknown[]) =>
+          error === null ? resolve(results) : reject(error)
+        call(...given.slice(0, -1), end)
+      })
+    const step = take(time, generation, `stream.${name}`, detailOf(given), run) as Promise<unknown[]>
+    step.then(
+      (results) => callback(null, ...results),
+      (error: unknown) => callback(error),
+    )
+    return undefined
+  })
 
 /** An instance of the code under test is a file of `databases`, and its connections begin in that file. */
 const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
@@ -205,30 +206,27 @@ const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
     return opened as DuckDBInstance
   }
   const connections = DuckDBConnection.prototype as unknown as Holder
-  for (const name of ['run', 'runAndReadAll', 'stream', 'createAppender']) {
-    const original = connections[name] as Call
-    connections[name] = function (this: unknown, ...given: unknown[]) {
-      const generation = generations.getStore()
-      if (generation === undefined || nested.has(generation)) return Reflect.apply(original, this, given)
-      const sql = String(given[0])
-      const { commitMs } = generation.plan
-      const kind = sql === 'COMMIT' || sql === 'CHECKPOINT' ? sql : `sql.${name}`
-      const run = (isTorn: boolean) => {
-        if (generation.plan.isHeld && sql.startsWith('ATTACH ') && sql.includes('/fieldwork.duckdb'))
-          return Promise.reject(new Error(HELD))
-        if (kind === 'COMMIT' && isTorn) generation.tornLogFrom = logBytes(generation)
-        nested.add(generation)
-        const result = Reflect.apply(original, this, given) as Promise<unknown>
-        nested.delete(generation)
-        return result
-      }
-      return take(time, generation, kind, detailOf(given), run).then(async (value) => {
-        if (name === 'stream') wrapResult(value as { fetchChunk: () => Promise<unknown> }, time)
-        if (kind === 'COMMIT' && commitMs > 0) await new Promise((resolve) => setTimeout(resolve, commitMs))
-        return value
-      })
+  const methods = ['run', 'runAndReadAll', 'stream', 'createAppender']
+  replace(connections, methods, ({ name, generation, given, call }) => {
+    if (nested.has(generation)) return call(...given)
+    const sql = String(given[0])
+    const { commitMs } = generation.plan
+    const kind = sql === 'COMMIT' || sql === 'CHECKPOINT' ? sql : `sql.${name}`
+    const run = (isTorn: boolean) => {
+      if (generation.plan.isHeld && sql.startsWith('ATTACH ') && sql.includes('/fieldwork.duckdb'))
+        return Promise.reject(new Error(HELD))
+      if (kind === 'COMMIT' && isTorn) generation.tornLogFrom = logBytes(generation)
+      nested.add(generation)
+      const result = call(...given) as Promise<unknown>
+      nested.delete(generation)
+      return result
     }
-  }
+    return take(time, generation, kind, detailOf(given), run).then(async (value) => {
+      if (name === 'stream') wrapResult(value as { fetchChunk: () => Promise<unknown> }, time)
+      if (kind === 'COMMIT' && commitMs > 0) await new Promise((resolve) => setTimeout(resolve, commitMs))
+      return value
+    })
+  })
 }
 
 /** Reading a part of a streamed result is no step of its own, but the time stands still meanwhile. */

@@ -1,7 +1,7 @@
 /** What a seed draws for a warehouse in a bucket: the machine of each start, and the faults of the store. */
 import type { Moment } from './generation.js'
 import type { Plan, Start } from './plan.js'
-import { createRandom, type Random } from './random.js'
+import { createRandom, drawNth, type Random } from './random.js'
 
 /**
  * `unreachable`: nothing happens, as after five answers 503. `refused`: 403. `lost_answer`: it happens, and the client gets an error.
@@ -126,15 +126,13 @@ const drawBucketStart = (
   const signal = atStore(start.signal, (at) => at)
   const crash = atStore(start.crash, (at) => ({ at, place: pick(['before', 'after'] as const) }))
   const bucket: BucketStart = {
+    ...LAST_BUCKET_START,
     ...machine,
     isEmptied: chance(0.5),
     seed: whole(0, 1_000_000_000),
     latencyMsMax: pick([5, 50, 300]),
     faults: isCalm ? {} : drawStoreFaults(random),
     outage: !isCalm && chance(0.25) ? drawOutage(random, signal) : null,
-    rival: null,
-    isWithoutDelta: false,
-    lost: null,
   }
   return {
     ...start,
@@ -167,43 +165,21 @@ const drawStoreFaults = ({ chance, unit, pick, whole }: Random): BucketStart['fa
 const drawMoment = (random: Random): Moment =>
   random.chance(0.5) ? drawStoreMoment(random) : { afterMs: random.whole(0, 3 * MINUTE_MS) }
 
-const drawStoreMoment = ({ pick, whole }: Random): Moment => {
-  const [operation, most] = pick(STORE_STEPS)
-  return { operation, nth: whole(1, most) }
+const drawStoreMoment = (random: Random): Moment => {
+  const { operation, nth } = drawNth(random, STORE_STEPS)
+  return { operation: `store.${operation}`, nth }
 }
 
-/** Steps of the store with their approximate number per start. */
-const STORE_STEPS = [
-  ['store.get lease.json', 4],
-  ['store.putIfAbsent lease.json', 1],
-  ['store.putIfMatch lease.json', 6],
-  ['store.get current.json', 1],
-  ['store.putIfMatch current.json', 2],
-  ['store.putIfMatch current.json', 2],
-  ['store.putIfAbsent duckdb', 1],
-  ['store.putIfAbsent versions', 1],
-  ['store.putIfAbsent data', 8],
-  ['store.putIfAbsent snapshots', 1],
-  ['store.getToFile duckdb', 1],
-  ['store.get ledger', 2],
-  ['store.putIfMatch ledger', 1],
-  ['store.list data', 2],
-  ['store.delete', 1],
-] as const
+const STORE_STEPS =
+  'get lease.json 4, putIfAbsent lease.json 1, putIfMatch lease.json 6, get current.json 1, putIfMatch current.json 2, ' +
+  'putIfMatch current.json 2, putIfAbsent duckdb 1, putIfAbsent versions 1, putIfAbsent data 8, putIfAbsent snapshots 1, ' +
+  'getToFile duckdb 1, get ledger 2, putIfMatch ledger 1, list data 2, delete 1'
 
 /** The requests with which a run hands its request ledgers on. */
 const LAST_STORE_STEPS = ['store.get ledger', 'store.putIfAbsent ledger', 'store.putIfMatch ledger'] as const
 
 /** A machine that was never used, without faults of the store. */
 export const LAST_BUCKET_START: BucketStart = {
-  machine: MACHINES,
-  isEmptied: true,
-  skewMs: 0,
-  seed: 1,
-  latencyMsMax: 5,
-  faults: {},
-  outage: null,
-  rival: null,
-  isWithoutDelta: false,
-  lost: null,
+  ...{ machine: MACHINES, isEmptied: true, skewMs: 0, seed: 1, latencyMsMax: 5, faults: {} },
+  ...{ outage: null, rival: null, isWithoutDelta: false, lost: null },
 }

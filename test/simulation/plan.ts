@@ -1,8 +1,8 @@
 /** The plan of a seed: a world, settings, and a few starts of the process with the faults of each. Plain data can be shrunk. */
 import type { PublishFormat } from '../../src/model/publish-formats.js'
-import type { DiskPlan, Disturbances, Moment } from './generation.js'
+import { type DiskPlan, type Disturbances, type Moment, UNDISTURBED } from './generation.js'
 import { type BucketStart, LAST_BUCKET_START, withBucket } from './plan-bucket.js'
-import { createRandom, type Random } from './random.js'
+import { createRandom, drawNth, type Random } from './random.js'
 
 export const NETWORK_FAULTS = [
   ...(['refused', 'reset_before', 'reset_after', 'hang', 'truncate', 'garbage'] as const),
@@ -230,28 +230,16 @@ const drawMoment = (random: Random): Moment =>
   random.chance(0.3) ? { afterMs: random.whole(0, 2 * MINUTE_MS) } : drawStep(random)
 
 /** Any step, or one of the turning points, which are so rare that a random step would hardly ever hit them. */
-const drawStep = ({ chance, unit, pick, whole }: Random): Moment => {
-  if (chance(0.5)) return { step: Math.floor(1 + unit() * unit() * STEPS_MAX) }
-  const [operation, most] = pick(TURNING_POINTS)
-  return { operation, nth: whole(1, most) }
-}
+const drawStep = (random: Random): Moment =>
+  random.chance(0.5)
+    ? { step: Math.floor(1 + random.unit() * random.unit() * STEPS_MAX) }
+    : drawNth(random, TURNING_POINTS)
 
 /** Approximate numbers of steps per start: of all, and of operations that change the state. */
 const STEPS_MAX = 600
-const TURNING_POINTS = [
-  ['COMMIT', 30],
-  ['COMMIT', 30],
-  ['CHECKPOINT', 1],
-  ['rename', 1],
-  ['rename', 2],
-  ['file.sync', 3],
-  ['file.read', 6],
-  ['rm', 3],
-  ['writeSync', 60],
-  ['renameSync', 2],
-  ['database.open', 2],
-  ['database.close', 2],
-] as const
+const TURNING_POINTS =
+  'COMMIT 30, COMMIT 30, CHECKPOINT 1, rename 1, rename 2, file.sync 3, file.read 6, rm 3, writeSync 60, ' +
+  'renameSync 2, database.open 2, database.close 2'
 
 const drawDisk = ({ pick, unit }: Random): DiskPlan => ({
   from: Math.floor(1 + unit() * unit() * STEPS_MAX),
@@ -261,45 +249,22 @@ const drawDisk = ({ pick, unit }: Random): DiskPlan => ({
 })
 
 const DISK_OPERATIONS = [
-  ['COMMIT'],
-  ['CHECKPOINT'],
-  ['writeSync'],
-  ['file.writeFile'],
-  ['file.sync'],
-  ['rename'],
-  ['renameSync', 'openSync'],
-  ['file.writeFile', 'writeFile'],
-  ['rm'],
+  ...[['COMMIT'], ['CHECKPOINT'], ['writeSync'], ['file.writeFile'], ['file.sync'], ['rename']],
+  ...[['renameSync', 'openSync'], ['file.writeFile', 'writeFile'], ['rm']],
   ['COMMIT', 'CHECKPOINT', 'writeSync', 'file.sync', 'file.writeFile', 'writeFile'],
-] as const
+]
 
 export const publishOf = ({ publish }: Plan, { bucket }: Start): readonly PublishFormat[] =>
   bucket?.isWithoutDelta === true ? publish.filter((format) => format !== 'delta') : publish
 
 /** A start without faults. */
 const CALM: Omit<Start, 'gapMs'> = {
-  networkSeed: 1,
-  latencyMsMax: 5,
+  ...UNDISTURBED,
   commitMs: 300,
-  faults: {},
-  jumps: { probability: 0, hoursMax: 1 },
-  full: true,
-  requestsMax: null,
-  durationMsMax: null,
-  signal: null,
-  snapshot: null,
-  crash: null,
-  disk: null,
-  wallJump: null,
-  forget: [],
-  vanishing: 0,
-  loseWork: false,
-  renamed: false,
-  refuse: null,
-  clockAhead: null,
-  isOrdinary: false,
-  isHeld: false,
-  bucket: null,
+  ...{ networkSeed: 1, latencyMsMax: 5, faults: {}, refuse: null },
+  ...{ jumps: { probability: 0, hoursMax: 1 }, wallJump: null, clockAhead: null },
+  ...{ full: true, requestsMax: null, durationMsMax: null, signal: null, snapshot: null },
+  ...{ forget: [], vanishing: 0, loseWork: false, renamed: false, isOrdinary: false, bucket: null },
 }
 
 /** A last start without faults, after every earlier request has left every rate window. */

@@ -7,7 +7,6 @@ import { Secret } from '../../src/base/secret.js'
 import { reportError } from '../../src/commands/report-error.js'
 import { syncAccounts } from '../../src/commands/sync.js'
 import type { SyncReport } from '../../src/model/run.js'
-import { DEFAULT_WEIGHTS } from '../../src/rules/refresh.js'
 import type { Settings } from '../../src/settings/settings.js'
 import type { StorageSettings } from '../../src/settings/storage.js'
 import type { PointerContents } from '../../src/storage/bucket/documents.js'
@@ -252,24 +251,19 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     publish: publishOf(plan, start),
     contract: settings.contract,
     discover: { overlap: settings.overlapMs, full_listing_every: settings.full_listing_every },
-    history: { progress_keep_all_for: null },
+    history: DEFAULTS.history,
     report: DEFAULTS.report,
     refresh: {
-      settle_for: readAll ? 100_000 * DAY_MS : settings.settleForMs,
-      max_age: readAll ? 0 : 30 * DAY_MS,
-      weights: DEFAULT_WEIGHTS,
-      list_sources_every: readAll ? 0 : 7 * DAY_MS,
-      skip_unchanged: !readAll && settings.skip_unchanged,
-      recheck_unchanged_after: 7 * DAY_MS,
-      daily_windows: null,
+      ...DEFAULTS.refresh,
+      ...{ settle_for: settings.settleForMs, skip_unchanged: settings.skip_unchanged },
+      ...(readAll
+        ? { settle_for: 100_000 * DAY_MS, max_age: 0, list_sources_every: 0, skip_unchanged: false }
+        : {}),
     },
     limits: {
+      ...{ ...DEFAULTS.limits, backoff_max: 30_000, response_bytes_max: 4_194_304 },
       request_timeout: settings.requestTimeoutMs,
       attempts: settings.attemptsMax,
-      backoff_base: 500,
-      backoff_max: 30_000,
-      response_bytes_max: 4_194_304,
-      rejected_rows_max: 0,
       consecutive_failures_max: settings.consecutive_failures_max,
     },
     log_level: 'silent',

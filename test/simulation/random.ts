@@ -26,6 +26,12 @@ export const createRandom = (seed: number): Random => {
   }
 }
 
+/** The nth step of some name. `steps` are names with approximate numbers of steps per start, such as `rename 2, rm 3`. */
+export const drawNth = ({ pick, whole }: Random, steps: string) => {
+  const [, operation = '', most] = /^(.+) (\d+)$/.exec(pick(steps.split(', '))) ?? []
+  return { operation, nth: whole(1, Number(most)) }
+}
+
 /** One of `kinds`, each with its probability; null for none. */
 export const drawFault = <Kind extends string>(
   { unit }: Random,

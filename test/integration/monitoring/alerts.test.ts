@@ -1,41 +1,28 @@
 /** The alerting rules of config/monitoring: promtool accepts them, and every rule has nights that it fires on and nights that it does not. */
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { HAS_PROMTOOL } from '../../support/servers/prometheus.js'
 import { SLOW } from '../../support/suite/slow.js'
-import { DIRECTORY, unknownMetrics } from './declared.js'
+import { DIRECTORY, promtool, unknownMetrics } from './declared.js'
 
 const read = (name: string): unknown => parse(readFileSync(`${DIRECTORY}${name}`, 'utf8'))
 
+const rule = z.object({
+  alert: z.string(),
+  expr: z.string(),
+  labels: z.object({ severity: z.enum(['critical', 'warning', 'info']) }),
+  annotations: z.object({ summary: z.string() }),
+})
 const rules = z
-  .object({
-    groups: z.array(
-      z.object({
-        rules: z.array(
-          z.object({
-            alert: z.string(),
-            expr: z.string(),
-            labels: z.object({ severity: z.enum(['critical', 'warning', 'info']) }),
-            annotations: z.object({ summary: z.string() }),
-          }),
-        ),
-      }),
-    ),
-  })
+  .object({ groups: z.array(z.object({ rules: z.array(rule) })) })
   .parse(read('alerts.yaml'))
   .groups.flatMap(({ rules: ofGroup }) => ofGroup)
 
+const ruleTest = z.object({ alertname: z.string(), exp_alerts: z.array(z.unknown()) })
 const tests = z
-  .object({
-    tests: z.array(
-      z.object({
-        alert_rule_test: z.array(z.object({ alertname: z.string(), exp_alerts: z.array(z.unknown()) })),
-      }),
-    ),
-  })
+  .object({ tests: z.array(z.object({ alert_rule_test: z.array(ruleTest) })) })
   .parse(read('alerts.test.yaml'))
   .tests.flatMap(({ alert_rule_test: ofTest }) => ofTest)
 
@@ -53,17 +40,7 @@ test('every rule fires on a made-up night, and is silent on others', () => {
 })
 
 test.runIf(SLOW && HAS_PROMTOOL)('promtool accepts the rules, and its tests of them pass', () => {
-  const check = spawnSync('promtool', ['check', 'rules', '--lint=all', '--lint-fatal', 'alerts.yaml'], {
-    cwd: DIRECTORY,
-    encoding: 'utf8',
-  })
-  expect([check.stdout + check.stderr, check.status]).toEqual([
-    expect.stringContaining('SUCCESS: 8 rules'),
-    0,
-  ])
-  const run = spawnSync('promtool', ['test', 'rules', 'alerts.test.yaml'], {
-    cwd: DIRECTORY,
-    encoding: 'utf8',
-  })
-  expect([run.stdout + run.stderr, run.status]).toEqual([expect.stringContaining('SUCCESS'), 0])
+  const lint = ['check', 'rules', '--lint=all', '--lint-fatal', 'alerts.yaml']
+  expect(promtool(...lint)).toEqual([expect.stringContaining('SUCCESS: 8 rules'), 0])
+  expect(promtool('test', 'rules', 'alerts.test.yaml')).toEqual([expect.stringContaining('SUCCESS'), 0])
 })

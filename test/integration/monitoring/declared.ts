@@ -1,14 +1,18 @@
 /** The metrics that a run reports, for rules and dashboards that name them. */
+import { spawnSync } from 'node:child_process'
 import { ACCOUNT_METRICS, RUN_METRICS } from '../../../src/monitoring/metrics/metrics.js'
 
 export const DIRECTORY = new URL('../../../config/monitoring/', import.meta.url).pathname
 
+/** What promtool prints, and its exit code. */
+export const promtool = (...args: readonly string[]) => {
+  const { stdout, stderr, status } = spawnSync('promtool', args, { cwd: DIRECTORY, encoding: 'utf8' })
+  return [stdout + stderr, status]
+}
+
 const DECLARED = [
-  ...RUN_METRICS.map((metric) => ({ ...metric, labels: ['warehouse', 'command', ...(metric.labels ?? [])] })),
-  ...ACCOUNT_METRICS.map((metric) => ({
-    ...metric,
-    labels: ['warehouse', 'account', ...(metric.labels ?? [])],
-  })),
+  ...RUN_METRICS.map(({ name, labels = [] }) => ({ name, labels: ['warehouse', 'command', ...labels] })),
+  ...ACCOUNT_METRICS.map(({ name, labels = [] }) => ({ name, labels: ['warehouse', 'account', ...labels] })),
 ]
 
 /** The metrics of an expression that no run reports, and labels that they do not have. */

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { scriptedSurvey, sendJson } from '../../support/api/scripted-api.js'
+import { refusing, scriptedSurvey } from '../../support/api/scripted-api.js'
 import { openTrial, type Trial } from '../../support/command/trial.js'
 import {
   hasPrometheusServers,
@@ -25,16 +25,16 @@ const openTrialNow = async (...given: Parameters<typeof openTrial>): Promise<Tri
   return trial
 }
 
-const refuse = (trial: Trial): void => {
-  trial.api.hook = (_, response) => {
-    sendJson(trial.api, response, 401, {})
-    return true
-  }
-}
+type Prometheus = Awaited<ReturnType<typeof startPrometheus>>
 
-/** Rules that wait for minutes or hours are pending meanwhile. */
-const raised = (rules: ReadonlyMap<string, string>): readonly string[] =>
-  [...rules].filter(([, state]) => state !== 'inactive').map(([name, state]) => `${name} ${state}`)
+/** Waits until exactly these rules are raised. Rules that wait for minutes or hours are pending meanwhile. */
+const untilRaised = async (prometheus: Prometheus, ...expected: readonly string[]): Promise<void> => {
+  const raised = async () =>
+    [...(await prometheus.rules())]
+      .filter(([, state]) => state !== 'inactive')
+      .map(([name, state]) => `${name} ${state}`)
+  await expect.poll(raised, { timeout: 60_000 }).toEqual(expected)
+}
 
 test.skipIf(!HAS_SERVERS)(
   'a run that writes a file is seen through node-exporter, also after a failed one',
@@ -55,15 +55,13 @@ test.skipIf(!HAS_SERVERS)(
     expect(await prometheus.query('fieldwork_sync_rows{table="surveys",change="added"}')).toMatchObject([
       { value: 2, metric: { account: 'default', warehouse: trial.warehouse } },
     ])
-    await expect.poll(async () => raised(await prometheus.rules()), { timeout: 60_000 }).toEqual([])
+    await untilRaised(prometheus)
 
-    refuse(trial)
+    trial.api.hook = refusing(trial.api, 401)
     expect(await trial.run(['sync', ...settings])).toMatchObject({ code: 4 })
     await prometheus.until('fieldwork_sync_run_exit_code', ([value]) => value === 4)
     await prometheus.until('ALERTS{alertname="FieldworkSyncRunFailed"}', (values) => values.length === 1)
-    await expect
-      .poll(async () => raised(await prometheus.rules()), { timeout: 60_000 })
-      .toEqual(['FieldworkSyncRunFailed pending'])
+    await untilRaised(prometheus, 'FieldworkSyncRunFailed pending')
     expect(await prometheus.query('fieldwork_sync_last_complete_run_timestamp_seconds')).toMatchObject([
       { value: Date.parse(run.ended_at) / 1_000 },
     ])
@@ -90,15 +88,10 @@ test.skipIf(!HAS_SERVERS)(
     expect(await other.run(['sync', ...settings])).toMatchObject({ code: 0 })
     await prometheus.until('fieldwork_sync_run_exit_code', (values) => values.length === 2)
     await prometheus.until('ALERTS{alertname="FieldworkSyncRejectedRows"}', (values) => values.length === 1)
-    await expect
-      .poll(async () => raised(await prometheus.rules()), { timeout: 60_000 })
-      .toEqual(['FieldworkSyncRunFailed pending', 'FieldworkSyncRejectedRows firing'])
+    await untilRaised(prometheus, 'FieldworkSyncRunFailed pending', 'FieldworkSyncRejectedRows firing')
     const [rejected] = await prometheus.query('fieldwork_sync_rejected_rows > 0')
-    expect(rejected?.metric).toMatchObject({
-      job: 'fieldwork_sync',
-      account: 'default',
-      warehouse: trial.warehouse,
-    })
+    const labels = { job: 'fieldwork_sync', account: 'default', warehouse: trial.warehouse }
+    expect(rejected?.metric).toMatchObject(labels)
     expect(await prometheus.query('push_failure_time_seconds > 0')).toEqual([])
 
     // A replay has a group of its own.

@@ -38,7 +38,6 @@ def sheet(of):
         "name": of.title,
         "pane": of.freeze_panes,
         "comments": [None if one.comment is None else one.comment.text for one in rows[0]],
-        "formats": [one.number_format for one in rows[1]] if len(rows) > 1 else [],
         "rows": [[cell(one) for one in row] for row in rows],
     }
 
@@ -51,11 +50,8 @@ def frames(path):
     }
 
 
-print(
-    json.dumps(
-        [
-            {"sheets": [sheet(one) for one in openpyxl.load_workbook(path)], "frames": frames(path)}
-            for path in json.load(sys.stdin)
-        ]
-    )
-)
+def workbook(path):
+    return {"sheets": [sheet(one) for one in openpyxl.load_workbook(path)], "frames": frames(path)}
+
+
+print(json.dumps([workbook(path) for path in json.load(sys.stdin)]))

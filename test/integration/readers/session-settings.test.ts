@@ -41,23 +41,35 @@ const queries: Readonly<Record<string, string>> = Object.fromEntries([
 
 const finished = atEndOfFile()
 let file: string
+let ours: ReadonlyMap<string, readonly string[]>
 let expected: Readonly<Record<string, readonly string[]>>
 beforeAll(async () => {
   file = join(await temporaryDirectory(finished), 'fieldwork.duckdb')
-  const instance = await DuckDBInstance.create(file, {
-    threads: '1',
-    // Every version can open it, as it can what a sync publishes.
-    storage_compatibility_version: 'v0.10.2',
+  // Every version can open it, as it can what a sync publishes.
+  await connected(file, { storage_compatibility_version: 'v0.10.2' }, async (connection) => {
+    await connection.run(`SET TimeZone = 'UTC'`)
+    await connection.run(`BEGIN; ${schemaAsSql()}`)
+    for (const statement of HOSTILE_WORLD) await connection.run(statement)
+    await connection.run('COMMIT')
   })
-  const connection = await instance.connect()
-  await connection.run(`SET TimeZone = 'UTC'`)
-  await connection.run(`BEGIN; ${schemaAsSql()}`)
-  for (const statement of HOSTILE_WORLD) await connection.run(statement)
-  await connection.run('COMMIT')
-  connection.closeSync()
-  instance.closeSync()
   expected = await answers({})
+  ours = await settingsOfOurs()
 }, 60_000)
+
+const connected = async <Result>(
+  path: string,
+  options: Readonly<Record<string, string>>,
+  use: (connection: DuckDBConnection) => Promise<Result>,
+): Promise<Result> => {
+  const instance = await DuckDBInstance.create(path, { threads: '1', ...options })
+  const connection = await instance.connect()
+  try {
+    return await use(connection)
+  } finally {
+    connection.closeSync()
+    instance.closeSync()
+  }
+}
 
 /** They need schemas that exist. */
 const PATHS = ['schema', 'search_path']
@@ -70,14 +82,11 @@ type Session = Readonly<Record<string, string>>
  */
 const answers = async (
   session: Session,
-  titles = Object.keys(queries),
+  titles: readonly string[] = Object.keys(queries),
   ownSchema = false,
 ): Promise<Record<string, readonly string[]>> => {
-  const instance = await (ownSchema
-    ? DuckDBInstance.create(':memory:', { threads: '1' })
-    : DuckDBInstance.create(file, { threads: '1', access_mode: 'READ_ONLY' }))
-  const connection = await instance.connect()
-  try {
+  const options = ownSchema ? {} : { access_mode: 'READ_ONLY' }
+  return await connected(ownSchema ? ':memory:' : file, options, async (connection) => {
     const set = async (isPath: boolean) => {
       for (const [name, value] of Object.entries(session))
         if (PATHS.includes(name) === isPath) await connection.run(`SET ${name} = ${value}`)
@@ -96,10 +105,7 @@ const answers = async (
     for (const title of titles)
       found[title] = await rowsOf(connection, queries[title] ?? '').catch((error: Error) => [error.message])
     return found
-  } finally {
-    connection.closeSync()
-    instance.closeSync()
-  }
+  })
 }
 
 /** Values as DuckDB stores them, because texts of times depend on the session. */
@@ -119,41 +125,34 @@ const changed = async (
   titles: readonly string[] | undefined,
   ownSchema: boolean,
 ): Promise<readonly string[]> => {
-  const found = await answers(session, titles === undefined ? undefined : [...titles], ownSchema)
+  const found = await answers(session, titles, ownSchema)
   return Object.keys(found).filter(
     (title) => JSON.stringify(found[title]) !== JSON.stringify(expected[title]),
   )
 }
 
 /** The settings of our DuckDB, and the values to try that it knows. Other values are of other versions. */
-const settingsOfOurs = async (): Promise<ReadonlyMap<string, readonly string[]>> =>
-  (known ??= await askedSettings())
-let known: ReadonlyMap<string, readonly string[]> | null = null
-
-const askedSettings = async () => {
-  const instance = await DuckDBInstance.create(':memory:')
-  const connection = await instance.connect()
-  await connection.run('CREATE SCHEMA _sync')
-  const names = await connection.runAndReadAll('SELECT name FROM duckdb_settings() ORDER BY name')
-  const settings = new Map<string, readonly string[]>()
-  for (const [name] of names.getRows()) {
-    const values = []
-    for (const value of TRIED[String(name)] ?? [])
-      if (await connection.run(`SET ${name} = ${value}`).then(...KNOWN)) values.push(value)
-    settings.set(String(name), values)
-  }
-  connection.closeSync()
-  instance.closeSync()
-  return settings
-}
+const settingsOfOurs = () =>
+  connected(':memory:', {}, async (connection) => {
+    await connection.run('CREATE SCHEMA _sync')
+    const names = await connection.runAndReadAll('SELECT name FROM duckdb_settings() ORDER BY name')
+    const settings = new Map<string, readonly string[]>()
+    for (const [name] of names.getRows()) {
+      const values = []
+      for (const value of TRIED[String(name)] ?? [])
+        if (await connection.run(`SET ${name} = ${value}`).then(...KNOWN)) values.push(value)
+      settings.set(String(name), values)
+    }
+    return settings
+  })
 const KNOWN = [() => true, () => false] as const
 
 const notTried = Object.values(NOT_TRIED).flat()
 
-test('every query of the world has rows, and every setting of this DuckDB is tried or has a reason', async () => {
+test('every query of the world has rows, and every setting of this DuckDB is tried or has a reason', () => {
   for (const [title, rows] of Object.entries(expected))
     expect(rows.length, `${title}: ${rows}`).toBeGreaterThan(1)
-  const settings = [...(await settingsOfOurs())]
+  const settings = [...ours]
   expect(Object.keys(TRIED).filter((name) => notTried.includes(name))).toEqual([])
   const notCovered = settings.filter(([name, values]) => values.length === 0 && !notTried.includes(name))
   expect(notCovered).toEqual([])
@@ -193,9 +192,9 @@ test('SQL for readers leaves nothing to the settings of a session that it can sa
 test('no setting of a session changes the rows of a view or a query to copy', {
   timeout: 600_000,
 }, async () => {
-  const values = new Map([...(await settingsOfOurs())].filter(([, all]) => all.length > 0))
-  const alone = [...values].flatMap(([name, all]) => all.map((value): Session => ({ [name]: value })))
-  const meaning = [...values].filter(([name]) => name in MEANING)
+  const values = [...ours].filter(([, all]) => all.length > 0)
+  const alone = values.flatMap(([name, all]) => all.map((value): Session => ({ [name]: value })))
+  const meaning = values.filter(([name]) => name in MEANING)
   const most = Math.max(...meaning.map(([, all]) => all.length))
   const together = Array.from(
     { length: most },

@@ -25,49 +25,24 @@ const hasLibreOffice =
   PYTHON_PROBLEM === null && spawnSync('soffice', ['--headless', '--version']).status === 0
 
 const TITLES = [
-  '=1+1',
-  `=cmd|' /C calc'!A0`,
-  '@SUM(1+1)',
-  '-5',
-  '00123',
-  '1e5',
-  '2026-03-01',
-  'TRUE',
-  ...'#N/A #REF! #DIV/0! #VALUE! #NAME? #NULL! #NUM! #SPILL! #CALC! #GETTING_DATA #FIELD! #BLOCKED! #PYTHON!'.split(
-    ' ',
-  ),
+  ...['=1+1', `=cmd|' /C calc'!A0`, '@SUM(1+1)', '-5', '00123', '1e5', '2026-03-01', 'TRUE'],
+  ...'#N/A #REF! #DIV/0! #VALUE! #NAME? #NULL! #NUM! #SPILL!'.split(' '),
+  ...'#CALC! #GETTING_DATA #FIELD! #BLOCKED! #PYTHON!'.split(' '),
   ...['#n/a', '#NV', '#BEZUG!', '#¡VALOR!', '# 1', '#N/A ', '#\n<&>\t', 'Err:502'],
-  '<script>alert("&amp;")</script>',
-  'emoji 😀👩‍👩‍👧',
-  'مرحبا بالعالم',
-  'one\ntwo\r\nthree\rfour\ttab',
-  '  spaces  ',
-  '_x0041_',
-  '\u0001\u001f\ufffe',
-  '\ufeffmark',
-  '',
-  'x'.repeat(40_000),
+  ...['<script>alert("&amp;")</script>', 'emoji 😀👩‍👩‍👧', 'مرحبا بالعالم', 'one\ntwo\r\nthree\rfour\ttab'],
+  ...['  spaces  ', '_x0041_', '\u0001\u001f\ufffe', '\ufeffmark', '', 'x'.repeat(40_000)],
 ]
 
-const cell = z.union([
-  z.null(),
-  z.boolean(),
-  z.number(),
-  z.object({ text: z.string() }),
-  z.object({ time: z.number() }),
-])
-const workbook = z.object({
-  sheets: z.array(
-    z.object({
-      name: z.string(),
-      pane: z.string().nullable(),
-      comments: z.array(z.string().nullable()),
-      formats: z.array(z.string()),
-      rows: z.array(z.array(cell)),
-    }),
-  ),
-  frames: z.record(z.string(), z.array(z.array(cell))),
+const textOrTime = [z.object({ text: z.string() }), z.object({ time: z.number() })] as const
+const cell = z.union([z.null(), z.boolean(), z.number(), ...textOrTime])
+const rows = z.array(z.array(cell))
+const sheet = z.object({
+  name: z.string(),
+  pane: z.string().nullable(),
+  comments: z.array(z.string().nullable()),
+  rows,
 })
+const workbook = z.object({ sheets: z.array(sheet), frames: z.record(z.string(), rows) })
 type Cell = z.output<typeof cell>
 
 /** The value of a table as a sheet must hold it. */

@@ -260,39 +260,35 @@ class World {
 
   /** A run without faults is refused, whatever runs were here before. */
   async #endRefused(): Promise<void> {
-    const { schedule } = this.#options
-    this.#isEnding = true
-    await this.#pass(5 * MINUTE_MS)
-    let refusal: unknown = null
-    const work = { requests: 1, snapshots: false, cleansUp: true }
-    this.#play(this.#place('last'), { killAt: null, pause: null }, work, 0, (thrown) => {
-      refusal = thrown ?? 'none'
-    })
-    const isDone = await schedule.drive(() => refusal !== null, schedule.nowMs + HOUR_MS)
-    if (!(isDone && /no reliable conditional writes/.test(String(refusal))))
+    const refusal = await this.#playLast('last', 5 * MINUTE_MS)
+    if (!/no reliable conditional writes/.test(String(refusal)))
       this.#oracle.fail(`a store without conditional writes was not refused: ${refusal}`)
   }
 
   /** Runs without faults on a new machine: they must work, and leave nothing that is not named. */
   async #end(): Promise<void> {
-    const { schedule } = this.#options
-    this.#isEnding = true
-    const work = { requests: 1, snapshots: false, cleansUp: true }
     for (let run = 1; run <= LAST_RUNS; run += 1) {
-      await this.#pass(run <= 3 ? 5 * MINUTE_MS : LIMITS.keepMs + HOUR_MS)
-      let error: unknown
-      let isDone = false
-      this.#play(this.#place(`last${run}`), { killAt: null, pause: null }, work, 0, (thrown) => {
-        error = thrown
-        isDone = true
-      })
-      if (!(await schedule.drive(() => isDone, schedule.nowMs + HOUR_MS)))
-        return this.#oracle.fail('a run without faults does not end')
+      const error = await this.#playLast(`last${run}`, run <= 3 ? 5 * MINUTE_MS : LIMITS.keepMs + HOUR_MS)
+      if (error === undefined) return this.#oracle.fail('a run without faults does not end')
       if (error instanceof ExpectedError && error.code === 'bucket_damaged' && this.#oracle.damaged.size > 0)
         return
       if (error !== null) return this.#oracle.fail(`a run without faults ended: ${error}`)
     }
     this.#oracle.checkNamed()
+  }
+
+  /** A run without faults after this time. Returns its error, null for none; undefined if it does not end. */
+  async #playLast(name: string, afterMs: number): Promise<unknown> {
+    const { schedule } = this.#options
+    this.#isEnding = true
+    await this.#pass(afterMs)
+    let error: unknown
+    const work = { requests: 1, snapshots: false, cleansUp: true }
+    this.#play(this.#place(name), { killAt: null, pause: null }, work, 0, (thrown) => {
+      error = thrown
+    })
+    await schedule.drive(() => error !== undefined, schedule.nowMs + HOUR_MS)
+    return error
   }
 
   /** Requests that are still under way arrive meanwhile. */

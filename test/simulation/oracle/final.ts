@@ -57,7 +57,7 @@ const untrueHistory = async (world: World, reader: Queryable): Promise<Violation
     for (const text of versionsIn(answer))
       earliest.set(text, Math.min(earliest.get(text) ?? answer.dateMs, answer.dateMs))
   const found: Violation[] = []
-  for (const { table, key, fields, at } of HISTORIES) {
+  for (const [table, key, fields, at] of HISTORIES) {
     const rows = await reader.query(
       `SELECT ${columnsSql(fields)}, epoch_us("${at}") // 1000 AS from_ms, ${key} AS history_key FROM main.${table}`,
     )
@@ -71,27 +71,13 @@ const untrueHistory = async (world: World, reader: Queryable): Promise<Violation
   return found
 }
 
+/** Table, key, fields, and the time of a version. */
 const HISTORIES = [
-  { table: 'surveys_history', key: 'id::VARCHAR', fields: SURVEY, at: 'valid_from' },
-  {
-    table: 'sample_sources_history',
-    key: `survey_id || '/' || id`,
-    fields: SAMPLE_SOURCE,
-    at: 'valid_from',
-  },
-  {
-    table: 'survey_progress_history',
-    key: 'survey_id::VARCHAR',
-    fields: PROGRESS_COLUMNS,
-    at: 'observed_at',
-  },
-  {
-    table: 'sample_source_progress_history',
-    key: `survey_id || '/' || sample_source_id`,
-    fields: PROGRESS_COLUMNS,
-    at: 'observed_at',
-  },
-]
+  ['surveys_history', 'id::VARCHAR', SURVEY, 'valid_from'],
+  ['sample_sources_history', `survey_id || '/' || id`, SAMPLE_SOURCE, 'valid_from'],
+  ['survey_progress_history', 'survey_id::VARCHAR', PROGRESS_COLUMNS, 'observed_at'],
+  ['sample_source_progress_history', `survey_id || '/' || sample_source_id`, PROGRESS_COLUMNS, 'observed_at'],
+] as const
 
 /** The versions in an answer: table, key, and text of the row. */
 const versionsIn = ({ path, query, body }: ReceivedAnswer): readonly string[] => {

@@ -17,6 +17,7 @@ import { firstPage, listingCeiling, listingKind, resumable } from '../../../src/
 import { DEFAULT_WEIGHTS, refreshReason, refreshWeight } from '../../../src/rules/refresh.js'
 import { anyText } from '../../support/hostile/any-text.js'
 import { anyTime, slowInstant } from '../../support/hostile/odd-times.js'
+import { DEFAULTS } from '../../support/settings/settings-from-yaml.js'
 import { CASES_TIMEOUT_MS, cases, property } from '../../support/suite/cases.js'
 
 const text = fc.oneof(
@@ -152,15 +153,7 @@ const survey = fc.record({
   missing: fc.boolean(),
 })
 
-const refreshRules = {
-  settle_for: 7 * DAY_MS,
-  max_age: 30 * DAY_MS,
-  weights: DEFAULT_WEIGHTS,
-  list_sources_every: 7 * 86_400_000,
-  skip_unchanged: true,
-  recheck_unchanged_after: DAY_MS,
-  daily_windows: null,
-}
+const refreshRules = { ...DEFAULTS.refresh, settle_for: 7 * DAY_MS, recheck_unchanged_after: DAY_MS }
 
 property(
   'every active or new survey is due, for any status and any time',

@@ -4,6 +4,9 @@ import { decodeProgress } from '../../../src/survey-api/decode.js'
 import { progress, without } from './example-rows.js'
 
 const decode = (value: unknown) => decodeProgress(JSON.stringify(value))
+const INTEGER = 'an integer of at most 2^53 - 1'
+const COUNTS = 'interview_count_by_status'
+const countsText = (counts: string) => `{"${COUNTS}":${counts}}`
 const withCounts = (counts: unknown) => decode({ ...progress, interview_count_by_status: counts })
 
 describe('fieldwork progress', () => {
@@ -51,12 +54,8 @@ describe('fieldwork progress', () => {
   })
 
   it('has null for an entry, or a part of one, that is null or missing', () => {
-    const counts = {
-      complete: null,
-      incomplete: {},
-      speeder: { individuals: 3 },
-      screen_out: { percentage: null },
-    }
+    const more = { speeder: { individuals: 3 }, screen_out: { percentage: null } }
+    const counts = { complete: null, incomplete: {}, ...more }
     expect(withCounts(counts)).toMatchObject({
       row: {
         complete_individuals: null,
@@ -80,12 +79,7 @@ describe('fieldwork progress', () => {
         _extra: '{"interview_count_by_status":{"ignored":{"individuals":2,"percentage":1.5}}}',
       },
       drift: [
-        {
-          resource: 'fieldwork_progress',
-          kind: 'unknown_field',
-          path: 'interview_count_by_status.ignored',
-          value: null,
-        },
+        { resource: 'fieldwork_progress', kind: 'unknown_field', path: `${COUNTS}.ignored`, value: null },
       ],
     })
   })
@@ -106,40 +100,23 @@ describe('fieldwork progress', () => {
   })
 
   it.each([
+    ['a rate as a string', '{"completion_rate":"0.25"}', 'completion_rate', 'a finite number', '"0.25"'],
     [
-      'a rate as a string',
-      { completion_rate: '0.25' },
-      'completion_rate: expected a finite number, got "0.25"',
+      'a rate that is not a finite number',
+      '{"drop_out_rate":1e999}',
+      'drop_out_rate',
+      'a finite number',
+      '1e999',
     ],
+    ['a fraction of a second', '{"length_of_interview":41.5}', 'length_of_interview', INTEGER, '41.5'],
+    ['counts as an array', countsText('[]'), COUNTS, 'an object', '[]'],
+    ['an entry as a number', countsText('{"complete":5}'), `${COUNTS}.complete`, 'an object', '5'],
     [
-      'a fraction of a second',
-      { length_of_interview: 41.5 },
-      'length_of_interview: expected an integer of at most 2^53 - 1, got 41.5',
+      ...['a count as a boolean', countsText('{"speeder":{"individuals":true}}')],
+      ...[`${COUNTS}.speeder.individuals`, INTEGER, 'true'],
     ],
-    [
-      'counts as an array',
-      { interview_count_by_status: [] },
-      'interview_count_by_status: expected an object, got []',
-    ],
-    [
-      'an entry as a number',
-      { interview_count_by_status: { complete: 5 } },
-      'interview_count_by_status.complete: expected an object, got 5',
-    ],
-    [
-      'a count as a boolean',
-      { interview_count_by_status: { speeder: { individuals: true } } },
-      'interview_count_by_status.speeder.individuals: expected an integer of at most 2^53 - 1, got true',
-    ],
-  ])('is quarantined for %s', (_, change, problem) => {
-    expect(decode({ ...progress, ...change })).toMatchObject({ ok: false, problem })
-  })
-
-  it('is quarantined for a rate that is not a finite number', () => {
-    expect(decodeProgress('{"drop_out_rate":1e999}')).toMatchObject({
-      ok: false,
-      problem: 'drop_out_rate: expected a finite number, got 1e999',
-      raw: '{"drop_out_rate":1e999}',
-    })
+  ])('is quarantined for %s', (_, raw, path, expected, got) => {
+    const problem = `${path}: expected ${expected}, got ${got}`
+    expect(decodeProgress(raw)).toMatchObject({ ok: false, problem, raw })
   })
 })

@@ -19,34 +19,22 @@ const rowOf = <Row>(decoded: Decoded<Row>): Row => {
 }
 
 describe('a row in quarantine', () => {
+  const INTEGER = 'an integer of at most 2^53 - 1'
+  const TIME = 'an ISO 8601 date-time with an offset'
   it.each([
-    ['a string for an integer', 'id', '"12"', 'id: expected an integer of at most 2^53 - 1, got "12"'],
-    ['a fraction for an integer', 'id', '1.5', 'id: expected an integer of at most 2^53 - 1, got 1.5'],
-    ['a boolean for an integer', 'id', 'true', 'id: expected an integer of at most 2^53 - 1, got true'],
-    ['null for an integer', 'id', 'null', 'id: expected an integer of at most 2^53 - 1, got null'],
-    [
-      'an integer above 2^53 - 1, reported with all digits',
-      'owner_organization_id',
-      '9007199254740993',
-      'owner_organization_id: expected an integer of at most 2^53 - 1, got 9007199254740993',
-    ],
-    ['a number for a string', 'title', '5', 'title: expected a string, got 5'],
-    ['null for a string', 'title', 'null', 'title: expected a string, got null'],
-    ['an array for a string', 'status', '["draft"]', 'status: expected a string, got ["draft"]'],
-    ['a number for a nullable string', 'project_id', '7', 'project_id: expected a string, got 7'],
-    [
-      'a time without offset',
-      'created_at',
-      '"2026-03-01T00:00:00"',
-      'created_at: expected an ISO 8601 date-time with an offset, got "2026-03-01T00:00:00"',
-    ],
-    [
-      'a time in epoch seconds',
-      'updated_at',
-      '1772323200',
-      'updated_at: expected an ISO 8601 date-time with an offset, got 1772323200',
-    ],
-  ])('has %s', (_, name, json, problem) => {
+    ['a string for an integer', 'id', '"12"', INTEGER],
+    ['a fraction for an integer', 'id', '1.5', INTEGER],
+    ['a boolean for an integer', 'id', 'true', INTEGER],
+    ['null for an integer', 'id', 'null', INTEGER],
+    ['an integer above 2^53 - 1, with all digits', 'owner_organization_id', '9007199254740993', INTEGER],
+    ['a number for a string', 'title', '5', 'a string'],
+    ['null for a string', 'title', 'null', 'a string'],
+    ['an array for a string', 'status', '["draft"]', 'a string'],
+    ['a number for a nullable string', 'project_id', '7', 'a string'],
+    ['a time without offset', 'created_at', '"2026-03-01T00:00:00"', TIME],
+    ['a time in epoch seconds', 'updated_at', '1772323200', TIME],
+  ])('has %s', (_, name, json, expected) => {
+    const problem = `${name}: expected ${expected}, got ${json}`
     expect(decodeSurvey(surveyWith(name, json))).toMatchObject({ ok: false, problem })
   })
 
@@ -61,13 +49,8 @@ describe('a row in quarantine', () => {
   })
 
   it.each(['null', '5', '"survey"', 'true', '[]'])('has %s for an object', (json) => {
-    expect(decodeSurvey(json)).toEqual({
-      ok: false,
-      id: null,
-      problem: `expected an object, got ${json}`,
-      raw: json,
-      drift: [],
-    })
+    const problem = `expected an object, got ${json}`
+    expect(decodeSurvey(json)).toEqual({ ok: false, id: null, problem, raw: json, drift: [] })
     expect(decodeSampleSource(json).ok).toBe(false)
     expect(decodeProgress(json).ok).toBe(false)
   })
@@ -132,11 +115,8 @@ describe('a row in quarantine', () => {
 
 describe('unknown fields', () => {
   it('go to _extra as JSON with sorted keys at every depth and the exact digits of numbers', () => {
-    const text = surveyWith('zeta', '{"b":[{"y":1,"x":9007199254740993}],"a":1.10}').replace(
-      '"title"',
-      '"alpha":null,"title"',
-    )
-    expect(rowOf(decodeSurvey(text))._extra).toBe(
+    const text = surveyWith('zeta', '{"b":[{"y":1,"x":9007199254740993}],"a":1.10}')
+    expect(rowOf(decodeSurvey(text.replace('"title"', '"alpha":null,"title"')))._extra).toBe(
       '{"alpha":null,"zeta":{"a":1.10,"b":[{"x":9007199254740993,"y":1}]}}',
     )
   })
@@ -169,9 +149,9 @@ describe('unknown fields', () => {
 
 describe('unknown values of an enumeration', () => {
   it('are stored unchanged and reported as drift', () => {
-    const text = JSON.stringify({ ...survey, status: 'archived', transition_style: 'carousel' })
-    expect(decodeSurvey(text)).toMatchObject({
-      row: { status: 'archived', transition_style: 'carousel' },
+    const row = { status: 'archived', transition_style: 'carousel' }
+    expect(decodeSurvey(JSON.stringify({ ...survey, ...row }))).toMatchObject({
+      row,
       drift: [
         { resource: 'survey', kind: 'unknown_value', path: 'status', value: 'archived' },
         { resource: 'survey', kind: 'unknown_value', path: 'transition_style', value: 'carousel' },

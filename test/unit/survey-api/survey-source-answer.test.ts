@@ -7,11 +7,11 @@ const openText = (text: string, page = 2) =>
   openList(answerOf(text), { name: 'surveys', path: '/surveys', page })
 const open = (body: unknown, page?: number) => openText(JSON.stringify(body), page)
 const pagination = { current_page: 2, next_page: 3, prev_page: 1, total_pages: 4, total_count: 170 }
+const paging = JSON.stringify(pagination)
 
 describe('a list answer', () => {
   it('gives the exact text of its rows, and its pagination', () => {
-    const text = `{"surveys":[ {"id": 9007199254740993} ,null],"pagination":${JSON.stringify(pagination)}}`
-    const opened = openText(text)
+    const opened = openText(`{"surveys":[ {"id": 9007199254740993} ,null],"pagination":${paging}}`)
     expect({ ...opened, rows: opened.rows.map((row) => row.text()) }).toEqual({
       rows: ['{"id": 9007199254740993}', 'null'],
       pagination,
@@ -20,11 +20,8 @@ describe('a list answer', () => {
   })
 
   it('gives the parsed values of its rows, but not where text has to be replaced first', () => {
-    const valuesIn = (rows: string) => {
-      const text = `{"surveys":${rows},"pagination":${JSON.stringify(pagination)}}`
-      const opened = openText(text)
-      return opened.rows.map(({ value }) => value)
-    }
+    const valuesIn = (rows: string) =>
+      openText(`{"surveys":${rows},"pagination":${paging}}`).rows.map(({ value }) => value)
     expect(valuesIn('[{"id":7},{"title":"\\ud83d\\ude80"}]')).toEqual([{ id: 7 }, { title: '🚀' }])
     expect(valuesIn('[{"id":7},{"title":"\\ud83d"}]')).toEqual([undefined, undefined])
   })
@@ -57,7 +54,7 @@ describe('a list answer', () => {
     ['has an object for its rows', { surveys: {}, pagination }, 'surveys: expected an array, got {}'],
     ['has no pagination', { surveys: [] }, 'pagination: is missing'],
     [
-      'has an array for its pagination',
+      'has an array for its paging',
       { surveys: [], pagination: [] },
       'pagination: expected an object, got []',
     ],
@@ -66,11 +63,7 @@ describe('a list answer', () => {
   })
 
   it.each([
-    [
-      'another page than the requested one',
-      { current_page: 1, next_page: 2 },
-      'current_page is 1, not the requested page',
-    ],
+    ['another page', { current_page: 1, next_page: 2 }, 'current_page is 1, not the requested page'],
     ['itself as the next page', { next_page: 2 }, 'next_page is 2 on page 2'],
     ['an earlier page as the next one', { next_page: 1 }, 'next_page is 1 on page 2'],
     ['a next page that skips one', { next_page: 4 }, 'next_page is 4 on page 2'],
@@ -90,7 +83,6 @@ describe('a list answer', () => {
   })
 
   const rows = '[{"id":7}]'
-  const paging = JSON.stringify(pagination)
   it.each([
     ['its rows', `{"surveys":[],"pagination":${paging},"surveys":${rows}}`, '"surveys"'],
     ['its pagination', `{"pagination":${paging},"surveys":${rows},"pagination":${paging}}`, '"pagination"'],
@@ -112,8 +104,7 @@ describe('a list answer', () => {
 
   // Found by the property test of pages: two names with lone surrogates become the same name as UTF-8.
   it('reports two unknown fields once if their names become the same', () => {
-    const text = `{"surveys":[{}],"pagination":${JSON.stringify(pagination)},"\\ud800":1,"\\udc00":1}`
-    expect(openText(text).drift).toEqual([
+    expect(openText(`{"surveys":[{}],"pagination":${paging},"\\ud800":1,"\\udc00":1}`).drift).toEqual([
       { resource: 'survey', kind: 'unknown_field', path: 'answer.\ufffd', value: null },
     ])
   })
@@ -144,11 +135,10 @@ describe('a progress answer', () => {
   })
 
   it('is refused when a name stands twice in one object', () => {
-    const text =
-      '{"fieldwork_progress":{"interview_count_by_status":{"complete":{"individuals":1,"individuals":2}}}}'
-    expect(() => openProgress(answerOf(text), '/x')).toThrow(
-      'the name "individuals" stands twice in one object',
-    )
+    const counts = '{"complete":{"individuals":1,"individuals":2}}'
+    const text = `{"fieldwork_progress":{"interview_count_by_status":${counts}}}`
+    const problem = 'the name "individuals" stands twice in one object'
+    expect(() => openProgress(answerOf(text), '/x')).toThrow(problem)
   })
 
   it('is refused without the key', () => {

@@ -55,6 +55,11 @@ const sourceOf = (text: string) => {
   return createSurveySource(http, testClock(), 2)
 }
 
+const objectOf = (members: readonly Member[]): JsonNode => ({ kind: 'object', members })
+/** Mostly what belongs there, sometimes anything. */
+const mostly = (arbitrary: fc.Arbitrary<JsonNode>) => fc.oneof({ weight: 9, arbitrary }, anyNode)
+const oddMembers = (maxLength: number) => fc.array(fc.tuple(oddName, anyNode), { maxLength })
+
 /** The pagination of an answer to page 2: often consistent, otherwise with one member of any value. */
 const pagination = fc
   .tuple(
@@ -63,54 +68,32 @@ const pagination = fc
       { current_page: 2, next_page: 3, prev_page: null, total_pages: 3, total_count: 9 },
       { current_page: 2, next_page: null, prev_page: 1, total_pages: 1, total_count: 0 },
     ),
-    fc.array(
-      fc.tuple(
-        fc.constantFrom(...Object.keys(PAGINATION)),
-        fc.oneof(fc.integer({ min: -1, max: 4 }).map(nodeOf), anyNode),
-      ),
-      {
-        maxLength: 1,
-      },
-    ),
-    fc.array(fc.tuple(oddName, anyNode), { maxLength: 1 }),
+    fc.constantFrom(...Object.keys(PAGINATION)),
+    fc.option(fc.oneof(fc.integer({ min: -1, max: 4 }).map(nodeOf), anyNode), { freq: 1 }),
+    oddMembers(1),
   )
-  .map(
-    ([consistent, changes, more]): JsonNode => ({
-      kind: 'object',
-      members: [
-        ...Object.entries(consistent).map(
-          ([name, value]): Member => [
-            string(name),
-            changes.find(([changed]) => changed === name)?.[1] ?? nodeOf(value),
-          ],
-        ),
-        ...more,
-      ],
-    }),
-  )
+  .map(([consistent, changed, change, more]) => {
+    const members = Object.entries(consistent).map(([name, value]): Member => {
+      const node = name === changed ? change : null
+      return [string(name), node ?? nodeOf(value)]
+    })
+    return objectOf([...members, ...more])
+  })
 
 const envelope = (name: string, rows: fc.Arbitrary<JsonNode>) =>
   fc
     .tuple(
-      fc.oneof(
-        {
-          weight: 9,
-          arbitrary: fc
-            .array(rows, { maxLength: ROWS_MAX })
-            .map((items): JsonNode => ({ kind: 'array', items })),
-        },
-        anyNode,
-      ),
-      fc.oneof({ weight: 9, arbitrary: pagination }, anyNode),
-      fc.array(fc.tuple(oddName, anyNode), { maxLength: 2 }),
+      mostly(fc.array(rows, { maxLength: ROWS_MAX }).map((items): JsonNode => ({ kind: 'array', items }))),
+      mostly(pagination),
+      oddMembers(2),
       fc.boolean(),
     )
-    .map(([list, paging, more, paginationFirst]): JsonNode => {
+    .map(([list, paging, more, paginationFirst]) => {
       const members: Member[] = [
         [string(name), list],
         [string('pagination'), paging],
       ]
-      return { kind: 'object', members: [...(paginationFirst ? members.reverse() : members), ...more] }
+      return objectOf([...(paginationFirst ? members.reverse() : members), ...more])
     })
 
 const wholeNumber = (node: JsonNode | undefined): number | null | undefined => {
@@ -236,18 +219,10 @@ test.each([
 test('an answer of fieldwork progress gives its row or a clear error', {
   timeout: CASES_TIMEOUT_MS,
 }, async () => {
-  const answers = fc.oneof(
-    {
-      weight: 9,
-      arbitrary: fc.tuple(hostileProgress, fc.array(fc.tuple(oddName, anyNode), { maxLength: 2 })).map(
-        ([row, more]): JsonNode => ({
-          kind: 'object',
-          members: [...more, [string('fieldwork_progress'), row]],
-        }),
-      ),
-    },
-    anyNode,
-  )
+  const whole = fc
+    .tuple(hostileProgress, oddMembers(2))
+    .map(([row, more]) => objectOf([...more, [string('fieldwork_progress'), row]]))
+  const answers = mostly(whole)
   await fc.assert(
     fc.asyncProperty(answers, async (answer) => {
       const row = membersOf(answer).get('fieldwork_progress')
@@ -260,18 +235,10 @@ test('an answer of fieldwork progress gives its row or a clear error', {
       expect(reading !== null).toBe(row !== undefined && !repeatsName(answer))
       if (reading === null || row === undefined) return
       const expected = expectedProgress(row)
-      expect({
-        row: reading.row,
-        raw: reading.rejections.map(({ raw }) => raw),
-        drift: driftEvents(reading.drift),
-      }).toEqual({
-        row: expected.row,
-        raw: expected.row === null ? [expected.raw] : [],
-        drift: [
-          ...expected.drift,
-          ...unknownMembers(answer, ['fieldwork_progress'], 'fieldwork_progress', 'answer.'),
-        ].sort(),
-      })
+      expect(reading.row).toEqual(expected.row)
+      expect(reading.rejections.map(({ raw }) => raw)).toEqual(expected.row === null ? [expected.raw] : [])
+      const beside = unknownMembers(answer, ['fieldwork_progress'], 'fieldwork_progress', 'answer.')
+      expect(driftEvents(reading.drift)).toEqual([...expected.drift, ...beside].sort())
     }),
     cases(60),
   )

@@ -7,20 +7,15 @@ import { survey } from './example-rows.js'
 
 const reject = ({ id, problem, raw }: Undecodable) =>
   ({ endpoint: 'surveys', surveyId: id, sampleSourceId: null, rowId: id, problem, raw }) as const
-const page = (rows: readonly object[]) =>
-  decodePage(
-    rows.map((row) => JSON.stringify(row)),
-    decodeSurvey,
-    reject,
-  )
+/** Each row is the example with changes. */
+const page = (changes: readonly object[]) => {
+  const texts = changes.map((change) => JSON.stringify({ ...survey, ...change }))
+  return decodePage(texts, decodeSurvey, reject)
+}
 
 describe('a page', () => {
   it('keeps the rows beside one that cannot be typed', () => {
-    const decoded = page([
-      { ...survey, id: 1 },
-      { ...survey, id: 2, title: 5 },
-      { ...survey, id: 3 },
-    ])
+    const decoded = page([{ id: 1 }, { id: 2, title: 5 }, { id: 3 }])
     expect(decoded.rows.map(({ id }) => id)).toEqual([1, 3])
     expect(decoded.rejections).toMatchObject([
       { rowId: 2, surveyId: 2, problem: 'title: expected a string, got 5' },
@@ -28,11 +23,7 @@ describe('a page', () => {
   })
 
   it('has one row per key: the last one, in its own place', () => {
-    const decoded = page([
-      { ...survey, id: 1, title: 'first' },
-      { ...survey, id: 2 },
-      { ...survey, id: 1, title: 'last' },
-    ])
+    const decoded = page([{ id: 1, title: 'first' }, { id: 2 }, { id: 1, title: 'last' }])
     expect(decoded.rows.map(({ id, title }) => [id, title])).toEqual([
       [2, 'Coffee habits 2026'],
       [1, 'last'],
@@ -40,9 +31,9 @@ describe('a page', () => {
   })
 
   const twins = [
-    { ...survey, id: 1, title: 'newer', updated_at: '2026-03-02T00:00:00Z' },
-    { ...survey, id: 2 },
-    { ...survey, id: 1, title: 'older', updated_at: '2026-03-01T23:59:59+00:00' },
+    { id: 1, title: 'newer', updated_at: '2026-03-02T00:00:00Z' },
+    { id: 2 },
+    { id: 1, title: 'older', updated_at: '2026-03-01T23:59:59+00:00' },
   ]
 
   it('has the newer of two rows with one id, and says which id is there twice', () => {
@@ -54,18 +45,14 @@ describe('a page', () => {
   })
 
   it('keeps the row of an id whose other row cannot be typed', () => {
-    const decoded = page([...twins.slice(1), { ...survey, id: 1, title: 5 }])
+    const decoded = page([...twins.slice(1), { id: 1, title: 5 }])
     expect(decoded.rows.map(({ title }) => title)).toEqual(['Coffee habits 2026', 'older'])
     expect(decoded).toMatchObject({ repeated: [1], rejections: [{ rowId: 1 }] })
   })
 
   it('reports drift for each row, so that occurrences can be counted', () => {
-    expect(
-      page([
-        { ...survey, id: 1, x: 1 },
-        { ...survey, id: 2, x: 1 },
-      ]).drift,
-    ).toHaveLength(2)
+    const rows = [1, 2].map((id) => ({ id, x: 1 }))
+    expect(page(rows).drift).toHaveLength(2)
   })
 
   it('may be empty', () => {

@@ -1,4 +1,5 @@
 /** The source over real HTTP: its requests, the times of its answers, and its errors for each kind of failure. */
+import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { unlimitedAllowance } from '../../../src/base/allowance.js'
 import { type Clock, systemClock } from '../../../src/base/clock.js'
@@ -7,7 +8,7 @@ import { parseInstant } from '../../../src/model/instant.js'
 import { RefusedReadingError, type SurveySource } from '../../../src/model/survey-source.js'
 import { createSurveySource, unusableAnswer } from '../../../src/survey-api/survey-source.js'
 import { openClient } from '../../support/api/http-client.js'
-import { type Canned, startCannedServer } from './canned-server.js'
+import { closeServer, listen } from '../../support/servers/server.js'
 import { progress, sampleSource, survey } from './example-rows.js'
 
 const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
@@ -16,6 +17,26 @@ const listText = (name: string, ...rows: string[]) =>
   `{"${name}":[${rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`
 
 const listAll = (source: SurveySource) => source.listSurveys({ updatedSince: null, page: 1 }, context)
+
+interface Canned {
+  readonly status?: number
+  readonly text: string
+  /** The `Date` header; null sends none. */
+  readonly date?: string | null
+}
+
+/** A server that always sends the same, also what no correct server does. `asked` are the path and query of every request, in order. */
+const startCannedServer = async ({ status = 200, text, date = 'Sun, 01 Mar 2026 00:00:00 GMT' }: Canned) => {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '')
+    response.sendDate = false
+    if (date !== null) response.setHeader('date', date)
+    response.writeHead(status, { 'content-type': 'application/json' }).end(text)
+  })
+  const baseUrl = `http://127.0.0.1:${await listen(server)}/api/v1`
+  return { baseUrl, asked, [Symbol.asyncDispose]: () => closeServer(server) }
+}
 
 /** Runs `read` against a server that always sends `canned`. Returns the result and the requested addresses. */
 const reading = async <Result>(
@@ -30,35 +51,35 @@ const reading = async <Result>(
 }
 
 describe('requests', () => {
-  it('list surveys since a time, to the microsecond, by page', async () => {
-    const since = parseInstant('2026-03-01T01:00:00.123456+01:00')
-    const { requested } = await reading({ text: listText('surveys', JSON.stringify(survey)) }, (source) =>
-      source.listSurveys({ updatedSince: since, page: 1 }, context),
-    )
-    expect(requested).toEqual(['/api/v1/surveys?updated_since=2026-03-01T00%3A00%3A00.123456Z&page=1'])
-  })
-
-  it('list all surveys without a filter', async () => {
-    const { requested } = await reading({ text: listText('surveys') }, listAll)
-    expect(requested).toEqual(['/api/v1/surveys?page=1'])
-  })
-
-  it('list the sources of a survey by page', async () => {
-    const { requested } = await reading({ text: listText('sample_sources') }, (source) =>
-      source.listSampleSources(12, 1, context),
-    )
-    expect(requested).toEqual(['/api/v1/surveys/12/sample_sources?page=1'])
-  })
-
-  it('read progress of a survey and of one source, over all interviews', async () => {
-    const { requested } = await reading({ text: '{"fieldwork_progress":{}}' }, async (source) => {
-      await source.readSurveyProgress(12, context)
-      await source.readSampleSourceProgress(12, 501, context)
-    })
-    expect(requested).toEqual([
-      '/api/v1/surveys/12/fieldwork_progress',
-      '/api/v1/surveys/12/fieldwork_progress?sample_source_id=501',
-    ])
+  const since = parseInstant('2026-03-01T01:00:00.123456+01:00')
+  it.each<[what: string, text: string, read: (source: SurveySource) => Promise<unknown>, requested: string]>([
+    [
+      'list surveys since a time, to the microsecond, by page',
+      listText('surveys', JSON.stringify(survey)),
+      (source) => source.listSurveys({ updatedSince: since, page: 1 }, context),
+      'surveys?updated_since=2026-03-01T00%3A00%3A00.123456Z&page=1',
+    ],
+    ['list all surveys without a filter', listText('surveys'), listAll, 'surveys?page=1'],
+    [
+      'list the sources of a survey by page',
+      listText('sample_sources'),
+      (source) => source.listSampleSources(12, 1, context),
+      'surveys/12/sample_sources?page=1',
+    ],
+    [
+      'read progress of a survey, over all interviews',
+      '{"fieldwork_progress":{}}',
+      (source) => source.readSurveyProgress(12, context),
+      'surveys/12/fieldwork_progress',
+    ],
+    [
+      'read progress of one source, over all interviews',
+      '{"fieldwork_progress":{}}',
+      (source) => source.readSampleSourceProgress(12, 501, context),
+      'surveys/12/fieldwork_progress?sample_source_id=501',
+    ],
+  ])('%s', async (_, text, read, requested) => {
+    expect((await reading({ text }, read)).requested).toEqual([`/api/v1/${requested}`])
   })
 })
 
@@ -82,24 +103,13 @@ describe('the time of an answer', () => {
 
 describe('a rejection names the origin of its row and keeps the digits', () => {
   it('for a survey', async () => {
-    const raw = JSON.stringify(survey).replace(
-      '"owner_organization_id":3',
-      '"owner_organization_id":9007199254740993',
-    )
-    const { result } = await reading(
-      { text: listText('surveys', raw, JSON.stringify({ ...survey, id: 13 })) },
-      listAll,
-    )
+    const raw = JSON.stringify(survey).replace(/(?<="owner_organization_id":)3/, '9007199254740993')
+    const text = listText('surveys', raw, JSON.stringify({ ...survey, id: 13 }))
+    const { result } = await reading({ text }, listAll)
     expect(result.rows.map(({ id }) => id)).toEqual([13])
+    const problem = 'owner_organization_id: expected an integer of at most 2^53 - 1, got 9007199254740993'
     expect(result.rejections).toEqual([
-      {
-        endpoint: 'surveys',
-        surveyId: 12,
-        sampleSourceId: null,
-        rowId: 12,
-        problem: 'owner_organization_id: expected an integer of at most 2^53 - 1, got 9007199254740993',
-        raw,
-      },
+      { endpoint: 'surveys', surveyId: 12, sampleSourceId: null, rowId: 12, problem, raw },
     ])
   })
 
@@ -108,15 +118,9 @@ describe('a rejection names the origin of its row and keeps the digits', () => {
     const { result } = await reading({ text: listText('sample_sources', raw, 'null') }, (source) =>
       source.listSampleSources(12, 1, context),
     )
+    const problem = 'name: expected a string, got null'
     expect(result.rejections).toEqual([
-      {
-        endpoint: 'sample_sources',
-        surveyId: 12,
-        sampleSourceId: 501,
-        rowId: 501,
-        problem: 'name: expected a string, got null',
-        raw,
-      },
+      { endpoint: 'sample_sources', surveyId: 12, sampleSourceId: 501, rowId: 501, problem, raw },
       expect.objectContaining({ rowId: null, problem: 'expected an object, got null', raw: 'null' }),
     ])
   })
@@ -124,19 +128,10 @@ describe('a rejection names the origin of its row and keeps the digits', () => {
   it('for progress, whose result then has no row', async () => {
     const text = '{"fieldwork_progress": {"sample_size":1e20} }'
     const { result } = await reading({ text }, (source) => source.readSampleSourceProgress(12, 501, context))
-    expect(result).toMatchObject({
-      row: null,
-      rejections: [
-        {
-          endpoint: 'fieldwork_progress',
-          surveyId: 12,
-          sampleSourceId: 501,
-          rowId: null,
-          problem: 'sample_size: expected an integer of at most 2^53 - 1, got 1e20',
-          raw: '{"sample_size":1e20}',
-        },
-      ],
-    })
+    const problem = 'sample_size: expected an integer of at most 2^53 - 1, got 1e20'
+    const origin = { endpoint: 'fieldwork_progress', surveyId: 12, sampleSourceId: 501, rowId: null }
+    const rejections = [{ ...origin, problem, raw: '{"sample_size":1e20}' }]
+    expect(result).toMatchObject({ row: null, rejections })
   })
 })
 
@@ -158,22 +153,18 @@ describe('failures', () => {
   const notFound = { status: 404, text: '{"error":"not found"}' }
 
   it.each([
-    [404, 'not_found', 'survey 12 cannot be read: the API has no resource at GET'],
-    [
-      401,
-      'forbidden',
-      'survey 12 cannot be read: GET /surveys/12/sample_sources returned 401 for this id and token',
-    ],
-    [403, 'forbidden', 'survey 12 cannot be read: GET /surveys/12/sample_sources returned 403'],
-    [422, 'rejected', 'survey 12 cannot be read: the API rejected GET'],
-    [302, 'rejected', 'survey 12 cannot be read: the API redirects (302)'],
+    [404, 'not_found', 'the API has no resource at GET'],
+    [401, 'forbidden', 'GET /surveys/12/sample_sources returned 401 for this id and token'],
+    [403, 'forbidden', 'GET /surveys/12/sample_sources returned 403'],
+    [422, 'rejected', 'the API rejected GET'],
+    [302, 'rejected', 'the API redirects (302)'],
   ])('%i at an address of a survey refuses that reading only', async (status, kind, message) => {
     const failure = await reading({ status, text: '{}' }, (source) =>
       source.listSampleSources(12, 1, context),
     ).catch((error) => error)
     expect(failure).toBeInstanceOf(RefusedReadingError)
     expect(failure).toMatchObject({ endsRun: false, kind, cause: expect.any(StatusError) })
-    expect(failure.message).toContain(message)
+    expect(failure.message).toContain(`survey 12 cannot be read: ${message}`)
   })
 
   it('404 on the list of surveys is not treated as a missing survey', async () => {
@@ -195,19 +186,11 @@ describe('failures', () => {
 
   it('the error of an unusable envelope names endpoint and page', async () => {
     const text = '{"error":"maintenance"}'
-    await expect(reading({ text }, (source) => source.listSampleSources(12, 3, context))).rejects.toThrow(
-      unusableAnswer(
-        'GET /surveys/12/sample_sources (page 3)',
-        'sample_sources: is missing; pagination: is missing',
-      ),
-    )
-    await expect(
-      reading({ text }, (source) => source.readSampleSourceProgress(12, 501, context)),
-    ).rejects.toThrow(
-      unusableAnswer(
-        'GET /surveys/12/fieldwork_progress (sample source 501)',
-        'fieldwork_progress: is missing',
-      ),
-    )
+    const list = reading({ text }, (source) => source.listSampleSources(12, 3, context))
+    const missing = 'sample_sources: is missing; pagination: is missing'
+    await expect(list).rejects.toThrow(unusableAnswer('GET /surveys/12/sample_sources (page 3)', missing))
+    const one = reading({ text }, (source) => source.readSampleSourceProgress(12, 501, context))
+    const address = 'GET /surveys/12/fieldwork_progress (sample source 501)'
+    await expect(one).rejects.toThrow(unusableAnswer(address, 'fieldwork_progress: is missing'))
   })
 })
