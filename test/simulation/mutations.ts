@@ -153,7 +153,7 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a survey that has gone is not marked',
     file: 'warehouse/queue/listing.js',
-    from: `const notListed = listing.kind === 'full' ?`,
+    from: `const notListed = isFull ?`,
     to: `const notListed = listing.kind === 'none' ?`,
   },
   {
