@@ -1,5 +1,5 @@
 /** Durations, sizes and tables are printed for people. */
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { counted, humanBytes, humanCount, humanDuration, humanWindow } from '../../../src/base/human.js'
 import { textTable } from '../../../src/commands/text/text-table.js'
 
@@ -44,19 +44,17 @@ test('counts and windows print with their units', () => {
   expect([60_000, 3_600_000, 10_000, 90_000].map(humanWindow)).toEqual(['min', 'h', '10 s', '1 min 30 s'])
 })
 
-describe('a table', () => {
-  test('stays aligned when a row is wide, short, empty or a remark', () => {
-    expect(
-      textTable(
-        [['a', 'n'], ['long name', '1,234,567'], ['b'], [], ['a remark that is wider than the columns']],
-        '  ',
-      ).split('\n'),
-    ).toEqual([
-      '  a                  n',
-      '  long name  1,234,567',
-      '  b',
-      '',
-      '  a remark that is wider than the columns',
-    ])
-  })
+test('a table stays aligned when a row is wide, short, empty or a remark', () => {
+  expect(
+    textTable(
+      [['a', 'n'], ['long name', '1,234,567'], ['b'], [], ['a remark that is wider than the columns']],
+      '  ',
+    ).split('\n'),
+  ).toEqual([
+    '  a                  n',
+    '  long name  1,234,567',
+    '  b',
+    '',
+    '  a remark that is wider than the columns',
+  ])
 })

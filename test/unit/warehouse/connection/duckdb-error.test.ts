@@ -20,6 +20,10 @@ import { cannotWrite } from '../../../../src/warehouse/lifecycle/open.js'
 
 const LOCKED = 'IO Error: Could not set lock on file "/data/fieldwork.duckdb":'
 
+const held = (by: string) => `${LOCKED} Conflicting lock is held in ${by}. See also https://duckdb.org/docs`
+
+const NEWER =
+  'IO Error: Trying to read a database file with version number 99, but we can only read versions between 64 and 68.'
 const ELSEWHERE = 'a process in another container or on another machine'
 /** No process of Linux has this id. */
 const PIDS_MAX = 4_194_304
@@ -80,10 +84,7 @@ test.each([
     'IO Error: Corrupt database file: computed checksum 1 does not match stored checksum 2 in block "7"',
   ],
   [false, 'IO Error: Could not read from file "/data/fieldwork.duckdb": Transport endpoint is not connected'],
-  [
-    false,
-    'IO Error: Trying to read a database file with version number 99, but we can only read versions between 64 and 68.',
-  ],
+  [false, NEWER],
 ])('%s, for a report: %s', (expected, text) => {
   expect(isAboutContent(new Error(text))).toBe(expected)
 })
@@ -95,10 +96,7 @@ test.each([
   [false, 'Out of Memory Error: could not allocate block of size 256.0 KiB'],
   [false, `${LOCKED} Conflicting lock is held in /usr/bin/node (PID 9161). See also https://duckdb.org`],
   [false, 'IO Error: Could not read from file "/data/fieldwork.duckdb": Transport endpoint is not connected'],
-  [
-    false,
-    'IO Error: Trying to read a database file with version number 99, but we can only read versions between 64 and 68.',
-  ],
+  [false, NEWER],
   [
     false,
     'IO Error: Failure while replaying WAL file "/data/work.duckdb.wal": IO Error: Could not write file "/data/work.duckdb": No space left on device',
@@ -119,21 +117,12 @@ test('an error of the operating system is no damage', async () => {
 })
 
 test.each([
-  [
-    `${LOCKED} Conflicting lock is held in /usr/bin/node (PID 9161). See also https://duckdb.org/docs`,
-    'process 9161 (/usr/bin/node)',
-  ],
-  [
-    `${LOCKED} Conflicting lock is held in /opt/a (b)/python3.11 (PID 12) by user ann. See also https://duckdb.org/docs`,
-    'process 12 (/opt/a (b)/python3.11, user ann)',
-  ],
-  [
-    `${LOCKED} Conflicting lock is held in PID ${process.ppid}. See also https://duckdb.org/docs`,
-    `process ${process.ppid}`,
-  ],
-  [`${LOCKED} Conflicting lock is held in PID 0. See also https://duckdb.org/docs`, ELSEWHERE],
-  [`${LOCKED} Conflicting lock is held in PID -12. See also https://duckdb.org/docs`, ELSEWHERE],
-  [`${LOCKED} Conflicting lock is held in PID ${PIDS_MAX}. See also https://duckdb.org/docs`, ELSEWHERE],
+  [held('/usr/bin/node (PID 9161)'), 'process 9161 (/usr/bin/node)'],
+  [held('/opt/a (b)/python3.11 (PID 12) by user ann'), 'process 12 (/opt/a (b)/python3.11, user ann)'],
+  [held(`PID ${process.ppid}`), `process ${process.ppid}`],
+  [held('PID 0'), ELSEWHERE],
+  [held('PID -12'), ELSEWHERE],
+  [held(`PID ${PIDS_MAX}`), ELSEWHERE],
   [`${LOCKED} Lock is already held in current process, likely another DuckDB instance`, null],
   [`${LOCKED} Resource temporarily unavailable`, null],
   ['IO Error: Conflicting lock is held in /usr/bin/node (PID 9161).', null],

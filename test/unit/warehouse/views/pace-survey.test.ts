@@ -24,129 +24,100 @@ const nightly = (counts: Readonly<Record<number, number>>, sampleSize: number | 
 const steady = (gain: number, from = 0): Record<number, number> =>
   Object.fromEntries(Array.from({ length: 10 }, (_, night) => [night + 1, from + night * gain]))
 
-interface Case {
-  readonly what: string
-  readonly readings: readonly Reading[]
-  readonly survey?: Partial<Survey>
-  /** Days of the pace, gain, expected day, first and last day of the interval, day of the last gain. */
-  readonly expected: readonly (number | string | null)[]
-}
+/** `expected`: days of the pace, gain, expected day, first and last day of the interval, day of the last gain. */
+type Case = readonly [
+  what: string,
+  readings: readonly Reading[],
+  expected: readonly (number | string | null)[],
+  change?: Partial<Survey>,
+]
 
 const CASES: readonly Case[] = [
-  {
-    what: 'a steady pace: 5 a day, 55 are missing, and no gain differs from another',
-    readings: nightly(steady(5)),
-    expected: [7, 35, '2026-03-21', '2026-03-21', '2026-03-21', '10'],
-  },
-  {
-    what: 'two known days: too few for an interval',
-    readings: nightly({ 9: 5, 10: 7 }),
-    expected: [1, 2, '2026-04-26', null, null, '10'],
-  },
-  { what: 'one known day', readings: nightly({ 10: 7 }), expected: [null, null, null, null, null, null] },
-  { what: 'no interviews', readings: nightly(steady(0)), expected: [7, 0, null, null, null, null] },
-  { what: 'no target', readings: nightly(steady(5), null), expected: [7, 35, null, null, null, '10'] },
-  { what: 'target 0', readings: nightly(steady(5), 0), expected: [7, 35, null, null, null, '10'] },
-  {
-    what: 'the target is reached',
-    readings: nightly({ 3: 90, 10: 100 }),
-    expected: [7, 10, '2026-03-10', '2026-03-10', '2026-03-10', '10'],
-  },
-  {
-    what: 'above the target on one known day',
-    readings: nightly({ 10: 110 }),
-    expected: [null, null, '2026-03-10', '2026-03-10', '2026-03-10', null],
-  },
-  {
-    what: 'complete interviews failed a quality check',
-    readings: nightly({ 1: 40, 2: 46, 10: 45 }),
-    expected: [7, -1, null, null, null, '02'],
-  },
-  {
-    what: 'more failed a quality check than are missing',
-    readings: nightly({ 1: 110, 10: 90 }),
-    expected: [7, -20, null, null, null, null],
-  },
-  {
-    what: 'all of a gain on the last day: 45 after eight days without; the slowest pace does not reach the target',
-    readings: nightly({ 1: 0, 10: 45 }),
-    expected: [7, 45, '2026-03-19', '2026-03-13', null, '10'],
-  },
-  {
-    what: 'the survey was missing for a week, so the pace covers one day',
-    readings: [
-      ...nightly({ 1: 1, 2: 2 }),
-      [at(3, 0), 'gone'],
-      [at(9, 1), 'listed'],
-      ...nightly({ 9: 20, 10: 24 }),
-    ],
-    expected: [1, 4, '2026-03-29', null, null, '10'],
-  },
-  {
-    what: 'the survey was missing inside of the week',
-    readings: [
+  [
+    'a steady pace: 5 a day, 55 are missing, and no gain differs from another',
+    nightly(steady(5)),
+    [7, 35, '2026-03-21', '2026-03-21', '2026-03-21', '10'],
+  ],
+  ['two days: too few for an interval', nightly({ 9: 5, 10: 7 }), [1, 2, '2026-04-26', null, null, '10']],
+  ['one known day', nightly({ 10: 7 }), [null, null, null, null, null, null]],
+  ['no interviews', nightly(steady(0)), [7, 0, null, null, null, null]],
+  ['no target', nightly(steady(5), null), [7, 35, null, null, null, '10']],
+  ['target 0', nightly(steady(5), 0), [7, 35, null, null, null, '10']],
+  ['target reached', nightly({ 3: 90, 10: 100 }), [7, 10, '2026-03-10', '2026-03-10', '2026-03-10', '10']],
+  [
+    'above the target on one known day',
+    nightly({ 10: 110 }),
+    [null, null, '2026-03-10', '2026-03-10', '2026-03-10', null],
+  ],
+  [
+    'complete interviews failed a quality check',
+    nightly({ 1: 40, 2: 46, 10: 45 }),
+    [7, -1, null, null, null, '02'],
+  ],
+  ['more failed a check than are missing', nightly({ 1: 110, 10: 90 }), [7, -20, null, null, null, null]],
+  [
+    'all of a gain on the last day: 45 after eight days without; the slowest pace does not reach the target',
+    nightly({ 1: 0, 10: 45 }),
+    [7, 45, '2026-03-19', '2026-03-13', null, '10'],
+  ],
+  [
+    'the survey was missing for a week, so the pace covers one day',
+    [...nightly({ 1: 1, 2: 2 }), [at(3, 0), 'gone'], [at(9, 1), 'listed'], ...nightly({ 9: 20, 10: 24 })],
+    [1, 4, '2026-03-29', null, null, '10'],
+  ],
+  [
+    'the survey was missing inside of the week',
+    [
       ...nightly({ 1: 1, 2: 2, 3: 3, 4: 4 }),
       [at(5), 'gone'],
       [at(8, 1), 'listed'],
       ...nightly({ 8: 20, 9: 22, 10: 24 }),
     ],
-    expected: [7, 21, '2026-04-05', null, null, '10'],
-  },
-  {
-    what: 'fieldwork is paused',
-    readings: nightly(steady(5)),
-    survey: { status: 'deviating_from_specs' },
-    expected: [7, 35, null, null, null, '10'],
-  },
-  {
-    what: 'more than ten years to go',
-    readings: nightly({ 3: 44, 10: 45 }, 1e15),
-    expected: [7, 1, null, null, null, '10'],
-  },
-  {
-    what: 'the target was removed',
-    readings: [...nightly({ 3: 10 }), [at(10), read(45, null)]],
-    expected: [7, 35, null, null, null, '10'],
-  },
-  {
-    what: 'the last reading has no number of interviews',
-    readings: [...nightly({ 1: 1, 4: 10, 9: 20 }), [at(10), read(null)]],
-    expected: [6, 19, null, null, null, '09'],
-  },
-  {
-    what: 'no reading has a number of interviews',
-    readings: [9, 10].map((day) => [at(day), read(null)]),
-    expected: [null, null, null, null, null, null],
-  },
-  {
-    what: 'several readings on a day: the last one counts, and the pace ends with the last reading that was equal',
-    readings: [
+    [7, 21, '2026-04-05', null, null, '10'],
+  ],
+  [
+    'fieldwork is paused',
+    nightly(steady(5)),
+    [7, 35, null, null, null, '10'],
+    { status: 'deviating_from_specs' },
+  ],
+  ['more than ten years to go', nightly({ 3: 44, 10: 45 }, 1e15), [7, 1, null, null, null, '10']],
+  ['target removed', [...nightly({ 3: 10 }), [at(10), read(45, null)]], [7, 35, null, null, null, '10']],
+  [
+    'the last reading has no number of interviews',
+    [...nightly({ 1: 1, 4: 10, 9: 20 }), [at(10), read(null)]],
+    [6, 19, null, null, null, '09'],
+  ],
+  [
+    'no reading has a number of interviews',
+    [9, 10].map((day) => [at(day), read(null)]),
+    [null, null, null, null, null, null],
+  ],
+  [
+    'several readings on a day: the last one counts, and the pace ends with the last reading that was equal',
+    [
       ...nightly({ 1: 1, 2: 2 }),
       [at(3, 1), read(3)],
       [at(3, 9), read(8)],
       [at(3, 23), read(7)],
       ...nightly({ 8: 7, 10: 7 }),
     ],
-    expected: [7, 0, null, null, null, '03'],
-  },
-  {
-    what: 'a clock that was ten years ahead for a night: later readings follow a microsecond apart',
-    readings: [
-      ...nightly({ 1: 5, 2: 7 }),
-      [instantOf('2036-03-03T02:00:00Z'), read(9)],
-      ...nightly({ 4: 11 }),
-    ],
-    expected: [7, 4, '2036-08-06', '2036-06-05', '2037-05-16', '03'],
-  },
+    [7, 0, null, null, null, '03'],
+  ],
+  [
+    'a clock that was ten years ahead for a night: later readings follow a microsecond apart',
+    [...nightly({ 1: 5, 2: 7 }), [instantOf('2036-03-03T02:00:00Z'), read(9)], ...nightly({ 4: 11 })],
+    [7, 4, '2036-08-06', '2036-06-05', '2037-05-16', '03'],
+  ],
 ]
 
 const perform = async (account: AccountWarehouse, cases: readonly Case[]): Promise<void> => {
-  const events = cases.flatMap(({ readings, survey: change }, place) =>
+  const events = cases.flatMap(([, readings, , change], place) =>
     readings.map(([when, what]) => ({ id: place + 1, change, when, what })),
   )
   await list(
     account,
-    cases.map(({ survey: change }, place) => survey(place + 1, change)),
+    cases.map(([, , , change], place) => survey(place + 1, change)),
     at(1, 0),
     'full',
   )
@@ -176,8 +147,8 @@ test('survey_pace gives the pace, the forecast and the last gain of each survey,
       (row) => Object.values(row),
     )
   const named = (all: readonly (readonly unknown[])[]) =>
-    all.map(([id, ...cells]) => [CASES[Number(id) - 1]?.what, ...cells])
-  const expected = CASES.map(({ what, ...one }) => [what, ...one.expected])
+    all.map(([id, ...cells]) => [CASES[Number(id) - 1]?.[0], ...cells])
+  const expected = CASES.map(([what, , expected]) => [what, ...expected])
   expect(named(await found())).toEqual(expected)
 
   // An account with the same ids changes nothing.
@@ -211,11 +182,11 @@ test('survey_pace gives the gain of the last known day', async () => {
   ]
   await perform(
     account,
-    cases.map(([, readings]) => ({ what: 'a gain', readings, expected: [] })),
+    cases.map(([, readings]) => ['a gain', readings, []]),
   )
   await expectRows(
     'SELECT gained_last_day FROM survey_pace ORDER BY survey_id',
-    cases.map(([gained]) => ({ gained_last_day: gained })),
+    cases.map(([gained]) => [gained]),
   )
 })
 
