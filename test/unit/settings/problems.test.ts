@@ -53,8 +53,8 @@ describe('the settings file', () => {
         '3: limits.backoff_max must not be less than limits.backoff_base',
       'limits:\n  response_bytes_max: 32MiB':
         '2: limits.response_bytes_max must be a whole number from 1024 to 268435456, not "32MiB"',
-      [`contract: \${NOT_SET}`]: `1: contract needs the environment variable NOT_SET, which is not set; set it, or write $\${ for a plain \${`,
-      [`contract: \${ }`]: `1: contract has a \${ without the name of an environment variable and a }; write $\${ for a plain \${`,
+      'contract: ${NOT_SET}': `1: contract needs the environment variable NOT_SET, which is not set; set it, or write $\${ for a plain \${`,
+      'contract: ${ }': `1: contract has a \${ without the name of an environment variable and a }; write $\${ for a plain \${`,
     }),
   )('%j is refused: %s', async (yaml, problem) => {
     expect(await problemsOf({ yaml, env: ACCOUNT_ENV })).toEqual([`settings.yaml:${problem}`])
