@@ -32,6 +32,8 @@ export interface BucketStart {
   readonly lost: 'lease.json' | 'ledger/' | null
 }
 
+type InBucket = Start & { readonly bucket: BucketStart }
+
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 /** Separate these random numbers from the first stream. Any numbers would do. */
@@ -86,39 +88,35 @@ export const STORES_WITHOUT_CONDITIONS = [
 ] as const
 
 /** Somebody deletes what makes the next run wait, and starts it at once. */
-const withLoss = (random: Random, start: Start): Start => {
+const withLoss = (random: Random, start: InBucket): InBucket => {
   const lost = random.pick(['lease.json', 'ledger/'] as const)
   const gapMs = random.whole(0, 20_000)
-  return start.bucket === null || start.isOrdinary
-    ? start
-    : { ...start, gapMs, bucket: { ...start.bucket, lost } }
+  return start.isOrdinary ? start : { ...start, gapMs, bucket: { ...start.bucket, lost } }
 }
 
 /** A signal, from which on the store does not answer: the run must end in time all the same. */
-const withSilence = (random: Random, start: Start): Start => {
+const withSilence = (random: Random, start: InBucket): InBucket => {
   const operation = random.pick(LAST_STORE_STEPS)
   const signal = random.chance(0.5) ? { operation, nth: random.whole(1, 2) } : drawStoreMoment(random)
-  if (start.bucket === null || start.isOrdinary) return start
+  if (start.isOrdinary) return start
   const outage = { from: signal, forMs: 3 * MINUTE_MS, fault: 'silent' } as const
   return { ...start, crash: null, signal, bucket: { ...start.bucket, outage } }
 }
 
-const withDeltaOff = (random: Random, start: Start): Start =>
-  start.bucket === null
-    ? start
-    : { ...start, bucket: { ...start.bucket, isWithoutDelta: random.chance(0.3) } }
+const withDeltaOff = (random: Random, start: InBucket): InBucket => ({
+  ...start,
+  bucket: { ...start.bucket, isWithoutDelta: random.chance(0.3) },
+})
 
 /** A slow run is active for long enough to refuse another one. */
-const withRival = (random: Random, start: Start): Start =>
-  start.bucket === null || !random.chance(0.4)
-    ? start
-    : { ...start, bucket: { ...start.bucket, rival: drawMoment(random) } }
+const withRival = (random: Random, start: InBucket): InBucket =>
+  random.chance(0.4) ? { ...start, bucket: { ...start.bucket, rival: drawMoment(random) } } : start
 
 const drawBucketStart = (
   random: Random,
   start: Start,
   machine: Pick<BucketStart, 'machine' | 'skewMs'>,
-): Start => {
+): InBucket => {
   const { chance, whole, pick } = random
   const isCalm = start.isOrdinary || chance(0.4)
   const atStore = <Value extends object>(value: Value | null, change: (at: Moment) => Value): Value | null =>
