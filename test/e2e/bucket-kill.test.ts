@@ -111,7 +111,7 @@ const documentIn = async (bucket: string, key: string) =>
 /** The objects that no version names. Every named object must exist. */
 const orphansIn = async (bucket: string): Promise<readonly string[]> => {
   const { manifest, earlier } = pointerSchema.parse(await documentIn(bucket, 'current.json'))
-  const named = new Set(['current.json', 'lease.json', 'layout.json'])
+  const named = new Set(['current.json', 'lease.json', 'layout.json', 'conditional-writes.json'])
   for (const key of [manifest ?? '', ...earlier]) {
     const { tables, database } = manifestSchema.parse(await documentIn(bucket, key))
     for (const path of [key, database.key, ...tables.flatMap(({ files }) => files.map((file) => file.path))])
