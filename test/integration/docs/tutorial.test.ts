@@ -113,5 +113,5 @@ test.skipIf(!canRun)(
     }
     await expect(page + NOT_RUN).toMatchFileSnapshot(PAGE)
   },
-  180_000,
+  600_000,
 )
