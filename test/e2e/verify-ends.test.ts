@@ -62,6 +62,17 @@ const withTwoFlips = (file: Buffer, lots: Chance): Buffer => {
 }
 
 describe('after a sync', () => {
+  test('it checks a database beside Parquet of a thousand files', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
+    const path = join(trial.warehouse, 'parquet/current/manifest.json')
+    const manifest = JSON.parse(await readFile(path, 'utf8'))
+    // As long as the names of a thousand files. Nothing compares the comments of tables.
+    manifest.tables[0].comment = 'x'.repeat(200_000)
+    await writeFile(path, JSON.stringify(manifest))
+    expect(await verifyJson(trial, ['--local'])).toMatchObject({ code: 0, json: { local: { problems: [] } } })
+  })
+
   test('it compares every row of a page, counts its requests, and sends none for a damaged Parquet file', async (context) => {
     const trial = await openTrial(context, surveys())
     expect(await trial.runWarm(['sync', '--publish', 'parquet'])).toMatchObject({ code: 0 })
