@@ -1,6 +1,6 @@
 /**
- * The limit of addresses of a process (`ulimit -v`). V8 and DuckDB reserve far more of them than memory: WebAssembly, which reads answers,
- * 10 GiB. What fails under it looks like a bug or a broken disk.
+ * The limit of addresses that a process may use (`ulimit -v`). V8 and DuckDB reserve far more of them than memory: WebAssembly, which reads
+ * the answers of the API, reserves 10 GiB. What fails under the limit looks like a bug or a broken disk.
  */
 import { readFileSync } from 'node:fs'
 import { hasCode, messageOf, WarehouseError } from './errors.js'

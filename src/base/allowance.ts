@@ -1,6 +1,7 @@
 /**
- * Permission to send requests, from the budget of a run to each listing and bundle. The HTTP client takes from it before each send, so a
- * budget limits what is sent, not an estimate (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
+ * Permission to send requests. The budget of a run gives one to each listing and each bundle. The HTTP client takes from
+ * it before each send, retries included. So a budget limits the requests that are sent, not an estimate of them
+ * (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
  */
 export interface Allowance {
   /** Takes one request from the allowance. Throws a `StoppedError` when no request is left. */

@@ -15,8 +15,8 @@ export interface CapOwner {
 export const capKey = ({ baseUrl, id }: CapOwner): string => `${normalizedAddress(baseUrl)} ${id}`
 
 /**
- * Scheme and host in lower case, no dot at the end of the host, no default port, single slashes, none at the end, percent-encoding only
- * where it is needed. Throws if `baseUrl` is not a URL.
+ * The normal form of a base address: scheme and host in lower case, no dot at the end of the host, no default port, single
+ * slashes, no slash at the end, percent-encoding only where it is needed. Throws if `baseUrl` is not a URL.
  */
 const normalizedAddress = (baseUrl: string): string => {
   const { protocol, hostname, port, pathname } = new URL(baseUrl)

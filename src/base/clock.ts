@@ -10,7 +10,10 @@ export interface Clock {
   nowMs(): number
   /** A clock that never goes back, milliseconds since an arbitrary start. */
   monotonicMs(): number
-  /** Resolves after `durationMs`. An abort rejects at once and clears the timer: with the `reason` if an `Error`, else a `StoppedError`. */
+  /**
+   * Resolves after `durationMs`. When `signal` aborts, it clears its timer and rejects at once: with the signal's
+   * `reason` if that is an `Error`, otherwise with a `StoppedError`.
+   */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>
 }
 

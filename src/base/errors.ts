@@ -1,6 +1,7 @@
 /**
- * The errors that a user can meet: a stable `code`, whose meaning and exit code `EXITS` has, and a message: what happened, where, what to
- * do now. No code compares texts. A class of its own is only for an error that code catches.
+ * The errors that a user can meet. Each has a stable `code`, and `EXITS` says what the code means and how a command ends by it. The
+ * message says what happened, where, and what to do now. No code compares the text of a message. A class of its own is only for an
+ * error that code catches.
  */
 
 export const EXIT_CODES = {
@@ -192,8 +193,10 @@ export class ExpectedError extends Error {
 }
 
 /**
- * The API refused, or stayed unreachable or unusable. Exit 4 when it ends the run: by `endsRun`, in a listing, or when
- * `src/sync/failure-watch.ts` has seen too many. Otherwise only the survey being read is affected, by a 401 or 403 as by a 400 or 404.
+ * The API refused, or stayed unreachable or unusable. Exit 4 when it ends the run.
+ *
+ * Without `endsRun` the error affects only the survey that was being read: a 401 or 403 does so, like a 400 or 404. In a listing, any
+ * of these errors ends the run. `src/sync/failure-watch.ts` ends it when too many surveys fail.
  */
 export class UpstreamError extends ExpectedError {
   readonly endsRun: boolean

@@ -1,4 +1,7 @@
-/** Creates directories. Some file systems (`/proc`) answer ENOENT though the parent exists: Node's recursive `mkdir` then never returns. */
+/**
+ * Creates directories. Some file systems, such as `/proc`, answer ENOENT although the parent exists. Node's own `mkdir` with
+ * `recursive` then never returns, and no signal can stop it.
+ */
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { hasCode } from './errors.js'

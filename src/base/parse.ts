@@ -1,4 +1,7 @@
-/** The only way to parse with a schema that throws: zod's own message is a JSON document. A test keeps `schema.parse` out of `src`. */
+/**
+ * The only way to parse with a schema that throws. The message of zod's own error is a JSON document, whose first line `[` says nothing in
+ * a sentence. A test keeps `schema.parse` out of `src`.
+ */
 import type { z } from 'zod'
 
 /** A value has another form than its schema. Where nobody expects that, it is a bug. */

@@ -1,4 +1,7 @@
-/** A value that prints as `[redacted]` everywhere. Only `reveal()` has the text: to send it, to redact texts, to take an address apart. */
+/**
+ * A value that must never be visible. It prints as `[redacted]` wherever it is logged, inspected or serialized.
+ * Only `reveal()` returns the text: to send a credential, to redact texts, and to take an address apart.
+ */
 import { inspect } from 'node:util'
 
 export class Secret {
@@ -29,8 +32,8 @@ export class Secret {
 const PASSWORD_LENGTH_MIN = 8
 
 /**
- * `user:password@` as written, the password as written and as sent, and both as a header has them, which a server may echo. A URL without a
- * password has no secret.
+ * The credentials in a URL: `user:password@` as written, the password as written and as sent, and both as a header has
+ * them, because a server may echo its headers. A URL without a password holds no secret and may be shown.
  */
 export const secretsInUrl = (url: Secret): readonly Secret[] => {
   const text = url.reveal()
@@ -59,7 +62,10 @@ const unescaped = (text: string): string => {
 
 export const REDACTED = '[redacted]'
 
-/** Replaces the secrets in a text, also escaped for JSON (slash or not) and URLs: servers echo headers, drivers put them into errors. */
+/**
+ * Replaces every occurrence of the secrets in a text, in their JSON- and URL-escaped forms too. (Some servers escape the
+ * slash in JSON, most do not.) A server may echo a header in an error body, and a driver may put it into an exception.
+ */
 export const createRedactor = (secrets: readonly Secret[]): ((text: string) => string) => {
   const needles = [
     ...new Set(

@@ -1,4 +1,7 @@
-/** Stacks with positions in TypeScript. Node's `--enable-source-maps` would read all maps at every start; this reads them for a stack. */
+/**
+ * Stacks with positions in the TypeScript files. The command runs as a bundle, whose positions say little. Node's own
+ * `--enable-source-maps` would read all source maps at every start; this reads them when a stack is printed.
+ */
 import { readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { relative } from 'node:path'

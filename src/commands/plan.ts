@@ -51,7 +51,7 @@ const requireCurrentSchema = async (database: Database, path: string): Promise<v
     )
 }
 
-/** The part of each plan that fits into the budget. A request limit is divided by the weights of the accounts. */
+/** The part of each account's plan that fits into the budget. A request limit is divided by the weights of the accounts. */
 const fitted = (
   accounts: readonly AccountSettings[],
   plans: readonly (Plan | null)[],

@@ -15,7 +15,10 @@ import type { CliContext } from './context.js'
 import { usageError } from './flags.js'
 import { jsonOf } from './text/json.js'
 
-/** `out` is an absolute path. Throws `nothing_published`, `usage` for a foreign file, `report_failed`, or that a state cannot be read. */
+/**
+ * `out` is an absolute path. Throws `nothing_published`, `usage` for a foreign file, `report_failed`, or the error of a state that
+ * cannot be read.
+ */
 export const report = async (
   { signal, print }: CliContext,
   settings: Settings,

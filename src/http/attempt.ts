@@ -23,7 +23,10 @@ import type { Transport, TransportAnswer } from './transport.js'
 export interface JsonAnswer {
   /** `text`, parsed. Numbers past 2^53 have lost their last digits; `text` still has them. */
   readonly body: unknown
-  /** As it came, without byte order mark and secrets. A lone surrogate was an escape or not UTF-8; stored text cannot hold one. */
+  /**
+   * As it came, without a byte order mark and without secrets. A lone surrogate in a string stands for bytes that were not UTF-8, or was
+   * sent as an escape. Stored text cannot hold one.
+   */
   readonly text: string
   /** The `Date` header, milliseconds since 1970; null where it is missing or unreadable. */
   readonly dateMs: number | null
@@ -121,8 +124,8 @@ type Exchanged<Value> =
 const ENDED = new StoppedError('the exchange has ended')
 
 /**
- * Sends a request once, within the request timeout. `read` is called when the response headers have arrived. Returns a failure that may
- * pass, such as a broken connection, and throws any other.
+ * Sends a request once, within the request timeout. `read` is called when the response headers have arrived, and reads as much of the
+ * body as it needs. Returns a failure that may pass, such as a timeout or a broken connection, and throws any other.
  */
 export const exchange = async <Value>(
   { transport, address, requestTimeoutMs, proxy = null, clock, signals }: ExchangeOptions,
@@ -197,7 +200,10 @@ export const parseHttpDate = (text: string | null): number | null => {
   return new Date(ms).toUTCString().slice(WEEKDAY_LENGTH) === text.slice(WEEKDAY_LENGTH) ? ms : null
 }
 
-/** The wait in a `Retry-After`, ms; null without one. A date counts from `answeredAtMs`, the answer's `Date`: wrong clocks cancel out. */
+/**
+ * The wait that a `Retry-After` header requests, milliseconds; null if it is missing or unreadable. A date is relative to
+ * `answeredAtMs`, the `Date` of the same answer, so that a wrong clock on either side cancels out.
+ */
 export const parseRetryAfter = (text: string | null, answeredAtMs: number): number | null => {
   if (text === null) return null
   if (/^\d{1,15}$/.test(text.trim())) return Number(text) * 1000

@@ -1,4 +1,7 @@
-/** Sends a request until it is answered, each attempt as a new job of the limiter. An error that ends the run ends all waiting requests. */
+/**
+ * Sends a request until it is answered. Every attempt is a new job of the limiter. A 429 pauses the account, a transient failure is tried
+ * again, and an error that ends the run ends all waiting requests.
+ */
 import type { Allowance } from '../base/allowance.js'
 import { StoppedError, UpstreamError } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
@@ -53,9 +56,9 @@ interface GetContext {
 
 export interface HttpClient extends AsyncDisposable {
   /**
-   * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with an `UpstreamError` (`StatusError`
-   * for a status), `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason. An error that ends the run
-   * ends all unsent requests.
+   * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a `StatusError` or another
+   * `UpstreamError`, an error `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason. After an error
+   * that ends the run, every request that has not been sent yet rejects with the same error.
    */
   getJson(
     path: string,
@@ -226,8 +229,9 @@ class AccountClient implements HttpClient {
 }
 
 /**
- * The wait after `attempt` (from 1), ms: exponential backoff with full jitter, as a burst that failed together must not return together. At
- * least the `Retry-After`, but never above `backoff_max`: no endpoint holds its task for an hour; a failed task stays queued.
+ * The wait after `attempt` (from 1) failed, milliseconds: exponential backoff with full jitter. The requests of a burst fail together, and
+ * a fixed part in their waits would send them together again. At least the `Retry-After` of that answer, but never above `backoff_max`: one
+ * slow endpoint must not hold its task for an hour, and the task stays queued if all attempts fail.
  */
 export const retryWaitMs = (
   attempt: number,

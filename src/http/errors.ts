@@ -1,4 +1,7 @@
-/** The errors of a request: what happened, where (never headers) and what to do now. Text of the server is one redacted line. */
+/**
+ * The errors of a request, grouped by what to do next. A message says what happened, where (method, path and query, never
+ * headers) and what to do now. Text of the server in it is redacted and cut to one line.
+ */
 import { type ErrorCode, ExpectedError, messageOf, UpstreamError, WarehouseError } from '../base/errors.js'
 import type { Rate } from '../base/network.js'
 

@@ -1,4 +1,7 @@
-/** Removes secrets from strings and names of a JSON answer: a server may echo them, and rows are made of it. Numbers stay as they are. */
+/**
+ * Removes secrets from the strings of a JSON answer, names included: a server that echoes the request must not put the token into a
+ * table or into quarantine. Numbers stay as they are.
+ */
 
 /** `text` is valid JSON, and so is the result. `redact` gets each string unescaped. */
 export const redactJson = (text: string, redact: (text: string) => string): string => {

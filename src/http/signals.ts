@@ -1,4 +1,7 @@
-/** Joined abort signals. `AbortSignal.any` keeps each of them reachable on Node 20, and a night makes a hundred thousand. */
+/**
+ * Abort signals of several sources. With `AbortSignal.any`, a long-lived source keeps every joined signal reachable on Node 20, and a
+ * run of a night makes a hundred thousand of them.
+ */
 import { setMaxListeners } from 'node:events'
 import { abortReason, throwIfAborted } from '../base/clock.js'
 

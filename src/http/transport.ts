@@ -1,6 +1,7 @@
 /**
- * Sends requests and receives answers: the only file that reveals the API's token, or uses undici, whose handlers for retries and redirects
- * would bypass the limiter. `attempt` limits a whole request; here only connecting is limited, so that an abandoned one ends.
+ * Sends requests and receives the answers. The only file that reveals the API's token, and the only one that sends through undici, whose
+ * handlers for retries and redirects would bypass the limiter. `attempt` has the timeout of a whole request. Only connecting has a limit
+ * here, so that an abandoned connection does not try for ever.
  */
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { ExpectedError, messageOf } from '../base/errors.js'
@@ -34,7 +35,10 @@ export interface TransportAnswer {
 }
 
 export interface Transport {
-  /** Sends a GET; resolves when the response headers arrive. The signal also ends the body. Rejects with the errors of `Route.send`. */
+  /**
+   * Sends a GET; resolves when the response headers arrive. The signal also ends a body that was not read to its end. A failing
+   * proxy is a `ProxyRefusedError` or `ProxyTroubleError`.
+   */
   get(address: Address, signal: AbortSignal): Promise<TransportAnswer>
   destroy(): Promise<void>
 }
@@ -108,8 +112,8 @@ export const createDirectRoute = (options: DispatchOptions): Route => {
 }
 
 /**
- * For https the proxy gets `CONNECT` and carries bytes that it cannot read. For http it gets the request, with the whole URL in its first
- * line, by a plain agent: `ProxyAgent` reports a 407 as an error about arguments.
+ * For an https address the proxy gets `CONNECT` and carries bytes that it cannot read. For an http address it gets the request itself,
+ * with the whole URL in its first line: by a plain agent, because `ProxyAgent` reports a 407 as an error about arguments.
  */
 export const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Route => {
   const plain = createAgent(options)

@@ -11,7 +11,10 @@ const BLOCK_BYTES = 262_144
 const HEADERS_BYTES = 3 * 4_096
 const BLOCKS_AT_ONCE = 16
 
-/** Whether the file is whole blocks with the checksums of their content. A free block may have none, so `false` proves no damage. */
+/**
+ * Whether the file consists of whole blocks, and each has the checksum of its content. A free block may be without, so `false` does
+ * not prove damage.
+ */
 export const haveBlocksChecksums = async (file: string, signal: AbortSignal): Promise<boolean> => {
   const words = new Uint32Array((BLOCKS_AT_ONCE * BLOCK_BYTES) / 4)
   await using handle = await open(file, 'r')
@@ -30,7 +33,10 @@ export const haveBlocksChecksums = async (file: string, signal: AbortSignal): Pr
 /** The factor of the checksum, 0xbf58476d1ce4e5b9: its high half, its low half, and both halves of that. */
 const [HIGH, LOW, LOW_1, LOW_0] = [0xbf58476d, 0x1ce4e5b9, 0x1ce4, 0xe5b9]
 
-/** 5381 xor each 8 bytes times the factor, modulo 2^64; in halves, because JavaScript has no fast integers of 64 bits. */
+/**
+ * The checksum of 64 bits is 5381 xor each 8 bytes times the factor, modulo 2^64. JavaScript has no fast integers of 64 bits, so it is
+ * computed in halves.
+ */
 const hasChecksum = (block: Uint32Array): boolean => {
   let [low, high] = [5381, 0]
   for (let at = 2; at < block.length; at += 2) {

@@ -77,7 +77,10 @@ export const copyProved = async (database: Database, file: string, signal: Abort
   await proveReadable(database, file, signal)
 }
 
-/** We hold the only connection, so nothing is written meanwhile. No signal interrupts the checkpoint: DuckDB does not stop in one. */
+/**
+ * We hold the only connection, so nothing is written between the checkpoint and the end of the copy. No signal interrupts the
+ * checkpoint: DuckDB does not stop in one.
+ */
 const copyCommitted = (database: Database, temporary: string, signal: AbortSignal): Promise<void> =>
   database.exclusively(async (sql) => {
     await sql.run('CHECKPOINT')

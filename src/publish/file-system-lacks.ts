@@ -1,4 +1,7 @@
-/** What vfat, FUSE and network shares may lack. That is no failure: one warning in a run says what it means. */
+/**
+ * What a file system may lack, as vfat, FUSE and network shares do. A lack is not a failure: we do without, and one warning in a run
+ * says what that means.
+ */
 import { hasCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 

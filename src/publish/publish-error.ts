@@ -2,7 +2,10 @@
 import { duckdbCause, firstLine, isFileFailure } from '../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'
 
-/** `error` itself if it is a stop or a bug. `target` follows "cannot publish"; `unchanged` names what readers still see. */
+/**
+ * Returns `error` itself if it says already what to do, such as a stop, or if it is a bug. `target` follows the words "cannot publish";
+ * `unchanged` names what readers still see.
+ */
 export const publishError = (error: unknown, target: string, unchanged: string): unknown => {
   const cause = duckdbCause(error)
   if (!isFileFailure(cause) && !(error instanceof WarehouseUnusableError)) return error

@@ -18,7 +18,10 @@ const RESUME_MS_MAX = 24 * 3_600_000
 export const listingCeiling = (serverDate: Instant | null, nowMs: number, rules: DiscoverRules): Instant =>
   minusMs(serverDate ?? instantFromMs(nowMs - UNKNOWN_SERVER_TIME_MS), rules.overlap)
 
-/** Full: the first, with `--full`, after a 404 at a survey's own address, or if the last full one was `full_listing_every` ago. */
+/**
+ * A listing is full if it is the first, if `--full` requests it, if a survey returned 404 at its own address, or if the last full
+ * one was `full_listing_every` ago.
+ */
 export const listingKind = (
   position: Cursor,
   nowMs: number,

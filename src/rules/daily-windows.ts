@@ -11,9 +11,9 @@ import { isActive } from './refresh.js'
 export const CATCH_UP_DAYS_MAX = 31
 
 /**
- * The days to read at `now`, of a whole survey or of a source, in order: of an active one those up to today that are not final, from the
- * first stored day, or else the open ones; of an inactive one up to its last modification. `more`: more are due than are read at once.
- * `recut`: one is stored with bounds of another time zone.
+ * The days to read at `now`, of a whole survey or of one of its sources, in order. For an active survey these are the days up to today
+ * that are not final, from the first stored day; without stored days the open ones. Those of an inactive survey end with its last
+ * modification. `more`: more days are due than are read at once. `recut`: one is stored with the bounds of another time zone.
  */
 export const dueDays = (
   rule: DailyWindows,
@@ -94,8 +94,8 @@ interface DaysQuestion {
 }
 
 /**
- * Days are read after the survey's whole progress, so that they contain all of it. Only series of this reading count: the survey, and its
- * sources if the settings include them.
+ * Days are read after the survey's whole progress, so that they contain everything that the whole contains. Only the series of this
+ * reading count: the whole survey, and its sources if the settings include them.
  */
 export const daysToRead = (rules: SkipRules, rule: DailyWindows, question: DaysQuestion): DaysToRead => {
   const { stored, progress, sourceIds } = question
@@ -130,14 +130,20 @@ interface Due {
 /** Days that are not read are older than the rest of the survey from now on. */
 const NOT_READ: Due = Object.freeze({ days: [], unchanged: 0, extent: 'some' })
 
-/** Equal to what it was at `readAt`, not too long ago: `recheck_unchanged_after` limits how long changes that cancel out stay hidden. */
+/**
+ * Whether the survey equals what it was at `readAt`, which is not too long ago. Equal totals could hide two changes that cancel out.
+ * `recheck_unchanged_after` limits how long that can last, as for sources.
+ */
 const canSkip = (
   { skip_unchanged, recheck_unchanged_after }: SkipRules,
   { progress, isUnchanged }: DaysQuestion,
   readAt: Instant | null,
 ): boolean => skip_unchanged && isUnchanged && ageMs(readAt, progress.readAt) < recheck_unchanged_after
 
-/** Estimated requests of one bundle's days: of an active survey the open ones and the one becoming final, else `daysOpen`. */
+/**
+ * Estimated requests for the days of one bundle. An active survey takes its open days and the one that becomes final; any other
+ * takes its stored days that are not final (`daysOpen`).
+ */
 export const dayRequests = (
   { days, sources: ofSources }: DailyWindows,
   { status, daysOpen }: { readonly status: string; readonly daysOpen: number },

@@ -1,4 +1,7 @@
-/** The requests of a survey's bundle, estimated by the rules that later skip requests. Only whether its progress changes is a guess. */
+/**
+ * How many requests the bundle of a survey takes: the only estimate, by the rules that later skip requests. Only whether the progress of
+ * the survey changes is a guess.
+ */
 import type { Instant } from '../model/instant.js'
 import type { PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
 import type { RequestsByKind } from '../model/request-usage.js'

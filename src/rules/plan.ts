@@ -87,7 +87,10 @@ export const createPlan = (
   }
 }
 
-/** New and changed surveys, as frequent as in the week before the last run. A survey that is due anyway adds only a list of sources. */
+/**
+ * New and changed surveys, as frequent as in the week before the last run. A change of a survey that is due anyway adds only a list
+ * of its sources.
+ */
 const createChanges = (totals: SurveyTotals, { listedAt }: PastRuns, at: Instant) => {
   const from = listedAt === null ? null : changesSeenSince(listedAt)
   const seen = { changed: 0, created: 0, rested: 0, relisted: 0 }
@@ -132,7 +135,10 @@ const added = (all: readonly RequestsByKind[]): RequestsByKind =>
     ),
   )
 
-/** From first send to last, ms, if the server answers at once: bursts of the whole cap, one a window, without the limiter's margin. */
+/**
+ * From the first send to the last, milliseconds, if the server answers at once. Assumes bursts of the whole cap, one per window, without
+ * the limiter's margin.
+ */
 export const timeAtCapMs = (requests: number, { requests: cap, perMs }: Rate): number =>
   requests <= 0 ? 0 : Math.floor((requests - 1) / cap) * perMs
 
@@ -149,8 +155,8 @@ export interface AccountPlan {
 }
 
 /**
- * The surveys that fit into a run's budget, in the order of the queue up to the first whose reserve does not fit; the first always does.
- * `waiting` are left over; `oldestSince`: their earliest last reading, or queue time if never read.
+ * The part of a plan that fits into the budget of a run: surveys in the order of the queue, up to the first whose reserve does not fit.
+ * The first survey always fits. `waiting` are left over; `oldestSince` is the earliest last reading of these, or queue time if never read.
  */
 export const fitPlan = (
   plan: Plan,

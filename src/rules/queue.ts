@@ -75,7 +75,10 @@ export const createQueue = (
   }
 }
 
-/** Whether a refused survey rests. If its progress was read at the last refusal, another endpoint refuses it: it is read as usual. */
+/**
+ * Whether a refused survey rests. If its progress was read at the last refusal, only another endpoint refuses it: then the progress
+ * is read as often as that of any other survey.
+ */
 const rests = (
   survey: PlannedSurvey,
   task: NonNullable<PlannedSurvey['task']>,

@@ -14,7 +14,10 @@ export const INACTIVE_STATUSES: readonly string[] = [...IDLE_STATUSES, 'complete
 /** A status that this version does not know counts as active: better a request too many than a stale row. */
 export const isActive = (status: string): boolean => !INACTIVE_STATUSES.includes(status)
 
-/** Why a survey is due now; null if not. Listings queue changed surveys; here `changed` is never read, or a reading dated in the future. */
+/**
+ * Why a survey is due now; null if it is not. Listings queue changed surveys themselves. Here `changed` means that the survey was
+ * never read, or that its last reading is dated in the future.
+ */
 export const refreshReason = (survey: SurveyFacts, now: Instant, rules: RefreshRules): TaskReason | null => {
   if (survey.missing) return null
   const refreshedAt = believed(survey.refreshedAt, now)
@@ -29,7 +32,10 @@ export const refreshReason = (survey: SurveyFacts, now: Instant, rules: RefreshR
   return restMs < rules.max_age ? 'settling' : 'old'
 }
 
-/** A closed survey rests as long again as it was unchanged since it settled: it is read after 1, 2, 4, 8 … days, at most `max_age`. */
+/**
+ * How long a closed survey rests after a refresh that found it unchanged for `quietMs`: as long again as it has been unchanged since
+ * it settled. So it is read after 1, 2, 4, 8 … days, and at least every `max_age`.
+ */
 export const restBetweenRefreshesMs = (
   quietMs: number,
   { settle_for: settleForMs, max_age: maxAgeMs }: Pick<RefreshRules, 'settle_for' | 'max_age'>,

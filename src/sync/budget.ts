@@ -1,6 +1,7 @@
 /**
- * One account's budget: its allocation of `--max-requests`, and `--max-duration`. Every run makes progress: the listing may take half while
- * tasks wait, and the first bundle is always admitted (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
+ * The budget of one account's run: its allocation of `--max-requests`, and `--max-duration`. Every run makes progress: the listing may take
+ * half of the budget while tasks wait, and the first bundle is always admitted
+ * (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
  */
 import type { Allowance } from '../base/allowance.js'
 import type { Clock } from '../base/clock.js'
@@ -110,9 +111,9 @@ export class RunBudget {
   }
 
   /**
-   * Aborts with `signal`, or with a `StoppedError` when a pause or retries hold admitted work up past `--max-duration` by more than a
-   * bundle takes at the cap (docs/decisions/accounts-and-budgets.md#0055-a-time-limit-admits-only-what-should-fit). Its timer holds the
-   * process.
+   * Its signal aborts with `signal`, or with a `StoppedError` when a pause or retries hold admitted work up past `--max-duration` by more
+   * than a bundle takes at the cap (docs/decisions/accounts-and-budgets.md#0055-a-time-limit-admits-only-what-should-fit). Dispose of it
+   * when the run has ended: its timer holds the process.
    */
   deadline(signal: AbortSignal, rate: () => Rate): Disposable & { readonly signal: AbortSignal } {
     const limit = createTimeLimit(this.#clock)

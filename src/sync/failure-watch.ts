@@ -1,6 +1,6 @@
 /**
- * When failures end the run: many surveys in a row, or most requests refused. An endpoint that answers for none of many surveys is broken
- * as a whole: the run reads the others, and ends as failed
+ * Decides when failures of single surveys end the run: many in a row, or an API that refuses most requests. An endpoint that answers for
+ * none of many surveys is broken as a whole: the run reads the other endpoints, and ends as failed
  * (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
  */
 import { type ErrorCode, UpstreamError } from '../base/errors.js'
@@ -167,7 +167,10 @@ export class EndpointWatch {
   }
 }
 
-/** A survey that was refused before and never `answered` (in earlier runs) says nothing, unless the endpoint never answered for any. */
+/**
+ * A survey that the endpoint refused before and never answered says nothing about the endpoint, unless it has never answered for any
+ * survey. `answered` are the surveys that it answered in earlier runs.
+ */
 const isBroken = ({ failures }: Endpoint, answered: ReadonlySet<number>): boolean =>
   [...failures.values()].filter(
     ({ surveyId, wasRefused }) => !wasRefused || answered.size === 0 || answered.has(surveyId),

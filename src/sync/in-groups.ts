@@ -113,7 +113,10 @@ export class CommitQueue<Item> {
   }
 }
 
-/** Commits the pages of a listing in order while the next are read. After a failed commit none follows: a listing has no gaps. */
+/**
+ * Commits the pages of a listing in their order while the next pages are read. After a failed commit no later page is
+ * committed: the listing would go on behind the gap.
+ */
 export class PageCommits {
   readonly #dependencies: RunDependencies
   readonly #state: RunState

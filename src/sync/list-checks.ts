@@ -41,7 +41,10 @@ export const driftText = ({ repeated }: ListingDrift): string =>
     ? 'surveys moved between the pages during the listing'
     : `the list of surveys shows ${repeated}, and fewer surveys than it announces`
 
-/** Finds surveys that a listing shows twice. On one page that is the API's; on two it has moved, unless the next reading shows the same. */
+/**
+ * Finds surveys that a listing shows more than once. Nothing can move within one page, so two rows there are the API's. A survey
+ * on two pages has usually moved, but not if the next reading shows it on the same two.
+ */
 export class Repetitions {
   readonly #before: string | null
   /** By survey: its page, and when it was updated; null if the row could not be typed. */
@@ -86,9 +89,9 @@ export class Repetitions {
 const DRIFT_CHECK_PAGES_MAX = 20
 
 /**
- * Drift that the total of a listing of changes hides: a survey leaves, the later rows move up and one is skipped, while an older survey
- * changes and enters further down. That one changed after the first page. A listed survey that changes again looks the same, so this only
- * repeats a short listing.
+ * Finds drift that the total of a listing of changes does not show. A survey that leaves the listing pulls the later rows up, and one of
+ * them is skipped. The total stays the same if an older survey changes at that moment and enters further down. But that survey changed
+ * after the first page was read. A listed survey that changes again looks the same, so this only repeats a short listing.
  */
 export class DriftCheck {
   #firstPageAt: Instant | null = null

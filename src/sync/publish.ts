@@ -102,7 +102,10 @@ const recordAgain = async (
 /** A run ends within ten seconds (docs/how-to/limit-a-run.md). The rest of them is for recording how the run ended, and for closing the files. */
 export const PUBLISH_AFTER_SIGNAL_MS_MAX = 8_000
 
-/** Counts from the abort of `signal`. `forWorkFromNow`: `signal`, or the deadline if that has aborted. Its timer holds the process. */
+/**
+ * The deadline counts from the abort of `signal`. `forWorkFromNow` aborts with `signal`; if that has aborted already, when the deadline
+ * passes. Dispose of it after the work: its timer holds the process.
+ */
 export const shutdownDeadlineAfter = (
   signal: AbortSignal,
   clock: Clock,

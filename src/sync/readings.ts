@@ -1,4 +1,7 @@
-/** Collects failures while one survey is read. An endpoint's failure says nothing about others: they are judged together at the end. */
+/**
+ * Collects the failures of single requests while one survey is read. A failure of one endpoint says nothing about the others, so the
+ * reading goes on. What the failures mean together is decided at the end of the bundle.
+ */
 import { UpstreamError } from '../base/errors.js'
 import type { SurveyKind } from '../model/request-usage.js'
 import { type Answer, RefusedReadingError, type SurveySource } from '../model/survey-source.js'
@@ -48,7 +51,10 @@ export class Readings {
     return this.#areNotFound() && failed('sample_sources') && failed('survey_progress')
   }
 
-  /** All failures are 404, for the first time: a full listing shows whether it has gone. A survey refused before is known to be listed. */
+  /**
+   * All failures are 404, for the first time: a full listing shows whether the survey has gone. A survey that was refused
+   * before is known to be listed.
+   */
   mayBeGone(): boolean {
     const { reason, refusals } = this.#options.task
     return reason !== 'missing' && refusals === 0 && this.#areNotFound()
@@ -119,7 +125,10 @@ export const checkListedSource = async <Result>(
   }
 }
 
-/** Answers like `source`, and keeps every answer of one bundle: after a repeated reading, rejections and drift of the first still count. */
+/**
+ * Answers like `source`, and keeps every answer to the requests of one bundle. A repeated reading drops the rows of the first one. Its
+ * rejections and drift events are still stored.
+ */
 export const keepAnswers = (
   source: SurveySource,
 ): { readonly source: SurveySource; readonly answers: readonly Answer[] } => {

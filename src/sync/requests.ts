@@ -1,6 +1,6 @@
 /**
- * May a run send one more request, and for what? One counter for all accounts: each may use its part by weight, or of what ended ones left,
- * if that is more. Other work waits for what they leave
+ * May a run send one more request, and for what? `--max-requests` is one counter for all accounts. An account may use its part of the
+ * whole by weight, or of what ended accounts left, if that is more. Work that does not fit waits for requests that others leave
  * (docs/decisions/accounts-and-budgets.md#0054-several-accounts-divide-one-request-budget).
  */
 import type { Allowance } from '../base/allowance.js'

@@ -12,7 +12,10 @@ import { planOf, queueDue } from './planning.js'
 import { createRunState, type RunDependencies, type RunState } from './run-state.js'
 import { refresh } from './worker.js'
 
-/** Throws errors of all accounts: a warehouse that cannot be written (7), or a bug (1). The failed run is recorded first, if possible. */
+/**
+ * Throws errors that concern all accounts: a warehouse that cannot be written (7), or a bug (1). If possible, the failed run is
+ * recorded first.
+ */
 export const runAccount = async (given: RunDependencies): Promise<RunReport> => {
   const { warehouse, clock, rules, runId, version } = given
   const span = startSpan(clock)

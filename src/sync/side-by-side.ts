@@ -16,7 +16,10 @@ interface SideBySide<Account, Report> {
   readonly run: (account: Account, requests: Allocation, signal: AbortSignal) => Promise<Report>
 }
 
-/** Reports in the order of `accounts`. If a run threw, rejects when all ended: with an error of the warehouse, or else the first. */
+/**
+ * The reports are in the order of the accounts. If a run threw, it rejects after all runs have ended, with the first error of the
+ * warehouse, or else the first: other errors may be consequences of that.
+ */
 export const sideBySide = async <Account extends { readonly name: string; readonly weight: number }, Report>({
   accounts,
   requestsMax,

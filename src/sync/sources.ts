@@ -25,7 +25,10 @@ export interface SourceList {
 
 const LISTINGS_MAX = 3
 
-/** `warn` reports a list that shows a source twice and fewer than it announces. Its sources are read, but none counts as gone. */
+/**
+ * `warn` reports a list that shows a source more than once, and so fewer sources than it announces. Its sources are read, but
+ * none counts as gone.
+ */
 export const readSources = async (
   source: SurveySource,
   surveyId: number,
@@ -140,7 +143,10 @@ export const canReuseList = (
 export const hasTargetChanged = (stored: StoredBundle, progress: CellRow | null): boolean =>
   progress === null || progress.sample_size !== stored.progress?.sample_size
 
-/** More interviews than before have no stored source: there is a new one. Interviews between the readings hide it for a night at most. */
+/**
+ * The interviews that no stored source accounts for have become more, so there is another source. Interviews that arrive between the two
+ * readings can hide it, but no longer than a night.
+ */
 export const hasUnknownSource = (
   stored: StoredBundle,
   progress: CellRow | null,
@@ -156,7 +162,10 @@ export const hasUnknownSource = (
 const interviewsIn = (progress: CellRow | null): number =>
   INTERVIEW_STATUSES.reduce((sum, status) => sum + Number(progress?.[`${status}_individuals`] ?? 0), 0)
 
-/** Whether to leave out the sources' progress: they and the survey's progress equal the stored ones, and each was read recently enough. */
+/**
+ * Whether the progress of the sources need not be read: the sources and the survey's progress equal the stored ones, and the
+ * stored progress of every source is recent enough.
+ */
 export const canSkipSources = (
   stored: StoredBundle,
   sources: SourceList,

@@ -180,7 +180,10 @@ export const rowsInOutcome = (outcome: BundleOutcome): number =>
     ? outcome.sources.length + outcome.sourceProgress.length + (outcome.days?.rows.length ?? 0)
     : 0
 
-/** Takes tasks in order of urgency. Throws the `UpstreamError` that ends the run, a `StoppedError`, or an error of the warehouse. */
+/**
+ * The long part of a run: takes tasks off the queue in order of urgency. Throws the `UpstreamError` that ends the run, a `StoppedError`, or
+ * an error of the warehouse.
+ */
 export const refresh = async (
   dependencies: RunDependencies,
   budget: RunBudget,

@@ -74,7 +74,10 @@ const rejectionRow = z.object({
   last_at: timestamptzCell,
 })
 
-/** Opens the local `file` of a published state until `signal` aborts. Throws `WarehouseUnusableError`, which names `path`. */
+/**
+ * Opens the local `file` of a published state, and reads it until `signal` aborts. Throws `WarehouseUnusableError`, which names `path`, if
+ * it cannot be read.
+ */
 export const readPublished = async <Result>(
   { path, file, open }: { path: string; file: string; open: (file: string) => Promise<Database> },
   signal: AbortSignal,

@@ -25,7 +25,7 @@ export interface VerifyReport {
 
 interface SampleOutcome {
   readonly accounts: readonly AccountSample[]
-  /** Fewer surveys are then not enough. */
+  /** Whether the number of surveys was given: fewer are then not enough. */
   readonly isSampleGiven: boolean
   readonly isSignalled: boolean
 }

@@ -14,7 +14,10 @@ import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timi
 /** Requests of one account in flight at the same time. */
 export const IN_FLIGHT_MAX = 8
 
-/** For the second and third use of slots in a run: a stricter server shows itself then, and refuses all requests in flight at once. */
+/**
+ * The same while slots are used for the second and third time in a run. A server that counts more strictly than in windows shows itself
+ * then, and refuses all requests in flight at once. Later uses show nothing new.
+ */
 const IN_FLIGHT_WHILE_LEARNING_MAX = 4
 const LEARNING_ROUNDS = 2
 
@@ -76,9 +79,10 @@ export class HeldSlotLimiter {
   }
 
   /**
-   * Runs `work`, which sends at most one request, after a slot, room in flight, the end of a pause and the pacer: nothing happens between
-   * that moment and its first line. The promise settles with `work`; the slot is held in the background. If a signal of `waitSignals`
-   * aborts before it has started, it never starts, and the promise rejects at once. Later aborts concern only `work`.
+   * Runs `work`, which sends at most one request. It first waits for a slot, for room among the requests in flight, for the end of a
+   * pause, and for the pacer. Nothing else happens between that moment and the first line of `work`. The promise settles with `work`;
+   * the slot is held in the background. If one of `waitSignals` aborts before `work` has started, `work` never starts and the promise
+   * rejects at once. Later aborts concern only `work` itself.
    */
   run<Value>(work: (slot: Slot) => Promise<Value>, waitSignals: readonly AbortSignal[]): Promise<Value> {
     return new Promise<Value>((resolve, reject) => {

@@ -1,8 +1,11 @@
 /**
- * Which slots earlier runs still hold, from the text of the ledger. Every doubt counts against us: a send without an answer may be in
- * flight, an unreadable line may be a send just now, and a time in the future (the clock was put back) is now. A clock put forward between
- * two runs does not show: so every time counts as a second younger (docs/decisions/cap.md#0019-the-ledger-stores-times-of-the-wall-clock);
- * one put forward by more frees slots early by the rest.
+ * Computes from the text of the ledger which slots earlier runs still hold. Every doubt counts against us: a send without an answer
+ * may have been in flight, an unreadable line may have been a send just now, and a time in the future (the clock was put back)
+ * counts as now.
+ *
+ * The text does not show a clock that was put forward between two runs: the ledger then looks older than it is. So every time counts
+ * as a second younger, see docs/decisions/cap.md#0019-the-ledger-stores-times-of-the-wall-clock. A clock that was put forward by more frees
+ * slots early by the rest.
  */
 import { z } from 'zod'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
@@ -37,7 +40,10 @@ export const ledgerText = (records: Iterable<LedgerRecord>): string =>
     [ledgerLine(id, 'send', sentAtMs), end === null ? '' : ledgerLine(id, end.kind, end.atMs)].join(''),
   ).join('')
 
-/** Reads the ledger of earlier runs, however damaged. `nowMs`: wall clock. Numbers begin at 1: a damaged one may be too large to follow. */
+/**
+ * Reads the ledger of earlier runs, however damaged. `nowMs` is the wall clock. The records are numbered anew from 1: a number in a
+ * damaged file may be too large for a successor.
+ */
 export const readLedger = (text: string, nowMs: number): readonly LedgerRecord[] => {
   const requests: Request[] = []
   /** The last request with each number of the file. */
@@ -66,7 +72,10 @@ export const heldUntilMs = (record: LedgerRecord, timing: SlotTiming, nowMs: num
   return endedAtMs + (record.end.kind === 'answer' ? holdAfterAnswerMs(timing) : holdAfterLossMs(timing))
 }
 
-/** How long each occupied slot is held, ms, at most `cap` slots: those that end last, because a request may go when fewer are left. */
+/**
+ * How long to hold each slot that is still occupied, milliseconds, at most `cap` slots. If the cap was lowered, there can be
+ * more: then those that end last count, because a new request may go as soon as fewer than `cap` are left.
+ */
 export const occupiedMs = (
   records: Iterable<LedgerRecord>,
   timing: SlotTiming,

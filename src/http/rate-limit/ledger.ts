@@ -1,7 +1,8 @@
 /**
- * The requests that a restart within the window must not forget: a line before each send and after its outcome. A line is one `write` on an
- * open descriptor, so it survives SIGKILL; there is no fsync, because a machine without power takes longer than a window to start.
- * Rewritten without old records at each start and when it has grown. One process uses it: the one with the lock of the warehouse.
+ * The requests that a restart within the window must not forget: a file with a line before each send and a line after its outcome.
+ * A line is one `write` on an open descriptor, so it survives SIGKILL. There is no fsync: a machine that lost its power takes longer
+ * than a window to start. The file is rewritten without old records at each start and when it has grown. Only one process uses it,
+ * because it holds the lock of the warehouse.
  */
 import {
   closeSync,
@@ -56,8 +57,8 @@ const LINES_MAX = 4_000
 /** No ledger of ours is larger. Only the end of a larger file is read. */
 const READ_BYTES_MAX = 4 * 1024 * 1024
 /**
- * A larger move of the wall clock against the monotonic one is a step, and moves the times in the file. Slewing takes at least a window to
- * reach it; `UNSEEN_STEP_MS` covers smaller steps at a restart.
+ * If the wall clock moved by more than this against the monotonic clock, it was stepped, and the times in the file move with it. Slewing
+ * takes at least a window to reach this. `UNSEEN_STEP_MS` covers smaller steps at a restart.
  */
 const CLOCK_STEP_MS = 50
 
@@ -183,7 +184,10 @@ class FileLedger implements Ledger {
     this.#rewrite()
   }
 
-  /** The smallest step of the wall clock that explains both clocks, ms. A process that stands still between their readings is no step. */
+  /**
+   * The smallest step of the wall clock that explains both clocks, milliseconds. The process may stand still between two readings of
+   * them, which is no step.
+   */
   #clockStepMs(): number {
     const { clock } = this.#options
     const beforeMs = clock.monotonicMs()

@@ -1,8 +1,10 @@
 /**
- * Spaces requests evenly after a 429 within the cap, for the rest of the run: each further 429 lowers the rate by a quarter, each window
- * after it gives a part of the cap back, up to the first even rate
- * (docs/decisions/cap.md#0020-after-a-429-within-the-cap-requests-are-evenly-spaced). A sliding-window counter accepts every request at
- * that first distance, (window + jitter) / (requests - 1); `test/unit/http/rate-limit/pacer-even-spacing` has the proof.
+ * Spaces requests evenly for the rest of the run after a 429 within the cap
+ * (docs/decisions/cap.md#0020-after-a-429-within-the-cap-requests-are-evenly-spaced). Each further 429 lowers the rate by a quarter. Each
+ * window after it gives a part of the cap back, up to the first even rate.
+ *
+ * A sliding-window counter accepts every request at that first distance, (window + jitter) / (requests - 1), wherever its spans begin.
+ * `test/unit/http/rate-limit/pacer-even-spacing` has the proof.
  */
 import type { Rate } from '../../base/network.js'
 

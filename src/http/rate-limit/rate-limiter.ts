@@ -125,7 +125,10 @@ type Verdict =
   | { readonly kind: 'pause'; readonly durationMs: number }
   | { readonly kind: 'end'; readonly pauses: number }
 
-/** Only a 429 to a request sent after the last pause began is a new one. The others of that burst must not pause the account again. */
+/**
+ * Decides what follows a 429. Only a 429 to a request that was sent after the last pause began is a new one. The other
+ * requests of the same burst were already in flight, and must not pause the account a second time.
+ */
 export class Pauses {
   readonly #perMs: number
   readonly #pausesMax: number

@@ -1,14 +1,18 @@
 /**
- * The slots of the rate window, as many as the cap. A job of Bottleneck holds a block of them, one slot unless the cap is large: it starts
- * at most 300 jobs a second (docs/decisions/cap.md#0018-a-request-holds-its-slot-until-a-window-after-its-answer). A free slot of a block
- * is used again while others are held, so a slow request holds back no slot but its own.
+ * The slots of the rate window, as many as the cap. A job of Bottleneck holds a block of slots; a block has one slot unless the cap is
+ * large. Bottleneck starts at most 300 jobs a second, so a job for each request would slow down a large cap
+ * (docs/decisions/cap.md#0018-a-request-holds-its-slot-until-a-window-after-its-answer). A free slot of a block can be used again while
+ * others of the block are held, so a slow request holds back no slot but its own.
  */
 import Bottleneck from 'bottleneck'
 
 /** With fewer blocks, more slots than one in a hundred could be left over, too few for a block. */
 const BLOCKS_MIN = 100
 
-/** Bottleneck starts no job before the last one plus `minTime`, by the wall clock, even for 0: set back by an hour, all wait one. */
+/**
+ * Bottleneck schedules the next job no earlier than the last one plus `minTime`, by the wall clock, even for 0: after the clock was put
+ * back by an hour, all jobs waited an hour. With this value the next job is always due.
+ */
 const NEVER_WAITS = Number.NEGATIVE_INFINITY
 
 interface Block {

@@ -1,7 +1,7 @@
 /**
- * How long a request holds its slot: the proof of the cap. The server counts a request before it answers, and its slot is used again a
- * window after the response headers at the earliest. So no window of the server holds two requests of one slot, and slots are as many as
- * the cap.
+ * How long a request holds its slot. This is the proof of the cap: the server counts a request before it answers. A slot is used
+ * again one window after the response headers at the earliest. So no window of the server holds two requests of one slot, and there
+ * are only as many slots as the cap.
  */
 export interface SlotTiming {
   readonly perMs: number
@@ -14,6 +14,9 @@ const HOLD_MARGIN_MS = 50
 /** Milliseconds from the arrival of the response headers. */
 export const holdAfterAnswerMs = ({ perMs }: SlotTiming): number => perMs + HOLD_MARGIN_MS
 
-/** Milliseconds from a timeout or a reset: the server may count the request until one more request timeout has passed. */
+/**
+ * Milliseconds from a timeout or a reset. Whether and when the server counted the request is unknown: we assume that it does so
+ * within one more request timeout.
+ */
 export const holdAfterLossMs = (timing: SlotTiming): number =>
   timing.requestTimeoutMs + holdAfterAnswerMs(timing)

@@ -22,9 +22,24 @@ import {
   type Projection,
   tableOfManifest,
 } from './log.js'
-import * as logs from './read-log.js'
+import {
+  checkpointKey,
+  commitKey,
+  LOG_RETENTION_MS,
+  type LogFiles,
+  type LogReading,
+  lastCheckpointKey,
+  listLog,
+  logIn,
+  nextNumber,
+  outdatedKeys,
+  readCommit,
+  readState,
+  requireCommit,
+  unusable,
+} from './read-log.js'
 
-interface DeltaCommitting extends logs.LogReading {
+interface DeltaCommitting extends LogReading {
   readonly manifest: Manifest
   readonly manifestKey: string
   /** Null if there is no such manifest any more. Called once for each manifest. */
@@ -83,11 +98,11 @@ const commitTable = async (given: Committing, table: ManifestTable): Promise<Del
     // A commit that lost has to look again.
     const files =
       attempt === 1 && given.objects !== undefined
-        ? logs.logIn(given.objects, directory)
-        : await logs.listLog(given, directory)
+        ? logIn(given.objects, directory)
+        : await listLog(given, directory)
     const changes = await missingChanges(given, projection, files)
     const isCommitted = changes !== null
-    const number = isCommitted ? logs.nextNumber(files) : logs.nextNumber(files) - 1
+    const number = isCommitted ? nextNumber(files) : nextNumber(files) - 1
     if (isCommitted && !(await putCommit(given, projection, changes, number))) continue
     await keepUp(given, directory, files, number)
     return { directory, number, isCommitted }
@@ -105,24 +120,20 @@ export const directoryOf = ({ schema, name }: Pick<ManifestTable, 'schema' | 'na
   schema === 'main' ? `data/${name}` : `data/${schema}/${name}`
 
 /** The changes from the log to the manifest; null if the log needs no commit. */
-const missingChanges = async (given: DeltaCommitting, projection: Projection, files: logs.LogFiles) => {
+const missingChanges = async (given: DeltaCommitting, projection: Projection, files: LogFiles) => {
   const { directory, manifest, manifestKey } = projection
   const created = { id: randomUUID(), nowMs: given.clock.nowMs() }
-  const highest = logs.nextNumber(files) - 1
+  const highest = nextNumber(files) - 1
   if (highest === -1) return changesTo(projection, null, created)
-  const at = manifestOfCommit(await logs.requireCommit(given, directory, highest))
+  const at = manifestOfCommit(await requireCommit(given, directory, highest))
   if (at?.key === manifestKey) return null
   if (at !== null && at.version >= manifest.version)
-    throw logs.unusable(
-      given.store,
-      directory,
-      `it is at version ${at.version}, and this is ${manifest.version}`,
-    )
+    throw unusable(given.store, directory, `it is at version ${at.version}, and this is ${manifest.version}`)
   const earlier = at === null ? null : await given.readManifest(at.key, given.signal)
   const known = earlier === null ? null : tableOfManifest(projection, earlier)
   if (known !== null) return changesTo(projection, known, created)
   // A commit without changes ties the log to this manifest, so that the next run need not read the whole log.
-  return changesTo(projection, await logs.readState(given, directory, files, highest), created) ?? []
+  return changesTo(projection, await readState(given, directory, files, highest), created) ?? []
 }
 
 /** False if the number is taken by a commit to another manifest. */
@@ -135,9 +146,9 @@ const putCommit = async (
   const { store, clock, signal } = given
   const { directory, manifestKey } = projection
   const body = Buffer.from(toLines(commitOf(projection, changes, clock.nowMs())))
-  const put = { store, key: logs.commitKey(directory, number), body, replaces: null, signal, putsMax: 1 }
+  const put = { store, key: commitKey(directory, number), body, replaces: null, signal, putsMax: 1 }
   const isOurs = await putOwned(put, async (failure) => {
-    const found = await logs.readCommit(given, directory, number)
+    const found = await readCommit(given, directory, number)
     if (found === null && failure !== null) return null
     return found !== null && manifestOfCommit(found)?.key === manifestKey
   })
@@ -149,14 +160,14 @@ const putCommit = async (
  * reader needs. The commit stands without it, so a failure is logged, and the next run tries again. `number` is the last commit; `files`
  * were listed before it.
  */
-const keepUp = async (given: Committing, directory: string, files: logs.LogFiles, number: number) => {
+const keepUp = async (given: Committing, directory: string, files: LogFiles, number: number) => {
   try {
     const isDue = number - (files.checkpoints.at(-1)?.number ?? 0) >= COMMITS_PER_CHECKPOINT
     if (isDue && given.checkpoints.left > 0) {
       given.checkpoints.left -= 1
       await addCheckpoint(given, directory, files, number)
     }
-    const outdated = logs.outdatedKeys(files)
+    const outdated = outdatedKeys(files)
     if (outdated.length > 0) await given.store.delete(outdated, given.signal)
   } catch (error) {
     if (isStop(error) || given.signal.aborted) throw error
@@ -169,16 +180,16 @@ const keepUp = async (given: Committing, directory: string, files: logs.LogFiles
 
 const COMMITS_PER_CHECKPOINT = 10
 
-const addCheckpoint = async (given: Committing, directory: string, files: logs.LogFiles, number: number) => {
+const addCheckpoint = async (given: Committing, directory: string, files: LogFiles, number: number) => {
   const { store, database, scratch, clock, signal } = given
-  const state = await logs.readState(given, directory, files, number)
-  const actions = checkpointActions(state, clock.nowMs(), logs.LOG_RETENTION_MS)
+  const state = await readState(given, directory, files, number)
+  const actions = checkpointActions(state, clock.nowMs(), LOG_RETENTION_MS)
   await withTemporary(scratch, async (file) => {
     await writeCheckpoint(database, actions, file)
     // A lost put is no failure: then another run has written the same checkpoint.
-    await store.putIfAbsent(logs.checkpointKey(directory, number), { file }, signal)
+    await store.putIfAbsent(checkpointKey(directory, number), { file }, signal)
   })
-  const key = logs.lastCheckpointKey(directory)
+  const key = lastCheckpointKey(directory)
   const pointer = Buffer.from(JSON.stringify({ version: number, size: actions.length }))
   const found = await store.get(key, signal)
   if (found === null) await store.putIfAbsent(key, pointer, signal)

@@ -64,7 +64,10 @@ const FILE = 'manifest.json'
 
 export const manifestFile = (directory: string): string => join(directory, FILE)
 
-/** Null if it is missing or invalid: then nothing is known about the files. Throws the system's error if it cannot be read. */
+/**
+ * Null if the manifest is missing or invalid: then nothing is known about the files beside it. Throws the system's error if it
+ * cannot be read.
+ */
 export const readManifest = async (directory: string): Promise<Manifest | null> => {
   try {
     const parsed = manifestSchema.safeParse(JSON.parse(await readFile(manifestFile(directory), 'utf8')))

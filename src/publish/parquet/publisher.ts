@@ -16,7 +16,25 @@ import type { FileSystemLacks } from '../file-system-lacks.js'
 import { publishError } from '../publish-error.js'
 import { syncDirectory, syncToDisk } from '../replace-file.js'
 import { isIntact, type Manifest, manifestFile, writeManifest } from './manifest.js'
-import * as versions from './versions.js'
+import {
+  currentPath,
+  findCurrent,
+  KEPT_VERSIONS,
+  type KnownVersion,
+  knownVersions,
+  type LinkOperations,
+  listVersions,
+  makeCurrent,
+  parquetDirectory,
+  removeAll,
+  SYSTEM_LINKS,
+  sweepOld,
+  sweepUnfinished,
+  unfinishedPath,
+  unlessLacking,
+  type Version,
+  versionsPath,
+} from './versions.js'
 import type { BaseVersion } from './write-table.js'
 import { writeVersion } from './write-version.js'
 
@@ -28,7 +46,7 @@ interface ParquetPublishing {
   readonly log: Log
   readonly lacks: FileSystemLacks
   /** The system's links by default. Tests use file systems without links. */
-  readonly links?: versions.LinkOperations
+  readonly links?: LinkOperations
 }
 
 /** Throws `WarehouseUnusableError` if it cannot publish. The published version is then untouched, unless it is an `UnsyncedError`. */
@@ -36,16 +54,16 @@ export const createParquetPublisher = (options: ParquetPublishing): Publisher =>
   format: 'parquet',
   publish: async (signal) => {
     const { directory, lacks, log } = options
-    const parquet = versions.parquetDirectory(directory)
-    const target = versions.currentPath(parquet)
+    const parquet = parquetDirectory(directory)
+    const target = currentPath(parquet)
     try {
       throwIfAborted(signal)
-      await makeDirectory(versions.versionsPath(parquet))
-      const current = await versions.findCurrent(parquet)
-      await versions.sweepUnfinished(parquet, current)
+      await makeDirectory(versionsPath(parquet))
+      const current = await findCurrent(parquet)
+      await sweepUnfinished(parquet, current)
       const built = await build(options, parquet, current, signal)
-      const { links = versions.SYSTEM_LINKS } = options
-      await versions.makeCurrent({ ...built, parquet, number: built.manifest.version, links, lacks })
+      const { links = SYSTEM_LINKS } = options
+      await makeCurrent({ ...built, parquet, number: built.manifest.version, links, lacks })
       lacks.logNew(parquet)
       await removeOld(log, parquet, built.manifest)
       return [{ format: 'parquet', path: target, bytes: built.manifest.bytes }]
@@ -59,17 +77,15 @@ export const createParquetPublisher = (options: ParquetPublishing): Publisher =>
 const build = async (
   options: ParquetPublishing,
   parquet: string,
-  current: versions.Version | null,
+  current: Version | null,
   signal: AbortSignal,
 ) => {
   const { database, clock, log, lacks } = options
-  const known = await versions.knownVersions(parquet)
+  const known = await knownVersions(parquet)
   const base = known.find(({ number }) => number === current?.number) ?? known[0] ?? null
-  const usedNumbers = [current, ...(await versions.listVersions(parquet))].map(
-    (version) => version?.number ?? 0,
-  )
+  const usedNumbers = [current, ...(await listVersions(parquet))].map((version) => version?.number ?? 0)
   const number = Math.max(...usedNumbers) + 1
-  const unfinished = versions.unfinishedPath(parquet, number)
+  const unfinished = unfinishedPath(parquet, number)
   try {
     await mkdir(unfinished)
     const manifest = await writeVersion({
@@ -86,7 +102,7 @@ const build = async (
     throwIfAborted(signal)
     return { manifest, unfinished }
   } catch (error) {
-    await versions.removeAll(unfinished).catch((second: unknown) => {
+    await removeAll(unfinished).catch((second: unknown) => {
       log.debug({ problem: messageOf(second) }, 'a half-built Parquet version stays until the next publish')
     })
     throw error
@@ -102,19 +118,19 @@ const removeOld = async (log: Log, parquet: string, { version, bytes, tables }: 
     { version, files: files.length, bytes, written: written.length, written_bytes },
     'Parquet version published',
   )
-  await versions.sweepOld(parquet, version).catch((error: unknown) => {
+  await sweepOld(parquet, version).catch((error: unknown) => {
     log.warn(
       { problem: messageOf(error) },
-      `Parquet versions older than the last ${versions.KEPT_VERSIONS} could not be removed; the next publish tries again`,
+      `Parquet versions older than the last ${KEPT_VERSIONS} could not be removed; the next publish tries again`,
     )
   })
 }
 
 /** Links to the files of the previous version. A file that is damaged or cannot be read is written anew. Null for the first version. */
 const linkedBase = (
-  base: versions.KnownVersion | null,
+  base: KnownVersion | null,
   directory: string,
-  { links = versions.SYSTEM_LINKS, lacks }: ParquetPublishing,
+  { links = SYSTEM_LINKS, lacks }: ParquetPublishing,
 ): BaseVersion | null => {
   if (base === null) return null
   const keep: BaseVersion['keep'] = async (file) => {
@@ -122,8 +138,7 @@ const linkedBase = (
     const [existing, path] = [join(base.directory, file.path), join(directory, file.path)]
     await makeDirectory(dirname(path))
     const isLinked =
-      !lacks.has('hardLinks') &&
-      (await versions.unlessLacking(lacks, 'hardLinks', () => links.link(existing, path)))
+      !lacks.has('hardLinks') && (await unlessLacking(lacks, 'hardLinks', () => links.link(existing, path)))
     if (!isLinked) {
       await copyFile(existing, path)
       await syncToDisk(path)

@@ -59,7 +59,10 @@ const fill = async (sql: Sql, { directory }: Version, { tables }: Manifest): Pro
   await sql.run('UPDATE _sync.schema_version SET descriptions_digest = NULL')
 }
 
-/** JSON was published as text. What DuckDB cannot parse, such as half a surrogate pair, goes through an appender, as when it was read. */
+/**
+ * JSON was published as text. DuckDB cannot parse all JSON of the API, such as half a surrogate pair. Rows with such text go
+ * through an appender, as they did when they were read.
+ */
 const insert = async (sql: Sql, declaration: TableDeclaration, files: string): Promise<void> => {
   const { columns } = declaration
   const names = columns.map(({ name }) => quote(name)).join(', ')

@@ -66,7 +66,10 @@ export const findCurrent = async (parquet: string): Promise<Version | null> => {
   )
 }
 
-/** Also `current`, if it is a version itself; the newest first. Throws the system's error if the directory cannot be read. */
+/**
+ * The versions under their own names, and `current` if it is a version itself; the newest first. Throws the system's error if the
+ * directory cannot be read.
+ */
 export const allVersions = async (parquet: string): Promise<readonly Version[]> => {
   const current = await findCurrent(parquet).catch((error: unknown) => {
     if (error instanceof WarehouseUnusableError) return null

@@ -103,7 +103,10 @@ const storedFiles = (base: BaseVersion | null, { declaration, layout }: Publishe
 export const holds = (file: Digest | undefined, { rows, digest }: Digest): boolean =>
   file?.rows === rows && file.digest === digest
 
-/** Staged by a scan. They fit into a pod of 1 GiB, and the first publish of 100,000 surveys scans no table more than three times. */
+/**
+ * Each scan of a table stages so many rows. They fit into a pod of 1 GiB, and the first publish of 100,000 surveys scans no table
+ * more than three times.
+ */
 const STAGED_ROWS_MAX = 100_000
 
 /** Groups partitions that are staged together. A partition with more rows than the limit is a group of its own. */

@@ -75,7 +75,10 @@ export const readReport = async (sql: Sql) => {
   return { ...rows, unshown: unshown() }
 }
 
-/** Temporary views hide those of the file, which may be of an older version. Parquet has none. */
+/**
+ * Temporary views hide those of the file. So the report reads the views of this version, even in a file of an older one and in Parquet,
+ * which has none.
+ */
 const kindOf = ({ name }: ViewDeclaration): string => (COMPUTED_ONCE.includes(name) ? 'TABLE' : 'VIEW')
 
 const SHOWN = 'report_surveys'
@@ -153,7 +156,10 @@ const dayOf = (at: string): string => `epoch_us(${at}) // 86400000000`
 const KEY = ['account', 'survey_id', 'day']
 const values = Object.keys(dayRow.shape).filter((name) => !KEY.includes(name))
 
-/** The last observations of chosen days, of the surveys in the table `shown`, up to their last reading. A day without one has no row. */
+/**
+ * The observations at the ends of chosen days, of the surveys in the table `shown`. The days of a survey end with its last reading. A
+ * chosen day without an observation has no row.
+ */
 export const thinnedDays = (shown: string): string => `WITH observations AS (
 ${survey.observations.select}
 ), spans AS (

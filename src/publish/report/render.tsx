@@ -17,7 +17,10 @@ import { keyOf, type ReportRows } from './read.js'
 export const REPORT_START =
   '<!doctype html>\n<html lang="en">\n<head>\n<meta name="generator" content="fieldwork-sync report">'
 
-/** Sections, the urgent first, end at this size: a report of a year and of 1,200 surveys in the field stays below 3 MB. */
+/**
+ * Sections are written until the report has this size, those of surveys that need action first. A report of a year and of 1,200 surveys in
+ * the field then stays below 3 MB.
+ */
 const SECTIONS_BYTES_MAX = 1_750_000
 const SECTION_BYTES_MAX = SECTIONS_BYTES_MAX / 5
 

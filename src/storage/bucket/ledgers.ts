@@ -72,7 +72,10 @@ export const restoreLedgers = async (
   }
 }
 
-/** Then no request counts: the longest window is an hour, and a lost one holds its slot for two timeouts of at most ten minutes more. */
+/**
+ * After so long no request counts under any setting: the longest window is an hour, and a request that was lost holds its slot for two
+ * timeouts of at most ten minutes more.
+ */
 const LEDGER_MS_MAX = 2 * 3_600_000
 
 /**

@@ -50,7 +50,10 @@ const divisionName = (shards: number | null): string =>
 /** A server may lose its conditions with a new version, or with a gateway before it. */
 const PROOF_MS_MAX = 7 * 24 * 3_600_000
 
-/** Call it with the lease, before other writes. `endpoint`: the server; null for AWS. Throws an `ObjectStoreError` without conditions. */
+/**
+ * Call it with the lease, and before anything else is written. `endpoint` is the origin of the server; null for AWS. Throws an
+ * `ObjectStoreError` if the store keeps no conditions.
+ */
 export const proveConditionalWrites = async (
   store: ObjectStore,
   endpoint: string | null,

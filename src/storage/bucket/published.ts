@@ -1,4 +1,7 @@
-/** Finds the published state of a bucket, without the lease. Its database is downloaded, verified and kept in the local directory. */
+/**
+ * The published state of a bucket, for commands that only read. The database of the current version is downloaded, verified and kept in
+ * the local directory. It needs no lease.
+ */
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'

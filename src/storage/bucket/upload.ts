@@ -58,7 +58,10 @@ export const uploadDatabase = async (
   return named
 }
 
-/** `objects`: what was below `data` before. Returns the manifest without the database; its unchanged files are in the bucket already. */
+/**
+ * `objects` is everything below `data`, as it was before this version. Returns the manifest without the database. Its unchanged files are
+ * in the bucket already.
+ */
 export const uploadChangedFiles = async (
   publishing: BucketPublishing,
   version: number,

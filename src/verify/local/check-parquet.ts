@@ -1,4 +1,7 @@
-/** Checks a Parquet version: its files are as the manifest says, there are no others, and the rows are those of the published database. */
+/**
+ * Checks a published Parquet version: each file is as the manifest says, readers find no file beside them, and the rows are those of the
+ * published database.
+ */
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { throwIfAborted } from '../../base/clock.js'

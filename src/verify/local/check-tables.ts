@@ -94,7 +94,10 @@ export const openParquetVersion = (directory: string): Promise<Database> =>
     }
   })
 
-/** DuckDB spills into a directory of the system, until it is closed: the published one may be read-only. */
+/**
+ * DuckDB may spill to a temporary directory of the system, because the published one may be read-only. It is removed when the database
+ * is closed.
+ */
 const withSpill = async (open: (options: OpenOptions) => Promise<Database>): Promise<Database> => {
   const temporaryDirectory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-verify-'))
   const remove = () => rm(temporaryDirectory, { recursive: true, force: true })

@@ -90,7 +90,10 @@ const ifMissing =
 const NEXT_RUN =
   "Run fieldwork-sync sync, which writes the objects that are missing, or restore the object from the bucket's own versions"
 
-/** Documents, database, and whether every Parquet file is there in its size. Throws an `ObjectStoreError` or a `WarehouseError`. */
+/**
+ * Checks the current version in a bucket: its documents, its database, and that every Parquet file is there in its size. Throws an
+ * `ObjectStoreError` or a `WarehouseError`.
+ */
 export const verifyBucket = async (store: ObjectStore, signal: AbortSignal): Promise<LocalProof> => {
   const pointer = await readPointer(store, signal)
   if (pointer === null || pointer.manifest === null) return NOTHING

@@ -49,7 +49,10 @@ const CHUNK_ROWS_MIN = 16
 /** DuckDB's limit. */
 const CHUNK_ROWS_MAX = 2_048
 
-/** The declared columns in the order of the file, which no table changes after its migration. A column of a newer version stays null. */
+/**
+ * The declared columns of a table in the order of the file, where columns that were added later come last. A column that a newer
+ * version added is not declared, and stays null. The order is read once, because no table changes after its migration.
+ */
 export const storedColumnsOf = (connection: DuckDBConnection) => {
   let namesByTable: ReadonlyMap<string, readonly string[]> | null = null
   return async ({ schema, name: table, columns }: TableDeclaration): Promise<readonly Column[]> => {

@@ -1,4 +1,7 @@
-/** Converts cells by column type. Values are appended or bound, never SQL literals, which lose the last digit of a double. */
+/**
+ * Converts cells between memory and DuckDB, by column type. Values go through appenders and parameters, never into SQL literals,
+ * because a literal loses the last digit of a double.
+ */
 import {
   BIGINT,
   BOOLEAN,

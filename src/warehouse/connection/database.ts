@@ -29,7 +29,10 @@ export interface Sql {
     parameters: readonly Parameter[],
     use: (row: Row) => void,
   ): Promise<void>
-  /** A large result in batches. A row is an array of cells in the order of the columns, read and converted when the caller takes it. */
+  /**
+   * The rows of a large result in batches, each read when the caller takes it. A row is an array of cells in the order of the columns,
+   * also converted when the caller takes it.
+   */
   batches<Row>(schema: z.ZodType<Row>, sql: string): AsyncIterable<Iterable<Row>>
   /** Puts rows into a new temporary table with `columns`, and replaces an old one. */
   stage(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
@@ -83,7 +86,10 @@ export interface OpenOptions {
   readonly memoryLimit?: string
 }
 
-/** Creates `file` unless read-only. Sessions are in UTC. Throws DuckDB's errors, or a `LockRefusedError` if nobody holds the file. */
+/**
+ * Opens `file`, and creates it unless read-only. Sessions are in UTC. Throws the errors of DuckDB unchanged, or a `LockRefusedError` if
+ * the file cannot be locked although nobody holds it.
+ */
 export const openDatabase = async (file: string, options: OpenOptions = {}): Promise<Database> => {
   const { readOnly = false, temporaryDirectory, memoryLimit } = options
   const instance = await DuckDBInstance.create(file, {
@@ -165,7 +171,10 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
   }
 }
 
-/** Reads beside DuckDB. Closing a descriptor releases all locks on its file, so this one closes last; a stream would close when aborted. */
+/**
+ * Reads the file beside DuckDB. When a process closes any descriptor of a file, the system releases all its locks on that file.
+ * So this descriptor stays open until DuckDB has closed its own. A stream is not used, because it closes it when it is aborted.
+ */
 const createFileReader = (file: string) => {
   let handle: FileHandle | null = null
   return {

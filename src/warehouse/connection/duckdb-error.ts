@@ -1,4 +1,7 @@
-/** What an error of DuckDB means. Its client gives only a text that begins with the error's type, and only this file reads it. */
+/**
+ * Decides what an error of DuckDB means. Its client gives no code, only a text that begins with the error's type, and only this file
+ * reads such texts.
+ */
 import { constants } from 'node:os'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { z } from 'zod'
@@ -26,13 +29,16 @@ export const isInterrupt = (error: unknown): boolean =>
     messageOf(error),
   )
 
-/** The error types that storage causes; the rest may quote data. A failed commit has no type, but without constraints it is storage. */
+/**
+ * The error types that storage causes. Only the beginning is matched, because the rest may quote data. A failed commit loses the type of
+ * its cause. With one connection and tables without constraints, only storage can cause it.
+ */
 const STORAGE_FAILURE =
   /^(?:Failed to [a-z ]+: )?(?:(?:IO|FATAL|Out of Memory|Permission) Error: |TransactionContext Error: Failed to commit: )/
 
 /**
- * The content differs from what DuckDB wrote. A text may begin with the kind of damage (FATAL in a checkpoint), but not a path, in which
- * the word may be too; and a file that DuckDB spilled is none of ours.
+ * The content of a file differs from what DuckDB wrote. A checkpoint fails with FATAL then, and quotes such a text. A text may begin with
+ * the kind of damage, but not a path, in which the word may be too; and a file that DuckDB spilled is none of ours.
  */
 const DAMAGE =
   /^(?:IO|FATAL) Error: (?:.*(?:corrupt database file|could not read enough bytes|not a valid DuckDB database file)|(?!corrupt temporary)[^'"/]*corrupt)/is
@@ -142,8 +148,8 @@ export const firstLine = (error: unknown): string =>
   messageOf(error).split('\n', 1)[0]?.trim().replace(/[.!]$/, '') ?? ''
 
 /**
- * `conflict` if another process holds the lock. DuckDB says that also where a file system has no locks: only the number of the system's
- * error tells, which errors of statements have, as JSON.
+ * Why DuckDB could not lock a file: `conflict` if another process holds the lock. DuckDB says that also where a file system has no locks.
+ * The number of the system's error tells them apart, and only the errors of statements have it, as JSON.
  */
 export const refusedLock = async (conflict: unknown, file: string, isReadOnly: boolean): Promise<unknown> => {
   const name = await nameOfError(file, isReadOnly)

@@ -1,6 +1,7 @@
 /**
- * Compacts old progress history: the last observation of each record and UTC day stays, which `progress_daily` shows before and after. The
- * time of day at which earlier indicators ended is lost, and the views of periods do not claim it: `_sync.compactions` says up to when.
+ * Compacts old progress history: the last observation of each record and UTC day stays. `progress_daily` shows that one, so its
+ * days look the same before and after. The time of day at which earlier indicators ended is lost. The views of periods do not
+ * claim to know it: `_sync.compactions` says up to when history is compacted.
  */
 import { z } from 'zod'
 import type { TableDeclaration } from '../../model/columns.js'

@@ -1,6 +1,6 @@
 /**
- * Stores quarantined rows that a newer version can type. A survey row is merged as of its reading; other rows belong to those read beside
- * them, so their survey is queued. Nothing overwrites a reading that is or may be newer
+ * Stores quarantined rows that a newer version can type. A survey row is merged as of its reading. Sources and progress belong to the
+ * rows that were read beside them, so their survey is queued instead. A row never overwrites a reading that is or may be newer
  * (docs/decisions/warehouse.md#0039-a-replay-merges-nothing-older-than-the-stored-rows).
  */
 import { z } from 'zod'
@@ -131,7 +131,10 @@ const readStates = async (
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** Whether nothing was read as new as the row, but for its own listing. Only `listed_at` shows a later one that equals the stored row. */
+/**
+ * Whether no reading of the survey is as new as the row, except the listing that showed the row itself. A later listing may have
+ * shown the stored row again, and only `listed_at` shows that.
+ */
 const isNewestSurveyRow = ({ rejectedAt }: RetypedRow, stored: StoredState | undefined): boolean =>
   [stored?.dated_at, stored?.missing_since, stored?.pending_at].every((at) => isBefore(at, rejectedAt)) &&
   !isBefore(rejectedAt, stored?.listed_at)

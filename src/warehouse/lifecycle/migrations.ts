@@ -65,7 +65,10 @@ const DESCRIPTIONS_DIGEST = createHash('sha256').update(DESCRIPTIONS.join(';')).
 
 const COLUMNS = sum(ALL_TABLES.map(({ columns }) => columns.length))
 
-/** Whether the schema is of this version, by one statement: older comments have another digest; a lost column counts. False if it fails. */
+/**
+ * Whether the database has the schema of this version, by one statement. Every declared column has a comment, so an older file has
+ * another digest. The number of columns shows a lost one. False if the statement fails, as it does in a new file.
+ */
 export const hasCurrentSchema = async (sql: Sql): Promise<boolean> => {
   try {
     const [row] = await sql.rows(

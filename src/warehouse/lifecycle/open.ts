@@ -1,6 +1,6 @@
 /**
- * Opens the work database in any state that the last run left: sets a damaged file aside, rebuilds a lost one from the published state, and
- * migrates it.
+ * Opens the work database of a warehouse directory, in any state that the last run left: sets a damaged file aside, rebuilds a lost one
+ * from the published state, and migrates it. Nothing needs a repair by hand.
  */
 import { access, constants, open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -31,7 +31,10 @@ interface OpenWarehouse {
   readonly published?: readonly PublishedPlace[]
 }
 
-/** Throws `WarehouseHeldError`, `WarehouseUnusableError` if it cannot be written, `warehouse_is_newer`. Dispose of it to unlock. */
+/**
+ * Throws `WarehouseHeldError` if another process holds it, `WarehouseUnusableError` if it cannot be written, and
+ * `warehouse_is_newer` if a newer version wrote it. Dispose of the database to release the lock.
+ */
 export const openWarehouse = async (options: OpenWarehouse): Promise<Database> => {
   const { directory, clock, log, command, published = [] } = options
   await requireWritable(directory)

@@ -1,4 +1,7 @@
-/** A bug or a damaged file? A flipped bit in a stored view is a name that no table has, as is a mistake in our statement. */
+/**
+ * Tells a bug from a damaged file. Both can end with the same error of DuckDB: a flipped bit in a stored view is a name that no table
+ * has, and so is a mistake in a statement of ours.
+ */
 import { systemClock } from '../../base/clock.js'
 import { type Database, openDatabase } from '../connection/database.js'
 import { isStatementFault } from '../connection/duckdb-error.js'

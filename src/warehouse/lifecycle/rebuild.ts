@@ -1,7 +1,7 @@
 /**
- * Fills a lost work database from the newest published state; the API supplies later changes. A damaged state is skipped. One that cannot
- * be read now may be the newest, so the run ends and replaces nothing
- * (docs/decisions/warehouse.md#0038-a-lost-work-database-is-rebuilt-from-the-newest-published-state).
+ * Fills a lost work database from the newest published state. The cursor in it is older, so the API supplies later changes. A
+ * damaged state is skipped for an older one. A state that cannot be read now, such as a locked one, may be the newest. Then the
+ * run ends and replaces nothing (docs/decisions/warehouse.md#0038-a-lost-work-database-is-rebuilt-from-the-newest-published-state).
  */
 import type { Log } from '../../base/log.js'
 import type { Database } from '../connection/database.js'
@@ -26,7 +26,10 @@ export interface PublishedPlace {
   readonly find: FindPublished
 }
 
-/** Leaves it empty if nothing was published. Throws `WarehouseUnusableError` if a state cannot be read now, or if all are damaged. */
+/**
+ * Leaves the work database empty if nothing was published. Throws `WarehouseUnusableError` if a state cannot be read now, or if
+ * all are damaged.
+ */
 export const rebuild = async (
   database: Database,
   places: readonly PublishedPlace[],

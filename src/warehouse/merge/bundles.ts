@@ -1,6 +1,6 @@
 /**
- * Commits refreshed surveys, with everything that was read of them and the end of their tasks, in one transaction: readers never see a
- * survey's sources without the progress that was read with them.
+ * Commits refreshed surveys in one transaction: their sources, progress and days, their pending rows, their freshness, and the end of
+ * their tasks. So readers never see a survey's sources without the progress that was read with them.
  */
 import { bigint, boolean, columnsOf, timestamptz, varchar } from '../../model/columns.js'
 import { addCounts, NO_ROWS, type RowCounts, type RowCountsByTable } from '../../model/run.js'

@@ -1,8 +1,9 @@
 /**
- * Commits pages of a listing in one transaction: rows, tasks of changed surveys, and the position. A changed row waits in
- * `_sync.pending_surveys` for its task if sources and progress are stored: a run that stops before would show the new status beside the old
- * progress. That of a survey that was never refreshed is merged at once
- * (docs/decisions/bundles-and-refusals.md#0007-a-changed-survey-row-waits-for-its-bundle).
+ * Commits pages of a listing in one transaction: their rows, the tasks of changed surveys, and the position of the listing.
+ *
+ * If the sources and progress of a survey are stored, its changed row waits in `_sync.pending_surveys` for its task. Otherwise a
+ * run that stops before the task would show readers the new status beside the old progress. The row of a survey that was never
+ * refreshed is merged at once (docs/decisions/bundles-and-refusals.md#0007-a-changed-survey-row-waits-for-its-bundle).
  */
 import { z } from 'zod'
 import type { Survey } from '../../model/fields.js'
@@ -47,7 +48,10 @@ interface ReadSurvey {
   readonly at: Instant
 }
 
-/** Merges the rows or makes them pending, and queues changed surveys. `surveys` are in the order of reading, and one may occur again. */
+/**
+ * Merges the rows or makes them pending, and queues the surveys that changed. `surveys` are in the order of reading; a survey may
+ * occur several times, because rows move between pages.
+ */
 export const mergeReadSurveys = async (
   sql: AccountSql,
   surveys: readonly ReadSurvey[],

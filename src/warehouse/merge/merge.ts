@@ -1,8 +1,10 @@
 /**
- * Upserts rows, and writes only those that differ, into the table and its history. They are compared in memory: SQL takes several times as
- * long (docs/decisions/warehouse.md#0034-rows-are-compared-in-memory-before-they-are-merged). A version is dated with the server time of
- * its reading, but at least a microsecond after the last: history is strictly monotone and loses none
- * (docs/decisions/warehouse.md#0033-versions-of-a-row-are-dated-strictly-upwards).
+ * Upserts rows: compares them with the stored rows, and writes only rows that differ, into the table and its history. Reading an
+ * equal row writes no data row. Rows are compared in memory: in SQL that takes several times as long
+ * (docs/decisions/warehouse.md#0034-rows-are-compared-in-memory-before-they-are-merged).
+ *
+ * A version is dated with the server time of its reading, but at least a microsecond after the previous version. So history is
+ * strictly monotone and loses no version (docs/decisions/warehouse.md#0033-versions-of-a-row-are-dated-strictly-upwards).
  */
 import type { Column } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
@@ -22,7 +24,10 @@ export interface ReadRow {
 /** Rows by `rowKey`. */
 export type StoredRows = ReadonlyMap<string, StoredRow>
 
-/** Writes rows that are new, differ, or were missing. No two `rows` share a key. `stored`: the rows of their surveys in the transaction. */
+/**
+ * Writes the rows that are new, differ in a value, or were missing. No two `rows` have the same key. `stored` has the rows of their
+ * surveys that the transaction sees.
+ */
 export const upsert = async (
   sql: AccountSql,
   table: MergedTable,
@@ -59,7 +64,10 @@ export const isCurrent = (table: MergedTable, stored: StoredRow, read: CellRow):
 export const differs = (values: readonly Column[], read: CellRow, stored: CellRow): boolean =>
   values.some(({ name }) => (read[name] ?? null) !== (stored[name] ?? null))
 
-/** Deletes changed rows; the new ones are appended. An update in place rewrites each row group with a changed row: all of a large table. */
+/**
+ * Deletes the stored rows that changed; their new versions are appended. An update in place would write all columns of each row
+ * group anew that holds a changed row, which are all row groups of a large table.
+ */
 const removeChanged = async (
   sql: AccountSql,
   table: MergedTable,
@@ -114,7 +122,10 @@ const latest = ({ datedAt, missingSince }: StoredRow): Instant =>
 /** `at`, but at least a microsecond after `before`. */
 const after = (at: Instant, before: Instant): Instant => (at > before ? at : before + 1n)
 
-/** All rows of these surveys, also missing ones. `keysOnly`: without values. `notBefore`: a day; rows of earlier days are left out. */
+/**
+ * All rows of these surveys, also the missing ones. `keysOnly` leaves out the values, if no rows are compared. `notBefore` is a
+ * day; rows of earlier days are left out.
+ */
 export const readStored = async (
   sql: AccountSql,
   table: MergedTable,

@@ -158,7 +158,10 @@ const clearMissing = (sql: AccountSql): Promise<void> =>
 export const requireFullListing = (sql: AccountSql): Promise<void> =>
   sql.run('UPDATE _sync.cursors SET full_listing_due = true WHERE account = $1', [sql.account])
 
-/** Ends the listing with its last page: moves the cursor to its ceiling; after a full one queues what was not listed. Returns the number. */
+/**
+ * Ends the listing if its last page is among these: moves the cursor to the listing's ceiling, and after a full listing queues the
+ * surveys that were not listed. Returns their number.
+ */
 export const completeListing = async (sql: AccountSql, pages: readonly ListingPage[]): Promise<number> => {
   const page = lastOf(pages)
   if (page.nextPage !== null) return 0

@@ -125,8 +125,9 @@ const medianGapMs = (moments: readonly Instant[]): number | null => {
 }
 
 /**
- * The ids of the selected surveys of account `$1`. `rules/refresh` decides which are due; this spares it nearly all of a large warehouse.
- * It may select a survey too many, never one too few (test/unit/warehouse/queue/planned-surveys-may-be-due.test.ts).
+ * A query for the ids of the selected surveys of the account `$1`. `rules/refresh` decides which of them are due; this condition only
+ * spares it the others, which are nearly all surveys of a large warehouse. It may select a survey too many, but never one too few
+ * (test/unit/warehouse/queue/planned-surveys-may-be-due.test.ts).
  */
 const selectedIds = ({ at, changedSince, rules }: SurveySelection): string => {
   const queued = 'SELECT survey_id AS id FROM _sync.tasks WHERE account = $1'

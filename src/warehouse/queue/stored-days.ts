@@ -46,7 +46,10 @@ export const readStoredDays = async (sql: AccountSql, surveyId: number): Promise
 
 const UNKNOWN = { status: '', updatedAt: 0n, readAt: null, sourcesReadAt: null }
 
-/** SQL for days of `survey_progress_by_day` that are not `isSettled`; those of listed sources too, if the settings include sources. */
+/**
+ * SQL condition on `survey_progress_by_day`: the days that are not settled yet (`isSettled`). Days of sources count only if the
+ * settings include them, and only for sources that are still listed.
+ */
 export const isReadAgain = ({ sources, time_zone: timeZone }: DailyWindows): string =>
   `(sample_source_id IS NULL${sources ? ' OR _missing_since IS NULL' : ''})
     AND NOT (is_final AND _missing_since IS NULL AND time_zone = ${literal(timeZone)})`

@@ -10,7 +10,10 @@ import { bigintCell, varcharCell } from '../connection/cells.js'
 import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 
-/** Each survey at most once; `at` is the server time of the reason. A queued one keeps its time, and its refusals no longer delay it. */
+/**
+ * Queues surveys, each at most once in `surveys`; `at` is the server time of the reason. A survey that is already queued keeps its time
+ * and gets the new reason. Its earlier refusals no longer delay it.
+ */
 export const enqueue = async (
   sql: AccountSql,
   surveys: readonly (NewTask & { readonly at: Instant })[],

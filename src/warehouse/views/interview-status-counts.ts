@@ -6,8 +6,8 @@ import { literal, quote } from '../connection/ddl.js'
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 /**
- * A row per documented status with a count, and per status only in `_extra`. DuckDB before 1.3 lacks `json_each`; keys and `.*` keep the
- * object's order. A computed text has no collation, unlike one of a table.
+ * One row per documented status with a count, then one row per status that is only in `_extra`. Readers with DuckDB before 1.3 lack
+ * `json_each`. Keys and `.*` are in the order of the object. A text that is computed here has no collation, unlike one of a table.
  */
 const longForm = (table: string, sampleSourceId: string): string => {
   const known = INTERVIEW_STATUSES.map(

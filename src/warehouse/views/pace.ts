@@ -1,6 +1,6 @@
 /**
- * The pace of records: the complete interviews that each gained in its last known days. A year of history has hundreds of rows a record, so
- * window functions read only the last ones.
+ * The pace of records with progress: the complete interviews that each gained in its last known days. A year of daily history has
+ * hundreds of rows of each record, so window functions read only the last ones.
  */
 import { bigint, columnsOf, date, double, type Fields, timestamptz } from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
@@ -23,8 +23,8 @@ import {
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 /**
- * Adds `first_day` and `last_day`, the UTC days of known progress, to a step function. The last observation of a day stands for it: a row
- * that was replaced on its first day ends the day before.
+ * Adds `first_day` and `last_day`, the UTC days for which progress is known, to the rows of a step function. The last observation of a
+ * day stands for it, so the `last_day` of a row that was replaced on its first day is the day before.
  */
 export const withKnownDays = (periods: string, key: readonly string[]): string =>
   `SELECT *, least(greatest(known_day, first_day), next_day - 1) AS last_day
@@ -61,9 +61,9 @@ const INTERVIEWS = `${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_ind
         + coalesce(list_sum([TRY_CAST(x AS BIGINT) for x in json_extract(_extra, '$.interview_count_by_status.*.individuals')]), 0)`
 
 /**
- * Common table expressions that end with `pace`, a row per record: `as_of` (its last known day), `last_gain_at`, `pace_days`, `gained`,
- * `per_day`, `gained_last_day`, first and last counts of the pace, and `spread`, the standard deviation of daily gains. Reads `days` before
- * the last known; `counts`: further ones with their SQL.
+ * Common table expressions that end with `pace`, one row per record: `as_of` (its last known day), `last_gain_at`, `pace_days`,
+ * `gained`, `per_day`, `gained_last_day`, the first and last counts of the pace, and `spread`, the standard deviation of the daily gains.
+ * `days` before the last known one are read. `counts` are further counts with their SQL.
  */
 const paceSql = (
   observations: Observations,
@@ -130,11 +130,12 @@ const FORECAST_DAYS_MAX = 3650
 const DEVIATIONS = 1.28
 
 /**
- * Adds `expected_on`, `expected_from` and `expected_to` to rows with `status`, `target`, `reached` and the columns of the pace
+ * Adds `expected_on`, `expected_from` and `expected_to` to rows with `status`, `target`, `reached`, and the columns of the pace
  * (docs/explanation/forecast.md). The gain of d days is expected to be `per_day` · d, with the variance spread² · (d + d² / pace_days).
- * Squaring missing - per_day · d = ± 1.28 · deviation gives a quadratic equation for d; its roots are where the upper and the lower bound
- * reach the target, the latter never if the variance grows faster than the gain. Only rows with a gain: DuckDB refuses the root of a
- * negative number.
+ *
+ * Squaring missing - per_day · d = ± 1.28 · deviation of d days gives a quadratic equation for d. Its roots are where the upper and the
+ * lower bound reach the target. If the variance grows faster than the gain, the lower bound never does. A root is taken of rows with a
+ * gain only, because DuckDB refuses that of a negative number.
  */
 export const withForecast = (rows: string): string =>
   `SELECT *, ${dayAfter('missing * pace_days / gained')} AS expected_on,

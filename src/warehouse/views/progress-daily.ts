@@ -1,4 +1,7 @@
-/** Progress by day. The last observation of a day stands for it, and for later days up to the time until which it is known to have held. */
+/**
+ * Progress by day, for charts with one point per day. Days come from the step function: the last observation of a day stands for
+ * it, and for later days up to the time until which it is known to have held.
+ */
 import { columnsOf, date, timestamptz } from '../../model/columns.js'
 import { PROGRESS_FIELDS } from '../../model/fields.js'
 import { ofSurvey, surveyProgressHistory } from '../../model/tables.js'

@@ -1,6 +1,6 @@
 /**
- * Progress as step functions: rows of the history with their end, and until when they are known to have held. In compacted history a row
- * holds until the day of the next one, because other observations of that day were removed
+ * Progress as step functions: each row of the history with the time of its end, and until when it is known to have held. In compacted
+ * history a row holds until the beginning of the day of the next one, because other observations of that day were removed
  * (docs/decisions/warehouse.md#0035-views-derive-how-long-a-row-held).
  */
 import { type Column, columnsOf, type TableDeclaration, timestamptz } from '../../model/columns.js'
@@ -48,8 +48,9 @@ const progressPeriods = ({ name, comment, references, ...observations }: Observa
 })
 
 /**
- * The step function of `rows`: history, or the last rows of each record in it. A record went missing where a version ended and no next one
- * began at that moment, which neither the progress history nor, after its return, the current row shows.
+ * The step function of `rows`, which are history or the last rows of each record in it. A record went missing where a version ended
+ * and no next version began at that moment. The progress history does not show this, and the current row no longer shows it after
+ * the record came back.
  */
 export const periodsSql = (
   {
@@ -123,7 +124,10 @@ const sourceObservations: Observations = {
 }
 export const sampleSourceProgressPeriods = progressPeriods(sourceObservations)
 
-/** A source also counts as unchanged while its survey does: read with the survey's current progress, that being equal confirms theirs. */
+/**
+ * The same, but a source also counts as unchanged while its survey does: if the sources were read with the current progress of the
+ * survey, equal progress of the survey confirms theirs.
+ */
 export const inferredSourceObservations: Observations = {
   ...sourceObservations,
   readAgainAt: `greatest(f.source_progress_read_at,

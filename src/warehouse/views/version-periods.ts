@@ -31,7 +31,10 @@ const versionPeriods = ({ history, readAgainAt, joins, ...view }: Versions): Vie
     FROM main.${history.name} h ${joins}`,
 })
 
-/** A stored row held until a pending one was read. A row that could not be typed confirms nothing until a replay types it. */
+/**
+ * A listing reads a survey. If a changed row is pending, the stored one held until that row was read. A row that could not be
+ * typed confirms nothing until a replay types it.
+ */
 export const surveyPeriods = versionPeriods({
   name: 'survey_periods',
   comment: 'surveys_history, and until when each version is known to have held',

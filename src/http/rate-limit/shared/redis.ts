@@ -1,6 +1,6 @@
 /**
- * The Redis of a shared cap. Every command has a time limit and none waits for a connection, so nothing hangs when Redis is away. Errors
- * carry our own words: those of the client library hold arguments of commands, including a password.
+ * The connection to the Redis of a shared cap. Every command has a time limit and none waits for a connection, so nothing hangs when
+ * Redis is away. Errors carry our own words: those of the client library hold the arguments of commands, including a password.
  */
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
@@ -113,8 +113,8 @@ const CODES: Readonly<Record<string, string>> = {
 /** The arguments of the script, in their order; times are milliseconds. */
 type Operation =
   /**
-   * Answers `taken`; `wait`, ms until a slot may be free; `paused`, ms left; `unknown`, ms for which all pause, as this Redis may lack the
-   * newest requests. The first call of a process sets the cap.
+   * Takes a slot for request `id`. Answers `taken`; `wait`, ms until there may be a slot; `paused`, ms left; or `unknown`, ms for which
+   * all processes pause from now on, because this Redis may lack the newest requests. The first call of a process sets the cap.
    */
   | readonly ['take', id: string, lifeMs: number, quietMs: number, cap: number, isFirst: 0 | 1]
   /** Ends a hold so many ms from now: earlier than it would end, never later. */

@@ -1,7 +1,8 @@
 /**
- * A cap that several processes share through Redis. Each send takes a slot there, or waits: for a free one, for the end of a pause of all,
- * or until Redis has a record of recent requests (docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone). If Redis is away, nothing
- * is sent until no slot taken before can count. Then the run ends, or uses the fallback
+ * A cap that several processes share through Redis. Each send takes a slot there first, or waits: until others free one, until a pause of
+ * all processes ends, or longer if Redis has no record of recent requests
+ * (docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone). If Redis itself is away, nothing is sent until no slot that was taken
+ * before can count. Then the run ends, or goes on with the fallback
  * (docs/decisions/cap.md#0023-a-run-without-its-redis-ends-or-uses-a-fallback).
  */
 import { createHash, randomUUID } from 'node:crypto'

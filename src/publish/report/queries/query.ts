@@ -23,9 +23,15 @@ export const IN_FIELD = `('fieldwork', 'deviating_from_specs')`
 /** Nobody waits for interviews of these. */
 export const CLOSED = `('draft', 'user_demo', 'complete')`
 
-/** In microseconds: an interval would count in the calendar of the session, where a day may have 23 hours, or be refused. */
+/**
+ * A time so many hours before another one, as microseconds. Intervals would count in the time zone and the calendar of the session,
+ * where a day may have 23 hours, or be refused.
+ */
 export const hoursBefore = (time: string, hours: number): string =>
   `epoch_us(${time}) - ${hours} * 3600000000`
 
-/** As of when each account is known. All ages count from here, so the report of a published state is always the same. */
+/**
+ * As of when each account is known. All ages and "yesterday" count from here, by the server's clock, so the report of a published state
+ * is always the same.
+ */
 export const NEWEST = `(SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at FROM freshness GROUP BY account)`
