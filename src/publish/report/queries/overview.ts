@@ -64,7 +64,7 @@ WHERE p.status IN ${IN_FIELD}`,
     row: z.object({ ...titled, ...progress, since: maybe.at }),
     select: `SELECT p.account, p.survey_id, p.title, p.interviews_count, p.sample_size, max(c.observed_at) AS since
 FROM survey_pace p
-LEFT JOIN survey_status_changes c ON c.account = p.account AND c.survey_id = p.survey_id
+LEFT JOIN survey_status_changes c USING (account, survey_id)
 WHERE p.status = 'deviating_from_specs'
 GROUP BY ALL`,
     order: 'since ASC, account ASC, survey_id ASC',
@@ -111,7 +111,7 @@ WHERE status = 'fieldwork' AND pace_days >= 3 AND ${FAR_DAYS} * per_day < sample
 )
 SELECT p.account, p.survey_id, p.title, f.expected_before, p.expected_on, CAST(p.expected_on - f.expected_before AS BIGINT) AS days_later
 FROM survey_pace p
-JOIN forecasts f ON f.account = p.account AND f.survey_id = p.survey_id
+JOIN forecasts f USING (account, survey_id)
 WHERE p.interviews_count < p.sample_size
   AND (p.expected_on IS NULL OR (p.expected_on >= f.expected_before + 3 AND p.expected_from > f.expected_before))`,
     order: 'days_later DESC NULLS FIRST, account ASC, survey_id ASC',
@@ -123,7 +123,7 @@ WHERE p.interviews_count < p.sample_size
     select: `SELECT s.account, s.survey_id, p.title, s.sample_source_id, s.name, s.country_code, s.interviews_count, s.sample_size,
   s.behind, s.gained
 FROM sample_source_pace s
-JOIN survey_pace p ON p.account = s.account AND p.survey_id = s.survey_id
+JOIN survey_pace p USING (account, survey_id)
 WHERE p.status IN ${IN_FIELD} AND s.behind >= 0.1 * s.sample_size`,
     order: 'behind DESC, account ASC, survey_id ASC, sample_source_id ASC',
   },
@@ -144,7 +144,7 @@ WHERE status = 'fieldwork' AND gained >= 20
     select: `SELECT o.account, o.id AS survey_id, o.title, o.refreshed_at,
   ${utcDay('n.newest_at')} - ${utcDay('o.refreshed_at')} AS days, o.last_error
 FROM survey_overview o
-JOIN ${NEWEST} n ON n.account = o.account
+JOIN ${NEWEST} n USING (account)
 WHERE o.status NOT IN ${CLOSED} AND o._missing_since IS NULL
   AND (o.refreshed_at IS NULL OR epoch_us(o.refreshed_at) < ${hoursBefore('n.newest_at', 24)} OR o.last_error IS NOT NULL)`,
     order: 'refreshed_at ASC NULLS FIRST, account ASC, survey_id ASC',
@@ -166,8 +166,8 @@ WHERE status IN ${IN_FIELD}`,
     row: z.object({ ...titled, status: text, since: maybe.at, ...progress, refreshed_at: maybe.at }),
     select: `SELECT p.account, p.survey_id, p.title, p.status, max(c.observed_at) AS since, p.interviews_count, p.sample_size, p.refreshed_at
 FROM survey_pace p
-JOIN ${NEWEST} n ON n.account = p.account
-LEFT JOIN survey_status_changes c ON c.account = p.account AND c.survey_id = p.survey_id
+JOIN ${NEWEST} n USING (account)
+LEFT JOIN survey_status_changes c USING (account, survey_id)
 WHERE p.status NOT IN ('draft', 'user_demo', 'fieldwork', 'deviating_from_specs')
 GROUP BY ALL
 HAVING p.status <> 'complete' OR epoch_us(max(c.observed_at) FILTER (c.from_status IS NOT NULL)) > ${hoursBefore('any_value(n.newest_at)', 336)}`,
@@ -184,7 +184,7 @@ HAVING p.status <> 'complete' OR epoch_us(max(c.observed_at) FILTER (c.from_stat
     max(observed_at) FILTER (from_status IS NOT NULL) OVER (PARTITION BY account, survey_id) AS changed_at
   FROM survey_status_changes
 )
-SELECT p.account, p.survey_id, s.title, p.status, p.since, p.until, p.changed_at
+SELECT p.account AS account, p.survey_id, s.title, p.status, p.since, p.until, p.changed_at
 FROM periods p
 JOIN ${NEWEST} n ON n.account = p.account
 JOIN surveys s ON s.account = p.account AND s.id = p.survey_id AND s._missing_since IS NULL
@@ -204,7 +204,7 @@ GROUP BY ALL`,
     name: 'changes',
     title: 'Changes in the last 24 hours',
     row: z.object({ ...ofSurvey, title: maybe.text, ...change }),
-    select: `SELECT c.account, c.survey_id, s.title, c.sample_source_id, o.name, c.observed_at, c.kind, c.field, c.from_value, c.to_value
+    select: `SELECT c.account AS account, c.survey_id AS survey_id, s.title, c.sample_source_id, o.name, c.observed_at, c.kind, c.field, c.from_value, c.to_value
 ${LAST_DAY}`,
     order: `field IS DISTINCT FROM 'status' ASC, sample_source_id ASC NULLS FIRST, account ASC, survey_id ASC, observed_at ASC, kind ASC, field ASC`,
     limit: CHANGES_SHOWN,

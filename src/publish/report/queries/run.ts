@@ -27,8 +27,7 @@ QUALIFY row_number() OVER (PARTITION BY account ORDER BY run_number DESC NULLS L
     row: z.object({ account: text, reason: text, made: count, saved: count }),
     select: `SELECT r.account, r.reason, CAST(sum(r.made) AS BIGINT) AS made, CAST(sum(r.saved) AS BIGINT) AS saved
 FROM _sync.requests r
-JOIN (SELECT account, max_by(run_id, run_number) AS run_id FROM _sync.runs GROUP BY account) n
-  ON n.account = r.account AND n.run_id = r.run_id
+JOIN (SELECT account, max_by(run_id, run_number) AS run_id FROM _sync.runs GROUP BY account) n USING (account, run_id)
 GROUP BY ALL`,
     order: 'account ASC, made DESC, reason ASC',
   },

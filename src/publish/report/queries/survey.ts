@@ -37,7 +37,7 @@ export const survey = {
       ...{ _first_seen_at: at, listed_at: maybe.at, sources_listed_at: maybe.at },
       source_progress_read_at: maybe.at,
     }),
-    select: `SELECT p.account, p.survey_id, p.title, p.project_id, p.status, p.interviews_count, p.sample_size, p.completion_rate,
+    select: `SELECT p.account AS account, p.survey_id AS survey_id, p.title, p.project_id, p.status, p.interviews_count, p.sample_size, p.completion_rate,
   p.pace_days, p.gained, p.per_day, p.gained_last_day, p.expected_on, p.expected_from, p.expected_to, p.last_gain_at,
   p.target_incidence_rate, p.recent_incidence_rate, p.earlier_incidence_rate,
   p.drop_out_rate, p.recent_drop_out_rate, p.earlier_drop_out_rate, g.length_of_interview,
@@ -82,15 +82,14 @@ WHERE sample_source_id IS NULL AND individuals > 0`,
     select: `SELECT s.account, s.survey_id, s.sample_source_id, s.name, s.provider, s.country_code, s.interviews_count, s.sample_size,
   s.completion_rate, s.behind, s.gained, s.expected_on, p.target_incidence_rate, p.drop_out_rate
 FROM sample_source_pace s
-LEFT JOIN sample_source_progress p
-  ON p.account = s.account AND p.survey_id = s.survey_id AND p.sample_source_id = s.sample_source_id`,
+LEFT JOIN sample_source_progress p USING (account, survey_id, sample_source_id)`,
     order: 'account ASC, survey_id ASC, behind DESC NULLS LAST, sample_source_id ASC',
   },
   history: {
     name: 'history',
     title: 'History of status and fields',
     row: z.object({ ...ofSurvey, ...change }),
-    select: `SELECT c.account, c.survey_id, c.observed_at, c.sample_source_id, o.name, c.kind, c.field, c.from_value, c.to_value
+    select: `SELECT c.account AS account, c.survey_id AS survey_id, c.observed_at, c.sample_source_id, o.name, c.kind, c.field, c.from_value, c.to_value
 FROM record_changes c
 JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
 LEFT JOIN sample_sources o ON o.account = c.account AND o.survey_id = c.survey_id AND o.id = c.sample_source_id
