@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { EXIT_CODES } from '../base/errors.js'
 import { flagOf, OPTIONS } from '../reference-server/option-texts.js'
-import { startReferenceServerFromFlags } from '../reference-server/server.js'
+import { startReferenceServer } from '../reference-server/server.js'
 import type { CliContext } from './context.js'
 import type { FlagValues } from './flags.js'
 
@@ -12,7 +12,7 @@ export const serve = async (
   given: FlagValues,
 ): Promise<void> => {
   const options = Object.fromEntries(Object.keys(OPTIONS).map((name) => [name, given[flagOf(name)]]))
-  const server = await startReferenceServerFromFlags(options, signal)
+  const server = await startReferenceServer(options, signal)
   try {
     await print(`${JSON.stringify({ base_url: server.baseUrl, accounts: server.accounts })}\n`)
     if (!signal.aborted) await once(signal, 'abort')

@@ -6,22 +6,20 @@ import { logWith } from '../base/log.js'
 import { createRedactor } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import type { CreateTransport } from '../http/transport.js'
-import type { RunObserver, RunReport, RunStatus, SyncReport } from '../model/run.js'
+import type { RunReport, RunStatus, SyncReport } from '../model/run.js'
 import { summaryLines } from '../model/run-record.js'
 import type { SourceUsage } from '../model/survey-source.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
-import type { OpenStore } from '../object-store/s3.js'
 import { type AccountSettings, type SettingsWithSecrets, secretsOf } from '../settings/settings.js'
 import { requireShardLayout } from '../storage/directory.js'
 import type { Allocation } from '../sync/requests.js'
 import { runAccount } from '../sync/run.js'
 import { sideBySide } from '../sync/side-by-side.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
-import type { Work } from './context.js'
 import { logProxies, type MonitoredRun, type Summary } from './monitored-run.js'
 import { driftLines, failingLines, publishSection, rejectionLines } from './text/run-lines.js'
 import { painted, textTable } from './text/text-table.js'
-import { type OpenRun, openSource, type RunWatch, runAndPublish } from './warehouse-run.js'
+import { type OpenRun, openSource, runAndPublish } from './warehouse-run.js'
 
 /** The job of the command, with its progress on stderr. Throws like `syncAccounts`, or for the directory of another shard layout. */
 export const run = async ({ progress, ...work }: MonitoredRun): Promise<SyncReport> => {
@@ -34,16 +32,11 @@ export const run = async ({ progress, ...work }: MonitoredRun): Promise<SyncRepo
   return await syncAccounts({ ...work, observer, onSource })
 }
 
-export interface SyncAccounts extends Work {
-  readonly observer: RunObserver
+export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 'command'> {
   /** Called once per account, as soon as its request usage can be read with `usage`. */
   readonly onSource: (account: string, usage: () => SourceUsage) => void
-  /** Watches the run for its metrics. */
-  readonly watch?: RunWatch | null | undefined
   /** The network, by default the real one; the simulation passes its own. */
   readonly createTransport?: CreateTransport | undefined
-  /** The object store, by default a real one; the simulation passes its own. */
-  readonly openStore?: OpenStore | undefined
 }
 
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */

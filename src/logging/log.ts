@@ -47,33 +47,26 @@ export const createLog = ({ level, stream, pretty, redact }: LogOptions): Log =>
 // Turns log fields into plain data: errors with their code and causes, bigints as text. Every string passes the redactor
 // before JSON escapes it a second time, because an error body may hold a token inside JSON inside JSON.
 
-type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain }
-
 const DEPTH_MAX = 6
 const ITEMS_MAX = 100
 const TEXT_LENGTH_MAX = 8_192
 
-const plainFields = (fields: object, redact: (text: string) => string): { readonly [key: string]: Plain } => {
+const plainFields = (fields: object, redact: (text: string) => string): LogFields => {
   const text = (value: string): string => {
     const redacted = redact(value)
     return redacted.length > TEXT_LENGTH_MAX ? `${redacted.slice(0, TEXT_LENGTH_MAX)}…` : redacted
   }
-  const plain = (value: unknown, depth: number): Plain => {
-    if (typeof value === 'string') return text(value)
-    if (typeof value === 'boolean' || value === null) return value
-    if (typeof value === 'number' && Number.isFinite(value)) return value
+  const plain = (value: unknown, depth: number): unknown => {
+    if (typeof value === 'boolean' || value === null || Number.isFinite(value)) return value
     if (typeof value !== 'object') return text(String(value))
     if (value instanceof Error) return text(describeError(value))
-    return depth >= DEPTH_MAX ? '…' : structure(value, depth)
-  }
-  const structure = (value: object, depth: number): Plain => {
+    if (depth >= DEPTH_MAX) return '…'
     if ('toJSON' in value && typeof value.toJSON === 'function') return plain(value.toJSON(), depth + 1)
-    if (!isIterable(value)) return entries(value, depth)
-    const items: Plain[] = []
-    for (const item of value) if (items.push(plain(item, depth + 1)) === ITEMS_MAX) break
-    return items
+    return isIterable(value)
+      ? [...value].slice(0, ITEMS_MAX).map((item) => plain(item, depth + 1))
+      : entries(value, depth)
   }
-  const entries = (value: object, depth: number): { readonly [key: string]: Plain } =>
+  const entries = (value: object, depth: number): LogFields =>
     Object.fromEntries(
       Object.entries(value)
         .slice(0, ITEMS_MAX)

@@ -10,10 +10,8 @@ import { createBarState } from './bar-state.js'
 import { etaMs, renderBar } from './render-bar.js'
 import type { StatusLine } from './status-line.js'
 
-/** An observer that has to be closed at the end of the run, by `close()` or `using`. */
-export interface Progress extends RunObserver, Disposable {
-  close(): void
-}
+/** An observer that has to be disposed of at the end of the run. */
+export type Progress = RunObserver & Disposable
 
 /** The slots in use, rate and pause of an account; undefined while it has no limiter. */
 export type UsageOf = (account: string) => SourceUsage | undefined
@@ -26,8 +24,6 @@ export interface ProgressBarOptions {
   readonly accounts?: readonly string[]
   /** Width of the terminal, read at each redraw because it may change. */
   readonly columns: () => number | undefined
-  /** Calls `tick` at an interval until the returned function is called. Default: a timer that does not keep the process alive. */
-  readonly every?: (intervalMs: number, tick: () => void) => () => void
 }
 
 /** The bar is redrawn without events too, because countdowns and the rate window change with time. */
@@ -38,7 +34,7 @@ const COLUMNS_DEFAULT = 80
 
 /** Draws a bar on a terminal until it is closed. */
 export const createProgressBar = (options: ProgressBarOptions): Progress => {
-  const { line, clock, usage, accounts, columns, every = everyUnreferenced } = options
+  const { line, clock, usage, accounts, columns } = options
   const bar = createBarState(usage, accounts)
   let drawnAtMs = Number.NEGATIVE_INFINITY
   let closed = false
@@ -54,12 +50,7 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
       note(event)
       if (clock.monotonicMs() - drawnAtMs >= REDRAW_MS_MIN) draw()
     }
-  const stop = every(TICK_MS, draw)
-  const close = (): void => {
-    closed = true
-    stop()
-    line.erase()
-  }
+  const timer = setInterval(draw, TICK_MS).unref()
   return {
     listed: thenDraw(bar.listed),
     refreshed: thenDraw(bar.refreshed),
@@ -68,15 +59,12 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
       bar.publishing(event)
       draw()
     },
-    close,
-    [Symbol.dispose]: close,
+    [Symbol.dispose]: () => {
+      closed = true
+      clearInterval(timer)
+      line.erase()
+    },
   }
-}
-
-const everyUnreferenced = (intervalMs: number, tick: () => void): (() => void) => {
-  const timer = setInterval(tick, intervalMs)
-  timer.unref()
-  return () => clearInterval(timer)
 }
 
 export interface ProgressLogOptions {
@@ -119,7 +107,6 @@ export const createProgressLog = ({ log, clock, usage }: ProgressLogOptions): Pr
     },
     ended: (event) => bar.ended(event),
     publishing: (event) => log.info({ ...event }, 'publishing'),
-    close: () => undefined,
     [Symbol.dispose]: () => undefined,
   }
 }

@@ -42,12 +42,9 @@ export const deliver = async (delivery: Delivery, tools: DeliveryTools): Promise
   try {
     for (let attempt = 1; ; attempt++) {
       const { problem, mayPass } = await send(route, delivery, tools)
-      if (problem === null || !mayPass || attempt === ATTEMPTS_MAX || signal.aborted) return problem
-      const isStopped = await clock.sleep(RETRY_AFTER_MS, signal).then(
-        () => false,
-        () => true,
-      )
-      if (isStopped) return problem
+      if (problem === null || !mayPass || attempt === ATTEMPTS_MAX) return problem
+      await clock.sleep(RETRY_AFTER_MS, signal).catch(() => undefined)
+      if (signal.aborted) return problem
     }
   } finally {
     await route.destroy()

@@ -38,11 +38,12 @@ export const reportMsMax = (sinceSignalMs: number | null): number =>
     ? REPORT_MS_MAX
     : Math.max(REPORT_MS_MIN, Math.min(REPORT_AFTER_SIGNAL_MS_MAX, END_AFTER_SIGNAL_MS - sinceSignalMs))
 
-const reportLimit = (clock: Clock, durationMs: number): TimeLimit => {
-  const limit = createTimeLimit(clock)
+const endAfter = (limit: TimeLimit, durationMs: number): TimeLimit => {
   limit.after(durationMs, () => limit.end(new StoppedError('the time for reports is up')))
   return limit
 }
+
+const reportLimit = (clock: Clock, durationMs: number) => endAfter(createTimeLimit(clock), durationMs)
 
 export const createRunReports = ({ monitoring, clock, log, signal, redact }: RunReportsOptions) => {
   const { metrics, notify, warehouse } = monitoring
@@ -66,23 +67,22 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
     }
   }
 
-  const start = new AbortController()
+  let start: TimeLimit | null = null
   let starting: Promise<void> = Promise.resolve()
 
   return {
     started: (run: RunStart): void => {
       if (notify === null || notify.start === null) return
-      const deadline = reportLimit(clock, reportMsMax(null))
-      deadline.signal.addEventListener('abort', () => start.abort(deadline.signal.reason), { once: true })
+      const limit = reportLimit(clock, reportMsMax(null))
       const delivery = startDelivery(notify.start, run)
-      starting = report(delivery.setting, [delivery], start.signal).finally(() => deadline[Symbol.dispose]())
+      starting = report(delivery.setting, [delivery], limit.signal).finally(() => limit[Symbol.dispose]())
+      start = limit
     },
     /** `document` is the end in JSON. Never rejects. */
     ended: async (end: RunEnd, document: string): Promise<void> => {
       signal.removeEventListener('abort', onSignal)
       using deadline = reportLimit(clock, reportMsMax(sinceSignalMs()))
-      using startDeadline = reportLimit(clock, Math.min(START_MS_MAX, reportMsMax(sinceSignalMs()) / 2))
-      startDeadline.signal.addEventListener('abort', () => start.abort(startDeadline.signal.reason))
+      if (start !== null) endAfter(start, Math.min(START_MS_MAX, reportMsMax(sinceSignalMs()) / 2))
       const metricsReported = metrics === null ? undefined : reportOfMetrics(deadline.signal, end)
       await starting
       const deliveries = notify === null ? [] : endDeliveries(notify, end, { redact, document })

@@ -11,22 +11,10 @@ export interface Answer {
   readonly status: number
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Any value that JSON can hold, or a `RawBody`. */
+  /** Any value that JSON can hold; a `Buffer` is sent as it is, with the content type that the headers name. */
   readonly body: unknown
   /** The moment of the world that the answer describes; its `Date`. */
   readonly at: Micros
-}
-
-/** A body that is sent as it is. */
-export class RawBody {
-  readonly bytes: Buffer
-  /** Null for none. */
-  readonly contentType: string | null
-
-  constructor(bytes: Buffer, contentType: string | null) {
-    this.bytes = bytes
-    this.contentType = contentType
-  }
 }
 
 /** An answer as it is sent, without what HTTP itself adds. */
@@ -80,11 +68,11 @@ export const sendRendered = (reply: FastifyReply, { status, headers, body }: Ren
  */
 export const render = (request: FastifyRequest, answer: Answer): Rendered => {
   const { status, body } = answer
-  const { bytes, contentType } =
-    body instanceof RawBody ? body : new RawBody(Buffer.from(JSON.stringify(body)), JSON_TYPE)
+  const isBytes = Buffer.isBuffer(body)
+  const bytes = isBytes ? body : Buffer.from(JSON.stringify(body))
   const headers: Answer['headers'] = {
     date: formatHttpDate(answer.at),
-    ...(contentType === null ? {} : { 'content-type': contentType }),
+    ...(isBytes ? {} : { 'content-type': JSON_TYPE }),
     vary: 'accept-encoding',
     ...answer.headers,
   }

@@ -95,7 +95,10 @@ export type ReferenceServerOptions = Readonly<Partial<z.input<typeof settingsSch
 export type ReferenceServerSettings = Readonly<z.output<typeof settingsSchema>>
 
 /** Reads options, typed or as the text of flags, and ignores other names. Throws `reference_server_options` with a line for each wrong one. */
-export const readOptions = (given: Readonly<Record<string, unknown>>): ReferenceServerSettings => {
+export const readOptions = (
+  options: ReferenceServerOptions | Readonly<Record<string, string | boolean | undefined>>,
+): ReferenceServerSettings => {
+  const given: Readonly<Record<string, unknown>> = options
   const values = Object.fromEntries(
     Object.entries(OPTIONS).map(([name, option]) => [name, given[name] ?? option.default]),
   )

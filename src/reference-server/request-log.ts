@@ -36,25 +36,21 @@ export class RequestLog {
   }
 
   add(request: LoggedRequest): void {
-    if (this.#requests.length < this.#requestsMax) {
-      this.#requests.push(request)
-      return
-    }
-    this.#requests[this.#dropped % this.#requestsMax] = request
+    this.#requests.push(request)
+    if (this.#requests.length <= this.#requestsMax) return
+    this.#requests.shift()
     this.#dropped += 1
   }
 
-  clear(): void {
+  /** Gives the empty list. */
+  clear(): ReturnType<RequestLog['list']> {
     this.#requests = []
     this.#dropped = 0
+    return this.list()
   }
 
   /** In the order of arrival, and how many were dropped since the log was last cleared. */
   list(): { readonly requests: readonly LoggedRequest[]; readonly dropped: number } {
-    const first = this.#dropped % this.#requestsMax
-    return {
-      requests: [...this.#requests.slice(first), ...this.#requests.slice(0, first)],
-      dropped: this.#dropped,
-    }
+    return { requests: this.#requests, dropped: this.#dropped }
   }
 }

@@ -9,7 +9,7 @@ import { answerUnreadable, Refusal, refused, send } from './answer.js'
 import { API_PREFIX } from './api/operation.js'
 import { createAccountCap } from './api/rate-limit.js'
 import { type ApiContext, apiRoutes, noSuchPath, serveNoRoute, undecodablePath } from './api/routes.js'
-import { controlRoutes } from './control/routes.js'
+import { controlRoutes } from './control/operations.js'
 import { docsRoutes } from './docs/page.js'
 import { Faults } from './faults/faults.js'
 import { readFaultsFile } from './faults/read-faults.js'
@@ -30,18 +30,14 @@ export interface ReferenceServer extends AsyncDisposable {
 }
 
 /**
- * Starts a server. Throws an error `reference_server_options`, a `FaultsError` or an error `reference_server_listen`, and
- * leaves nothing behind then.
+ * Starts a server, with typed options or the text of flags. Throws an error `reference_server_options`, a `FaultsError` or an error
+ * `reference_server_listen`, and leaves nothing behind then. `signal` ends a start that waits for the file of faults.
  */
-export const startReferenceServer = (options: ReferenceServerOptions): Promise<ReferenceServer> =>
-  startReferenceServerFromFlags({ ...options })
-
-/** The same from flags as text. `signal` ends a start that waits for the file of faults. */
-export const startReferenceServerFromFlags = async (
-  flags: Readonly<Record<string, unknown>>,
+export const startReferenceServer = async (
+  options: Parameters<typeof readOptions>[0],
   signal?: AbortSignal,
 ): Promise<ReferenceServer> => {
-  const settings = readOptions(flags)
+  const settings = readOptions(options)
   const { app, accounts } = await assemble(settings, signal)
   const origin = await listen(app, settings)
   const close = async () => {
@@ -55,11 +51,10 @@ export const startReferenceServerFromFlags = async (
  * `reference_server_options` or a `FaultsError`.
  */
 export const createUnlistenedServer = async (options: ReferenceServerOptions) =>
-  await assemble(readOptions({ ...options }))
+  await assemble(readOptions(options))
 
 const assemble = async (settings: ReferenceServerSettings, signal = new AbortController().signal) => {
-  const monotonicMs = () => performance.now()
-  const clock = new WorldClock(settings.startAt, settings.clock, monotonicMs)
+  const clock = new WorldClock(settings.startAt, settings.clock)
   const log = new RequestLog()
   const organizations = Array.from(
     { length: settings.accounts },
@@ -73,12 +68,12 @@ const assemble = async (settings: ReferenceServerSettings, signal = new AbortCon
   const { faults: given } = settings
   if (typeof given === 'string') faults.replace(await readFaultsFile(given, signal), `${given}: `)
   else if (given !== null) faults.replace(given)
-  const startMs = monotonicMs()
+  const startMs = performance.now()
   const members = organizations.map((organization) => ({
     organization,
-    cap: createAccountCap(settings, startMs),
+    admit: createAccountCap(settings, startMs),
   }))
-  const api = { members, clock, monotonicMs, epochMs: performance.timeOrigin, log, settings, faults }
+  const api = { members, clock, log, settings, faults }
   const app = createApp(api)
   app.register(apiRoutes(api), { prefix: API_PREFIX })
   app.register(controlRoutes({ organizations, clock, log, faults }), { prefix: '/_reference' })

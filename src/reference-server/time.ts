@@ -96,21 +96,17 @@ export class WorldClock {
   readonly speed: { readonly label: string; readonly factor: number }
   readonly earliest: Micros = 0
   readonly latest: Micros
-  readonly #monotonicMs: () => number
   #setTo: Micros
-  #setAtMs: number
+  #setAtMs = performance.now()
 
-  /** `monotonicMs` is a clock that never goes back, in milliseconds. */
-  constructor(startAt: Micros, speed: WorldClock['speed'], monotonicMs: () => number) {
+  constructor(startAt: Micros, speed: WorldClock['speed']) {
     this.speed = speed
     this.latest = startAt + CLOCK_YEARS_MAX * 366 * MICROS_PER_DAY
-    this.#monotonicMs = monotonicMs
     this.#setTo = startAt
-    this.#setAtMs = monotonicMs()
   }
 
   now(): Micros {
-    const elapsedMs = this.#monotonicMs() - this.#setAtMs
+    const elapsedMs = performance.now() - this.#setAtMs
     return Math.min(this.latest, this.#setTo + Math.floor(elapsedMs * this.speed.factor * MICROS_PER_MS))
   }
 
@@ -118,7 +114,7 @@ export class WorldClock {
   set(at: Micros): boolean {
     if (at < this.earliest || at > this.latest) return false
     this.#setTo = at
-    this.#setAtMs = this.#monotonicMs()
+    this.#setAtMs = performance.now()
     return true
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../base/clock.js'
 import { integerOf, textOf } from '../fields.js'
-import { Unseen } from '../verdict.js'
+import { PASS, Unseen, type Verdict } from '../verdict.js'
 import {
   type ListReading,
   type ProgressReading,
@@ -126,26 +126,28 @@ const COMPARISONS_MAX = 2
 
 /**
  * Compares two readings of data that may change in between. They differ only if the first reading gives the same
- * again. Null where they agree; throws `Unseen` where the data changed each time.
+ * again: then `differ` judges them. Throws `Unseen` where the data changed each time.
  */
-export const findDifference = async <Reading>({
+export const compare = async <Reading>({
   known,
   readOne,
   readOther,
   isSame,
+  differ,
 }: {
   /** The first reading, if it is there already. */
   readonly known?: Reading
   readonly readOne: () => Promise<Reading>
   readonly readOther: () => Promise<Reading>
   readonly isSame: (one: Reading, other: Reading) => boolean
-}): Promise<{ readonly one: Reading; readonly other: Reading } | null> => {
+  readonly differ: (one: Reading, other: Reading) => Verdict
+}): Promise<Verdict> => {
   let one = known ?? (await readOne())
   for (let round = 0; round < COMPARISONS_MAX; round++) {
     const other = await readOther()
-    if (isSame(one, other)) return null
+    if (isSame(one, other)) return PASS
     const again = await readOne()
-    if (isSame(one, again)) return { one, other }
+    if (isSame(one, again)) return differ(one, other)
     one = again
   }
   throw new Unseen(MOVED)

@@ -1,6 +1,6 @@
 /** API document, "List surveys", `status`: filters on one status, or on several in array form. */
 import { integerOf } from '../fields.js'
-import { type Evidence, findDifference } from '../read/evidence.js'
+import { compare, type Evidence } from '../read/evidence.js'
 import { idsOf, type ListReading, paging, sameIds } from '../read/reader.js'
 import { judgeEach, type Rule, rulesOf } from '../rule.js'
 import { fail, PASS, Unseen } from '../verdict.js'
@@ -79,7 +79,7 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
     'status[]=…&status[]=… shows all surveys of these statuses',
     async (evidence) => {
       const both = await bothStatuses(evidence)
-      const difference = await findDifference<readonly ListReading[]>({
+      return await compare<readonly ListReading[]>({
         known: both.map(({ reading }) => reading),
         readOne: async () => [
           await evidence.reader.surveys(both[0].reading.query),
@@ -87,11 +87,11 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
         ],
         readOther: async () => [await readUnion(evidence)],
         isSame: (one, other) => sumOf(one) === sumOf(other),
+        differ: (one, other) => {
+          const expected = `total_count ${one.map(totalOf).join(' + ')} = ${sumOf(one)}, as for each status alone`
+          return fail(other.map(({ asked }) => asked).join(), expected, `total_count ${sumOf(other)}`)
+        },
       })
-      if (difference === null) return PASS
-      const { one, other } = difference
-      const expected = `total_count ${one.map(totalOf).join(' + ')} = ${sumOf(one)}, as for each status alone`
-      return fail(other.map(({ asked }) => asked).join(), expected, `total_count ${sumOf(other)}`)
     },
   ),
   rule(
@@ -99,16 +99,16 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
     'status[]=… with one status gives the same list as status=…',
     async ({ reader, byStatus }) => {
       const { status, reading } = (await byStatus()).one
-      const difference = await findDifference({
+      return await compare({
         known: reading,
         readOne: () => reader.surveys(reading.query),
         readOther: () => reader.surveys([['status[]', status]]),
         isSame: sameIds,
+        differ: (one, other) => {
+          const expected = `the rows of ${one.asked}, total_count ${totalOf(one)}`
+          return fail(other.asked, expected, `other rows, total_count ${totalOf(other)}`)
+        },
       })
-      if (difference === null) return PASS
-      const { one, other } = difference
-      const expected = `the rows of ${one.asked}, total_count ${totalOf(one)}`
-      return fail(other.asked, expected, `other rows, total_count ${totalOf(other)}`)
     },
   ),
 ]

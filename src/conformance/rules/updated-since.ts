@@ -9,7 +9,7 @@ import {
   stepOf,
   textOf,
 } from '../fields.js'
-import { type Evidence, findDifference } from '../read/evidence.js'
+import { compare, type Evidence } from '../read/evidence.js'
 import { type ListReading, paging, progressPath, type Reader, sameIds, surveysSeen } from '../read/reader.js'
 import { judgeEach, type Rule, rulesOf } from '../rule.js'
 import { fail, PASS, Unseen } from '../verdict.js'
@@ -45,6 +45,8 @@ const lastUpdated = async ({ head, reader }: Evidence): Promise<readonly [Update
 }
 
 const since = (reader: Reader, text: string): Promise<ListReading> => reader.surveys([[PARAMETER, text]])
+
+const totalText = (reading: ListReading): string => `total_count ${paging(reading, 'total_count')}`
 
 /** The list since the last modification is short; longer than this, the filter does not work. */
 const PAGES_MAX = 3
@@ -135,15 +137,14 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
       const all = await lastUpdated(evidence)
       const { micros } = (all[Math.min(3, all.length - 1)] ?? all[0]).at
       for (const offset of [330, -480]) {
-        const difference = await findDifference({
+        const verdict = await compare({
           readOne: () => since(reader, formatMoment(micros)),
           readOther: () => since(reader, formatWithOffset(micros, offset)),
           isSame: sameIds,
+          differ: (one, other) =>
+            fail(other.asked, `the rows of ${one.asked}, ${totalText(one)}`, totalText(other)),
         })
-        if (difference === null) continue
-        const { one, other } = difference
-        const count = (reading: ListReading) => `total_count ${paging(reading, 'total_count')}`
-        return fail(other.asked, `the rows of ${one.asked}, ${count(one)}`, count(other))
+        if (verdict.verdict === 'fail') return verdict
       }
       return PASS
     },

@@ -1,6 +1,6 @@
 /** API document, "View the fieldwork progress of a survey": `started_after` and `started_before`. */
 import { formatMoment, MICROS_PER_SECOND } from '../fields.js'
-import { findDifference, MOVED, sameCounts } from '../read/evidence.js'
+import { compare, MOVED, sameCounts } from '../read/evidence.js'
 import type { Query } from '../read/sender.js'
 import { countIn, lifeOf } from '../read/start.js'
 import { type Rule, rulesOf } from '../rule.js'
@@ -21,19 +21,17 @@ const none = (id: string, parameter: string, moment: string, text: string): Rule
 const all = (id: string, parameter: string, moment: string, text: string): Rule =>
   rule(id, `${parameter} ${text}`, async ({ reader, windowSubject }) => {
     const { id: surveyId, progress } = await windowSubject()
-    const difference = await findDifference({
+    return await compare({
       known: progress,
       readOne: () => reader.progress(surveyId),
       readOther: () => reader.progress(surveyId, [[parameter, moment]]),
       isSame: sameCounts,
+      differ: (one, other) =>
+        fail(other.asked, `all ${one.total} interviews of the survey`, `${other.total}`),
     })
-    if (difference === null) return PASS
-    const { one, other } = difference
-    return fail(other.asked, `all ${one.total} interviews of the survey`, `${other.total}`)
   })
 
 const HALF_SECOND = MICROS_PER_SECOND / 2n
-const ROUNDS_MAX = 2
 
 export const WINDOW_RULES: readonly Rule[] = [
   none('windows.after-future', 'started_after', FAR_FUTURE, 'in the far future keeps no interview'),
@@ -55,21 +53,20 @@ export const WINDOW_RULES: readonly Rule[] = [
       const middle = formatMoment(from + seconds * MICROS_PER_SECOND + HALF_SECOND)
       const count = (query: Query) => countIn(reader, subject.id, query)
       const [after, before] = [['started_after', middle] as const, ['started_before', middle] as const]
-      let all = subject.total
-      for (let round = 0; round < ROUNDS_MAX; round++) {
+      const readParts = async () => {
         const later = await count([after])
         const earlier = await count([before])
         const both = await count([after, before])
-        if (later + earlier - both === all) return PASS
-        const again = await count([])
-        if (again === all) {
-          const asked = `GET …/${subject.id}/fieldwork_progress, started_after=${middle} and started_before=${middle}`
-          const got = `${later} after, ${earlier} before, ${both} in both`
-          return fail(asked, `${all} interviews in all`, got)
-        }
-        all = again
+        return { all: later + earlier - both, parts: `${later} after, ${earlier} before, ${both} in both` }
       }
-      throw new Unseen(MOVED)
+      const asked = `GET …/${subject.id}/fieldwork_progress, started_after=${middle} and started_before=${middle}`
+      return await compare({
+        known: { all: subject.total, parts: '' },
+        readOne: async () => ({ all: await count([]), parts: '' }),
+        readOther: readParts,
+        isSame: (one, other) => one.all === other.all,
+        differ: ({ all }, { parts }) => fail(asked, `${all} interviews in all`, parts),
+      })
     },
   ),
   // The search for the moment at which an interview started takes many requests, so these rules come last.

@@ -4,44 +4,34 @@
  * enough always gets through.
  */
 import type { RateWindowKind, RetryAfterStyle } from '../option-texts.js'
+import type { ReferenceServerSettings } from '../options.js'
 import { formatHttpDate, MICROS_PER_MS, MICROS_PER_SECOND, type Micros } from '../time.js'
 
-interface RateLimit {
-  readonly requests: number
-  readonly perMs: number
-}
+type RateLimit = ReferenceServerSettings['rateLimit']
 
-export interface CapSettings {
-  readonly rateWindow: RateWindowKind
-  readonly rateLimit: RateLimit
-  /** How far into a window the server starts, milliseconds; only `fixed` and `sliding-counter` have fixed borders. */
-  readonly ratePhase: number
-  /** Requests per window that somebody else makes, below the cap; 0 is nobody. */
-  readonly foreignLoad: number
-}
+export type CapSettings = Pick<
+  ReferenceServerSettings,
+  'rateWindow' | 'rateLimit' | 'ratePhase' | 'foreignLoad'
+>
 
-export interface AccountCap {
-  /**
-   * Takes one request that arrives at `nowMs`, on a clock that never goes back. Returns 0 when it is accepted; otherwise the
-   * milliseconds after which one will be, if no other comes before it.
-   */
-  admit(nowMs: number): number
-}
+/**
+ * Takes one request that arrives at `nowMs`, on a clock that never goes back. Returns 0 when it is accepted; otherwise the
+ * milliseconds after which one will be, if no other comes before it.
+ */
+export type Admit = (nowMs: number) => number
 
 /** `startMs` is when the server started. */
-export const createAccountCap = (settings: CapSettings, startMs: number): AccountCap => {
+export const createAccountCap = (settings: CapSettings, startMs: number): Admit => {
   const { rateWindow, rateLimit, ratePhase, foreignLoad } = settings
-  if (rateWindow === 'none') return { admit: () => 0 }
+  if (rateWindow === 'none') return () => 0
   const alone = WINDOWS[rateWindow](rateLimit)
   const window = foreignLoad === 0 ? alone : withForeignLoad(alone, foreignLoad, rateLimit, ratePhase)
-  return {
-    admit: (nowMs) => {
-      const windowMs = nowMs - startMs + ratePhase
-      const waitMs = window.opensAtMs(windowMs) - windowMs
-      if (waitMs > 0) return waitMs
-      window.take(windowMs)
-      return 0
-    },
+  return (nowMs) => {
+    const windowMs = nowMs - startMs + ratePhase
+    const waitMs = window.opensAtMs(windowMs) - windowMs
+    if (waitMs > 0) return waitMs
+    window.take(windowMs)
+    return 0
   }
 }
 

@@ -13,21 +13,17 @@ import type { Micros, WorldClock } from '../time.js'
 import type { Organization } from '../world/organization.js'
 import { ENDPOINTS } from './endpoints.js'
 import { API_PREFIX, type Endpoint } from './operation.js'
-import { type AccountCap, retryAfterHeaders } from './rate-limit.js'
+import { type Admit, retryAfterHeaders } from './rate-limit.js'
 
 interface Member {
   readonly organization: Organization
-  readonly cap: AccountCap
+  readonly admit: Admit
 }
 
 export interface ApiContext {
   readonly settings: Pick<ReferenceServerSettings, 'pageSize' | 'retryAfter'>
   readonly members: readonly Member[]
   readonly clock: WorldClock
-  /** Real time that never goes back, milliseconds. The cap is counted on it. */
-  readonly monotonicMs: () => number
-  /** What to add to `monotonicMs` for milliseconds since 1970. */
-  readonly epochMs: number
   readonly log: RequestLog
   readonly faults: Faults
 }
@@ -56,7 +52,8 @@ const serve = (
   reply: FastifyReply,
   target: { readonly endpoint: Endpoint; readonly surveyId: string } | null,
 ): void => {
-  const arrivedMs = context.monotonicMs()
+  // The cap is counted on real time that never goes back.
+  const arrivedMs = performance.now()
   const at = context.clock.now()
   const [, path = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(request.url) ?? []
   const { settings } = context
@@ -72,7 +69,7 @@ const serve = (
   })
   const outcome = outcomeOf(answer, faults)
   context.log.add({
-    at_ms: context.epochMs + arrivedMs,
+    at_ms: performance.timeOrigin + arrivedMs,
     account: member?.organization.identity.name ?? null,
     method: request.method,
     path,
@@ -110,7 +107,7 @@ const admit = (
   if (member === null) {
     throw new Refusal(401, 'Authorization-ID and Authorization-Token must both be sent, and belong together')
   }
-  const waitMs = member.cap.admit(nowMs)
+  const waitMs = member.admit(nowMs)
   if (waitMs === 0) return member
   throw new Refusal(
     429,

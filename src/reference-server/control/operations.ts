@@ -1,22 +1,40 @@
 /**
- * Declares the routes under `/_reference` for the OpenAPI document and the docs page, with their answers like the resources
- * of the API. None needs credentials, counts against the cap or appears in the request log. `control/routes.ts` serves them.
+ * The routes under `/_reference`: each declared once, with its answer like the resources of the API, for the server and the OpenAPI
+ * document. None needs credentials, counts against the cap or appears in the request log.
  */
+import { Readable } from 'node:stream'
+import type { FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { momentParameter, type Operation } from '../api/operation.js'
+import { JSON_TYPE, Refusal, send } from '../answer.js'
+import { momentParameter, type Operation, readQuery } from '../api/operation.js'
 import { faultSchema, faultsSchema } from '../faults/declaration.js'
-import { loggedRequest } from '../request-log.js'
+import type { Faults } from '../faults/faults.js'
+import { FaultsError } from '../faults/read-faults.js'
+import { loggedRequest, type RequestLog } from '../request-log.js'
 import {
   type DeepReadonly,
   fieldworkProgress,
   moment,
   object,
+  type ProgressResource,
   sampleSource,
   survey,
   surveyStatus,
   text,
   wholeNumber,
 } from '../resources.js'
+import {
+  formatHttpDate,
+  formatUtc,
+  type Micros,
+  parseIsoDuration,
+  parseIsoTime,
+  type WorldClock,
+} from '../time.js'
+import { NO_BOUNDS } from '../world/indicators.js'
+import type { Organization } from '../world/organization.js'
+import { SOURCES_SETTLE_WITHIN } from '../world/sample-sources.js'
+import { statusOf, TITLE_EDIT } from '../world/timeline.js'
 
 export const worldTime = object("The world's clock", {
   now: moment("The world's time"),
@@ -24,7 +42,7 @@ export const worldTime = object("The world's clock", {
 })
 
 /** The body of `POST /_reference/time`. */
-export const timeSetting = z
+const timeSetting = z
   .union([
     z.strictObject({
       advance: text(
@@ -104,11 +122,20 @@ export interface ControlOperation extends Operation {
   readonly body?: z.ZodType
   /** The type of an answer 200, where it is not JSON. */
   readonly contentType?: 'text/html'
+  /** The body of an answer 200. Throws a `Refusal`. Absent where the answer is more than a body. */
+  readonly answerTo?: (context: ControlContext, request: FastifyRequest) => unknown
+}
+
+interface ControlContext {
+  readonly organizations: readonly Organization[]
+  readonly clock: WorldClock
+  readonly log: RequestLog
+  readonly faults: Faults
 }
 
 const account = z.string().optional().meta({ description: 'Name of the only account to show' })
 
-export const changesQuery = z.object({
+const changesQuery = z.object({
   account,
   from: momentParameter('Shows changes after this moment'),
   to: momentParameter('Shows changes up to and including this moment'),
@@ -128,6 +155,7 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
     summary: "Read the world's clock",
     description: "The moment that the API's answers describe.",
     answer: worldTime,
+    answerTo: timeOf,
   }),
   operation('post', '/time', 'moveTime', {
     summary: "Move the world's clock",
@@ -135,21 +163,25 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
     body: timeSetting,
     answer: worldTime,
     refusals: { 400: 'Neither a duration nor a moment, or one that is out of reach of the clock' },
+    answerTo: moveTime,
   }),
   operation('get', '/requests', 'listRequests', {
     summary: 'List the requests that reached the API',
     description: 'Each arrival under `/api/v1` with its real time, including refused ones.',
     answer: requestList,
+    answerTo: ({ log }) => log.list(),
   }),
   operation('delete', '/requests', 'forgetRequests', {
     summary: 'Clear the list of requests',
     description: 'The list starts again from empty.',
     answer: requestList,
+    answerTo: ({ log }) => log.clear(),
   }),
   operation('get', '/faults', 'listFaults', {
     summary: 'List the faults',
     description: 'As declared, completed by the defaults, with how often each matched and acted.',
     answer: countedFaults,
+    answerTo: ({ faults }) => faults.list(),
   }),
   operation('put', '/faults', 'replaceFaults', {
     summary: 'Replace all faults',
@@ -160,11 +192,13 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
       400: 'Faults that cannot be used, a line for each problem; nothing is replaced',
       413: 'More than 1 MiB',
     },
+    answerTo: replaceFaults,
   }),
   operation('delete', '/faults', 'removeFaults', {
     summary: 'Remove all faults',
     description: 'Forgotten surveys come back.',
     answer: countedFaults,
+    answerTo: ({ faults }) => faults.replace([]),
   }),
   operation('get', '/truth', 'readTruth', {
     summary: 'Read everything that the API shows at this moment',
@@ -183,6 +217,7 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
     query: changesQuery,
     answer: changeList,
     refusals: { 400: 'A bound is missing or not a moment, or there are too many changes', 404: NO_ACCOUNT },
+    answerTo: changesIn,
   }),
   operation('get', '/openapi.json', 'readOpenApi', {
     summary: 'Read this document',
@@ -196,3 +231,167 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
     answer: z.string().meta({ description: 'HTML' }),
   }),
 ]
+
+/** Serves them. */
+export const controlRoutes =
+  (context: ControlContext): FastifyPluginCallback =>
+  (app, _options, done) => {
+    const { organizations, clock } = context
+    for (const { method, path, answerTo } of CONTROL_OPERATIONS)
+      if (answerTo !== undefined)
+        app[method](path, (request, reply) =>
+          send(request, reply, {
+            status: 200,
+            headers: {},
+            body: answerTo(context, request),
+            at: clock.now(),
+          }),
+        )
+    app.get('/truth', (request, reply) => {
+      const query = queryOf(request)
+      const at = clock.now()
+      const text = truthText(named(organizations, query), at, query.get('only') === 'surveys')
+      return reply.headers({ date: formatHttpDate(at), 'content-type': JSON_TYPE }).send(Readable.from(text))
+    })
+    done()
+  }
+
+/** The body of `request`. Refuses one that is no JSON with `hint`, which says what to send. */
+const jsonOf = ({ body }: FastifyRequest, hint: string): unknown => {
+  try {
+    return JSON.parse(typeof body === 'string' ? body : '')
+  } catch {
+    throw new Refusal(400, hint)
+  }
+}
+
+function timeOf({ clock }: ControlContext) {
+  return { now: formatUtc(clock.now()), clock: clock.speed.label }
+}
+
+const TIME_HINT = 'send {"advance": "PT6H"} or {"set": "2026-03-01T00:00:00Z"}'
+
+function moveTime(context: ControlContext, request: FastifyRequest) {
+  const { clock } = context
+  const setting = timeSetting.safeParse(jsonOf(request, TIME_HINT)).data
+  if (setting === undefined) throw new Refusal(400, TIME_HINT)
+  const by = 'set' in setting ? null : parseIsoDuration(setting.advance)
+  const at = 'set' in setting ? parseIsoTime(setting.set) : by === null ? null : clock.now() + by
+  if (at === null) {
+    throw new Refusal(
+      400,
+      `${JSON.stringify(setting)}: advance takes an ISO 8601 duration of weeks, days, hours, minutes and seconds, set a date-time with an offset; ${TIME_HINT}`,
+    )
+  }
+  if (clock.set(at)) return timeOf(context)
+  throw new Refusal(400, `the clock goes from ${formatUtc(clock.earliest)} to ${formatUtc(clock.latest)}`)
+}
+
+function replaceFaults({ faults }: ControlContext, request: FastifyRequest) {
+  const given = jsonOf(request, 'the body is not JSON: send a list of faults, [] for none')
+  try {
+    return faults.replace(given)
+  } catch (error) {
+    if (error instanceof FaultsError) throw new Refusal(400, error.message)
+    throw error
+  }
+}
+
+const queryOf = (request: FastifyRequest): URLSearchParams =>
+  new URL(request.url, 'http://localhost').searchParams
+
+const named = (organizations: readonly Organization[], query: URLSearchParams): readonly Organization[] => {
+  const name = query.get('account')
+  if (name === null) return organizations
+  const found = organizations.filter(({ identity }) => identity.name === name)
+  if (found.length === 0) throw new Refusal(404, `there is no account ${JSON.stringify(name)}`)
+  return found
+}
+
+/** Yields the pieces of one JSON document, because a large world is a large text. `light` leaves out sources and progress. */
+function* truthText(
+  organizations: readonly Organization[],
+  at: Micros,
+  light: boolean,
+): Generator<string, void, undefined> {
+  yield `{"now":${JSON.stringify(formatUtc(at))},"accounts":[`
+  for (const [place, organization] of organizations.entries()) {
+    const { name, id } = organization.identity
+    yield `${place === 0 ? '' : ','}{"name":${JSON.stringify(name)},"id":${id},"surveys":[`
+    for (const [order, index] of organization.surveyPlaces(at).entries()) {
+      const survey = light ? organization.survey(at, index) : truthOf(organization, at, index)
+      yield `${order === 0 ? '' : ','}${JSON.stringify(survey)}`
+    }
+    yield ']}'
+  }
+  yield ']}'
+}
+
+const truthOf = (organization: Organization, at: Micros, index: number) => {
+  const sources = organization.listSampleSources(at, index)
+  const progress = (sourceId: number | null): ProgressResource => {
+    const found = organization.progress(at, index, sourceId, NO_BOUNDS)
+    if (found === null) throw new Error(`sample source ${sourceId} is listed but has no progress`)
+    return found
+  }
+  return {
+    ...organization.survey(at, index),
+    sample_sources: sources,
+    fieldwork_progress: progress(null),
+    sample_source_progress: Object.fromEntries(sources.map(({ id }) => [String(id), progress(id)])),
+  }
+}
+
+const CHANGES_MAX = 200_000
+
+function changesIn({ organizations, clock }: ControlContext, request: FastifyRequest) {
+  const query = queryOf(request)
+  const { from, to } = readQuery(changesQuery, query)
+  if (to > clock.latest) throw new Refusal(400, `the world ends at ${formatUtc(clock.latest)}`)
+  const changes = changesBetween(named(organizations, query), from, to)
+  if (changes.length <= CHANGES_MAX) return { changes }
+  throw new Refusal(400, `${changes.length} changes, the most is ${CHANGES_MAX}: narrow the range`)
+}
+
+/**
+ * The changes after `from` up to and including `to`, past or future, in the order of time: exactly those that are visible
+ * at `to` and not at `from`. Interviews are not among them.
+ */
+const changesBetween = (organizations: readonly Organization[], from: Micros, to: Micros): WorldChange[] =>
+  organizations
+    .flatMap((organization) =>
+      organization
+        .surveyPlaces(to)
+        .reverse()
+        .flatMap((index) => changesOfSurvey(organization, index, from))
+        .filter(({ at }) => at > from && at <= to),
+    )
+    .sort((one, other) => one.at - other.at)
+    .map(({ change }) => change)
+
+const changesOfSurvey = (organization: Organization, index: number, from: Micros) => {
+  const account = organization.identity.name
+  const survey_id = organization.surveyId(index)
+  const entry = (at: Micros, rest: Pick<WorldChange, 'what' | 'status' | 'sample_source_id'>) => ({
+    at,
+    change: { account, survey_id, at: formatUtc(at), ...rest },
+  })
+  const changes = organization.changesOf(index)
+  const own = changes.map(({ at, code }, place) => {
+    const status = statusOf(code)
+    if (status !== null) return entry(at, { what: place === 0 ? 'created' : 'status', status })
+    return entry(at, { what: code === TITLE_EDIT ? 'title' : 'project_id' })
+  })
+  // Most surveys of a large world stopped changing long ago. Deriving their sources would take seconds for nothing.
+  const last = changes.at(-1)
+  if (last === undefined || last.at + SOURCES_SETTLE_WITHIN <= from) return own
+  const sources = organization
+    .field(index)
+    .sources.flatMap(({ id, versions, removedAt }) => [
+      ...versions.map(({ at }, place) =>
+        entry(at, { what: place === 0 ? 'source_added' : 'source_changed', sample_source_id: id }),
+      ),
+      ...(removedAt === null ? [] : [entry(removedAt, { what: 'source_removed', sample_source_id: id })]),
+    ])
+  return [...own, ...sources]
+}

@@ -176,7 +176,7 @@ const SECURITY_SCHEMES = {
   ),
 }
 
-type Declaration = Omit<control.ControlOperation, 'method'>
+type Declaration = Omit<control.ControlOperation, 'method' | 'answerTo'>
 
 const operationOf = (declaration: Declaration, schemas: DocumentSchemas, example?: Example) => {
   const { path, operationId, summary, description, query, body, answer, refusals = {} } = declaration

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify'
-import { RawBody, send } from '../answer.js'
+import { send } from '../answer.js'
 import type { ReferenceServerSettings } from '../options.js'
 import { formatHttpDate, type WorldClock } from '../time.js'
 import type { Organization } from '../world/organization.js'
@@ -35,16 +35,16 @@ export const docsRoutes =
         return send(request, reply, { status: 200, headers, body, at: clock.now() })
       })
     get('/openapi.json', (request) => openApiDocument(originOf(request)))
-    get(DOCS, () => new RawBody(Buffer.from(VIEWER_PAGE), 'text/html; charset=utf-8'), {
+    get(DOCS, () => Buffer.from(VIEWER_PAGE), {
+      'content-type': 'text/html; charset=utf-8',
       'content-security-policy': VIEWER_POLICY,
     })
     get(`${DOCS}/openapi.json`, (request) => {
       const origin = originOf(request)
       return openApiDocument(origin, organization && { organization, at: clock.now(), settings })
     })
-    for (const [name, { contentType, read }] of Object.entries(VIEWER_FILES)) {
-      get(`${DOCS}/${name}`, async () => new RawBody(await read(), contentType))
-    }
+    for (const [name, { contentType, read }] of Object.entries(VIEWER_FILES))
+      get(`${DOCS}/${name}`, read, { 'content-type': contentType })
     app.get('/', (_request, reply) =>
       reply.header('date', formatHttpDate(clock.now())).redirect(`${app.prefix}${DOCS}`),
     )

@@ -3,7 +3,7 @@
  * is forgotten before the request is answered, and comes back when the list is replaced.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Answer, RawBody, render, sendRendered } from '../answer.js'
+import { type Answer, render, sendRendered } from '../answer.js'
 import type { Organization } from '../world/organization.js'
 import { PURPOSES, Random } from '../world/random.js'
 import {
@@ -51,15 +51,16 @@ export class Faults {
   }
 
   /**
-   * Replaces all faults by `given`, a list of declarations, and starts counting again from 0. Throws a `FaultsError` and
-   * replaces nothing when a declaration is wrong. Each line of the error begins with `where`.
+   * Replaces all faults by `given`, a list of declarations, and starts counting again from 0. Gives the new list. Throws a
+   * `FaultsError` and replaces nothing when a declaration is wrong. Each line of the error begins with `where`.
    */
-  replace(given: unknown, where = ''): void {
+  replace(given: unknown, where = ''): readonly Readonly<CountedFault>[] {
     const { organizations, latest } = this.#world
     const hasSurvey = (id: number) => organizations.some((one) => one.createsSurvey(id, latest))
     const faults = readFaults(given, hasSurvey, where)
     for (const organization of organizations) organization.rememberSurveys()
     this.#faults = faults.map((fault) => ({ ...fault, matched: 0, acted: 0 }))
+    return this.#faults
   }
 
   /**
@@ -128,17 +129,18 @@ const shape = (
   answer: Answer,
   { status, headers = {}, body, patch, at = '' }: ActingFault['action'],
 ): Answer => {
-  if (status !== undefined) return { ...answer, status, headers, body: given(body) }
-  if (patch === undefined || answer.body instanceof RawBody) return answer
+  if (status !== undefined) return { ...answer, status, ...given(body, headers) }
+  if (patch === undefined || Buffer.isBuffer(answer.body)) return answer
   const [, ...steps] = at.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
   return { ...answer, body: patchBelow(toJson(answer.body), steps, patch) }
 }
 
 /** A text is sent as it is, as HTML where it begins with `<`. */
-const given = (body: Json | undefined): Json | RawBody => {
-  if (body === undefined) return new RawBody(Buffer.alloc(0), null)
-  if (typeof body !== 'string') return body
-  return new RawBody(Buffer.from(body), `${body.startsWith('<') ? 'text/html' : 'text/plain'}; charset=utf-8`)
+const given = (body: Json | undefined, headers: Answer['headers']): Pick<Answer, 'headers' | 'body'> => {
+  if (body === undefined) return { headers, body: Buffer.alloc(0) }
+  if (typeof body !== 'string') return { headers, body }
+  const type = `${body.startsWith('<') ? 'text/html' : 'text/plain'}; charset=utf-8`
+  return { headers: { 'content-type': type, ...headers }, body: Buffer.from(body) }
 }
 
 /** The body as a client would read it, without undefined fields. */

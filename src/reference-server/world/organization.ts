@@ -48,8 +48,8 @@ export class Organization {
   readonly #changes: ChangeTable
   /** Places of surveys that a fault made vanish. */
   readonly #forgotten = new Set<number>()
-  readonly #matches = new BoundedMemo<string, Matches>(MATCHES_MAX)
-  readonly #fields = new BoundedMemo<number, SurveyField>(SURVEY_FIELDS_MAX)
+  readonly #matches = new Map<string, Matches>()
+  readonly #fields = new Map<number, SurveyField>()
 
   constructor(plan: WorldPlan, emptyRates: EmptyRates = 'null') {
     this.#plan = plan
@@ -149,44 +149,36 @@ export class Organization {
   }
 
   field(index: number): SurveyField {
-    return this.#fields.get(index, () => deriveSurveyField(this.#plan, index, this.#changes.changesOf(index)))
+    return (
+      this.#fields.get(index) ??
+      remember(
+        this.#fields,
+        SURVEY_FIELDS_MAX,
+        index,
+        deriveSurveyField(this.#plan, index, this.changesOf(index)),
+      )
+    )
   }
 
   #match(at: Micros, { statuses, updatedSince }: SurveyFilter): Matches {
     const wanted = SURVEY_STATUSES.map((status) => statuses === null || statuses.includes(status))
     const since = updatedSince ?? Number.NEGATIVE_INFINITY
-    return this.#matches.get(
-      JSON.stringify([wanted, updatedSince]),
-      () => {
-        const indexes: number[] = []
-        const until = this.#changes.walk(at, (index, updatedAt, status) => {
-          if (updatedAt >= since && wanted[status]) indexes.push(index)
-        })
-        return { indexes, from: at, until }
-      },
-      (matches) => matches.from <= at && at < matches.until,
-    )
+    const key = JSON.stringify([wanted, updatedSince])
+    const known = this.#matches.get(key)
+    if (known !== undefined && known.from <= at && at < known.until) return known
+    const indexes: number[] = []
+    const until = this.#changes.walk(at, (index, updatedAt, status) => {
+      if (updatedAt >= since && wanted[status]) indexes.push(index)
+    })
+    return remember(this.#matches, MATCHES_MAX, key, { indexes, from: at, until })
   }
 }
 
-/** Remembers a bounded number of derived values. */
-class BoundedMemo<Key, Value> {
-  readonly #entriesMax: number
-  readonly #entries = new Map<Key, Value>()
-
-  constructor(entriesMax: number) {
-    this.#entriesMax = entriesMax
-  }
-
-  /** The remembered value of `key` if it is still good, else a newly derived one. A full memo drops its oldest entry. */
-  get(key: Key, derive: () => Value, isGood: (value: Value) => boolean = () => true): Value {
-    const known = this.#entries.get(key)
-    if (known !== undefined && isGood(known)) return known
-    const value = derive()
-    this.#entries.delete(key)
-    this.#entries.set(key, value)
-    const [oldest = key] = this.#entries.keys()
-    if (this.#entries.size > this.#entriesMax) this.#entries.delete(oldest)
-    return value
-  }
+/** A full memo forgets its oldest entry. */
+const remember = <Key, Value>(memo: Map<Key, Value>, entriesMax: number, key: Key, value: Value): Value => {
+  memo.delete(key)
+  memo.set(key, value)
+  const [oldest = key] = memo.keys()
+  if (memo.size > entriesMax) memo.delete(oldest)
+  return value
 }

@@ -1,4 +1,5 @@
 /** A reference server in this process, and plain requests to it without any code of our client. */
+import type { ReferenceServerOptions } from '../../../src/reference-server/options.js'
 import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -17,9 +18,7 @@ export const asObjects = (value: unknown): readonly JsonObject[] => {
 }
 
 /** Starts a server without a cap, whose clock stands still, unless the options say otherwise. */
-export const startWorld = (
-  options: Omit<Parameters<typeof startReferenceServer>[0], 'port'> = {},
-): Promise<ReferenceServer> =>
+export const startWorld = (options: Omit<ReferenceServerOptions, 'port'> = {}): Promise<ReferenceServer> =>
   startReferenceServer({ port: 0, rateWindow: 'none', clock: 'frozen', ...options })
 
 /** Settings with all accounts of a server, without a cap that a test could reach. */

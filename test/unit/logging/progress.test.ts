@@ -1,5 +1,5 @@
 /** The progress bar on an emulated terminal, and the few log lines that replace it without a terminal. */
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Clock } from '../../../src/base/clock.js'
 import type { Log } from '../../../src/base/log.js'
 import { createProgressBar, createProgressLog } from '../../../src/logging/progress.js'
@@ -33,42 +33,36 @@ const open = () => {
   let nowMs = 1_000_000
   let pausedUntilMs: number | null = null
   const written: string[] = []
-  const ticks = new Set<() => void>()
   const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() }
   const usage = (): SourceUsage => ({
     ...{ requests: 10, retries: 0, refusals: 0, slotsInUse: 10, paceIntervalMs: null, pausedUntilMs },
     rate: { requests: 60, perMs: 60_000 },
   })
   const line = createStatusLine({ write: (text) => written.push(text) })
-  const bar = createProgressBar({
-    line,
-    clock,
-    usage,
-    columns: () => 71,
-    every: (_, tick) => {
-      ticks.add(tick)
-      return () => ticks.delete(tick)
-    },
-  })
+  const bar = createProgressBar({ line, clock, usage, columns: () => 71 })
   return {
     bar,
     line,
     clock,
     usage,
-    ticks,
     advance: (ms: number) => {
       nowMs += ms
     },
     pauseFor: (ms: number) => {
       pausedUntilMs = nowMs + ms
     },
-    tick: () => {
-      for (const tick of ticks) tick()
-    },
+    tick: () => vi.advanceTimersToNextTimer(),
     screen: () => screenOf(written.join('')),
     writes: () => written.length,
   }
 }
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 describe('the progress bar', () => {
   test('shows the latest state on one line', () => {
@@ -130,20 +124,19 @@ describe('the progress bar', () => {
   })
 
   test('leaves no line and no timer and draws nothing after its end', () => {
-    const { bar, line, screen, ticks, tick } = open()
+    const { bar, line, screen, tick } = open()
     bar.listed({ account: 'a', page: 1, pages: 2, surveys: 50 })
     line.write('kept\n')
-    const [redraw] = ticks
-    bar.close()
-    redraw?.()
+    bar[Symbol.dispose]()
+    expect(vi.getTimerCount()).toBe(0)
     tick()
     bar.publishing({ format: 'duckdb' })
     line.write('summary\n')
     expect(screen()).toEqual(['kept', 'summary', ''])
-    expect(ticks.size).toBe(0)
   })
 
   test('has a timer that does not keep the process alive', () => {
+    vi.useRealTimers()
     const { line, clock, usage } = open()
     const before = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     using bar = createProgressBar({ line, clock, usage, columns: () => undefined })

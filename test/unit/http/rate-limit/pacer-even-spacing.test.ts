@@ -34,8 +34,8 @@ const refusedOf = (
   ratePhase: number,
   arrivalsMs: readonly number[],
 ): number => {
-  const cap = createAccountCap({ rateWindow: kind, rateLimit, ratePhase, foreignLoad: 0 }, 0)
-  return arrivalsMs.filter((atMs) => cap.admit(atMs) > 0).length
+  const admit = createAccountCap({ rateWindow: kind, rateLimit, ratePhase, foreignLoad: 0 }, 0)
+  return arrivalsMs.filter((atMs) => admit(atMs) > 0).length
 }
 
 const caps = fc.oneof(

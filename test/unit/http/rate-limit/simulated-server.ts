@@ -26,7 +26,7 @@ export const simulateServer = ({
   retryAfter = true,
   ...settings
 }: SimulatedServerOptions = {}): SimulatedServer => {
-  const cap = createAccountCap(
+  const admit = createAccountCap(
     { rateWindow: 'sliding', rateLimit: MINUTE, ratePhase: 0, foreignLoad: 0, ...settings },
     performance.now(),
   )
@@ -38,7 +38,7 @@ export const simulateServer = ({
       get: async () => {
         const oneWayMs = latencyMs() / 2
         await after(oneWayMs)
-        const waitMs = cap.admit(performance.now())
+        const waitMs = admit(performance.now())
         arrivals.push({ atMs: performance.now(), accepted: waitMs <= 0 })
         await after(oneWayMs)
         const headers = new Map(
