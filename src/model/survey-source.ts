@@ -19,21 +19,8 @@ export interface SurveySource {
   listSurveys(query: SurveyListQuery, context: RequestContext): Promise<Page<Survey>>
   /** One page of the sample sources of a survey (endpoint 2). Throws `RefusedReadingError` when the API refuses it. */
   listSampleSources(surveyId: number, page: number, context: RequestContext): Promise<Page<SampleSource>>
-  /** Progress of a whole survey (endpoint 3). Throws `RefusedReadingError` when the API refuses it. */
-  readSurveyProgress(surveyId: number, context: RequestContext): Promise<Reading<Progress>>
-  /** Progress of one source (endpoint 3). Throws likewise. */
-  readSampleSourceProgress(
-    surveyId: number,
-    sampleSourceId: number,
-    context: RequestContext,
-  ): Promise<Reading<Progress>>
-  /** Progress of the interviews that started on one day, of a whole survey (source null) or of a source. Throws likewise. */
-  readDayProgress(
-    surveyId: number,
-    sampleSourceId: number | null,
-    window: DayWindow,
-    context: RequestContext,
-  ): Promise<Reading<Progress>>
+  /** Progress of a survey or of one of its sources (endpoint 3). Throws `RefusedReadingError` when the API refuses it. */
+  readProgress(query: ProgressQuery, context: RequestContext): Promise<Reading<Progress>>
   usage(): SourceUsage
 }
 
@@ -41,6 +28,14 @@ export interface SurveyListQuery {
   readonly updatedSince: Instant | null
   /** Number of the page, from 1. */
   readonly page: number
+}
+
+export interface ProgressQuery {
+  readonly surveyId: number
+  /** Null for the whole survey. */
+  readonly sampleSourceId: number | null
+  /** Only the interviews that started in it; left out for all of them. */
+  readonly window?: DayWindow | undefined
 }
 
 /** The parts of an answer beside its rows. */

@@ -264,16 +264,12 @@ export const surveyDecoder: RowDecoder<Survey> = flatDecoder(
   schemasOf(SURVEY_FIELDS),
 )
 
-export const decodeSurvey = surveyDecoder.fromText
-
 /** API document, "Sample source". */
 export const sampleSourceDecoder: RowDecoder<SampleSource> = flatDecoder(
   'sample_source',
   SAMPLE_SOURCE_FIELDS,
   schemasOf(SAMPLE_SOURCE_FIELDS),
 )
-
-export const decodeSampleSource = sampleSourceDecoder.fromText
 
 // Fieldwork progress is not flat: the entries of `interview_count_by_status` become two columns each. An indicator that is null or left out
 // is null, because a rate over zero interviews has no value and the API will remove `incidence_rate`.
@@ -324,8 +320,6 @@ export const progressDecoder: RowDecoder<Progress> = {
   },
 }
 
-export const decodeProgress = progressDecoder.fromText
-
 /** What `interview_count_by_status` holds beyond the API document: unknown statuses, unknown fields of an entry. */
 const unknownCounts = (json: string): { paths: readonly string[]; extra: string | null } => {
   if (!isObjectText(json)) return { paths: [], extra: null }
@@ -347,9 +341,10 @@ const unknownCounts = (json: string): { paths: readonly string[]; extra: string 
 /** Decodes quarantined rows again, which an earlier version could not type. */
 export const decodeAgain: DecodeAgain = ({ endpoint, raw }) => {
   if (endpoint === 'surveys') {
-    const decoded = decodeSurvey(raw)
+    const decoded = surveyDecoder.fromText(raw)
     return decoded.ok ? { survey: decoded.row, drift: decoded.drift } : null
   }
-  const decoded = endpoint === 'sample_sources' ? decodeSampleSource(raw) : decodeProgress(raw)
+  const decoder = endpoint === 'sample_sources' ? sampleSourceDecoder : progressDecoder
+  const decoded = decoder.fromText(raw)
   return decoded.ok ? { survey: null, drift: decoded.drift } : null
 }

@@ -9,8 +9,6 @@ import type { Clock } from '../base/clock.js'
 import { UpstreamError } from '../base/errors.js'
 import type { HttpClient, JsonAnswer } from '../http/client.js'
 import { StatusError } from '../http/errors.js'
-import type { DayWindow } from '../model/calendar.js'
-import type { Progress } from '../model/fields.js'
 import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import {
   type Answer,
@@ -18,7 +16,6 @@ import {
   newestById,
   type Page,
   type Pagination,
-  type Reading,
   type RefusalKind,
   RefusedReadingError,
   type Rejection,
@@ -29,7 +26,6 @@ import {
   type AnswerRow,
   array,
   count,
-  type Decoded,
   decodeAnswerRow,
   excerpt,
   integer,
@@ -41,7 +37,6 @@ import {
   type RowDecoder,
   sampleSourceDecoder,
   surveyDecoder,
-  type Undecodable,
   unknownFieldDrift,
 } from './decode.js'
 import { elementTexts, memberTexts, repeatedName, wellFormedJson } from './json-text.js'
@@ -61,41 +56,6 @@ export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: 
         kind === 'forbidden' ? `GET ${path} returned ${error.status} for this id and token` : error.message
       throw new RefusedReadingError(kind, `${what} cannot be read: ${problem}`, { cause: error })
     }
-  }
-  /**
-   * The current indicators of all interviews, or of those that started in `window` (endpoint 3). The bounds of a window are sent to
-   * the microsecond. `sampleSourceId` null reads the whole survey. Throws `RefusedReadingError` when the API refuses it.
-   */
-  const readProgress = async (
-    surveyId: number,
-    sampleSourceId: number | null,
-    window: DayWindow | null,
-    context: RequestContext,
-  ): Promise<Reading<Progress>> => {
-    const endpoint = 'fieldwork_progress'
-    const path = `/surveys/${surveyId}/${endpoint}`
-    const query: [string, string][] = []
-    const parts: string[] = []
-    let what = `survey ${surveyId}`
-    if (sampleSourceId !== null) {
-      query.push(['sample_source_id', String(sampleSourceId)])
-      parts.push(`sample source ${sampleSourceId}`)
-      what = `sample source ${sampleSourceId} of ${what}`
-    }
-    if (window !== null) {
-      query.push(['started_after', formatInstant(window.startedAfter)])
-      query.push(['started_before', formatInstant(window.startedBefore)])
-      parts.push(`interviews started on ${window.day}`)
-    }
-    const answer = await get(path, query, context, what)
-    const opened = openProgress(answer, parts.length === 0 ? path : `${path} (${parts.join(', ')})`)
-    const decoded = decodeAnswerRow(progressDecoder, opened.row)
-    const beside = { ...answerTimes(answer, clock), drift: [...opened.drift, ...decoded.drift] }
-    if (decoded.ok) return { ...beside, row: decoded.row, rejections: [] }
-    const { problem, raw } = decoded
-    const day = window === null ? {} : { day: window.day }
-    const rejection = { endpoint, surveyId, sampleSourceId, rowId: null, ...day, problem, raw } as const
-    return { ...beside, row: null, rejections: [rejection] }
   }
   return Object.freeze<SurveySource>({
     /**
@@ -121,9 +81,33 @@ export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: 
       const list = { name: 'sample_sources', path, page } as const
       return pageOf(answer, clock, list, sampleSourceDecoder, (id) => ({ surveyId, sampleSourceId: id }))
     },
-    readSurveyProgress: (surveyId, context) => readProgress(surveyId, null, null, context),
-    readSampleSourceProgress: (surveyId, id, context) => readProgress(surveyId, id, null, context),
-    readDayProgress: readProgress,
+    /** The current indicators (endpoint 3). The bounds of a window are sent to the microsecond. */
+    readProgress: async ({ surveyId, sampleSourceId, window }, context) => {
+      const endpoint = 'fieldwork_progress'
+      const path = `/surveys/${surveyId}/${endpoint}`
+      const query: [string, string][] = []
+      const parts: string[] = []
+      let what = `survey ${surveyId}`
+      if (sampleSourceId !== null) {
+        query.push(['sample_source_id', String(sampleSourceId)])
+        parts.push(`sample source ${sampleSourceId}`)
+        what = `sample source ${sampleSourceId} of ${what}`
+      }
+      if (window !== undefined) {
+        query.push(['started_after', formatInstant(window.startedAfter)])
+        query.push(['started_before', formatInstant(window.startedBefore)])
+        parts.push(`interviews started on ${window.day}`)
+      }
+      const answer = await get(path, query, context, what)
+      const opened = openProgress(answer, parts.length === 0 ? path : `${path} (${parts.join(', ')})`)
+      const decoded = decodeAnswerRow(progressDecoder, opened.row)
+      const beside = { ...answerTimes(answer, clock), drift: [...opened.drift, ...decoded.drift] }
+      if (decoded.ok) return { ...beside, row: decoded.row, rejections: [] }
+      const { problem, raw } = decoded
+      const day = window === undefined ? {} : { day: window.day }
+      const rejection = { endpoint, surveyId, sampleSourceId, rowId: null, ...day, problem, raw } as const
+      return { ...beside, row: null, rejections: [rejection] }
+    },
     usage: () => http.usage(),
   })
 }
@@ -148,28 +132,48 @@ const LISTS = {
   sample_sources: { resource: 'sample_source', schema: object({ sample_sources: array, pagination }) },
 } as const
 
-const progressSchema = object({ fieldwork_progress: z.unknown() })
+const progressSchema = object({ fieldwork_progress: z.unknown().refine((value) => value !== undefined) })
+
+/** The envelope of an answer. Throws an error `unusable_answer`. */
+const open = <Envelope>({ body, text }: JsonAnswer, where: string, schema: z.ZodType<Envelope>): Envelope => {
+  // One of the two values would be lost. Deeper names belong to rows that are quarantined anyway.
+  const name = repeatedName(text, ENVELOPE_DEPTH_MAX + ROW_DEPTH_MAX)
+  if (name !== null) throw unusableAnswer(where, `the name ${excerpt(name)} stands twice in one object`)
+  const parsed = schema.safeParse(body)
+  if (!parsed.success) throw unusableAnswer(where, problemOf(parsed.error, text))
+  return parsed.data
+}
+
+/** The levels around a row: the answer and its array. */
+const ENVELOPE_DEPTH_MAX = 2
+
+/** A 200 whose envelope differs from the API document. Nothing of it is used: rows with an unknown place in the list could hide others. */
+export const unusableAnswer = (where: string, problem: string): UpstreamError =>
+  new UpstreamError(
+    'unusable_answer',
+    `the answer to ${where} cannot be used: ${problem}; if base_url is right, report this to the owner of the API`,
+  )
+
+interface ListAddress {
+  readonly name: keyof typeof LISTS
+  readonly path: string
+  readonly page: number
+}
 
 /**
  * Opens a list answer (endpoints 1 and 2). Throws an error `unusable_answer`. Unknown fields beside the rows, which no row can store, are
  * reported as drift `answer.<field>` and `answer.pagination.<field>`.
  */
-export const openList = (
-  answer: JsonAnswer,
-  list: { name: keyof typeof LISTS; path: string; page: number },
-) => {
-  const refuse = refusal(`GET ${list.path} (page ${list.page})`)
-  refuseRepeatedName(answer, refuse)
-  const { schema, resource } = LISTS[list.name]
-  const parsed = schema.safeParse(answer.body)
-  if (!parsed.success) throw refuse(problemOf(parsed.error, answer.text))
-  const { pagination } = parsed.data
-  const rows = 'surveys' in parsed.data ? parsed.data.surveys : parsed.data.sample_sources
-  const contradiction = contradictionIn(pagination, { page: list.page, rows: rows.length })
-  if (contradiction !== null) throw refuse(contradiction)
+export const openList = (answer: JsonAnswer, { name, path, page }: ListAddress) => {
+  const where = `GET ${path} (page ${page})`
+  const { schema, resource } = LISTS[name]
+  const { pagination, ...lists } = open<z.output<typeof schema>>(answer, where, schema)
+  const rows = 'surveys' in lists ? lists.surveys : lists.sample_sources
+  const contradiction = contradictionIn(pagination, { page, rows: rows.length })
+  if (contradiction !== null) throw unusableAnswer(where, contradiction)
   let texts: readonly string[] | null = null
   const textAt = (place: number): string => {
-    texts ??= elementTexts(memberTexts(answer.text).get(list.name) ?? '[]')
+    texts ??= elementTexts(memberTexts(answer.text).get(name) ?? '[]')
     return texts[place] ?? 'null'
   }
   const isWellFormed = wellFormedJson(answer.text) === answer.text
@@ -180,7 +184,7 @@ export const openList = (
     })),
     pagination,
     drift: unknownFieldDrift(resource, [
-      ...unknownNames(answer.body, [list.name, 'pagination'], 'answer.'),
+      ...unknownNames(answer.body, [name, 'pagination'], 'answer.'),
       ...unknownNames(membersOf(answer.body).pagination, Object.keys(paginationShape), 'answer.pagination.'),
     ]),
   }
@@ -191,12 +195,7 @@ export const openProgress = (
   answer: JsonAnswer,
   where: string,
 ): { readonly row: AnswerRow; readonly drift: readonly Drift[] } => {
-  const refuse = refusal(`GET ${where}`)
-  refuseRepeatedName(answer, refuse)
-  const parsed = progressSchema.safeParse(answer.body)
-  if (!parsed.success) throw refuse(problemOf(parsed.error, answer.text))
-  const value = parsed.data.fieldwork_progress
-  if (value === undefined) throw refuse('fieldwork_progress: is missing')
+  const { fieldwork_progress: value } = open(answer, `GET ${where}`, progressSchema)
   return {
     row: {
       value: wellFormedJson(answer.text) === answer.text ? value : undefined,
@@ -210,28 +209,10 @@ export const openProgress = (
 }
 
 /** When the answer was made, by the server's clock; by ours if the answer has no `Date`. */
-export const answerTimes = (answer: JsonAnswer, clock: Clock): Pick<Answer, 'readAt' | 'serverDate'> => {
+const answerTimes = (answer: JsonAnswer, clock: Clock): Pick<Answer, 'readAt' | 'serverDate'> => {
   const serverDate = answer.dateMs === null ? null : instantFromMs(answer.dateMs)
   return { serverDate, readAt: serverDate ?? instantFromMs(clock.nowMs()) }
 }
-
-/** One of the two values would be lost. Deeper names belong to rows that are quarantined anyway. */
-const refuseRepeatedName = ({ text }: JsonAnswer, refuse: ReturnType<typeof refusal>): void => {
-  const name = repeatedName(text, ENVELOPE_DEPTH_MAX + ROW_DEPTH_MAX)
-  if (name !== null) throw refuse(`the name ${excerpt(name)} stands twice in one object`)
-}
-
-/** The levels around a row: the answer and its array. */
-const ENVELOPE_DEPTH_MAX = 2
-
-/** A 200 whose envelope differs from the API document. Nothing of it is used: rows with an unknown place in the list could hide others. */
-export const unusableAnswer = (where: string, problem: string): UpstreamError =>
-  new UpstreamError(
-    'unusable_answer',
-    `the answer to ${where} cannot be used: ${problem}; if base_url is right, report this to the owner of the API`,
-  )
-
-const refusal = (where: string) => (problem: string) => unusableAnswer(where, problem)
 
 /**
  * Why a well-typed pagination cannot be followed; null when it can. A page with a next page must hold rows, and there must not be more
@@ -269,15 +250,18 @@ interface ListRow {
 }
 
 /**
- * Decodes every row of a page by itself, so that a bad row costs only itself. Of two rows with one id the newer one counts, in its
- * own place: a page never holds two rows with one key.
+ * A list answer (endpoints 1 and 2) as a page. Every row is decoded by itself, so that a bad row costs only itself. Of two rows with one
+ * id the newer one counts, in its own place: a page never holds two rows with one key. Throws an error `unusable_answer`.
  */
-export const decodePage = <Row extends ListRow, Given>(
-  given: readonly Given[],
-  decode: (row: Given) => Decoded<Row>,
-  reject: (row: Undecodable) => Rejection,
-): Pick<Page<Row>, 'rows' | 'repeated' | 'rejections' | 'drift'> => {
-  const decoded = given.map((row) => decode(row))
+export const pageOf = <Row extends ListRow>(
+  answer: JsonAnswer,
+  clock: Clock,
+  list: ListAddress,
+  decoder: RowDecoder<Row>,
+  idsOf: (rowId: number | null) => Pick<Rejection, 'surveyId' | 'sampleSourceId'>,
+): Page<Row> => {
+  const opened = openList(answer, list)
+  const decoded = opened.rows.map((row) => decodeAnswerRow(decoder, row))
   const rows = newestById(decoded.flatMap((one) => (one.ok ? [one.row] : [])))
   const ids = decoded.flatMap((one) => (one.ok ? one.row.id : (one.id ?? [])))
   const seen = new Set<number>()
@@ -285,31 +269,10 @@ export const decodePage = <Row extends ListRow, Given>(
   return {
     rows: [...rows.values()],
     ...(repeated.length === 0 ? {} : { repeated }),
-    rejections: decoded.filter((one) => !one.ok).map(reject),
-    drift: decoded.flatMap((one) => one.drift),
-  }
-}
-
-/** A list answer (endpoints 1 and 2) as a page. Throws an error `unusable_answer`. */
-export const pageOf = <Row extends ListRow>(
-  answer: JsonAnswer,
-  clock: Clock,
-  list: Parameters<typeof openList>[1],
-  decoder: RowDecoder<Row>,
-  ids: (id: number | null) => Pick<Rejection, 'surveyId' | 'sampleSourceId'>,
-): Page<Row> => {
-  const opened = openList(answer, list)
-  const decode = (row: AnswerRow) => decodeAnswerRow(decoder, row)
-  const { drift, ...decoded } = decodePage(opened.rows, decode, ({ id, problem, raw }) => ({
-    endpoint: list.name,
-    ...ids(id),
-    rowId: id,
-    problem,
-    raw,
-  }))
-  return {
-    ...decoded,
-    drift: [...opened.drift, ...drift],
+    rejections: decoded
+      .filter((one) => !one.ok)
+      .map(({ id, problem, raw }) => ({ endpoint: list.name, ...idsOf(id), rowId: id, problem, raw })),
+    drift: [...opened.drift, ...decoded.flatMap((one) => one.drift)],
     pagination: opened.pagination,
     ...answerTimes(answer, clock),
   }

@@ -104,7 +104,10 @@ class BundleReader {
     let listed = mayReuse ? null : await this.#readList()
     const progress = await readings.passOver(
       'survey_progress',
-      source.readSurveyProgress(this.#surveyId, this.#context('survey_progress')),
+      source.readProgress(
+        { surveyId: this.#surveyId, sampleSourceId: null },
+        this.#context('survey_progress'),
+      ),
     )
     // While no progress is answered, only the list shows whether the API answers at all, and whether sources changed.
     const isListNeeded = mayReuse && progress === null && watch.isFailing('survey_progress')
@@ -164,7 +167,7 @@ class BundleReader {
       )
     const ofSources = await someAtOnce(ids, async (id) => {
       const context = this.#context('sample_source_progress')
-      const reading = source.readSampleSourceProgress(surveyId, id, context)
+      const reading = source.readProgress({ surveyId, sampleSourceId: id }, context)
       return { id, reading: await passOver('sample_source_progress', id, reading) }
     })
     const sourceProgress = ofSources.flatMap(({ id, reading }) =>
@@ -209,7 +212,8 @@ class BundleReader {
   async #readDays(toRead: DaysToRead, passOver: PassOver): Promise<ReadDays> {
     const answers = await someAtOnce(toRead.days, async ({ sampleSourceId, day }) => {
       const context = this.#context('daily_progress')
-      const reading = this.#attempt.source.readDayProgress(this.#surveyId, sampleSourceId, day, context)
+      const query = { surveyId: this.#surveyId, sampleSourceId, window: day }
+      const reading = this.#attempt.source.readProgress(query, context)
       return { sampleSourceId, day, reading: await passOver('daily_progress', sampleSourceId, reading) }
     })
     const unread = answers.filter(({ reading }) => !isTyped(reading))

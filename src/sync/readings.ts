@@ -141,12 +141,9 @@ export const keepAnswers = (
   return {
     answers,
     source: {
-      listSurveys: (...args) => kept(source.listSurveys(...args)),
+      ...source,
       listSampleSources: (...args) => kept(source.listSampleSources(...args)),
-      readSurveyProgress: (...args) => kept(source.readSurveyProgress(...args)),
-      readSampleSourceProgress: (...args) => kept(source.readSampleSourceProgress(...args)),
-      readDayProgress: (...args) => kept(source.readDayProgress(...args)),
-      usage: () => source.usage(),
+      readProgress: (...args) => kept(source.readProgress(...args)),
     },
   }
 }

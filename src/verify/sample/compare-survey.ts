@@ -2,6 +2,8 @@
  * Compares everything that the warehouse has of one survey with what the service says now: its sources, its progress and the progress
  * of each source. The row of the survey is not among it, but may say whether the survey has changed since.
  */
+
+import type { DayWindow } from '../../model/calendar.js'
 import type { Progress, SampleSource, Survey } from '../../model/fields.js'
 import { type Instant, minusMs } from '../../model/instant.js'
 import type { Reading, RequestContext, SurveySource } from '../../model/survey-source.js'
@@ -26,7 +28,7 @@ interface SurveyComparison {
 /** `gone`: the API no longer shows the survey. Throws a `RefusedReadingError` if it refuses it, and the errors of the source. */
 export const compareSurvey = async (comparison: SurveyComparison): Promise<readonly Compared[] | 'gone'> => {
   const listed = await orGone(readAllSources(comparison))
-  const progress = await orGone(comparison.source.readSurveyProgress(comparison.surveyId, comparison.context))
+  const progress = await orGone(readProgress(comparison, null))
   if (listed === null && progress === null) return 'gone'
   const { sources = [], rejectedIds = new Set<number>() } = listed ?? {}
   const compared = listed === null ? [] : await compareSources(comparison, sources, rejectedIds)
@@ -34,6 +36,12 @@ export const compareSurvey = async (comparison: SurveyComparison): Promise<reado
   for (const source of sources) compared.push(...(await compareSourceProgress(comparison, source)))
   return compared
 }
+
+const readProgress = (
+  { source, context, surveyId }: SurveyComparison,
+  sampleSourceId: number | null,
+  window?: DayWindow,
+): Promise<Reading<Progress>> => source.readProgress({ surveyId, sampleSourceId, window }, context)
 
 /** More pages than any list of sources has. */
 const PAGES_MAX = 500
@@ -160,7 +168,7 @@ const compareProgress = async (
   sources: readonly SampleSource[],
   progress: Reading<Progress>,
 ): Promise<Compared> => {
-  const { surveyId, stored, slackMs, source, context } = comparison
+  const { surveyId, stored, slackMs } = comparison
   const of = (judgement: Judgement) =>
     comparedAs('survey_progress', PROGRESS_COLUMNS.length, surveyId, null, judgement)
   if (progress.row === null) return of(UNTYPABLE)
@@ -190,17 +198,17 @@ const compareProgress = async (
         sources.reduce((sum, { sample_size }) => sum + sample_size, 0) === progress.row?.sample_size &&
         sources.every(({ updated_at }) => updated_at < minusMs(refreshedAt, slackMs)) &&
         !(await hasSurveyChanged(comparison, minusMs(refreshedAt, slackMs))),
-      until: async (at) => (await source.readDayProgress(surveyId, null, untilMoment(at), context)).row,
+      until: async (at) => (await readProgress(comparison, null, untilMoment(at))).row,
     }),
   )
 }
 
 const compareSourceProgress = async (comparison: SurveyComparison, listed: SampleSource) => {
-  const { surveyId, stored, slackMs, source, context } = comparison
+  const { surveyId, stored, slackMs } = comparison
   const of = (judgement: Judgement) => [
     comparedAs('sample_source_progress', PROGRESS_COLUMNS.length, surveyId, listed.id, judgement),
   ]
-  const reading = await orGone(source.readSampleSourceProgress(surveyId, listed.id, context))
+  const reading = await orGone(readProgress(comparison, listed.id))
   if (reading === null) return of(judged('moved', 'the API no longer shows it', []))
   if (reading.row === null) return of(UNTYPABLE)
   const row = stored.sourceProgress.get(listed.id) ?? null
@@ -223,7 +231,7 @@ const compareSourceProgress = async (comparison: SurveyComparison, listed: Sampl
         readAt !== null &&
         listed.updated_at < minusMs(readAt, slackMs) &&
         !(await hasSurveyChanged(comparison, minusMs(readAt, slackMs))),
-      until: async (at) => (await source.readDayProgress(surveyId, listed.id, untilMoment(at), context)).row,
+      until: async (at) => (await readProgress(comparison, listed.id, untilMoment(at))).row,
     }),
   )
 }

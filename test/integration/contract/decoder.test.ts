@@ -1,7 +1,7 @@
 /** The decoder reads what the tables of the API document describe. */
 import { describe, expect, it } from 'vitest'
 import type { Decoded } from '../../../src/survey-api/decode.js'
-import { decodeProgress, decodeSampleSource, decodeSurvey } from '../../../src/survey-api/decode.js'
+import { progressDecoder, sampleSourceDecoder, surveyDecoder } from '../../../src/survey-api/decode.js'
 import {
   type DocumentedField,
   type DocumentedFields,
@@ -38,8 +38,8 @@ const example = (fields: DocumentedFields): Record<string, unknown> =>
 const each = (fields: DocumentedFields) => Object.entries(fields)
 
 describe.each<[string, DocumentedFields, (text: string) => Decoded<object>]>([
-  ['survey', SURVEY, decodeSurvey],
-  ['sample source', SAMPLE_SOURCE, decodeSampleSource],
+  ['survey', SURVEY, surveyDecoder.fromText],
+  ['sample source', SAMPLE_SOURCE, sampleSourceDecoder.fromText],
 ])('a documented %s', (_, fields, decode) => {
   const decodeWith = (bend: object) => decode(JSON.stringify({ ...example(fields), ...bend }))
 
@@ -71,7 +71,7 @@ describe.each<[string, DocumentedFields, (text: string) => Decoded<object>]>([
 describe('a documented fieldwork progress', () => {
   const counts = Object.fromEntries(INTERVIEW_STATUSES.map((status) => [status, example(STATUS_ENTRY)]))
   const decodeWith = (bend: object) =>
-    decodeProgress(
+    progressDecoder.fromText(
       JSON.stringify({ ...example(FIELDWORK_PROGRESS), interview_count_by_status: counts, ...bend }),
     )
   const indicators = each(FIELDWORK_PROGRESS).filter(([name]) => name !== 'interview_count_by_status')

@@ -103,12 +103,12 @@ describe('the source', () => {
       expect(pages.flatMap(({ rows }) => rows)).toEqual(
         sourcesOf(survey).map((one) => expectedRow(one, Object.keys(SAMPLE_SOURCE))),
       )
-      const whole = await source.readSurveyProgress(id, context)
+      const whole = await source.readProgress({ surveyId: id, sampleSourceId: null }, context)
       expect(whole).toMatchObject({ rejections: [], drift: [], serverDate: parseInstant(START) })
       expect(whole.row).toEqual<Progress | object>(expectedProgress(asObject(survey.fieldwork_progress)))
       const bySource = asObject(survey.sample_source_progress)
       for (const { id: sourceId } of sourcesOf(survey)) {
-        const one = await source.readSampleSourceProgress(id, Number(sourceId), context)
+        const one = await source.readProgress({ surveyId: id, sampleSourceId: Number(sourceId) }, context)
         expect(one.row).toEqual(expectedProgress(asObject(bySource[String(sourceId)])))
       }
     }
@@ -130,10 +130,10 @@ describe('the source', () => {
     const [survey] = truth
     const id = Number(survey?.id)
     await expect(source.listSampleSources(missing, 1, context)).rejects.toThrow(RefusedReadingError)
-    await expect(source.readSurveyProgress(missing, context)).rejects.toThrow(
+    await expect(source.readProgress({ surveyId: missing, sampleSourceId: null }, context)).rejects.toThrow(
       `survey ${missing} cannot be read: the API has no resource at GET /api/v1/surveys/${missing}/fieldwork_progress (404)`,
     )
-    await expect(source.readSampleSourceProgress(id, missing, context)).rejects.toThrow(
+    await expect(source.readProgress({ surveyId: id, sampleSourceId: missing }, context)).rejects.toThrow(
       `sample source ${missing} of survey ${id} cannot be read`,
     )
   })

@@ -74,17 +74,9 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
       await ask(`sources ${surveyId} page ${number}`, context)
       return page(found(surveyId).sources, number)
     },
-    readSurveyProgress: async (surveyId, context) => {
-      await ask(`progress ${surveyId}`, context)
-      return reading(surveyId, null)
-    },
-    readSampleSourceProgress: async (surveyId, sampleSourceId, context) => {
-      await ask(`progress ${surveyId}/${sampleSourceId}`, context)
-      return reading(surveyId, sampleSourceId)
-    },
-    readDayProgress: async (surveyId, sampleSourceId, { day }, context) => {
+    readProgress: async ({ surveyId, sampleSourceId, window }, context) => {
       const series = sampleSourceId === null ? `${surveyId}` : `${surveyId}/${sampleSourceId}`
-      await ask(`progress ${series} on ${day}`, context)
+      await ask(`progress ${series}${window === undefined ? '' : ` on ${window.day}`}`, context)
       return reading(surveyId, sampleSourceId)
     },
     usage: () => ({

@@ -1,9 +1,9 @@
 /** Decoding progress: indicators may be missing, and counts by status become columns. */
 import { describe, expect, it } from 'vitest'
-import { decodeProgress } from '../../../src/survey-api/decode.js'
+import { progressDecoder } from '../../../src/survey-api/decode.js'
 import { progress, without } from './example-rows.js'
 
-const decode = (value: unknown) => decodeProgress(JSON.stringify(value))
+const decode = (value: unknown) => progressDecoder.fromText(JSON.stringify(value))
 const INTEGER = 'an integer of at most 2^53 - 1'
 const COUNTS = 'interview_count_by_status'
 const countsText = (counts: string) => `{"${COUNTS}":${counts}}`
@@ -117,6 +117,6 @@ describe('fieldwork progress', () => {
     ],
   ])('is quarantined for %s', (_, raw, path, expected, got) => {
     const problem = `${path}: expected ${expected}, got ${got}`
-    expect(decodeProgress(raw)).toMatchObject({ ok: false, problem, raw })
+    expect(progressDecoder.fromText(raw)).toMatchObject({ ok: false, problem, raw })
   })
 })

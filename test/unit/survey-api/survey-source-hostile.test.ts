@@ -227,7 +227,7 @@ test('an answer of fieldwork progress gives its row or a clear error', {
     fc.asyncProperty(answers, async (answer) => {
       const row = membersOf(answer).get('fieldwork_progress')
       const reading = await sourceOf(print(answer))
-        .readSurveyProgress(12, context)
+        .readProgress({ surveyId: 12, sampleSourceId: null }, context)
         .catch((error: unknown) => {
           expectClear(error)
           return null

@@ -1,16 +1,18 @@
 /** Decoding a page: a row that cannot be typed affects no other row, and no key occurs twice. */
 import { describe, expect, it } from 'vitest'
-import type { Undecodable } from '../../../src/survey-api/decode.js'
-import { decodeSurvey } from '../../../src/survey-api/decode.js'
-import { decodePage } from '../../../src/survey-api/survey-source.js'
+import { systemClock } from '../../../src/base/clock.js'
+import { surveyDecoder } from '../../../src/survey-api/decode.js'
+import { pageOf } from '../../../src/survey-api/survey-source.js'
 import { survey } from './example-rows.js'
 
-const reject = ({ id, problem, raw }: Undecodable) =>
-  ({ endpoint: 'surveys', surveyId: id, sampleSourceId: null, rowId: id, problem, raw }) as const
+const LIST = { name: 'surveys', path: '/surveys', page: 1 } as const
+const pagination = { current_page: 1, next_page: null, prev_page: null, total_pages: 1, total_count: 3 }
+
 /** Each row is the example with changes. */
 const page = (changes: readonly object[]) => {
-  const texts = changes.map((change) => JSON.stringify({ ...survey, ...change }))
-  return decodePage(texts, decodeSurvey, reject)
+  const body = { surveys: changes.map((change) => ({ ...survey, ...change })), pagination }
+  const answer = { body, text: JSON.stringify(body), dateMs: 0 }
+  return pageOf(answer, systemClock, LIST, surveyDecoder, (id) => ({ surveyId: id, sampleSourceId: null }))
 }
 
 describe('a page', () => {
@@ -56,6 +58,6 @@ describe('a page', () => {
   })
 
   it('may be empty', () => {
-    expect(page([])).toEqual({ rows: [], rejections: [], drift: [] })
+    expect(page([])).toMatchObject({ rows: [], rejections: [], drift: [], pagination })
   })
 })

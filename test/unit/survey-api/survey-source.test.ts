@@ -69,13 +69,13 @@ describe('requests', () => {
     [
       'read progress of a survey, over all interviews',
       '{"fieldwork_progress":{}}',
-      (source) => source.readSurveyProgress(12, context),
+      (source) => source.readProgress({ surveyId: 12, sampleSourceId: null }, context),
       'surveys/12/fieldwork_progress',
     ],
     [
       'read progress of one source, over all interviews',
       '{"fieldwork_progress":{}}',
-      (source) => source.readSampleSourceProgress(12, 501, context),
+      (source) => source.readProgress({ surveyId: 12, sampleSourceId: 501 }, context),
       'surveys/12/fieldwork_progress?sample_source_id=501',
     ],
   ])('%s', async (_, text, read, requested) => {
@@ -127,7 +127,9 @@ describe('a rejection names the origin of its row and keeps the digits', () => {
 
   it('for progress, whose result then has no row', async () => {
     const text = '{"fieldwork_progress": {"sample_size":1e20} }'
-    const { result } = await reading({ text }, (source) => source.readSampleSourceProgress(12, 501, context))
+    const { result } = await reading({ text }, (source) =>
+      source.readProgress({ surveyId: 12, sampleSourceId: 501 }, context),
+    )
     const problem = 'sample_size: expected an integer of at most 2^53 - 1, got 1e20'
     const origin = { endpoint: 'fieldwork_progress', surveyId: 12, sampleSourceId: 501, rowId: null }
     const rejections = [{ ...origin, problem, raw: '{"sample_size":1e20}' }]
@@ -144,7 +146,9 @@ describe('drift', () => {
 
   it('of progress is reported too', async () => {
     const text = JSON.stringify({ fieldwork_progress: { ...progress, x: 1 }, took_ms: 5 })
-    const { result } = await reading({ text }, (source) => source.readSurveyProgress(12, context))
+    const { result } = await reading({ text }, (source) =>
+      source.readProgress({ surveyId: 12, sampleSourceId: null }, context),
+    )
     expect(result.drift.map(({ path }) => path)).toEqual(['answer.took_ms', 'x'])
   })
 })
@@ -189,7 +193,9 @@ describe('failures', () => {
     const list = reading({ text }, (source) => source.listSampleSources(12, 3, context))
     const missing = 'sample_sources: is missing; pagination: is missing'
     await expect(list).rejects.toThrow(unusableAnswer('GET /surveys/12/sample_sources (page 3)', missing))
-    const one = reading({ text }, (source) => source.readSampleSourceProgress(12, 501, context))
+    const one = reading({ text }, (source) =>
+      source.readProgress({ surveyId: 12, sampleSourceId: 501 }, context),
+    )
     const address = 'GET /surveys/12/fieldwork_progress (sample source 501)'
     await expect(one).rejects.toThrow(unusableAnswer(address, 'fieldwork_progress: is missing'))
   })

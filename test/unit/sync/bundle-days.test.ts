@@ -166,21 +166,21 @@ test('the days of a source that has gone are marked as missing even while days a
 
 test('a day that cannot be typed goes to quarantine, and the next night reads all days of that series again', async () => {
   const { night, api, warehouse } = await world()
-  const read = api.readDayProgress
-  api.readDayProgress = async (...query) => {
-    const reading = await read(...query)
+  const read = api.readProgress
+  api.readProgress = async (query, context) => {
+    const reading = await read(query, context)
+    const { sampleSourceId, window } = query
+    if (sampleSourceId !== null || window?.day !== '2026-03-01') return reading
     const rejection = {
       endpoint: 'fieldwork_progress',
       surveyId: 1,
       sampleSourceId: null,
       rowId: null,
-      day: query[2].day,
+      day: window.day,
       problem: 'completion_rate: not a number',
       raw: `{"at":${api.now}}`,
     } as const
-    return query[2].day === '2026-03-01' && query[1] === null
-      ? { ...reading, row: null, rejections: [rejection] }
-      : reading
+    return { ...reading, row: null, rejections: [rejection] }
   }
   await night(0)
   await warehouse.expectRows('SELECT count(*) AS rows FROM survey_progress_by_day', [[3]])
@@ -192,7 +192,7 @@ test('a day that cannot be typed goes to quarantine, and the next night reads al
   await warehouse.expectRows('SELECT confirmed_until FROM survey_progress_periods', [
     ['2026-03-01T00:00:30Z'],
   ])
-  api.readDayProgress = read
+  api.readProgress = read
   // The days of its source were all typed.
   expect(await night(1)).toEqual(FIRST.slice(0, 2))
   expect(await night(2)).toEqual([])

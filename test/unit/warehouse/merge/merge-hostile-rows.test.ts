@@ -5,10 +5,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Rejection } from '../../../../src/model/survey-source.js'
-import type { Decoded } from '../../../../src/survey-api/decode.js'
-import { decodeProgress, decodeSampleSource, decodeSurvey } from '../../../../src/survey-api/decode.js'
-import { decodePage } from '../../../../src/survey-api/survey-source.js'
+import { newestById, type Rejection } from '../../../../src/model/survey-source.js'
+import type { Decoded, RowDecoder } from '../../../../src/survey-api/decode.js'
+import { progressDecoder, sampleSourceDecoder, surveyDecoder } from '../../../../src/survey-api/decode.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { hostileProgress, hostileSampleSource, hostileSurvey } from '../../../support/hostile/hostile-rows.js'
 import { type JsonNode, print } from '../../../support/hostile/json-node.js'
@@ -76,12 +75,18 @@ const pathsOf = (
     ),
   ].sort()
 
-const page = (nodes: readonly JsonNode[], decode: typeof decodeSurvey) =>
-  decodePage(
-    nodes.map((node) => print(node)),
-    decode,
-    rejectionOf('surveys'),
-  )
+const page = <Row extends { readonly id: number; readonly updated_at: bigint }>(
+  endpoint: Rejection['endpoint'],
+  nodes: readonly JsonNode[],
+  { fromText }: RowDecoder<Row>,
+) => {
+  const decoded = nodes.map((node) => fromText(print(node)))
+  return {
+    rows: [...newestById(decoded.flatMap((one) => (one.ok ? [one.row] : []))).values()],
+    rejections: decoded.filter((one) => !one.ok).map(rejectionOf(endpoint)),
+    drift: decoded.flatMap(({ drift }) => drift),
+  }
+}
 
 test('hostile surveys are stored exactly, and are equal when they are read again', {
   timeout: CASES_TIMEOUT_MS,
@@ -93,7 +98,7 @@ test('hostile surveys are stored exactly, and are equal when they are read again
       accounts += 1
       const account = `account ${accounts}`
       const port = accountWarehouse(warehouse.database, account)
-      const { rows, rejections, drift } = page(nodes, decodeSurvey)
+      const { rows, rejections, drift } = page('surveys', nodes, surveyDecoder)
       const list = async () => {
         await begin(port, minute(0))
         return commitPage(port, rows, minute(1), { rejections, drift })
@@ -130,12 +135,8 @@ test('hostile sources and progress are stored exactly, and are equal when they a
         accounts += 1
         const account = `account ${accounts}`
         const port = accountWarehouse(warehouse.database, account)
-        const sources = decodePage(
-          nodes.map((one) => print(one)),
-          decodeSampleSource,
-          rejectionOf('sample_sources'),
-        )
-        const whole: Decoded<Parameters<typeof bundle>[3] & object> = decodeProgress(print(node))
+        const sources = page('sample_sources', nodes, sampleSourceDecoder)
+        const whole: Decoded<Parameters<typeof bundle>[3] & object> = progressDecoder.fromText(print(node))
         const progress = whole.ok ? whole.row : null
         const read = bundle(7, minute(1), sources.rows, progress, {
           rejections: [
@@ -178,11 +179,11 @@ test('texts that begin with a byte order mark keep it', async () => {
 test('every view over hostile rows can be read to the last row', async () => {
   const warehouse = await testWarehouse()
   const surveys = fc.sample(hostileSurvey, { numRuns: 60, seed: 1 })
-  const { rows, rejections, drift } = page(surveys, decodeSurvey)
+  const { rows, rejections, drift } = page('surveys', surveys, surveyDecoder)
   await begin(warehouse.account, minute(0))
   await commitPage(warehouse.account, rows, minute(1), { rejections, drift })
   const progresses = fc.sample(hostileProgress, { numRuns: 30, seed: 2 }).flatMap((node) => {
-    const decoded = decodeProgress(print(node))
+    const decoded = progressDecoder.fromText(print(node))
     return decoded.ok ? [decoded.row] : []
   })
   await warehouse.account.commitBundles(
