@@ -8,5 +8,14 @@ export interface Allowance {
   take(): void
 }
 
+/** What a request is sent with. */
+export interface RequestContext {
+  /** Aborts the request and every wait before it; the promise rejects with its reason. */
+  readonly signal: AbortSignal
+  readonly allowance: Allowance
+  /** How often the request may be sent, if less often than the settings say. */
+  readonly attemptsMax?: number | undefined
+}
+
 /** For commands that have no budget. */
 export const unlimitedAllowance: Allowance = Object.freeze({ take: () => undefined })

@@ -7,6 +7,22 @@ export interface Rate {
   readonly perMs: number
 }
 
+/** Requests of an account so far, and how they are paced now. */
+export interface RateUsage {
+  /** Requests sent, retries included. */
+  readonly requests: number
+  readonly retries: number
+  /** 429 answers. */
+  readonly refusals: number
+  /** Slots of the rate window in use: requests that the server may still be counting. */
+  readonly slotsInUse: number
+  readonly rate: Rate
+  /** Until when all requests are paused after a 429, wall-clock milliseconds; null without a pause. */
+  readonly pausedUntilMs: number | null
+  /** Distance between requests, milliseconds, after the API refused bursts; null while they go in bursts. */
+  readonly paceIntervalMs: number | null
+}
+
 /** A cap that several processes share through Redis. */
 export interface SharedRate {
   /** `redis://` or `rediss://`; may hold a password. */

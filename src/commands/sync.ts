@@ -3,12 +3,12 @@ import { systemClock } from '../base/clock.js'
 import { EXIT_CODES } from '../base/errors.js'
 import { counted, humanCount, humanDuration } from '../base/human.js'
 import { logWith } from '../base/log.js'
+import type { RateUsage } from '../base/network.js'
 import { createRedactor } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import type { CreateTransport } from '../http/transport.js'
 import type { RunReport, RunStatus, SyncReport } from '../model/run.js'
 import { summaryLines } from '../model/run-record.js'
-import type { SourceUsage } from '../model/survey-source.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 import { type AccountSettings, type SettingsWithSecrets, secretsOf } from '../settings/settings.js'
 import { requireShardLayout } from '../storage/directory.js'
@@ -26,7 +26,7 @@ export const run = async ({ progress, ...work }: MonitoredRun): Promise<SyncRepo
   const { settings, log } = work
   await requireShardLayout(settings)
   logProxies(settings.accounts, log)
-  const sources = new Map<string, () => SourceUsage>()
+  const sources = new Map<string, () => RateUsage>()
   using observer = progress((account) => sources.get(account)?.())
   const onSource: SyncAccounts['onSource'] = (account, usage) => sources.set(account, usage)
   return await syncAccounts({ ...work, observer, onSource })
@@ -34,7 +34,7 @@ export const run = async ({ progress, ...work }: MonitoredRun): Promise<SyncRepo
 
 export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 'command'> {
   /** Called once per account, as soon as its request usage can be read with `usage`. */
-  readonly onSource: (account: string, usage: () => SourceUsage) => void
+  readonly onSource: (account: string, usage: () => RateUsage) => void
   /** The network, by default the real one; the simulation passes its own. */
   readonly createTransport?: CreateTransport | undefined
 }

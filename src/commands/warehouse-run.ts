@@ -109,6 +109,6 @@ export const openSource = (options: SourceOptions) => {
   })
   return {
     source: createSurveySource(http, clock, limits.attempts),
-    [Symbol.asyncDispose]: () => http.close(),
+    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
   }
 }

@@ -15,10 +15,10 @@ import {
   TransientError,
   type Where,
 } from './errors.js'
-import { excerptOf, isUtf8, readExcerpt, readText } from './receive.js'
+import { excerptOf, headerOf, isUtf8, type Received, readExcerpt, readText } from './receive.js'
 import { redactJson } from './redact-json.js'
 import { onAbort, throwIfAnyAborted } from './signals.js'
-import type { Transport, TransportAnswer } from './transport.js'
+import type { Transport } from './transport.js'
 
 export interface JsonAnswer {
   /** `text`, parsed. Numbers past 2^53 have lost their last digits; `text` still has them. */
@@ -61,33 +61,33 @@ export const attempt = async (options: AttemptOptions): Promise<Outcome> => {
   return retry(exchanged.error)
 }
 
-const outcomeOf = async (answer: TransportAnswer, options: AttemptOptions): Promise<Outcome> => {
+const outcomeOf = async (answer: Received, options: AttemptOptions): Promise<Outcome> => {
   const { status, body } = answer
   const { where, redact } = options
   const action = statusAction(status)
   if (action === 'parse') return parse(answer, options)
-  const answeredAtMs = parseHttpDate(answer.header('date')) ?? options.clock.nowMs()
-  const retryAfterMs = parseRetryAfter(answer.header('retry-after'), answeredAtMs)
+  const answeredAtMs = parseHttpDate(headerOf(answer, 'date')) ?? options.clock.nowMs()
+  const retryAfterMs = parseRetryAfter(headerOf(answer, 'retry-after'), answeredAtMs)
   // The pause begins before the body is read, so that no waiting request is sent meanwhile.
   if (action === 'pause') options.onRateLimited(retryAfterMs)
-  const excerpt = await readExcerpt(body, answer.header('content-encoding'), redact)
+  const excerpt = await readExcerpt(body, headerOf(answer, 'content-encoding'), redact)
   if (action === 'pause') return { kind: 'rate_limited' }
   if (action === 'retry') return retry(serverTrouble(status, excerpt), retryAfterMs)
   if (action !== 'redirect_refused') throw refused(action, status, where, excerpt)
-  const host = locationHost(answer.header('location'), options.address)
+  const host = locationHost(headerOf(answer, 'location'), options.address)
   throw redirectRefused(status, where, host === null ? null : excerptOf(host, redact))
 }
 
-const parse = async (answer: TransportAnswer, options: AttemptOptions): Promise<Outcome> => {
+const parse = async (answer: Received, options: AttemptOptions): Promise<Outcome> => {
   const { where, redact, responseBytesMax } = options
-  const read = await readText(answer.body, answer.header('content-encoding'), responseBytesMax)
+  const read = await readText(answer.body, headerOf(answer, 'content-encoding'), responseBytesMax)
   if (read.kind === 'too_large') throw bodyTooLarge(where, responseBytesMax)
   if (read.kind === 'invalid') return invalid(excerptOf(read.problem, redact))
   try {
     const parsed: unknown = JSON.parse(read.text)
     const text = redactJson(read.text, options.redactAnswer)
     const body = text === read.text ? parsed : JSON.parse(text)
-    return { kind: 'answer', answer: { body, text, dateMs: parseHttpDate(answer.header('date')) } }
+    return { kind: 'answer', answer: { body, text, dateMs: parseHttpDate(headerOf(answer, 'date')) } }
   } catch {
     if (!isUtf8(read.text)) return invalid('it is not UTF-8')
     // V8's message quotes the first characters. They may hold half an echoed token, which the redactor does not find.
@@ -129,7 +129,7 @@ const ENDED = new StoppedError('the exchange has ended')
  */
 export const exchange = async <Value>(
   { transport, address, requestTimeoutMs, proxy = null, clock, signals }: ExchangeOptions,
-  read: (answer: TransportAnswer) => Promise<Value>,
+  read: (answer: Received) => Promise<Value>,
 ): Promise<Exchanged<Value>> => {
   const stop = new AbortController()
   using _listening = onAbort(signals, (reason) => stop.abort(reason))

@@ -2,15 +2,15 @@
  * Sends a request until it is answered. Every attempt is a new job of the limiter. A 429 pauses the account, a transient failure is tried
  * again, and an error that ends the run ends all waiting requests.
  */
-import type { Allowance } from '../base/allowance.js'
+import type { RequestContext } from '../base/allowance.js'
 import { StoppedError, UpstreamError } from '../base/errors.js'
-import type { HttpProxy } from '../base/network.js'
+import type { HttpProxy, RateUsage } from '../base/network.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
 import { attemptsExhausted, type Where } from './errors.js'
 import { IN_FLIGHT_MAX, type Slot } from './rate-limit/held-slot-limiter.js'
-import { RateLimiter, type RateLimiterOptions, type RateUsage } from './rate-limit/rate-limiter.js'
+import { RateLimiter, type RateLimiterOptions } from './rate-limit/rate-limiter.js'
 import { createSharedController, joinSignals } from './signals.js'
 import { type CreateTransport, createTransport, type HeaderValues, type Transport } from './transport.js'
 
@@ -46,14 +46,7 @@ export interface HttpLimits {
   readonly pausesMax?: number
 }
 
-interface GetContext {
-  /** Ends the request and every wait before it; the promise rejects with its reason. */
-  readonly signal: AbortSignal
-  readonly allowance: Allowance
-  /** At most `limits.attempts`, which is the default. */
-  readonly attemptsMax?: number | undefined
-}
-
+/** Disposal ends all requests and waits. Nothing keeps the process running afterwards. */
 export interface HttpClient extends AsyncDisposable {
   /**
    * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a `StatusError` or another
@@ -63,19 +56,9 @@ export interface HttpClient extends AsyncDisposable {
   getJson(
     path: string,
     query: readonly (readonly [name: string, value: string])[],
-    context: GetContext,
+    context: RequestContext,
   ): Promise<JsonAnswer>
-  usage(): HttpUsage
-  /** Ends all requests and waits. Nothing keeps the process running afterwards. */
-  close(): Promise<void>
-}
-
-interface HttpUsage extends RateUsage {
-  /** Requests sent, retries included. */
-  readonly requests: number
-  readonly retries: number
-  /** 429 answers. */
-  readonly refusals: number
+  usage(): RateUsage
 }
 
 /** Throws `ledger_unwritable` when the ledger cannot be written, `invalid_header` for credentials that HTTP cannot carry. */
@@ -87,7 +70,7 @@ const ANSWER_SECRET_LENGTH_MIN = 8
 interface PendingRequest {
   readonly address: Address
   readonly where: Where
-  readonly context: GetContext
+  readonly context: RequestContext
   sends: number
 }
 
@@ -102,7 +85,6 @@ class AccountClient implements HttpClient {
   readonly #ended = createSharedController()
   /** Aborts requests in flight. */
   readonly #closing = createSharedController()
-  #closed: Promise<void> | null = null
   readonly #counts = { requests: 0, retries: 0, refusals: 0 }
 
   constructor(options: HttpClientOptions) {
@@ -128,7 +110,7 @@ class AccountClient implements HttpClient {
   async getJson(
     path: string,
     query: readonly (readonly [string, string])[],
-    context: GetContext,
+    context: RequestContext,
   ): Promise<JsonAnswer> {
     const address = addressOf(this.#baseUrl, path, query)
     const where = { request: address.label, account: this.#options.account }
@@ -140,20 +122,11 @@ class AccountClient implements HttpClient {
     }
   }
 
-  usage(): HttpUsage {
+  usage(): RateUsage {
     return { ...this.#counts, ...this.#limiter.usage() }
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#close()
-    return this.#closed
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
-  }
-
-  async #close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     const reason = new StoppedError('the HTTP client is closed')
     this.#ended.abort(reason)
     this.#closing.abort(reason)

@@ -3,7 +3,7 @@ import { isUtf8 as isValidUtf8 } from 'node:buffer'
 import { promisify, toUSVString } from 'node:util'
 import { gunzip, gunzipSync } from 'node:zlib'
 import type { Dispatcher } from 'undici'
-import { abortReason, throwIfAborted } from '../base/clock.js'
+import { throwIfAborted, unlessAborted } from '../base/clock.js'
 import { hasCode } from '../base/errors.js'
 
 /** The part of an error body that is read, bytes. */
@@ -23,6 +23,13 @@ export interface Received {
   readonly body: AsyncIterable<Uint8Array>
 }
 
+/** By lower-case name; null if it is missing. If it is repeated: the first value, but the whole list of `content-encoding`. */
+export const headerOf = ({ headers }: Pick<Received, 'headers'>, name: string): string | null => {
+  const value = headers[name]
+  if (!Array.isArray(value)) return value ?? null
+  return name === 'content-encoding' ? value.join(', ') : (value[0] ?? null)
+}
+
 /** Resolves when the response headers arrive. An abort ends the request, or the body; both reject with the signal's reason then. */
 export const receive = async (
   dispatcher: Dispatcher,
@@ -31,13 +38,8 @@ export const receive = async (
 ): Promise<Received> => {
   throwIfAborted(signal)
   // While undici connects, it cannot end a request. The wait ends at once nevertheless.
-  const ended = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(abortReason(signal)), { once: true })
-  })
-  const { statusCode, headers, body } = await Promise.race([
-    dispatcher.request({ ...request, signal }),
-    ended,
-  ])
+  const answer = unlessAborted(signal, dispatcher.request({ ...request, signal }))
+  const { statusCode, headers, body } = await answer
   return { status: statusCode, headers, body: toTheEnd(body) }
 }
 

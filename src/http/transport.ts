@@ -25,21 +25,12 @@ interface TransportOptions {
   readonly onConnect?: () => void
 }
 
-export interface TransportAnswer {
-  readonly status: number
-  /** By lower-case name; null if it is missing. If it is repeated: the first value, but the whole list of `content-encoding`. */
-  header(name: string): string | null
-  /** In lower case. */
-  readonly headerNames: readonly string[]
-  readonly body: AsyncIterable<Uint8Array>
-}
-
 export interface Transport {
   /**
    * Sends a GET; resolves when the response headers arrive. The signal also ends a body that was not read to its end. A failing
    * proxy is a `ProxyRefusedError` or `ProxyTroubleError`.
    */
-  get(address: Address, signal: AbortSignal): Promise<TransportAnswer>
+  get(address: Address, signal: AbortSignal): Promise<Received>
   destroy(): Promise<void>
 }
 
@@ -62,25 +53,12 @@ export const createTransport: CreateTransport = (options) => {
     'user-agent': `fieldwork-sync/${packageVersion()}`,
   }
   return {
-    get: async (address, signal) => {
-      const { status, headers, body } = await route.send({ method: 'GET', address, headers: sent }, signal)
-      return {
-        status,
-        header: (name) => headerValue(name, headers[name]),
-        headerNames: Object.keys(headers),
-        body,
-      }
-    },
-    destroy: () => route.destroy(),
+    get: (address, signal) => route.send({ method: 'GET', address, headers: sent }, signal),
+    destroy: route.destroy,
   }
 }
 
 const ignore = () => undefined
-
-const headerValue = (name: string, value: string | string[] | undefined): string | null => {
-  if (!Array.isArray(value)) return value ?? null
-  return name === 'content-encoding' ? value.join(', ') : (value[0] ?? null)
-}
 
 interface DispatchOptions {
   readonly connections: number

@@ -2,9 +2,8 @@
  * The progress of a run, account by account. The events of `RunObserver` update it. The progress bar and the progress lines
  * of the log read it. Accounts run side by side, each in its own phase.
  */
-import type { Rate } from '../base/network.js'
+import type { Rate, RateUsage } from '../base/network.js'
 import type { RunObserver } from '../model/run.js'
-import type { SourceUsage } from '../model/survey-source.js'
 
 export interface BarState {
   /** The format that is being published; null before the first. */
@@ -50,7 +49,7 @@ const NOTHING_YET: AccountProgress = {
 
 /** `usage` returns the slots in use, rate and pause of an account. `names` are the accounts known before the first event. */
 export const createBarState = (
-  usage: (account: string) => SourceUsage | undefined,
+  usage: (account: string) => RateUsage | undefined,
   names: readonly string[] = [],
 ): BarStateSource => {
   const accounts = new Map<string, AccountProgress>(names.map((name) => [name, NOTHING_YET]))

@@ -4,8 +4,8 @@
  */
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
+import type { RateUsage } from '../base/network.js'
 import type { RunObserver } from '../model/run.js'
-import type { SourceUsage } from '../model/survey-source.js'
 import { createBarState } from './bar-state.js'
 import { etaMs, renderBar } from './render-bar.js'
 import type { StatusLine } from './status-line.js'
@@ -14,7 +14,7 @@ import type { StatusLine } from './status-line.js'
 export type Progress = RunObserver & Disposable
 
 /** The slots in use, rate and pause of an account; undefined while it has no limiter. */
-export type UsageOf = (account: string) => SourceUsage | undefined
+export type UsageOf = (account: string) => RateUsage | undefined
 
 export interface ProgressBarOptions {
   readonly line: StatusLine

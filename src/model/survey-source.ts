@@ -1,18 +1,10 @@
 /** The port to the API: everything that a run needs of it, without URLs and status codes. */
-import type { Allowance } from '../base/allowance.js'
+import type { RequestContext } from '../base/allowance.js'
 import { UpstreamError } from '../base/errors.js'
-import type { Rate } from '../base/network.js'
+import type { RateUsage } from '../base/network.js'
 import type { DayWindow } from './calendar.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
-
-export interface RequestContext {
-  /** Aborts the request and every wait before it. */
-  readonly signal: AbortSignal
-  readonly allowance: Allowance
-  /** How often the request may be sent, if less often than the settings say. */
-  readonly attemptsMax?: number | undefined
-}
 
 export interface SurveySource {
   /** One page of the surveys modified at or after `updatedSince`; null lists all (API document, endpoint 1). */
@@ -21,7 +13,7 @@ export interface SurveySource {
   listSampleSources(surveyId: number, page: number, context: RequestContext): Promise<Page<SampleSource>>
   /** Progress of a survey or of one of its sources (endpoint 3). Throws `RefusedReadingError` when the API refuses it. */
   readProgress(query: ProgressQuery, context: RequestContext): Promise<Reading<Progress>>
-  usage(): SourceUsage
+  usage(): RateUsage
 }
 
 export interface SurveyListQuery {
@@ -113,22 +105,6 @@ export interface Drift {
   readonly kind: (typeof DRIFT_KINDS)[number]
   readonly path: string
   readonly value: string | null
-}
-
-/** Requests so far, since the source was opened. */
-export interface SourceUsage {
-  /** Requests sent, retries included. */
-  readonly requests: number
-  readonly retries: number
-  /** 429 answers. */
-  readonly refusals: number
-  /** Slots of the rate window in use now: requests that the server may still be counting. */
-  readonly slotsInUse: number
-  readonly rate: Rate
-  /** Until when all requests are paused after a 429, wall-clock milliseconds; null without a pause. */
-  readonly pausedUntilMs: number | null
-  /** Distance between requests, milliseconds, after the API refused bursts; null while they go in bursts. */
-  readonly paceIntervalMs: number | null
 }
 
 /**

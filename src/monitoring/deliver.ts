@@ -9,7 +9,7 @@ import { packageVersion } from '../base/version.js'
 import { type Address, locationHost } from '../http/address.js'
 import { connectionFailure, peerOf } from '../http/connection-failure.js'
 import { TransientError } from '../http/errors.js'
-import { type Received, readExcerpt } from '../http/receive.js'
+import { headerOf, type Received, readExcerpt } from '../http/receive.js'
 import { createDirectRoute, createProxyRoute, type Route } from '../http/transport.js'
 import type { Target } from '../model/monitoring.js'
 
@@ -92,14 +92,15 @@ const basicAuthorization = (url: URL): Readonly<Record<string, string>> =>
   url.username === '' && url.password === '' ? {} : { authorization: `Basic ${basicCredentials(url)}` }
 
 const outcomeOf = async (
-  { status, headers, body }: Received,
+  received: Received,
   address: Address,
   redact: (text: string) => string,
 ): Promise<Outcome> => {
+  const { status, body } = received
   if (status >= 200 && status < 300) return { problem: null, mayPass: false }
   const { host } = address
   if (status >= 300 && status < 400) {
-    const location = typeof headers.location === 'string' ? locationHost(headers.location, address) : null
+    const location = locationHost(headerOf(received, 'location'), address)
     const problem = `${host} redirects (${status}) to ${location ?? 'an unknown host'}, and redirects are not followed`
     return { problem: redact(problem), mayPass: false }
   }

@@ -3,8 +3,10 @@
  * "Pagination object"). The envelope around the rows is read strictly, because rows could get lost in silence otherwise: a list whose
  * `next_page` is missing would end there and look complete.
  */
+
 import { toUSVString } from 'node:util'
 import { z } from 'zod'
+import type { RequestContext } from '../base/allowance.js'
 import type { Clock } from '../base/clock.js'
 import { UpstreamError } from '../base/errors.js'
 import type { HttpClient, JsonAnswer } from '../http/client.js'
@@ -19,7 +21,6 @@ import {
   type RefusalKind,
   RefusedReadingError,
   type Rejection,
-  type RequestContext,
   type SurveySource,
 } from '../model/survey-source.js'
 import {

@@ -2,12 +2,14 @@
  * Reads one survey's bundle: its sample sources (all pages), its progress, and the progress of each source. If one endpoint fails, the
  * answers of the others are kept (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
  */
+
 import pLimit from 'p-limit'
+import type { RequestContext } from '../base/allowance.js'
 import type { Progress } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
 import type { SurveyKind } from '../model/request-usage.js'
 import type { RefreshRules } from '../model/run.js'
-import type { Answer, Reading, RequestContext } from '../model/survey-source.js'
+import type { Answer, Reading } from '../model/survey-source.js'
 import type {
   GoneSurvey,
   OversizedTask,

@@ -1,9 +1,10 @@
 /** Reads all pages of a survey's sample sources, and reads them again if rows moved between the pages. */
+import type { RequestContext } from '../base/allowance.js'
 import { UpstreamError } from '../base/errors.js'
 import { INTERVIEW_STATUSES, type Progress, type SampleSource } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
-import type { Rejection, RequestContext, SurveySource } from '../model/survey-source.js'
+import type { Rejection, SurveySource } from '../model/survey-source.js'
 import { newestById, type Page, type ReadExtent, type Reading } from '../model/survey-source.js'
 import type { CellRow, StoredBundle } from '../model/warehouse.js'
 import { ageMs } from '../rules/believed.js'

@@ -48,8 +48,7 @@ export const createNetwork =
         remember(world, target, answer, fault, changed !== honest)
         return {
           status: answer.status,
-          header: (name) => answer.headers[name] ?? null,
-          headerNames: Object.keys(answer.headers),
+          headers: answer.headers,
           body: bodyOf(answer, fault === 'truncate' && honest.status === 200, draw, signal),
         }
       },

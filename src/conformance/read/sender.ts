@@ -18,13 +18,8 @@ import {
 import { HeldSlotLimiter, type Slot } from '../../http/rate-limit/held-slot-limiter.js'
 import { createForgetfulLedger } from '../../http/rate-limit/ledger.js'
 import { UNPACED } from '../../http/rate-limit/pacer.js'
-import { type BodyText, excerptOf, isUtf8, readText } from '../../http/receive.js'
-import {
-  createTransport,
-  type HeaderValues,
-  type Transport,
-  type TransportAnswer,
-} from '../../http/transport.js'
+import { type BodyText, excerptOf, headerOf, isUtf8, type Received, readText } from '../../http/receive.js'
+import { createTransport, type HeaderValues, type Transport } from '../../http/transport.js'
 import { Unseen } from '../verdict.js'
 
 export interface SenderOptions {
@@ -240,26 +235,26 @@ const RATE_HEADER = /rate-?limit|^retry-after$/
 
 /** Reads the answer to the end, within the size limit. */
 const readAnswer = async (
-  answer: TransportAnswer,
+  answer: Received,
   asked: Pick<Answer, 'asked' | 'sentAtMs' | 'headersAtMs'>,
   responseBytesMax: number,
   redact: (text: string) => string,
 ): Promise<Answer> => {
-  const read = await readText(answer.body, answer.header('content-encoding'), responseBytesMax)
+  const read = await readText(answer.body, headerOf(answer, 'content-encoding'), responseBytesMax)
   const text = read.kind === 'text' ? read.text : ''
   const excerpt = excerptOf(text, redact, EXCERPT_LENGTH_MAX)
   const parsed = isUtf8(text) ? parse(text) : undefined
   return {
     ...asked,
     status: answer.status,
-    header: answer.header,
-    rateHeaders: answer.headerNames
+    header: (name) => headerOf(answer, name),
+    rateHeaders: Object.keys(answer.headers)
       .filter((name) => RATE_HEADER.test(name))
-      .map((name) => excerptOf(`${name}: ${answer.header(name)}`, redact, EXCERPT_LENGTH_MAX)),
+      .map((name) => excerptOf(`${name}: ${headerOf(answer, name)}`, redact, EXCERPT_LENGTH_MAX)),
     json: parsed,
     problem: parsed === undefined ? excerptOf(whyNotJson(read, excerpt, responseBytesMax), redact) : null,
     excerpt,
-    dateMs: parseHttpDate(answer.header('date')),
+    dateMs: parseHttpDate(headerOf(answer, 'date')),
   }
 }
 

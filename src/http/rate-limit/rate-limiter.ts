@@ -3,7 +3,7 @@ import type { CapOwner } from '../../base/cap-owner.js'
 import type { Clock } from '../../base/clock.js'
 import type { UpstreamError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import type { Rate, SharedRate } from '../../base/network.js'
+import type { Rate, RateUsage, SharedRate } from '../../base/network.js'
 import { rateRefused, retryAfterTooLong, type Where } from '../errors.js'
 import { HeldSlotLimiter, type Slot } from './held-slot-limiter.js'
 import { createForgetfulLedger, type Ledger, openLedger } from './ledger.js'
@@ -20,16 +20,6 @@ export interface RateLimiterOptions {
   readonly ledgerDirectory: string | null
   readonly clock: Clock
   readonly log: Log
-}
-
-export interface RateUsage {
-  /** Slots of the rate window in use: requests that the server may still be counting. */
-  readonly slotsInUse: number
-  /** Until when all requests are paused, wall clock; null without a pause. */
-  readonly pausedUntilMs: number | null
-  /** Distance of requests, milliseconds; null while they may go in bursts. */
-  readonly paceIntervalMs: number | null
-  readonly rate: Rate
 }
 
 export class RateLimiter {
@@ -76,7 +66,7 @@ export class RateLimiter {
     return null
   }
 
-  usage(): RateUsage {
+  usage(): Omit<RateUsage, 'requests' | 'retries' | 'refusals'> {
     return {
       slotsInUse: this.#limiter.slotsInUse(),
       pausedUntilMs: this.#limiter.pausedUntilMs(),

@@ -3,10 +3,11 @@
  * of each source. The row of the survey is not among it, but may say whether the survey has changed since.
  */
 
+import type { RequestContext } from '../../base/allowance.js'
 import type { DayWindow } from '../../model/calendar.js'
 import type { Progress, SampleSource, Survey } from '../../model/fields.js'
 import { type Instant, minusMs } from '../../model/instant.js'
-import type { Reading, RequestContext, SurveySource } from '../../model/survey-source.js'
+import type { Reading, SurveySource } from '../../model/survey-source.js'
 import { newestById, RefusedReadingError } from '../../model/survey-source.js'
 import { mergedSampleSources } from '../../warehouse/merge/merged-tables.js'
 import { judgeProgress, PROGRESS_COLUMNS } from './judge-progress.js'

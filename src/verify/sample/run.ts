@@ -2,10 +2,11 @@
  * The sample of one account: chooses surveys, requests them from the service, and compares. A page of the listing that shows a chosen
  * survey shows others as well: all of its rows are compared.
  */
+import type { RequestContext } from '../../base/allowance.js'
 import { isStop, StoppedError, UpstreamError } from '../../base/errors.js'
 import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
-import type { Page, RequestContext, SurveySource } from '../../model/survey-source.js'
+import type { Page, SurveySource } from '../../model/survey-source.js'
 import { RefusedReadingError } from '../../model/survey-source.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { mergedSurveys } from '../../warehouse/merge/merged-tables.js'

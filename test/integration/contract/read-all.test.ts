@@ -40,7 +40,7 @@ beforeAll(async () => {
   truth = await getTruth(server)
 })
 afterAll(async () => {
-  await client.close()
+  await client[Symbol.asyncDispose]()
   await server.close()
 })
 

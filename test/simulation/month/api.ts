@@ -1,6 +1,7 @@
 /** The reference server's endpoints, called without a server. All requests of a night are answered as of one moment. */
 import { Readable } from 'node:stream'
-import type { CreateTransport, TransportAnswer } from '../../../src/http/transport.js'
+import type { Received } from '../../../src/http/receive.js'
+import type { CreateTransport } from '../../../src/http/transport.js'
 import { Refusal } from '../../../src/reference-server/answer.js'
 import { ENDPOINTS } from '../../../src/reference-server/api/endpoints.js'
 import { API_PREFIX } from '../../../src/reference-server/api/operation.js'
@@ -28,8 +29,8 @@ export const createApi = (organization: Organization) => {
       atMs: [],
       repeated: { lists: 0, sources: 0, progress: 0, progressBySource: 0 },
     }
-    const headers = new Map([['date', new Date(at / 1_000).toUTCString()]])
-    const get = async ({ target }: { readonly target: string }): Promise<TransportAnswer> => {
+    const headers = { date: new Date(at / 1_000).toUTCString() }
+    const get = async ({ target }: { readonly target: string }): Promise<Received> => {
       await pass(LATENCY_MS / 2)
       arrivals.atMs.push(performance.now())
       const { status, body } = answerTo(organization, at, target)
@@ -39,10 +40,8 @@ export const createApi = (organization: Organization) => {
       await pass(LATENCY_MS / 2)
       return {
         status,
-        header: (name) => headers.get(name) ?? null,
-        headerNames: [...headers.keys()],
-        // undici's body is a Readable with a few methods of its own, which the client does not use.
-        body: Readable.from([Buffer.from(text)]) as unknown as TransportAnswer['body'],
+        headers,
+        body: Readable.from([Buffer.from(text)]),
       }
     }
     return { arrivals, createTransport: () => ({ get, destroy: async () => undefined }) }

@@ -1,4 +1,5 @@
 /** An API port that serves rows from memory, for tests of the layers above the port. A test may edit the rows at any time. */
+import type { RequestContext } from '../../../src/base/allowance.js'
 import type { Progress, SampleSource, Survey } from '../../../src/model/fields.js'
 import type { Instant } from '../../../src/model/instant.js'
 import {
@@ -6,7 +7,6 @@ import {
   type Reading,
   RefusedReadingError,
   type Rejection,
-  type RequestContext,
   type SurveySource,
 } from '../../../src/model/survey-source.js'
 import { minute } from '../time/instants.js'

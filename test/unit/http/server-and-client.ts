@@ -69,6 +69,7 @@ export interface TestClient extends HttpClient {
   readonly lines: readonly LogLine[]
   /** A GET without abort signal or request budget. */
   get(path?: string): ReturnType<HttpClient['getJson']>
+  close(): Promise<void>
 }
 
 type Overrides = Partial<Omit<HttpClientOptions, 'limits' | 'log'>> & {
@@ -107,8 +108,8 @@ export const startClient = (baseUrl: string, overrides: Overrides = {}): TestCli
     get: (path = '/surveys') => client.getJson(path, [], context()),
     getJson: (path, query, given) => client.getJson(path, query, given),
     usage: () => client.usage(),
-    close: () => client.close(),
-    [Symbol.asyncDispose]: () => client.close(),
+    close: async () => client[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   }
 }
 

@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Clock } from '../../../src/base/clock.js'
 import type { Log } from '../../../src/base/log.js'
+import type { RateUsage } from '../../../src/base/network.js'
 import { createProgressBar, createProgressLog } from '../../../src/logging/progress.js'
 import { createStatusLine } from '../../../src/logging/status-line.js'
-import type { SourceUsage } from '../../../src/model/survey-source.js'
 
 /** "Erase to the end of the line", as one character. */
 const ERASE = '\u2327'
@@ -34,7 +34,7 @@ const open = () => {
   let pausedUntilMs: number | null = null
   const written: string[] = []
   const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() }
-  const usage = (): SourceUsage => ({
+  const usage = (): RateUsage => ({
     ...{ requests: 10, retries: 0, refusals: 0, slotsInUse: 10, paceIntervalMs: null, pausedUntilMs },
     rate: { requests: 60, perMs: 60_000 },
   })

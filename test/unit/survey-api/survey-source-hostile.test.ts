@@ -49,7 +49,6 @@ const sourceOf = (text: string) => {
       paceIntervalMs: null,
       rate: { requests: 60, perMs: 60_000 },
     }),
-    close: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
   return createSurveySource(http, testClock(), 2)

@@ -180,7 +180,6 @@ export const lyingApi = (
       paceIntervalMs: null,
       rate: { requests: 60, perMs: 60_000 },
     }),
-    close: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
   return { http, requests }

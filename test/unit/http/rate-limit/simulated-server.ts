@@ -41,16 +41,10 @@ export const simulateServer = ({
         const waitMs = admit(performance.now())
         arrivals.push({ atMs: performance.now(), accepted: waitMs <= 0 })
         await after(oneWayMs)
-        const headers = new Map(
-          waitMs > 0 && retryAfter ? [['retry-after', String(Math.ceil(waitMs / 1_000))]] : [],
-        )
         return {
           status: waitMs > 0 ? 429 : 200,
-          header: (name: string) => headers.get(name) ?? null,
-          headerNames: [...headers.keys()],
-          body: Readable.from([Buffer.from('{}')]) as Awaited<
-            ReturnType<ReturnType<CreateTransport>['get']>
-          >['body'],
+          headers: waitMs > 0 && retryAfter ? { 'retry-after': String(Math.ceil(waitMs / 1_000)) } : {},
+          body: Readable.from([Buffer.from('{}')]),
         }
       },
       destroy: () => Promise.resolve(),
