@@ -30,8 +30,7 @@ import {
   SourceNotFoundError,
   UnreadSurveyError,
 } from './readings.js'
-import type { UsageBook } from './requests.js'
-import type { RunDependencies } from './run-state.js'
+import type { Run } from './run-state.js'
 import {
   canReuseList,
   canSkipSources,
@@ -42,14 +41,12 @@ import {
   type SourceList,
 } from './sources.js'
 
+type BundleRun = Omit<Run, 'budget'>
+
 interface BundleRequest {
   readonly task: Pick<Task, 'surveyId' | 'reason' | 'isLeftOver' | 'refusals'>
   readonly stored: StoredBundle
-  /** The latest server time before this bundle. */
-  readonly now: Instant
   readonly allowance: BundleAllowance
-  readonly signal: AbortSignal
-  readonly usage: UsageBook
   readonly watch: Pick<EndpointWatch, 'answered' | 'failed' | 'isFailing'>
 }
 
@@ -60,17 +57,18 @@ const READINGS_MAX = 3
 
 /** Throws an `UnreadSurveyError` if every request failed, and the errors that end the run. */
 export const readBundle = async (
-  dependencies: RunDependencies,
+  run: BundleRun,
   request: BundleRequest,
 ): Promise<{ readonly outcome: BundleOutcome; readonly readings: Readings }> => {
   // After a refusal in an earlier run, a 404 counts as another refusal.
   let isNotFoundRefusal = request.task.refusals > 0
-  const { source, answers } = keepAnswers(dependencies.source)
+  const { source, answers } = keepAnswers(run.source)
+  const now = run.state.serverTime ?? 0n
   for (let reading = 1; ; reading += 1) {
     try {
       const readings = new Readings(request)
-      const attempt = { mayReuseList: reading === 1, isNotFoundRefusal, readings, answers }
-      const reader = new BundleReader({ ...dependencies, ...request, ...attempt, source })
+      const attempt = { now, mayReuseList: reading === 1, isNotFoundRefusal, readings, answers }
+      const reader = new BundleReader({ ...run, ...request, ...attempt, source })
       return { outcome: await reader.read(), readings }
     } catch (error) {
       if (!(error instanceof OutdatedSourcesError) || reading === READINGS_MAX) throw error
@@ -79,7 +77,9 @@ export const readBundle = async (
   }
 }
 
-interface Attempt extends RunDependencies, BundleRequest {
+interface Attempt extends BundleRun, BundleRequest {
+  /** The latest server time before this bundle. */
+  readonly now: Instant
   /** The stored sources may be used instead of the list. */
   readonly mayReuseList: boolean
   /** A 404 of a listed source is a refusal. Otherwise the source may have gone, and the list is read again. */
@@ -133,10 +133,10 @@ class BundleReader {
 
   /** The context is made for each request: the watch may have seen failures since. */
   #context(kind: SurveyKind): RequestContext {
-    const { task, signal, allowance, usage, watch } = this.#attempt
+    const { task, signal, allowance, state, watch } = this.#attempt
     return {
       signal,
-      allowance: usage.counting(allowance, kind, requestReasonOf(task)),
+      allowance: state.requestUsage.counting(allowance, kind, requestReasonOf(task)),
       attemptsMax: watch.isFailing(kind) ? 1 : undefined,
     }
   }
@@ -147,7 +147,7 @@ class BundleReader {
     listed: SourceList | null,
     reusesList: boolean,
   ): Promise<BundleOutcome> {
-    const { source, task, allowance, usage, stored, readings, isNotFoundRefusal } = this.#attempt
+    const { source, task, allowance, state, stored, readings, isNotFoundRefusal } = this.#attempt
     const surveyId = this.#surveyId
     const sources = listed ?? knownSources(stored)
     if (reusesList && hasTargetChanged(stored, progress.row))
@@ -181,7 +181,7 @@ class BundleReader {
         `the sources of survey ${surveyId} do not account for all of its interviews; the survey stays queued`,
       )
     const days = toRead === null ? {} : { days: await this.#readDays(toRead, passOver) }
-    usage.saved(requestReasonOf(task), {
+    state.requestUsage.saved(requestReasonOf(task), {
       sample_sources: reusesList ? 1 : 0,
       sample_source_progress: sources.ids.length - ids.length,
       daily_progress: toRead?.unchanged ?? 0,

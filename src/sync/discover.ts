@@ -6,7 +6,7 @@ import type { Page } from '../model/survey-source.js'
 import type { ListingPage, ListingState, Position } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
 import { firstPage, listingCeiling, listingKind, resumable } from '../rules/cursor.js'
-import type { ListingAllowance, RunBudget } from './budget.js'
+import type { ListingAllowance } from './budget.js'
 import { PageCommits } from './in-groups.js'
 import {
   DriftCheck,
@@ -17,34 +17,29 @@ import {
   pagesMaxOf,
   Repetitions,
 } from './list-checks.js'
-import { type Discovery, type RunDependencies, type RunState, sawServerTime } from './run-state.js'
+import { type Discovery, type Run, sawServerTime } from './run-state.js'
 
 /** A listing that drifts is repeated twice. Then the run goes on with the surveys that it has, and ends partial. */
 const LISTINGS_MAX = 3
 
-export const discover = async (
-  dependencies: RunDependencies,
-  budget: RunBudget,
-  state: RunState,
-): Promise<Discovery> => {
-  const { warehouse, clock, rules } = dependencies
+export const discover = async (run: Run): Promise<Discovery> => {
+  const { warehouse, clock, rules, state } = run
   const position = await warehouse.position()
   const kind = listingKind(position, clock.nowMs(), rules.discover, rules.full)
-  logWhyFull(dependencies, position)
+  logWhyFull(run, position)
   const unfinished = resumable(position.listing, kind, clock.nowMs())
   state.listing = unfinished?.kind ?? kind
   // A listing at page 1 has drifted or read nothing, so none of its pages count.
   const resumed = unfinished !== null && unfinished.nextPage > 1 ? unfinished : null
-  const list = (request: ListingRequest) => listUntilStable(dependencies, budget, state, request)
-  const first = await list({ kind: state.listing, cursor: position.cursor, resumed })
+  const first = await listUntilStable(run, { kind: state.listing, cursor: position.cursor, resumed })
   if (first.discovery !== 'complete' || !first.wasResumed) return first.discovery
   // A resumed listing is complete as of its start. Later changes on pages that an earlier run had read are listed now; otherwise
   // readers would see them a night late (docs/decisions/listing-and-cursor.md#0003-a-resumed-listing-is-followed-by-the-changes-since).
   const { cursor } = await warehouse.position()
-  return (await list({ kind: 'incremental', cursor, resumed: null })).discovery
+  return (await listUntilStable(run, { kind: 'incremental', cursor, resumed: null })).discovery
 }
 
-const logWhyFull = ({ warehouse, clock, log }: RunDependencies, position: Position): void => {
+const logWhyFull = ({ warehouse, clock, log }: Run, position: Position): void => {
   const { account } = warehouse
   const { fullListedAt, fullListingDue } = position
   if (fullListingDue)
@@ -67,12 +62,10 @@ interface ListingRequest {
 
 /** Repeats a listing that drifts. `wasResumed`: an earlier run began the listing that ended. */
 const listUntilStable = async (
-  dependencies: RunDependencies,
-  budget: RunBudget,
-  state: RunState,
+  run: Run,
   request: ListingRequest,
 ): Promise<{ readonly discovery: Discovery; readonly wasResumed: boolean }> => {
-  const { warehouse, log } = dependencies
+  const { warehouse, log, budget, state } = run
   const { account } = warehouse
   const { cursor } = request
   let { kind, resumed } = request
@@ -83,7 +76,7 @@ const listUntilStable = async (
     const updatedSince = kind === 'full' ? null : (resumed?.updatedSince ?? cursor)
     const isCertain = kind === 'full' || resumed !== null || listing === LISTINGS_MAX
     const attempt = { allowance, kind, resumed, updatedSince, isCertain, repeated: drift.repeated }
-    const result = await new Listing(dependencies, state, attempt).read()
+    const result = await new Listing(run, attempt).read()
     if (result === 'complete' || result === 'interrupted')
       return { discovery: result, wasResumed: resumed !== null }
     if (result === 'clock_behind') {
@@ -119,8 +112,7 @@ interface ListingOptions {
 type ListingEnd = 'complete' | 'interrupted' | 'clock_behind' | ListingDrift
 
 class Listing {
-  readonly #dependencies: RunDependencies
-  readonly #state: RunState
+  readonly #run: Run
   readonly #options: ListingOptions
   readonly #commits: PageCommits
   readonly #repetitions: Repetitions
@@ -128,12 +120,11 @@ class Listing {
   #previousTotal: number
   #firstTotal: number | null
 
-  constructor(dependencies: RunDependencies, state: RunState, options: ListingOptions) {
+  constructor(run: Run, options: ListingOptions) {
     const { resumed, repeated, isCertain } = options
-    this.#dependencies = dependencies
-    this.#state = state
+    this.#run = run
     this.#options = options
-    this.#commits = new PageCommits(dependencies, state)
+    this.#commits = new PageCommits(run)
     this.#repetitions = new Repetitions(repeated)
     this.#driftCheck = isCertain ? null : new DriftCheck()
     this.#previousTotal = resumed?.totalCount ?? 0
@@ -151,8 +142,8 @@ class Listing {
 
   async #readPages(): Promise<ListingEnd> {
     const { allowance, kind, resumed, updatedSince } = this.#options
-    const { source, warehouse, signal, log } = this.#dependencies
-    const counted = this.#state.requestUsage.counting(allowance, 'surveys', 'listing')
+    const { source, warehouse, signal, log, state } = this.#run
+    const counted = state.requestUsage.counting(allowance, 'surveys', 'listing')
     const cursors = [updatedSince, resumed?.ceiling ?? null]
     let isFirst = true
     for (let next: number | null = firstPage(resumed); next !== null; isFirst = false) {
@@ -160,7 +151,7 @@ class Listing {
       if (!(await allowance.mayReadPage(() => this.#commits.hasTasks(), signal))) return 'interrupted'
       const query = { updatedSince, page: next }
       const page: Page<Survey> = await source.listSurveys(query, { signal, allowance: counted })
-      sawServerTime(this.#state, page.readAt)
+      sawServerTime(state, page.readAt)
       if (isFirst && isAhead(cursors, page.readAt)) {
         // Stored at once: if the run ends here, the next one still lists all surveys.
         await this.#begin(page, 'full', null)
@@ -181,13 +172,13 @@ class Listing {
     const firstTotal = this.#firstTotal
     if (firstTotal === null || next <= pagesMaxOf(firstTotal)) return
     await this.#commits.allEnd()
-    await this.#dependencies.warehouse.dropListing()
+    await this.#run.warehouse.dropListing()
     throw endlessList('the list of surveys', firstTotal)
   }
 
   /** Fixes the ceiling, which is the cursor's next value, by the server's clock at the first page. */
   #begin(first: Page<Survey>, kind: ListingKind, updatedSince: Instant | null): Promise<void> {
-    const { warehouse, clock, rules } = this.#dependencies
+    const { warehouse, clock, rules } = this.#run
     return warehouse.startListing({
       kind,
       updatedSince,
@@ -198,7 +189,7 @@ class Listing {
 
   /** Hands a page to its commit. Not null if surveys may have been skipped: the listing starts again then. */
   async #take(page: Page<Survey>, number: number): Promise<ListingDrift | null> {
-    const { clock, runId } = this.#dependencies
+    const { clock, runId } = this.#run
     const { pagination, rejections, drift, readAt: at } = page
     const { total_count: totalCount, next_page: nextPage } = pagination
     const firstTotal = this.#firstTotal ?? totalCount
@@ -223,7 +214,7 @@ class Listing {
     const { total_count, next_page, current_page } = page.pagination
     if (total_count < this.#previousTotal) return MOVED
     if (next_page !== null) return null
-    const missing = firstTotal - (await this.#dependencies.warehouse.countListed(read))
+    const missing = firstTotal - (await this.#run.warehouse.countListed(read))
     if (missing > 0) return this.#repetitions.explain(missing)
     return this.#driftCheck?.isShortOf(firstTotal, current_page) ? MOVED : null
   }

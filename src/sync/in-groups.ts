@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.js'
 import type { Pagination } from '../model/survey-source.js'
 import type { AccountWarehouse, ListingPage, StoredBundle } from '../model/warehouse.js'
 import type { Task } from '../rules/queue.js'
-import { addRows, type RunDependencies, type RunState } from './run-state.js'
+import { addRows, type Run } from './run-state.js'
 
 /** Items that wait for a commit, and their rows. They bound the memory, and what the run after a killed one reads again. */
 const ITEMS_MAX = 256
@@ -118,18 +118,16 @@ export class CommitQueue<Item> {
  * committed: the listing would go on behind the gap.
  */
 export class PageCommits {
-  readonly #dependencies: RunDependencies
-  readonly #state: RunState
+  readonly #run: Omit<Run, 'budget'>
   readonly #commits: CommitQueue<ListingPage>
   #failure: { readonly error: unknown } | null = null
 
-  constructor(dependencies: RunDependencies, state: RunState) {
-    this.#dependencies = dependencies
-    this.#state = state
+  constructor(run: Omit<Run, 'budget'>) {
+    this.#run = run
     this.#commits = new CommitQueue({
       commitAll: (pages) => this.#commitAll(pages),
       rowsIn: ({ surveys, rejections }) => surveys.length + rejections.length,
-      clock: dependencies.clock,
+      clock: run.clock,
     })
   }
 
@@ -144,7 +142,7 @@ export class PageCommits {
   /** Whether surveys are queued, also by pages that wait for their commit. */
   async hasTasks(): Promise<boolean> {
     await this.allEnd()
-    return await this.#dependencies.warehouse.hasTasks()
+    return await this.#run.warehouse.hasTasks()
   }
 
   /** Commits what waits. Rejects when a commit has failed. */
@@ -156,8 +154,8 @@ export class PageCommits {
   async #commitAll(pages: readonly ListingPage[]): Promise<void> {
     this.#throwFailure()
     try {
-      const { rows } = await this.#dependencies.warehouse.commitListingPages(pages)
-      addRows(this.#state, { surveys: rows })
+      const { rows } = await this.#run.warehouse.commitListingPages(pages)
+      addRows(this.#run.state, { surveys: rows })
     } catch (error) {
       this.#failure = { error }
       throw error
@@ -165,9 +163,9 @@ export class PageCommits {
   }
 
   async #commit(page: ListingPage, { current_page, total_pages }: Pagination): Promise<void> {
-    const { warehouse, observer, log } = this.#dependencies
+    const { warehouse, observer, log, state } = this.#run
     const { account } = warehouse
-    const { counts } = this.#state
+    const { counts } = state
     await this.#commits.commit(page)
     counts.surveysListed += page.surveys.length
     log.debug({ account, page: page.page }, 'committed a page of the listing')

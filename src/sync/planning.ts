@@ -6,7 +6,7 @@ import type { AccountWarehouse } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
 import { changesSeenSince, createPlan, expectedAt, type Plan, type PlanRules } from '../rules/plan.js'
 import { createQueue, type Task } from '../rules/queue.js'
-import type { RunDependencies, RunState } from './run-state.js'
+import type { Run } from './run-state.js'
 
 /** Null before the first complete listing. `nowMs` is our clock. */
 export const planOf = async (
@@ -24,10 +24,7 @@ export const planOf = async (
 }
 
 /** The whole queue of the run, the most urgent task first. Without a server time, only tasks that are already queued. */
-export const queueDue = async (
-  { warehouse, rules, runId, log }: RunDependencies,
-  state: RunState,
-): Promise<readonly Task[]> => {
+export const queueDue = async ({ warehouse, rules, runId, log, state }: Run): Promise<readonly Task[]> => {
   const { account } = warehouse
   const now = state.serverTime
   const queue = createQueue(await warehouse.surveyTotals(), now ?? 0n, rules, runId)

@@ -9,6 +9,7 @@ import { type RunCounters, zeroCounters } from '../model/run-record.js'
 import type { SurveySource } from '../model/survey-source.js'
 import { DATA_TABLES } from '../model/tables.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
+import type { RunBudget } from './budget.js'
 import { type Allocation, UsageBook } from './requests.js'
 
 export interface RunDependencies {
@@ -24,6 +25,12 @@ export interface RunDependencies {
   readonly requests?: Allocation
   readonly runId: string
   readonly version: string
+}
+
+/** The run of one account: what it works with, and what it has done so far. */
+export interface Run extends RunDependencies {
+  readonly budget: RunBudget
+  readonly state: RunState
 }
 
 export interface RunRules {

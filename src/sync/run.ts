@@ -9,7 +9,7 @@ import { RunBudget } from './budget.js'
 import { discover } from './discover.js'
 import { finishRun, outcomeOf } from './outcome.js'
 import { planOf, queueDue } from './planning.js'
-import { createRunState, type RunDependencies, type RunState } from './run-state.js'
+import { createRunState, type Run, type RunDependencies, type RunState } from './run-state.js'
 import { refresh } from './worker.js'
 
 /**
@@ -24,8 +24,8 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
   await warehouse.startRun({ runId, command: 'sync', version, startedAt: instantFromMs(span.startedMs) })
   const budget = new RunBudget(rules.budget, clock, given.requests)
   using deadline = budget.deadline(given.signal, () => given.source.usage().rate)
-  const dependencies = { ...given, signal: deadline.signal }
   const state = createRunState()
+  const run: Run = { ...given, signal: deadline.signal, budget, state }
   const finish = () =>
     finishRun(given, { command: 'sync', span, state }, (facts) => {
       const { requests, retries, refusals, paceIntervalMs } = given.source.usage()
@@ -33,18 +33,18 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
       return { ...outcome, cursorBefore, requestsEstimated, requests, retries, refusals, paceIntervalMs }
     })
   try {
-    state.discovery = await discover(dependencies, budget, state)
+    state.discovery = await discover(run)
     if (state.discovery === 'interrupted') state.stopped = budget.reason()
-    const tasks = await queueDue(dependencies, state)
+    const tasks = await queueDue(run)
     // Before the long part: otherwise a small budget would prevent compaction in every run.
-    await compactHistory(dependencies, state)
-    await refresh(dependencies, budget, state, tasks)
+    await compactHistory(run)
+    await refresh(run, tasks)
   } catch (error) {
     if (isStop(error)) state.stopped = error.message
     else state.ended = failureOf(error)
     if (isStop(error) || error instanceof UpstreamError) return await finish()
     await finish().catch((second: unknown) => {
-      dependencies.log.debug({ err: second }, 'the end of the run could not be recorded either')
+      given.log.debug({ err: second }, 'the end of the run could not be recorded either')
     })
     throw error
   }
@@ -58,10 +58,7 @@ const failureOf = (thrown: unknown): RunState['ended'] => {
     : { exitCode: EXIT_CODES.bug, message: `a bug: ${messageOf(error)}` }
 }
 
-const compactHistory = async (
-  { warehouse, rules, runId, clock, log }: RunDependencies,
-  state: RunState,
-): Promise<void> => {
+const compactHistory = async ({ warehouse, rules, runId, clock, log, state }: Run): Promise<void> => {
   const { serverTime } = state
   if (serverTime === null) return
   const before = compactBefore(serverTime, clock.nowMs(), rules.history)

@@ -4,7 +4,7 @@ import type { DailyWindows, TaskReason } from '../../../src/model/run.js'
 import { RunBudget } from '../../../src/sync/budget.js'
 import { readBundle } from '../../../src/sync/bundle.js'
 import { EndpointWatch } from '../../../src/sync/failure-watch.js'
-import { UsageBook } from '../../../src/sync/requests.js'
+import { createRunState } from '../../../src/sync/run-state.js'
 import { memorySource } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
@@ -39,14 +39,11 @@ const world = async (rule: DailyWindows | null = RULE) => {
       const allowance = new RunBudget({ requests_max: null, duration_max: null }, testClock()).admitBundle(1)
       if (allowance === null) throw new Error('a bundle without a budget is always admitted')
       const { outcome } = await readBundle(
-        { ...given, rules: { ...given.rules, refresh } },
+        { ...given, rules: { ...given.rules, refresh }, state: { ...createRunState(), serverTime: api.now } },
         {
           task: { surveyId: 1, reason, isLeftOver: false, refusals: 0 },
           stored: await storedBundle(warehouse.account, 1),
-          now: api.now,
           allowance,
-          signal: given.signal,
-          usage: new UsageBook(),
           watch: new EndpointWatch(),
         },
       )

@@ -20,7 +20,7 @@ import { RunBudget } from '../../../src/sync/budget.js'
 import { readBundle } from '../../../src/sync/bundle.js'
 import { EndpointWatch } from '../../../src/sync/failure-watch.js'
 import { endlessList } from '../../../src/sync/list-checks.js'
-import { UsageBook } from '../../../src/sync/requests.js'
+import { createRunState } from '../../../src/sync/run-state.js'
 import type { SourceList } from '../../../src/sync/sources.js'
 import { canSkipSources } from '../../../src/sync/sources.js'
 import {
@@ -134,16 +134,16 @@ const bundleOf = async (
   const allowance = budget.admitBundle(3)
   if (allowance === null) throw new Error('the first bundle is always admitted')
   api.asked.length = 0
-  const signal = dependencies.signal
-  const { outcome } = await readBundle(dependencies, {
-    task: { surveyId: 1, reason, isLeftOver: false, refusals },
-    stored: await storedBundle(warehouse.account, 1),
-    now: api.now,
-    allowance,
-    signal,
-    usage: new UsageBook(),
-    watch: new EndpointWatch(),
-  })
+  const state = { ...createRunState(), serverTime: api.now }
+  const { outcome } = await readBundle(
+    { ...dependencies, state },
+    {
+      task: { surveyId: 1, reason, isLeftOver: false, refusals },
+      stored: await storedBundle(warehouse.account, 1),
+      allowance,
+      watch: new EndpointWatch(),
+    },
+  )
   await warehouse.account.commitBundles([outcome], RUN)
   return outcome
 }

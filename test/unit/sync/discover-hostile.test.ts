@@ -91,11 +91,13 @@ const play = async (
     const from = requests.length
     const dependencies: RunDependencies = { ...base, clock, rules: { ...base.rules, full } }
     const budget = new RunBudget({ requests_max: requestsMax, duration_max: null }, clock)
-    const result = await discover(dependencies, budget, createRunState()).catch((error: unknown) => {
-      expect(error).toBeInstanceOf(ExpectedError)
-      expect((error as Error).message).toMatch(/^[^\p{Cc}]+$/u)
-      return 'failed' as const
-    })
+    const result = await discover({ ...dependencies, budget, state: createRunState() }).catch(
+      (error: unknown) => {
+        expect(error).toBeInstanceOf(ExpectedError)
+        expect((error as Error).message).toMatch(/^[^\p{Cc}]+$/u)
+        return 'failed' as const
+      },
+    )
     const { cursor } = await warehouse.position()
     done.push({ result, cursorMs: cursor === null ? null : instantToMs(cursor), from, to: requests.length })
     clock.advance(afterHours * HOUR_MS)
@@ -337,7 +339,7 @@ const fixedList = (pages: readonly (readonly Row[])[], total: number) => {
     asked,
     warnings: () => log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message),
     state,
-    discover: () => discover({ ...base, clock }, budget, state),
+    discover: () => discover({ ...base, clock, budget, state }),
   }
 }
 

@@ -40,7 +40,7 @@ const recorded = async (failsAt = Number.POSITIVE_INFINITY) => {
   const state = createRunState()
   await begin(account, minute(0))
   return {
-    commits: new PageCommits({ ...dependencies, observer }, state),
+    commits: new PageCommits({ ...dependencies, observer, state }),
     warehouse,
     groups,
     reported,

@@ -23,9 +23,10 @@ test('tries every task once, in order of urgency, while other tasks fail or are 
   // The API answers 404 for every fourth survey.
   const api = memorySource(withOneSource(ids.filter((id) => id % 4 > 0)))
   const dependencies = runDependencies(warehouse, api)
+  const budget = new RunBudget(dependencies.rules.budget, testClock())
   const state = { ...createRunState(), serverTime: minute(10) }
-  const tasks = await queueDue(dependencies, state)
-  await refresh(dependencies, new RunBudget(dependencies.rules.budget, testClock()), state, tasks)
+  const run = { ...dependencies, budget, state }
+  await refresh(run, await queueDue(run))
   expect(
     api.asked.flatMap((request) => /^sources (\d+) page 1$/.exec(request)?.[1] ?? []).map(Number),
   ).toEqual(ids.toReversed())
