@@ -52,8 +52,8 @@ const MUTATIONS = `
 - ({ perMs }) => perMs + HOLD_MARGIN_MS
 + () => 0
 @@ http/rate-limit/ledger.js @@ the ledger is not read at the start
-- this.#records.set(record.id, record);
-+ ;
+- this.#records = readLedger(text, nowMs);
++ this.#records = new Map();
 @@ http/rate-limit/rate-limiter.js @@ the ledger belongs to the name of the account
 - openLedger({ directory, owner, timing, clock })
 + openLedger({ directory, owner: { ...owner, baseUrl: 'http://' + options.account + '/' }, timing, clock })

@@ -41,24 +41,37 @@ export const ledgerText = (records: Iterable<LedgerRecord>): string =>
   ).join('')
 
 /**
- * Reads the ledger of earlier runs, however damaged. `nowMs` is the wall clock. The records are numbered anew from 1: a number in a
- * damaged file may be too large for a successor.
+ * Reads the ledger of earlier runs, however damaged. `nowMs` is the wall clock. The records are numbered anew, upwards from 1: a number in
+ * a damaged file may be too large for a successor. An outcome belongs to the last send with its number in the file. If that has an outcome
+ * already, or is damaged, it counts as a send of its own.
  */
-export const readLedger = (text: string, nowMs: number): readonly LedgerRecord[] => {
-  const requests: Request[] = []
-  /** The last request with each number of the file. */
-  const latest = new Map<number, Request>()
-  for (const line of text.split('\n')) {
-    if (line === '') continue
-    const entry = parseLine(line)
-    if (entry !== null) apply(requests, latest, entry, nowMs)
-    else
-      for (let nth = Math.ceil(line.length / LINE_LENGTH_MIN); nth > 0; nth -= 1)
-        requests.push(doubtful(nowMs))
+export const readLedger = (text: string, nowMs: number): Map<number, LedgerRecord> => {
+  const records = new Map<number, LedgerRecord>()
+  /** The last record with each number of the file. */
+  const latest = new Map<number, number>()
+  let added = 0
+  const add = (sentAtMs: number, end: LedgerRecord['end']): number => {
+    added += 1
+    records.set(added, { id: added, sentAtMs, end })
+    return added
   }
-  return requests
-    .filter(({ unsent }) => !unsent)
-    .map(({ sentAtMs, end }, index) => ({ id: index + 1, sentAtMs, end }))
+  for (const line of text.split('\n')) {
+    const entry = parseLine(line)
+    if (entry === null) {
+      for (let nth = Math.ceil(line.length / LINE_LENGTH_MIN); nth > 0; nth -= 1)
+        add(nowMs, { kind: 'answer', atMs: nowMs })
+      continue
+    }
+    const { id, event } = entry
+    const atMs = Math.min(entry.at + UNSEEN_STEP_MS, nowMs)
+    const last = records.get(latest.get(id) ?? 0)
+    const open = last?.end === null ? last : undefined
+    if (event === 'send') latest.set(id, add(atMs, null))
+    else if (event === 'unsent') records.delete(open?.id ?? 0)
+    else if (open !== undefined) records.set(open.id, { ...open, end: { kind: event, atMs } })
+    else latest.set(id, add(atMs, { kind: event, atMs }))
+  }
+  return records
 }
 
 /** Until when a record holds a slot, wall clock: at most two request timeouts and a window from `nowMs`. */
@@ -87,12 +100,6 @@ export const occupiedMs = (
     .sort((a, b) => b - a)
     .slice(0, cap)
 
-export const nextIdAfter = (records: Iterable<LedgerRecord>): number => {
-  let highest = 0
-  for (const { id } of records) highest = Math.max(highest, id)
-  return highest + 1
-}
-
 type LedgerEntry = z.infer<typeof lineSchema>
 
 export const parseLine = (line: string): LedgerEntry | null => {
@@ -100,38 +107,5 @@ export const parseLine = (line: string): LedgerEntry | null => {
     return lineSchema.safeParse(JSON.parse(line)).data ?? null
   } catch {
     return null
-  }
-}
-
-interface Request {
-  readonly sentAtMs: number
-  end: LedgerRecord['end']
-  unsent: boolean
-}
-
-const doubtful = (nowMs: number): Request => ({
-  sentAtMs: nowMs,
-  end: { kind: 'answer', atMs: nowMs },
-  unsent: false,
-})
-
-/** An outcome belongs to the last send with its number. If that has an outcome already, or is damaged, it counts as a send of its own. */
-const apply = (
-  requests: Request[],
-  latest: Map<number, Request>,
-  { id, at, event }: LedgerEntry,
-  nowMs: number,
-): void => {
-  const atMs = Math.min(at + UNSEEN_STEP_MS, nowMs)
-  const open = latest.get(id)
-  const isOpen = open !== undefined && open.end === null && !open.unsent
-  if (event === 'unsent') {
-    if (isOpen) open.unsent = true
-  } else if (event !== 'send' && isOpen) {
-    open.end = { kind: event, atMs }
-  } else {
-    const request = { sentAtMs: atMs, end: event === 'send' ? null : { kind: event, atMs }, unsent: false }
-    requests.push(request)
-    latest.set(id, request)
   }
 }

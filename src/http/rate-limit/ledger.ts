@@ -10,7 +10,6 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
   renameSync,
   rmSync,
@@ -28,7 +27,6 @@ import {
   type LedgerRecord,
   ledgerLine,
   ledgerText,
-  nextIdAfter,
   occupiedMs,
   parseLine,
   readLedger,
@@ -78,7 +76,7 @@ export const ledgerFileName = (owner: CapOwner): string => capFileName('sent-req
 class FileLedger implements Ledger {
   readonly #options: LedgerOptions
   readonly #path: string
-  readonly #records = new Map<number, LedgerRecord>()
+  readonly #records: Map<number, LedgerRecord>
   #file: number | null = null
   #nextId: number
   #lines = 0
@@ -93,12 +91,12 @@ class FileLedger implements Ledger {
     this.#path = join(options.directory, ledgerFileName(options.owner))
     this.#offsetMs = options.clock.nowMs() - options.clock.monotonicMs()
     const nowMs = options.clock.nowMs()
-    const text = this.#attempt('read', () => {
+    const text = attempt(this.#path, 'read', () => {
       mkdirSync(options.directory, { recursive: true })
-      return readEnd(this.#path, READ_BYTES_MAX)
+      return readEnd(this.#path)
     })
-    for (const record of readLedger(text, nowMs)) this.#records.set(record.id, record)
-    this.#nextId = nextIdAfter(this.#records.values())
+    this.#records = readLedger(text, nowMs)
+    this.#nextId = ([...this.#records.keys()].at(-1) ?? 0) + 1
     this.#rewrite()
   }
 
@@ -135,7 +133,7 @@ class FileLedger implements Ledger {
   }
 
   #append(line: string): void {
-    this.#attempt('written', () => {
+    attempt(this.#path, 'written', () => {
       if (this.#file === null) throw new Error('it is closed')
       const text = this.#torn ? `\n${line}` : line
       this.#torn = true
@@ -152,24 +150,12 @@ class FileLedger implements Ledger {
     for (const [id, record] of this.#records) {
       if (heldUntilMs(record, this.#options.timing, nowMs) <= nowMs) this.#records.delete(id)
     }
-    const temporary = `${this.#path}.new`
-    this.#attempt('written', () => {
-      const file = openSync(temporary, 'w')
-      try {
-        const bytes = Buffer.from(ledgerText(this.#records.values()))
-        for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from)
-        renameSync(temporary, this.#path)
-      } catch (error) {
-        closeSync(file)
-        rmSync(temporary, { force: true })
-        throw error
-      }
-      this.close()
-      this.#file = file
-      this.#torn = false
-      this.#lines = 2 * this.#records.size
-      this.#linesMax = Math.max(LINES_MAX, 4 * this.#lines)
-    })
+    replaceText(this.#path, ledgerText(this.#records.values()))
+    this.close()
+    this.#file = attempt(this.#path, 'written', () => openSync(this.#path, 'a'))
+    this.#torn = false
+    this.#lines = 2 * this.#records.size
+    this.#linesMax = Math.max(LINES_MAX, 4 * this.#lines)
   }
 
   /** After a step of the wall clock older lines would look too old or too young: moves all times along. */
@@ -197,18 +183,19 @@ class FileLedger implements Ledger {
     const mostMs = wallMs - beforeMs - this.#offsetMs
     return leastMs > 0 ? leastMs : Math.min(mostMs, 0)
   }
+}
 
-  #attempt<Value>(what: 'read' | 'written', work: () => Value): Value {
-    try {
-      return work()
-    } catch (cause) {
-      throw ledgerError(this.#path, what, cause)
-    }
+/** Throws an error `ledger_unwritable`. */
+const attempt = <Value>(path: string, what: 'read' | 'written', work: () => Value): Value => {
+  try {
+    return work()
+  } catch (cause) {
+    throw ledgerError(path, what, cause)
   }
 }
 
-/** The last `bytesMax` bytes of a file, one character per byte: the length of a damaged stretch in bytes limits its lines. */
-const readEnd = (path: string, bytesMax: number): string => {
+/** The end of a file, one character per byte: the length of a damaged stretch in bytes limits its lines. Empty without a file. */
+const readEnd = (path: string): string => {
   let file: number
   try {
     file = openSync(path, 'r')
@@ -218,8 +205,8 @@ const readEnd = (path: string, bytesMax: number): string => {
   }
   try {
     const { size } = fstatSync(file)
-    const bytes = Buffer.alloc(Math.min(size, bytesMax))
-    const read = readSync(file, bytes, 0, bytes.length, Math.max(0, size - bytesMax))
+    const bytes = Buffer.alloc(Math.min(size, READ_BYTES_MAX))
+    const read = readSync(file, bytes, 0, bytes.length, Math.max(0, size - READ_BYTES_MAX))
     return bytes.toString('latin1', 0, read)
   } finally {
     closeSync(file)
@@ -231,35 +218,31 @@ const readEnd = (path: string, bytesMax: number): string => {
 export const isLedgerName = (name: string): boolean => /^sent-requests-[a-z0-9._-]+\.ndjson$/.test(name)
 
 /** The file names of the ledgers in a directory. Throws an error `ledger_unwritable`. */
-export const ledgerNames = (directory: string): readonly string[] => {
-  try {
-    return readdirSync(directory).filter(isLedgerName)
-  } catch (error) {
-    throw ledgerError(directory, 'read', error)
-  }
-}
+export const ledgerNames = (directory: string): readonly string[] =>
+  attempt(directory, 'read', () => readdirSync(directory).filter(isLedgerName))
 
 /** Empty if there is no ledger of this name. Throws an error `ledger_unwritable`. */
 export const readLedgerText = (directory: string, name: string): string => {
   const path = join(directory, name)
-  try {
-    return readFileSync(path, 'latin1')
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return ''
-    throw ledgerError(path, 'read', error)
-  }
+  return attempt(path, 'read', () => readEnd(path))
 }
 
-/** A kill leaves the old ledger or the new one. No process may have it open. Throws an error `ledger_unwritable`. */
-export const replaceLedgerText = (directory: string, name: string, text: string): void => {
-  const path = join(directory, name)
-  try {
-    writeFileSync(`${path}.new`, text, 'latin1')
-    renameSync(`${path}.new`, path)
-  } catch (error) {
-    throw ledgerError(path, 'written', error)
-  }
-}
+/** No process may have the ledger open. Throws an error `ledger_unwritable`. */
+export const replaceLedgerText = (directory: string, name: string, text: string): void =>
+  replaceText(join(directory, name), text)
+
+/** A kill or a full disk leaves the old ledger or the new one. Throws an error `ledger_unwritable`. */
+const replaceText = (path: string, text: string): void =>
+  attempt(path, 'written', () => {
+    const temporary = `${path}.new`
+    try {
+      writeFileSync(temporary, text, 'latin1')
+      renameSync(temporary, path)
+    } catch (error) {
+      rmSync(temporary, { force: true })
+      throw error
+    }
+  })
 
 /** Moves all times by `byMs`. Lines that cannot be read stay: they count as requests of this moment. */
 export const movedLedgerText = (text: string, byMs: number): string =>

@@ -21,7 +21,7 @@ const NOW = Date.UTC(2026, 2, 3, 10)
 const HOLD = 60_050
 
 const occupied = (text: string, cap = 60): readonly number[] =>
-  occupiedMs(readLedger(text, NOW), timing, NOW, cap)
+  occupiedMs(readLedger(text, NOW).values(), timing, NOW, cap)
 
 /** The ledger treats every line of earlier runs as a second younger than it says. */
 const UNSEEN = 1_000
