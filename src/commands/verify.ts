@@ -92,14 +92,10 @@ const verifyPublished = async (settings: Settings, signal: AbortSignal): Promise
   if (storage === null) return await verifyDirectory(warehouseDirectory, signal)
   // The client of object stores is loaded only here, so that other warehouses do without it.
   const { createS3Store } = await import('../object-store/s3.js')
-  const store = await createS3Store(storage)
-  try {
-    const proof = await verifyBucket(store, signal)
-    if (proof.states.length === 0) await requirePublished(settings, NOTHING)
-    return proof
-  } finally {
-    await store.close()
-  }
+  await using store = await createS3Store(storage)
+  const proof = await verifyBucket(store, signal)
+  if (proof.states.length === 0) await requirePublished(settings, NOTHING)
+  return proof
 }
 
 /** Surveys that are compared if `--sample` is not given and the budget allows it. */

@@ -58,11 +58,12 @@ export const runAndPublish = async (
   const startedMs = clock.monotonicMs()
   await using storage = await holdStorage({ settings, command, runId, log, signal, openStore })
   const waitMs = clock.monotonicMs() - startedMs
-  await using database = await storage.openWarehouse()
+  const { database: opened, publishers } = await storage.openWarehouse()
+  await using database = opened
   watch?.held(waitMs)
   const reports = await work({ database, runId, storage })
   const report = await publishAll({
-    publishers: storage.publishers(database),
+    publishers,
     reports,
     signal: shutdown.forWorkFromNow(),
     finishRun: (report) => accountWarehouse(database, report.account).finishRun(report),

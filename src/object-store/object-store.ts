@@ -12,7 +12,7 @@ export class ObjectStoreError extends WarehouseError {
 }
 
 /** Every verb rejects with the signal's reason or an `ObjectStoreError`. After that a write may have happened or not. */
-export interface ObjectStore {
+export interface ObjectStore extends AsyncDisposable {
   /** For messages, without a slash at its end, such as `s3://research/fieldwork`. Keys are relative to it. */
   readonly address: string
   /** Null if there is no such object. */
@@ -27,7 +27,6 @@ export interface ObjectStore {
   list(prefix: string, signal: AbortSignal): AsyncIterable<ListedObject>
   /** Deletes objects. A missing object is no error. */
   delete(keys: readonly string[], signal: AbortSignal): Promise<void>
-  close(): Promise<void>
 }
 
 /** Bytes, or a file that nobody changes while it is sent. */

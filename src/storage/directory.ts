@@ -26,7 +26,11 @@ export const directoryStorage = ({ settings, command, log, signal }: HoldStorage
   return {
     signal,
     requireHeld: () => undefined,
-    openWarehouse: open,
+    openWarehouse: async () => {
+      const database = await open()
+      const publishing = { database, directory, clock: systemClock, log, report }
+      return { database, publishers: publishersOf(publish, publishing) }
+    },
     tryOut: async () => {
       const database = await open()
       return {
@@ -34,7 +38,6 @@ export const directoryStorage = ({ settings, command, log, signal }: HoldStorage
         [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
       }
     },
-    publishers: (database) => publishersOf(publish, { database, directory, clock: systemClock, log, report }),
     [Symbol.asyncDispose]: async () => undefined,
   }
 }

@@ -23,9 +23,11 @@ export interface Storage extends AsyncDisposable {
   /** Throws if another process may hold the storage by now. Called before each request and each publish. */
   readonly requireHeld: () => void
   /** Opens the work database as the last run left it. Throws a `WarehouseError`. Dispose of the database to close it. */
-  openWarehouse(): Promise<Database>
-  /** Where the database is published at the end of a run. */
-  publishers(database: Database): readonly Publisher[]
+  openWarehouse(): Promise<{
+    readonly database: Database
+    /** Where it is published at the end of a run. */
+    readonly publishers: readonly Publisher[]
+  }>
   /** Tests whether a run could work here, and changes nothing that lasts. Dispose of it after the requests. */
   tryOut(): Promise<Trial>
 }

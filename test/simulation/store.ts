@@ -78,7 +78,7 @@ export const clientOn = (store: ObjectStore, { send, bytesIn, keep }: Way): Obje
       yield* await send(`list ${prefix}`, signal, () => listAll(store, prefix, NEVER))
     },
     delete: (keys, signal) => send(`delete ${keys.length} objects`, signal, () => store.delete(keys, NEVER)),
-    close: async () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
   }
 }
 

@@ -1,6 +1,7 @@
 /** Reads the body of an object. The SDK does not repeat a body that breaks off, and a short body must never pass for the whole. */
-import { type FileHandle, open, rm } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { GetObjectCommand, type GetObjectCommandOutput } from '@aws-sdk/client-s3'
 import { throwIfAborted } from '../../base/clock.js'
 import { messageOf } from '../../base/errors.js'
@@ -12,15 +13,15 @@ import { nameOf } from './failure.js'
 const BODIES_MAX = 3
 
 export const getObject = async (connection: S3Connection, key: string, signal: AbortSignal) => {
-  let chunks: Uint8Array[] = []
-  const answer = await receive(connection, key, signal, () => {
-    chunks = []
-    return Promise.resolve(async (chunk) => void chunks.push(chunk))
+  let body = Buffer.alloc(0)
+  const answer = await receive(connection, key, signal, async (chunks) => {
+    body = await buffer(chunks)
+    return body.length
   })
   if (answer === null) return null
   const { ETag: etag, LastModified } = answer
   if (etag === undefined) throw new ObjectStoreError(`${connection.address}: ${key} has no ETag`)
-  return { body: Buffer.concat(chunks), etag, ageMs: ageMs(LastModified, connection.dateOf(answer)) }
+  return { body, etag, ageMs: ageMs(LastModified, connection.dateOf(answer)) }
 }
 
 /** Never negative: both times are whole seconds of one clock. */
@@ -33,43 +34,37 @@ export const getObjectToFile = async (
   path: string,
   signal: AbortSignal,
 ): Promise<boolean> => {
-  let file: FileHandle | null = null
-  let isWhole = false
-  const locally = async (work: () => Promise<void>): Promise<void> => {
-    try {
-      await work()
-    } catch (error) {
+  const locally = <Value>(work: Promise<Value>): Promise<Value> =>
+    work.catch((error: unknown) => {
       throw new ObjectStoreError(`cannot write ${path}: ${messageOf(error)}`, { cause: error })
-    }
-  }
+    })
+  // A file that is there already is somebody else's: it stays.
+  const file = await locally(open(path, 'ax'))
+  let isWhole = false
   try {
-    const answer = await receive(connection, key, signal, async () => {
-      await locally(async () => {
-        // Every write appends, also after the file was emptied.
-        file ??= await open(path, 'ax')
-        await file.truncate(0)
-      })
-      return (chunk) => locally(async () => file?.appendFile(chunk))
+    const answer = await receive(connection, key, signal, async (chunks) => {
+      let bytes = 0
+      // Every write appends, also after the file was emptied.
+      await locally(file.truncate(0))
+      for await (const chunk of chunks) {
+        await locally(file.appendFile(chunk))
+        bytes += chunk.length
+      }
+      return bytes
     })
     isWhole = answer !== null
     return isWhole
   } finally {
-    await closeFile(file, isWhole ? null : path)
+    await file.close()
+    if (!isWhole) await rm(path, { force: true })
   }
 }
 
-/** A file that we did not open is somebody else's: it stays. */
-const closeFile = async (file: FileHandle | null, removed: string | null): Promise<void> => {
-  if (file === null) return
-  await file.close()
-  if (removed !== null) await rm(removed, { force: true })
-}
-
-/** Called before each body: what was written so far is void. Returns what writes a chunk. */
-type Begin = () => Promise<(chunk: Uint8Array) => Promise<void>>
+/** Called with each body: what was read before it is void. Returns how many bytes it has read. */
+type Read = (chunks: AsyncIterable<Uint8Array>) => Promise<number>
 
 /** Null if there is no such object. */
-const receive = async (connection: S3Connection, key: string, signal: AbortSignal, begin: Begin) => {
+const receive = async (connection: S3Connection, key: string, signal: AbortSignal, read: Read) => {
   const { bucket, root } = connection
   for (let attempt = 1; ; attempt += 1) {
     const answer = await send(
@@ -82,7 +77,7 @@ const receive = async (connection: S3Connection, key: string, signal: AbortSigna
     )
     if (answer === null) return null
     try {
-      await drain(answer, begin)
+      await readBody(answer, read)
       return answer
     } catch (error) {
       throwIfAborted(signal)
@@ -92,19 +87,12 @@ const receive = async (connection: S3Connection, key: string, signal: AbortSigna
   }
 }
 
-const drain = async ({ Body: body, ContentLength: length }: GetObjectCommandOutput, begin: Begin) => {
+const readBody = async ({ Body: body, ContentLength: length }: GetObjectCommandOutput, read: Read) => {
   if (!(body instanceof Readable)) throw new TypeError('the answer has no body')
-  // Iterating destroys the stream when a write fails.
-  const chunks: AsyncIterable<Uint8Array> = body
-  let bytes = 0
-  const write = await begin().catch((error: unknown) => {
+  const bytes = await read(body).catch((error: unknown) => {
     body.destroy()
     throw error
   })
-  for await (const chunk of chunks) {
-    await write(chunk)
-    bytes += chunk.length
-  }
   if (length !== undefined && bytes !== length)
     throw new Error(`the object broke off after ${bytes} of ${length} bytes`)
 }

@@ -23,7 +23,7 @@ export const openS3Store = async (options: S3Options): Promise<ObjectStore> => {
       for (let from = 0; from < keys.length; from += DELETED_AT_ONCE)
         await deleteObjects(connection, keys.slice(from, from + DELETED_AT_ONCE), signal)
     },
-    close: async () => connection.client.destroy(),
+    [Symbol.asyncDispose]: async () => connection.client.destroy(),
   }
 }
 

@@ -12,7 +12,6 @@ import type { ObjectStore } from '../../object-store/object-store.js'
 import { createS3Store, type OpenStore } from '../../object-store/s3.js'
 import { publishedPlaces } from '../../publish/formats.js'
 import type { StorageSettings } from '../../settings/storage.js'
-import type { Database } from '../../warehouse/connection/database.js'
 import {
   cannotWrite,
   openWarehouse,
@@ -23,7 +22,7 @@ import type { HoldStorage, Storage, Trial } from '../storage.js'
 import { NOTHING_PUBLISHED, STATE_NOTHING, stateOf } from './documents.js'
 import { acquireLease, type Lease, type NamedLedgers } from './lease.js'
 import { type HandingOver, hasLedgers, restoreLedgers, uploadLedgers } from './ledgers.js'
-import { type FencedPointer, fencePointer, readPointer } from './pointer.js'
+import { fencePointer, readPointer } from './pointer.js'
 import {
   agreeOnLayout,
   hasLayout,
@@ -32,7 +31,6 @@ import {
 } from './preconditions.js'
 import { createBucketPublisher, createPagePublisher, startSnapshots } from './publisher.js'
 import { bucketStates, findLocal, prepareLocal, readNote, writeNote } from './restore.js'
-import type { BucketPublishing } from './upload.js'
 
 /** Throws a `WarehouseHeldError`, an `ObjectStoreError` or another `WarehouseError`. */
 export const bucketStorage = async (held: HoldStorage, storage: StorageSettings): Promise<Storage> => {
@@ -52,7 +50,7 @@ export const bucketStorage = async (held: HoldStorage, storage: StorageSettings)
     const lease = await acquireLease({ store: leaseStore, holder, clock: systemClock, log, signal })
     return new BucketStorage({ ...held, openStore, storage, store, leaseStore, lease })
   } catch (error) {
-    await Promise.all([store.close(), leaseStore.close()])
+    await Promise.all([store[Symbol.asyncDispose](), leaseStore[Symbol.asyncDispose]()])
     throw error
   }
 }
@@ -78,7 +76,6 @@ class BucketStorage implements Storage {
   readonly #joined: JoinedSignal
   /** Whether the local ledgers hold every request that may still count: they were taken over. */
   #hasLedgers = false
-  #open: { readonly pointer: FencedPointer; readonly stopSnapshots: () => Promise<void> } | null = null
 
   constructor(held: HeldBucket) {
     this.#held = held
@@ -92,10 +89,10 @@ class BucketStorage implements Storage {
 
   readonly requireHeld = (): void => this.#held.lease.assertHeld()
 
-  async openWarehouse(): Promise<Database> {
-    const { settings, command, runId, storage, store, lease, log } = this.#held
+  async openWarehouse(): ReturnType<Storage['openWarehouse']> {
+    const { settings, command, runId, storage, store, lease, log, signal: stopping } = this.#held
     const { signal } = this
-    const directory = settings.warehouseDirectory
+    const { warehouseDirectory: directory, publish: formats, report } = settings
     await proveConditionalWrites(store, storage.endpoint, signal)
     await this.#withLayout(agreeOnLayout)
     const pointer = await fencePointer({ store, lease, signal })
@@ -110,36 +107,33 @@ class BucketStorage implements Storage {
       if (isSystemError(error)) cannotWrite(directory)(error)
       throw error
     }
+    const clock = systemClock
     const database = await openWarehouse({
       directory,
-      clock: systemClock,
+      clock,
       log,
       command: `fieldwork-sync ${command}`,
       // In the first run with the bucket: a warehouse that lost its work database moves there too.
       published: stateOf(contents) === STATE_NOTHING ? publishedPlaces(directory) : [bucketStates(local)],
     })
-    const stopSnapshots = startSnapshots(this.#publishing(database, pointer))
-    this.#open = { pointer, stopSnapshots }
+    const publishing = { ...this.#held, clock, pointer, database, directory, formats, report, stopping }
+    const stopSnapshots = startSnapshots(publishing)
     const close = async (): Promise<void> => {
       await stopSnapshots()
       await database.close()
     }
-    return { ...database, close, [Symbol.asyncDispose]: close }
-  }
-
-  publishers(database: Database): readonly Publisher[] {
-    if (this.#open === null) return []
-    const { pointer, stopSnapshots } = this.#open
-    const publishing = this.#publishing(database, pointer)
     const publisher = createBucketPublisher(publishing)
-    const publish: Publisher['publish'] = async (signal) => {
+    const publish: Publisher['publish'] = async (ending) => {
       await stopSnapshots()
-      return await publisher.publish(signal)
+      return await publisher.publish(ending)
     }
-    return [
-      { ...publisher, publish },
-      ...(publishing.formats.includes('report') ? [createPagePublisher(publishing)] : []),
-    ]
+    return {
+      database: { ...database, close, [Symbol.asyncDispose]: close },
+      publishers: [
+        { ...publisher, publish },
+        ...(formats.includes('report') ? [createPagePublisher(publishing)] : []),
+      ],
+    }
   }
 
   async tryOut(): Promise<Trial> {
@@ -178,14 +172,14 @@ class BucketStorage implements Storage {
     const { signal } = limit
     if (!lease.lost.aborted) await lease.release({ ledgers: await this.#uploadLedgers(signal), signal })
     this.#joined[Symbol.dispose]()
-    await Promise.all([store.close(), leaseStore.close()])
+    await Promise.all([store[Symbol.asyncDispose](), leaseStore[Symbol.asyncDispose]()])
   }
 
   /** The layout is at the root of all shards. */
   async #withLayout(work: typeof agreeOnLayout | typeof hasLayout): Promise<void> {
     const { settings, openStore, storage } = this.#held
-    const root = await openStore({ ...storage, prefix: storage.rootPrefix })
-    await work(root, settings.shard?.count ?? null, this.signal).finally(() => root.close())
+    await using root = await openStore({ ...storage, prefix: storage.rootPrefix })
+    await work(root, settings.shard?.count ?? null, this.signal)
   }
 
   async #restoreLedgers(ledgersOf: string | null): Promise<void> {
@@ -210,11 +204,5 @@ class BucketStorage implements Storage {
       )
       return null
     }
-  }
-
-  #publishing(database: Database, pointer: FencedPointer): BucketPublishing {
-    const { settings, signal: stopping, ...held } = this.#held
-    const { warehouseDirectory: directory, publish: formats, report } = settings
-    return { ...held, database, pointer, directory, formats, report, clock: systemClock, stopping }
   }
 }

@@ -19,28 +19,19 @@ import { readHolder } from './lease.js'
 import { readPointer } from './pointer.js'
 import { downloadVerified, readManifest } from './restore.js'
 
-const withStore = async <Result>(storage: StorageSettings, read: (store: ObjectStore) => Promise<Result>) => {
-  const store = await createS3Store(storage)
-  try {
-    return await read(store)
-  } finally {
-    await store.close()
-  }
+/** Also who holds the bucket. Throws an `ObjectStoreError`, `bucket_damaged` or `WarehouseUnusableError`. */
+export const findInBucket = async (storage: StorageSettings, directory: string, signal: AbortSignal) => {
+  await using store = await createS3Store(storage)
+  const published = await publishedIn(store, directory, signal)
+  return { published, holder: await readHolder(store, signal) }
 }
 
-/** Also who holds the bucket. Throws an `ObjectStoreError`, `bucket_damaged` or `WarehouseUnusableError`. */
-export const findInBucket = (storage: StorageSettings, directory: string, signal: AbortSignal) =>
-  withStore(storage, async (store) => ({
-    published: await publishedIn(store, directory, signal),
-    holder: await readHolder(store, signal),
-  }))
-
 /** Whether a run has left any state in the bucket. */
-export const holdsState = (storage: StorageSettings, signal: AbortSignal): Promise<boolean> =>
-  withStore(storage, async (store) => {
-    const pointer = await readPointer(store, signal)
-    return pointer !== null && stateOf(pointer) !== STATE_NOTHING
-  })
+export const holdsState = async (storage: StorageSettings, signal: AbortSignal): Promise<boolean> => {
+  await using store = await createS3Store(storage)
+  const pointer = await readPointer(store, signal)
+  return pointer !== null && stateOf(pointer) !== STATE_NOTHING
+}
 
 /** Null if nothing is published. */
 const publishedIn = async (

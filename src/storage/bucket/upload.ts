@@ -2,12 +2,11 @@
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
-import type { Clock } from '../../base/clock.js'
+import { type Clock, throwIfAborted } from '../../base/clock.js'
 import { WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import type { PublishFormat } from '../../model/publish-formats.js'
 import {
-  type FileBody,
   type ListedObject,
   listAll,
   type ObjectBody,
@@ -52,7 +51,7 @@ export const uploadDatabase = async (
   const file = join(staging, 'work.duckdb')
   await copyProved(publishing.database, file, signal)
   const named = { key, bytes: (await stat(file)).size, sha256: await checksum(file) }
-  await upload(publishing, [{ ...named, file }], signal)
+  await uploadFiles(publishing, [{ ...named, file }], signal)
   // The changed Parquet files may need the room on the disk.
   await rm(file)
   return named
@@ -79,7 +78,7 @@ export const uploadChangedFiles = async (
     clock,
     signal,
   })
-  await upload(publishing, files, signal)
+  await uploadFiles(publishing, files, signal)
   return manifest
 }
 
@@ -127,68 +126,59 @@ export const presentFiles = (manifest: BucketManifest, objects: readonly ListedO
   return { manifest: { ...manifest, tables }, missing }
 }
 
+const UPLOADS_AT_ONCE_MAX = 8
 const PROGRESS_EVERY_MS = 10_000
 
-const upload = async (
-  { store, lease, clock, log }: BucketPublishing,
+interface Uploading {
+  readonly store: ObjectStore
+  readonly lease: Pick<Lease, 'assertHeld'>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+interface FileToUpload extends NamedObject {
+  /** Path of the local file. */
+  readonly file: string
+}
+
+/** Each key is of this run alone, and used once. After an error, files may be uploaded that nothing names. Clean-up removes them. */
+export const uploadFiles = async (
+  { store, lease, clock, log }: Uploading,
   files: readonly FileToUpload[],
-  signal: AbortSignal,
+  given: AbortSignal,
 ): Promise<void> => {
   if (files.length === 0) return
   const bytes = sum(files.map((file) => file.bytes))
   log.info({ files: files.length, bytes, storage: store.address }, 'uploading')
   const sentOf = new Map<string, number>()
   let loggedMs = clock.monotonicMs()
-  const watched = files.map((file) => ({
-    ...file,
-    onSent: (sentBytes: number): void => {
-      sentOf.set(file.key, sentBytes)
-      if (clock.monotonicMs() - loggedMs < PROGRESS_EVERY_MS) return
-      loggedMs = clock.monotonicMs()
-      log.info({ sent_bytes: sum([...sentOf.values()]), bytes, storage: store.address }, 'uploading')
-    },
-  }))
-  await uploadFiles({ store, lease, files: watched, signal })
-}
-
-interface UploadOptions {
-  readonly store: ObjectStore
-  readonly lease: Pick<Lease, 'assertHeld'>
-  readonly signal: AbortSignal
-}
-
-interface FileToUpload extends NamedObject {
-  /** Path of the local file. */
-  readonly file: string
-  readonly onSent?: FileBody['onSent']
-}
-
-const UPLOADS_AT_ONCE_MAX = 8
-
-/** Each key is of this run alone, and used once. After an error, files may be uploaded that nothing names. Clean-up removes them. */
-export const uploadFiles = async (options: UploadOptions & { readonly files: readonly FileToUpload[] }) => {
+  const sent = (key: string, sentBytes: number): void => {
+    sentOf.set(key, sentBytes)
+    if (clock.monotonicMs() - loggedMs < PROGRESS_EVERY_MS) return
+    loggedMs = clock.monotonicMs()
+    log.info({ sent_bytes: sum([...sentOf.values()]), bytes, storage: store.address }, 'uploading')
+  }
   const limit = pLimit(UPLOADS_AT_ONCE_MAX)
   const failed = new AbortController()
-  const signal = AbortSignal.any([options.signal, failed.signal])
-  const uploads = options.files.map((file) =>
+  const signal = AbortSignal.any([given, failed.signal])
+  const uploads = files.map(({ key, file, bytes: size }) =>
     limit(async () => {
-      try {
-        await createObject({ ...options, signal }, file.key, file, file.bytes)
-      } catch (error) {
-        // The first failure ends the others.
-        failed.abort(error)
-        throw error
-      }
+      const body = { file, onSent: (sentBytes: number) => sent(key, sentBytes) }
+      // The first failure ends the others.
+      await createObject({ store, lease, signal }, key, body, size).catch((error: unknown) =>
+        failed.abort(error),
+      )
     }),
   )
-  const [failure] = (await Promise.allSettled(uploads)).filter(({ status }) => status === 'rejected')
-  if (failure?.status === 'rejected')
-    throw options.signal.aborted ? failure.reason : (failed.signal.reason ?? failure.reason)
+  await Promise.all(uploads)
+  if (!failed.signal.aborted) return
+  throwIfAborted(given)
+  throw failed.signal.reason
 }
 
 /** Creates an object. If it exists already, our own first attempt has arrived; then its size must be the same. */
 export const createObject = async (
-  { store, lease, signal }: UploadOptions,
+  { store, lease, signal }: Pick<Uploading, 'store' | 'lease'> & { readonly signal: AbortSignal },
   key: string,
   body: ObjectBody,
   bytes: number,

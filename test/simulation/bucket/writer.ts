@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
+import type { Clock } from '../../../src/base/clock.js'
 import { hasCode } from '../../../src/base/errors.js'
 import type { Log } from '../../../src/base/log.js'
 import { Secret } from '../../../src/base/secret.js'
@@ -81,7 +82,7 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     await writeNote(directory, { storage: store.address, state: prepared.state, holder: run })
     ledger = openLedger({ directory: place.ledgers, owner: ACCOUNT, timing: TIMING, clock })
     options.openLedgers.add(ledger)
-    const writing = { ...options, lease, pointer, signal }
+    const writing = { ...options, lease, pointer, signal, clock, log }
     await sync(writing, ledger)
     await publish(writing)
     if (options.work.cleansUp) {
@@ -142,6 +143,8 @@ interface Writing extends WriterOptions {
   readonly lease: Lease
   readonly pointer: FencedPointer
   readonly signal: AbortSignal
+  readonly clock: Clock
+  readonly log: Log
 }
 
 const workFile = ({ place }: Machine): string => `${place.directory}/work.duckdb`
@@ -198,7 +201,7 @@ const snapshot = async (writing: Writing): Promise<void> => {
   const file = `${place.directory}/snapshot`
   await writeFile(file, text)
   const object = namedObject(snapshotKey(pointer.contents.version + 1, run, 1), text)
-  await uploadFiles({ store, lease, files: [{ ...object, file }], signal })
+  await uploadFiles(writing, [{ ...object, file }], signal)
   await pointer.commitSnapshot(object, signal)
   machine.say(`committed ${object.key}`)
   lease.assertHeld()
@@ -224,7 +227,7 @@ const publish = async (writing: Writing): Promise<void> => {
   await writeFile(fileOf(database.key), text)
   const uploads = [database, ...staged.map(({ object }) => object)]
   const filesToUpload = uploads.map((object) => ({ ...object, file: fileOf(object.key) }))
-  await uploadFiles({ store, lease, files: filesToUpload, signal })
+  await uploadFiles(writing, filesToUpload, signal)
   for (const { key } of uploads) await rm(fileOf(key))
   const named = files.map(({ object }) => object)
   const manifest = manifestOf(version, database, named)

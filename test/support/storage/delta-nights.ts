@@ -115,7 +115,7 @@ export const deltaNights = async (
   withEnvironment(finished, STORAGE_CREDENTIALS)
   const server = await startVersitygw(finished)
   const store = await createS3Store({ ...server, prefix: PREFIX, region: null, pathStyle: true })
-  finished(() => store.close())
+  finished(async () => store[Symbol.asyncDispose]())
   // Its time stands still, so that it stays held.
   const held = { store, holder: holderNamed('nights'), clock: testClock(), log, signal: NEVER }
   const lease = await acquireLease(held)

@@ -103,7 +103,7 @@ export class ModelStore {
         request({ verb: 'delete', key: keys.join(' ') }, signal, () => {
           for (const key of keys) this.objects.delete(key)
         }),
-      close: async () => undefined,
+      [Symbol.asyncDispose]: async () => undefined,
     }
   }
 

@@ -37,7 +37,7 @@ const open = async (
   const { bucket, endpoint } = server
   const given = { bucket, prefix: 'fieldwork', endpoint, region: null, pathStyle: true, attemptsMax: 2 }
   const store = await createS3Store({ ...given, ...options })
-  onTestFinished(() => store.close())
+  onTestFinished(() => store[Symbol.asyncDispose]())
   return { store, server }
 }
 

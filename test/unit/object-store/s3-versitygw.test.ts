@@ -14,7 +14,7 @@ const open = async (finished: Finished, secret: string = STORAGE_CREDENTIALS.AWS
   const server = await startVersitygw(finished)
   const options = { ...server, prefix: 'field/work', region: null, pathStyle: true, attemptsMax: 3 }
   const store = await createS3Store(options)
-  finished(() => store.close())
+  finished(async () => store[Symbol.asyncDispose]())
   return { server, store, options }
 }
 

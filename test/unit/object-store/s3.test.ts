@@ -15,7 +15,7 @@ test.each([
   withEnvironment(onTestFinished, { ...STORAGE_CREDENTIALS, AWS_REGION: environment })
   const { endpoint, bucket, requests } = await startS3Server(onTestFinished)
   const store = await createS3Store({ bucket, prefix: '', endpoint, region, pathStyle: true })
-  onTestFinished(() => store.close())
+  onTestFinished(() => store[Symbol.asyncDispose]())
   expect(store.address).toBe('s3://research')
   await store.putIfAbsent('a', Buffer.from('x'), NEVER)
   expect(requests.map(({ key }) => key)).toEqual(['a'])
@@ -28,7 +28,7 @@ test('the age of an object follows the clock of the store, and is never negative
   const model = new ModelStore({ nowMs: () => nowMs })
   const { endpoint, bucket } = await startS3Server(onTestFinished, { store: model })
   const store = await createS3Store({ bucket, prefix: '', endpoint, region: null, pathStyle: true })
-  onTestFinished(() => store.close())
+  onTestFinished(() => store[Symbol.asyncDispose]())
   await store.putIfAbsent('a', Buffer.from('x'), NEVER)
   const ages = async () => {
     const listed: (number | null)[] = []
@@ -53,7 +53,7 @@ describe('the client over HTTP', () => {
       const { endpoint, bucket } = await startS3Server(finished)
       const options = { bucket, prefix: 'field/work', endpoint, region: null, pathStyle: true }
       const store = await createS3Store(options)
-      finished(() => store.close())
+      finished(async () => store[Symbol.asyncDispose]())
       return store
     },
     writersAtOnce: 50,

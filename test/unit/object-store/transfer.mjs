@@ -13,7 +13,7 @@ const before = peakBytes()
 const { kind } = await store.putIfAbsent('large', { file: sent }, signal)
 const afterPut = peakBytes()
 const isThere = await store.getToFile('large', got, signal)
-await store.close()
+await store[Symbol.asyncDispose]()
 process.stdout.write(
   JSON.stringify({ kind, isThere, putBytes: afterPut - before, getBytes: peakBytes() - afterPut }),
 )

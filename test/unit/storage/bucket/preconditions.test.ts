@@ -64,7 +64,7 @@ describe('conditional writes', () => {
     const server = await startS3Server(onTestFinished, options)
     const { bucket, endpoint } = server
     const store = await createS3Store({ bucket, prefix: 'p', endpoint, region: null, pathStyle: true })
-    onTestFinished(() => store.close())
+    onTestFinished(() => store[Symbol.asyncDispose]())
     return { server, store }
   }
 

@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { systemClock } from '../../../../src/base/clock.js'
 import { fencePointer, readPointer } from '../../../../src/storage/bucket/pointer.js'
 import { commitVersion } from '../../../../src/storage/bucket/publisher.js'
 import { listData, presentFiles, uploadFiles } from '../../../../src/storage/bucket/upload.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
+import { SILENT } from '../../../support/log/test-log.js'
 import { ALWAYS_HELD, LOST_LEASE, manifestOf, NEVER, namedObject } from '../../../support/storage/bucket.js'
 import { type ModelFault, ModelStore } from '../../../support/storage/model-store.js'
 
@@ -15,7 +17,7 @@ const trial = async () => {
   const store = model.client({
     fault: ({ verb }) => (verb === 'putIfAbsent' ? (faults.shift() ?? null) : null),
   })
-  const options = { store, lease: ALWAYS_HELD, signal: NEVER }
+  const options = { store, lease: ALWAYS_HELD, signal: NEVER, clock: systemClock, log: SILENT }
   const fileOf = async (key: string, text: string) => {
     const file = join(directory, key.replaceAll('/', '_'))
     await writeFile(file, text)
@@ -30,7 +32,7 @@ test('files are uploaded, and then a version that names them is committed', asyn
   const places = Array.from({ length: 20 }, (_, place) => place)
   const files = await Promise.all(places.map((place) => fileOf(`data/surveys/${place}`, `file ${place}`)))
   const database = await fileOf('duckdb/1', 'database')
-  await uploadFiles({ ...options, files: [...files, database] })
+  await uploadFiles(options, [...files, database], NEVER)
   expect(model.objects.size).toBe(22)
   expect(model.objects.get('data/surveys/7')?.body.toString()).toBe('file 7')
   const manifest = manifestOf(1, namedObject('duckdb/1', 'database'), files)
@@ -43,7 +45,7 @@ test.each<ModelFault>(['lost_answer', 'repeated'])('an upload with %s has happen
   const { options, fileOf, faults, model } = await trial()
   const pointer = await fencePointer(options)
   faults.push(fault)
-  await uploadFiles({ ...options, files: [await fileOf('data/a', 'text')] })
+  await uploadFiles(options, [await fileOf('data/a', 'text')], NEVER)
   faults.push(fault)
   const manifest = manifestOf(1, namedObject('duckdb/1', 'database'))
   await commitVersion({ ...options, pointer, run: 'RUN', manifest })
@@ -55,21 +57,21 @@ test.each<ModelFault>(['refused', 'unreachable'])('an upload that is %s ends the
   const { options, fileOf, faults, model } = await trial()
   faults.push(null, fault)
   const files = [await fileOf('data/a', 'a'), await fileOf('data/b', 'b'), await fileOf('data/c', 'c')]
-  await expect(uploadFiles({ ...options, files })).rejects.toThrow('data/b')
+  await expect(uploadFiles(options, files, NEVER)).rejects.toThrow('data/b')
   expect(model.objects.has('data/b')).toBe(false)
 })
 
 test('a foreign object under one of our keys is an error', async () => {
   const { options, fileOf, model } = await trial()
   model.write('data/a', 'of somebody else')
-  const uploaded = uploadFiles({ ...options, files: [await fileOf('data/a', 'ours')] })
+  const uploaded = uploadFiles(options, [await fileOf('data/a', 'ours')], NEVER)
   await expect(uploaded).rejects.toThrow('something else writes to this prefix')
 })
 
 test('nothing is uploaded without the lease', async () => {
   const { options, fileOf, model } = await trial()
   const files = [await fileOf('data/a', 'a')]
-  await expect(uploadFiles({ ...options, lease: LOST_LEASE, files })).rejects.toThrow('lost')
+  await expect(uploadFiles({ ...options, lease: LOST_LEASE }, files, NEVER)).rejects.toThrow('lost')
   expect(model.objects.size).toBe(0)
 })
 
