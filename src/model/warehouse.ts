@@ -41,8 +41,8 @@ export interface AccountWarehouse {
   startListing(start: ListingStart): Promise<void>
   /** Number of distinct surveys in the listing so far, including this page. */
   countListed(page: ListedRows): Promise<number>
-  /** Commits pages of the listing that were read one after another. */
-  commitListingPages(pages: readonly ListingPage[]): Promise<ListingPagesResult>
+  /** Commits pages of the listing that were read one after another. Returns what happened to the rows of surveys. */
+  commitListingPages(pages: readonly ListingPage[]): Promise<RowCounts>
   /** Drops the current listing, so that the next run starts a new one. */
   dropListing(): Promise<void>
 
@@ -131,14 +131,6 @@ export interface ListingPage extends Stamp, ListedRows {
   readonly nextPage: number | null
   /** Our clock; when the listing completes, it dates the cursor. */
   readonly committedAt: Instant
-}
-
-export interface ListingPagesResult {
-  readonly rows: RowCounts
-  /** Surveys that were queued because they are new or differ from the stored ones. */
-  readonly queued: number
-  /** Surveys that a complete full listing did not show. They are queued, to be requested at their own address. */
-  readonly notListed: number
 }
 
 export interface NewTask {

@@ -154,8 +154,7 @@ export class PageCommits {
   async #commitAll(pages: readonly ListingPage[]): Promise<void> {
     this.#throwFailure()
     try {
-      const { rows } = await this.#run.warehouse.commitListingPages(pages)
-      addRows(this.#run.state, { surveys: rows })
+      addRows(this.#run.state, { surveys: await this.#run.warehouse.commitListingPages(pages) })
     } catch (error) {
       this.#failure = { error }
       throw error

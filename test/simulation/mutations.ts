@@ -76,14 +76,14 @@ const MUTATIONS = `
 - await sql.run('COMMIT');
 + await sql.run('COMMIT').catch(() => undefined);
 @@ warehouse/merge/listing-pages.js @@ the cursor is saved before the rows of the last page
--     const merged = await mergeReadSurveys(sql, surveys, lastOf(pages).runId);
+-     const rows = await mergeReadSurveys(sql, surveys, lastOf(pages).runId);
 -     await rememberListed(sql, pages);
--     const notListed = await completeListing(sql, pages);
+-     await completeListing(sql, pages);
 +     await rememberListed(sql, pages);
-+     const notListed = await completeListing(sql, pages);
++     await completeListing(sql, pages);
 +     await sql.run('COMMIT');
 +     await sql.run('BEGIN TRANSACTION');
-+     const merged = await mergeReadSurveys(sql, surveys, lastOf(pages).runId);
++     const rows = await mergeReadSurveys(sql, surveys, lastOf(pages).runId);
 @@ warehouse/merge/bundles.js @@ a task is ended before its rows are committed
 -     const pending = await mergePending(sql, outcomes);
 +     await endTasks(sql, outcomes);
@@ -91,8 +91,8 @@ const MUTATIONS = `
 +     await sql.run('BEGIN TRANSACTION');
 +     const pending = await mergePending(sql, outcomes);
 @@ warehouse/queue/listing.js @@ a survey that has gone is not marked
-- const notListed = listing.kind === 'full' ?
-+ const notListed = listing.kind === 'none' ?
+- if (listing.kind === 'full')
++ if (listing.kind === 'none')
 @@ rules/believed.js @@ a stored time ahead of now is believed
 - at === null || at > now ? null : at
 + at

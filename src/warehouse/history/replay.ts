@@ -152,7 +152,7 @@ const isBefore = (at: Instant | null | undefined, other: Instant | null | undefi
 
 const mergeSurveys = async (sql: AccountSql, rows: readonly RetypedRow[], runId: string) => {
   const surveys = rows.flatMap(({ survey, rejectedAt: at }) => (survey === null ? [] : [{ survey, at }]))
-  const { rows: counts } = await mergeReadSurveys(sql, surveys, runId)
+  const counts = await mergeReadSurveys(sql, surveys, runId)
   const listed = surveys.map(({ survey, at }) => ({ surveyId: survey.id, at }))
   await noteListed(sql, listed)
   for (const at of new Set(rows.map(({ rejectedAt }) => rejectedAt))) {

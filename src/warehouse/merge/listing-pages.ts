@@ -9,7 +9,7 @@ import { z } from 'zod'
 import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
 import { addCounts, NO_ROWS, type RowCounts } from '../../model/run.js'
-import type { ListingPage, ListingPagesResult } from '../../model/warehouse.js'
+import type { ListingPage } from '../../model/warehouse.js'
 import { bigintCell } from '../connection/cells.js'
 import type { AccountSql } from '../connection/database.js'
 import { completeListing, lastOf, rememberListed } from '../queue/listing.js'
@@ -31,16 +31,16 @@ import { addPending, dropPending, readPending } from './stored-surveys.js'
 export const commitListingPages = async (
   sql: AccountSql,
   pages: readonly ListingPage[],
-): Promise<ListingPagesResult> => {
+): Promise<RowCounts> => {
   for (const page of pages) {
     await storeRejections(sql, page.rejections, page)
     await storeDrift(sql, page.drift, page)
   }
   const surveys = pages.flatMap((page) => page.surveys.map((survey) => ({ survey, at: page.at })))
-  const merged = await mergeReadSurveys(sql, surveys, lastOf(pages).runId)
+  const rows = await mergeReadSurveys(sql, surveys, lastOf(pages).runId)
   await rememberListed(sql, pages)
-  const notListed = await completeListing(sql, pages)
-  return { ...merged, notListed }
+  await completeListing(sql, pages)
+  return rows
 }
 
 interface ReadSurvey {
@@ -56,9 +56,8 @@ export const mergeReadSurveys = async (
   sql: AccountSql,
   surveys: readonly ReadSurvey[],
   runId: string,
-): Promise<Pick<ListingPagesResult, 'rows' | 'queued'>> => {
+): Promise<RowCounts> => {
   let rows = NO_ROWS
-  let queued = 0
   for (const distinct of withoutRepetitions(surveys)) {
     const stored = await readStored(sql, mergedSurveys, idsOf(distinct))
     const notable = await notableSurveys(sql, distinct, stored)
@@ -72,9 +71,8 @@ export const mergeReadSurveys = async (
         ? { ...NO_ROWS, unchanged: read.length }
         : await upsert(sql, mergedSurveys, stored, read)
     rows = addCounts(rows, counts)
-    queued += notable.filter(({ changed }) => changed).length
   }
-  return { rows, queued }
+  return rows
 }
 
 /** Splits the rows where a survey occurs again. */

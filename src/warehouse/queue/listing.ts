@@ -160,11 +160,11 @@ export const requireFullListing = (sql: AccountSql): Promise<void> =>
 
 /**
  * Ends the listing if its last page is among these: moves the cursor to the listing's ceiling, and after a full listing queues the
- * surveys that were not listed. Returns their number.
+ * surveys that were not listed.
  */
-export const completeListing = async (sql: AccountSql, pages: readonly ListingPage[]): Promise<number> => {
+export const completeListing = async (sql: AccountSql, pages: readonly ListingPage[]): Promise<void> => {
   const page = lastOf(pages)
-  if (page.nextPage !== null) return 0
+  if (page.nextPage !== null) return
   const { listing } = await readPosition(sql)
   if (listing === null) throw new Error('cannot end a listing that was never started')
   await sql.run(
@@ -182,16 +182,15 @@ export const completeListing = async (sql: AccountSql, pages: readonly ListingPa
       pageRowsOf(page),
     ],
   )
-  const notListed = listing.kind === 'full' ? await queueNotListed(sql, page) : 0
+  if (listing.kind === 'full') await queueNotListed(sql, page)
   await dropListing(sql)
-  return notListed
 }
 
 /** The number of rows on a full page, computed from the last page; null if it was the only one. */
 const pageRowsOf = ({ page, totalCount, surveys, rejections }: ListingPage): number | null =>
   page < 2 ? null : Math.max(1, Math.round((totalCount - surveys.length - rejections.length) / (page - 1)))
 
-const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Promise<number> => {
+const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Promise<void> => {
   const rows = await sql.rows(
     z.object({ id: bigintCell }),
     `SELECT s.id FROM main.surveys s WHERE s.account = $1 AND s._missing_since IS NULL
@@ -200,5 +199,4 @@ const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Promise<nu
   )
   const surveys = rows.map(({ id }) => ({ surveyId: id, reason: 'missing' as const, at }))
   await enqueue(sql, surveys, runId)
-  return rows.length
 }

@@ -10,13 +10,12 @@ import {
   type Survey,
 } from '../../../src/model/fields.js'
 import type { Instant } from '../../../src/model/instant.js'
-import type { RunReport } from '../../../src/model/run.js'
+import type { RowCounts, RunReport } from '../../../src/model/run.js'
 import { zeroCounters } from '../../../src/model/run-record.js'
 import type {
   AccountWarehouse,
   BundleOutcome,
   ListingPage,
-  ListingPagesResult,
   ReadDays,
   RefreshedBundle,
 } from '../../../src/model/warehouse.js'
@@ -166,7 +165,7 @@ export const listingPage = (
 export const commitPage = (
   warehouse: Pick<AccountWarehouse, 'commitListingPages'>,
   ...page: Parameters<typeof listingPage>
-): Promise<ListingPagesResult> => warehouse.commitListingPages([listingPage(...page)])
+): Promise<RowCounts> => warehouse.commitListingPages([listingPage(...page)])
 
 /** Begins a listing of all surveys, or of the changes. */
 export const begin = (
@@ -181,7 +180,7 @@ export const list = async (
   surveys: readonly Survey[],
   at: Instant,
   kind: 'full' | 'incremental' = 'incremental',
-): Promise<ListingPagesResult> => {
+): Promise<RowCounts> => {
   await warehouse.startListing({
     kind,
     updatedSince: kind === 'full' ? null : (await warehouse.position()).cursor,

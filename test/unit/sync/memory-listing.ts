@@ -58,8 +58,7 @@ export const memoryListing = (): MemoryListing => {
     commitListingPages: (pages) => {
       for (const page of pages) commit(page)
       const added = pages.reduce((sum, page) => sum + page.surveys.length, 0)
-      const rows = { added, changed: 0, unchanged: 0 }
-      return Promise.resolve({ rows, queued: 0, notListed: 0 })
+      return Promise.resolve({ added, changed: 0, unchanged: 0 })
     },
     dropListing: () => {
       forget()

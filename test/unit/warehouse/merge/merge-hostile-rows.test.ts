@@ -103,10 +103,10 @@ test('hostile surveys are stored exactly, and are equal when they are read again
         await begin(port, minute(0))
         return commitPage(port, rows, minute(1), { rejections, drift })
       }
-      expect((await list()).rows).toEqual({ added: rows.length, changed: 0, unchanged: 0 })
+      expect(await list()).toEqual({ added: rows.length, changed: 0, unchanged: 0 })
       expect(byId(pick(await stored(warehouse, 'surveys', account), rows[0]))).toEqual(byId(rows.map(asRead)))
       // They are equal when they are read again, whatever they contain.
-      expect((await list()).rows).toEqual({ added: 0, changed: 0, unchanged: rows.length })
+      expect(await list()).toEqual({ added: 0, changed: 0, unchanged: rows.length })
       expect(await stored(warehouse, 'surveys_history', account)).toHaveLength(rows.length)
       const kept = await warehouse.rows(
         `SELECT DISTINCT raw, problem FROM _sync.rejected_rows WHERE account = '${account}' AND run_id = '${RUN}'`,
