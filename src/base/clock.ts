@@ -2,7 +2,6 @@
  * Time as a dependency: everything that waits or reads the time gets a `Clock`, so that a test can simulate a whole
  * night without sleeping. The wall clock may jump (NTP, suspend). `monotonicMs` does not, so durations are measured on it.
  */
-import { setMaxListeners } from 'node:events'
 import { StoppedError } from './errors.js'
 
 export interface Clock {
@@ -59,21 +58,4 @@ export const abortReason = (signal: AbortSignal): Error =>
 
 export const throwIfAborted = (signal: AbortSignal): void => {
   if (signal.aborted) throw abortReason(signal)
-}
-
-/** The result of `work`, or a rejection with the reason as soon as `signal` aborts. `work` itself may go on. */
-export const unlessAborted = async <T>(signal: AbortSignal, work: Promise<T>): Promise<T> => {
-  let onAbort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(abortReason(signal))
-  })
-  if (signal.aborted) onAbort()
-  // Node warns on stderr about more than 10 listeners, but much work may share a signal. Each listener is removed below.
-  setMaxListeners(0, signal)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
 }

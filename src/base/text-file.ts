@@ -7,8 +7,8 @@ import { Socket } from 'node:net'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { isatty, ReadStream } from 'node:tty'
 import { promisify } from 'node:util'
-import { unlessAborted } from './clock.js'
 import { messageOf } from './errors.js'
+import { unlessAborted } from './signals.js'
 
 const BYTES_MAX = 1_048_576
 

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.js'
 import { ExpectedError, StoppedError } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
+import { onAbort, throwIfAnyAborted } from '../base/signals.js'
 import { type Address, locationHost } from './address.js'
 import { connectionFailure, ProxyRefusedError, ProxyTroubleError, peerOf } from './connection-failure.js'
 import {
@@ -17,7 +18,6 @@ import {
 } from './errors.js'
 import { excerptOf, headerOf, isUtf8, type Received, readExcerpt, readText } from './receive.js'
 import { redactJson } from './redact-json.js'
-import { onAbort, throwIfAnyAborted } from './signals.js'
 import type { Transport } from './transport.js'
 
 export interface JsonAnswer {

@@ -3,8 +3,9 @@ import { isUtf8 as isValidUtf8 } from 'node:buffer'
 import { promisify, toUSVString } from 'node:util'
 import { gunzip, gunzipSync } from 'node:zlib'
 import type { Dispatcher } from 'undici'
-import { throwIfAborted, unlessAborted } from '../base/clock.js'
+import { throwIfAborted } from '../base/clock.js'
 import { hasCode } from '../base/errors.js'
+import { unlessAborted } from '../base/signals.js'
 
 /** The part of an error body that is read, bytes. */
 const EXCERPT_BODY_BYTES_MAX = 16_384

@@ -44,8 +44,8 @@ export const createTransport: CreateTransport = (options) => {
     if (!canBeHeader(text)) throw invalidHeader(name, account)
     return [name, text]
   })
-  const routeOptions = { connections, connectMsMax: requestTimeoutMs, onConnect: options.onConnect ?? ignore }
-  const route = proxy === null ? createDirectRoute(routeOptions) : createProxyRoute(routeOptions, proxy)
+  const { onConnect } = options
+  const route = createRoute({ connections, connectMsMax: requestTimeoutMs, onConnect }, proxy)
   const sent = {
     ...Object.fromEntries(revealed),
     accept: 'application/json',
@@ -58,13 +58,11 @@ export const createTransport: CreateTransport = (options) => {
   }
 }
 
-const ignore = () => undefined
-
 interface DispatchOptions {
   readonly connections: number
   readonly connectMsMax: number
   /** Called for every connection to the API, or to a proxy that gets plain requests. */
-  readonly onConnect: () => void
+  readonly onConnect?: (() => void) | undefined
 }
 
 interface Message {
@@ -80,7 +78,10 @@ export interface Route {
   destroy(): Promise<void>
 }
 
-export const createDirectRoute = (options: DispatchOptions): Route => {
+export const createRoute = (options: DispatchOptions, proxy: HttpProxy | null): Route =>
+  proxy === null ? createDirectRoute(options) : createProxyRoute(options, proxy)
+
+const createDirectRoute = (options: DispatchOptions): Route => {
   const agent = createAgent(options)
   return {
     send: ({ address: { origin, target }, ...message }, signal) =>
@@ -93,7 +94,7 @@ export const createDirectRoute = (options: DispatchOptions): Route => {
  * For an https address the proxy gets `CONNECT` and carries bytes that it cannot read. For an http address it gets the request itself,
  * with the whole URL in its first line: by a plain agent, because `ProxyAgent` reports a 407 as an error about arguments.
  */
-export const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Route => {
+const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Route => {
   const plain = createAgent(options)
   const tunnels = createTunnels(options, proxy)
   const credentials =
@@ -119,16 +120,18 @@ export const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Ro
   }
 }
 
+const ignore = (): void => undefined
+
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
 
-const createAgent = ({ connections, connectMsMax, onConnect }: DispatchOptions): Agent =>
+const createAgent = ({ connections, connectMsMax, onConnect = ignore }: DispatchOptions): Agent =>
   new Agent({ connections, pipelining: 1, ...NO_TIMEOUTS, connect: { timeout: connectMsMax } }).on(
     'connect',
     onConnect,
   )
 
 const createTunnels = (
-  { connections, connectMsMax, onConnect }: DispatchOptions,
+  { connections, connectMsMax, onConnect = ignore }: DispatchOptions,
   proxy: HttpProxy,
 ): ProxyAgent =>
   new ProxyAgent({

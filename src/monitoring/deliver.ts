@@ -10,7 +10,7 @@ import { type Address, locationHost } from '../http/address.js'
 import { connectionFailure, peerOf } from '../http/connection-failure.js'
 import { TransientError } from '../http/errors.js'
 import { headerOf, type Received, readExcerpt } from '../http/receive.js'
-import { createDirectRoute, createProxyRoute, type Route } from '../http/transport.js'
+import { createRoute, type Route } from '../http/transport.js'
 import type { Target } from '../model/monitoring.js'
 
 export interface Delivery {
@@ -36,9 +36,7 @@ const CONNECT_MS_MAX = 10_000
 /** Why the message was not delivered, in words without secrets; null if it was. */
 export const deliver = async (delivery: Delivery, tools: DeliveryTools): Promise<string | null> => {
   const { clock, signal } = tools
-  const { proxy } = delivery.target
-  const options = { connections: 1, connectMsMax: CONNECT_MS_MAX, onConnect: () => undefined }
-  const route = proxy === null ? createDirectRoute(options) : createProxyRoute(options, proxy)
+  const route = createRoute({ connections: 1, connectMsMax: CONNECT_MS_MAX }, delivery.target.proxy)
   try {
     for (let attempt = 1; ; attempt++) {
       const { problem, mayPass } = await send(route, delivery, tools)

@@ -5,6 +5,7 @@
 import type { Clock } from '../base/clock.js'
 import { messageOf, StoppedError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
+import { onAbort } from '../base/signals.js'
 import { createTimeLimit, type TimeLimit } from '../base/time-limit.js'
 import type { Monitoring, RunEnd } from '../model/monitoring.js'
 import { type Delivery, deliver } from './deliver.js'
@@ -48,11 +49,9 @@ const reportLimit = (clock: Clock, durationMs: number) => endAfter(createTimeLim
 export const createRunReports = ({ monitoring, clock, log, signal, redact }: RunReportsOptions) => {
   const { metrics, notify, warehouse } = monitoring
   let signalMs: number | null = null
-  const onSignal = () => {
+  const listening = onAbort([signal], () => {
     signalMs = clock.monotonicMs()
-  }
-  if (signal.aborted) onSignal()
-  else signal.addEventListener('abort', onSignal, { once: true })
+  })
 
   /** Sends what belongs to one setting. The same problem is logged once. */
   const report = async (setting: string, deliveries: readonly Delivery[], until: AbortSignal) => {
@@ -80,7 +79,7 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
     },
     /** `document` is the end in JSON. Never rejects. */
     ended: async (end: RunEnd, document: string): Promise<void> => {
-      signal.removeEventListener('abort', onSignal)
+      listening[Symbol.dispose]()
       using deadline = reportLimit(clock, reportMsMax(sinceSignalMs()))
       if (start !== null) endAfter(start, Math.min(START_MS_MAX, reportMsMax(sinceSignalMs()) / 2))
       const metricsReported = metrics === null ? undefined : reportOfMetrics(deadline.signal, end)

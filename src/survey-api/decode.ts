@@ -4,6 +4,7 @@
  */
 import { toUSVString } from 'node:util'
 import { z } from 'zod'
+import { excerptOf } from '../http/receive.js'
 import type { Column, Fields, RowOf } from '../model/columns.js'
 import {
   byStatus,
@@ -250,10 +251,7 @@ const textAt = (text: string, path: readonly string[]): string | null => {
 }
 
 /** The beginning of a value on one line, without characters that would steer a terminal. */
-export const excerpt = (text: string): string => {
-  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
-  return toUSVString(line.length <= EXCERPT_CHARS_MAX ? line : `${line.slice(0, EXCERPT_CHARS_MAX)}…`)
-}
+export const excerpt = (text: string): string => excerptOf(text, (same) => same, EXCERPT_CHARS_MAX)
 
 /** The resources as the API sends them (API document, "Resources and their fields"), by the columns that `model/fields.ts` declares. */
 

@@ -9,7 +9,7 @@ import type { Progress } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
 import type { SurveyKind } from '../model/request-usage.js'
 import type { RefreshRules } from '../model/run.js'
-import type { Answer, Reading } from '../model/survey-source.js'
+import { type Answer, type Reading, RefusedReadingError } from '../model/survey-source.js'
 import type {
   GoneSurvey,
   OversizedTask,
@@ -27,7 +27,6 @@ import {
   keepAnswers,
   OutdatedSourcesError,
   Readings,
-  SourceNotFoundError,
   UnreadSurveyError,
 } from './readings.js'
 import type { Run } from './run-state.js'
@@ -72,7 +71,7 @@ export const readBundle = async (
       return { outcome: await reader.read(), readings }
     } catch (error) {
       if (!(error instanceof OutdatedSourcesError) || reading === READINGS_MAX) throw error
-      isNotFoundRefusal ||= error instanceof SourceNotFoundError
+      isNotFoundRefusal ||= error.cause instanceof RefusedReadingError
     }
   }
 }

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.js'
 import { EXIT_CODES, isStop, messageOf, StoppedError, UnsyncedError, WarehouseError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
+import { onAbort } from '../base/signals.js'
 import { createTimeLimit } from '../base/time-limit.js'
 import type { PublishReport, RunObserver, RunReport, SyncReport } from '../model/run.js'
 import type { Publisher } from '../model/warehouse.js'
@@ -111,16 +112,14 @@ export const shutdownDeadlineAfter = (
   clock: Clock,
 ): Disposable & { forWorkFromNow(): AbortSignal } => {
   const limit = createTimeLimit(clock)
-  const onAbort = () =>
-    limit.after(PUBLISH_AFTER_SIGNAL_MS_MAX, () =>
-      limit.end(new StoppedError(`the shutdown deadline of ${PUBLISH_AFTER_SIGNAL_MS_MAX / 1_000} s passed`)),
-    )
-  if (signal.aborted) onAbort()
-  else signal.addEventListener('abort', onAbort, { once: true })
+  const passed = `the shutdown deadline of ${PUBLISH_AFTER_SIGNAL_MS_MAX / 1_000} s passed`
+  const listening = onAbort([signal], () =>
+    limit.after(PUBLISH_AFTER_SIGNAL_MS_MAX, () => limit.end(new StoppedError(passed))),
+  )
   return {
     forWorkFromNow: () => (signal.aborted ? limit.signal : signal),
     [Symbol.dispose]: () => {
-      signal.removeEventListener('abort', onAbort)
+      listening[Symbol.dispose]()
       limit[Symbol.dispose]()
     },
   }

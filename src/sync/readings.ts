@@ -98,17 +98,14 @@ export class UnreadSurveyError extends UpstreamError {
   }
 }
 
-/** The list of sources is outdated. It and everything that depends on it are read again. */
+/** The list of sources is outdated. It and everything that depends on it are read again. The cause is a refusal, if there was one. */
 export class OutdatedSourcesError extends UpstreamError {
   constructor(message: string, options?: ErrorOptions) {
     super('sources_outdated', message, options)
   }
 }
 
-/** A listed source answered 404: it may have gone since its list was read. */
-export class SourceNotFoundError extends OutdatedSourcesError {}
-
-/** Awaits a reading of a listed source. A 404 becomes a `SourceNotFoundError`. */
+/** Awaits a reading of a listed source. After a 404 it may have gone since its list was read: an `OutdatedSourcesError`. */
 export const checkListedSource = async <Result>(
   surveyId: number,
   sourceId: number,
@@ -118,7 +115,7 @@ export const checkListedSource = async <Result>(
     return await reading
   } catch (error) {
     if (!isNotFound(error)) throw error
-    throw new SourceNotFoundError(
+    throw new OutdatedSourcesError(
       `source ${sourceId} of survey ${surveyId} is listed, but its progress is not found; the survey stays queued`,
       { cause: error },
     )

@@ -5,6 +5,7 @@
  */
 import type { Allowance } from '../base/allowance.js'
 import { StoppedError } from '../base/errors.js'
+import { onAbort } from '../base/signals.js'
 import {
   REQUEST_KINDS,
   REQUEST_REASONS,
@@ -74,13 +75,12 @@ export class Allocation implements Account, Allowance, Disposable {
   room(requests: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return Promise.resolve(false)
     return new Promise((resolve) => {
-      const onAbort = () => {
+      const listening = onAbort([signal], () => {
         this.#endWait(false)
         this.#decide()
-      }
-      signal.addEventListener('abort', onAbort, { once: true })
+      })
       this.#resume = (hasRoom) => {
-        signal.removeEventListener('abort', onAbort)
+        listening[Symbol.dispose]()
         resolve(hasRoom)
       }
       this.waitsFor = requests

@@ -16,8 +16,6 @@ import {
   type Where,
 } from '../../http/errors.js'
 import { HeldSlotLimiter, type Slot } from '../../http/rate-limit/held-slot-limiter.js'
-import { createForgetfulLedger } from '../../http/rate-limit/ledger.js'
-import { UNPACED } from '../../http/rate-limit/pacer.js'
 import { type BodyText, excerptOf, headerOf, isUtf8, type Received, readText } from '../../http/receive.js'
 import { createTransport, type HeaderValues, type Transport } from '../../http/transport.js'
 import { Unseen } from '../verdict.js'
@@ -79,9 +77,7 @@ export class Sender implements AsyncDisposable {
     this.#limiter = new HeldSlotLimiter({
       cap: rate.requests,
       timing: { perMs: rate.perMs, requestTimeoutMs },
-      ledger: createForgetfulLedger(),
       clock,
-      pacer: UNPACED,
     })
     const connections = BURST_IN_FLIGHT_MAX
     const transport = (headers: HeaderValues, onConnect = () => undefined) =>

@@ -4,7 +4,7 @@
  * proof). `slot-blocks.ts` keeps the slots.
  */
 import type { Clock } from '../../base/clock.js'
-import { createSharedController, joinSignals, onAbort, throwIfAnyAborted } from '../signals.js'
+import { createSharedController, joinSignals, onAbort, throwIfAnyAborted } from '../../base/signals.js'
 import type { Ledger } from './ledger.js'
 import type { Pacer } from './pacer.js'
 import type { Claim, SharedCap } from './shared/shared-cap.js'
@@ -24,10 +24,11 @@ const LEARNING_ROUNDS = 2
 interface HeldSlotLimiterOptions {
   readonly cap: number
   readonly timing: SlotTiming
-  readonly ledger: Ledger
+  /** Without it a restart forgets the sent requests. */
+  readonly ledger?: Ledger | undefined
   readonly clock: Clock
   /** Spaces requests after bursts were refused. */
-  readonly pacer: Pacer
+  readonly pacer?: Pacer | undefined
   /** The cap that other processes use as well: a request also needs a slot there. */
   readonly shared?: SharedCap | undefined
 }
@@ -71,7 +72,7 @@ export class HeldSlotLimiter {
     const { cap, ledger, clock } = options
     const nowMs = clock.monotonicMs()
     this.#options = options
-    this.#earlierHolds = ledger.occupiedMs(cap).map((leftMs) => nowMs + leftMs)
+    this.#earlierHolds = (ledger?.occupiedMs(cap) ?? []).map((leftMs) => nowMs + leftMs)
     this.#slotsInUse = this.#earlierHolds.length
     this.#slotsUsed = this.#earlierHolds.length
     this.#slots = new SlotBlocks(cap, () => this.#advance())
@@ -207,7 +208,8 @@ export class HeldSlotLimiter {
   }
 
   #leftMs(): number {
-    return Math.max(this.#pauseLeftMs(), this.#options.pacer.leftMs(this.#options.clock.monotonicMs()))
+    const { pacer, clock } = this.#options
+    return Math.max(this.#pauseLeftMs(), pacer?.leftMs(clock.monotonicMs()) ?? 0)
   }
 
   /** Holds a slot until a time of the monotonic clock, or until the limiter is closed. */
@@ -253,14 +255,14 @@ class HeldSlot implements Slot {
   }
 
   giveBack(): void {
-    this.#claim?.release()
+    this.#claim?.hold(0)
     this.#claim = null
   }
 
   sending(): void {
     const { ledger, pacer, clock } = this.#options
-    this.#id = ledger.send()
-    pacer.sent(clock.monotonicMs())
+    this.#id = ledger?.send() ?? 0
+    pacer?.sent(clock.monotonicMs())
     this.#open = true
     this.heldUntil = Number.POSITIVE_INFINITY
   }
@@ -282,10 +284,8 @@ class HeldSlot implements Slot {
     if (this.#id === null) this.giveBack()
     if (!this.#open || this.#id === null) return
     this.#open = false
-    if (event === 'answer') this.#claim?.answered()
-    else if (event === 'loss') this.#claim?.lost()
-    else this.#claim?.release()
+    this.#claim?.hold(holdMs)
     this.heldUntil = this.#options.clock.monotonicMs() + holdMs
-    this.#options.ledger.end(this.#id, event)
+    this.#options.ledger?.end(this.#id, event)
   }
 }

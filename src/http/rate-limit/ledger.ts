@@ -60,14 +60,6 @@ const READ_BYTES_MAX = 4 * 1024 * 1024
  */
 const CLOCK_STEP_MS = 50
 
-/** For clients that need no memory of their requests: reads and writes nothing. */
-export const createForgetfulLedger = (): Ledger => ({
-  occupiedMs: () => [],
-  send: () => 0,
-  end: () => undefined,
-  close: () => undefined,
-})
-
 /** Throws `ledger_unwritable`. */
 export const openLedger = (options: LedgerOptions): Ledger => new FileLedger(options)
 

@@ -13,17 +13,11 @@ export interface Pacer {
   /** How long the next request has to wait; zero or less: it may go. */
   leftMs(nowMs: number): number
   sent(nowMs: number): void
-}
-
-export interface AdaptivePacer extends Pacer {
   /** A 429 for a request that was sent after the last pause. Nothing is sent for `pauseMs` now. */
   rateLimited(nowMs: number, pauseMs: number): void
   /** The distance between requests, milliseconds; null while they may go in bursts. */
   intervalMs(nowMs: number): number | null
 }
-
-/** For a sender that always sends in bursts. */
-export const UNPACED: Pacer = Object.freeze({ leftMs: () => 0, sent: () => undefined })
 
 const RATE_KEPT = 3 / 4
 /** Each window after a 429 gives this part of the cap back. */
@@ -50,7 +44,7 @@ interface SlowedDown {
   readonly untilMs: number
 }
 
-export const createPacer = (cap: Rate): AdaptivePacer => {
+export const createPacer = (cap: Rate): Pacer => {
   const rateMin = Math.min(1, evenRate(cap))
   let slowed: SlowedDown | null = null
   let dueMs = Number.NEGATIVE_INFINITY

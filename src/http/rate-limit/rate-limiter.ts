@@ -6,8 +6,8 @@ import type { Log } from '../../base/log.js'
 import type { Rate, RateUsage, SharedRate } from '../../base/network.js'
 import { rateRefused, retryAfterTooLong, type Where } from '../errors.js'
 import { HeldSlotLimiter, type Slot } from './held-slot-limiter.js'
-import { createForgetfulLedger, type Ledger, openLedger } from './ledger.js'
-import { type AdaptivePacer, createPacer } from './pacer.js'
+import { type Ledger, openLedger } from './ledger.js'
+import { createPacer, type Pacer } from './pacer.js'
 import { openSharedCap } from './shared/shared-cap.js'
 
 export interface RateLimiterOptions {
@@ -24,16 +24,15 @@ export interface RateLimiterOptions {
 
 export class RateLimiter {
   readonly #options: RateLimiterOptions
-  readonly #ledger: Ledger
-  readonly #pacer: AdaptivePacer
+  readonly #ledger: Ledger | undefined
+  readonly #pacer: Pacer
   readonly #limiter: HeldSlotLimiter
   readonly #pauses: Pauses
 
   constructor(options: RateLimiterOptions) {
     const { owner, rate, limits, clock, ledgerDirectory: directory } = options
     const timing = { perMs: rate.perMs, requestTimeoutMs: limits.request_timeout }
-    const ledger =
-      directory === null ? createForgetfulLedger() : openLedger({ directory, owner, timing, clock })
+    const ledger = directory === null ? undefined : openLedger({ directory, owner, timing, clock })
     const pacer = createPacer(rate)
     const shared = openSharedCap(options, timing)
     this.#options = options
@@ -77,7 +76,7 @@ export class RateLimiter {
 
   async close(): Promise<void> {
     await this.#limiter.close()
-    this.#ledger.close()
+    this.#ledger?.close()
   }
 
   #slowDown(pauseMs: number, retryAfterMs: number | null, request: string): void {

@@ -11,7 +11,7 @@ import { type Clock, throwIfAborted } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
 import type { Rate, SharedRate } from '../../../base/network.js'
 import { sharedCapError } from '../../errors.js'
-import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from '../slot-timing.js'
+import { holdAfterLossMs, type SlotTiming } from '../slot-timing.js'
 import {
   COMMAND_MS_MAX,
   connectRedis,
@@ -46,9 +46,8 @@ const DIGEST_LENGTH = 32
 export interface Claim {
   /** Whether it is young enough to be used; checked right before the send. */
   isFresh(): boolean
-  answered(): void
-  lost(): void
-  release(): void
+  /** Holds the slot for so long from now, and then no more; with 0 it is given back. */
+  hold(durationMs: number): void
 }
 
 /** The longest time from the request for a slot to the send. */
@@ -126,7 +125,7 @@ export class SharedCap {
     this.#hasBegun = true
     if (said === 'taken') {
       this.#knowsOfPause = false
-      return this.#claimHeld(askedAt, (held) => this.#inBackground(redis.run(['hold', id, Math.ceil(held)])))
+      return this.#claimOf(askedAt, (held) => this.#inBackground(redis.run(['hold', id, Math.ceil(held)])))
     }
     this.#reportPause(said, ms)
     return ms
@@ -134,17 +133,12 @@ export class SharedCap {
 
   #claimLocally(askedAt: number): Claim | number {
     const slot = this.#local?.take() ?? LOOK_AGAIN_MS
-    return typeof slot === 'number' ? slot : this.#claimHeld(askedAt, (ms) => slot.hold(ms))
+    return typeof slot === 'number' ? slot : this.#claimOf(askedAt, slot.hold)
   }
 
-  #claimHeld(askedAt: number, hold: (durationMs: number) => void): Claim {
-    const { timing, clock } = this.#options
-    return {
-      isFresh: () => clock.monotonicMs() - askedAt <= FRESH_MS,
-      answered: () => hold(holdAfterAnswerMs(timing)),
-      lost: () => hold(holdAfterLossMs(timing)),
-      release: () => hold(0),
-    }
+  #claimOf(askedAt: number, hold: Claim['hold']): Claim {
+    const { clock } = this.#options
+    return { isFresh: () => clock.monotonicMs() - askedAt <= FRESH_MS, hold }
   }
 
   /** Redis is back. Its slots count again when nothing that the fallbacks sent, ours and others', counts any more. */
@@ -218,9 +212,7 @@ const FORGETFUL = 'Redis has no record of recent requests: all processes pause u
 
 // The slots of one process while the Redis of the shared cap is away: a part of the cap, held like other slots.
 
-interface LocalSlot {
-  hold(durationMs: number): void
-}
+type LocalSlot = Pick<Claim, 'hold'>
 
 /** How often to check again while the end of every hold is unknown. */
 const LOOK_AGAIN_LOCALLY_MS = 100

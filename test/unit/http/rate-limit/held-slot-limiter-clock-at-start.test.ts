@@ -3,8 +3,6 @@ import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
 import type { Slot } from '../../../../src/http/rate-limit/held-slot-limiter.js'
 import { HeldSlotLimiter } from '../../../../src/http/rate-limit/held-slot-limiter.js'
-import { createForgetfulLedger } from '../../../../src/http/rate-limit/ledger.js'
-import { UNPACED } from '../../../../src/http/rate-limit/pacer.js'
 import { until } from '../server-and-client.js'
 
 const HOUR_MS = 3_600_000
@@ -23,9 +21,7 @@ test.each([-HOUR_MS, HOUR_MS])(
     const limiter = new HeldSlotLimiter({
       cap: 3,
       timing: { perMs: 60_000, requestTimeoutMs: 30_000 },
-      ledger: createForgetfulLedger(),
       clock: systemClock,
-      pacer: UNPACED,
     })
     Date.now = () => now() + stepMs
     const { signal } = new AbortController()

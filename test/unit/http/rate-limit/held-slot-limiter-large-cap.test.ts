@@ -7,8 +7,6 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
 import type { Slot } from '../../../../src/http/rate-limit/held-slot-limiter.js'
 import { HeldSlotLimiter } from '../../../../src/http/rate-limit/held-slot-limiter.js'
-import { createForgetfulLedger } from '../../../../src/http/rate-limit/ledger.js'
-import { UNPACED } from '../../../../src/http/rate-limit/pacer.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 import { type Arrival, worstWindow } from '../server-and-client.js'
 
@@ -30,9 +28,8 @@ const createLimiter = (cap: number, occupiedMs: readonly number[] = []): HeldSlo
   new HeldSlotLimiter({
     cap,
     timing: { perMs: PER_MS, requestTimeoutMs: 500 },
-    ledger: { ...createForgetfulLedger(), occupiedMs: () => occupiedMs },
+    ledger: { occupiedMs: () => occupiedMs, send: () => 0, end: () => undefined, close: () => undefined },
     clock: systemClock,
-    pacer: UNPACED,
   })
 
 const arrivedAt = (atMs: number): Arrival => ({ atMs, url: '', headers: {} })

@@ -3,7 +3,7 @@
  * run of a night makes a hundred thousand of them.
  */
 import { setMaxListeners } from 'node:events'
-import { abortReason, throwIfAborted } from '../base/clock.js'
+import { abortReason, throwIfAborted } from './clock.js'
 
 /** A controller whose signal takes any number of listeners. Node 20 reports more than ten as a leak. */
 export const createSharedController = (): AbortController => {
@@ -28,6 +28,13 @@ export const onAbort = (sources: readonly AbortSignal[], listener: (reason: Erro
     },
   }
 }
+
+/** The result of `work`, or a rejection with the reason as soon as `signal` aborts. `work` itself may go on. */
+export const unlessAborted = <Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> =>
+  new Promise((resolve, reject) => {
+    const listening = onAbort([signal], reject)
+    work.then(resolve, reject).finally(() => listening[Symbol.dispose]())
+  })
 
 export interface JoinedSignal extends Disposable {
   readonly signal: AbortSignal
