@@ -5,14 +5,10 @@
 import { setMaxListeners } from 'node:events'
 import { abortReason, throwIfAborted } from './clock.js'
 
-/** A controller whose signal takes any number of listeners. Node 20 reports more than ten as a leak. */
-export const createSharedController = (): AbortController => {
-  const controller = new AbortController()
-  setMaxListeners(0, controller.signal)
-  return controller
-}
-
-/** Calls `listener` with the reason when one of the sources aborts, or at once if one has aborted. Dispose it after use. */
+/**
+ * Calls `listener` with the reason when one of the sources aborts, or at once if one has aborted. Dispose it after use. A source may have
+ * any number of listeners: Node 20 reports more than ten as a leak.
+ */
 export const onAbort = (sources: readonly AbortSignal[], listener: (reason: Error) => void): Disposable => {
   const onEvent = ({ target }: Event) => {
     if (target instanceof AbortSignal) listener(abortReason(target))

@@ -6,7 +6,7 @@ import type { RequestContext } from '../base/allowance.js'
 import { StoppedError, UpstreamError } from '../base/errors.js'
 import type { HttpProxy, RateUsage } from '../base/network.js'
 import { createRedactor, Secret } from '../base/secret.js'
-import { createSharedController, joinSignals } from '../base/signals.js'
+import { joinSignals } from '../base/signals.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
 import { attemptsExhausted, type Where } from './errors.js'
@@ -82,9 +82,9 @@ class AccountClient implements HttpClient {
   readonly #transport: Transport
   readonly #limiter: RateLimiter
   /** Aborts requests that have not been sent yet. */
-  readonly #ended = createSharedController()
+  readonly #ended = new AbortController()
   /** Aborts requests in flight. */
-  readonly #closing = createSharedController()
+  readonly #closing = new AbortController()
   readonly #counts = { requests: 0, retries: 0, refusals: 0 }
 
   constructor(options: HttpClientOptions) {

@@ -5,6 +5,7 @@
 
 import pLimit from 'p-limit'
 import type { RequestContext } from '../base/allowance.js'
+import type { DayWindow } from '../model/calendar.js'
 import type { Progress } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
 import type { SurveyKind } from '../model/request-usage.js'
@@ -22,13 +23,7 @@ import { requestReasonOf, type Task } from '../rules/queue.js'
 import { rulesFor } from '../rules/refresh.js'
 import type { BundleAllowance } from './budget.js'
 import type { EndpointWatch } from './failure-watch.js'
-import {
-  checkListedSource,
-  keepAnswers,
-  OutdatedSourcesError,
-  Readings,
-  UnreadSurveyError,
-} from './readings.js'
+import { checkListedSource, OutdatedSourcesError, Readings, UnreadSurveyError } from './readings.js'
 import type { Run } from './run-state.js'
 import {
   canReuseList,
@@ -61,13 +56,13 @@ export const readBundle = async (
 ): Promise<{ readonly outcome: BundleOutcome; readonly readings: Readings }> => {
   // After a refusal in an earlier run, a 404 counts as another refusal.
   let isNotFoundRefusal = request.task.refusals > 0
-  const { source, answers } = keepAnswers(run.source)
+  const answers: Answer[] = []
   const now = run.state.serverTime ?? 0n
   for (let reading = 1; ; reading += 1) {
     try {
       const readings = new Readings(request)
       const attempt = { now, mayReuseList: reading === 1, isNotFoundRefusal, readings, answers }
-      const reader = new BundleReader({ ...run, ...request, ...attempt, source })
+      const reader = new BundleReader({ ...run, ...request, ...attempt })
       return { outcome: await reader.read(), readings }
     } catch (error) {
       if (!(error instanceof OutdatedSourcesError) || reading === READINGS_MAX) throw error
@@ -84,7 +79,8 @@ interface Attempt extends BundleRun, BundleRequest {
   /** A 404 of a listed source is a refusal. Otherwise the source may have gone, and the list is read again. */
   readonly isNotFoundRefusal: boolean
   readonly readings: Readings
-  readonly answers: readonly Answer[]
+  /** Of all readings. A repeated one drops the rows of the first, whose rejections and drift events are still stored. */
+  readonly answers: Answer[]
 }
 
 class BundleReader {
@@ -99,17 +95,11 @@ class BundleReader {
   }
 
   async read(): Promise<BundleOutcome> {
-    const { source, task, stored, now, watch, mayReuseList, readings } = this.#attempt
+    const { task, stored, now, watch, mayReuseList, readings } = this.#attempt
     const mayReuse = mayReuseList && canReuseList(stored, task.reason, now, this.#rules)
     // The list is read first. A bundle is dated with its progress, so the rows of its sources must not be read later.
     let listed = mayReuse ? null : await this.#readList()
-    const progress = await readings.passOver(
-      'survey_progress',
-      source.readProgress(
-        { surveyId: this.#surveyId, sampleSourceId: null },
-        this.#context('survey_progress'),
-      ),
-    )
+    const progress = await readings.passOver('survey_progress', this.#readProgress('survey_progress', null))
     // While no progress is answered, only the list shows whether the API answers at all, and whether sources changed.
     const isListNeeded = mayReuse && progress === null && watch.isFailing('survey_progress')
     if (isListNeeded) listed = await this.#readList()
@@ -124,10 +114,24 @@ class BundleReader {
     const { source, warehouse, log, readings } = this.#attempt
     const fields = { account: warehouse.account, surveyId: this.#surveyId }
     const context = this.#context('sample_sources')
-    return readings.passOver(
-      'sample_sources',
-      readSources(source, this.#surveyId, context, (problem) => log.warn(fields, problem)),
-    )
+    const readPage = (page: number) => this.#keep(source.listSampleSources(this.#surveyId, page, context))
+    const warn = (problem: string) => log.warn(fields, problem)
+    return readings.passOver('sample_sources', readSources(this.#surveyId, readPage, warn))
+  }
+
+  #readProgress(
+    kind: SurveyKind,
+    sampleSourceId: number | null,
+    window?: DayWindow,
+  ): Promise<Reading<Progress>> {
+    const query = { surveyId: this.#surveyId, sampleSourceId, window }
+    return this.#keep(this.#attempt.source.readProgress(query, this.#context(kind)))
+  }
+
+  async #keep<Result extends Answer>(reading: Promise<Result>): Promise<Result> {
+    const answer = await reading
+    this.#attempt.answers.push(answer)
+    return answer
   }
 
   /** The context is made for each request: the watch may have seen failures since. */
@@ -146,7 +150,7 @@ class BundleReader {
     listed: SourceList | null,
     reusesList: boolean,
   ): Promise<BundleOutcome> {
-    const { source, task, allowance, state, stored, readings, isNotFoundRefusal } = this.#attempt
+    const { task, allowance, state, stored, readings, isNotFoundRefusal } = this.#attempt
     const surveyId = this.#surveyId
     const sources = listed ?? knownSources(stored)
     if (reusesList && hasTargetChanged(stored, progress.row))
@@ -167,8 +171,7 @@ class BundleReader {
         isListCurrent || id === null ? reading : checkListedSource(surveyId, id, reading),
       )
     const ofSources = await someAtOnce(ids, async (id) => {
-      const context = this.#context('sample_source_progress')
-      const reading = source.readProgress({ surveyId, sampleSourceId: id }, context)
+      const reading = this.#readProgress('sample_source_progress', id)
       return { id, reading: await passOver('sample_source_progress', id, reading) }
     })
     const sourceProgress = ofSources.flatMap(({ id, reading }) =>
@@ -212,9 +215,7 @@ class BundleReader {
   /** A day that fails is left out. */
   async #readDays(toRead: DaysToRead, passOver: PassOver): Promise<ReadDays> {
     const answers = await someAtOnce(toRead.days, async ({ sampleSourceId, day }) => {
-      const context = this.#context('daily_progress')
-      const query = { surveyId: this.#surveyId, sampleSourceId, window: day }
-      const reading = this.#attempt.source.readProgress(query, context)
+      const reading = this.#readProgress('daily_progress', sampleSourceId, day)
       return { sampleSourceId, day, reading: await passOver('daily_progress', sampleSourceId, reading) }
     })
     const unread = answers.filter(({ reading }) => !isTyped(reading))

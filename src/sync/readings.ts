@@ -4,7 +4,7 @@
  */
 import { UpstreamError } from '../base/errors.js'
 import type { SurveyKind } from '../model/request-usage.js'
-import { type Answer, RefusedReadingError, type SurveySource } from '../model/survey-source.js'
+import { RefusedReadingError } from '../model/survey-source.js'
 import type { UnreadPart } from '../model/warehouse.js'
 import type { Task } from '../rules/queue.js'
 import type { EndpointWatch } from './failure-watch.js'
@@ -119,28 +119,5 @@ export const checkListedSource = async <Result>(
       `source ${sourceId} of survey ${surveyId} is listed, but its progress is not found; the survey stays queued`,
       { cause: error },
     )
-  }
-}
-
-/**
- * Answers like `source`, and keeps every answer to the requests of one bundle. A repeated reading drops the rows of the first one. Its
- * rejections and drift events are still stored.
- */
-export const keepAnswers = (
-  source: SurveySource,
-): { readonly source: SurveySource; readonly answers: readonly Answer[] } => {
-  const answers: Answer[] = []
-  const kept = async <Result extends Answer>(reading: Promise<Result>): Promise<Result> => {
-    const answer = await reading
-    answers.push(answer)
-    return answer
-  }
-  return {
-    answers,
-    source: {
-      ...source,
-      listSampleSources: (...args) => kept(source.listSampleSources(...args)),
-      readProgress: (...args) => kept(source.readProgress(...args)),
-    },
   }
 }

@@ -1,10 +1,9 @@
 /** Reads all pages of a survey's sample sources, and reads them again if rows moved between the pages. */
-import type { RequestContext } from '../base/allowance.js'
 import { UpstreamError } from '../base/errors.js'
 import { INTERVIEW_STATUSES, type Progress, type SampleSource } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
-import type { Rejection, SurveySource } from '../model/survey-source.js'
+import type { Rejection } from '../model/survey-source.js'
 import { newestById, type Page, type ReadExtent, type Reading } from '../model/survey-source.js'
 import type { CellRow, StoredBundle } from '../model/warehouse.js'
 import { ageMs } from '../rules/believed.js'
@@ -26,19 +25,20 @@ export interface SourceList {
 
 const LISTINGS_MAX = 3
 
+type ReadPage = (page: number) => Promise<Page<SampleSource>>
+
 /**
  * `warn` reports a list that shows a source more than once, and so fewer sources than it announces. Its sources are read, but
  * none counts as gone.
  */
 export const readSources = async (
-  source: SurveySource,
   surveyId: number,
-  context: RequestContext,
-  warn: (problem: string) => void = () => undefined,
+  readPage: ReadPage,
+  warn: (problem: string) => void,
 ): Promise<SourceList> => {
   let before: string | null = null
   for (let listing = 1; listing <= LISTINGS_MAX; listing += 1) {
-    const pages = await readPages(source, surveyId, context)
+    const pages = await readPages(surveyId, readPage)
     if (pages === null) {
       before = null
       continue
@@ -93,9 +93,8 @@ export const knownSources = ({ sources }: StoredBundle): SourceList => ({
 
 /** Null if the total shrank between the pages. */
 const readPages = async (
-  source: SurveySource,
   surveyId: number,
-  context: RequestContext,
+  readPage: ReadPage,
 ): Promise<readonly Page<SampleSource>[] | null> => {
   const pages: Page<SampleSource>[] = []
   let next: number | null = 1
@@ -104,7 +103,7 @@ const readPages = async (
     const firstTotal = pages[0]?.pagination.total_count ?? 0
     if (next > pagesMaxOf(firstTotal))
       throw endlessList(`the list of sample sources of survey ${surveyId}`, firstTotal)
-    const page: Page<SampleSource> = await source.listSampleSources(surveyId, next, context)
+    const page: Page<SampleSource> = await readPage(next)
     if (page.pagination.total_count < total) return null
     total = page.pagination.total_count
     next = page.pagination.next_page

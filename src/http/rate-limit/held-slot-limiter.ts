@@ -3,8 +3,9 @@
  * after the response headers (docs/decisions/cap.md#0018-a-request-holds-its-slot-until-a-window-after-its-answer; `slot-timing.ts` has the
  * proof). `slot-blocks.ts` keeps the slots.
  */
+import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../base/clock.js'
-import { createSharedController, joinSignals, onAbort, throwIfAnyAborted } from '../../base/signals.js'
+import { joinSignals, onAbort, throwIfAnyAborted } from '../../base/signals.js'
 import type { Ledger } from './ledger.js'
 import type { Pacer } from './pacer.js'
 import type { Claim, SharedCap } from './shared/shared-cap.js'
@@ -60,7 +61,7 @@ export class HeldSlotLimiter {
   readonly #queue = new Set<Waiting>()
   /** Work that has a slot and has not ended. */
   readonly #works = new Set<Promise<void>>()
-  readonly #closing = createSharedController()
+  readonly #closing = new AbortController()
   #inFlight = 0
   #slotsInUse: number
   #slotsUsed: number
@@ -71,6 +72,8 @@ export class HeldSlotLimiter {
   constructor(options: HeldSlotLimiterOptions) {
     const { cap, ledger, clock } = options
     const nowMs = clock.monotonicMs()
+    // Every hold listens to it. Node 20 reports more than ten listeners as a leak.
+    setMaxListeners(0, this.#closing.signal)
     this.#options = options
     this.#earlierHolds = (ledger?.occupiedMs(cap) ?? []).map((leftMs) => nowMs + leftMs)
     this.#slotsInUse = this.#earlierHolds.length
@@ -97,7 +100,8 @@ export class HeldSlotLimiter {
       const listening = onAbort(waitSignals, drop)
       const begin = (slot: HeldSlot) => {
         listening[Symbol.dispose]()
-        return runAndSettle(work, slot).then(resolve, reject)
+        const settled = work(slot).finally(() => slot.settle())
+        return settled.then(resolve, reject)
       }
       const waiting: Waiting = { signals: waitSignals, isDropped: false, drop, begin }
       this.#queue.add(waiting)
@@ -223,21 +227,12 @@ export class HeldSlotLimiter {
   }
 }
 
-const runAndSettle = async <Value>(work: (slot: Slot) => Promise<Value>, slot: HeldSlot): Promise<Value> => {
-  try {
-    return await work(slot)
-  } finally {
-    slot.settle()
-  }
-}
-
 const endsTheWait = (): undefined => undefined
 
 /** One slot and its request. Every change goes to the ledger first, then to the pacer, and with a shared cap to the claim in Redis. */
 class HeldSlot implements Slot {
   readonly #options: HeldSlotLimiterOptions
   #id: number | null = null
-  #open = false
   #claim: Claim | null = null
   /** Monotonic clock. */
   heldUntil = 0
@@ -263,7 +258,6 @@ class HeldSlot implements Slot {
     const { ledger, pacer, clock } = this.#options
     this.#id = ledger?.send() ?? 0
     pacer?.sent(clock.monotonicMs())
-    this.#open = true
     this.heldUntil = Number.POSITIVE_INFINITY
   }
 
@@ -281,11 +275,12 @@ class HeldSlot implements Slot {
   }
 
   #end(event: 'answer' | 'loss' | 'unsent', holdMs: number): void {
-    if (this.#id === null) this.giveBack()
-    if (!this.#open || this.#id === null) return
-    this.#open = false
-    this.#claim?.hold(holdMs)
+    const [id, claim] = [this.#id, this.#claim]
+    this.#id = null
+    this.#claim = null
+    claim?.hold(id === null ? 0 : holdMs)
+    if (id === null) return
     this.heldUntil = this.#options.clock.monotonicMs() + holdMs
-    this.#options.ledger?.end(this.#id, event)
+    this.#options.ledger?.end(id, event)
   }
 }

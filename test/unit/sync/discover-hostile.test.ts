@@ -271,10 +271,9 @@ test('an endless list of sample sources fails its task with a message of one lin
         },
       }),
   }
-  const failure = await readSources(endless, 7, {
-    signal: new AbortController().signal,
-    allowance: unlimitedAllowance,
-  }).catch((error: unknown) => error)
+  const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
+  const readPage = (page: number) => endless.listSampleSources(7, page, context)
+  const failure = await readSources(7, readPage, () => undefined).catch((error: unknown) => error)
   expect(failure).toMatchObject({ code: 'endless_list' })
   expect(failure).toMatchObject({
     endsRun: false,

@@ -10,6 +10,9 @@ import { progress, source } from '../../support/warehouse/rows.js'
 
 const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
 
+const read = (api: MemorySource, warn: (problem: string) => void = () => undefined) =>
+  readSources(1, (page) => api.listSampleSources(1, page, context), warn)
+
 const withSources = (ids: readonly number[], pageSize: number): MemorySource => {
   const api = memorySource({
     1: { sources: ids.map((id) => source(id)), progress: progress(0), sourceProgress: {} },
@@ -42,13 +45,13 @@ const withPage = (change: (page: Sources) => Partial<Sources>): MemorySource => 
 
 test('reads every page and returns every source once', async () => {
   const api = withSources([5, 4, 3, 2, 1], 2)
-  const list = await readSources(api, 1, context)
+  const list = await read(api)
   expect(list.rows.map(({ id }) => id)).toEqual([5, 4, 3, 2, 1])
   expect(list).toMatchObject({ listedIds: [5, 4, 3, 2, 1], read: 'all', pages: 3 })
 })
 
 test('reads one empty page of a survey without sources', async () => {
-  expect(await readSources(withSources([], 2), 1, context)).toEqual({
+  expect(await read(withSources([], 2))).toEqual({
     readAt: minute(0),
     read: 'all',
     ids: [],
@@ -64,7 +67,7 @@ test('reads the list again when a new source pushes another one down, and keeps 
     if (request === 'sources 1 page 2')
       api.surveys.get(1)!.sources = [source(3), source(2, { name: 'newer' }), source(1)]
   }
-  const list = await readSources(api, 1, context)
+  const list = await read(api)
   expect(api.asked).toEqual([1, 2, 3, 1, 2, 3].map((page) => `sources 1 page ${page}`))
   expect(list.rows.map(({ id, name }) => [id, name])).toEqual([
     [3, 'S3'],
@@ -82,7 +85,7 @@ test('reads the list again when a source goes and another one moves up unseen', 
       goes = false
     }
   }
-  const list = await readSources(api, 1, context)
+  const list = await read(api)
   expect(list.listedIds).toEqual([3, 2, 1])
   expect(api.asked).toEqual([1, 2, 1, 2].map((page) => `sources 1 page ${page}`))
 })
@@ -96,7 +99,7 @@ test('reads the list again when one source goes and another comes, though the to
       moves = false
     }
   }
-  const list = await readSources(api, 1, context)
+  const list = await read(api)
   expect(api.asked).toHaveLength(4)
   expect(list.listedIds).toEqual([5, 4, 3, 2])
 })
@@ -107,18 +110,18 @@ test('gives up a list that keeps moving after three readings, without ending the
     if (request === 'sources 1 page 2') api.surveys.get(1)!.sources.pop()
     else api.surveys.get(1)!.sources.push(source(100 + api.asked.length))
   }
-  await expect(readSources(api, 1, context)).rejects.toMatchObject({ code: 'unstable_list', endsRun: false })
+  await expect(read(api)).rejects.toMatchObject({ code: 'unstable_list', endsRun: false })
   expect(api.asked).toHaveLength(6)
 })
 
 test('counts a rejected row as listed by its id', async () => {
   const api = withPage(({ rows }) => ({ rows: rows.slice(1), rejections: [rejected(3)] }))
-  expect(await readSources(api, 1, context)).toMatchObject({ listedIds: [2, 1, 3], read: 'some' })
+  expect(await read(api)).toMatchObject({ listedIds: [2, 1, 3], read: 'some' })
 })
 
 test('returns no list of ids when an id cannot be read, but still counts that row', async () => {
   const api = withPage(({ rows }) => ({ rows: rows.slice(1), rejections: [rejected(null)] }))
-  expect(await readSources(api, 1, context)).toMatchObject({ listedIds: null, pages: 1 })
+  expect(await read(api)).toMatchObject({ listedIds: null, pages: 1 })
 })
 
 const RIVAL = source(2, { name: 'newer', updated_at: minute(9) })
@@ -133,7 +136,7 @@ test.each([
     const api = withSources([], 2)
     api.surveys.get(1)!.sources = [source(3), ...twins, source(1)]
     const warnings: string[] = []
-    const list = await readSources(api, 1, context, (problem) => warnings.push(problem))
+    const list = await read(api, (problem) => warnings.push(problem))
     expect(list.rows.map(({ name }) => name).toSorted()).toEqual(['S1', 'S3', 'newer'])
     // One of the announced sources may be hidden, so none counts as gone.
     expect(list).toMatchObject({ read: 'some', listedIds: null })
@@ -151,7 +154,7 @@ test('a page with a source twice is used after one reading, and the other source
     pagination: { ...pagination, total_count: 4 },
   }))
   const warnings: string[] = []
-  expect(await readSources(api, 1, context, (problem) => warnings.push(problem))).toMatchObject({
+  expect(await read(api, (problem) => warnings.push(problem))).toMatchObject({
     ids: [3, 2, 1],
     read: 'some',
     listedIds: null,
@@ -162,10 +165,10 @@ test('a page with a source twice is used after one reading, and the other source
 
 test('a page with a source twice is a whole list if all announced sources are on it', async () => {
   const api = withPage(() => ({ repeated: [2] }))
-  expect(await readSources(api, 1, context)).toMatchObject({ read: 'all', listedIds: [3, 2, 1] })
+  expect(await read(api)).toMatchObject({ read: 'all', listedIds: [3, 2, 1] })
 })
 
 test('fewer sources than announced, and none twice, are no stable list', async () => {
   const api = withPage(({ pagination }) => ({ pagination: { ...pagination, total_count: 4 } }))
-  await expect(readSources(api, 1, context)).rejects.toMatchObject({ code: 'unstable_list' })
+  await expect(read(api)).rejects.toMatchObject({ code: 'unstable_list' })
 })
