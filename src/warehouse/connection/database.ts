@@ -17,7 +17,6 @@ import { appendTo, storedColumnsOf } from './append.js'
 import { fromDuckDB, type Parameter, toDuckDB } from './cells.js'
 import { createTemporary } from './ddl.js'
 import { duckdbError, isInterrupt, isLockConflict, refusedLock } from './duckdb-error.js'
-import { STORAGE_COMPATIBILITY } from './storage-version.js'
 
 export interface Sql {
   run(sql: string, parameters?: readonly Parameter[]): Promise<void>
@@ -73,10 +72,14 @@ const baseOptions = {
   checkpoint_threshold: '128MB',
   // Pages stay in memory up to this limit. More does not help: a night on 1,000,000 surveys then takes the same CPU time.
   memory_limit: '256MB',
-  storage_compatibility_version: STORAGE_COMPATIBILITY,
+  // This version and every later one can read our files (docs/decisions/publish.md#0042-the-format-of-the-published-file-is-pinned).
+  storage_compatibility_version: 'v0.10.2',
   // A second thread costs 3 to 17 % more CPU, because a thread that waits for another one keeps its core busy.
   threads: '1',
 }
+
+/** How DuckDB names the format of such a file. */
+export const STORAGE_FORMAT = 'v1.0.0+'
 
 export interface OpenOptions {
   readonly readOnly?: boolean
