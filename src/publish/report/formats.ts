@@ -46,7 +46,6 @@ export const createFormats = ({
     orUnknown<number>(new Intl.NumberFormat(locale, options).format)
 
   return {
-    locale,
     timeZone,
     count: number(),
     /** One digit after the point where it says something. */
