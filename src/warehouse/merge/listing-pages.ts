@@ -8,7 +8,7 @@
 import { z } from 'zod'
 import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
-import { addCounts, NO_ROWS, type RowCounts } from '../../model/run.js'
+import { addCounts, NO_ROWS } from '../../model/run.js'
 import type { ListingPage, ListingPagesResult } from '../../model/warehouse.js'
 import { bigintCell } from '../connection/cells.js'
 import type { AccountSql } from '../connection/database.js'
@@ -62,16 +62,12 @@ export const mergeReadSurveys = async (
   for (const distinct of withoutRepetitions(surveys)) {
     const stored = await readStored(sql, mergedSurveys, idsOf(distinct))
     const notable = await notableSurveys(sql, distinct, stored)
-    if (notable.length > 0) await moveNotable(sql, notable, runId)
+    await moveNotable(sql, notable, runId)
     const waiting = new Set(idsOf(notable.filter(({ waits }) => waits)))
     const read = distinct.flatMap(({ survey, at }) =>
       waiting.has(survey.id) ? [] : [{ cells: survey, readAt: at }],
     )
-    const counts: RowCounts =
-      notable.length === 0
-        ? { ...NO_ROWS, unchanged: read.length }
-        : await upsert(sql, mergedSurveys, stored, read)
-    rows = addCounts(rows, counts)
+    rows = addCounts(rows, await upsert(sql, mergedSurveys, stored.values(), read))
     queued += notable.filter(({ changed }) => changed).length
   }
   return { rows, queued }

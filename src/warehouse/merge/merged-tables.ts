@@ -46,12 +46,10 @@ type History = { readonly kind: 'versions' | 'observations'; readonly table: Tab
 const BOOKKEEPING = ['_first_seen_at', '_synced_at', '_observed_at', '_missing_since']
 
 const merged = (current: TableDeclaration, history: History) => {
-  const { name } = current
   const key = current.columns.filter((column) => current.key.includes(column.name))
   const ids = key.filter((column) => column.name !== 'account')
   const values = current.columns.filter((column) => ![...current.key, ...BOOKKEEPING].includes(column.name))
   const readAtColumn = history?.kind === 'versions' ? '_synced_at' : '_observed_at'
-  const keyAnd = (other: string) => [...key, ...current.columns.filter((column) => column.name === other)]
   return {
     current,
     history,
@@ -62,13 +60,8 @@ const merged = (current: TableDeclaration, history: History) => {
     values,
     /** The column with the time at which the version was read. */
     readAtColumn,
-    /** Temporary table of the rows that replace stored ones: key, time of reading. */
-    changed: { name: `changed_${name}`, columns: keyAnd(readAtColumn) },
-    /** Temporary table of gone rows: key, and since when they are missing. */
-    gone: { name: `gone_${name}`, columns: keyAnd('_missing_since') },
-    /** Schemas of stored rows, with and without values. They are made once, because a schema is compiled at its first use. */
+    /** The schema of stored rows. It is made once, because a schema is compiled at its first use. */
     storedRow: storedRow([...ids, ...values]),
-    storedKey: storedRow(ids),
   } as const
 }
 
