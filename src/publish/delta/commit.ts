@@ -50,17 +50,8 @@ interface DeltaCommitting extends LogReading {
   readonly log: Log
 }
 
-interface DeltaTable {
-  /** The key of the table's directory. */
-  readonly directory: string
-  /** The version in Delta. */
-  readonly number: number
-  /** False if the log was up to date already. */
-  readonly isCommitted: boolean
-}
-
 /** Tries every table, and then rejects with the first error. A table that was up to date is not written. */
-export const commitDelta = async (given: DeltaCommitting): Promise<readonly DeltaTable[]> => {
+export const commitDelta = async (given: DeltaCommitting): Promise<void> => {
   const limit = pLimit(TABLES_AT_ONCE)
   const manifests = new Map<string, Promise<Manifest | null>>()
   const readManifest: DeltaCommitting['readManifest'] = (key, signal) => {
@@ -72,10 +63,7 @@ export const commitDelta = async (given: DeltaCommitting): Promise<readonly Delt
   const { tables } = given.manifest
   const results = await Promise.allSettled(tables.map((table) => limit(() => commitTable(shared, table))))
   throwIfAborted(given.signal)
-  return results.map((result) => {
-    if (result.status === 'rejected') throw result.reason
-    return result.value
-  })
+  for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
 const TABLES_AT_ONCE = 8
@@ -90,7 +78,7 @@ interface Committing extends DeltaCommitting {
   readonly checkpoints: { left: number }
 }
 
-const commitTable = async (given: Committing, table: ManifestTable): Promise<DeltaTable> => {
+const commitTable = async (given: Committing, table: ManifestTable): Promise<void> => {
   const projection: Projection = { ...given, table, directory: directoryOf(table) }
   const { directory } = projection
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
@@ -101,11 +89,10 @@ const commitTable = async (given: Committing, table: ManifestTable): Promise<Del
         ? logIn(given.objects, directory)
         : await listLog(given, directory)
     const changes = await missingChanges(given, projection, files)
-    const isCommitted = changes !== null
-    const number = isCommitted ? nextNumber(files) : nextNumber(files) - 1
-    if (isCommitted && !(await putCommit(given, projection, changes, number))) continue
-    await keepUp(given, directory, files, number)
-    return { directory, number, isCommitted }
+    const next = nextNumber(files)
+    if (changes !== null && !(await putCommit(given, projection, changes, next))) continue
+    await keepUp(given, directory, files, changes === null ? next - 1 : next)
+    return
   }
   throw new ObjectStoreError(
     `${given.store.address}/${directory}: ${ATTEMPTS_MAX} Delta commits were not accepted, because others write this table. Let only one program write it; the next run tries again`,
