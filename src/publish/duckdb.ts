@@ -14,7 +14,7 @@ import { type Database, openDatabase, type Sql, STORAGE_FORMAT } from '../wareho
 import { literal, quote } from '../warehouse/connection/ddl.js'
 import { duckdbCause, isFileFailure } from '../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'
-import type { FindPublished, PublishedState } from '../warehouse/lifecycle/rebuild.js'
+import type { PublishedState } from '../warehouse/lifecycle/rebuild.js'
 import { haveBlocksChecksums } from './block-checksums.js'
 import type { FileSystemLacks } from './file-system-lacks.js'
 import {
@@ -142,12 +142,13 @@ export const readEverything = async (sql: Sql, signal: AbortSignal): Promise<voi
 }
 
 /** `fieldwork.duckdb`, from which an empty work database can be filled. */
-export const findPublishedFile =
-  (directory: string): FindPublished =>
-  async (database) => {
-    const path = publishedPath(directory, 'duckdb')
-    return (await isFile(path)) ? [{ path, what: 'the published file', ...stateInFile(database, path) }] : []
-  }
+export const findPublishedFile = async (
+  directory: string,
+  database: Database,
+): Promise<readonly PublishedState[]> => {
+  const path = publishedPath(directory, 'duckdb')
+  return (await isFile(path)) ? [{ path, what: 'the published file', ...stateInFile(database, path) }] : []
+}
 
 /** The state in a database file, from which the empty `database` can be filled. */
 export const stateInFile = (database: Database, path: string): Pick<PublishedState, 'countRuns' | 'fill'> => {

@@ -18,12 +18,10 @@ export interface PublishedState {
   fill(): Promise<void>
 }
 
-/** Rejects if the directory cannot be read. */
-export type FindPublished = (database: Database) => Promise<readonly PublishedState[]>
-
 export interface PublishedPlace {
   readonly path: string
-  readonly find: FindPublished
+  /** The states from which the empty `database` can be filled. Rejects if the directory cannot be read. */
+  readonly find: (database: Database) => Promise<readonly PublishedState[]>
 }
 
 /**

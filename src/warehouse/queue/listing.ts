@@ -5,9 +5,8 @@ import type { Instant } from '../../model/instant.js'
 import { LISTING_KINDS } from '../../model/run-record.js'
 import { listings } from '../../model/sync-tables.js'
 import type { ListedRows, ListingPage, ListingStart, Position, Stamp } from '../../model/warehouse.js'
-import { bigintCell, booleanCell, instant, instantOrNull, timestamptzCell } from '../connection/cells.js'
+import { bigintCell, booleanCell, instant, timestamptzCell } from '../connection/cells.js'
 import type { AccountSql } from '../connection/database.js'
-import { qualified } from '../connection/ddl.js'
 import { enqueue } from './tasks.js'
 
 const positionRow = z
@@ -47,13 +46,11 @@ export const readPosition = async (sql: AccountSql): Promise<Position> => {
 }
 
 export const startListing = async (sql: AccountSql, start: ListingStart): Promise<void> => {
-  const { kind, updatedSince, ceiling, startedAt } = start
+  const { kind, updatedSince: updated_since, ceiling, startedAt: started_at } = start
+  const times = { updated_since, ceiling, started_at }
+  const counts = { next_page: 1, total_count: 0, unidentified_rows: 0 }
   await dropListing(sql)
-  await sql.run(
-    `INSERT INTO ${qualified(listings)} (account, kind, updated_since, ceiling, next_page, total_count, unidentified_rows, started_at)
-      VALUES ($1, $2, $3::TIMESTAMPTZ, $4, 1, 0, 0, $5)`,
-    [sql.account, kind, instantOrNull(updatedSince), instant(ceiling), instant(startedAt)],
-  )
+  await sql.insert(listings, [{ account: sql.account, kind, ...times, ...counts }])
 }
 
 export const dropListing = async (sql: AccountSql): Promise<void> => {
