@@ -14,7 +14,6 @@ import { qualified } from '../connection/ddl.js'
 import { requireFullListing } from '../queue/listing.js'
 import { conditionOnSurveys, markMissing, type ReadRow, readStored, stageGone, upsert } from './merge.js'
 import {
-  type MergedTable,
   mergedSampleSourceProgress,
   mergedSampleSources,
   mergedSurveyProgress,
@@ -27,6 +26,7 @@ import {
   currentOf,
   dropPending,
   noRows,
+  PARTS,
   readPending,
   type StoredSurvey,
 } from './stored-surveys.js'
@@ -44,21 +44,11 @@ export const commitBundles = async (
     await storeDrift(sql, drift, { runId, at })
   }
   const pending = await mergePending(sql, outcomes)
-  const merge = (table: MergedTable, part: keyof StoredSurvey, rows: readonly ReadRow[]) =>
-    upsert(
-      sql,
-      table,
-      [...stored.values()].flatMap((survey) => survey[part]),
-      rows,
-    )
-  const counts = {
-    sample_sources: await merge(mergedSampleSources, 'sources', sourceRows(refreshed)),
-    survey_progress: await merge(mergedSurveyProgress, 'progress', progressRows(refreshed)),
-    sample_source_progress: await merge(
-      mergedSampleSourceProgress,
-      'sourceProgress',
-      sourceProgressRows(refreshed),
-    ),
+  const read = readRows(refreshed)
+  const counts: Record<string, RowCounts> = {}
+  for (const [part, table] of PARTS) {
+    const storedRows = [...stored.values()].flatMap((survey) => survey[part])
+    counts[table.current.name] = await upsert(sql, table, storedRows, read[part])
   }
   const days = await mergeDays(sql, refreshed)
   const gone = await markGone(sql, outcomes, stored)
@@ -93,23 +83,19 @@ const mergePending = async (sql: AccountSql, outcomes: readonly BundleOutcome[])
   return await upsert(sql, mergedSurveys, stored.values(), [...pending.values()])
 }
 
-const progressRows = (bundles: readonly RefreshedBundle[]): readonly ReadRow[] =>
-  bundles.flatMap(({ surveyId, at, progress }) =>
-    progress === null ? [] : [{ cells: { survey_id: surveyId, ...progress }, readAt: at }],
-  )
-
-const sourceRows = (bundles: readonly RefreshedBundle[]): readonly ReadRow[] =>
-  bundles.flatMap(({ surveyId, at, sources }) =>
-    sources.map((source) => ({ cells: { survey_id: surveyId, ...source }, readAt: at })),
-  )
-
-const sourceProgressRows = (bundles: readonly RefreshedBundle[]): readonly ReadRow[] =>
-  bundles.flatMap(({ surveyId, sourceProgress }) =>
-    sourceProgress.map(({ sampleSourceId, progress, at }) => ({
-      cells: { survey_id: surveyId, sample_source_id: sampleSourceId, ...progress },
-      readAt: at,
-    })),
-  )
+const readRows = (bundles: readonly RefreshedBundle[]) => ({
+  sources: bundles.flatMap(({ surveyId: survey_id, at: readAt, sources }) =>
+    sources.map((source): ReadRow => ({ cells: { survey_id, ...source }, readAt })),
+  ),
+  progress: bundles.flatMap(({ surveyId: survey_id, at: readAt, progress }): readonly ReadRow[] =>
+    progress === null ? [] : [{ cells: { survey_id, ...progress }, readAt }],
+  ),
+  sourceProgress: bundles.flatMap(({ surveyId: survey_id, sourceProgress }) =>
+    sourceProgress.map(({ sampleSourceId: sample_source_id, progress, at: readAt }): ReadRow => {
+      return { cells: { survey_id, sample_source_id, ...progress }, readAt }
+    }),
+  ),
+})
 
 /** The days have no history. Null if no bundle has days. */
 const mergeDays = async (sql: AccountSql, bundles: readonly RefreshedBundle[]): Promise<RowCounts | null> => {

@@ -6,13 +6,12 @@
  * A version is dated with the server time of its reading, but at least a microsecond after the previous version. So history is
  * strictly monotone and loses no version (docs/decisions/warehouse.md#0033-versions-of-a-row-are-dated-strictly-upwards).
  */
-import { z } from 'zod'
 import { bigint, type Column, columnsOf, timestamptz } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
 import type { RowCounts } from '../../model/run.js'
 import type { CellRow } from '../../model/warehouse.js'
-import { bigintCell, selectCell } from '../connection/cells.js'
-import type { AccountSql } from '../connection/database.js'
+import { selectCell } from '../connection/cells.js'
+import { type AccountSql, countOf } from '../connection/database.js'
 import { literal, qualified, quote } from '../connection/ddl.js'
 import type { MergedTable, StoredRow } from './merged-tables.js'
 
@@ -50,11 +49,9 @@ export const upsert = async (
   }
   await removeChanged(sql, table, changed)
   await sql.insert(table.current, [...changed, ...added])
-  if (table.history !== null) {
-    const { kind, table: history } = table.history
-    const beginsAt = kind === 'versions' ? 'valid_from' : 'observed_at'
-    await sql.insert(history, [...changed, ...added], { [beginsAt]: table.readAtColumn })
-  }
+  const beginsAt = table.hasVersions ? 'valid_from' : 'observed_at'
+  if (table.history !== null)
+    await sql.insert(table.history, [...changed, ...added], { [beginsAt]: table.readAtColumn })
   const unchanged = rows.length - added.length - changed.length
   return { added: added.length, changed: changed.length, unchanged }
 }
@@ -106,8 +103,8 @@ export const markMissing = async (
 ): Promise<number> => {
   const { current, surveyIdColumn, readAtColumn } = table
   const ofSource = sourceIdColumn === undefined ? '' : `OR g.sample_source_id = t.${sourceIdColumn}`
-  const [marked] = await sql.rows(
-    z.object({ Count: bigintCell }),
+  const marked = await countOf(
+    sql,
     `UPDATE ${qualified(current)} t SET _missing_since = greatest(g."at", t.${readAtColumn} + INTERVAL 1 MICROSECOND)
       FROM temp.gone_records g WHERE t.account = $1 AND t.${surveyIdColumn} = g.survey_id
         AND (g.sample_source_id IS NULL ${ofSource}) AND t._missing_since IS NULL`,
@@ -116,18 +113,18 @@ export const markMissing = async (
   const missing = `(FROM ${qualified(current)} WHERE account = ${literal(sql.account)} AND _missing_since IS NOT NULL
     AND ${surveyIdColumn} IN (SELECT survey_id FROM temp.gone_records))`
   await endVersions(sql, table, missing, '_missing_since')
-  return marked?.Count ?? 0
+  return marked
 }
 
 /** Ends the current versions of the rows of a relation, at the time in its column `endsAt`. */
 const endVersions = async (
   sql: AccountSql,
-  { key, history }: MergedTable,
+  { key, history, hasVersions }: MergedTable,
   relation: string,
   endsAt: string,
 ): Promise<void> => {
-  if (history?.kind === 'versions')
-    await sql.run(`UPDATE ${qualified(history.table)} h SET "valid_to" = c.${quote(endsAt)}
+  if (history !== null && hasVersions)
+    await sql.run(`UPDATE ${qualified(history)} h SET "valid_to" = c.${quote(endsAt)}
       FROM ${relation} c WHERE ${sameKey(key, 'h', 'c')} AND h."valid_to" IS NULL`)
 }
 

@@ -16,7 +16,8 @@ import {
   type StoredRow,
 } from './merged-tables.js'
 
-const PARTS = [
+/** What a refresh reads of a survey, each in a table of its own. */
+export const PARTS = [
   ['sources', mergedSampleSources],
   ['progress', mergedSurveyProgress],
   ['sourceProgress', mergedSampleSourceProgress],
