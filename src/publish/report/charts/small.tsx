@@ -1,7 +1,7 @@
 /** Charts that stand in a cell of a table, beside the same numbers as text. */
 import { pairs } from 'd3-array'
 import type { DayRow } from '../queries/survey.js'
-import { LAST_DAYS } from '../read.js'
+import { LAST_DAYS, type ReportRows } from '../read.js'
 import { barsPath, type Point } from './frame.js'
 
 /** Complete interviews gained on each of the last days. Unknown days gained nothing, and the day after them gets the gain of all. */
@@ -31,11 +31,7 @@ export const Bar = ({ rate }: { readonly rate: number | null }) => (
 )
 
 interface StripProps {
-  readonly periods: readonly {
-    readonly status: string
-    readonly since: bigint
-    readonly until: bigint | null
-  }[]
+  readonly periods: ReportRows['timeline']
   readonly now: bigint
   readonly days: number
 }
