@@ -10,7 +10,13 @@ import { messageOf } from '../base/errors.js'
 import { publishedPath } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
 import { bigintCell } from '../warehouse/connection/cells.js'
-import { type Database, openDatabase, type Sql, STORAGE_FORMAT } from '../warehouse/connection/database.js'
+import {
+  countOf,
+  type Database,
+  openDatabase,
+  type Sql,
+  STORAGE_FORMAT,
+} from '../warehouse/connection/database.js'
 import { literal, quote } from '../warehouse/connection/ddl.js'
 import { duckdbCause, isFileFailure } from '../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'
@@ -162,12 +168,7 @@ export const stateInFile = (database: Database, path: string): Pick<PublishedSta
       }
     })
   return {
-    countRuns: () =>
-      attached(async (sql) => {
-        const counted = z.object({ runs: bigintCell })
-        const [row] = await sql.rows(counted, 'SELECT count(*) AS runs FROM published._sync.runs')
-        return row?.runs ?? 0
-      }),
+    countRuns: () => attached((sql) => countOf(sql, 'SELECT count(*) AS "Count" FROM published._sync.runs')),
     fill: () => attached((sql) => sql.run('COPY FROM DATABASE published TO "work"')),
   }
 }

@@ -199,19 +199,14 @@ const TYPES = {
 export const schemaString = (table: Pick<ManifestTable, 'schema' | 'columns'>): string => {
   const declared = new Set(table.columns.map(({ name }) => name))
   const fields = [
-    ...table.columns.map(({ name, type, nullable, comment }) => field(name, TYPES[type], nullable, comment)),
+    ...table.columns.map(({ name, type, nullable, comment }) => {
+      return { name, type: TYPES[type], nullable, metadata: { comment } }
+    }),
     ...partitionColumns(table)
       .filter((name) => !declared.has(name))
-      .map((name) => field(name, 'string', false, MONTH_COMMENT)),
+      .map((name) => ({ name, type: 'string', nullable: false, metadata: { comment: MONTH_COMMENT } })),
   ]
   return JSON.stringify({ type: 'struct', fields })
 }
-
-const field = (name: string, type: string, nullable: boolean, comment: string) => ({
-  name,
-  type,
-  nullable,
-  metadata: { comment },
-})
 
 const MONTH_COMMENT = 'Month in which the survey was created (UTC), or `unknown`'

@@ -5,8 +5,8 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { TableDeclaration } from '../../model/columns.js'
-import { bigintCell, cellSchema, selectCell } from '../../warehouse/connection/cells.js'
-import type { Database, Sql } from '../../warehouse/connection/database.js'
+import { cellSchema, selectCell } from '../../warehouse/connection/cells.js'
+import { countOf, type Database, type Sql } from '../../warehouse/connection/database.js'
 import { createTable, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import type { PublishedState } from '../../warehouse/lifecycle/rebuild.js'
@@ -40,14 +40,9 @@ const fill = async (sql: Sql, directory: string, tables: readonly ManifestTable[
     const declaration: TableDeclaration = { ...table, key: [] }
     await sql.run(createTable(declaration))
     await insert(sql, declaration, rowsOf(directory, table))
-    const [counted] = await sql.rows(
-      z.object({ rows: bigintCell }),
-      `SELECT count(*) AS "rows" FROM ${qualified(declaration)}`,
-    )
-    if (counted?.rows !== table.rows)
-      throw new WarehouseUnusableError(
-        `${directory} holds ${counted?.rows} of ${table.rows} rows of ${table.name}`,
-      )
+    const rows = await countOf(sql, `SELECT count(*) AS "Count" FROM ${qualified(declaration)}`)
+    if (rows !== table.rows)
+      throw new WarehouseUnusableError(`${directory} holds ${rows} of ${table.rows} rows of ${table.name}`)
   }
   // The files hold no comments and no views. Without the digest they are created again.
   await sql.run('UPDATE _sync.schema_version SET descriptions_digest = NULL')

@@ -41,7 +41,13 @@ export const rebuild = async (
     if (!isDamage(error)) throwUnreadable(path)(error)
     problems.push({ path, error })
   }
-  for (const state of await newestFirst(states, skipDamaged)) {
+  const counted: { readonly state: PublishedState; readonly runs: number }[] = []
+  for (const state of states)
+    await state.countRuns().then(
+      (runs) => counted.push({ state, runs }),
+      (error: unknown) => skipDamaged(state.path, error),
+    )
+  for (const { state } of counted.toSorted((one, other) => other.runs - one.runs)) {
     try {
       await state.fill()
     } catch (error) {
@@ -76,18 +82,3 @@ const throwUnreadable =
       { cause },
     )
   }
-
-/** Sorts by the number of recorded runs; equal ones keep their order. `skipDamaged` throws if the cause is not damage. */
-const newestFirst = async (
-  states: readonly PublishedState[],
-  skipDamaged: (path: string, error: unknown) => void,
-): Promise<readonly PublishedState[]> => {
-  if (states.length === 1) return states
-  const counted = new Map<PublishedState, number>()
-  for (const state of states)
-    await state.countRuns().then(
-      (runs) => counted.set(state, runs),
-      (error: unknown) => skipDamaged(state.path, error),
-    )
-  return [...counted].toSorted(([, a], [, b]) => b - a).map(([state]) => state)
-}

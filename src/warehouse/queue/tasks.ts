@@ -7,7 +7,7 @@ import type { FailingSurveys } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
 import type { NewTask } from '../../model/warehouse.js'
 import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
-import type { AccountSql, Sql } from '../connection/database.js'
+import { type AccountSql, countOf, type Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 
 /**
@@ -99,11 +99,5 @@ export const hasTasks = async (sql: AccountSql): Promise<boolean> =>
   (await sql.rows(z.unknown(), 'SELECT survey_id FROM _sync.tasks WHERE account = $1 LIMIT 1', [sql.account]))
     .length > 0
 
-export const countTasks = async (sql: AccountSql): Promise<number> => {
-  const [row] = await sql.rows(
-    z.object({ tasks: bigintCell }),
-    'SELECT count(*) AS tasks FROM _sync.tasks WHERE account = $1',
-    [sql.account],
-  )
-  return row?.tasks ?? 0
-}
+export const countTasks = (sql: AccountSql): Promise<number> =>
+  countOf(sql, 'SELECT count(*) AS "Count" FROM _sync.tasks WHERE account = $1', [sql.account])
