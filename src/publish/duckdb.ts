@@ -3,19 +3,24 @@
  * the copy is proved readable, and a rename puts it in place. Nobody may write the file, because a reader that opens it for writing
  * locks out all others (docs/decisions/publish.md#0041-nobody-may-write-the-published-file).
  */
-import { rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { throwIfAborted } from '../base/clock.js'
 import { messageOf } from '../base/errors.js'
 import { publishedPath } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
 import { bigintCell } from '../warehouse/connection/cells.js'
-import { type Database, openDatabase, type Sql } from '../warehouse/connection/database.js'
+import {
+  countOf,
+  type Database,
+  openDatabase,
+  type Sql,
+  STORAGE_FORMAT,
+} from '../warehouse/connection/database.js'
 import { literal, quote } from '../warehouse/connection/ddl.js'
 import { duckdbCause, isFileFailure } from '../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'
-import { STORAGE_VERSION, storageVersionOf } from '../warehouse/connection/storage-version.js'
-import type { FindPublished, PublishedState } from '../warehouse/lifecycle/rebuild.js'
+import type { PublishedState } from '../warehouse/lifecycle/rebuild.js'
 import { haveBlocksChecksums } from './block-checksums.js'
 import type { FileSystemLacks } from './file-system-lacks.js'
 import {
@@ -72,40 +77,30 @@ export const createDuckdbPublisher = (
  * (docs/decisions/publish.md#0040-readers-open-a-published-copy). `file` must not exist; after a failure it may. Rejects with the
  * signal's reason or with the errors of system and DuckDB.
  */
-export const copyProved = async (database: Database, file: string, signal: AbortSignal): Promise<void> => {
-  await copyCommitted(database, file, signal)
-  await proveReadable(database, file, signal)
-}
-
-/**
- * We hold the only connection, so nothing is written between the checkpoint and the end of the copy. No signal interrupts the
- * checkpoint: DuckDB does not stop in one.
- */
-const copyCommitted = (database: Database, temporary: string, signal: AbortSignal): Promise<void> =>
+export const copyProved = (database: Database, file: string, signal: AbortSignal): Promise<void> =>
+  // We hold the only connection, so nothing is written between the checkpoint and the end of the copy.
   database.exclusively(async (sql) => {
+    // No signal interrupts the checkpoint: DuckDB does not stop in one.
     await sql.run('CHECKPOINT')
-    const { bytes, free } = await sizeOf(sql)
-    // DuckDB files do not shrink by themselves: when more than half is free, only the rows are copied.
-    if (free * 2 <= bytes) {
-      await database.copyTo(temporary, signal)
-      if ((await storageVersionOf(temporary)) === STORAGE_VERSION) return
-      // Another DuckDB made the work database. A file keeps its format until its rows are copied.
-      await rm(temporary)
-    }
-    await copyCompacted(database, sql, temporary, signal)
+    const { bytes, free, format } = await stateOf(sql)
+    // DuckDB files do not shrink by themselves: when more than half is free, only the rows are copied. Another DuckDB may have made the
+    // work database. A file keeps its format until its rows are copied.
+    if (free * 2 > bytes || format !== STORAGE_FORMAT) await copyCompacted(database, sql, file, signal)
+    else await database.copyTo(file, signal)
+    await proveReadable(file, bytes, signal)
   })
 
 /**
- * The bytes of all blocks of the work database, and those of free ones. The header of the file may count more, because DuckDB writes it
- * before it cuts off the free blocks at the end.
+ * The bytes of all blocks of the work database, those of free ones, and the format. The header of the file may count more, because DuckDB
+ * writes it before it cuts off the free blocks at the end.
  */
-const sizeOf = async (sql: Sql) => {
-  const [size] = await sql.rows(
-    z.object({ bytes: bigintCell, free: bigintCell }),
-    `SELECT total_blocks * block_size AS bytes, free_blocks * block_size AS free FROM pragma_database_size()
-      WHERE database_name = current_database()`,
+const stateOf = async (sql: Sql) => {
+  const [state] = await sql.rows(
+    z.object({ bytes: bigintCell, free: bigintCell, format: z.string() }),
+    `SELECT total_blocks * block_size AS bytes, free_blocks * block_size AS free, d.tags['storage_version'] AS format
+      FROM pragma_database_size() JOIN duckdb_databases() d USING (database_name) WHERE database_name = current_database()`,
   )
-  return size ?? { bytes: Number.POSITIVE_INFINITY, free: 0 }
+  return state ?? { bytes: Number.POSITIVE_INFINITY, free: 0, format: STORAGE_FORMAT }
 }
 
 const copyCompacted = async (database: Database, sql: Sql, temporary: string, signal: AbortSignal) => {
@@ -118,25 +113,24 @@ const copyCompacted = async (database: Database, sql: Sql, temporary: string, si
 }
 
 /**
- * Opens the copy as a reader does, and checks every block of it. Otherwise a damaged block that the run did not read would replace
- * the intact published file, from which the work database is rebuilt. Damage in the copy is reported as damage of the work
- * database. Reading leaves no `.wal`, because the copy was checkpointed.
+ * Opens the copy of a work database of so many `bytes` as a reader does, and checks every block of it. Otherwise a damaged block that the
+ * run did not read would replace the intact published file, from which the work database is rebuilt. Damage in the copy is reported as
+ * damage of the work database. Reading leaves no `.wal`, because the copy was checkpointed.
  */
-const proveReadable = (database: Database, file: string, signal: AbortSignal): Promise<void> =>
-  database.exclusively(async (sql) => {
-    try {
-      const { size } = await stat(file)
-      const isProved = size >= (await sizeOf(sql)).bytes && (await haveBlocksChecksums(file, signal))
-      await using copy = await openDatabase(file, { readOnly: true })
-      await copy.exclusively(async (reader) => {
-        await reader.run('SELECT * FROM main.survey_overview LIMIT 0')
-        // A block without its checksum is damaged or free. A compacted copy is smaller. DuckDB reads every block that it uses.
-        if (!isProved) await copy.interruptibly(signal, () => readEverything(reader, signal))
-      })
-    } catch (error) {
-      throw duckdbCause(error)
-    }
-  })
+const proveReadable = async (file: string, bytes: number, signal: AbortSignal): Promise<void> => {
+  try {
+    const { size } = await stat(file)
+    const isProved = size >= bytes && (await haveBlocksChecksums(file, signal))
+    await using copy = await openDatabase(file, { readOnly: true })
+    await copy.exclusively(async (reader) => {
+      await reader.run('SELECT * FROM main.survey_overview LIMIT 0')
+      // A block without its checksum is damaged or free. A compacted copy is smaller. DuckDB reads every block that it uses.
+      if (!isProved) await copy.interruptibly(signal, () => readEverything(reader, signal))
+    })
+  } catch (error) {
+    throw duckdbCause(error)
+  }
+}
 
 /** Reads every block that DuckDB uses. */
 export const readEverything = async (sql: Sql, signal: AbortSignal): Promise<void> => {
@@ -154,12 +148,13 @@ export const readEverything = async (sql: Sql, signal: AbortSignal): Promise<voi
 }
 
 /** `fieldwork.duckdb`, from which an empty work database can be filled. */
-export const findPublishedFile =
-  (directory: string): FindPublished =>
-  async (database) => {
-    const path = publishedPath(directory, 'duckdb')
-    return (await isFile(path)) ? [{ path, what: 'the published file', ...stateInFile(database, path) }] : []
-  }
+export const findPublishedFile = async (
+  directory: string,
+  database: Database,
+): Promise<readonly PublishedState[]> => {
+  const path = publishedPath(directory, 'duckdb')
+  return (await isFile(path)) ? [{ path, what: 'the published file', ...stateInFile(database, path) }] : []
+}
 
 /** The state in a database file, from which the empty `database` can be filled. */
 export const stateInFile = (database: Database, path: string): Pick<PublishedState, 'countRuns' | 'fill'> => {
@@ -173,12 +168,7 @@ export const stateInFile = (database: Database, path: string): Pick<PublishedSta
       }
     })
   return {
-    countRuns: () =>
-      attached(async (sql) => {
-        const counted = z.object({ runs: bigintCell })
-        const [row] = await sql.rows(counted, 'SELECT count(*) AS runs FROM published._sync.runs')
-        return row?.runs ?? 0
-      }),
+    countRuns: () => attached((sql) => countOf(sql, 'SELECT count(*) AS "Count" FROM published._sync.runs')),
     fill: () => attached((sql) => sql.run('COPY FROM DATABASE published TO "work"')),
   }
 }

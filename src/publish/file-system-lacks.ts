@@ -40,12 +40,28 @@ export const createLacks = (log: Log): FileSystemLacks => {
 }
 
 /**
- * The file system lacks the operation. Call it only where a file was written just before, so that no permission is missing. The kernel's
- * vfat answers EPERM, FUSE ENOSYS, network shares ENOTSUP, EOPNOTSUPP, EACCES or EINVAL, and VirtualBox EINVAL, EROFS or EPROTO. EBADF and
- * EISDIR say that a directory cannot be opened or synced like a file.
+ * Tries an operation: false if the file system lacks it. Call it only where a file was written just before, so that no permission is
+ * missing. Without `lacks` a lack is not reported.
  */
-export const isLacking = (error: unknown): boolean => hasCode(error, ...LACKING)
+export const unlessLacking = async (
+  lacks: FileSystemLacks | undefined,
+  lack: Lack,
+  operation: () => Promise<void>,
+): Promise<boolean> => {
+  try {
+    await operation()
+    return true
+  } catch (error) {
+    if (!hasCode(error, ...LACKING)) throw error
+    lacks?.add(lack)
+    return false
+  }
+}
 
+/**
+ * The kernel's vfat answers EPERM, FUSE ENOSYS, network shares ENOTSUP, EOPNOTSUPP, EACCES or EINVAL, and VirtualBox EINVAL, EROFS or
+ * EPROTO. EBADF and EISDIR say that a directory cannot be opened or synced like a file.
+ */
 const LACKING = [
   'EPERM',
   'EACCES',

@@ -18,7 +18,7 @@ import {
 import type { Publisher } from '../model/warehouse.js'
 import { type Database, type OpenOptions, openDatabase } from '../warehouse/connection/database.js'
 import { unreadable } from '../warehouse/connection/duckdb-error.js'
-import type { FindPublished, PublishedPlace } from '../warehouse/lifecycle/rebuild.js'
+import type { PublishedPlace, PublishedState } from '../warehouse/lifecycle/rebuild.js'
 import { createDuckdbPublisher, findPublishedFile } from './duckdb.js'
 import { createLacks, type FileSystemLacks } from './file-system-lacks.js'
 import { manifestFile } from './parquet/manifest.js'
@@ -50,8 +50,8 @@ interface Format {
   readonly open: (path: string, options?: OpenOptions) => Promise<Database>
   /** Whether an open database still opens files below `path`. */
   readonly isDirectory: boolean
-  /** The states in a warehouse directory from which a lost work database can be rebuilt. */
-  readonly find: (directory: string) => FindPublished
+  /** The states in a warehouse directory from which the empty `database` can be filled. */
+  readonly find: (directory: string, database: Database) => Promise<readonly PublishedState[]>
 }
 
 const FORMATS: Readonly<Record<StateFormat, Format>> = {
@@ -92,7 +92,7 @@ const reportIn = ({ database, directory, report, lacks }: PublishingFiles): Publ
 export const publishedPlaces = (directory: string): readonly PublishedPlace[] =>
   STATE_FORMATS.map((format) => ({
     path: publishedPath(directory, format),
-    find: FORMATS[format].find(directory),
+    find: (database) => FORMATS[format].find(directory, database),
   }))
 
 /** A published state and its time. */

@@ -5,7 +5,7 @@
 import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode, messageOf, UnsyncedError } from '../base/errors.js'
-import { type FileSystemLacks, isLacking } from './file-system-lacks.js'
+import { type FileSystemLacks, unlessLacking } from './file-system-lacks.js'
 
 /** For `catch`: null if there is no such file. Throws any other error. */
 export const ifMissing = (error: unknown): null => {
@@ -34,14 +34,8 @@ export const syncToDisk = async (path: string): Promise<void> => {
 }
 
 /** Makes the entries of a directory durable, if the file system can. Without `lacks` a lack is not reported. */
-export const syncDirectory = async (directory: string, lacks?: FileSystemLacks): Promise<void> => {
-  try {
-    await syncToDisk(directory)
-  } catch (error) {
-    if (!isLacking(error)) throw error
-    lacks?.add('syncedDirectories')
-  }
-}
+export const syncDirectory = (directory: string, lacks?: FileSystemLacks): Promise<boolean> =>
+  unlessLacking(lacks, 'syncedDirectories', () => syncToDisk(directory))
 
 /**
  * Removes everybody's right to write the file, which a rename over the file does not need. Rights to read stay as the umask set
@@ -49,12 +43,7 @@ export const syncDirectory = async (directory: string, lacks?: FileSystemLacks):
  */
 export const protectFromWriting = async (file: string, lacks: FileSystemLacks): Promise<void> => {
   const { mode } = await stat(file)
-  try {
-    await chmod(file, mode & 0o7777 & ~WRITE)
-  } catch (error) {
-    if (!isLacking(error)) throw error
-    lacks.add('modes')
-  }
+  await unlessLacking(lacks, 'modes', () => chmod(file, mode & 0o7777 & ~WRITE))
 }
 
 const WRITE = 0o222

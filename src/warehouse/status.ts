@@ -7,6 +7,7 @@ import { literal, qualified } from './connection/ddl.js'
 import { isStatementFault, unreadable } from './connection/duckdb-error.js'
 import { NUMBERED_RUNS } from './history/runs.js'
 import { isOwnFault } from './lifecycle/own-fault.js'
+import { readQueue } from './queue/tasks.js'
 
 const RUNS_SHOWN = 5
 
@@ -30,13 +31,6 @@ const cursorRow = z.object({
   account: varcharCell,
   updated_since: timestamptzCell,
   full_listed_at: timestamptzCell,
-})
-const queueRow = z.object({
-  account: varcharCell,
-  reason: varcharCell,
-  tasks: bigintCell,
-  failing: bigintCell,
-  oldest_at: timestamptzCell,
 })
 const failingRow = z.object({
   account: varcharCell,
@@ -103,11 +97,7 @@ export const readStatus = async (sql: Sql) => ({
     `SELECT ${columnsOf(runRow)} FROM ${NUMBERED_RUNS} ORDER BY run_number DESC, account LIMIT ${RUNS_SHOWN}`,
   ),
   cursors: await sql.rows(cursorRow, `SELECT ${columnsOf(cursorRow)} FROM _sync.cursors ORDER BY account`),
-  queue: await sql.rows(
-    queueRow,
-    `SELECT account, reason, count(*) AS tasks, count(*) FILTER (last_error IS NOT NULL) AS failing,
-      min(enqueued_at) AS oldest_at FROM _sync.tasks GROUP BY ALL ORDER BY ALL`,
-  ),
+  queue: await readQueue(sql),
   failing: await sql.rows(
     failingRow,
     `SELECT t.account, t.survey_id, s.title, t.attempts, t.last_error AS error

@@ -215,7 +215,7 @@ test.concurrent.for(SLOW ? SECOND_SIGNALS : SECOND_SIGNALS.slice(0, 1))(
       context.onTestFinished,
       'publish/duckdb.js',
       `import { DuckDBInstance } from '@duckdb/node-api'
-      export const findPublishedFile = () => async () => []
+      export const findPublishedFile = async () => []
       export const createDuckdbPublisher = () => ({
         format: 'duckdb',
         publish: async () => {

@@ -3,6 +3,7 @@
  * its table as it was. It goes before a file that it names goes, and all go a while after the last commit. So a reader finds a whole table
  * or none.
  */
+import { descending, groups } from 'd3-array'
 import type { ListedObject } from '../../object-store/object-store.js'
 import type { LogState } from './log.js'
 import { type LogFile, type LogFiles, logIn, logPrefix, UnusableLogError } from './read-log.js'
@@ -55,18 +56,16 @@ const namesOnly = (keys: readonly string[], directory: string, { files }: LogSta
  * leaves older states, which the next run removes or continues. A file that others wrote for a number goes with it.
  */
 export const removalGroups = (objects: readonly ListedObject[], directories: readonly string[]) => {
-  const groups: string[][] = []
+  const removed: string[][] = []
   for (const directory of directories) {
     const prefix = logPrefix(directory)
-    const byNumber = new Map<string, string[]>()
-    for (const { key } of objects.filter((object) => object.key.startsWith(prefix))) {
-      const number = /^(?:_last_checkpoint$|\d{20})/.exec(key.slice(prefix.length))?.[0]
-      if (number !== undefined) byNumber.set(number, [...(byNumber.get(number) ?? []), key])
-    }
+    const keys = objects.map(({ key }) => key).filter((key) => key.startsWith(prefix))
+    const numberOf = (key: string) =>
+      /^(?:_last_checkpoint$|\d{20})/.exec(key.slice(prefix.length))?.[0] ?? ''
     // `_last_checkpoint` sorts after the digits, so it is the first to go.
-    const numbers = [...byNumber.keys()].toSorted().toReversed()
-    for (const [place, number] of numbers.entries())
-      groups[place] = [...(groups[place] ?? []), ...(byNumber.get(number) ?? [])]
+    const byNumber = groups(keys, numberOf).toSorted(([one], [other]) => descending(one, other))
+    for (const [place, [number, ofNumber]] of byNumber.entries())
+      if (number !== '') removed[place] = [...(removed[place] ?? []), ...ofNumber]
   }
-  return groups
+  return removed
 }

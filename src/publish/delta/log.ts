@@ -4,17 +4,15 @@
  */
 
 import type { Column } from '../../model/columns.js'
-import type { Manifest, ManifestTable, PublishedFile } from '../parquet/manifest.js'
+import type { Manifest, ManifestTable } from '../parquet/manifest.js'
 import { type Action, type Add, type MetaData, PROTOCOL, type Remove, type Txn } from './actions.js'
-
-type LoggedFile = Pick<Add, 'path' | 'partitionValues' | 'size'>
 
 /** What a table of the log holds. */
 interface LoggedTable {
   /** Null if it is that of the new manifest. */
   readonly metaData: MetaData | null
   /** The active files by their paths in the log. */
-  readonly files: ReadonlyMap<string, LoggedFile>
+  readonly files: ReadonlyMap<string, Add>
 }
 
 export interface Projection {
@@ -36,7 +34,7 @@ export const changesTo = (
   const metaData = metaDataOf(table, before?.metaData ?? { id: created.id, createdTime: created.nowMs })
   const isNewMetaData = before === null || (before.metaData !== null && !isSame(before.metaData, metaData))
   const removed = [...(before?.files.values() ?? [])].filter(({ path }) => !after.has(path))
-  const added = [...after].filter(([path]) => before?.files.has(path) !== true)
+  const added = [...after.values()].filter(({ path }) => before?.files.has(path) !== true)
   if (!isNewMetaData && removed.length + added.length === 0) return null
   return [
     ...(before === null ? [{ protocol: PROTOCOL }] : []),
@@ -45,7 +43,7 @@ export const changesTo = (
       const file = { dataChange: true, extendedFileMetadata: true, partitionValues, size }
       return { remove: { path, deletionTimestamp: created.nowMs, ...file } }
     }),
-    ...added.map(([path, file]) => ({ add: addOf(projection, path, file) })),
+    ...added.map((add) => ({ add })),
   ]
 }
 
@@ -85,40 +83,32 @@ export const tableOfManifest = (projection: Projection, earlier: Manifest): Logg
   const table = earlier.tables.find((other) => other.schema === schema && other.name === name)
   if (table === undefined || table.comment !== projection.table.comment) return null
   if (schemaString(table) !== schemaString(projection.table)) return null
-  const files = new Map<string, LoggedFile>()
-  for (const [path, file] of filesOf({ ...projection, table }))
-    files.set(path, { path, partitionValues: partitionValuesOf(table, file), size: file.bytes })
-  return { metaData: null, files }
+  return { metaData: null, files: filesOf({ ...projection, manifest: earlier, table }) }
 }
 
-/** The files with rows, by their paths in the log. The file of an empty table would show readers a partition that nobody has. */
-const filesOf = ({
-  table,
-  directory,
-}: Pick<Projection, 'table' | 'directory'>): ReadonlyMap<string, PublishedFile> =>
-  new Map(
-    table.files
-      .filter(({ rows }) => rows > 0)
-      .map((file) => [encodeURI(file.path.slice(directory.length + 1)), file]),
-  )
-
-const partitionValuesOf = (
-  table: ManifestTable,
-  { account, created_month }: PublishedFile,
-): Record<string, string | null> => (partitionColumns(table).length === 0 ? {} : { account, created_month })
-
 /**
+ * The files with rows, by their paths in the log. The file of an empty table would show readers a partition that nobody has.
+ *
  * The only statistic is the number of rows. With bounds for some columns only, deltalake's pyarrow dataset skips files that hold the
  * wanted rows, and bounds of texts and doubles are easily wrong. A reader still skips files by account and month.
  */
-const addOf = ({ table, manifest }: Projection, path: string, file: PublishedFile): Add => ({
-  path,
-  partitionValues: partitionValuesOf(table, file),
-  size: file.bytes,
-  modificationTime: Date.parse(manifest.published_at),
-  dataChange: true,
-  stats: JSON.stringify({ numRecords: file.rows }),
-})
+const filesOf = ({ table, manifest, directory }: Projection): ReadonlyMap<string, Add> =>
+  new Map(
+    table.files
+      .filter(({ rows }) => rows > 0)
+      .map(({ path: key, account, created_month, bytes, rows }) => {
+        const path = encodeURI(key.slice(directory.length + 1))
+        const add: Add = {
+          path,
+          partitionValues: partitionColumns(table).length === 0 ? {} : { account, created_month },
+          size: bytes,
+          modificationTime: Date.parse(manifest.published_at),
+          dataChange: true,
+          stats: JSON.stringify({ numRecords: rows }),
+        }
+        return [path, add]
+      }),
+  )
 
 const metaDataOf = (table: ManifestTable, { id, createdTime }: Pick<MetaData, 'id' | 'createdTime'>) => ({
   id,
@@ -209,19 +199,14 @@ const TYPES = {
 export const schemaString = (table: Pick<ManifestTable, 'schema' | 'columns'>): string => {
   const declared = new Set(table.columns.map(({ name }) => name))
   const fields = [
-    ...table.columns.map(({ name, type, nullable, comment }) => field(name, TYPES[type], nullable, comment)),
+    ...table.columns.map(({ name, type, nullable, comment }) => {
+      return { name, type: TYPES[type], nullable, metadata: { comment } }
+    }),
     ...partitionColumns(table)
       .filter((name) => !declared.has(name))
-      .map((name) => field(name, 'string', false, MONTH_COMMENT)),
+      .map((name) => ({ name, type: 'string', nullable: false, metadata: { comment: MONTH_COMMENT } })),
   ]
   return JSON.stringify({ type: 'struct', fields })
 }
-
-const field = (name: string, type: string, nullable: boolean, comment: string) => ({
-  name,
-  type,
-  nullable,
-  metadata: { comment },
-})
 
 const MONTH_COMMENT = 'Month in which the survey was created (UTC), or `unknown`'

@@ -12,7 +12,7 @@ import { makeDirectory } from '../../base/make-directory.js'
 import type { Publisher } from '../../model/warehouse.js'
 import { sum } from '../../rules/estimate.js'
 import type { Database } from '../../warehouse/connection/database.js'
-import type { FileSystemLacks } from '../file-system-lacks.js'
+import { type FileSystemLacks, unlessLacking } from '../file-system-lacks.js'
 import { publishError } from '../publish-error.js'
 import { syncDirectory, syncToDisk } from '../replace-file.js'
 import { isIntact, type Manifest, manifestFile, writeManifest } from './manifest.js'
@@ -31,7 +31,6 @@ import {
   sweepOld,
   sweepUnfinished,
   unfinishedPath,
-  unlessLacking,
   type Version,
   versionsPath,
 } from './versions.js'
@@ -63,7 +62,8 @@ export const createParquetPublisher = (options: ParquetPublishing): Publisher =>
       await sweepUnfinished(parquet, current)
       const built = await build(options, parquet, current, signal)
       const { links = SYSTEM_LINKS } = options
-      await makeCurrent({ ...built, parquet, number: built.manifest.version, links, lacks })
+      const { version: number } = built.manifest
+      await makeCurrent({ ...built, parquet, replaced: current, number, links, lacks })
       lacks.logNew(parquet)
       await removeOld(log, parquet, built.manifest)
       return [{ format: 'parquet', path: target, bytes: built.manifest.bytes }]

@@ -1,5 +1,6 @@
 /** Opens a published version as a database with one view per table, for our own statements. */
 import { join } from 'node:path'
+import { groups } from 'd3-array'
 import { type Database, type OpenOptions, openDatabase } from '../../warehouse/connection/database.js'
 import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { type ManifestTable, requireManifest } from './manifest.js'
@@ -29,14 +30,10 @@ export const openParquet = async (version: string, options: OpenOptions = {}): P
  * from the path, where a directory `account=…` above the warehouse could come first.
  */
 export const rowsOf = (version: string, { files }: ManifestTable): string => {
-  const placed = files.map(({ path, account }) => ({ path: join(version, path), account }))
-  const paths = placed.map(({ path }) => literal(withoutPattern(path))).join(', ')
-  if (placed.every(({ account }) => account === null))
-    return `read_parquet([${paths}], hive_partitioning = false)`
-  const accounts = placed.map(
-    ({ path, account }) => `(${literal(path)}, ${account === null ? 'NULL' : literal(account)})`,
-  )
-  return `(SELECT r.* EXCLUDE (filename), f.account
-    FROM read_parquet([${paths}], hive_partitioning = false, filename = true) r
-    JOIN (VALUES ${accounts.join(', ')}) f(path, account) ON f.path = r.filename)`
+  const parts = groups(files, ({ account }) => account).map(([account, ofAccount]) => {
+    const paths = ofAccount.map(({ path }) => literal(withoutPattern(join(version, path))))
+    const columns = account === null ? '*' : `*, ${literal(account)} AS account`
+    return `SELECT ${columns} FROM read_parquet([${paths.join(', ')}], hive_partitioning = false)`
+  })
+  return `(${parts.join(' UNION ALL ')})`
 }

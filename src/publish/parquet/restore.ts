@@ -5,55 +5,44 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { TableDeclaration } from '../../model/columns.js'
-import { bigintCell, cellSchema, selectCell } from '../../warehouse/connection/cells.js'
-import type { Sql } from '../../warehouse/connection/database.js'
+import { cellSchema, selectCell } from '../../warehouse/connection/cells.js'
+import { countOf, type Database, type Sql } from '../../warehouse/connection/database.js'
 import { createTable, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import type { FindPublished, PublishedState } from '../../warehouse/lifecycle/rebuild.js'
-import { isIntact, type Manifest, requireManifest } from './manifest.js'
+import type { PublishedState } from '../../warehouse/lifecycle/rebuild.js'
+import { isIntact, type ManifestTable, requireManifest } from './manifest.js'
 import { rowsOf } from './reader.js'
-import { allVersions, parquetDirectory, type Version } from './versions.js'
+import { allVersions, parquetDirectory } from './versions.js'
 
 /** Every version is a state of its own. If the newest is damaged, the previous one is used. */
-export const findPublishedParquet =
-  (directory: string): FindPublished =>
-  async (database) => {
-    const versions = await allVersions(parquetDirectory(directory))
-    return versions.map(
-      (version): PublishedState => ({
-        path: version.directory,
-        what: 'published Parquet files',
-        countRuns: async () => (await requireManifest(version.directory)).runs,
-        fill: async () => {
-          const manifest = await requireManifest(version.directory)
-          await requireIntact(version, manifest)
-          await database.transaction((sql) => fill(sql, version, manifest))
-        },
-      }),
-    )
-  }
-
-const requireIntact = async ({ directory }: Version, { tables }: Manifest): Promise<void> => {
-  for (const file of tables.flatMap(({ files }) => files)) {
-    if (!(await isIntact(directory, file)))
-      throw new WarehouseUnusableError(`${join(directory, file.path)} differs from its manifest`)
-  }
+export const findPublishedParquet = async (
+  directory: string,
+  database: Database,
+): Promise<readonly PublishedState[]> => {
+  const versions = await allVersions(parquetDirectory(directory))
+  return versions.map(({ directory: path }) => ({
+    path,
+    what: 'published Parquet files',
+    countRuns: async () => (await requireManifest(path)).runs,
+    fill: async () => {
+      const { tables } = await requireManifest(path)
+      for (const file of tables.flatMap(({ files }) => files))
+        if (!(await isIntact(path, file)))
+          throw new WarehouseUnusableError(`${join(path, file.path)} differs from its manifest`)
+      await database.transaction((sql) => fill(sql, path, tables))
+    },
+  }))
 }
 
-const fill = async (sql: Sql, { directory }: Version, { tables }: Manifest): Promise<void> => {
+const fill = async (sql: Sql, directory: string, tables: readonly ManifestTable[]): Promise<void> => {
   await sql.run('CREATE SCHEMA IF NOT EXISTS _sync')
   for (const table of tables) {
     const declaration: TableDeclaration = { ...table, key: [] }
     await sql.run(createTable(declaration))
     await insert(sql, declaration, rowsOf(directory, table))
-    const [counted] = await sql.rows(
-      z.object({ rows: bigintCell }),
-      `SELECT count(*) AS "rows" FROM ${qualified(declaration)}`,
-    )
-    if (counted?.rows !== table.rows)
-      throw new WarehouseUnusableError(
-        `${directory} holds ${counted?.rows} of ${table.rows} rows of ${table.name}`,
-      )
+    const rows = await countOf(sql, `SELECT count(*) AS "Count" FROM ${qualified(declaration)}`)
+    if (rows !== table.rows)
+      throw new WarehouseUnusableError(`${directory} holds ${rows} of ${table.rows} rows of ${table.name}`)
   }
   // The files hold no comments and no views. Without the digest they are created again.
   await sql.run('UPDATE _sync.schema_version SET descriptions_digest = NULL')

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { UnsyncedError } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import { type FileSystemLacks, isLacking } from '../file-system-lacks.js'
+import { type FileSystemLacks, unlessLacking } from '../file-system-lacks.js'
 import { ifMissing, renameDurably, syncDirectory } from '../replace-file.js'
 import { type Manifest, readManifest } from './manifest.js'
 
@@ -119,6 +119,8 @@ export const removeAll = (path: string): Promise<void> => rm(path, { recursive: 
 
 interface NewCurrent {
   readonly parquet: string
+  /** The version that it replaces, as `findCurrent` found it. */
+  readonly replaced: Version | null
   readonly number: number
   /** The directory in which the version was built. */
   readonly unfinished: string
@@ -131,14 +133,17 @@ interface NewCurrent {
  * version in place. Without links `current` is the version itself, and two renames replace it.
  */
 export const makeCurrent = async (made: NewCurrent): Promise<void> => {
-  const { parquet, number, unfinished, links, lacks } = made
+  const { parquet, replaced, number, unfinished, links, lacks } = made
   const current = currentPath(parquet)
   const version = versionPath(parquet, number)
   const pointer = join(parquet, `.${basename(current)}.${process.pid}${UNFINISHED}`)
   const target = join(basename(dirname(version)), basename(version))
   const hasLinks = await unlessLacking(lacks, 'symbolicLinks', () => links.symlink(target, pointer))
   if (hasLinks) await rename(unfinished, version)
-  const previous = await makeRoom(parquet, hasLinks)
+  // A rename cannot replace a directory. If `current` is one, it first becomes a version under its own name.
+  const previous = replaced?.directory === current ? versionPath(parquet, replaced.number) : null
+  if (previous !== null) await rename(current, previous)
+  else if (!hasLinks) await rm(current, { force: true })
   if (hasLinks) await syncDirectory(versionsPath(parquet), lacks)
   await renameDurably(hasLinks ? pointer : unfinished, current, lacks).catch(async (error: unknown) => {
     // Readers get their version back. If it stays away, the first failure is the one to report.
@@ -148,20 +153,6 @@ export const makeCurrent = async (made: NewCurrent): Promise<void> => {
   })
 }
 
-/** A rename cannot replace a directory. If `current` is one, it first becomes a version under its own name, whose path is returned. */
-const makeRoom = async (parquet: string, hasLinks: boolean): Promise<string | null> => {
-  const current = currentPath(parquet)
-  const found = await lstat(current).catch(ifMissing)
-  const manifest = found?.isDirectory() ? await readManifest(current) : null
-  if (manifest !== null) {
-    const path = versionPath(parquet, manifest.version)
-    await rename(current, path)
-    return path
-  }
-  if (found?.isSymbolicLink() && !hasLinks) await rm(current)
-  return null
-}
-
 /** The two operations that a file system may lack (vfat, exfat, many network shares). */
 export interface LinkOperations {
   readonly link: (existing: string, path: string) => Promise<void>
@@ -169,19 +160,3 @@ export interface LinkOperations {
 }
 
 export const SYSTEM_LINKS: LinkOperations = { link, symlink }
-
-/** False if the file system lacks it. */
-export const unlessLacking = async (
-  lacks: FileSystemLacks,
-  lack: 'hardLinks' | 'symbolicLinks',
-  operation: () => Promise<void>,
-): Promise<boolean> => {
-  try {
-    await operation()
-    return true
-  } catch (error) {
-    if (!isLacking(error)) throw error
-    lacks.add(lack)
-    return false
-  }
-}

@@ -147,35 +147,23 @@ const write = async (
     // A table that cannot be dropped is replaced by the next one, and ends with the connection.
     await sql.run(`DROP TABLE temp.${STAGED_TABLE}`).catch(() => undefined)
   }
-  await proveWritten(sql, table, directory, changed)
-  const written: PublishedFile[] = []
-  for (const partition of changed) {
-    const file = join(directory, partition.path)
-    await syncToDisk(file)
-    const { size } = await stat(file)
-    written.push({ ...partition, bytes: size, sha256: await checksum(file), written_by: number })
-  }
-  return written
-}
-
-/** Reads every written file as a reader does. It must hold exactly the rows of the work database. */
-const proveWritten = async (
-  sql: Sql,
-  table: PublishedTable,
-  directory: string,
-  changed: readonly StoredPartition[],
-): Promise<void> => {
   const paths = changed.map(({ path }) => join(directory, path))
   const found = await digestsOf(sql, table, paths).catch((cause: unknown) => {
     // This error must not count as damage of the work database, which would be set aside.
     throw new WarehouseUnusableError(`the written files cannot be read: ${firstLine(cause)}`, { cause })
   })
-  for (const [place, partition] of changed.entries()) {
-    const path = paths[place] ?? ''
+  const written: PublishedFile[] = []
+  for (const partition of changed) {
+    const path = join(directory, partition.path)
     const file = found.get(path)
+    // Every written file was read as a reader does. It must hold exactly the rows of the work database.
     if (!holds(file, partition))
       throw new WarehouseUnusableError(
         `${path} differs from what was written to it (${file?.rows} of ${partition.rows} rows)`,
       )
+    await syncToDisk(path)
+    const { size } = await stat(path)
+    written.push({ ...partition, bytes: size, sha256: await checksum(path), written_by: number })
   }
+  return written
 }

@@ -24,12 +24,8 @@ export const createFormats = ({
   time_zone: timeZone,
   locale,
 }: Pick<ReportSettings, 'time_zone' | 'locale'>) => {
-  const whole = new Intl.NumberFormat(locale)
   const rough = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   const roundest = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
-  const rates = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
-  const fineRates = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
-  const signs = new Intl.NumberFormat(locale, { signDisplay: 'exceptZero' })
   const dates = { year: 'numeric', month: 'short', day: 'numeric' } as const
   const instants = new Intl.DateTimeFormat(locale, {
     ...dates,
@@ -46,15 +42,17 @@ export const createFormats = ({
     (value: Value | null): string =>
       value === null ? UNKNOWN : format(value)
 
+  const number = (options?: Intl.NumberFormatOptions) =>
+    orUnknown<number>(new Intl.NumberFormat(locale, options).format)
+
   return {
-    locale,
     timeZone,
-    count: orUnknown((value: number) => whole.format(value)),
+    count: number(),
     /** One digit after the point where it says something. */
     rough: orUnknown((value: number) => (Math.abs(value) < 100 ? rough : roundest).format(value)),
-    rate: orUnknown((value: number) => rates.format(value)),
-    fineRate: orUnknown((value: number) => fineRates.format(value)),
-    signed: orUnknown((value: number) => signs.format(value)),
+    rate: number({ style: 'percent', maximumFractionDigits: 0 }),
+    fineRate: number({ style: 'percent', maximumFractionDigits: 1 }),
+    signed: number({ signDisplay: 'exceptZero' }),
     instant: orUnknown((value: Instant) => instants.format(instantToMs(value))),
     day: orUnknown((value: Day) => days.format(msOf(value))),
     /** Without its year if it is close to `other`. */

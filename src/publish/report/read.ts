@@ -1,7 +1,7 @@
 /** Reads the rows of every query from one state. It creates only what is temporary, so the database may be read-only. */
 
+import { group } from 'd3-array'
 import { z } from 'zod'
-import { instantToMs } from '../../model/instant.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
 import { NUMBERED_RUNS } from '../../warehouse/history/runs.js'
@@ -10,7 +10,7 @@ import type { ViewDeclaration } from '../../warehouse/views/view-declaration.js'
 import { overview } from './queries/overview.js'
 import { type Query, sqlOf } from './queries/query.js'
 import { run } from './queries/run.js'
-import { type DayRow, dayRow, type SurveyRow, survey } from './queries/survey.js'
+import { dayRow, survey } from './queries/survey.js'
 import { createShownRows } from './shown-rows.js'
 
 /** In the order in which the documentation lists them. */
@@ -61,10 +61,10 @@ export const readReport = async (sql: Sql) => {
     timeline: await read(overview.timeline),
     besideField: await read(overview.besideField),
     surveys,
-    curves: curvesOf(surveys, bySurvey(await rowsOf(dayRow, thinnedDays(`temp.${SHOWN}`)))),
-    interviews: bySurvey(await readShown(survey.interviews)),
-    sources: bySurvey(await readShown(survey.sources)),
-    history: bySurvey(await readShown(survey.history, NEWEST_CHANGES)),
+    curves: group(await rowsOf(dayRow, thinnedDays(`temp.${SHOWN}`)), keyOf),
+    interviews: group(await readShown(survey.interviews), keyOf),
+    sources: group(await readShown(survey.sources), keyOf),
+    history: group(await readShown(survey.history, NEWEST_CHANGES), keyOf),
     runs: await read(run.runs),
     requests: await read(run.requests),
     queue: await read(run.queue),
@@ -94,19 +94,6 @@ const cellsOf = (schema: z.ZodObject): string =>
 
 const isDay = (name: string): boolean => name.startsWith('expected_')
 
-type Days = ReadonlyMap<string, readonly DayRow[]>
-
-const curvesOf = (surveys: readonly SurveyRow[], days: Days): Days =>
-  new Map(
-    surveys.map((one) => {
-      const rows = days.get(keyOf(one)) ?? []
-      const lastDay = one.refreshed_at === null ? 0 : Math.floor(instantToMs(one.refreshed_at) / DAY_MS)
-      return [keyOf(one), curveOf(rows, lastDay)]
-    }),
-  )
-
-const DAY_MS = 86_400_000
-
 export interface SurveyKey {
   readonly account: string
   readonly survey_id: number
@@ -115,35 +102,7 @@ export interface SurveyKey {
 /** Identifies a survey on the page: `#default/12`. Names of accounts have only letters, digits, _ and -. */
 export const keyOf = ({ account, survey_id }: SurveyKey): string => `${account}/${survey_id}`
 
-const bySurvey = <Row extends SurveyKey>(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> => {
-  const groups = new Map<string, Row[]>()
-  for (const one of rows) {
-    const key = keyOf(one)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [one])
-    else group.push(one)
-  }
-  return groups
-}
-
-/** The curve of a survey: chosen days with their last observation, which holds until the next one. `rows` of one survey, in the order of days. `lastDay` is the day of its last reading. */
-export const curveOf = (rows: readonly DayRow[], lastDay: number): readonly DayRow[] => {
-  const [first] = rows
-  if (first === undefined) return []
-  const step = Math.max(1, Math.floor((lastDay - first.day - LAST_DAYS) / EARLIER_POINTS))
-  const curve: DayRow[] = []
-  for (const row of rows) {
-    const before = curve.at(-1)
-    const gap = lastDay - row.day < LAST_DAYS ? 1 : step
-    // Nothing was observed in between, so the curve is level until one step before the next observation.
-    if (before !== undefined && row.day - before.day > gap) curve.push({ ...before, day: row.day - gap })
-    curve.push(row)
-  }
-  const last = curve.at(-1)
-  return last === undefined || last.day >= lastDay ? curve : [...curve, { ...last, day: lastDay }]
-}
-
-// The observations of the curves. A year has hundreds of them per survey; a curve needs some dozens.
+// A year has hundreds of observations per survey; a curve needs some dozens.
 
 /** Each of the last days has a point of its own, as the sparkline shows them. */
 export const LAST_DAYS = 28
@@ -157,23 +116,21 @@ const KEY = ['account', 'survey_id', 'day']
 const values = Object.keys(dayRow.shape).filter((name) => !KEY.includes(name))
 
 /**
- * The observations at the ends of chosen days, of the surveys in the table `shown`. The days of a survey end with its last reading. A
- * chosen day without an observation has no row.
+ * The curves of the surveys in the table `shown`: chosen days from the first observation to the last reading, each with the observation
+ * that held at its end.
  */
 export const thinnedDays = (shown: string): string => `WITH observations AS (
 ${survey.observations.select}
 ), spans AS (
-  SELECT account, survey_id, ${dayOf('any_value(r.refreshed_at)')} AS last_day, ${dayOf('min(o.observed_at)')} AS first_day
+  SELECT account, survey_id, greatest(${dayOf('any_value(r.refreshed_at)')}, ${dayOf('max(o.observed_at)')}) AS last_day,
+    last_day - ${dayOf('min(o.observed_at)')} AS age
   FROM observations o JOIN ${shown} r USING (account, survey_id) GROUP BY ALL
 ), steps AS (
-  SELECT *, greatest(1, (last_day - first_day - ${LAST_DAYS}) // ${EARLIER_POINTS}) AS step FROM spans
-), placed AS (
-  SELECT o.*, s.last_day - ${dayOf('o.observed_at')} AS age,
-    last_day - CASE WHEN age <= ${LAST_DAYS} THEN age ELSE ${LAST_DAYS} + (age - ${LAST_DAYS}) // step * step END AS day
-  FROM observations o JOIN steps s USING (account, survey_id)
-), chosen AS (
-  SELECT account, survey_id, day, max_by(p, observed_at) AS newest FROM placed p GROUP BY ALL
+  SELECT *, greatest(1, (age - ${LAST_DAYS}) // ${EARLIER_POINTS}) AS step FROM spans
+), days AS (
+  SELECT account, survey_id, last_day - unnest(range(least(age, ${LAST_DAYS}) + 1) || range(${LAST_DAYS} + step, age + 1, step)) AS day FROM steps
 )
-SELECT account, survey_id, day, ${values.map((name) => `newest.${name}`).join(', ')}
-FROM chosen
-ORDER BY account, survey_id, day`
+SELECT d.account, d.survey_id, d.day, ${values.map((name) => `o.${name}`).join(', ')}
+FROM days d
+ASOF JOIN observations o ON o.account = d.account AND o.survey_id = d.survey_id AND epoch_us(o.observed_at) < (d.day + 1) * 86400000000
+ORDER BY d.account, d.survey_id, d.day`

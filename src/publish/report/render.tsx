@@ -24,13 +24,11 @@ export const REPORT_START =
 const SECTIONS_BYTES_MAX = 1_750_000
 const SECTION_BYTES_MAX = SECTIONS_BYTES_MAX / 5
 
-export interface Report {
-  readonly html: string
-  /** Number of surveys with a section. */
-  readonly sections: number
-}
-
-export const renderReport = (rows: ReportRows, settings: ReportSettings): Report => {
+/** `sections` is the number of surveys with a section. */
+export const renderReport = (
+  rows: ReportRows,
+  settings: ReportSettings,
+): { readonly html: string; readonly sections: number } => {
   const page = { rows, formats: createFormats(settings), sections: new Set<string>() }
   const sections = sectionsOf(page)
   const whole: ReportPage = { ...page, sections: new Set(sections.keys()) }

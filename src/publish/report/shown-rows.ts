@@ -2,6 +2,7 @@
  * Rows as the page can show them. The tables accept more than a page can show: numbers beyond 2^53 or without an end, days after the year
  * 9999, texts of megabytes. Such a cell never costs the report. It becomes unknown or is cut, and the page says so at its survey.
  */
+import { flatRollup } from 'd3-array'
 import { z } from 'zod'
 
 /** UTF-16 units of a text on the page. Titles and names are far shorter. */
@@ -19,15 +20,7 @@ export interface Unshown {
 }
 
 export const createShownRows = () => {
-  const found = new Map<string, { of: Omit<Unshown, 'fields'>; fields: Set<string> }>()
-  const note = (row: unknown, fields: readonly string[]): void => {
-    const { data } = ofSurvey.safeParse(row)
-    const of = { account: data?.account ?? null, survey_id: data?.survey_id ?? null }
-    const key = JSON.stringify([of.account, of.survey_id])
-    const noted = found.get(key) ?? { of, fields: new Set<string>() }
-    for (const field of fields) noted.fields.add(field)
-    found.set(key, noted)
-  }
+  const found: Unshown[] = []
   return {
     /** The rows that fit `schema`, after unfit cells became null or were cut. A row that needs a cell that cannot be shown is left out. */
     shown: <Shape extends z.ZodRawShape>(
@@ -38,14 +31,19 @@ export const createShownRows = () => {
         const parsed = schema.safeParse(row)
         if (parsed.success) return [parsed.data]
         const fields = [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))]
-        note(row, fields)
+        found.push({ account: null, survey_id: null, ...ofSurvey.safeParse(row).data, fields })
         const cells = anyRow.safeParse(row).data ?? {}
         const mended = Object.fromEntries(fields.map((field) => [field, shortened(cells[field])]))
         const again = schema.safeParse({ ...cells, ...mended })
         return again.success ? [again.data] : []
       }),
     unshown: (): readonly Unshown[] =>
-      [...found.values()].map(({ of, fields }) => ({ ...of, fields: [...fields].sort() })),
+      flatRollup(
+        found,
+        (rows) => [...new Set(rows.flatMap(({ fields }) => fields))].sort(),
+        ({ account }) => account,
+        ({ survey_id }) => survey_id,
+      ).map(([account, survey_id, fields]) => ({ account, survey_id, fields })),
   }
 }
 

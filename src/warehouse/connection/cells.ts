@@ -24,7 +24,6 @@ export type Parameter = string | number | boolean | Instant | null | { readonly 
 
 /** Marks a bigint as a TIMESTAMPTZ; a bare bigint is bound as a number. */
 export const instant = (at: Instant): { readonly instant: Instant } => ({ instant: at })
-export const instantOrNull = (at: Instant | null) => (at === null ? null : instant(at))
 
 export const toDuckDB = (parameter: Parameter): DuckDBValue => {
   if (parameter !== null && typeof parameter === 'object')

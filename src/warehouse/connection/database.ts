@@ -8,16 +8,15 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import pLimit from 'p-limit'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { abortReason, throwIfAborted } from '../../base/clock.js'
 import { parse } from '../../base/parse.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { appendTo, storedColumnsOf } from './append.js'
-import { fromDuckDB, type Parameter, toDuckDB } from './cells.js'
+import { bigintCell, fromDuckDB, type Parameter, toDuckDB } from './cells.js'
 import { createTemporary } from './ddl.js'
 import { duckdbError, isInterrupt, isLockConflict, refusedLock } from './duckdb-error.js'
-import { STORAGE_COMPATIBILITY } from './storage-version.js'
 
 export interface Sql {
   run(sql: string, parameters?: readonly Parameter[]): Promise<void>
@@ -48,6 +47,18 @@ export interface AccountSql extends Sql {
   readonly account: string
 }
 
+const countedRow = z.object({ Count: bigintCell.nullable() })
+
+/** The number that a statement selects as `Count`, or the number of rows that it changes; 0 for null or no row. */
+export const countOf = async (
+  { rows }: Pick<Sql, 'rows'>,
+  statement: string,
+  parameters?: readonly Parameter[],
+): Promise<number> => {
+  const [counted] = await rows(countedRow, statement, parameters)
+  return counted?.Count ?? 0
+}
+
 export interface Database extends AsyncDisposable {
   readonly file: string
   /** Runs `work` in a transaction: committed when it resolves, rolled back when it rejects. */
@@ -73,10 +84,14 @@ const baseOptions = {
   checkpoint_threshold: '128MB',
   // Pages stay in memory up to this limit. More does not help: a night on 1,000,000 surveys then takes the same CPU time.
   memory_limit: '256MB',
-  storage_compatibility_version: STORAGE_COMPATIBILITY,
+  // This version and every later one can read our files (docs/decisions/publish.md#0042-the-format-of-the-published-file-is-pinned).
+  storage_compatibility_version: 'v0.10.2',
   // A second thread costs 3 to 17 % more CPU, because a thread that waits for another one keeps its core busy.
   threads: '1',
 }
+
+/** How DuckDB names the format of such a file. */
+export const STORAGE_FORMAT = 'v1.0.0+'
 
 export interface OpenOptions {
   readonly readOnly?: boolean
@@ -124,7 +139,11 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
       }
     })
   const sql = sqlOn(connection, statement)
-  const reader = createFileReader(file)
+  /**
+   * Reads the file beside DuckDB. When a process closes any descriptor of a file, the system releases all its locks on that file. So this
+   * one stays open until DuckDB has closed its own. A stream is not used, because it closes it when it is aborted.
+   */
+  let reader: FileHandle | null = null
 
   const guarded = <Result>(work: () => Promise<Result>): Promise<Result> =>
     oneAtATime(async () => {
@@ -139,7 +158,8 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
     oneAtATime(async () => {
       await statement(() => connection.closeSync())
       instance.closeSync()
-      await reader.close()
+      await reader?.close()
+      reader = null
     })
 
   return {
@@ -165,35 +185,24 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
         stopping = null
       }
     },
-    copyTo: reader.copyTo,
+    copyTo: async (target, signal) => {
+      reader ??= await open(file, 'r')
+      await copyFrom(reader, target, signal)
+    },
     close,
     [Symbol.asyncDispose]: close,
   }
 }
 
-/**
- * Reads the file beside DuckDB. When a process closes any descriptor of a file, the system releases all its locks on that file.
- * So this descriptor stays open until DuckDB has closed its own. A stream is not used, because it closes it when it is aborted.
- */
-const createFileReader = (file: string) => {
-  let handle: FileHandle | null = null
-  return {
-    copyTo: async (target: string, signal: AbortSignal): Promise<void> => {
-      handle ??= await open(file, 'r')
-      await using output = await open(target, 'w')
-      const chunk = Buffer.allocUnsafe(COPIED_AT_ONCE_BYTES)
-      for (let position = 0; ; ) {
-        throwIfAborted(signal)
-        const { bytesRead } = await handle.read(chunk, 0, chunk.length, position)
-        if (bytesRead === 0) return
-        await output.writeFile(chunk.subarray(0, bytesRead))
-        position += bytesRead
-      }
-    },
-    close: async (): Promise<void> => {
-      await handle?.close()
-      handle = null
-    },
+const copyFrom = async (source: FileHandle, target: string, signal: AbortSignal): Promise<void> => {
+  await using output = await open(target, 'w')
+  const chunk = Buffer.allocUnsafe(COPIED_AT_ONCE_BYTES)
+  for (let position = 0; ; ) {
+    throwIfAborted(signal)
+    const { bytesRead } = await source.read(chunk, 0, chunk.length, position)
+    if (bytesRead === 0) return
+    await output.writeFile(chunk.subarray(0, bytesRead))
+    position += bytesRead
   }
 }
 

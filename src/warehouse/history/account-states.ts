@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { parse } from '../../base/parse.js'
 import { snakeCase } from '../../base/snake-case.js'
 import type { AccountState } from '../../model/monitoring.js'
-import { TASK_REASONS } from '../../model/request-usage.js'
 import type { TaskReason } from '../../model/run.js'
 import { DATA_TABLES, HISTORY_TABLES } from '../../model/tables.js'
 import { sum } from '../../rules/estimate.js'
@@ -11,6 +10,7 @@ import { INACTIVE_STATUSES } from '../../rules/refresh.js'
 import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { literal, qualified } from '../connection/ddl.js'
+import { readQueue } from '../queue/tasks.js'
 import { LAST_SYNCS, lastRequestUsage, NUMBERED_RUNS } from './runs.js'
 
 const counts = z.record(
@@ -43,12 +43,6 @@ const stateRow = runRow.extend({
   activeNeverRefreshed: bigintCell,
   oldestActiveRefreshAt: timestamptzCell.nullable(),
 })
-const taskRow = z.object({
-  account: varcharCell,
-  reason: z.enum(TASK_REASONS),
-  tasks: bigintCell,
-  failing: bigintCell,
-})
 const tableRow = z.object({ account: varcharCell, table: varcharCell, count: bigintCell })
 
 // A time in the future does not count: an alert would wait until it has come.
@@ -69,9 +63,6 @@ const SELECT_STATES = `SELECT ${RUN_COLUMNS.join(', ')}, coalesce(p.first_at, r.
     ON a.account = r.account
   ORDER BY r.account`
 
-const SELECT_TASKS = `SELECT account, reason, count(*) AS tasks, count(*) FILTER (last_error IS NOT NULL) AS failing
-  FROM _sync.tasks GROUP BY ALL`
-
 const SELECT_TABLES = [...DATA_TABLES, ...HISTORY_TABLES]
   .map(
     (table) =>
@@ -86,7 +77,7 @@ export const readAccountStates = async (
 ): Promise<readonly AccountState[]> => {
   const states = await sql.rows(stateRow, SELECT_STATES)
   const usage = await lastRequestUsage(sql)
-  const tasks = await sql.rows(taskRow, SELECT_TASKS)
+  const tasks = await readQueue(sql)
   const tables = await sql.rows(tableRow, SELECT_TABLES)
   return states
     .filter(({ account }) => accounts.includes(account))

@@ -3,14 +3,13 @@
  * days look the same before and after. The time of day at which earlier indicators ended is lost. The views of periods do not
  * claim to know it: `_sync.compactions` says up to when history is compacted.
  */
-import { z } from 'zod'
 import type { TableDeclaration } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
 import { compactions } from '../../model/sync-tables.js'
 import { sampleSourceProgressHistory, surveyProgressHistory } from '../../model/tables.js'
 import type { Stamp } from '../../model/warehouse.js'
-import { bigintCell, instant } from '../connection/cells.js'
-import type { AccountSql } from '../connection/database.js'
+import { instant } from '../connection/cells.js'
+import { type AccountSql, countOf } from '../connection/database.js'
 import { qualified, quote } from '../connection/ddl.js'
 
 /** `before` is a midnight of UTC. Returns the number of removed observations. */
@@ -34,10 +33,10 @@ export const compactProgress = async (
   return removed
 }
 
-const thinOut = async (sql: AccountSql, history: TableDeclaration, before: Instant): Promise<number> => {
+const thinOut = (sql: AccountSql, history: TableDeclaration, before: Instant): Promise<number> => {
   const record = history.key.filter((name) => name !== 'observed_at').map(quote)
-  const [deleted] = await sql.rows(
-    z.object({ Count: bigintCell }),
+  return countOf(
+    sql,
     `DELETE FROM ${qualified(history)} WHERE rowid IN (
       SELECT id FROM (
         SELECT rowid AS id, observed_at, lead(observed_at) OVER (PARTITION BY ${record.join(', ')} ORDER BY observed_at) AS next_at
@@ -45,7 +44,6 @@ const thinOut = async (sql: AccountSql, history: TableDeclaration, before: Insta
       ) WHERE ${utcDay('next_at')} = ${utcDay('observed_at')})`,
     [sql.account, instant(before)],
   )
-  return deleted?.Count ?? 0
 }
 
 /** The UTC day of a moment, as a DATE, in any time zone of the session, and without an extension that a reader may lack. */

@@ -3,22 +3,19 @@ import { z } from 'zod'
 import type { DataProblems } from '../../model/run.js'
 import { DRIFT_KINDS } from '../../model/survey-source.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
-import type { AccountSql } from '../connection/database.js'
+import { type AccountSql, countOf } from '../connection/database.js'
 
 /** Further ones are only counted, which keeps the report readable. */
 const NAMED_MAX = 10
 
 export const readDataProblems = async (sql: AccountSql, runId: string): Promise<DataProblems> => {
   const ofRun = [sql.account, runId]
-  const [counts = { rejectedRows: 0, driftEvents: 0 }] = await sql.rows(
-    z.object({ rejectedRows: bigintCell, driftEvents: bigintCell }),
-    `SELECT (SELECT count(*) FROM _sync.rejected_rows WHERE account = $1 AND run_id = $2) AS "rejectedRows",
-      (SELECT count(*) FROM _sync.drift_events WHERE account = $1 AND last_run_id = $2) AS "driftEvents"`,
-    ofRun,
-  )
+  const count = (rows: string, run: string) =>
+    countOf(sql, `SELECT count(*) AS "Count" FROM ${rows} WHERE account = $1 AND ${run} = $2`, ofRun)
   return {
-    ...counts,
-    drift: counts.driftEvents === 0 ? [] : await sql.rows(driftRow, SELECT_DRIFT, ofRun),
+    rejectedRows: await count('_sync.rejected_rows', 'run_id'),
+    driftEvents: await count('_sync.drift_events', 'last_run_id'),
+    drift: await sql.rows(driftRow, SELECT_DRIFT, ofRun),
     rejections: await sql.rows(reasonRow, selectReasons('account = $1 AND run_id = $2'), ofRun),
   }
 }
@@ -39,14 +36,13 @@ const SELECT_DRIFT = `SELECT resource, kind, path, value, occurrences, first_see
   ORDER BY "isNew" DESC, resource, path, value, kind LIMIT ${NAMED_MAX}`
 
 /** The rows of all runs that no replay could type so far. */
-export const readWaiting = async ({ account, rows }: AccountSql) => {
-  const [counts] = await rows(
-    z.object({ waiting: bigintCell }),
-    'SELECT count(*) AS waiting FROM _sync.rejected_rows WHERE account = $1 AND replayed_at IS NULL',
-    [account],
-  )
-  const rejections = await rows(reasonRow, selectReasons('account = $1 AND replayed_at IS NULL'), [account])
-  return { waiting: counts?.waiting ?? 0, rejections }
+export const readWaiting = async (sql: AccountSql) => {
+  const areWaiting = 'account = $1 AND replayed_at IS NULL'
+  const count = `SELECT count(*) AS "Count" FROM _sync.rejected_rows WHERE ${areWaiting}`
+  return {
+    waiting: await countOf(sql, count, [sql.account]),
+    rejections: await sql.rows(reasonRow, selectReasons(areWaiting), [sql.account]),
+  }
 }
 
 const reasonRow = z.object({ endpoint: varcharCell, problem: varcharCell, rows: bigintCell })

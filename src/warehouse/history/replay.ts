@@ -18,7 +18,7 @@ import { storeDrift } from '../merge/quarantine.js'
 import { noteListed, requireFullListing } from '../queue/listing.js'
 import { enqueue } from '../queue/tasks.js'
 
-/** The rows of a batch. It also holds all other rows of its last reading. */
+/** About the rows of a batch. It also holds all other rows of its last reading. */
 const BATCH_ROWS = 500
 
 /** The accounts with rows that were not replayed yet. */
@@ -34,25 +34,20 @@ type Read = <Result>(work: (sql: AccountSql) => Promise<Result>) => Promise<Resu
 
 /** Batches in the order of reading. All rows of one reading are in one batch. */
 export async function* quarantinedRows(read: Read): AsyncIterable<readonly QuarantinedRow[]> {
-  const readings = await read((sql) =>
+  const batches = await read((sql) =>
     sql.rows(
-      z.object({ at: timestamptzCell, rows: bigintCell }),
-      `SELECT rejected_at AS at, count(*) AS "rows" FROM _sync.rejected_rows
-        WHERE account = $1 AND replayed_at IS NULL GROUP BY ALL ORDER BY ALL`,
+      z.object({ from: timestamptzCell, to: timestamptzCell }),
+      `SELECT min(rejected_at) AS "from", max(rejected_at) AS "to" FROM (
+        SELECT rejected_at, (sum(count(*)) OVER (ORDER BY rejected_at) - count(*)) // ${BATCH_ROWS} AS batch
+        FROM _sync.rejected_rows WHERE account = $1 AND replayed_at IS NULL GROUP BY rejected_at)
+      GROUP BY batch ORDER BY batch`,
       [sql.account],
     ),
   )
-  let from: Instant | null = null
-  let rows = 0
-  for (const [place, reading] of readings.entries()) {
-    from ??= reading.at
-    rows += reading.rows
-    if (rows < BATCH_ROWS && place < readings.length - 1) continue
-    const bounds = [instant(from), instant(reading.at)]
-    yield await read((sql) => sql.rows(quarantinedRow, SELECT_BETWEEN, [sql.account, ...bounds]))
-    from = null
-    rows = 0
-  }
+  for (const { from, to } of batches)
+    yield await read((sql) =>
+      sql.rows(quarantinedRow, SELECT_BETWEEN, [sql.account, instant(from), instant(to)]),
+    )
 }
 
 const quarantinedRow = z.object({

@@ -10,7 +10,7 @@ import { instantFromMs } from '../../model/instant.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { sum } from '../../rules/estimate.js'
 import { bigintCell, instant } from '../connection/cells.js'
-import type { Database, Sql } from '../connection/database.js'
+import { countOf, type Database, type Sql } from '../connection/database.js'
 import { addColumn, commentsOn, createTable, qualified } from '../connection/ddl.js'
 import { isStatementFault } from '../connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../connection/errors.js'
@@ -91,17 +91,12 @@ const describe = async (sql: Sql): Promise<void> => {
 
 /** 0 for a database without our tables. In a published Parquet version they are views. */
 export const schemaVersion = async (sql: Sql): Promise<number> => {
-  const [table] = await sql.rows(
-    z.object({ tables: bigintCell }),
-    `SELECT count(*) AS tables FROM duckdb_columns()
+  const columns = await countOf(
+    sql,
+    `SELECT count(*) AS "Count" FROM duckdb_columns()
       WHERE database_name = current_database() AND schema_name = '_sync' AND table_name = 'schema_version'`,
   )
-  if (table === undefined || table.tables === 0) return 0
-  const [row] = await sql.rows(
-    z.object({ version: bigintCell.nullable() }),
-    'SELECT max(version) AS version FROM _sync.schema_version',
-  )
-  return row?.version ?? 0
+  return columns === 0 ? 0 : await countOf(sql, 'SELECT max(version) AS "Count" FROM _sync.schema_version')
 }
 
 const missingParts = async (sql: Sql): Promise<readonly string[]> => {

@@ -18,12 +18,10 @@ export interface PublishedState {
   fill(): Promise<void>
 }
 
-/** Rejects if the directory cannot be read. */
-export type FindPublished = (database: Database) => Promise<readonly PublishedState[]>
-
 export interface PublishedPlace {
   readonly path: string
-  readonly find: FindPublished
+  /** The states from which the empty `database` can be filled. Rejects if the directory cannot be read. */
+  readonly find: (database: Database) => Promise<readonly PublishedState[]>
 }
 
 /**
@@ -43,7 +41,13 @@ export const rebuild = async (
     if (!isDamage(error)) throwUnreadable(path)(error)
     problems.push({ path, error })
   }
-  for (const state of await newestFirst(states, skipDamaged)) {
+  const counted: { readonly state: PublishedState; readonly runs: number }[] = []
+  for (const state of states)
+    await state.countRuns().then(
+      (runs) => counted.push({ state, runs }),
+      (error: unknown) => skipDamaged(state.path, error),
+    )
+  for (const { state } of counted.toSorted((one, other) => other.runs - one.runs)) {
     try {
       await state.fill()
     } catch (error) {
@@ -78,18 +82,3 @@ const throwUnreadable =
       { cause },
     )
   }
-
-/** Sorts by the number of recorded runs; equal ones keep their order. `skipDamaged` throws if the cause is not damage. */
-const newestFirst = async (
-  states: readonly PublishedState[],
-  skipDamaged: (path: string, error: unknown) => void,
-): Promise<readonly PublishedState[]> => {
-  if (states.length === 1) return states
-  const counted = new Map<PublishedState, number>()
-  for (const state of states)
-    await state.countRuns().then(
-      (runs) => counted.set(state, runs),
-      (error: unknown) => skipDamaged(state.path, error),
-    )
-  return [...counted].toSorted(([, a], [, b]) => b - a).map(([state]) => state)
-}

@@ -2,25 +2,18 @@
  * Commits refreshed surveys in one transaction: their sources, progress and days, their pending rows, their freshness, and the end of
  * their tasks. So readers never see a survey's sources without the progress that was read with them.
  */
+import { difference } from 'd3-array'
 import { bigint, boolean, columnsOf, timestamptz, varchar } from '../../model/columns.js'
 import { addCounts, NO_ROWS, type RowCounts, type RowCountsByTable } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
 import { freshness } from '../../model/tables.js'
-import type { BundleOutcome, ReadDays, RefreshedBundle } from '../../model/warehouse.js'
+import type { BundleOutcome, CellRow, ReadDays, RefreshedBundle } from '../../model/warehouse.js'
 import { instant } from '../connection/cells.js'
 import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { requireFullListing } from '../queue/listing.js'
+import { conditionOnSurveys, markMissing, type ReadRow, readStored, stageGone, upsert } from './merge.js'
 import {
-  conditionOnSurveys,
-  markMissing,
-  type ReadRow,
-  readStored,
-  type StoredRows,
-  upsert,
-} from './merge.js'
-import {
-  type MergedTable,
   mergedSampleSourceProgress,
   mergedSampleSources,
   mergedSurveyProgress,
@@ -28,7 +21,15 @@ import {
   mergedSurveys,
 } from './merged-tables.js'
 import { storeDrift, storeRejections } from './quarantine.js'
-import { type createStoredSurveys, dropPending, readPending, type StoredSurveys } from './stored-surveys.js'
+import {
+  type createStoredSurveys,
+  currentOf,
+  dropPending,
+  noRows,
+  PARTS,
+  readPending,
+  type StoredSurvey,
+} from './stored-surveys.js'
 
 export const commitBundles = async (
   sql: AccountSql,
@@ -43,19 +44,14 @@ export const commitBundles = async (
     await storeDrift(sql, drift, { runId, at })
   }
   const pending = await mergePending(sql, outcomes)
-  const counts = {
-    sample_sources: await upsert(sql, mergedSampleSources, stored.sources, sourceRows(refreshed)),
-    survey_progress: await upsert(sql, mergedSurveyProgress, stored.progress, progressRows(refreshed)),
-    sample_source_progress: await upsert(
-      sql,
-      mergedSampleSourceProgress,
-      stored.sourceProgress,
-      sourceProgressRows(refreshed),
-    ),
+  const read = readRows(refreshed)
+  const counts: Record<string, RowCounts> = {}
+  for (const [part, table] of PARTS) {
+    const storedRows = [...stored.values()].flatMap((survey) => survey[part])
+    counts[table.current.name] = await upsert(sql, table, storedRows, read[part])
   }
   const days = await mergeDays(sql, refreshed)
-  await markGoneSources(sql, refreshed, stored)
-  const gone = await markGoneSurveys(sql, outcomes, stored)
+  const gone = await markGone(sql, outcomes, stored)
   await updateFreshness(sql, outcomes)
   await endTasks(sql, outcomes)
   await keepTasks(sql, outcomes, runId)
@@ -83,26 +79,23 @@ const mergePending = async (sql: AccountSql, outcomes: readonly BundleOutcome[])
   if (pending.size === 0) return NO_ROWS
   const ids = [...pending.keys()]
   await dropPending(sql, ids)
-  return await upsert(sql, mergedSurveys, await readStored(sql, mergedSurveys, ids), [...pending.values()])
+  const stored = await readStored(sql, mergedSurveys, ids)
+  return await upsert(sql, mergedSurveys, stored.values(), [...pending.values()])
 }
 
-const progressRows = (bundles: readonly RefreshedBundle[]): readonly ReadRow[] =>
-  bundles.flatMap(({ surveyId, at, progress }) =>
-    progress === null ? [] : [{ cells: { survey_id: surveyId, ...progress }, readAt: at }],
-  )
-
-const sourceRows = (bundles: readonly RefreshedBundle[]): readonly ReadRow[] =>
-  bundles.flatMap(({ surveyId, at, sources }) =>
-    sources.map((source) => ({ cells: { survey_id: surveyId, ...source }, readAt: at })),
-  )
-
-const sourceProgressRows = (bundles: readonly RefreshedBundle[]): readonly ReadRow[] =>
-  bundles.flatMap(({ surveyId, sourceProgress }) =>
-    sourceProgress.map(({ sampleSourceId, progress, at }) => ({
-      cells: { survey_id: surveyId, sample_source_id: sampleSourceId, ...progress },
-      readAt: at,
-    })),
-  )
+const readRows = (bundles: readonly RefreshedBundle[]) => ({
+  sources: bundles.flatMap(({ surveyId: survey_id, at: readAt, sources }) =>
+    sources.map((source): ReadRow => ({ cells: { survey_id, ...source }, readAt })),
+  ),
+  progress: bundles.flatMap(({ surveyId: survey_id, at: readAt, progress }): readonly ReadRow[] =>
+    progress === null ? [] : [{ cells: { survey_id, ...progress }, readAt }],
+  ),
+  sourceProgress: bundles.flatMap(({ surveyId: survey_id, sourceProgress }) =>
+    sourceProgress.map(({ sampleSourceId: sample_source_id, progress, at: readAt }): ReadRow => {
+      return { cells: { survey_id, sample_source_id, ...progress }, readAt }
+    }),
+  ),
+})
 
 /** The days have no history. Null if no bundle has days. */
 const mergeDays = async (sql: AccountSql, bundles: readonly RefreshedBundle[]): Promise<RowCounts | null> => {
@@ -112,8 +105,8 @@ const mergeDays = async (sql: AccountSql, bundles: readonly RefreshedBundle[]): 
   const ids = rows.length === 0 ? [] : withDays.map(({ surveyId }) => surveyId)
   // A survey may have days of several years, but a night reads only a few.
   const [notBefore = null] = withDays.flatMap(({ days }) => days.rows.map(({ day }) => day.day)).toSorted()
-  const stored = await readStored(sql, mergedSurveyProgressByDay, ids, { notBefore })
-  return await upsert(sql, mergedSurveyProgressByDay, stored, rows)
+  const stored = await readStored(sql, mergedSurveyProgressByDay, ids, notBefore)
+  return await upsert(sql, mergedSurveyProgressByDay, stored.values(), rows)
 }
 
 const dayRows = (surveyId: number, { rows, timeZone }: ReadDays): readonly ReadRow[] =>
@@ -131,50 +124,30 @@ const dayRows = (surveyId: number, { rows, timeZone }: ReadDays): readonly ReadR
     readAt: at,
   }))
 
-/** A list of sources is complete: the rows of stored sources that are no longer listed become missing. */
-const markGoneSources = async (
-  sql: AccountSql,
-  bundles: readonly RefreshedBundle[],
-  { sources, sourceProgress }: StoredSurveys,
-): Promise<void> => {
-  const listed = new Map(
-    bundles.flatMap(({ surveyId, at, listedSourceIds: ids }) =>
-      ids === null ? [] : [[surveyId, { ids: new Set<unknown>(ids), at }] as const],
-    ),
-  )
-  const mark = (table: MergedTable, stored: StoredRows, sourceIdColumn = 'sample_source_id') =>
-    markMissing(sql, table, stored, (row) => {
-      const { ids, at = null } = listed.get(Number(row.survey_id)) ?? {}
-      const id = row[sourceIdColumn] ?? null
-      return id === null || ids?.has(id) === true ? null : at
-    })
-  const gone = await mark(mergedSampleSources, sources, 'id')
-  await mark(mergedSampleSourceProgress, sourceProgress)
-  if (gone > 0)
-    await mark(
-      mergedSurveyProgressByDay,
-      await readStored(sql, mergedSurveyProgressByDay, [...listed.keys()], { keysOnly: true }),
-    )
-}
-
-const markGoneSurveys = async (
+/** Marks the rows of gone surveys, and of sources that a complete list no longer has. Returns the number of gone surveys. */
+const markGone = async (
   sql: AccountSql,
   outcomes: readonly BundleOutcome[],
-  { sources, progress, sourceProgress }: StoredSurveys,
+  stored: ReadonlyMap<number, StoredSurvey>,
 ): Promise<number> => {
-  const goneAt = new Map(
-    outcomes.filter(({ kind }) => kind === 'gone').map(({ surveyId, at }) => [surveyId, at]),
-  )
-  if (goneAt.size === 0) return 0
-  const mark = (table: MergedTable, stored: StoredRows) =>
-    markMissing(sql, table, stored, (row) => goneAt.get(Number(row[table.surveyIdColumn])) ?? null)
-  const markAll = async (table: MergedTable) =>
-    mark(table, await readStored(sql, table, [...goneAt.keys()], { keysOnly: true }))
-  await mark(mergedSampleSources, sources)
-  await mark(mergedSurveyProgress, progress)
-  await mark(mergedSampleSourceProgress, sourceProgress)
-  await markAll(mergedSurveyProgressByDay)
-  return await markAll(mergedSurveys)
+  const gone = outcomes.flatMap((outcome): readonly CellRow[] => {
+    const { surveyId: survey_id, at } = outcome
+    if (outcome.kind === 'gone') return [{ survey_id, at }]
+    if (outcome.kind !== 'refreshed' || outcome.listedSourceIds === null) return []
+    const { sources, sourceProgress } = stored.get(survey_id) ?? noRows()
+    const ids = currentOf([...sources, ...sourceProgress]).map((row) =>
+      Number(row.sample_source_id ?? row.id),
+    )
+    const unlisted = difference(ids, outcome.listedSourceIds)
+    return [...unlisted].map((sample_source_id) => ({ survey_id, sample_source_id, at }))
+  })
+  if (gone.length === 0) return 0
+  await stageGone(sql, gone)
+  await markMissing(sql, mergedSampleSources, 'id')
+  await markMissing(sql, mergedSampleSourceProgress, 'sample_source_id')
+  await markMissing(sql, mergedSurveyProgressByDay, 'sample_source_id')
+  await markMissing(sql, mergedSurveyProgress)
+  return await markMissing(sql, mergedSurveys)
 }
 
 const FRESHNESS_STAGE = 'stage_freshness'
@@ -196,7 +169,7 @@ const updateFreshness = async (sql: AccountSql, outcomes: readonly BundleOutcome
     survey_id: outcome.surveyId,
     read_at: outcome.at,
     failed: outcome.kind !== 'gone' && !hasProgress(outcome),
-    error: errorOf(outcome),
+    error: failureOf(outcome)?.error ?? null,
     sources: outcome.kind === 'refreshed' ? outcome.sourcesRead : null,
     source_progress: outcome.kind === 'refreshed' ? outcome.sourceProgressRead : null,
     // Days that were not requested are older than the rows that are stored now.
@@ -231,20 +204,15 @@ const MERGE_FRESHNESS = `MERGE INTO ${qualified(freshness)} f USING temp.${FRESH
   WHEN NOT MATCHED THEN INSERT (account, survey_id, ${Object.keys(inserted).join(', ')})
     VALUES ($1, o.survey_id, ${Object.values(inserted).join(', ')})`
 
-const errorOf = (outcome: BundleOutcome): string | null => {
-  if (outcome.kind === 'failed') return outcome.error
-  return outcome.kind === 'refreshed' ? (outcome.unread?.error ?? null) : null
+/** Why the survey could not be read, or a part of it. */
+const failureOf = (outcome: BundleOutcome) => {
+  if (outcome.kind === 'refreshed') return outcome.unread
+  return outcome.kind === 'failed' ? outcome : null
 }
 
-const isRefused = (outcome: BundleOutcome): boolean =>
-  outcome.kind === 'failed'
-    ? outcome.isRefused
-    : outcome.kind === 'refreshed' && outcome.unread?.isRefused === true
-
 const endTasks = async (sql: AccountSql, outcomes: readonly BundleOutcome[]): Promise<void> => {
-  const isDone = (outcome: BundleOutcome) =>
-    outcome.kind === 'gone' || (outcome.kind === 'refreshed' && outcome.unread === null)
-  const condition = conditionOnSurveys(sql.account, idsOf(outcomes.filter(isDone)))
+  const done = outcomes.filter((outcome) => outcome.kind !== 'oversized' && failureOf(outcome) === null)
+  const condition = conditionOnSurveys(sql.account, idsOf(done))
   await sql.run(`DELETE FROM ${qualified(tasks)} WHERE ${condition.on('survey_id')}`, condition.parameters)
 }
 
@@ -255,14 +223,14 @@ const keepTasks = async (
 ): Promise<void> => {
   for (const outcome of outcomes) {
     const { surveyId, at } = outcome
-    const error = errorOf(outcome)
-    if (error !== null)
+    const failure = failureOf(outcome)
+    if (failure !== null)
       await sql.run(
         `UPDATE ${qualified(tasks)} SET attempts = attempts + 1, last_error = $3, last_run_id = $4,
             refusals = CASE WHEN $5 THEN coalesce(refusals, 0) + 1 ELSE refusals END,
             refused_at = CASE WHEN $5 THEN $6 ELSE refused_at END
           WHERE account = $1 AND survey_id = $2`,
-        [sql.account, surveyId, error, runId, isRefused(outcome), instant(at)],
+        [sql.account, surveyId, failure.error, runId, failure.isRefused, instant(at)],
       )
     if (outcome.kind === 'oversized')
       await sql.run(

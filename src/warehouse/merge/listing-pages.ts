@@ -61,16 +61,12 @@ export const mergeReadSurveys = async (
   for (const distinct of withoutRepetitions(surveys)) {
     const stored = await readStored(sql, mergedSurveys, idsOf(distinct))
     const notable = await notableSurveys(sql, distinct, stored)
-    if (notable.length > 0) await moveNotable(sql, notable, runId)
+    await moveNotable(sql, notable, runId)
     const waiting = new Set(idsOf(notable.filter(({ waits }) => waits)))
     const read = distinct.flatMap(({ survey, at }) =>
       waiting.has(survey.id) ? [] : [{ cells: survey, readAt: at }],
     )
-    const counts: RowCounts =
-      notable.length === 0
-        ? { ...NO_ROWS, unchanged: read.length }
-        : await upsert(sql, mergedSurveys, stored, read)
-    rows = addCounts(rows, counts)
+    rows = addCounts(rows, await upsert(sql, mergedSurveys, stored.values(), read))
   }
   return rows
 }

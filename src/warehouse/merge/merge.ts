@@ -6,12 +6,12 @@
  * A version is dated with the server time of its reading, but at least a microsecond after the previous version. So history is
  * strictly monotone and loses no version (docs/decisions/warehouse.md#0033-versions-of-a-row-are-dated-strictly-upwards).
  */
-import type { Column } from '../../model/columns.js'
+import { bigint, type Column, columnsOf, timestamptz } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
 import type { RowCounts } from '../../model/run.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { selectCell } from '../connection/cells.js'
-import type { AccountSql } from '../connection/database.js'
+import { type AccountSql, countOf } from '../connection/database.js'
 import { literal, qualified, quote } from '../connection/ddl.js'
 import type { MergedTable, StoredRow } from './merged-tables.js'
 
@@ -25,16 +25,17 @@ export interface ReadRow {
 export type StoredRows = ReadonlyMap<string, StoredRow>
 
 /**
- * Writes the rows that are new, differ in a value, or were missing. No two `rows` have the same key. `stored` has the rows of their
+ * Writes the rows that are new, differ in a value, or were missing. No two `rows` have the same key. `storedRows` are the rows of their
  * surveys that the transaction sees.
  */
 export const upsert = async (
   sql: AccountSql,
   table: MergedTable,
-  stored: StoredRows,
+  storedRows: Iterable<StoredRow>,
   rows: readonly ReadRow[],
 ): Promise<RowCounts> => {
   const { account } = sql
+  const stored = new Map(Array.from(storedRows, (row) => [rowKey(table, row.cells), row]))
   const added: CellRow[] = []
   const changed: CellRow[] = []
   for (const { cells, readAt } of rows) {
@@ -48,11 +49,9 @@ export const upsert = async (
   }
   await removeChanged(sql, table, changed)
   await sql.insert(table.current, [...changed, ...added])
-  if (table.history !== null) {
-    const { kind, table: history } = table.history
-    const beginsAt = kind === 'versions' ? 'valid_from' : 'observed_at'
-    await sql.insert(history, [...changed, ...added], { [beginsAt]: table.readAtColumn })
-  }
+  const beginsAt = table.hasVersions ? 'valid_from' : 'observed_at'
+  if (table.history !== null)
+    await sql.insert(table.history, [...changed, ...added], { [beginsAt]: table.readAtColumn })
   const unchanged = rows.length - added.length - changed.length
   return { added: added.length, changed: changed.length, unchanged }
 }
@@ -74,46 +73,59 @@ const removeChanged = async (
   rows: readonly CellRow[],
 ): Promise<void> => {
   if (rows.length === 0) return
-  const { current, key, changed, readAtColumn } = table
-  await sql.stage(changed.name, changed.columns, rows)
+  const { current, key, readAtColumn } = table
+  const readAt = current.columns.filter(({ name }) => name === readAtColumn)
+  await sql.stage('changed_rows', [...key, ...readAt], rows)
   await sql.run(
-    `DELETE FROM ${qualified(current)} t USING temp.${quote(changed.name)} c WHERE ${sameKey(key, 't', 'c')}`,
+    `DELETE FROM ${qualified(current)} t USING temp.changed_rows c WHERE ${sameKey(key, 't', 'c')}`,
   )
-  await endVersions(sql, table, changed.name, readAtColumn)
+  await endVersions(sql, table, 'temp.changed_rows', readAtColumn)
 }
 
-/** Sets `_missing_since` on the stored rows for which `readAtOfGone` returns a time, and returns their number. */
+/** A source that is gone since `at`, or a survey with all of its sources, for which `sample_source_id` is null. */
+const GONE_COLUMNS = columnsOf({
+  survey_id: bigint(''),
+  sample_source_id: bigint.orNull(''),
+  at: timestamptz(''),
+})
+
+export const stageGone = (sql: AccountSql, gone: readonly CellRow[]): Promise<void> =>
+  sql.stage('gone_records', GONE_COLUMNS, gone)
+
+/**
+ * Sets `_missing_since` on the rows of the staged records, and returns their number. `sourceIdColumn` has the id of the source in a table
+ * of sources.
+ */
 export const markMissing = async (
   sql: AccountSql,
   table: MergedTable,
-  stored: StoredRows,
-  readAtOfGone: (row: CellRow) => Instant | null,
+  sourceIdColumn?: string,
 ): Promise<number> => {
-  const { account } = sql
-  const { current, key, gone } = table
-  const rows: CellRow[] = []
-  for (const row of stored.values()) {
-    const readAt = row.missingSince === null ? readAtOfGone(row.cells) : null
-    if (readAt !== null) rows.push({ ...row.cells, account, _missing_since: after(readAt, row.datedAt) })
-  }
-  if (rows.length === 0) return 0
-  await sql.stage(gone.name, gone.columns, rows)
-  await sql.run(`UPDATE ${qualified(current)} t SET "_missing_since" = g."_missing_since"
-    FROM temp.${quote(gone.name)} g WHERE ${sameKey(key, 't', 'g')}`)
-  await endVersions(sql, table, gone.name, '_missing_since')
-  return rows.length
+  const { current, surveyIdColumn, readAtColumn } = table
+  const ofSource = sourceIdColumn === undefined ? '' : `OR g.sample_source_id = t.${sourceIdColumn}`
+  const marked = await countOf(
+    sql,
+    `UPDATE ${qualified(current)} t SET _missing_since = greatest(g."at", t.${readAtColumn} + INTERVAL 1 MICROSECOND)
+      FROM temp.gone_records g WHERE t.account = $1 AND t.${surveyIdColumn} = g.survey_id
+        AND (g.sample_source_id IS NULL ${ofSource}) AND t._missing_since IS NULL`,
+    [sql.account],
+  )
+  const missing = `(FROM ${qualified(current)} WHERE account = ${literal(sql.account)} AND _missing_since IS NOT NULL
+    AND ${surveyIdColumn} IN (SELECT survey_id FROM temp.gone_records))`
+  await endVersions(sql, table, missing, '_missing_since')
+  return marked
 }
 
-/** Ends the current versions of the rows in a temporary table, at the time in its column `endsAt`. */
+/** Ends the current versions of the rows of a relation, at the time in its column `endsAt`. */
 const endVersions = async (
   sql: AccountSql,
-  { key, history }: MergedTable,
-  temporaryTable: string,
+  { key, history, hasVersions }: MergedTable,
+  relation: string,
   endsAt: string,
 ): Promise<void> => {
-  if (history?.kind === 'versions')
-    await sql.run(`UPDATE ${qualified(history.table)} h SET "valid_to" = c.${quote(endsAt)}
-      FROM temp.${quote(temporaryTable)} c WHERE ${sameKey(key, 'h', 'c')} AND h."valid_to" IS NULL`)
+  if (history !== null && hasVersions)
+    await sql.run(`UPDATE ${qualified(history)} h SET "valid_to" = c.${quote(endsAt)}
+      FROM ${relation} c WHERE ${sameKey(key, 'h', 'c')} AND h."valid_to" IS NULL`)
 }
 
 const latest = ({ datedAt, missingSince }: StoredRow): Instant =>
@@ -122,22 +134,18 @@ const latest = ({ datedAt, missingSince }: StoredRow): Instant =>
 /** `at`, but at least a microsecond after `before`. */
 const after = (at: Instant, before: Instant): Instant => (at > before ? at : before + 1n)
 
-/**
- * All rows of these surveys, also the missing ones. `keysOnly` leaves out the values, if no rows are compared. `notBefore` is a
- * day; rows of earlier days are left out.
- */
+/** All rows of these surveys, also the missing ones. `notBefore` is a day; rows of earlier days are left out. */
 export const readStored = async (
   sql: AccountSql,
   table: MergedTable,
   surveyIds: readonly number[],
-  { keysOnly = false, notBefore = null }: { keysOnly?: boolean; notBefore?: string | null } = {},
+  notBefore: string | null = null,
 ): Promise<StoredRows> => {
   if (surveyIds.length === 0) return new Map()
   const condition = conditionOnSurveys(sql.account, surveyIds)
-  const columns = keysOnly ? table.ids : [...table.ids, ...table.values]
   const rows = await sql.rows(
-    keysOnly ? table.storedKey : table.storedRow,
-    `SELECT ${columns.map(selectCell).join(', ')}, "_first_seen_at", ${quote(table.readAtColumn)} AS "_dated_at", "_missing_since"
+    table.storedRow,
+    `SELECT ${[...table.ids, ...table.values].map(selectCell).join(', ')}, "_first_seen_at", ${quote(table.readAtColumn)} AS "_dated_at", "_missing_since"
       FROM ${qualified(table.current)} WHERE ${condition.on(table.surveyIdColumn)}
       ${notBefore === null ? '' : `AND "day" >= DATE ${literal(notBefore)}`}`,
     condition.parameters,

@@ -40,46 +40,32 @@ const storedRow = (columns: readonly Column[]): z.ZodType<StoredRow> =>
       missingSince: _missing_since,
     }))
 
-/** `versions`: one row per version, with valid_from and valid_to. `observations`: one row per change. Null: no history. */
-type History = { readonly kind: 'versions' | 'observations'; readonly table: TableDeclaration } | null
-
 const BOOKKEEPING = ['_first_seen_at', '_synced_at', '_observed_at', '_missing_since']
 
-const merged = (current: TableDeclaration, history: History) => {
-  const { name } = current
+/** `history` has a row per version, from `valid_from` to `valid_to`, or one per change. Null: there is none. */
+const merged = (current: TableDeclaration, history: TableDeclaration | null) => {
   const key = current.columns.filter((column) => current.key.includes(column.name))
   const ids = key.filter((column) => column.name !== 'account')
   const values = current.columns.filter((column) => ![...current.key, ...BOOKKEEPING].includes(column.name))
-  const readAtColumn = history?.kind === 'versions' ? '_synced_at' : '_observed_at'
-  const keyAnd = (other: string) => [...key, ...current.columns.filter((column) => column.name === other)]
+  const hasVersions = history?.key.includes('valid_from') === true
   return {
     current,
     history,
+    hasVersions,
     key,
     ids,
     surveyIdColumn: ids.some((column) => column.name === 'survey_id') ? 'survey_id' : 'id',
     /** The columns whose change makes a new version. */
     values,
     /** The column with the time at which the version was read. */
-    readAtColumn,
-    /** Temporary table of the rows that replace stored ones: key, time of reading. */
-    changed: { name: `changed_${name}`, columns: keyAnd(readAtColumn) },
-    /** Temporary table of gone rows: key, and since when they are missing. */
-    gone: { name: `gone_${name}`, columns: keyAnd('_missing_since') },
-    /** Schemas of stored rows, with and without values. They are made once, because a schema is compiled at its first use. */
+    readAtColumn: hasVersions ? '_synced_at' : '_observed_at',
+    /** The schema of stored rows. It is made once, because a schema is compiled at its first use. */
     storedRow: storedRow([...ids, ...values]),
-    storedKey: storedRow(ids),
   } as const
 }
 
-const versions = (table: TableDeclaration): History => ({ kind: 'versions', table })
-const observations = (table: TableDeclaration): History => ({ kind: 'observations', table })
-
-export const mergedSurveys = merged(surveys, versions(surveysHistory))
-export const mergedSampleSources = merged(sampleSources, versions(sampleSourcesHistory))
-export const mergedSurveyProgress = merged(surveyProgress, observations(surveyProgressHistory))
-export const mergedSampleSourceProgress = merged(
-  sampleSourceProgress,
-  observations(sampleSourceProgressHistory),
-)
+export const mergedSurveys = merged(surveys, surveysHistory)
+export const mergedSampleSources = merged(sampleSources, sampleSourcesHistory)
+export const mergedSurveyProgress = merged(surveyProgress, surveyProgressHistory)
+export const mergedSampleSourceProgress = merged(sampleSourceProgress, sampleSourceProgressHistory)
 export const mergedSurveyProgressByDay = merged(surveyProgressByDay, null)

@@ -12,17 +12,10 @@ export const storeRejections = async (
 ): Promise<void> => {
   if (rejections.length === 0) return
   const { columns } = rejectedRows
-  const rows = rejections.map(({ endpoint, surveyId, sampleSourceId, day = null, problem, raw }) => ({
-    account: sql.account,
-    run_id: runId,
-    rejected_at: at,
-    endpoint,
-    survey_id: surveyId,
-    sample_source_id: sampleSourceId,
-    day,
-    problem,
-    raw,
-  }))
+  const ofRun = { account: sql.account, run_id: runId, rejected_at: at }
+  const rows = rejections.map(({ surveyId, sampleSourceId, day = null, ...rejection }) => {
+    return { ...rejection, ...ofRun, survey_id: surveyId, sample_source_id: sampleSourceId, day }
+  })
   await sql.stage('stage_rejected_rows', columns, rows)
   // A row that one run reads twice, on two pages or in a repetition, is one rejected row.
   await sql.run(`INSERT INTO ${qualified(rejectedRows)} BY NAME SELECT DISTINCT ${selected(columns, 's')} FROM temp.stage_rejected_rows s
@@ -38,18 +31,8 @@ export const storeDrift = async (
 ): Promise<void> => {
   if (drift.length === 0) return
   const { columns } = driftEvents
-  const events = drift.map(({ resource, path, value, kind }) => ({
-    account: sql.account,
-    resource,
-    path,
-    value,
-    kind,
-    occurrences: 1,
-    first_seen_at: at,
-    first_run_id: runId,
-    last_seen_at: at,
-    last_run_id: runId,
-  }))
+  const times = { first_seen_at: at, first_run_id: runId, last_seen_at: at, last_run_id: runId }
+  const events = drift.map((one) => ({ ...one, ...times, account: sql.account, occurrences: 1 }))
   await sql.stage('stage_drift_events', columns, events)
   // Many rows of a page may have the same unknown field: that is one event with a count.
   await sql.run(`MERGE INTO ${qualified(driftEvents)} d

@@ -5,55 +5,48 @@ import type { Instant } from '../../model/instant.js'
 import { LISTING_KINDS } from '../../model/run-record.js'
 import { listings } from '../../model/sync-tables.js'
 import type { ListedRows, ListingPage, ListingStart, Position, Stamp } from '../../model/warehouse.js'
-import { bigintCell, booleanCell, instant, instantOrNull, timestamptzCell } from '../connection/cells.js'
-import type { AccountSql } from '../connection/database.js'
-import { qualified } from '../connection/ddl.js'
+import { bigintCell, booleanCell, instant, timestamptzCell } from '../connection/cells.js'
+import { type AccountSql, countOf } from '../connection/database.js'
 import { enqueue } from './tasks.js'
 
-const positionRow = z
-  .object({
-    cursor: timestamptzCell.nullable(),
-    fullListedAt: timestamptzCell.nullable(),
-    fullListingDue: booleanCell,
-  })
-  .and(
-    z.union([
-      z.object({
-        kind: z.enum(LISTING_KINDS),
-        updatedSince: timestamptzCell.nullable(),
-        ceiling: timestamptzCell,
-        nextPage: bigintCell,
-        totalCount: bigintCell,
-        firstTotalCount: bigintCell.nullable(),
-        startedAt: timestamptzCell,
-      }),
-      z.object({ kind: z.null() }),
-    ]),
-  )
+const cursorRow = z.object({
+  cursor: timestamptzCell.nullable(),
+  fullListedAt: timestamptzCell.nullable(),
+  fullListingDue: booleanCell,
+})
+const listingRow = z.object({
+  kind: z.enum(LISTING_KINDS),
+  updatedSince: timestamptzCell.nullable(),
+  ceiling: timestamptzCell,
+  nextPage: bigintCell,
+  totalCount: bigintCell,
+  firstTotalCount: bigintCell.nullable(),
+  startedAt: timestamptzCell,
+})
 
-export const readPosition = async (sql: AccountSql): Promise<Position> => {
-  const [row] = await sql.rows(
-    positionRow,
-    `SELECT c.updated_since AS "cursor", c.full_listed_at AS "fullListedAt",
-        coalesce(c.full_listing_due, false) AS "fullListingDue", l.kind, l.updated_since AS "updatedSince", l.ceiling,
-        l.next_page AS "nextPage", l.total_count AS "totalCount", l.first_total_count AS "firstTotalCount",
-        l.started_at AS "startedAt"
-      FROM (SELECT $1 AS account) a LEFT JOIN _sync.cursors c USING (account) LEFT JOIN _sync.listings l USING (account)`,
-    [sql.account],
+export const readPosition = async ({ account, rows }: AccountSql): Promise<Position> => {
+  const [cursor = { cursor: null, fullListedAt: null, fullListingDue: false }] = await rows(
+    cursorRow,
+    `SELECT updated_since AS "cursor", full_listed_at AS "fullListedAt", coalesce(full_listing_due, false) AS "fullListingDue"
+      FROM _sync.cursors WHERE account = $1`,
+    [account],
   )
-  if (row === undefined) throw new TypeError('a join that keeps its left row returned none')
-  const { cursor, fullListedAt, fullListingDue, ...listing } = row
-  return { cursor, fullListedAt, fullListingDue, listing: listing.kind === null ? null : listing }
+  const [listing = null] = await rows(
+    listingRow,
+    `SELECT kind, updated_since AS "updatedSince", ceiling, next_page AS "nextPage", total_count AS "totalCount",
+        first_total_count AS "firstTotalCount", started_at AS "startedAt"
+      FROM _sync.listings WHERE account = $1`,
+    [account],
+  )
+  return { ...cursor, listing }
 }
 
 export const startListing = async (sql: AccountSql, start: ListingStart): Promise<void> => {
-  const { kind, updatedSince, ceiling, startedAt } = start
+  const { kind, updatedSince: updated_since, ceiling, startedAt: started_at } = start
+  const times = { updated_since, ceiling, started_at }
+  const counts = { next_page: 1, total_count: 0, unidentified_rows: 0 }
   await dropListing(sql)
-  await sql.run(
-    `INSERT INTO ${qualified(listings)} (account, kind, updated_since, ceiling, next_page, total_count, unidentified_rows, started_at)
-      VALUES ($1, $2, $3::TIMESTAMPTZ, $4, 1, 0, 0, $5)`,
-    [sql.account, kind, instantOrNull(updatedSince), instant(ceiling), instant(startedAt)],
-  )
+  await sql.insert(listings, [{ account: sql.account, kind, ...times, ...counts }])
 }
 
 export const dropListing = async (sql: AccountSql): Promise<void> => {
@@ -63,13 +56,13 @@ export const dropListing = async (sql: AccountSql): Promise<void> => {
 
 /** Distinct surveys seen so far, this page included; a rejected row without a readable id counts as one. */
 export const countListed = async (sql: AccountSql, page: ListedRows): Promise<number> => {
-  const [row] = await sql.rows(
-    z.object({ listed: bigintCell }),
-    `SELECT count(*) + coalesce((SELECT ${UNIDENTIFIED_BEFORE} FROM _sync.listings WHERE account = $1), 0)::BIGINT AS listed
+  const listed = await countOf(
+    sql,
+    `SELECT count(*) + coalesce((SELECT ${UNIDENTIFIED_BEFORE} FROM _sync.listings WHERE account = $1), 0)::BIGINT AS "Count"
       FROM (SELECT survey_id FROM _sync.listed_ids WHERE account = $1 UNION SELECT unnest(CAST($2::JSON AS BIGINT[])))`,
     [sql.account, JSON.stringify(listedIds(page)), page.page],
   )
-  return (row?.listed ?? 0) + unidentified(page)
+  return listed + unidentified(page)
 }
 
 /** Rows without a readable id on earlier pages. Those of page $3 do not count if it was read before and is read again. */
@@ -96,7 +89,12 @@ export const rememberListed = async (sql: AccountSql, pages: readonly ListingPag
       `INSERT INTO _sync.listed_ids (account, survey_id) SELECT $1, survey_id FROM temp.${LISTED_STAGE}`,
       [account],
     )
-    await clearMissing(sql)
+    // A survey that an earlier listing did not show has not gone if this one shows it. So its task no longer says `missing`.
+    await sql.run(
+      `UPDATE _sync.tasks SET reason = 'changed' WHERE account = $1 AND reason = 'missing'
+        AND survey_id IN (SELECT survey_id FROM temp.${LISTED_STAGE})`,
+      [account],
+    )
   }
   const last = lastOf(pages)
   const [{ page, totalCount: firstTotal } = last] = pages
@@ -146,14 +144,6 @@ export const noteListed = async (
     [sql.account],
   )
 }
-
-/** A survey that an earlier listing did not show has not gone if this one shows it. So its task no longer says `missing`. */
-const clearMissing = (sql: AccountSql): Promise<void> =>
-  sql.run(
-    `UPDATE _sync.tasks SET reason = 'changed' WHERE account = $1 AND reason = 'missing'
-      AND survey_id IN (SELECT survey_id FROM temp.${LISTED_STAGE})`,
-    [sql.account],
-  )
 
 export const requireFullListing = (sql: AccountSql): Promise<void> =>
   sql.run('UPDATE _sync.cursors SET full_listing_due = true WHERE account = $1', [sql.account])

@@ -1,4 +1,5 @@
 /** Selects the surveys that may be due by `src/rules/refresh.ts`, with the facts that decide their requests, and the past runs. */
+import { ascending, pairs } from 'd3-array'
 import { z } from 'zod'
 import { type Instant, instantFromMs, msBetween } from '../../model/instant.js'
 import type { PastRuns, PlannedSurvey, SurveySelection, SurveyTotals } from '../../model/plan-facts.js'
@@ -117,10 +118,7 @@ export const pastRuns = async (sql: AccountSql, overlapMs: number): Promise<Past
 
 /** The median gap between `moments`, which are in descending order. */
 const medianGapMs = (moments: readonly Instant[]): number | null => {
-  const gaps = moments
-    .slice(1)
-    .map((before, place) => msBetween(before, moments[place] ?? before))
-    .toSorted((one, other) => one - other)
+  const gaps = pairs(moments, (after, before) => msBetween(before, after)).toSorted(ascending)
   return gaps[Math.floor(gaps.length / 2)] ?? null
 }
 

@@ -6,8 +6,8 @@ import type { SurveyKind } from '../../model/request-usage.js'
 import type { FailingSurveys } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
 import type { NewTask } from '../../model/warehouse.js'
-import { bigintCell, varcharCell } from '../connection/cells.js'
-import type { AccountSql } from '../connection/database.js'
+import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
+import { type AccountSql, countOf, type Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 
 /**
@@ -78,16 +78,26 @@ export const failingSurveys = async (sql: AccountSql): Promise<FailingSurveys> =
   }
 }
 
+const queueRow = z.object({
+  account: varcharCell,
+  reason: varcharCell,
+  tasks: bigintCell,
+  failing: bigintCell,
+  oldest_at: timestamptzCell,
+})
+
+/** The tasks of all accounts by reason. */
+export const readQueue = (sql: Sql): Promise<readonly z.output<typeof queueRow>[]> =>
+  sql.rows(
+    queueRow,
+    `SELECT account, reason, count(*) AS tasks, count(last_error) AS failing, min(enqueued_at) AS oldest_at
+      FROM _sync.tasks GROUP BY ALL ORDER BY ALL`,
+  )
+
 /** Runs before each page of a listing, so its cost must not grow with the queue. */
 export const hasTasks = async (sql: AccountSql): Promise<boolean> =>
   (await sql.rows(z.unknown(), 'SELECT survey_id FROM _sync.tasks WHERE account = $1 LIMIT 1', [sql.account]))
     .length > 0
 
-export const countTasks = async (sql: AccountSql): Promise<number> => {
-  const [row] = await sql.rows(
-    z.object({ tasks: bigintCell }),
-    'SELECT count(*) AS tasks FROM _sync.tasks WHERE account = $1',
-    [sql.account],
-  )
-  return row?.tasks ?? 0
-}
+export const countTasks = (sql: AccountSql): Promise<number> =>
+  countOf(sql, 'SELECT count(*) AS "Count" FROM _sync.tasks WHERE account = $1', [sql.account])

@@ -1,7 +1,7 @@
 /** The curve of complete interviews, with the target and the forecast: a dashed line to the expected day, and the range around it. */
 import type { Formats } from '../formats.js'
 import type { DayRow, SurveyRow } from '../queries/survey.js'
-import { ChartFrame, dayNumber, type Frame, left, linePath, type Point, pair, top } from './frame.js'
+import { ChartFrame, dayNumber, left, linePath, type Point, pair, top } from './frame.js'
 
 /** The forecast takes at most three fifths of the width, but at least two weeks. */
 const FORECAST_DAYS_MIN = 14
@@ -24,12 +24,14 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
   const end = isForecast ? Math.min(horizon, latest === null ? horizon : dayNumber(latest)) : now
   const to = Math.ceil(Math.max(end, now + (now - from) / 50, from + 1))
   const max = Math.max(1, target ?? 0, ...days.map((day) => day.interviews_count)) * 1.12
-  const frame: Frame = { from, to, max: Math.ceil(max) }
+  const frame = { from, to, max: Math.ceil(max) }
   const points = days.map((day): Point => [day.day - from, day.interviews_count])
   const x = (day: string): number => dayNumber(day) - from
-  const at: Point = [now - from, reached]
-  const lastDay = formats.day(last.day)
-  const label = `Complete interviews from ${formats.day(first.day)} to ${lastDay}: from ${formats.count(first.interviews_count)} to ${formats.count(last.interviews_count)}`
+  const start = `M${pair(now - from, -reached)}`
+  // The range reaches the target between two days. Without a last day it is open to the right.
+  const coneEnd = expected_to === null ? `H${to - from}V${-reached}` : `H${x(expected_to)}`
+  const hasTarget = target !== null && target > 0
+  const label = `Complete interviews from ${formats.day(first.day)} to ${formats.day(now)}: from ${formats.count(first.interviews_count)} to ${formats.count(reached)}`
   return (
     <ChartFrame
       frame={frame}
@@ -38,7 +40,7 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
       formats={formats}
       over={
         <>
-          {target !== null && target > 0 && (
+          {hasTarget && (
             <text class="mark" x="100%" y={top(frame, target)}>
               Target {formats.count(target)}
             </text>
@@ -48,35 +50,18 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
             x={left(frame, now)}
             y={top(frame, reached)}
           >
-            {formats.count(last.interviews_count)}
+            {formats.count(reached)}
           </text>
         </>
       }
     >
-      {target !== null && target > 0 && <path class="target" d={`M${pair(0, -target)}h${to - from}`} />}
+      {hasTarget && <path class="target" d={`M${pair(0, -target)}h${to - from}`} />}
       {isForecast && expected_from !== null && (
-        <path
-          class="cone"
-          d={`M${pair(at[0], -reached)}${cone(at, target, x(expected_from), expected_to === null ? null : x(expected_to), to - from)}z`}
-        />
+        <path class="cone" d={`${start}L${pair(x(expected_from), -target)}${coneEnd}z`} />
       )}
-      {isForecast && (
-        <path class="forecast" d={`M${pair(at[0], -reached)}L${pair(x(expected_on), -target)}`} />
-      )}
+      {isForecast && <path class="forecast" d={`${start}L${pair(x(expected_on), -target)}`} />}
       <path class="line" d={linePath(points)} />
-      <path class="dot" d={`M${pair(at[0], -at[1])}h0`} />
+      <path class="dot" d={`${start}h0`} />
     </ChartFrame>
   )
 }
-
-/** The range reaches the target between the two days. Without a last day it is open to the right. */
-const cone = (
-  [, reached]: Point,
-  target: number,
-  earliest: number,
-  latest: number | null,
-  width: number,
-): string =>
-  latest === null
-    ? `L${pair(earliest, -target)}H${width}V${-reached}`
-    : `L${pair(earliest, -target)}H${latest}`

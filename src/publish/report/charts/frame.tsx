@@ -2,7 +2,7 @@
  * The frame of a chart: grid lines and labels in the units of the screen, and inside of it the paths, stretched to its size. Labels keep
  * their size on a phone, and lines their width.
  */
-import { ticks } from 'd3-array'
+import { pairs, ticks } from 'd3-array'
 import { utcTicks } from 'd3-time'
 import type { ComponentChildren } from 'preact'
 import type { Formats } from '../formats.js'
@@ -40,7 +40,7 @@ interface ChartProps {
 export const ChartFrame = ({ frame, label, bands, formats, children, over }: ChartProps) => {
   const { from, to, max } = frame
   const width = Math.max(1, to - from)
-  const lines = countTicks(max)
+  const lines = ticks(0, max, 3).filter((tick) => tick > 0)
   return (
     <svg class="chart" role="img" aria-label={label} data-x={`${from} ${width}`} data-bands={bands.join()}>
       <svg viewBox={`0 ${-max} ${width} ${max}`} preserveAspectRatio="none" role="none">
@@ -67,9 +67,6 @@ const DAY_MS = 86_400_000
 /** `1970-01-02` is 1. */
 export const dayNumber = (day: string): number => Date.parse(day) / DAY_MS
 
-/** Round numbers from 0 to `max`, without 0. */
-const countTicks = (max: number): readonly number[] => ticks(0, max, 3).filter((tick) => tick > 0)
-
 /** Round days, as numbers of days. */
 const dayTicks = (from: number, to: number): readonly number[] => {
   const instants = utcTicks(new Date(from * DAY_MS), new Date(to * DAY_MS), 4)
@@ -82,17 +79,13 @@ const dayTicks = (from: number, to: number): readonly number[] => {
  */
 export type Point = readonly [x: number, y: number]
 
-/** The y axis of SVG points down. Coordinates are whole numbers. */
+/** The y axis of SVG points down. Coordinates are whole numbers. A minus sign separates two numbers as well as a space does. */
 export const linePath = (points: readonly Point[]): string => {
-  const [first, ...rest] = points
+  const [first] = points
   if (first === undefined) return ''
-  let [x, y] = first
-  const steps = rest.map(([nextX, nextY]) => {
-    const step = pair(nextX - x, y - nextY)
-    ;[x, y] = [nextX, nextY]
-    return step
-  })
-  return `M${pair(first[0], -first[1])}${steps.length === 0 ? 'h0' : `l${joined(steps)}`}`
+  const steps = pairs(points, ([x, y], [nextX, nextY]) => pair(nextX - x, y - nextY))
+  const line = steps.length === 0 ? 'h0' : `l${steps.join(' ').replaceAll(' -', '-')}`
+  return `M${pair(first[0], -first[1])}${line}`
 }
 
 /** The line, closed along the x axis. */
@@ -109,7 +102,3 @@ export const barsPath = (points: readonly Point[]): string =>
     .join('')
 
 export const pair = (x: number, y: number): string => `${x}${y < 0 ? '' : ' '}${y}`
-
-/** A minus sign separates two numbers as well as a space does. */
-const joined = (steps: readonly string[]): string =>
-  steps.reduce((text, step) => (text === '' || step.startsWith('-') ? text + step : `${text} ${step}`), '')

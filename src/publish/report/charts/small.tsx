@@ -1,19 +1,17 @@
 /** Charts that stand in a cell of a table, beside the same numbers as text. */
-
+import { pairs } from 'd3-array'
 import type { DayRow } from '../queries/survey.js'
-import { LAST_DAYS } from '../read.js'
+import { LAST_DAYS, type ReportRows } from '../read.js'
 import { barsPath, type Point } from './frame.js'
 
-/** Complete interviews gained on each of the last days. A day after unknown days gets the gain of all of them. */
+/** Complete interviews gained on each of the last days. Unknown days gained nothing, and the day after them gets the gain of all. */
 export const Sparkline = ({ days }: { readonly days: readonly DayRow[] }) => {
   const last = days.at(-1)
   if (last === undefined || days.length < 2) return null
   const first = last.day - LAST_DAYS
-  const gains = days.slice(1).flatMap((day, place): Point[] => {
-    const x = day.day - first
-    const gained = day.interviews_count - (days[place]?.interviews_count ?? 0)
-    return x < 1 ? [] : [[x, Math.max(0, gained)]]
-  })
+  const gains = pairs(days, (before, { day, interviews_count }): Point => {
+    return [day - first, Math.max(0, interviews_count - before.interviews_count)]
+  }).filter(([x]) => x >= 1)
   const max = Math.max(1, ...gains.map(([, y]) => y))
   return (
     <svg
@@ -33,11 +31,7 @@ export const Bar = ({ rate }: { readonly rate: number | null }) => (
 )
 
 interface StripProps {
-  readonly periods: readonly {
-    readonly status: string
-    readonly since: bigint
-    readonly until: bigint | null
-  }[]
+  readonly periods: ReportRows['timeline']
   readonly now: bigint
   readonly days: number
 }

@@ -9,33 +9,18 @@ import { type PartProps, type ReportPage, SurveyLink, type Titled } from './word
 const ROWS_SHOWN = 6
 
 interface Card {
-  readonly query: Query
-  readonly rule: string
+  /** Null without rows. */
+  readonly shown: JSX.Element | null
   readonly none: string
-  readonly count: number
-  readonly table: JSX.Element
 }
 
-export const Attention = ({ page, page: { formats } }: PartProps) => {
+export const Attention = ({ page }: PartProps) => {
   const cards = cardsOf(page)
-  const quiet = cards.filter(({ count }) => count === 0)
+  const quiet = cards.filter(({ shown }) => shown === null)
   return (
     <section id="action" aria-labelledby="action-title">
       <h2 id="action-title">Needs action</h2>
-      <div class="cards">
-        {cards
-          .filter(({ count }) => count > 0)
-          .map((card) => (
-            <article class="card">
-              <h3>
-                {card.query.title} <span class="badge">{formats.count(card.count)}</span>
-              </h3>
-              <p class="rule">{card.rule}</p>
-              {card.table}
-              <SqlOf query={card.query} />
-            </article>
-          ))}
-      </div>
+      <div class="cards">{cards.map(({ shown }) => shown)}</div>
       {quiet.length > 0 && (
         <p class="quiet">
           <span class="ok" aria-hidden="true" /> {quiet.map(({ none }) => none).join(' ')}
@@ -134,17 +119,28 @@ const phrase = (one: string, word: string, other: string) => (
   </>
 )
 
+interface CardOf<Row> {
+  readonly rule: string
+  readonly none: string
+  readonly columns: readonly Column<Row>[]
+}
+
 const card = <Row extends Titled>(
   page: ReportPage,
   query: Query,
   rows: readonly Row[],
-  { columns, ...texts }: Pick<Card, 'rule' | 'none'> & { readonly columns: readonly Column<Row>[] },
+  { rule, none, columns }: CardOf<Row>,
 ): Card => {
+  if (rows.length === 0) return { shown: null, none }
   const survey: Column<Row> = { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> }
   const shared = { query, columns: [survey, ...columns] }
   const rest = rows.slice(ROWS_SHOWN)
-  const table = (
-    <>
+  const shown = (
+    <article class="card">
+      <h3>
+        {query.title} <span class="badge">{page.formats.count(rows.length)}</span>
+      </h3>
+      <p class="rule">{rule}</p>
       <QueryTable {...shared} rows={rows.slice(0, ROWS_SHOWN)} caption={query.title} />
       {rest.length > 0 && (
         <details>
@@ -152,7 +148,8 @@ const card = <Row extends Titled>(
           <QueryTable {...shared} rows={rest} caption={`${query.title}, more`} />
         </details>
       )}
-    </>
+      <SqlOf query={query} />
+    </article>
   )
-  return { ...texts, query, count: rows.length, table }
+  return { shown, none }
 }

@@ -1,12 +1,11 @@
 /** What changed in the last day, and the statuses of the last weeks. */
+import { group } from 'd3-array'
 import type { JSX } from 'preact'
 import { StatusStrip } from '../charts/small.js'
 import { CHANGES_SHOWN, overview } from '../queries/overview.js'
 import { keyOf, type ReportRows } from '../read.js'
 import { QueryTable, SqlOf } from './table.js'
 import { type PartProps, plural, type ReportPage, Status, SurveyLink, spaced } from './words.js'
-
-type TimelineRow = ReportRows['timeline'][number]
 
 const TIMELINE_DAYS = 60
 
@@ -107,9 +106,7 @@ const Value = ({ text }: { readonly text: string | null }): JSX.Element =>
 
 const Timeline = ({ page, page: { rows, formats } }: PartProps) => {
   const newest = new Map(rows.asOf.map(({ account, newest_at }) => [account, newest_at]))
-  const surveys = new Map<string, TimelineRow[]>()
-  for (const row of rows.timeline) surveys.set(keyOf(row), [...(surveys.get(keyOf(row)) ?? []), row])
-  const lines = [...surveys.values()].flatMap((periods) => {
+  const lines = [...group(rows.timeline, keyOf).values()].flatMap((periods) => {
     const last = periods.at(-1)
     return last === undefined ? [] : [{ ...last, periods, now: newest.get(last.account) ?? last.since }]
   })

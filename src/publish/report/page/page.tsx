@@ -123,15 +123,13 @@ const UNFINISHED: readonly string[] = ['partial', 'failed', 'killed']
 const Totals = ({ page: { rows, formats } }: PartProps) => {
   const [total] = rows.totals
   const { count, rate, signed } = formats
-  const figures = (): readonly Figure[] => {
-    if (total === undefined || total.surveys === 0) return []
-    const completed = `of ${count(total.sample_size)}, ${rate(total.completion_rate)}`
-    const gained = `${signed(total.gained)} in the last 7 days`
-    return [
-      ['In the field', count(total.surveys), plural(total.surveys, 'survey')],
-      ['Complete', count(total.interviews_count), completed],
-      ['Gained since yesterday', signed(total.gained_last_day), gained],
-    ]
-  }
-  return <Figures figures={figures()} query={overview.totals.name} />
+  if (total === undefined || total.surveys === 0) return <Figures figures={[]} query={overview.totals.name} />
+  const completed = `of ${count(total.sample_size)}, ${rate(total.completion_rate)}`
+  const gained = `${signed(total.gained)} in the last 7 days`
+  const figures: readonly Figure[] = [
+    ['In the field', count(total.surveys), plural(total.surveys, 'survey')],
+    ['Complete', count(total.interviews_count), completed],
+    ['Gained since yesterday', signed(total.gained_last_day), gained],
+  ]
+  return <Figures figures={figures} query={overview.totals.name} />
 }

@@ -86,15 +86,10 @@ export const Runs = ({ page, page: { rows, formats } }: PartProps) => (
   </section>
 )
 
-interface CardProps<Row> extends TableProps<Row> {
-  readonly title: string
-  readonly empty: string
-}
-
-const Card = <Row extends object>({ title, empty, ...table }: CardProps<Row>) => (
+const Card = <Row extends object>({ title, ...table }: TableProps<Row> & { readonly title: string }) => (
   <article class="card">
     <h3>{title}</h3>
-    {table.rows.length === 0 ? <p class="empty">{empty}</p> : <QueryTable {...table} />}
+    <QueryTable {...table} />
     <SqlOf query={table.query} />
   </article>
 )

@@ -24,8 +24,6 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
   const key = keyOf(survey)
   const curve = rows.curves.get(key) ?? []
   const counts = rows.interviews.get(key) ?? []
-  const sourceRows = rows.sources.get(key) ?? []
-  const historyRows = rows.history.get(key) ?? []
   const { account, survey_id, status, project_id } = survey
   const hidden = rows.unshown.find((of) => of.account === account && of.survey_id === survey_id)?.fields ?? []
   return (
@@ -69,58 +67,52 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
         </>
       )}
       <h3>Sources</h3>
-      {sourceRows.length === 0 ? (
-        <p class="empty">This survey has no sample source.</p>
-      ) : (
-        <QueryTable
-          class="sources"
-          query={queries.sources}
-          rows={sourceRows}
-          columns={[
-            {
-              head: 'Source',
-              cell: ({ name, country_code, provider }) => (
-                <>
-                  <bdi>{name}</bdi> <small>{`${country_code}, ${spaced(provider)}`}</small>
-                </>
-              ),
-            },
-            { head: 'Complete', cell: (row) => <Completion of={row} formats={formats} /> },
-            { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
-            { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },
-            { head: 'Forecast', cell: ({ expected_on }) => formats.day(expected_on) },
-            { head: 'Incidence', cell: (row) => formats.rate(row.target_incidence_rate) },
-            { head: 'Drop-out', cell: (row) => formats.rate(row.drop_out_rate) },
-          ]}
-        />
-      )}
+      <QueryTable
+        class="sources"
+        empty="This survey has no sample source."
+        query={queries.sources}
+        rows={rows.sources.get(key) ?? []}
+        columns={[
+          {
+            head: 'Source',
+            cell: ({ name, country_code, provider }) => (
+              <>
+                <bdi>{name}</bdi> <small>{`${country_code}, ${spaced(provider)}`}</small>
+              </>
+            ),
+          },
+          { head: 'Complete', cell: (row) => <Completion of={row} formats={formats} /> },
+          { head: 'Behind', cell: ({ behind }) => formats.count(behind) },
+          { head: 'Gained', cell: ({ gained }) => formats.signed(gained) },
+          { head: 'Forecast', cell: ({ expected_on }) => formats.day(expected_on) },
+          { head: 'Incidence', cell: (row) => formats.rate(row.target_incidence_rate) },
+          { head: 'Drop-out', cell: (row) => formats.rate(row.drop_out_rate) },
+        ]}
+      />
       <h3>History</h3>
-      {historyRows.length === 0 ? (
-        <p class="empty">Nothing but its progress has changed since it was first read.</p>
-      ) : (
-        <QueryTable
-          class="history"
-          query={queries.history}
-          rows={historyRows}
-          columns={[
-            { head: 'Seen at', cell: ({ observed_at }) => formats.instant(observed_at) },
-            {
-              head: 'Change',
-              isText: true,
-              cell: (row) => (
-                <>
-                  {row.sample_source_id !== null && (
-                    <small>
-                      source <bdi>{row.name ?? row.sample_source_id}</bdi>{' '}
-                    </small>
-                  )}
-                  <Change change={row} />
-                </>
-              ),
-            },
-          ]}
-        />
-      )}
+      <QueryTable
+        class="history"
+        empty="Nothing but its progress has changed since it was first read."
+        query={queries.history}
+        rows={rows.history.get(key) ?? []}
+        columns={[
+          { head: 'Seen at', cell: ({ observed_at }) => formats.instant(observed_at) },
+          {
+            head: 'Change',
+            isText: true,
+            cell: (row) => (
+              <>
+                {row.sample_source_id !== null && (
+                  <small>
+                    source <bdi>{row.name ?? row.sample_source_id}</bdi>{' '}
+                  </small>
+                )}
+                <Change change={row} />
+              </>
+            ),
+          },
+        ]}
+      />
       <Freshness survey={survey} formats={formats} />
       {hidden.length > 0 && (
         <p class="rule">{`This page cannot show all of: ${hidden.map(spaced).join(', ')}. The tables hold the whole values.`}</p>

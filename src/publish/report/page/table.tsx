@@ -17,11 +17,14 @@ export interface TableProps<Row> {
   readonly columns: readonly Column<Row>[]
   /** Read out before the table, and not visible. A table right after its heading needs none. */
   readonly caption?: string
+  /** Stands in the place of a table without rows. */
+  readonly empty?: string
   readonly class?: string
 }
 
 export const QueryTable = <Row extends object>(props: TableProps<Row>): JSX.Element => {
-  const { query, rows, columns, caption, class: className } = props
+  const { query, rows, columns, caption, empty, class: className } = props
+  if (rows.length === 0 && empty !== undefined) return <p class="empty">{empty}</p>
   return (
     <table class={className} data-query={query.name}>
       {caption !== undefined && <caption>{caption}</caption>}

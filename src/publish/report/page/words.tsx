@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import { Bar } from '../charts/small.js'
 import type { Formats } from '../formats.js'
+import type { SurveyRow } from '../queries/survey.js'
 import { keyOf, type ReportRows, type SurveyKey } from '../read.js'
 
 export interface ReportPage {
@@ -63,11 +64,7 @@ export const Figures = ({ figures, query }: FiguresProps) => (
   </dl>
 )
 
-interface Completed {
-  readonly completion_rate: number | null
-  readonly interviews_count: number | null
-  readonly sample_size: number | null
-}
+type Completed = Pick<SurveyRow, 'completion_rate' | 'interviews_count' | 'sample_size'>
 
 /** A bar, the rate, and the numbers behind it. */
 export const Completion = ({ of, formats }: { readonly of: Completed; readonly formats: Formats }) => (

@@ -104,10 +104,10 @@ export const VIEW_RULES: readonly Rule[] = ALL_VIEWS.flatMap((view) => [
 const MERGED = [mergedSurveys, mergedSampleSources, mergedSurveyProgress, mergedSampleSourceProgress] as const
 
 const historyRules = (table: MergedTable): readonly Rule[] => {
-  if (table.history === null) return []
-  const { kind, table: history } = table.history
+  const { history, hasVersions } = table
+  if (history === null) return []
   const common = { table, history, key: table.current.key, values: table.values.map(({ name }) => name) }
-  return kind === 'versions'
+  return hasVersions
     ? [...versionsFollow(common), ...lastIsCurrent(common, 'valid_from')]
     : lastIsCurrent(common, 'observed_at')
 }

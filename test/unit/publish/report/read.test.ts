@@ -1,55 +1,55 @@
 /** The points of the curves are readings that know the number of complete interviews. A curve is level while nothing was observed. */
 import { expect, test } from 'vitest'
-import { curveOf, thinnedDays } from '../../../../src/publish/report/read.js'
+import { thinnedDays } from '../../../../src/publish/report/read.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const at = (day: number) => minute(day * 1440 + 120)
 
-test('a reading without a number of interviews is no fall to zero', async () => {
+/** Each point is `day:interviews`. A reading that does not know the number has none. */
+const CASES = [
+  { what: 'is empty without observations', observed: '3:', curve: '' },
+  { what: 'does not fall to zero without a number', observed: '0:10 1: 2:16', curve: '0:10 1:10 2:16' },
+  { what: 'has each day with an observation as it is', observed: '0:1 1:3 2:4', curve: '0:1 1:3 2:4' },
+  { what: 'ends a day with its last observation', observed: '0:1 0:2 1:5', curve: '0:2 1:5' },
+  { what: 'is level until the day before the next one', observed: '0:1 3:9', curve: '0:1 1:1 2:1 3:9' },
+  { what: 'goes on to the last reading', observed: '0:1 2:', curve: '0:1 1:1 2:1' },
+]
+
+test('a curve', async () => {
   const { account, rows } = await testWarehouse()
-  await list(account, [survey(1)], at(0), 'full')
-  for (const [day, complete] of [10, null, 16].entries())
-    await account.commitBundles(
-      [bundle(1, at(day), [], progress(complete ?? 0, { interviews_count: complete }))],
-      RUN,
-    )
-  const days = await rows(`SELECT interviews_count FROM (${thinnedDays('main.freshness')}) ORDER BY "day"`)
-  expect(days.map(({ interviews_count }) => interviews_count)).toEqual([10, 16])
+  const surveys = CASES.map((_, place) => survey(place + 1))
+  await list(account, surveys, at(0), 'full')
+  const read = async (id: number, observed: string) => {
+    for (const [place, point] of observed.split(' ').entries()) {
+      const [day, interviews] = point.split(':')
+      const interviews_count = interviews === '' ? null : Number(interviews)
+      const moment = at(Number(day)) + BigInt(place)
+      await account.commitBundles(
+        [bundle(id, moment, [], progress(interviews_count ?? 0, { interviews_count }))],
+        RUN,
+      )
+    }
+  }
+  for (const [place, { observed }] of CASES.entries()) await read(place + 1, observed)
+  // 24 points before the last 28 days: one in 14.
+  const LONG = CASES.length + 1
+  await list(account, [survey(LONG)], at(0))
+  await read(LONG, '0:1 14:5 70:20 364:80')
+
+  const points = await rows(
+    `SELECT survey_id, concat("day" - ${DAY_0}, ':', interviews_count) AS point
+      FROM (${thinnedDays('main.freshness')}) ORDER BY survey_id, "day"`,
+  )
+  const curveOf = (id: number) => points.filter((row) => row.survey_id === id).map(({ point }) => point)
+  for (const [place, { what, curve }] of CASES.entries())
+    expect(curveOf(place + 1).join(' '), what).toBe(curve)
+  const long = curveOf(LONG)
+  expect(long.slice(0, 8)).toEqual(['0:1', '14:5', '28:5', '42:5', '56:5', '70:20', '84:20', '98:20'])
+  expect(long.slice(-30, -26)).toEqual(['322:20', '336:20', '337:20', '338:20'])
+  expect(long.slice(-2)).toEqual(['363:20', '364:80'])
 })
 
-const bands = { undecided: 0, rejected: 0, not_needed: 0, screened_out: 0, incomplete: 0 }
-const row = (day: number, interviews_count: number) => ({
-  ...{ account: 'default', survey_id: 1, day, interviews_count, sample_size: 100 },
-  ...{ complete: interviews_count, ...bands },
-})
-
-/** Each point is `day:interviews`. */
-test.each([
-  { what: 'is empty without observations', observed: '', lastDay: 14, curve: '' },
-  {
-    what: 'has each day with an observation as it is',
-    ...{ observed: '10:1 11:3 12:4', lastDay: 12, curve: '10:1 11:3 12:4' },
-  },
-  {
-    what: 'is level until the day before the next observation',
-    ...{ observed: '10:1 15:9', lastDay: 15, curve: '10:1 14:1 15:9' },
-  },
-  { what: 'goes on to the last reading', observed: '10:1', lastDay: 14, curve: '10:1 14:1' },
-  {
-    // 24 points before the last 28 days: one in 14.
-    what: 'has longer steps on earlier days',
-    ...{ observed: '0:1 14:5 70:20 364:80', lastDay: 364, curve: '0:1 14:5 56:5 70:20 363:20 364:80' },
-  },
-])('a curve $what', ({ observed, lastDay, curve }) => {
-  const points = observed.split(' ').filter((point) => point !== '')
-  const rows = points.map((point) => row(...numbersOf(point)))
-  const found = curveOf(rows, lastDay).map(({ day, interviews_count }) => `${day}:${interviews_count}`)
-  expect(found.join(' ')).toBe(curve)
-})
-
-const numbersOf = (point: string): [number, number] => {
-  const [day, interviews] = point.split(':').map(Number)
-  return [day ?? 0, interviews ?? 0]
-}
+/** `minute(0)` is on this day since 1970. */
+const DAY_0 = 20_513
