@@ -41,7 +41,7 @@ export class Refusal extends Error {
   }
 }
 
-export const errorBody = object('Every answer that is not 200', {
+export const errorBody = object('Error', 'Every answer that is not 200', {
   error: z.string().min(1).meta({ description: 'One sentence: what is wrong and what to do' }),
 })
 
