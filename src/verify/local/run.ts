@@ -22,7 +22,7 @@ import { type Checked, damaged, type LocalProof, type Problem, problemOfFiles, t
 /** Checks every published format of a warehouse directory. Throws a `WarehouseError`. */
 export const verifyDirectory = async (directory: string, signal: AbortSignal): Promise<LocalProof> => {
   const file = publishedPath(directory, 'duckdb')
-  const { proof, version: parquet } = await findParquet(publishedPath(directory, 'parquet'), signal)
+  const { version: parquet, ...proof } = await findParquet(publishedPath(directory, 'parquet'), signal)
   if ((await stat(file).catch(ifMissing(file))) !== null) {
     // Without the manifest: the question is an argument of a process, and the manifest of a large warehouse is too long for that.
     const beside = parquet === null ? null : { directory: parquet.directory, state: parquet.state }
@@ -37,8 +37,7 @@ export const verifyDirectory = async (directory: string, signal: AbortSignal): P
   return together(proof, { ...checked, states: [] })
 }
 
-interface FoundParquet {
-  readonly proof: Checked
+interface FoundParquet extends Checked {
   /** Null if no Parquet is published, or its files are damaged. */
   readonly version: ParquetVersion | null
 }
@@ -46,22 +45,22 @@ interface FoundParquet {
 /** The link is followed once, so that a publish meanwhile does not matter. */
 const findParquet = async (state: string, signal: AbortSignal): Promise<FoundParquet> => {
   const directory = await realpath(state).catch(ifMissing(state))
-  if (directory === null) return { proof: {}, version: null }
+  if (directory === null) return { version: null }
   const manifest = await readManifest(directory).catch((error: unknown) => {
     throw unreadable(manifestFile(directory), error)
   })
   const states = [state]
   if (manifest === null)
-    return { proof: { checks: 1, states, problems: damaged(state, manifestFile(directory)) }, version: null }
+    return { checks: 1, states, problems: damaged(state, manifestFile(directory)), version: null }
   const version = { directory, manifest, state }
   const problems = await checkParquetFiles(version, signal).catch((error: unknown) => {
     throw unreadable(state, error)
   })
   const checks = filesOf(manifest).length + 1
   if (problems.some(({ rule }) => rule !== 'files_are_in_manifest'))
-    return { proof: { checks, states, problems }, version: null }
+    return { checks, states, problems, version: null }
   const named = await checkRunOf(version)
-  return { proof: { checks: checks + 1, states, problems: [...problems, ...named] }, version }
+  return { checks: checks + 1, states, problems: [...problems, ...named], version }
 }
 
 /** The manifest names the last run of its own files. */
