@@ -12,7 +12,7 @@ import { apiRoutes, noSuchPath, type ServerContext, serveNoRoute, undecodablePat
 import { controlRoutes } from './control/operations.js'
 import { docsRoutes } from './docs/page.js'
 import { Faults } from './faults/faults.js'
-import { readFaultsFile } from './faults/read-faults.js'
+import { FaultsError, readFaultsFile } from './faults/read-faults.js'
 import { type ReferenceServerOptions, type ReferenceServerSettings, readOptions } from './options.js'
 import { RequestLog } from './request-log.js'
 import { WorldClock } from './time.js'
@@ -104,6 +104,7 @@ const createApp = (context: ServerContext): FastifyInstance => {
   app.setNotFoundHandler((request, reply) => refuse(request, reply, noSuchPath()))
   app.setErrorHandler((error, request, reply) => {
     if (error instanceof Refusal) return refuse(request, reply, error)
+    if (error instanceof FaultsError) return refuse(request, reply, new Refusal(400, error.message))
     const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500
     return refuse(request, reply, new Refusal(status, messageOf(error)))
   })

@@ -9,14 +9,12 @@ import { JSON_TYPE, Refusal, send } from '../answer.js'
 import { momentParameter, type Operation, readQuery } from '../api/operation.js'
 import type { ServerContext } from '../api/routes.js'
 import { faultSchema, faultsSchema } from '../faults/declaration.js'
-import { FaultsError } from '../faults/read-faults.js'
 import { loggedRequest } from '../request-log.js'
 import {
   type DeepReadonly,
   fieldworkProgress,
   moment,
   object,
-  type ProgressResource,
   sampleSource,
   survey,
   surveyStatus,
@@ -279,13 +277,7 @@ function moveTime(context: ServerContext, request: FastifyRequest) {
 }
 
 function replaceFaults({ faults }: ServerContext, request: FastifyRequest) {
-  const given = jsonOf(request, 'the body is not JSON: send a list of faults, [] for none')
-  try {
-    return faults.replace(given)
-  } catch (error) {
-    if (error instanceof FaultsError) throw new Refusal(400, error.message)
-    throw error
-  }
+  return faults.replace(jsonOf(request, 'the body is not JSON: send a list of faults, [] for none'))
 }
 
 const queryOf = (request: FastifyRequest): URLSearchParams =>
@@ -320,11 +312,7 @@ function* truthText(
 
 const truthOf = (organization: Organization, at: Micros, index: number) => {
   const sources = organization.listSampleSources(at, index)
-  const progress = (sourceId: number | null): ProgressResource => {
-    const found = organization.progress(at, index, sourceId, NO_BOUNDS)
-    if (found === null) throw new Error(`sample source ${sourceId} is listed but has no progress`)
-    return found
-  }
+  const progress = (sourceId: number | null) => organization.progress(at, index, sourceId, NO_BOUNDS)
   return {
     ...organization.survey(at, index),
     sample_sources: sources,
