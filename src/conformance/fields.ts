@@ -37,37 +37,22 @@ export const parseMoment = (value: unknown): Moment | null => {
   const [, local = '', fraction = '', offset = ''] = found
   const localMs = Date.parse(`${local}Z`)
   if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(local)) return null
-  const offsetMinutes = minutesOf(offset)
-  if (offsetMinutes === null) return null
-  const secondsAway = BigInt(offsetMinutes) * 60n
-  const micros = BigInt(localMs) * 1_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'))
-  return { micros: micros - secondsAway * MICROS_PER_SECOND, digits: fraction.length, offset }
+  // Minutes may be left out.
+  const atMs = Date.parse(`${local}${/^.\d\d$/.test(offset) ? `${offset}:00` : offset}`)
+  if (Number.isNaN(atMs)) return null
+  const micros = BigInt(atMs) * 1_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'))
+  return { micros, digits: fraction.length, offset }
 }
 
-const minutesOf = (offset: string): number | null => {
-  if (offset === 'Z') return 0
-  const [hours, minutes] = [Number(offset.slice(1, 3)), Number(offset.slice(4) || '0')]
-  if (hours > 23 || minutes > 59) return null
-  return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
-}
-
-/** In UTC, with 0, 3 or 6 fractional digits. */
-export const formatMoment = (micros: bigint): string => `${local(micros)}Z`
-
-/** The same moment with a time-zone offset, minutes east of UTC. */
-export const formatWithOffset = (micros: bigint, offsetMinutes: number): string => {
-  const size = Math.abs(offsetMinutes)
-  const [hours, minutes] = [Math.floor(size / 60), size % 60].map((part) => String(part).padStart(2, '0'))
-  return `${local(micros + BigInt(offsetMinutes) * 60n * MICROS_PER_SECOND)}${offsetMinutes < 0 ? '-' : '+'}${hours}:${minutes}`
-}
-
-const local = (micros: bigint): string => {
-  const fraction = ((micros % MICROS_PER_SECOND) + MICROS_PER_SECOND) % MICROS_PER_SECOND
-  const seconds = (micros - fraction) / MICROS_PER_SECOND
+/** With 0, 3 or 6 fractional digits; in UTC, or at an offset that is so many minutes east of it. */
+export const formatMoment = (micros: bigint, offset = 'Z', minutesEast = 0n): string => {
+  const local = micros + minutesEast * 60n * MICROS_PER_SECOND
+  const fraction = ((local % MICROS_PER_SECOND) + MICROS_PER_SECOND) % MICROS_PER_SECOND
+  const seconds = (local - fraction) / MICROS_PER_SECOND
   const whole = new Date(Number(seconds) * 1_000).toISOString().slice(0, 19)
-  if (fraction === 0n) return whole
   const digits = String(fraction).padStart(6, '0')
-  return `${whole}.${digits.endsWith('000') ? digits.slice(0, 3) : digits}`
+  if (fraction === 0n) return `${whole}${offset}`
+  return `${whole}.${digits.endsWith('000') ? digits.slice(0, 3) : digits}${offset}`
 }
 
 /** One unit of the last digit that the moment was written with, microseconds. */

@@ -41,7 +41,7 @@ export class Refusal extends Error {
   }
 }
 
-export const errorBody = object('Every answer that is not 200', {
+export const errorBody = object('Error', 'Every answer that is not 200', {
   error: z.string().min(1).meta({ description: 'One sentence: what is wrong and what to do' }),
 })
 
@@ -53,10 +53,8 @@ export const refused = ({ status, headers, message }: Refusal, at: Micros): Answ
   at,
 })
 
-export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply =>
-  sendRendered(reply, render(request, answer))
-
-export const sendRendered = (reply: FastifyReply, { status, headers, body }: Rendered): FastifyReply => {
+export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply => {
+  const { status, headers, body } = render(request, answer)
   reply.code(status).headers(headers)
   // Fastify would add a content type to an empty buffer.
   return body.length === 0 ? reply.send() : reply.send(body)

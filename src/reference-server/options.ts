@@ -2,29 +2,38 @@
 import { z } from 'zod'
 import { ExpectedError } from '../base/errors.js'
 import {
-  BOUNDS,
-  CLOCK_FACTOR_MAX,
   EMPTY_RATES,
   flagOf,
   OPTIONS,
   type OptionName,
-  RATE_REQUESTS_MAX,
   RATE_WINDOWS,
   RETRY_AFTER_STYLES,
-  START_YEAR_MAX,
-  START_YEAR_MIN,
 } from './option-texts.js'
 import { parseIsoTime } from './time.js'
 
+const RATE_REQUESTS_MAX = 1_000_000
 const RATE_MS_MAX = 24 * 3_600_000
+const CLOCK_FACTOR_MAX = 1_000_000
+const START_YEAR_MIN = 2000
+const START_YEAR_MAX = 2100
+
+/** What an error tells the caller to give is the description of a schema. */
+const give = <Schema extends z.ZodType>(what: string, schema: Schema): Schema =>
+  schema.meta({ description: what })
 
 const digits = z
   .string()
   .regex(/^\d{1,16}$/)
   .transform(Number)
 
-const wholeNumber = (min: number, max: number) =>
+const numberBetween = (min: number, max: number) =>
   z.union([z.number(), digits]).pipe(z.number().int().min(min).max(max))
+
+const wholeNumber = (what: string, min: number, max: number) =>
+  give(`${what}, a whole number from ${min} to ${max}`, numberBetween(min, max))
+
+const oneOf = <const Choices extends readonly string[]>(choices: Choices) =>
+  give(`one of ${choices.join(', ')}`, z.enum(choices))
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
@@ -66,27 +75,34 @@ const clockSpeed = z.string().transform((label, context) => {
   return z.NEVER
 })
 
-const READERS = {
-  port: wholeNumber(...BOUNDS.port),
-  host: z.string().min(1),
-  seed: wholeNumber(...BOUNDS.seed),
-  surveys: wholeNumber(...BOUNDS.surveys),
-  accounts: wholeNumber(...BOUNDS.accounts),
-  pageSize: wholeNumber(...BOUNDS.pageSize),
-  rateLimit,
-  rateWindow: z.enum(RATE_WINDOWS),
+const settingsSchema = z.object({
+  port: wholeNumber('the port to listen on (0: any free one)', 0, 65_535),
+  host: give('an address of this machine, such as 127.0.0.1', z.string().min(1)),
+  seed: wholeNumber('the seed of the world', 0, Number.MAX_SAFE_INTEGER),
+  surveys: wholeNumber('the surveys of each account', 0, 1_000_000),
+  accounts: wholeNumber('the number of accounts', 1, 100),
+  pageSize: wholeNumber('the records per page', 1, 1_000),
+  rateLimit: give('requests per time, such as 60/60s or 5/300ms', rateLimit),
+  rateWindow: oneOf(RATE_WINDOWS),
   /** Milliseconds. */
-  ratePhase: durationMs,
-  foreignLoad: wholeNumber(0, RATE_REQUESTS_MAX),
-  retryAfter: z.enum(RETRY_AFTER_STYLES),
-  emptyRates: z.enum(EMPTY_RATES),
-  startAt,
-  clock: clockSpeed,
+  ratePhase: give('a time of at most a day, such as 15s', durationMs),
+  foreignLoad: give(
+    'requests per window, a whole number below those of --rate-limit',
+    numberBetween(0, RATE_REQUESTS_MAX),
+  ),
+  retryAfter: oneOf(RETRY_AFTER_STYLES),
+  emptyRates: oneOf(EMPTY_RATES),
+  startAt: give(
+    `an ISO 8601 date-time with an offset between ${START_YEAR_MIN} and ${START_YEAR_MAX}, such as 2026-03-01T00:00:00Z`,
+    startAt,
+  ),
+  clock: give(`real, frozen, or a factor up to ${CLOCK_FACTOR_MAX}x, such as 600x`, clockSpeed),
   /** A list of faults, or the path of a file that holds one; null for none. */
-  faults: z.union([z.string().min(1), z.array(z.unknown()).readonly()]).nullable(),
-} satisfies Record<OptionName, z.ZodType>
-
-const settingsSchema = z.object(READERS)
+  faults: give(
+    'the path of a YAML or JSON file',
+    z.union([z.string().min(1), z.array(z.unknown()).readonly()]).nullable(),
+  ),
+} satisfies Record<OptionName, z.ZodType>)
 
 /** The options as they are given; a missing one has its default. */
 export type ReferenceServerOptions = Readonly<Partial<z.input<typeof settingsSchema>>>
@@ -108,8 +124,10 @@ export const readOptions = (
     wrong.add('foreignLoad')
   }
   if (result.data !== undefined && wrong.size === 0) return result.data
-  const lines = Object.entries(OPTIONS).flatMap(([name, { give }]) =>
-    wrong.has(name) ? [`--${flagOf(name)} is ${JSON.stringify(values[name])}: give ${give}.`] : [],
+  const lines = Object.entries(settingsSchema.shape).flatMap(([name, schema]) =>
+    wrong.has(name)
+      ? [`--${flagOf(name)} is ${JSON.stringify(values[name])}: give ${schema.description}.`]
+      : [],
   )
   throw new ExpectedError('reference_server_options', lines.join('\n'))
 }

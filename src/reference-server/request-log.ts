@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { object, text } from './resources.js'
 
-export const loggedRequest = object('One arrival under `/api/v1`', {
+export const loggedRequest = object('LoggedRequest', 'One arrival under `/api/v1`', {
   at_ms: z.number().meta({
     description:
       'Real time of arrival, milliseconds since 1970 with fractions, on a clock that never goes back',

@@ -13,9 +13,9 @@ export const wholeNumberOrNull = (description: string) =>
 
 export const text = (description: string) => z.string().meta({ description })
 
-/** An object of exactly these fields. */
-export const object = <const Shape extends z.core.$ZodShape>(description: string, shape: Shape) =>
-  z.strictObject(shape).meta({ description })
+/** An object of exactly these fields. Under its id, the OpenAPI document has it once and refers to it. */
+export const object = <const Shape extends z.core.$ZodShape>(id: string, description: string, shape: Shape) =>
+  z.strictObject(shape).meta({ id, description })
 
 /** API document, "Resources and their fields": ISO 8601 with an offset. */
 export const moment = (description: string) => z.string().meta({ description, format: 'date-time' })
@@ -52,12 +52,17 @@ const SURVEY_STATUS_MEANINGS: Readonly<Record<SurveyStatus, string>> = {
 
 export const surveyStatus = z
   .enum(SURVEY_STATUSES, { error: `give one of ${SURVEY_STATUSES.join(', ')}` })
-  .meta({ description: 'Status of a survey', 'x-enumDescriptions': SURVEY_STATUS_MEANINGS })
+  .meta({
+    id: 'SurveyStatus',
+    description: 'Status of a survey',
+    'x-enumDescriptions': SURVEY_STATUS_MEANINGS,
+  })
 
 /** API document, "Survey", `transition_style`. */
 export const TRANSITION_STYLES = ['single_page', 'multiple_pages'] as const
 
 export const transitionStyle = z.enum(TRANSITION_STYLES).meta({
+  id: 'TransitionStyle',
   description: 'Questionnaire display mode',
   'x-enumDescriptions': {
     single_page:
@@ -67,7 +72,7 @@ export const transitionStyle = z.enum(TRANSITION_STYLES).meta({
 })
 
 /** API document, "Survey". */
-export const survey = object('A survey of the organization', {
+export const survey = object('Survey', 'A survey of the organization', {
   id: wholeNumber('ID of the record'),
   title: text('Title of the survey'),
   created_at: moment('Creation date and time'),
@@ -89,10 +94,12 @@ export type SurveyResource = DeepReadonly<z.output<typeof survey>>
 /** API document, "Sample source", `provider`. */
 export const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import'] as const
 
-export const provider = z.enum(PROVIDERS).meta({ description: 'Type of provider of a sample source' })
+export const provider = z
+  .enum(PROVIDERS)
+  .meta({ id: 'Provider', description: 'Type of provider of a sample source' })
 
 /** API document, "Sample source". */
-export const sampleSource = object('A sample source of a survey', {
+export const sampleSource = object('SampleSource', 'A sample source of a survey', {
   id: wholeNumber('ID of the record'),
   provider: provider.meta({ description: 'Type of provider of the source' }),
   sample_size: wholeNumber('Target sample size for this source'),
@@ -111,7 +118,7 @@ export const sampleSource = object('A sample source of a survey', {
 export type SampleSourceResource = DeepReadonly<z.output<typeof sampleSource>>
 
 /** One entry of `interview_count_by_status`. `percentage` runs from 0 to 100; 0 where no interview is counted. */
-export const statusCount = object('How many interviews have one interview status', {
+export const statusCount = object('StatusCount', 'How many interviews have one interview status', {
   individuals: wholeNumber('The number of interviews'),
   percentage: z
     .number()
@@ -121,6 +128,7 @@ export const statusCount = object('How many interviews have one interview status
 })
 
 export const interviewCountByStatus = object(
+  'InterviewCountByStatus',
   'Number of interviews per interview status. Interviews with the Ignored status are omitted from the whole response',
   {
     complete: statusCount,
@@ -150,6 +158,7 @@ const rate = (description: string) => z.number().min(0).nullable().optional().me
  * an interview where none is complete. So these six fields may be null or left out; the option `emptyRates` decides.
  */
 export const fieldworkProgress = object(
+  'FieldworkProgress',
   'The fieldwork progress indicators of a survey, or of one of its sample sources',
   {
     sample_size: wholeNumber('Number of expected complete interviews'),

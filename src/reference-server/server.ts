@@ -8,11 +8,11 @@ import { ExpectedError, messageOf } from '../base/errors.js'
 import { answerUnreadable, Refusal, refused, send } from './answer.js'
 import { API_PREFIX } from './api/operation.js'
 import { createAccountCap } from './api/rate-limit.js'
-import { type ApiContext, apiRoutes, noSuchPath, serveNoRoute, undecodablePath } from './api/routes.js'
+import { apiRoutes, noSuchPath, type ServerContext, serveNoRoute, undecodablePath } from './api/routes.js'
 import { controlRoutes } from './control/operations.js'
 import { docsRoutes } from './docs/page.js'
 import { Faults } from './faults/faults.js'
-import { readFaultsFile } from './faults/read-faults.js'
+import { FaultsError, readFaultsFile } from './faults/read-faults.js'
 import { type ReferenceServerOptions, type ReferenceServerSettings, readOptions } from './options.js'
 import { RequestLog } from './request-log.js'
 import { WorldClock } from './time.js'
@@ -73,17 +73,17 @@ const assemble = async (settings: ReferenceServerSettings, signal = new AbortCon
     organization,
     admit: createAccountCap(settings, startMs),
   }))
-  const api = { members, clock, log, settings, faults }
-  const app = createApp(api)
-  app.register(apiRoutes(api), { prefix: API_PREFIX })
-  app.register(controlRoutes({ organizations, clock, log, faults }), { prefix: '/_reference' })
-  app.register(docsRoutes({ organizations, clock, settings }), { prefix: '/_reference' })
+  const context = { settings, organizations, members, clock, log, faults }
+  const app = createApp(context)
+  app.register(apiRoutes(context), { prefix: API_PREFIX })
+  app.register(controlRoutes(context), { prefix: '/_reference' })
+  app.register(docsRoutes(context), { prefix: '/_reference' })
   const accounts = organizations.map(({ identity: { name, id, token } }) => ({ name, id, token }))
   return { app, accounts }
 }
 
-const createApp = (api: ApiContext): FastifyInstance => {
-  const { clock } = api
+const createApp = (context: ServerContext): FastifyInstance => {
+  const { clock } = context
   const refuse = (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) =>
     send(request, reply, refused(refusal, clock.now()))
   const app = Fastify({
@@ -94,7 +94,7 @@ const createApp = (api: ApiContext): FastifyInstance => {
     clientErrorHandler: (error, socket) => answerUnreadable(error, socket, clock.now()),
     // A path that cannot be decoded reaches neither a route nor the not-found handler.
     frameworkErrors: (_error, request, reply) => {
-      if (request.url.startsWith(`${API_PREFIX}/`)) serveNoRoute(api, request, reply)
+      if (request.url.startsWith(`${API_PREFIX}/`)) serveNoRoute(context, request, reply)
       else refuse(request, reply, undecodablePath())
     },
   })
@@ -104,6 +104,7 @@ const createApp = (api: ApiContext): FastifyInstance => {
   app.setNotFoundHandler((request, reply) => refuse(request, reply, noSuchPath()))
   app.setErrorHandler((error, request, reply) => {
     if (error instanceof Refusal) return refuse(request, reply, error)
+    if (error instanceof FaultsError) return refuse(request, reply, new Refusal(400, error.message))
     const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500
     return refuse(request, reply, new Refusal(status, messageOf(error)))
   })

@@ -34,18 +34,9 @@ export const parseIsoTime = (text: string): Micros | null => {
   const localMs = Date.parse(`${local}Z`)
   // A day that does not exist either fails to parse or rolls over into the next month. Both are refused here.
   if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(local)) return null
-  const offsetMinutes = readOffset(offset)
-  if (offsetMinutes === null) return null
-  const micros = Number(fraction.slice(0, 6).padEnd(6, '0'))
-  return localMs * MICROS_PER_MS + micros - offsetMinutes * 60 * MICROS_PER_SECOND
-}
-
-const readOffset = (text: string): number | null => {
-  if (text === 'Z') return 0
-  const hours = Number(text.slice(1, 3))
-  const minutes = Number(text.slice(4, 6))
-  if (hours > 23 || minutes > 59) return null
-  return (text.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
+  const atMs = Date.parse(`${local}${offset}`)
+  if (Number.isNaN(atMs)) return null
+  return atMs * MICROS_PER_MS + Number(fraction.slice(0, 6).padEnd(6, '0'))
 }
 
 /** Writes a moment in a record's style; digits beyond the style's are cut off. */

@@ -2,6 +2,7 @@
  * Readings that several rules need. Each is requested once, when the first rule needs it. The service changes while
  * it is read: where two readings differ, a third one shows whether something changed in between.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../base/clock.js'
 import { integerOf, textOf } from '../fields.js'
 import { PASS, Unseen, type Verdict } from '../verdict.js'
@@ -155,8 +156,7 @@ export const compare = async <Reading>({
 
 /** Whether two progress readings show the same interviews. */
 export const sameCounts = (one: ProgressReading, other: ProgressReading): boolean =>
-  one.counts.size === other.counts.size &&
-  [...one.counts].every(([status, count]) => other.counts.get(status) === count)
+  isDeepStrictEqual(one.counts, other.counts)
 
 interface Subject {
   readonly id: number

@@ -1,4 +1,5 @@
 /** Reads the three endpoints of the API document and keeps all their answers. */
+import { isDeepStrictEqual } from 'node:util'
 import { excerptOf } from '../../http/receive.js'
 import { INTERVIEW_STATUSES, integerOf, isObject, type JsonObject } from '../fields.js'
 import { Unseen } from '../verdict.js'
@@ -125,20 +126,12 @@ export const idsOf = ({ rows, asked }: ListReading): readonly number[] =>
     return id
   })
 
-export const sameIds = (one: ListReading, other: ListReading): boolean => {
-  const [ids, others] = [idsOf(one), idsOf(other)]
-  return ids.length === others.length && ids.every((id, place) => id === others[place])
-}
+export const sameIds = (one: ListReading, other: ListReading): boolean =>
+  isDeepStrictEqual(idsOf(one), idsOf(other))
 
 /** The surveys seen so far, each once, as it was last seen. */
 export const surveysSeen = ({ seen }: Reader): readonly JsonObject[] => {
-  const byId = new Map<number, JsonObject>()
-  for (const { endpoint, rows } of seen.lists) {
-    if (endpoint !== 'surveys') continue
-    for (const row of rows) {
-      const id = integerOf(row.id)
-      if (id !== null && Number.isSafeInteger(id)) byId.set(id, row)
-    }
-  }
-  return [...byId.values()]
+  const rows = seen.lists.flatMap((list) => (list.endpoint === 'surveys' ? list.rows : []))
+  const known = rows.filter(({ id }) => Number.isSafeInteger(id))
+  return [...new Map(known.map((row) => [row.id, row])).values()]
 }

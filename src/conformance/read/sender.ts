@@ -6,8 +6,9 @@ import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { HttpProxy } from '../../base/network.js'
 import { createRedactor, Secret } from '../../base/secret.js'
-import { addressOf } from '../../http/address.js'
+import { type Address, addressOf } from '../../http/address.js'
 import { exchange, parseHttpDate, parseRetryAfter } from '../../http/attempt.js'
+import { ProxyRefusedError } from '../../http/connection-failure.js'
 import {
   attemptsExhausted,
   rateRefused,
@@ -104,16 +105,24 @@ export class Sender implements AsyncDisposable {
     query: Query,
     { credentials = 'both', isDescribed = true }: { credentials?: Credentials; isDescribed?: boolean } = {},
   ): Promise<Answer> {
-    const { clock, signal } = this.#options
+    const { account, clock, requestsMax, signal } = this.#options
+    const address = addressOf(this.#baseUrl, path, query)
+    const where = { request: this.redact(address.label), account }
+    const send = async (slot: Slot) => {
+      if (this.usage.requests >= requestsMax)
+        throw new Unseen(`the limit of ${requestsMax} requests is reached`)
+      slot.sending()
+      return await this.#receive(address, credentials, () => slot.answered())
+    }
     let refusals = 0
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#sendOnce(path, query, credentials)
+      const outcome = await this.#limiter.run(send, [signal])
       if (outcome instanceof TransientError) {
-        if (attempt >= ATTEMPTS_MAX) throw attemptsExhausted(this.#where(path, query), attempt, outcome)
+        if (attempt >= ATTEMPTS_MAX) throw attemptsExhausted(where, attempt, outcome)
       } else if (outcome.status === 429) {
         refusals += 1
         attempt -= 1
-        await this.#waitAfterRefusal(outcome, refusals, this.#where(path, query))
+        await this.#waitAfterRefusal(outcome, refusals, where)
         continue
       } else if (outcome.status < 500 || attempt >= (isDescribed ? ATTEMPTS_MAX : ANSWERS_5XX_MAX)) {
         return outcome
@@ -129,7 +138,8 @@ export class Sender implements AsyncDisposable {
     const one = async (): Promise<void> => {
       while (sent < requestsMax && last?.status !== 429) {
         sent += 1
-        const answer = await this.#receive(path, [], 'both', () => undefined)
+        const address = addressOf(this.#baseUrl, path, [])
+        const answer = await this.#receive(address, 'both', () => undefined)
         if (answer instanceof TransientError) continue
         if (last?.status !== 429) last = answer
       }
@@ -144,28 +154,15 @@ export class Sender implements AsyncDisposable {
     await this.#limiter.close()
   }
 
-  #sendOnce(path: string, query: Query, credentials: Credentials): Promise<Answer | TransientError> {
-    const { signal, requestsMax } = this.#options
-    const send = async (slot: Slot) => {
-      if (this.usage.requests >= requestsMax)
-        throw new Unseen(`the limit of ${requestsMax} requests is reached`)
-      slot.sending()
-      return await this.#receive(path, query, credentials, () => slot.answered())
-    }
-    return this.#limiter.run(send, [signal])
-  }
-
   /** Any answer is returned. Rejects with a `ProxyRefusedError`, the signal's reason, or for a bug. */
   async #receive(
-    path: string,
-    query: Query,
+    address: Address,
     credentials: Credentials,
     onHeaders: () => void,
   ): Promise<Answer | TransientError> {
     const { log, clock, signal, responseBytesMax } = this.#options
     this.usage.requests += 1
     if (credentials === 'both') this.usage.requestsWithCredentials += 1
-    const address = addressOf(this.#baseUrl, path, query)
     const asked = this.redact(address.label)
     const sentAtMs = clock.nowMs()
     const transport = this.#transports[credentials]
@@ -175,14 +172,10 @@ export class Sender implements AsyncDisposable {
       const times = { asked, sentAtMs, headersAtMs: clock.nowMs() }
       return readAnswer(answer, times, responseBytesMax, this.redact)
     })
-    if (exchanged.kind === 'answered') {
-      log.debug({ request: asked, came: exchanged.value.status }, 'request')
-      return exchanged.value
-    }
-    const { error } = exchanged
-    if (!(error instanceof TransientError)) throw error
-    log.debug({ request: asked, came: error.message }, 'request')
-    return error
+    const came = exchanged.kind === 'answered' ? exchanged.value : exchanged.error
+    if (came instanceof ProxyRefusedError) throw came
+    log.debug({ request: asked, came: 'status' in came ? came.status : came.message }, 'request')
+    return came
   }
 
   async #waitAfterRefusal(answer: Answer, refusals: number, where: Where): Promise<void> {
@@ -196,11 +189,6 @@ export class Sender implements AsyncDisposable {
     const waitMs = Math.max(RETRY_WAIT_MS, retryAfterMs ?? rate.perMs)
     log.warn({ wait_ms: waitMs }, 'refused with 429 below the cap: waiting')
     await clock.sleep(waitMs, signal)
-  }
-
-  #where(path: string, query: Query): Where {
-    const request = this.redact(addressOf(this.#baseUrl, path, query).label)
-    return { request, account: this.#options.account }
   }
 }
 

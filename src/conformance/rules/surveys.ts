@@ -32,7 +32,7 @@ const within = (
       if (created === null || new Set(created).size < 2) return null
       const place = created.findIndex((at, index) => index > 0 && at > (created[index - 1] ?? at))
       if (place === -1) return PASS
-      const [before, after] = [created[place - 1] ?? 0n, created[place] ?? 0n].map(formatMoment)
+      const [before, after] = [created[place - 1] ?? 0n, created[place] ?? 0n].map((at) => formatMoment(at))
       return fail(reading.asked, ORDER, `row ${place} was created at ${before}, row ${place + 1} at ${after}`)
     },
     nothing: 'no list with two different moments was seen',

@@ -1,7 +1,6 @@
 /** API document, "List surveys", `updated_since`, on which the cursor of the sync relies. */
 import {
   formatMoment,
-  formatWithOffset,
   integerOf,
   type JsonObject,
   type Moment,
@@ -64,6 +63,11 @@ const find = async (reader: Reader, text: string, id: number): Promise<Updated |
     ])
   }
 }
+
+const OFFSETS = [
+  ['+05:30', 330n],
+  ['-08:00', -480n],
+] as const
 
 export const UPDATED_SINCE_RULES: readonly Rule[] = [
   rule(
@@ -136,10 +140,10 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
       const { reader } = evidence
       const all = await lastUpdated(evidence)
       const { micros } = (all[Math.min(3, all.length - 1)] ?? all[0]).at
-      for (const offset of [330, -480]) {
+      for (const [offset, minutesEast] of OFFSETS) {
         const verdict = await compare({
           readOne: () => since(reader, formatMoment(micros)),
-          readOther: () => since(reader, formatWithOffset(micros, offset)),
+          readOther: () => since(reader, formatMoment(micros, offset, minutesEast)),
           isSame: sameIds,
           differ: (one, other) =>
             fail(other.asked, `the rows of ${one.asked}, ${totalText(one)}`, totalText(other)),

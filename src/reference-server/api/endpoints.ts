@@ -48,7 +48,7 @@ const numberOf = (form: RegExp, given: unknown): unknown =>
   typeof given === 'string' && form.test(given) ? Math.min(Number(given), Number.MAX_SAFE_INTEGER) : given
 
 /** API document, "Pagination object": at the end of every list response. */
-export const pagination = object('The place of a page in the list', {
+export const pagination = object('Pagination', 'The place of a page in the list', {
   current_page: wholeNumber('Number of the current page'),
   next_page: wholeNumberOrNull('Next page number; null when there is none'),
   prev_page: wholeNumberOrNull('Previous page number; null when there is none'),
@@ -83,7 +83,7 @@ const SURVEY_REFUSALS = {
   404: 'No such survey of this account, or no such sample source of this survey',
 }
 
-export const surveyList = object('A page of the survey list', {
+export const surveyList = object('SurveyList', 'A page of the survey list', {
   surveys: z.array(survey).meta({ description: 'The surveys of this page' }),
   pagination,
 })
@@ -113,7 +113,7 @@ const listSurveys = declareEndpoint({
   },
 })
 
-export const sampleSourceList = object('A page of the sample sources of a survey', {
+export const sampleSourceList = object('SampleSourceList', 'A page of the sample sources of a survey', {
   sample_sources: z.array(sampleSource).meta({ description: 'The sample sources of this page' }),
   pagination,
 })
@@ -138,9 +138,13 @@ const listSampleSources = declareEndpoint({
   },
 })
 
-export const fieldworkProgressAnswer = object('The fieldwork progress of a survey', {
-  fieldwork_progress: fieldworkProgress,
-})
+export const fieldworkProgressAnswer = object(
+  'FieldworkProgressAnswer',
+  'The fieldwork progress of a survey',
+  {
+    fieldwork_progress: fieldworkProgress,
+  },
+)
 
 const viewFieldworkProgress = declareEndpoint({
   path: '/surveys/{SURVEY_ID}/fieldwork_progress',

@@ -20,8 +20,11 @@ interface Member {
   readonly admit: Admit
 }
 
-export interface ApiContext {
-  readonly settings: Pick<ReferenceServerSettings, 'pageSize' | 'retryAfter'>
+/** What all routes of a server share, those of the API and those under `/_reference`. */
+export interface ServerContext {
+  readonly settings: ReferenceServerSettings
+  readonly organizations: readonly Organization[]
+  /** The same, each with its cap. */
   readonly members: readonly Member[]
   readonly clock: WorldClock
   readonly log: RequestLog
@@ -29,7 +32,7 @@ export interface ApiContext {
 }
 
 export const apiRoutes =
-  (context: ApiContext): FastifyPluginCallback =>
+  (context: ServerContext): FastifyPluginCallback =>
   (app, _options, done) => {
     for (const endpoint of ENDPOINTS) {
       const path = endpoint.path.replace('{SURVEY_ID}', ':surveyId')
@@ -42,12 +45,12 @@ export const apiRoutes =
   }
 
 /** Answers a request under `/api/v1` that has no route. */
-export const serveNoRoute = (context: ApiContext, request: FastifyRequest, reply: FastifyReply): void =>
+export const serveNoRoute = (context: ServerContext, request: FastifyRequest, reply: FastifyReply): void =>
   serve(context, request, reply, null)
 
 /** `target` is null for a path or method that the API lacks. */
 const serve = (
-  context: ApiContext,
+  context: ServerContext,
   request: FastifyRequest,
   reply: FastifyReply,
   target: { readonly endpoint: Endpoint; readonly surveyId: string } | null,

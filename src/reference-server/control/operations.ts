@@ -7,36 +7,27 @@ import type { FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { JSON_TYPE, Refusal, send } from '../answer.js'
 import { momentParameter, type Operation, readQuery } from '../api/operation.js'
+import type { ServerContext } from '../api/routes.js'
 import { faultSchema, faultsSchema } from '../faults/declaration.js'
-import type { Faults } from '../faults/faults.js'
-import { FaultsError } from '../faults/read-faults.js'
-import { loggedRequest, type RequestLog } from '../request-log.js'
+import { loggedRequest } from '../request-log.js'
 import {
   type DeepReadonly,
   fieldworkProgress,
   moment,
   object,
-  type ProgressResource,
   sampleSource,
   survey,
   surveyStatus,
   text,
   wholeNumber,
 } from '../resources.js'
-import {
-  formatHttpDate,
-  formatUtc,
-  type Micros,
-  parseIsoDuration,
-  parseIsoTime,
-  type WorldClock,
-} from '../time.js'
+import { formatHttpDate, formatUtc, type Micros, parseIsoDuration, parseIsoTime } from '../time.js'
 import { NO_BOUNDS } from '../world/indicators.js'
 import type { Organization } from '../world/organization.js'
 import { SOURCES_SETTLE_WITHIN } from '../world/sample-sources.js'
 import { statusOf, TITLE_EDIT } from '../world/timeline.js'
 
-export const worldTime = object("The world's clock", {
+export const worldTime = object('WorldTime', "The world's clock", {
   now: moment("The world's time"),
   clock: text('Its speed: `real`, `frozen`, or a factor such as `600x`'),
 })
@@ -53,10 +44,14 @@ const timeSetting = z
   ])
   .meta({ description: 'How to move the clock', examples: [{ advance: 'PT6H' }] })
 
-export const requestList = object('The requests that reached the API, including refused ones', {
-  requests: z.array(loggedRequest).meta({ description: 'In the order of arrival' }),
-  dropped: wholeNumber('How many of the oldest were dropped'),
-})
+export const requestList = object(
+  'RequestList',
+  'The requests that reached the API, including refused ones',
+  {
+    requests: z.array(loggedRequest).meta({ description: 'In the order of arrival' }),
+    dropped: wholeNumber('How many of the oldest were dropped'),
+  },
+)
 
 /** The schemas are the same for every world, so any world will do. */
 const ANYWHERE = () => true
@@ -76,7 +71,7 @@ const countedFaults = z
   )
   .meta({ description: 'The faults as declared, with how often each matched and acted' })
 
-export const worldChange = object('A change of the world', {
+export const worldChange = object('WorldChange', 'A change of the world', {
   account: text('Name of the account'),
   survey_id: wholeNumber('ID of the survey'),
   at: moment('When it changes'),
@@ -89,7 +84,7 @@ export const worldChange = object('A change of the world', {
 
 export type WorldChange = DeepReadonly<z.output<typeof worldChange>>
 
-export const changeList = object('What changes in the world between two moments', {
+export const changeList = object('ChangeList', 'What changes in the world between two moments', {
   changes: z.array(worldChange).meta({ description: 'In the order of time' }),
 })
 
@@ -103,16 +98,17 @@ export const surveyTruth = survey
       .meta({ description: "Progress restricted to each source, by the source's id" }),
   })
   .meta({
+    id: 'SurveyTruth',
     description: 'A survey with everything that the API shows of it; with `only=surveys`, the survey alone',
   })
 
-export const accountTruth = object('An account with everything that the API shows it', {
+export const accountTruth = object('AccountTruth', 'An account with everything that the API shows it', {
   name: text('Name of the account'),
   id: wholeNumber('Its Authorization-ID'),
   surveys: z.array(surveyTruth).meta({ description: 'In the order of the survey list' }),
 })
 
-export const truth = object('Everything that the API shows at this moment', {
+export const truth = object('Truth', 'Everything that the API shows at this moment', {
   now: moment("The world's time"),
   accounts: z.array(accountTruth).meta({ description: 'One entry for each account' }),
 })
@@ -123,14 +119,7 @@ export interface ControlOperation extends Operation {
   /** The type of an answer 200, where it is not JSON. */
   readonly contentType?: 'text/html'
   /** The body of an answer 200. Throws a `Refusal`. Absent where the answer is more than a body. */
-  readonly answerTo?: (context: ControlContext, request: FastifyRequest) => unknown
-}
-
-interface ControlContext {
-  readonly organizations: readonly Organization[]
-  readonly clock: WorldClock
-  readonly log: RequestLog
-  readonly faults: Faults
+  readonly answerTo?: (context: ServerContext, request: FastifyRequest) => unknown
 }
 
 const account = z.string().optional().meta({ description: 'Name of the only account to show' })
@@ -234,7 +223,7 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
 
 /** Serves them. */
 export const controlRoutes =
-  (context: ControlContext): FastifyPluginCallback =>
+  (context: ServerContext): FastifyPluginCallback =>
   (app, _options, done) => {
     const { organizations, clock } = context
     for (const { method, path, answerTo } of CONTROL_OPERATIONS)
@@ -265,13 +254,13 @@ const jsonOf = ({ body }: FastifyRequest, hint: string): unknown => {
   }
 }
 
-function timeOf({ clock }: ControlContext) {
+function timeOf({ clock }: ServerContext) {
   return { now: formatUtc(clock.now()), clock: clock.speed.label }
 }
 
 const TIME_HINT = 'send {"advance": "PT6H"} or {"set": "2026-03-01T00:00:00Z"}'
 
-function moveTime(context: ControlContext, request: FastifyRequest) {
+function moveTime(context: ServerContext, request: FastifyRequest) {
   const { clock } = context
   const setting = timeSetting.safeParse(jsonOf(request, TIME_HINT)).data
   if (setting === undefined) throw new Refusal(400, TIME_HINT)
@@ -287,14 +276,8 @@ function moveTime(context: ControlContext, request: FastifyRequest) {
   throw new Refusal(400, `the clock goes from ${formatUtc(clock.earliest)} to ${formatUtc(clock.latest)}`)
 }
 
-function replaceFaults({ faults }: ControlContext, request: FastifyRequest) {
-  const given = jsonOf(request, 'the body is not JSON: send a list of faults, [] for none')
-  try {
-    return faults.replace(given)
-  } catch (error) {
-    if (error instanceof FaultsError) throw new Refusal(400, error.message)
-    throw error
-  }
+function replaceFaults({ faults }: ServerContext, request: FastifyRequest) {
+  return faults.replace(jsonOf(request, 'the body is not JSON: send a list of faults, [] for none'))
 }
 
 const queryOf = (request: FastifyRequest): URLSearchParams =>
@@ -329,11 +312,7 @@ function* truthText(
 
 const truthOf = (organization: Organization, at: Micros, index: number) => {
   const sources = organization.listSampleSources(at, index)
-  const progress = (sourceId: number | null): ProgressResource => {
-    const found = organization.progress(at, index, sourceId, NO_BOUNDS)
-    if (found === null) throw new Error(`sample source ${sourceId} is listed but has no progress`)
-    return found
-  }
+  const progress = (sourceId: number | null) => organization.progress(at, index, sourceId, NO_BOUNDS)
   return {
     ...organization.survey(at, index),
     sample_sources: sources,
@@ -344,7 +323,7 @@ const truthOf = (organization: Organization, at: Micros, index: number) => {
 
 const CHANGES_MAX = 200_000
 
-function changesIn({ organizations, clock }: ControlContext, request: FastifyRequest) {
+function changesIn({ organizations, clock }: ServerContext, request: FastifyRequest) {
   const query = queryOf(request)
   const { from, to } = readQuery(changesQuery, query)
   if (to > clock.latest) throw new Refusal(400, `the world ends at ${formatUtc(clock.latest)}`)

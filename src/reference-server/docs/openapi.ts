@@ -10,8 +10,6 @@ import { API_PREFIX, type Endpoint } from '../api/operation.js'
 import * as control from '../control/operations.js'
 import { flagOf, OPTIONS } from '../option-texts.js'
 import type { ReferenceServerSettings } from '../options.js'
-import { loggedRequest } from '../request-log.js'
-import * as resources from '../resources.js'
 import { formatUtc, type Micros } from '../time.js'
 import type { Organization } from '../world/organization.js'
 
@@ -273,49 +271,15 @@ const exampleText = ({ request, answer }: Example): string =>
 /** JSON Schema, draft 2020-12: the dialect of OpenAPI 3.1. */
 type JsonSchema = z.core.JSONSchema.BaseSchema
 
-/** Schemas that are written once and referred to by name, in the order in which people read them. */
-const NAMED: Readonly<Record<string, z.ZodType>> = {
-  SurveyList: endpoints.surveyList,
-  Survey: resources.survey,
-  SampleSourceList: endpoints.sampleSourceList,
-  SampleSource: resources.sampleSource,
-  FieldworkProgressAnswer: endpoints.fieldworkProgressAnswer,
-  FieldworkProgress: resources.fieldworkProgress,
-  InterviewCountByStatus: resources.interviewCountByStatus,
-  StatusCount: resources.statusCount,
-  Pagination: endpoints.pagination,
-  SurveyStatus: resources.surveyStatus,
-  TransitionStyle: resources.transitionStyle,
-  Provider: resources.provider,
-  Error: errorBody,
-  WorldTime: control.worldTime,
-  RequestList: control.requestList,
-  LoggedRequest: loggedRequest,
-  Truth: control.truth,
-  AccountTruth: control.accountTruth,
-  SurveyTruth: control.surveyTruth,
-  ChangeList: control.changeList,
-  WorldChange: control.worldChange,
-}
-
 type DocumentSchemas = ReturnType<typeof documentSchemas>
 
-/** The schemas of everything that endpoints and control routes declare, as it is sent. */
+/** The schemas of everything that endpoints and control routes declare, as it is sent. Answers are first, as people read them. */
 const documentSchemas = () => {
   const declarations: readonly Declaration[] = [...endpoints.ENDPOINTS, ...control.CONTROL_OPERATIONS]
-  const declared = [
-    endpoints.surveyId,
-    ...declarations.flatMap(({ query, body, answer }) => [query, body, answer]),
-  ]
-  const ids = new Map<z.ZodType, string>()
-  for (const [place, schema] of declared.entries()) if (schema !== undefined) ids.set(schema, String(place))
-  for (const [name, schema] of Object.entries(NAMED)) ids.set(schema, name)
-  const registry = z.registry<{ id: string }>()
-  for (const [schema, id] of ids) registry.add(schema, { id })
-  const reference = (name: string): string => `#/components/schemas/${name}`
-  const { schemas } = z.toJSONSchema(registry, {
+  const declared = declarations.flatMap(({ query, body, answer }) => [answer, query ?? [], body ?? []].flat())
+  const all = z.tuple([endpoints.surveyId, ...declared, errorBody])
+  const schema = z.toJSONSchema(all, {
     io: 'input',
-    uri: reference,
     override: ({ zodSchema, jsonSchema }) => {
       // zod leaves out examples for input, because it expects them to be of the output.
       const examples = z.globalRegistry.get(zodSchema)?.examples
@@ -324,17 +288,15 @@ const documentSchemas = () => {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
     },
   })
-  const bare = (id: string): JsonSchema => {
-    const { $schema: _dialect, $id: _id, ...schema } = schemas[id] ?? {}
-    return schema
-  }
+  const inDocument = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')
+  const { $defs: named = {}, prefixItems = [] }: JsonSchema = JSON.parse(inDocument)
   return {
-    /** For `components`. */
-    named: Object.fromEntries(Object.keys(NAMED).map((name) => [name, bare(name)])),
-    /** A reference where it is a named one. */
-    of: (schema: z.ZodType): JsonSchema => {
-      const id = ids.get(schema) ?? ''
-      return id in NAMED ? { $ref: reference(id) } : bare(id)
+    /** Those with an id, for `components`. */
+    named,
+    /** A reference where it has an id. */
+    of: (wanted: z.ZodType): JsonSchema => {
+      const found = prefixItems[all.def.items.indexOf(wanted)]
+      return typeof found === 'object' ? found : {}
     },
   }
 }

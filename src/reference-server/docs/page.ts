@@ -8,21 +8,14 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { send } from '../answer.js'
-import type { ReferenceServerSettings } from '../options.js'
-import { formatHttpDate, type WorldClock } from '../time.js'
-import type { Organization } from '../world/organization.js'
+import type { ServerContext } from '../api/routes.js'
+import { formatHttpDate } from '../time.js'
 import { openApiDocument } from './openapi.js'
-
-interface DocsContext {
-  readonly organizations: readonly Organization[]
-  readonly clock: WorldClock
-  readonly settings: ReferenceServerSettings
-}
 
 const DOCS = '/docs'
 
 export const docsRoutes =
-  ({ organizations, clock, settings }: DocsContext): FastifyPluginCallback =>
+  ({ organizations, clock, settings }: ServerContext): FastifyPluginCallback =>
   (app, _options, done) => {
     const [organization] = organizations
     const get = (

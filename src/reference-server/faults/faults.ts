@@ -3,7 +3,7 @@
  * is forgotten before the request is answered, and comes back when the list is replaced.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Answer, render, sendRendered } from '../answer.js'
+import { type Answer, render, send } from '../answer.js'
 import type { Organization } from '../world/organization.js'
 import { PURPOSES, Random } from '../world/random.js'
 import {
@@ -195,7 +195,7 @@ export const deliver = (request: FastifyRequest, reply: FastifyReply, outcome: O
 
 const deliverNow = (request: FastifyRequest, reply: FastifyReply, { answer, delivery }: Outcome): void => {
   if (delivery === 'whole') {
-    sendRendered(reply, render(request, answer))
+    send(request, reply, answer)
     return
   }
   // From here on Fastify no longer handles the connection. It ends when the client or the server closes it.

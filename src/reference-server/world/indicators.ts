@@ -1,4 +1,5 @@
 /** Computes the fieldwork progress indicators from single interviews, by the API document ("Fieldwork progress"). */
+import { median } from 'd3-array'
 import type { EmptyRates } from '../option-texts.js'
 import { INTERVIEW_STATUSES, type InterviewStatus, type ProgressResource } from '../resources.js'
 import type { Micros } from '../time.js'
@@ -37,6 +38,7 @@ export const progressOf = (
   const complete = individuals('complete')
   const screenOut = individuals('screen_out')
   const incomplete = individuals('incomplete')
+  const length = median(completeSeconds.subarray(0, complete))
   const targetIncidenceRate = rate(complete, complete + screenOut)
   return {
     sample_size: sampleSize,
@@ -62,7 +64,8 @@ export const progressOf = (
     target_incidence_rate: targetIncidenceRate,
     incidence_rate: targetIncidenceRate,
     drop_out_rate: rate(incomplete, total),
-    length_of_interview: median(completeSeconds.subarray(0, complete)) ?? empty,
+    // For an even count the mean of the middle two, rounded half up, because the API document's field is an integer.
+    length_of_interview: length === undefined ? empty : Math.round(length),
   }
 }
 
@@ -87,13 +90,4 @@ const countInto = (
     counts[shown] = before + 1
     if (shown === COMPLETE) completeSeconds[before] = durations[place] ?? 0
   }
-}
-
-/** For an even count the mean of the middle two, rounded half up, because the API document's field is an integer. */
-const median = (values: Uint16Array): number | null => {
-  if (values.length === 0) return null
-  const sorted = values.sort()
-  const upper = sorted[sorted.length >> 1] ?? 0
-  const lower = sorted[(sorted.length - 1) >> 1] ?? 0
-  return Math.round((lower + upper) / 2)
 }

@@ -31,14 +31,6 @@ export interface Slice<Row> {
   readonly total: number
 }
 
-/** They hold from `from` up to, but not including, `until`. */
-interface Matches {
-  readonly indexes: readonly number[]
-  readonly from: Micros
-  readonly until: Micros
-}
-
-const MATCHES_MAX = 16
 const SURVEY_FIELDS_MAX = 256
 
 export class Organization {
@@ -48,7 +40,6 @@ export class Organization {
   readonly #changes: ChangeTable
   /** Places of surveys that a fault made vanish. */
   readonly #forgotten = new Set<number>()
-  readonly #matches = new Map<string, Matches>()
   readonly #fields = new Map<number, SurveyField>()
 
   constructor(plan: WorldPlan, emptyRates: EmptyRates = 'null') {
@@ -68,7 +59,7 @@ export class Organization {
       const rows = Array.from({ length }, (_, place) => this.survey(at, existing - 1 - first - place))
       return { rows, total: existing }
     }
-    const places = isWhole ? this.surveyPlaces(at) : this.#remembered(this.#match(at, filter).indexes)
+    const places = isWhole ? this.surveyPlaces(at) : this.#match(at, filter)
     const rows = places.slice(first, first + count).map((index) => this.survey(at, index))
     return { rows, total: places.length }
   }
@@ -149,36 +140,20 @@ export class Organization {
   }
 
   field(index: number): SurveyField {
-    return (
-      this.#fields.get(index) ??
-      remember(
-        this.#fields,
-        SURVEY_FIELDS_MAX,
-        index,
-        deriveSurveyField(this.#plan, index, this.changesOf(index)),
-      )
-    )
+    const field = this.#fields.get(index) ?? deriveSurveyField(this.#plan, index, this.changesOf(index))
+    this.#fields.set(index, field)
+    const [oldest = index] = this.#fields.keys()
+    if (this.#fields.size > SURVEY_FIELDS_MAX) this.#fields.delete(oldest)
+    return field
   }
 
-  #match(at: Micros, { statuses, updatedSince }: SurveyFilter): Matches {
+  #match(at: Micros, { statuses, updatedSince }: SurveyFilter): number[] {
     const wanted = SURVEY_STATUSES.map((status) => statuses === null || statuses.includes(status))
     const since = updatedSince ?? Number.NEGATIVE_INFINITY
-    const key = JSON.stringify([wanted, updatedSince])
-    const known = this.#matches.get(key)
-    if (known !== undefined && known.from <= at && at < known.until) return known
-    const indexes: number[] = []
-    const until = this.#changes.walk(at, (index, updatedAt, status) => {
-      if (updatedAt >= since && wanted[status]) indexes.push(index)
+    const places: number[] = []
+    this.#changes.walk(at, (index, updatedAt, status) => {
+      if (updatedAt >= since && wanted[status]) places.push(index)
     })
-    return remember(this.#matches, MATCHES_MAX, key, { indexes, from: at, until })
+    return this.#remembered(places)
   }
-}
-
-/** A full memo forgets its oldest entry. */
-const remember = <Key, Value>(memo: Map<Key, Value>, entriesMax: number, key: Key, value: Value): Value => {
-  memo.delete(key)
-  memo.set(key, value)
-  const [oldest = key] = memo.keys()
-  if (memo.size > entriesMax) memo.delete(oldest)
-  return value
 }

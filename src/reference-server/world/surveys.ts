@@ -68,14 +68,9 @@ export class ChangeTable {
     }
   }
 
-  /**
-   * Visits the surveys that exist at `at`, newest first, with each one's last change and status. Returns the moment of
-   * the next change of any survey; until then a second walk would visit the same.
-   */
-  walk(at: Micros, visit: (index: number, updatedAt: Micros, status: ChangeCode) => void): Micros {
-    const count = this.countAt(at)
-    let next = this.#momentAt(this.#firstOf(count))
-    for (let index = count - 1; index >= 0; index--) {
+  /** Visits the surveys that exist at `at`, newest first, with each one's last change and status. */
+  walk(at: Micros, visit: (index: number, updatedAt: Micros, status: ChangeCode) => void): void {
+    for (let index = this.countAt(at) - 1; index >= 0; index--) {
       const end = this.#firstOf(index + 1)
       let place = this.#firstOf(index)
       let status: ChangeCode = 0
@@ -83,10 +78,8 @@ export class ChangeTable {
         const code = this.#codes[place] ?? 0
         if (code < TITLE_EDIT) status = code
       }
-      if (place < end) next = Math.min(next, this.#momentAt(place))
       visit(index, this.#momentAt(place - 1), status)
     }
-    return next
   }
 
   #firstOf(index: number): number {

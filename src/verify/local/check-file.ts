@@ -4,14 +4,13 @@
  * process by a signal, and this process reports that.
  */
 import { fork } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
 import { throwIfAborted } from '../../base/clock.js'
 import { haveBlocksChecksums } from '../../publish/block-checksums.js'
 import { readEverything } from '../../publish/duckdb.js'
 import { readManifest } from '../../publish/parquet/manifest.js'
+import { openDatabase } from '../../warehouse/connection/database.js'
 import {
   duckdbCause,
   firstLine,
@@ -22,17 +21,18 @@ import {
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { isOwnFault } from '../../warehouse/lifecycle/own-fault.js'
 import { compareFormats } from './check-parquet.js'
-import { checkTables, openDatabaseFile } from './check-tables.js'
-import { type Checked, damaged, type LocalProof, NOTHING, proofSchema } from './proof.js'
+import { checkTables, makeTemporaryDirectory } from './check-tables.js'
+import { damaged, type LocalProof, proofSchema, together } from './proof.js'
 
 /** What another process can answer. */
-interface FileQuestion {
-  readonly file: string
+export const fileQuestion = z.object({
+  file: z.string(),
   /** Its path, for people. */
-  readonly state: string
+  state: z.string(),
   /** The Parquet version beside it, whose files are intact; null if there is none. */
-  readonly parquet: { readonly directory: string; readonly state: string } | null
-}
+  parquet: z.object({ directory: z.string(), state: z.string() }).nullable(),
+})
+type FileQuestion = Readonly<z.output<typeof fileQuestion>>
 
 /** The module that answers in a process of its own. It is beside this one, in the compiled modules and in the bundle (`config/bundle.mjs`). */
 const ANSWERING = fileURLToPath(new URL('./answer-check-file.js', import.meta.url))
@@ -44,24 +44,17 @@ const CRASHES: readonly unknown[] = ['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'S
 export const checkFileApart = async (question: FileQuestion, signal: AbortSignal): Promise<LocalProof> => {
   throwIfAborted(signal)
   // Made here, because a process that crashes leaves its files behind.
-  const spill = await mkdtemp(join(tmpdir(), 'fieldwork-sync-verify-')).catch((error: unknown) => {
+  await using spill = await makeTemporaryDirectory().catch((error: unknown) => {
     throw unreadable(question.state, error)
   })
-  try {
-    const { proof, endedBy } = await ask(question, spill, signal)
-    throwIfAborted(signal)
-    if (CRASHES.includes(endedBy))
-      return {
-        checks: 1,
-        states: [question.state],
-        problems: [damaged(question.state, `DuckDB does not notice it, but reading ends by ${endedBy}`)],
-        notes: [],
-      }
-    // Errors keep their classes only in the process that throws them.
-    return proof ?? (await checkFile(question, spill, signal))
-  } finally {
-    await rm(spill, { recursive: true, force: true })
+  const { proof, endedBy } = await ask(question, spill.path, signal)
+  throwIfAborted(signal)
+  if (CRASHES.includes(endedBy)) {
+    const problems = damaged(question.state, `DuckDB does not notice it, but reading ends by ${endedBy}`)
+    return together({ checks: 1, states: [question.state], problems })
   }
+  // Errors keep their classes only in the process that throws them.
+  return proof ?? (await checkFile(question, spill.path, signal))
 }
 
 interface Answer {
@@ -74,19 +67,17 @@ const ask = (question: FileQuestion, spill: string, signal: AbortSignal): Promis
   new Promise((resolve) => {
     const child = fork(ANSWERING, [JSON.stringify(question), spill], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      signal,
     })
     let proof: LocalProof | null = null
-    const stop = () => child.kill()
-    const end = (endedBy: NodeJS.Signals | null) => {
-      signal.removeEventListener('abort', stop)
-      resolve({ proof, endedBy })
-    }
-    signal.addEventListener('abort', stop, { once: true })
     child.on('message', (message) => {
       proof = proofSchema.safeParse(message).data ?? null
     })
-    child.once('error', () => end(null))
-    child.once('close', (_, endedBy) => end(endedBy))
+    // An abort is an error, too, and the process closes after it.
+    child.on('error', () => {
+      if (child.pid === undefined) resolve({ proof, endedBy: null })
+    })
+    child.once('close', (_, endedBy) => resolve({ proof, endedBy }))
   })
 
 /** DuckDB spills into `temporaryDirectory`. Throws a `WarehouseError`; damage is a problem in the proof. */
@@ -95,28 +86,24 @@ export const checkFile = async (
   temporaryDirectory: string,
   signal: AbortSignal,
 ): Promise<LocalProof> => {
-  const notes: string[] = []
-  const checked = await reportingDamage({ state, signal }, async () => {
-    await using database = await openDatabaseFile(file, temporaryDirectory)
+  return await reportingDamage({ state, signal }, async () => {
+    await using database = await openDatabase(file, { temporaryDirectory, readOnly: true })
     // A free block may be without its checksum. DuckDB reads every block that it uses.
     if (!(await haveBlocksChecksums(file, signal)))
       await database.exclusively((sql) => database.interruptibly(signal, () => readEverything(sql, signal)))
     const tables = await checkTables({ state, database, signal })
-    const found = { ...tables, checks: tables.checks + 1 }
+    const found = together({ checks: 1, states: [state] }, tables)
     const manifest = parquet === null ? null : await readManifest(parquet.directory)
     if (parquet === null || manifest === null) return found
-    const { note, checks, problems } = await compareFormats(database, { ...parquet, manifest }, signal)
-    if (note !== null) notes.push(note)
-    return { checks: found.checks + checks, problems: [...found.problems, ...problems] }
+    return together(found, await compareFormats(database, { ...parquet, manifest }, signal))
   })
-  return { ...NOTHING, ...checked, states: [state], notes }
 }
 
 /** Turns an error that proves damage into a problem. */
 export const reportingDamage = async (
   { state, signal }: { readonly state: string; readonly signal: AbortSignal },
-  work: () => Promise<Checked>,
-): Promise<Checked> => {
+  work: () => Promise<LocalProof>,
+): Promise<LocalProof> => {
   try {
     return await work()
   } catch (error) {
@@ -125,6 +112,6 @@ export const reportingDamage = async (
     if (!isAboutContent(cause)) throw unreadable(state, error)
     if (isStatementFault(cause) && (await isOwnFault((database) => checkTables({ state, database, signal }))))
       throw error
-    return { checks: 1, problems: [damaged(state, firstLine(cause))] }
+    return together({ checks: 1, states: [state], problems: damaged(state, firstLine(cause)) })
   }
 }

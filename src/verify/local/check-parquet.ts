@@ -12,7 +12,7 @@ import { PUBLISHED_TABLES } from '../../publish/parquet/tables.js'
 import { digestsOf, holds, partitionsOf } from '../../publish/parquet/write-table.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { readLastRun } from '../../warehouse/history/runs.js'
-import { type Checked, type Problem, PUBLISH_AGAIN, problemOfFiles } from './proof.js'
+import { type Checked, type Problem, problemOfFiles } from './proof.js'
 
 export const filesOf = ({ tables }: Pick<Manifest, 'tables'>): readonly PublishedFile[] =>
   tables.flatMap(({ files }) => files)
@@ -56,6 +56,11 @@ const DAMAGES = {
 }
 type Damage = keyof typeof DAMAGES
 
+const FORMATS_DIFFER = {
+  rule: 'formats_are_equal',
+  says: 'partitions with other rows than the published database',
+}
+
 const damageOf = async (file: string, { bytes, sha256 }: PublishedFile): Promise<Damage | null> => {
   try {
     if ((await stat(file)).size !== bytes) return 'files_have_their_size'
@@ -73,11 +78,6 @@ const filesBelow = async (directory: string): Promise<readonly string[]> =>
     .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
     .toSorted()
 
-interface ComparedFormats extends Checked {
-  /** Why they were not compared, so that `checks` is 0; null if they were. */
-  readonly note: string | null
-}
-
 /**
  * Compares the files with the published database, partition by partition, by digests of their rows. Both digests are computed now: those
  * of the manifest may come from another version of DuckDB. It takes two scans and hardly any memory. The files are intact.
@@ -86,10 +86,10 @@ export const compareFormats = async (
   database: Database,
   { manifest, directory, state }: ParquetVersion,
   signal: AbortSignal,
-): Promise<ComparedFormats> => {
+): Promise<Checked> => {
   const last = await database.exclusively(readLastRun)
-  const note = `${state} is of another run than the database, so both were not compared`
-  if (last.runs !== manifest.runs || last.run_id !== manifest.run_id) return { checks: 0, problems: [], note }
+  if (last.runs !== manifest.runs || last.run_id !== manifest.run_id)
+    return { notes: [`${state} is of another run than the database, so both were not compared`] }
   let checks = 0
   const problems: Problem[] = []
   for (const table of PUBLISHED_TABLES) {
@@ -97,11 +97,11 @@ export const compareFormats = async (
     const files = manifest.tables.find(
       ({ schema, name }) => schema === table.declaration.schema && name === table.declaration.name,
     )?.files
-    const paths = (files ?? []).map(({ path }) => join(directory, path))
+    const known = (files ?? []).map(({ path }) => join(directory, path))
     const [partitions, written] = await database.exclusively((sql) =>
       database.interruptibly(
         signal,
-        async () => [await partitionsOf(sql, table), await digestsOf(sql, table, paths)] as const,
+        async () => [await partitionsOf(sql, table), await digestsOf(sql, table, known)] as const,
       ),
     )
     const stored = new Map(partitions.map((partition) => [join(directory, partition.path), partition]))
@@ -112,17 +112,9 @@ export const compareFormats = async (
       })
       .toSorted()
     checks += written.size
-    const [first] = differing
-    if (first !== undefined)
-      problems.push({
-        rule: 'formats_are_equal',
-        state,
-        where: tableName(table.declaration),
-        says: 'partitions with other rows than the published database',
-        count: differing.length,
-        example: first.slice(directory.length + 1),
-        advice: PUBLISH_AGAIN,
-      })
+    const rule = { ...FORMATS_DIFFER, where: tableName(table.declaration) }
+    const paths = differing.map((file) => relative(directory, file))
+    problems.push(...problemOfFiles(state, rule, paths))
   }
-  return { checks, problems, note: null }
+  return { checks, problems }
 }

@@ -16,7 +16,7 @@ import {
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
 import { defineView } from '../../warehouse/views/view-declaration.js'
-import { type Checked, type Problem, PUBLISH_AGAIN } from './proof.js'
+import { type LocalProof, type Problem, PUBLISH_AGAIN } from './proof.js'
 import { BOOKKEEPING_RULES } from './rules/bookkeeping.js'
 import { HISTORY_RULES, PERIOD_RULES, type Rule, TABLE_RULES, VIEW_RULES } from './rules/rows.js'
 
@@ -37,7 +37,11 @@ interface OpenState {
 }
 
 /** Throws the errors of DuckDB, and a `WarehouseUnusableError` if another version published the state. */
-export const checkTables = async ({ state, database, signal }: OpenState): Promise<Checked> => {
+export const checkTables = async ({
+  state,
+  database,
+  signal,
+}: OpenState): Promise<Pick<LocalProof, 'checks' | 'problems'>> => {
   await database.exclusively((sql) => requireDeclaredColumns(sql, state))
   const problems: Problem[] = []
   for (const rule of ALL_RULES) {
@@ -73,11 +77,8 @@ const requireDeclaredColumns = async (sql: Sql, state: string): Promise<void> =>
     )
 }
 
-/** `temporaryDirectory` is for the spill, and stays. Without it a new one is removed when the database is closed. */
-export const openDatabaseFile = (file: string, temporaryDirectory?: string): Promise<Database> =>
-  temporaryDirectory === undefined
-    ? withSpill((options) => openDatabase(file, { ...options, readOnly: true }))
-    : openDatabase(file, { temporaryDirectory, readOnly: true })
+export const openDatabaseFile = (file: string): Promise<Database> =>
+  withSpill((options) => openDatabase(file, { ...options, readOnly: true }))
 
 /** Views that a Parquet version does not have are created in memory. */
 export const openParquetVersion = (directory: string): Promise<Database> =>
@@ -99,17 +100,22 @@ export const openParquetVersion = (directory: string): Promise<Database> =>
  * is closed.
  */
 const withSpill = async (open: (options: OpenOptions) => Promise<Database>): Promise<Database> => {
-  const temporaryDirectory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-verify-'))
-  const remove = () => rm(temporaryDirectory, { recursive: true, force: true })
+  const spill = await makeTemporaryDirectory()
   try {
-    const database = await open({ temporaryDirectory })
+    const database = await open({ temporaryDirectory: spill.path })
     const close = async () => {
       await database.close()
-      await remove()
+      await spill[Symbol.asyncDispose]()
     }
     return { ...database, close, [Symbol.asyncDispose]: close }
   } catch (error) {
-    await remove()
+    await spill[Symbol.asyncDispose]()
     throw error
   }
+}
+
+/** A new temporary directory of the system. */
+export const makeTemporaryDirectory = async (): Promise<AsyncDisposable & { readonly path: string }> => {
+  const path = await mkdtemp(join(tmpdir(), 'fieldwork-sync-verify-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }

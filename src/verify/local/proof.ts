@@ -1,6 +1,7 @@
 /** What the local half of `verify` has checked and what it found. */
 
 import { z } from 'zod'
+import { sum } from '../../rules/estimate.js'
 
 /** One thing that is wrong in a published state: what, where, how often, an example, and what to do. */
 const problemSchema = z.object({
@@ -32,41 +33,30 @@ export const proofSchema = z.object({
 export type LocalProof = Readonly<z.output<typeof proofSchema>>
 
 /** What one of its checks adds. */
-export type Checked = Pick<LocalProof, 'checks' | 'problems'>
+export type Checked = Partial<LocalProof>
 
-export const NOTHING: LocalProof = { checks: 0, states: [], problems: [], notes: [] }
-
-/** Adds the findings of both. */
-export const together = (one: LocalProof, other: Partial<LocalProof>): LocalProof => ({
-  checks: one.checks + (other.checks ?? 0),
-  states: [...one.states, ...(other.states ?? [])],
-  problems: [...one.problems, ...(other.problems ?? [])],
-  notes: [...one.notes, ...(other.notes ?? [])],
+/** Adds the findings of all. */
+export const together = (...found: readonly Checked[]): LocalProof => ({
+  checks: sum(found.map(({ checks = 0 }) => checks)),
+  states: found.flatMap(({ states = [] }) => states),
+  problems: found.flatMap(({ problems = [] }) => problems),
+  notes: found.flatMap(({ notes = [] }) => notes),
 })
 
 /** The work database is the source of every published state. */
 export const PUBLISH_AGAIN =
   'Run fieldwork-sync sync, which publishes anew from the work database. If it stays, restore a backup, and report it'
 
-export const damaged = (state: string, example: string): Problem => ({
-  rule: 'state_can_be_read',
-  state,
-  where: 'files',
-  says: 'the state is damaged',
-  count: 1,
-  example,
-  advice: PUBLISH_AGAIN,
-})
+export const damaged = (state: string, example: string): readonly Problem[] =>
+  problemOfFiles(state, { rule: 'state_can_be_read', says: 'the state is damaged' }, [example])
 
-/** One problem for all these files; none without files. */
+/** One problem for all these files; none without files. `where` is the table that they belong to, if it is one. */
 export const problemOfFiles = (
   state: string,
-  { rule, says }: Pick<Problem, 'rule' | 'says'>,
+  { rule, says, where = 'files' }: Pick<Problem, 'rule' | 'says'> & { readonly where?: string },
   paths: readonly string[],
   advice = PUBLISH_AGAIN,
 ): readonly Problem[] => {
-  const [first] = paths
-  return first === undefined
-    ? []
-    : [{ rule, state, where: 'files', says, count: paths.length, example: first, advice }]
+  const [example] = paths
+  return example === undefined ? [] : [{ rule, state, where, says, count: paths.length, example, advice }]
 }

@@ -2,8 +2,7 @@
  * The local half of `verify`: every rule that a published state must satisfy by itself. It makes no request to the API and holds
  * nothing. Damage is a problem that it reports; a state that cannot be reached or that another version wrote is an error.
  */
-import { mkdtemp, realpath, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
@@ -17,30 +16,28 @@ import { unreadable } from '../../warehouse/connection/duckdb-error.js'
 import { readLastRun } from '../../warehouse/history/runs.js'
 import { checkFileApart, reportingDamage } from './check-file.js'
 import { checkParquetFiles, filesOf, type ParquetVersion } from './check-parquet.js'
-import { checkTables, openParquetVersion } from './check-tables.js'
-import { damaged, type LocalProof, NOTHING, type Problem, problemOfFiles, together } from './proof.js'
+import { checkTables, makeTemporaryDirectory, openParquetVersion } from './check-tables.js'
+import { type Checked, damaged, type LocalProof, type Problem, problemOfFiles, together } from './proof.js'
 
 /** Checks every published format of a warehouse directory. Throws a `WarehouseError`. */
 export const verifyDirectory = async (directory: string, signal: AbortSignal): Promise<LocalProof> => {
   const file = publishedPath(directory, 'duckdb')
-  const { proof: found, version: parquet } = await findParquet(publishedPath(directory, 'parquet'), signal)
-  const proof = together(NOTHING, found)
+  const { version: parquet, ...proof } = await findParquet(publishedPath(directory, 'parquet'), signal)
   if ((await stat(file).catch(ifMissing(file))) !== null) {
     // Without the manifest: the question is an argument of a process, and the manifest of a large warehouse is too long for that.
     const beside = parquet === null ? null : { directory: parquet.directory, state: parquet.state }
     return together(await checkFileApart({ file, state: file, parquet: beside }, signal), proof)
   }
-  if (parquet === null) return proof
+  if (parquet === null) return together(proof)
   const { state } = parquet
   const checked = await reportingDamage({ state, signal }, async () => {
     await using database = await openParquetVersion(parquet.directory)
-    return await checkTables({ state, database, signal })
+    return together(await checkTables({ state, database, signal }))
   })
-  return together(proof, checked)
+  return together(proof, { ...checked, states: [] })
 }
 
-interface FoundParquet {
-  readonly proof: Partial<LocalProof>
+interface FoundParquet extends Checked {
   /** Null if no Parquet is published, or its files are damaged. */
   readonly version: ParquetVersion | null
 }
@@ -48,24 +45,22 @@ interface FoundParquet {
 /** The link is followed once, so that a publish meanwhile does not matter. */
 const findParquet = async (state: string, signal: AbortSignal): Promise<FoundParquet> => {
   const directory = await realpath(state).catch(ifMissing(state))
-  if (directory === null) return { proof: NOTHING, version: null }
+  if (directory === null) return { version: null }
   const manifest = await readManifest(directory).catch((error: unknown) => {
     throw unreadable(manifestFile(directory), error)
   })
   const states = [state]
-  if (manifest === null) {
-    const problem = damaged(state, manifestFile(directory))
-    return { proof: { checks: 1, states, problems: [problem] }, version: null }
-  }
+  if (manifest === null)
+    return { checks: 1, states, problems: damaged(state, manifestFile(directory)), version: null }
   const version = { directory, manifest, state }
   const problems = await checkParquetFiles(version, signal).catch((error: unknown) => {
     throw unreadable(state, error)
   })
   const checks = filesOf(manifest).length + 1
   if (problems.some(({ rule }) => rule !== 'files_are_in_manifest'))
-    return { proof: { checks, states, problems }, version: null }
+    return { checks, states, problems, version: null }
   const named = await checkRunOf(version)
-  return { proof: { checks: checks + 1, states, problems: [...problems, ...named] }, version }
+  return { checks: checks + 1, states, problems: [...problems, ...named], version }
 }
 
 /** The manifest names the last run of its own files. */
@@ -96,7 +91,7 @@ const NEXT_RUN =
  */
 export const verifyBucket = async (store: ObjectStore, signal: AbortSignal): Promise<LocalProof> => {
   const pointer = await readPointer(store, signal)
-  if (pointer === null || pointer.manifest === null) return NOTHING
+  if (pointer === null || pointer.manifest === null) return together()
   const state = `${store.address}/${pointer.manifest}`
   const objects = (paths: readonly string[]) =>
     problemOfFiles(
@@ -107,19 +102,14 @@ export const verifyBucket = async (store: ObjectStore, signal: AbortSignal): Pro
     )
   const manifest = await readStoredManifest(store, pointer.manifest, signal)
   if (typeof manifest === 'string')
-    return together(NOTHING, { checks: 1, states: [state], problems: objects([manifest]) })
+    return together({ checks: 1, states: [state], problems: objects([manifest]) })
   const { missing } = presentFiles(manifest, await listData(store, signal))
   const files = filesOf(manifest).length
-  const proof = together(NOTHING, { checks: files + 2, states: [state], problems: objects(missing) })
-  const directory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-verify-'))
-  try {
-    const file = join(directory, 'published.duckdb')
-    const damage = await downloadVerified(store, manifest.database, file, signal)
-    if (damage !== null) return together(proof, { problems: objects([damage]) })
-    const question = { file, state: `${store.address}/${manifest.database.key}`, parquet: null }
-    const checked = await checkFileApart(question, signal)
-    return together(proof, checked)
-  } finally {
-    await rm(directory, { recursive: true, force: true })
-  }
+  const proof = { checks: files + 2, states: [state], problems: objects(missing) }
+  await using directory = await makeTemporaryDirectory()
+  const file = join(directory.path, 'published.duckdb')
+  const damage = await downloadVerified(store, manifest.database, file, signal)
+  if (damage !== null) return together(proof, { problems: objects([damage]) })
+  const question = { file, state: `${store.address}/${manifest.database.key}`, parquet: null }
+  return together(proof, await checkFileApart(question, signal))
 }

@@ -2,7 +2,7 @@
  * Compares everything that the warehouse has of one survey with what the service says now: its sources, its progress and the progress
  * of each source. The row of the survey is not among it, but may say whether the survey has changed since.
  */
-
+import { isDeepStrictEqual } from 'node:util'
 import type { RequestContext } from '../../base/allowance.js'
 import type { DayWindow } from '../../model/calendar.js'
 import type { Progress, SampleSource, Survey } from '../../model/fields.js'
@@ -179,9 +179,7 @@ const compareProgress = async (
     [...stored.sources].flatMap(([id, { missingSince }]) => (missingSince === null ? [id] : [])),
   )
   const haveSourcesChanged =
-    listedIds.size !== storedIds.size ||
-    [...listedIds].some((id) => !storedIds.has(id)) ||
-    wasSourceAway(stored, sources, progress.row, slackMs)
+    !isDeepStrictEqual(listedIds, storedIds) || wasSourceAway(stored, sources, progress.row, slackMs)
   return of(
     await judgeProgress({
       stored: presentCells(stored.progress),

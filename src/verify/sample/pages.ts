@@ -20,6 +20,7 @@ export const createListing = (
   pageRows: number | null,
 ) => {
   const pages = new Map<number, Page<Survey>>()
+  const pagesAgain = new Map<number, Promise<Page<Survey>>>()
   const ranks = new Map(surveys.map(({ id }, rank) => [id, rank]))
   const pageAt = async (number: number, read: Page<Survey>[]): Promise<Page<Survey>> => {
     const known = pages.get(number)
@@ -50,12 +51,13 @@ export const createListing = (
       }
       return read
     },
-    /** The row on the page that showed it, read anew; null if that page no longer shows it. */
+    /** The row on the page that showed it, read anew and once; null if that page no longer shows it. */
     again: async (id: number): Promise<Survey | null> => {
-      for (const [number, { rows }] of pages)
-        if (rows.some((row) => row.id === id))
-          return (await readPage(number)).rows.find((row) => row.id === id) ?? null
-      return null
+      const [number] = [...pages].find(([, { rows }]) => rows.some((row) => row.id === id)) ?? []
+      if (number === undefined) return null
+      const page = pagesAgain.get(id) ?? readPage(number)
+      pagesAgain.set(id, page)
+      return (await page).rows.find((row) => row.id === id) ?? null
     },
   }
 }

@@ -107,7 +107,7 @@ const compareAll = async (
     try {
       for (const page of await listing.find(survey)) await comparePage(page)
       const stored = requiredOf(await readStored([surveyId]), surveyId)
-      const listedNow = once(() => listing.again(surveyId))
+      const listedNow = () => listing.again(surveyId)
       const compared = await compareSurvey({ source, context, surveyId, stored, listedNow, slackMs })
       if (compared !== 'gone') rows.push(...compared)
       if (!onPages.has(surveyId)) rows.push(unlisted(surveyId, compared === 'gone'))
@@ -127,14 +127,6 @@ const compareAll = async (
     if (isStop(error)) return { ...found, stopped: error.message, failure: null }
     if (error instanceof UpstreamError) return { ...found, stopped: error.message, failure: error }
     throw error
-  }
-}
-
-const once = <Result>(read: () => Promise<Result>): (() => Promise<Result>) => {
-  let reading: Promise<Result> | null = null
-  return () => {
-    reading ??= read()
-    return reading
   }
 }
 

@@ -9,7 +9,8 @@ const QUEUED = 'SELECT account, survey_id FROM _sync.tasks'
 const ofSurvey = (other: string, one = 's', id = 'survey_id') =>
   `${other}.account = ${one}.account AND ${other}.survey_id = ${one}.${id}`
 
-const readings: readonly Rule[] = [
+export const BOOKKEEPING_RULES: readonly Rule[] = [
+  // What was read.
   {
     rule: 'surveys_were_listed',
     where: 'freshness',
@@ -44,9 +45,7 @@ const readings: readonly Rule[] = [
       ANTI JOIN (${QUEUED}) t ON ${ofSurvey('t')}
       WHERE s._missing_since IS NULL`,
   },
-]
-
-const missing: readonly Rule[] = [
+  // What is missing.
   ...['sample_sources', 'survey_progress', 'sample_source_progress'].map((table) => ({
     rule: 'missing_surveys_have_no_rows',
     where: table,
@@ -63,9 +62,7 @@ const missing: readonly Rule[] = [
       JOIN main.sample_sources p ON ${ofSurvey('p')} AND p.id = s.sample_source_id
       WHERE p._missing_since IS NOT NULL AND s._missing_since IS NULL`,
   },
-]
-
-const queue: readonly Rule[] = [
+  // The queue.
   {
     rule: 'pending_surveys_are_queued',
     where: '_sync.pending_surveys',
@@ -90,9 +87,7 @@ const queue: readonly Rule[] = [
     says: 'surveys of a listing that is not under way',
     sql: `SELECT ${named(['account', 'survey_id'], 's')} FROM _sync.listed_ids s ANTI JOIN _sync.listings l ON l.account = s.account`,
   },
-]
-
-const runs: readonly Rule[] = [
+  // Runs.
   {
     rule: 'runs_have_ended',
     where: '_sync.runs',
@@ -121,9 +116,7 @@ const runs: readonly Rule[] = [
       FROM _sync.runs r JOIN _sync.requests q ON q.run_id = r.run_id AND q.account = r.account
       GROUP BY r.run_id, r.account, r.requests HAVING sum(q.made) < r.requests`,
   },
-]
-
-const days: readonly Rule[] = [
+  // Days.
   {
     rule: 'days_end_after_they_begin',
     where: 'survey_progress_by_day',
@@ -131,5 +124,3 @@ const days: readonly Rule[] = [
     sql: `SELECT ${named(['account', 'survey_id', 'day'])} FROM main.survey_progress_by_day WHERE started_before <= started_after`,
   },
 ]
-
-export const BOOKKEEPING_RULES: readonly Rule[] = [...readings, ...missing, ...queue, ...runs, ...days]

@@ -51,54 +51,42 @@ const differ = (columns: readonly string[], one: string, other: string): string 
 
 type Relation = Pick<TableDeclaration, 'schema' | 'name' | 'key' | 'columns' | 'references'>
 
-const keysAreUnique = (relation: Relation): readonly Rule[] =>
-  relation.key.length === 0
-    ? []
-    : [
-        {
-          rule: 'keys_are_unique',
-          where: tableName(relation),
-          says: 'several rows have the same key',
-          sql: `SELECT ${named(relation.key)} FROM ${qualified(relation)} GROUP BY ${list(relation.key)} HAVING count(*) > 1`,
-        },
-      ]
-
-const columnsAreFilled = (relation: Relation): readonly Rule[] => {
-  const filled = relation.columns.filter(({ nullable }) => !nullable)
-  const identifying = relation.key.length > 0 ? relation.key : filled.map(({ name }) => name)
-  return [
-    {
-      rule: 'columns_are_filled',
-      where: tableName(relation),
-      says: 'a column is null that is declared not null',
-      sql: `SELECT ${named(identifying)} FROM ${qualified(relation)}
-        WHERE ${filled.map(({ name }) => `${quote(name)} IS NULL`).join(' OR ')}`,
-    },
-  ]
-}
-
-/** A row of a history or a view belongs to the current row, so the references of all are the same rule. */
-const rowsHaveParents = (relation: Relation): readonly Rule[] =>
-  (relation.references ?? []).map(({ columns, table, to }) => ({
-    rule: 'rows_have_parents',
-    where: tableName(relation),
-    says: `rows without their row in ${table}`,
-    sql: `SELECT ${named(relation.key, 'c')} FROM ${qualified(relation)} c
+/** A row of a history belongs to the current row, so the references of all are the same rule. */
+function* declaredRules({ key, columns, references = [], ...relation }: Relation): Generator<Rule> {
+  const where = tableName(relation)
+  const rows = qualified(relation)
+  if (key.length > 0)
+    yield {
+      rule: 'keys_are_unique',
+      where,
+      says: 'several rows have the same key',
+      sql: `SELECT ${named(key)} FROM ${rows} GROUP BY ${list(key)} HAVING count(*) > 1`,
+    }
+  const filled = columns.filter(({ nullable }) => !nullable).map(({ name }) => name)
+  yield {
+    rule: 'columns_are_filled',
+    where,
+    says: 'a column is null that is declared not null',
+    sql: `SELECT ${named(key.length > 0 ? key : filled)} FROM ${rows}
+        WHERE ${filled.map((name) => `${quote(name)} IS NULL`).join(' OR ')}`,
+  }
+  for (const { columns, table, to } of references)
+    yield {
+      rule: 'rows_have_parents',
+      where,
+      says: `rows without their row in ${table}`,
+      sql: `SELECT ${named(key, 'c')} FROM ${rows} c
       ANTI JOIN (SELECT ${to.map((name, place) => `${quote(name)} AS ${quote(columns[place] ?? name)}`).join(', ')} FROM main.${quote(table)}) p
       ON ${sameKey(columns, 'c', 'p')}`,
-  }))
+    }
+}
 
 /** The table of days has its own null: no source. Its key is unique in the sense of `GROUP BY`. */
-export const TABLE_RULES: readonly Rule[] = ALL_TABLES.flatMap((table) => [
-  ...keysAreUnique(table),
-  ...columnsAreFilled(table),
-  ...rowsHaveParents(table),
-])
+export const TABLE_RULES: readonly Rule[] = ALL_TABLES.flatMap((table) => [...declaredRules(table)])
 
 /** Views take their references from the tables, whose rules check them. */
 export const VIEW_RULES: readonly Rule[] = ALL_VIEWS.flatMap((view) => [
-  ...keysAreUnique(view),
-  ...columnsAreFilled(view),
+  ...declaredRules({ ...view, references: [] }),
 ])
 
 const MERGED = [mergedSurveys, mergedSampleSources, mergedSurveyProgress, mergedSampleSourceProgress] as const
@@ -106,20 +94,18 @@ const MERGED = [mergedSurveys, mergedSampleSources, mergedSurveyProgress, merged
 const historyRules = (table: MergedTable): readonly Rule[] => {
   const { history, hasVersions } = table
   if (history === null) return []
-  const common = { table, history, key: table.current.key, values: table.values.map(({ name }) => name) }
   return hasVersions
-    ? [...versionsFollow(common), ...lastIsCurrent(common, 'valid_from')]
-    : lastIsCurrent(common, 'observed_at')
+    ? [...versionsFollow(table, history), ...lastIsCurrent(table, history, 'valid_from')]
+    : lastIsCurrent(table, history, 'observed_at')
 }
 
-interface Histories {
-  readonly table: MergedTable
-  readonly history: TableDeclaration
-  readonly key: readonly string[]
-  readonly values: readonly string[]
-}
+const partsOf = ({ current, values }: MergedTable) => ({
+  key: current.key,
+  values: values.map(({ name }) => name),
+})
 
-const versionsFollow = ({ history, key, values }: Histories): readonly Rule[] => {
+const versionsFollow = (table: MergedTable, history: TableDeclaration): readonly Rule[] => {
+  const { key, values } = partsOf(table)
   const where = tableName(history)
   const identifying = [...key, 'valid_from']
   const inOrder = `(SELECT ${list(identifying)}, valid_to, lead(valid_from) OVER w AS next_from,
@@ -149,9 +135,11 @@ const versionsFollow = ({ history, key, values }: Histories): readonly Rule[] =>
 
 /** Two joins, because one that carries all columns of a long history does not fit into the memory. */
 const lastIsCurrent = (
-  { table, history, key, values }: Histories,
+  table: MergedTable,
+  history: TableDeclaration,
   beginsAt: 'valid_from' | 'observed_at',
 ): readonly Rule[] => {
+  const { key, values } = partsOf(table)
   const current = qualified(table.current)
   const where = tableName(table.current)
   const datedAt = table.readAtColumn
