@@ -14,24 +14,21 @@ export const nearest = (word: string, candidates: readonly string[]): string | n
 
 /** The number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
 export const editDistance = (a: string, b: string): number => {
-  let twoAbove: number[] = []
-  let above = Array.from({ length: b.length + 1 }, (_, column) => column)
+  const edits = [Array.from({ length: b.length + 1 }, (_, column) => column)]
+  const at = (row: number, column: number) => edits[row]?.[column] ?? Number.POSITIVE_INFINITY
   for (let row = 1; row <= a.length; row += 1) {
     const current = [row]
+    edits.push(current)
     for (let column = 1; column <= b.length; column += 1) {
       const same = a[row - 1] === b[column - 1]
       const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
       current[column] = Math.min(
-        at(above, column) + 1,
-        at(current, column - 1) + 1,
-        at(above, column - 1) + (same ? 0 : 1),
-        swapped ? at(twoAbove, column - 2) + 1 : Number.POSITIVE_INFINITY,
+        at(row - 1, column) + 1,
+        at(row, column - 1) + 1,
+        at(row - 1, column - 1) + (same ? 0 : 1),
+        swapped ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
       )
     }
-    twoAbove = above
-    above = current
   }
-  return at(above, b.length)
+  return at(a.length, b.length)
 }
-
-const at = (row: readonly number[], column: number): number => row[column] ?? Number.POSITIVE_INFINITY

@@ -4,7 +4,35 @@
  */
 import { counted, humanCount, humanDuration, humanWindow } from '../base/human.js'
 import type { Rate } from '../base/network.js'
-import type { AccountState, BarState } from './bar-state.js'
+
+/** The progress of a run. Accounts run side by side, each in its own phase. */
+export interface BarState {
+  /** The format that is being published; null before the first. */
+  readonly format: string | null
+  /** Every account of the run, in the order in which they first appeared. */
+  readonly accounts: readonly AccountState[]
+}
+
+export interface AccountState extends Limits {
+  readonly account: string
+  readonly phase: 'starting' | 'listing' | 'refreshing' | 'ended' | 'failed'
+  /** Committed pages of the listing, and all its pages; 0 = not known yet. */
+  readonly page: number
+  readonly pages: number
+  readonly surveysListed: number
+  /** Surveys refreshed or failed so far, and surveys still to be read. */
+  readonly done: number
+  readonly left: number
+  readonly requestsLeft: number
+}
+
+/** The limits of an account's requests at a moment. */
+interface Limits {
+  readonly slotsInUse: number
+  readonly rate: Rate | null
+  /** How long a 429 still pauses its requests, milliseconds; null without a pause. */
+  readonly pausedForMs: number | null
+}
 
 const BAR_COLUMNS = 24
 
@@ -17,7 +45,12 @@ export const renderBar = (state: BarState, columns: number): string => {
 }
 
 /** How long `requestsLeft` requests take at the cap: the free slots are used at once, the rest goes at the rate of the cap. */
-export const etaMs = ({ requestsLeft, slotsInUse, rate, pausedForMs }: AccountState): number => {
+export const etaMs = ({
+  requestsLeft,
+  slotsInUse,
+  rate,
+  pausedForMs,
+}: Limits & Pick<AccountState, 'requestsLeft'>): number => {
   if (rate === null) return 0
   const waiting = Math.max(0, requestsLeft - Math.max(0, rate.requests - slotsInUse))
   return (waiting / rate.requests) * rate.perMs + (pausedForMs ?? 0)
@@ -126,10 +159,7 @@ const wholeSeconds = (durationMs: number): number => Math.ceil(durationMs / 1_00
 const fitted = (parts: readonly (string | null)[], columns: number): string => {
   const kept = parts.filter((part) => part !== null)
   while (kept.length > 1 && kept.join(' | ').length > columns) kept.pop()
-  return truncate(kept.join(' | '), columns)
-}
-
-const truncate = (text: string, columns: number): string => {
+  const text = kept.join(' | ')
   if (text.length <= columns) return text
   return columns < 1 ? '' : `${text.slice(0, columns - 1)}…`
 }

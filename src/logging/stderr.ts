@@ -20,21 +20,25 @@ export const createStderr = (): TextStream =>
     write: (text: string): void => {
       let rest = Buffer.from(text)
       const deadlineMs = performance.now() + STALL_MS_MAX
-      while (rest.length > 0 && performance.now() < deadlineMs) {
-        const written = writeSome(rest)
-        if (written === 'gone') return
-        if (written === 0) pause(RETRY_MS)
-        rest = rest.subarray(written)
+      try {
+        while (rest.length > 0 && performance.now() < deadlineMs) {
+          const written = writeSome(STDERR, rest)
+          if (written === 0) pause(RETRY_MS)
+          rest = rest.subarray(written)
+        }
+      } catch {
+        // Nothing can read it any more, which must not fail a sync.
       }
     },
   })
 
-/** The number of bytes written; 'gone' if nothing can read them any more, which must not fail a sync. */
-const writeSome = (bytes: Buffer): number | 'gone' => {
+/** The number of bytes that a stream took; 0 while its reader is behind. */
+export const writeSome = (stream: number, bytes: Uint8Array): number => {
   try {
-    return writeSync(STDERR, bytes)
+    return writeSync(stream, bytes)
   } catch (error) {
-    return hasCode(error, 'EAGAIN') ? 0 : 'gone'
+    if (hasCode(error, 'EAGAIN')) return 0
+    throw error
   }
 }
 
