@@ -15,7 +15,7 @@ export type Progress = RunObserver & Disposable
 /** The slots in use, rate and pause of an account; undefined while it has no limiter. */
 export type UsageOf = (account: string) => SourceUsage | undefined
 
-export interface ProgressBarOptions {
+interface ProgressBarOptions {
   readonly line: StatusLine
   readonly clock: Clock
   readonly usage: UsageOf
@@ -90,11 +90,7 @@ const limitsOf = (usage: SourceUsage | undefined, nowMs: number) => {
   return { slotsInUse, rate, pausedForMs }
 }
 
-export interface ProgressLogOptions {
-  readonly log: Log
-  readonly clock: Clock
-  readonly usage: UsageOf
-}
+type ProgressLogOptions = Pick<ProgressBarOptions, 'clock' | 'usage'> & { readonly log: Log }
 
 const LINE_MS_MIN = 30_000
 const LINE_MS_MAX = 300_000

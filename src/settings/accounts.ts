@@ -188,11 +188,10 @@ export const chooseAccounts = (
   oneAccount: boolean,
   known: readonly string[],
 ): AccountChoice => {
-  const read = oneAccount ? chooseOne(flags.account, known) : chooseSome(flags.accounts, known)
-  if (!read.ok) {
-    const where = oneAccount ? '--account' : '--accounts'
-    return { chosen: 'none', place: 0, problems: [{ where, text: read.problem }] }
-  }
+  const [where, read] = oneAccount
+    ? ['--account', chooseOne(flags.account, known)]
+    : ['--accounts', chooseSome(flags.accounts, known)]
+  if (!read.ok) return { chosen: 'none', place: 0, problems: [{ where, text: read.problem }] }
   const chosen = read.value
   if (oneAccount || known.length <= 1) {
     const [place = 0] = oneAccount && chosen instanceof Set ? chosen : []
