@@ -73,37 +73,30 @@ const COLUMNS_MAX = 110
  */
 export const settingsText = (given: ReadonlyMap<string, string | number>): string => {
   const lines = HEAD.split('\n').flatMap((text) => comment(text, 0))
-  let previous: readonly string[] = []
-  for (const { path, valueType, defaultText, meaning } of settingKeys()) {
-    const steps = path.split('.')
-    const sections = steps.slice(0, -1)
-    const depth = sections.findIndex((section, index) => section !== previous[index])
-    if (steps[0] !== previous[0]) lines.push('')
-    if (depth !== -1) lines.push(...headings(sections, depth))
-    const isFirstOfItem = depth !== -1 && sections.at(-1)?.endsWith('[]') === true
+  let previous = ''
+  for (const { path, valueType, defaultText, meaning } of SETTINGS) {
+    const sections = path.split('.')
+    const key = sections.pop() ?? ''
+    // Whether the key before is in the same section of this depth. A section without a given key counts as absent.
+    const isOpen = (depth: number) => previous.startsWith(`${sections.slice(0, depth).join('.')}.`)
+    if (!isOpen(1)) lines.push('')
+    for (const [depth, section] of sections.entries())
+      if (!isOpen(depth + 1))
+        lines.push(`${blanks(indentOf(sections.slice(0, depth)))}${section.replace('[]', '')}:`)
+    const isFirstOfItem = sections.at(-1)?.endsWith('[]') === true && !isOpen(sections.length)
     const indent = indentOf(sections)
     const margin = isFirstOfItem ? `${blanks(indent - 2)}- ` : blanks(indent)
     const value = given.get(path)
-    const key = steps.at(-1) ?? ''
     lines.push(
       ...comment(meaning, indent),
       value === undefined
         ? `${blanks(indent)}#${key}: ${defaultText ?? `<${valueType}>`}`
         : `${margin}${key}: ${scalar(value)}`,
     )
-    previous = steps
+    previous = path
   }
   return `${lines.join('\n')}\n`
 }
-
-/** The lines that open the sections from `depth` on. A section without a given key counts as absent. */
-const headings = (sections: readonly string[], depth: number): readonly string[] =>
-  sections
-    .slice(depth)
-    .map(
-      (section, index) =>
-        `${blanks(indentOf(sections.slice(0, depth + index)))}${section.replace('[]', '')}:`,
-    )
 
 const blanks = (count: number): string => ' '.repeat(count)
 
