@@ -7,7 +7,7 @@ import type { Log } from '../base/log.js'
 import type { RunObserver } from '../model/run.js'
 import type { SourceUsage } from '../model/survey-source.js'
 import { type AccountState, etaMs, renderBar } from './render-bar.js'
-import type { StatusLine } from './status-line.js'
+import type { StatusLine } from './stderr.js'
 
 /** An observer that has to be disposed of at the end of the run. */
 export type Progress = RunObserver & Disposable

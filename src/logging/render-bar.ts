@@ -2,6 +2,7 @@
  * The progress bar as a pure function: from a state and a width to one line of at most that width. Several accounts are
  * added up, and the accounts that wait or have failed are named.
  */
+import { sum } from 'd3-array'
 import { counted, humanCount, humanDuration, humanWindow } from '../base/human.js'
 import type { Rate } from '../base/network.js'
 
@@ -57,7 +58,7 @@ export const etaMs = ({
 }
 
 const renderOne = (account: AccountState, columns: number): string => {
-  const { phase, rate, slotsInUse, pausedForMs, done, left } = account
+  const { phase, rate, pausedForMs, done, left } = account
   const isRefreshing = phase === 'refreshing'
   const isPaused = pausedForMs !== null
   const wait = `waiting ${humanDuration(wholeSeconds(pausedForMs ?? 0))}: the API asked to slow down`
@@ -65,15 +66,12 @@ const renderOne = (account: AccountState, columns: number): string => {
     [
       isPaused ? `${phaseText(account)} | ${wait}` : phaseText(account),
       !isPaused && isRefreshing && rate !== null && left > 0 ? etaText(etaMs(account)) : null,
-      rate === null ? null : requestsText(slotsInUse, rate),
+      requestsOf([account]),
       isRefreshing ? barText(done, left) : null,
     ],
     columns,
   )
 }
-
-const requestsText = (inUse: number, { requests, perMs }: Rate): string =>
-  `${humanCount(inUse)}/${humanCount(requests)} requests/${humanWindow(perMs)}`
 
 const phaseText = ({ phase, page, pages, surveysListed, done, left }: AccountState): string => {
   if (phase === 'starting') return 'starting'
@@ -86,13 +84,11 @@ const phaseText = ({ phase, page, pages, surveysListed, done, left }: AccountSta
 const renderSeveral = (accounts: readonly AccountState[], columns: number): string => {
   const inPhase = (...phases: readonly AccountState['phase'][]) =>
     accounts.filter(({ phase }) => phases.includes(phase))
-  const sum = (pick: (account: AccountState) => number) =>
-    accounts.reduce((total, account) => total + pick(account), 0)
-  const [done, left] = [sum((account) => account.done), sum((account) => account.left)]
+  const [done, left] = [sum(accounts, (account) => account.done), sum(accounts, (account) => account.left)]
   const isListing = done + left === 0 && inPhase('starting', 'listing').length > 0
   const atWork = inPhase('refreshing')
   const longestMs = Math.max(0, ...atWork.map(etaMs))
-  const listed = sum(({ surveysListed }) => surveysListed)
+  const listed = sum(accounts, ({ surveysListed }) => surveysListed)
   const head = isListing ? `listing, ${counted(listed, 'survey')}` : refreshingText(done, left)
   return fitted(
     [
@@ -132,11 +128,9 @@ const requestsOf = (accounts: readonly AccountState[]): string | null => {
   const rates = accounts.flatMap(({ rate }) => rate ?? [])
   const [perMs, ...more] = new Set(rates.map((rate) => rate.perMs))
   if (perMs === undefined || more.length > 0) return null
-  const requests = rates.reduce((total, rate) => total + rate.requests, 0)
-  return requestsText(
-    accounts.reduce((total, { slotsInUse }) => total + slotsInUse, 0),
-    { requests, perMs },
-  )
+  const requests = sum(rates, (rate) => rate.requests)
+  const inUse = sum(accounts, ({ slotsInUse }) => slotsInUse)
+  return `${humanCount(inUse)}/${humanCount(requests)} requests/${humanWindow(perMs)}`
 }
 
 const refreshingText = (done: number, left: number): string =>

@@ -14,7 +14,7 @@ import { type Problem, quoted, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
 import { type ReadFile, readPath } from './readers.js'
 import { type Settings, type SettingsWithSecrets, secretsOf } from './settings.js'
-import { absentSettingsFile, openSettingsFile } from './settings-file.js'
+import { ABSENT_FILE, openSettingsFile } from './settings-file.js'
 import { isInShard, shardDirectory } from './shards.js'
 import { type Layers, layered, type SettingsFile } from './source.js'
 import { resolveStorage, storageAddress } from './storage.js'
@@ -47,7 +47,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   const file =
     config.ok && settingsFile !== null
       ? await openSettingsFile({ name: config.value, path: settingsFile, env, unused, readFile })
-      : absentSettingsFile()
+      : ABSENT_FILE
 
   const choice = requireAccounts ? chooseAccounts(flags, given, oneAccount, accountNamesIn(file)) : NO_CHOICE
   const layers = layered(file, given, choice.place)

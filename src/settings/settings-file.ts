@@ -16,7 +16,7 @@ import type { Environment } from './environment.js'
 import { keysIn, settingKeys, withKnownKeys } from './keys.js'
 import { kindOf, type Problem } from './problems.js'
 import { bad, good, type Read, type ReadFile, readText } from './readers.js'
-import type { SettingsFile } from './source.js'
+import { originAt, type SettingsFile } from './source.js'
 import { cut, isSection, type Path, pathText, type Tree, valueAt } from './tree.js'
 
 interface SettingsFileRequest {
@@ -31,19 +31,18 @@ interface SettingsFileRequest {
 }
 
 /** The settings of a command without a settings file. Problems name its defaults by their keys. */
-export const absentSettingsFile = (directory = process.cwd()): SettingsFile => ({
+export const ABSENT_FILE: SettingsFile = {
   tree: {},
   problems: [],
-  originOf: (path) => ({ where: pathText(path), name: '', isQuotable: true, directory }),
-})
+  originOf: (path) => originAt(pathText(path)),
+}
 
 export const openSettingsFile = async (request: SettingsFileRequest): Promise<SettingsFile> => {
   const { name, path, env, unused } = request
-  const directory = dirname(path)
   const text = await readText(request.readFile, path)
   if (!text.ok) {
     const problem = `the settings file ${text.problem}; see --config and FIELDWORK_SYNC_CONFIG`
-    return { ...absentSettingsFile(directory), problems: [{ where: name, path: [], text: problem }] }
+    return { ...ABSENT_FILE, problems: [{ where: name, path: [], text: problem }] }
   }
   const { tree, problems, whereIs, noteAt } = readYaml(name, text.value, env)
   const known = withKnownKeys(tree ?? {}, (key, section) => {
@@ -57,7 +56,7 @@ export const openSettingsFile = async (request: SettingsFileRequest): Promise<Se
       name: at.length === 0 ? 'the file' : pathText(at),
       isQuotable: noteAt(at)?.isFromEnvironment !== true,
       written: noteAt(at)?.written,
-      directory,
+      directory: dirname(path),
     }),
   }
 }

@@ -42,6 +42,14 @@ export interface SettingsFile {
   readonly originOf: OriginOf
 }
 
+/** The origin of a value that no file gives. */
+export const originAt = (where: string): Origin => ({
+  where,
+  name: '',
+  isQuotable: true,
+  directory: process.cwd(),
+})
+
 /**
  * `account` is the index of the account that the account settings in `given` describe; null if they describe none. A wrong value is
  * reported even if a variable or flag replaces it.
@@ -50,12 +58,6 @@ export const layered = (file: SettingsFile, given: readonly Given[], account: nu
   const placed = given.flatMap((one) => {
     if (!one.ofAccount) return [one]
     return account === null ? [] : [{ ...one, path: ['accounts', account, ...one.path] }]
-  })
-  const originAt = (where: string): Origin => ({
-    where,
-    name: '',
-    isQuotable: true,
-    directory: process.cwd(),
   })
   const byPath = new Map(placed.map((one) => [pathText(one.path), one]))
   const originOf: OriginOf = (path) => {

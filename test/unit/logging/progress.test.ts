@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Clock } from '../../../src/base/clock.js'
 import type { Log } from '../../../src/base/log.js'
 import { createProgressBar, createProgressLog } from '../../../src/logging/progress.js'
-import { createStatusLine } from '../../../src/logging/status-line.js'
+import { createStatusLine } from '../../../src/logging/stderr.js'
 import type { SourceUsage } from '../../../src/model/survey-source.js'
 
 /** "Erase to the end of the line", as one character. */
