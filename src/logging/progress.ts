@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { RunObserver } from '../model/run.js'
 import type { SourceUsage } from '../model/survey-source.js'
-import { type AccountState, etaMs, renderBar } from './render-bar.js'
+import { type AccountState, etaMs, type Limits, renderBar } from './render-bar.js'
 import type { StatusLine } from './stderr.js'
 
 /** An observer that has to be disposed of at the end of the run. */
@@ -19,8 +19,8 @@ interface ProgressBarOptions {
   readonly line: StatusLine
   readonly clock: Clock
   readonly usage: UsageOf
-  /** All accounts of the run. Without it, an account counts from its first event. */
-  readonly accounts?: readonly string[]
+  /** All accounts of the run. */
+  readonly accounts: readonly string[]
   /** Width of the terminal, read at each redraw because it may change. */
   readonly columns: () => number | undefined
 }
@@ -31,7 +31,7 @@ const TICK_MS = 500
 const REDRAW_MS_MIN = 100
 const COLUMNS_DEFAULT = 80
 
-type AccountProgress = Omit<AccountState, 'account' | keyof ReturnType<typeof limitsOf>>
+type AccountProgress = Omit<AccountState, 'account' | keyof Limits>
 
 const NOTHING_YET: AccountProgress = {
   phase: 'starting',
@@ -46,7 +46,7 @@ const NOTHING_YET: AccountProgress = {
 /** Draws a bar on a terminal until it is closed. */
 export const createProgressBar = (options: ProgressBarOptions): Progress => {
   const { line, clock, usage, columns } = options
-  const accounts = new Map(options.accounts?.map((name) => [name, NOTHING_YET]))
+  const accounts = new Map(options.accounts.map((name) => [name, NOTHING_YET]))
   let format: string | null = null
   let drawnAtMs = Number.NEGATIVE_INFINITY
   let closed = false
@@ -84,7 +84,7 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
   }
 }
 
-const limitsOf = (usage: SourceUsage | undefined, nowMs: number) => {
+const limitsOf = (usage: SourceUsage | undefined, nowMs: number): Limits => {
   const { slotsInUse = 0, rate = null, pausedUntilMs = null } = usage ?? {}
   const pausedForMs = pausedUntilMs === null || pausedUntilMs <= nowMs ? null : pausedUntilMs - nowMs
   return { slotsInUse, rate, pausedForMs }

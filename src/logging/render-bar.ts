@@ -28,7 +28,7 @@ export interface AccountState extends Limits {
 }
 
 /** The limits of an account's requests at a moment. */
-interface Limits {
+export interface Limits {
   readonly slotsInUse: number
   readonly rate: Rate | null
   /** How long a 429 still pauses its requests, milliseconds; null without a pause. */
