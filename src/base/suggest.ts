@@ -5,11 +5,9 @@ const DISTANCE_MAX = 3
 /** The candidate with the fewest edits from `word`; null if no candidate is near enough to be a typing error. */
 export const nearest = (word: string, candidates: readonly string[]): string | null => {
   const limit = Math.min(DISTANCE_MAX, Math.ceil(word.length / 3))
-  const [best] = candidates
-    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate) }))
-    .filter(({ distance }) => distance <= limit)
-    .sort((a, b) => a.distance - b.distance)
-  return best?.candidate ?? null
+  const distanceTo = (candidate: string) => editDistance(word.toLowerCase(), candidate.toLowerCase())
+  const near = candidates.filter((candidate) => distanceTo(candidate) <= limit)
+  return near.toSorted((a, b) => distanceTo(a) - distanceTo(b))[0] ?? null
 }
 
 /** The number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */

@@ -226,7 +226,6 @@ const chooseSome = (text: string | undefined, inFile: readonly string[]): Read<C
 const unknownName = (name: string, known: readonly string[]): string => {
   const what =
     name === '' ? 'has an empty name between commas' : `${quoted(name)} is not an account in the settings`
-  const byLower = new Map(known.map((one) => [one.toLowerCase(), one]))
-  const meant = byLower.get(nearest(name, [...byLower.keys()]) ?? '')
-  return `${what}; ${meant === undefined ? `give some of ${known.join(', ')}` : `did you mean ${meant}?`}`
+  const meant = nearest(name, known)
+  return `${what}; ${meant === null ? `give some of ${known.join(', ')}` : `did you mean ${meant}?`}`
 }
