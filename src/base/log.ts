@@ -6,7 +6,10 @@ export interface Log {
   error(fields: LogFields, message: string): void
 }
 
-export type LogFields = Readonly<Record<string, unknown>>
+/** Every line has some keys of its own. */
+export type LogFields = Readonly<Record<string, unknown>> & {
+  readonly [Own in 'level' | 'time' | 'msg']?: never
+}
 
 /** A log that puts the fields of `common` before the fields of every line. */
 export const logWith = (log: Log, common: LogFields): Log => ({

@@ -16,23 +16,13 @@ export const readableStack = (stack: string): string =>
   )
 
 const positionIn = (url: string, line: number, column: number): string | null => {
-  const entry = mapOf(url)?.findEntry(line - 1, column - 1)
+  const entry = readMap(url)?.findEntry(line - 1, column - 1)
   if (entry === undefined || !('originalSource' in entry)) return null
   const source = fileURLToPath(new URL(entry.originalSource, url))
   return `${relative(packageDirectory, source)}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
 }
 
-/** By the address of the compiled file; null without a source map. */
-const maps = new Map<string, SourceMap | null>()
-
-const mapOf = (url: string): SourceMap | null => {
-  const known = maps.get(url)
-  if (known !== undefined) return known
-  const map = readMap(url)
-  maps.set(url, map)
-  return map
-}
-
+/** The source map of a compiled file; null without one. */
 const readMap = (url: string): SourceMap | null => {
   try {
     return new SourceMap(JSON.parse(readFileSync(new URL(`${url}.map`), 'utf8')))

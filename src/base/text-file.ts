@@ -28,7 +28,7 @@ const readBytes = async (path: string, signal: AbortSignal): Promise<Uint8Array>
     chunks.push(chunk)
     bytes += chunk.length
     // Leaving the loop closes the file.
-    if (bytes > BYTES_MAX) throw new TooLargeError()
+    if (bytes > BYTES_MAX) throw Object.assign(new Error('the file is too large'), { code: 'EFBIG' })
   }
   return Buffer.concat(chunks)
 }
@@ -40,10 +40,6 @@ const streamOf = async (file: number): Promise<Readable> => {
   return isPipe
     ? new Socket({ fd: file, readable: true, writable: false })
     : createReadStream('', { fd: file })
-}
-
-class TooLargeError extends Error {
-  readonly code = 'EFBIG'
 }
 
 /** The reason why a file cannot be read. Messages put it after the name of the file. */

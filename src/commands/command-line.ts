@@ -1,5 +1,4 @@
 /** Runs a command line. The one place that reports the errors of commands. */
-import { systemClock } from '../base/clock.js'
 import { EXIT_CODES, type ExitCode, worseOf } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
@@ -15,13 +14,13 @@ export const runCommandLine = async (
   surroundings: Surroundings,
 ): Promise<number> => {
   let ended: ExitCode | null = null
-  const [stdout, stderr] = [createStdout(systemClock, surroundings.signal), createStderr()]
+  const [print, stderr] = [createStdout(surroundings.signal), createStderr()]
   // An error may quote a token before the settings are read, so we redact the tokens of argv and environment from the start.
   const tokens = [surroundings.env.FIELDWORK_SYNC_API_TOKEN, tokenIn(argv)]
   const secrets = tokens.map((token = '') => new Secret(token))
   const context: CliContext = {
     ...surroundings,
-    print: stdout.write,
+    print,
     exit: (code) => {
       ended = code
     },
@@ -36,7 +35,7 @@ export const runCommandLine = async (
     if (ended !== null) return worseOf(ended, exitCode)
     ended = exitCode
     try {
-      if (wantsJson(argv)) await stdout.write(`${redact(JSON.stringify(json))}\n`)
+      if (wantsJson(argv)) await print(`${redact(JSON.stringify(json))}\n`)
       return exitCode
     } catch (unwritten) {
       return await report(unwritten)
@@ -44,8 +43,8 @@ export const runCommandLine = async (
   }
   try {
     if (argv.length === 0) {
-      const print = async (text: string) => void stderr.write(text)
-      await run(['--help'], { ...context, stdout: context.stderr, print })
+      const toStderr = async (text: string) => void stderr.write(text)
+      await run(['--help'], { ...context, stdout: context.stderr, print: toStderr })
       return EXIT_CODES.usage
     }
     await run(argv, context)

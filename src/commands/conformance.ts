@@ -2,10 +2,9 @@
 import { systemClock } from '../base/clock.js'
 import { EXIT_CODES, type ExitCode, isStop } from '../base/errors.js'
 import { counted, humanDuration, humanWindow } from '../base/human.js'
-import { createRedactor } from '../base/secret.js'
 import { type ConformanceReport, type RuleResult, runConformance } from '../conformance/run.js'
 import type { Verdict } from '../conformance/verdict.js'
-import { type Settings, secretsOf } from '../settings/settings.js'
+import type { Settings } from '../settings/settings.js'
 import type { CliContext } from './context.js'
 import { logProxies, openTelemetry } from './monitored-run.js'
 import { painted, textTable } from './text/text-table.js'
@@ -21,7 +20,7 @@ export const checkConformance = async (
   settings: Settings,
   exceedCap: boolean,
 ): Promise<void> => {
-  const { log, colour } = await openTelemetry(settings, context)
+  const { log, colour, redact } = await openTelemetry(settings, context)
   const [account] = settings.accounts
   if (account === undefined) throw new TypeError('settings without an account')
   logProxies([account], log)
@@ -50,7 +49,7 @@ export const checkConformance = async (
     : renderConformance(report, style)
   // Answers are redacted where they are read; this covers any other way for a token to get into the report.
   context.exit(exitCode)
-  await context.print(createRedactor(secretsOf(settings))(text))
+  await context.print(redact(text))
 }
 
 /** The exit code of a failed request takes precedence over a broken rule, and a broken rule over a signal. */

@@ -4,7 +4,7 @@
  */
 import { realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, systemClock } from '../base/clock.js'
+import { systemClock } from '../base/clock.js'
 import { counted, humanBytes, humanCount } from '../base/human.js'
 import { packageVersion } from '../base/version.js'
 import type { TableDeclaration } from '../model/columns.js'
@@ -38,7 +38,6 @@ export const exportPublished = async (
     source,
     open: (options) => open(source, options),
     sourceDirectories: isDirectory ? [source] : [],
-    clock: systemClock,
     signal,
   })
   const { out } = request
@@ -59,7 +58,6 @@ export interface Export {
   /** Such as `surveys`, `survey_overview` or `_sync.runs`; null for all tables outside `_sync`. */
   readonly tables: readonly string[] | null
   readonly condition: string | null
-  readonly clock: Clock
   readonly signal: AbortSignal
 }
 
@@ -106,7 +104,7 @@ const write = async (
   return {
     fieldwork_sync_export: 1,
     program: packageVersion(),
-    exported_at: new Date(options.clock.nowMs()).toISOString(),
+    exported_at: new Date(systemClock.nowMs()).toISOString(),
     source: options.source,
     run_id: (await readLastRun(sql)).run_id,
     format,

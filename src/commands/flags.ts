@@ -28,33 +28,27 @@ export type FlagValues = Readonly<Record<string, string | boolean | undefined>>
  * The mistakes in the flags among `words`, each with the most similar flag. yargs reports only one mistake, suggests no flag, and
  * reads `--full=yes` as false.
  */
-export const flagProblems = (words: readonly string[], command: string, flags: Flags): readonly string[] =>
-  words.flatMap((word) => {
+export const flagProblems = (words: readonly string[], command: string, flags: Flags): readonly string[] => {
+  const all: Readonly<Record<string, Pick<Flag, 'type'>>> = { ...flags, ...COMMON }
+  const names = Object.keys(all).filter((name) => all[name]?.type !== 'argument')
+  return words.flatMap((word) => {
     const [, flag = '', value] = FLAG.exec(word) ?? []
     if (flag === '' || flag === '-h') return []
     const name = flag.slice('--'.length)
-    const known = Object.hasOwn(flags, name) ? flags[name] : COMMON.get(name)
+    const known = Object.hasOwn(all, name) ? all[name] : undefined
     if (known === undefined || known.type === 'argument' || !flag.startsWith('--'))
-      return unknownFlag(flag, command, flags)
+      return `${command} has no flag ${flag}${suggestion(flag.replace(/^-+/, ''), names, '--')}`
     return known.type === 'boolean' && value !== undefined && !['true', 'false'].includes(value)
       ? `--${name} takes no value: leave out =${value}`
       : []
   })
+}
 
 /** `-5` and `-` may be values; `-x`, `--` and `--x` are flags. */
 const FLAG = /^(-[^0-9=][^=]*)(?:=(.*))?$/s
 
 /** Every command has these too; yargs declares them. */
-const COMMON: ReadonlyMap<string, Pick<Flag, 'type'>> = new Map([
-  ['help', { type: 'boolean' }],
-  ['version', { type: 'boolean' }],
-])
-
-const unknownFlag = (flag: string, command: string, flags: Flags): string => {
-  const names = Object.keys(flags).filter((name) => flags[name]?.type !== 'argument')
-  const similar = suggestion(flag.replace(/^-+/, ''), [...names, ...COMMON.keys()], '--')
-  return `${command} has no flag ${flag}${similar}`
-}
+const COMMON = { help: { type: 'boolean' }, version: { type: 'boolean' } } as const
 
 /** `: did you mean sync?`, or nothing. `prefix` goes before the word that is meant. */
 export const suggestion = (word: string, known: readonly string[], prefix = ''): string => {

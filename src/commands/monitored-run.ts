@@ -10,8 +10,7 @@ import { createRedactor } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import { createLog } from '../logging/log.js'
 import { createProgressBar, createProgressLog, type Progress, type UsageOf } from '../logging/progress.js'
-import { createStatusLine } from '../logging/status-line.js'
-import { createStderr } from '../logging/stderr.js'
+import { createStatusLine, createStderr } from '../logging/stderr.js'
 import type { Monitoring, RunEnd } from '../model/monitoring.js'
 import type { RunCommand, SyncReport } from '../model/run.js'
 import { terminalFeatures } from '../settings/environment.js'
@@ -31,6 +30,8 @@ import type { RunWatch } from './warehouse-run.js'
 
 interface CommandTelemetry {
   readonly log: Log
+  /** Replaces the secrets of the settings in a text. */
+  redact(text: string): string
   /** Shows the progress of a run: a bar on a terminal, log lines elsewhere. */
   progress(usage: UsageOf): Progress
   /** Whether stdout may be coloured. */
@@ -44,18 +45,20 @@ export const openTelemetry = async (
 ): Promise<CommandTelemetry> => {
   const secrets = secretsOf(settings)
   protect(secrets)
+  const redact = createRedactor(secrets)
   const { redraw, colour } = terminalFeatures(env, stderr)
   const line = createStatusLine(createStderr())
   const log = createLog({
     level: settings.log_level,
     stream: line,
     pretty: stderr.isTTY ? (await import('../logging/pretty.js')).prettyLines(colour) : null,
-    redact: createRedactor(secrets),
+    redact,
   })
   const accounts = settings.accounts.map(({ name }) => name)
   const shown = { clock: systemClock, line, accounts, columns: () => stderr.columns }
   return {
     log,
+    redact,
     colour: terminalFeatures(env, stdout).colour,
     progress: (usage) =>
       redraw && !settings.json
@@ -102,8 +105,7 @@ export const monitoredCommand = async (
   const { signal, exit, print } = context
   const startedMs = systemClock.monotonicMs()
   const settings = await loadMonitoredSettings(context, command, request)
-  const { log, colour, progress } = await openTelemetry(settings, context)
-  const redact = createRedactor(secretsOf(settings))
+  const { log, colour, progress, redact } = await openTelemetry(settings, context)
   const { metrics, notify, storage, warehouseDirectory, accountNames } = settings
   const warehouse = storage === null ? warehouseDirectory : storageAddress(storage)
   const monitored = { monitoring: { warehouse, metrics, notify }, command, accountNames, log, signal, redact }
@@ -133,8 +135,7 @@ const loadMonitoredSettings = async (
     const monitoring = error instanceof SettingsError ? error.monitoring : null
     if (monitoring === null || (monitoring.metrics === null && monitoring.notify === null)) throw error
     const settings = { ...monitoring, accounts: [], storage: null, log_level: 'info', json: true } as const
-    const { log } = await openTelemetry(settings, context)
-    const redact = createRedactor(secretsOf(settings))
+    const { log, redact } = await openTelemetry(settings, context)
     const fails = (): Promise<never> => Promise.reject(error)
     return await withReports({ monitoring, command, accountNames: [], log, signal, redact }, fails)
   }

@@ -10,16 +10,15 @@ import type { CreateTransport } from '../http/transport.js'
 import type { RunReport, RunStatus, SyncReport } from '../model/run.js'
 import { summaryLines } from '../model/run-record.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
-import { type AccountSettings, type SettingsWithSecrets, secretsOf } from '../settings/settings.js'
+import { type SettingsWithSecrets, secretsOf } from '../settings/settings.js'
 import { requireShardLayout } from '../storage/directory.js'
-import type { Allocation } from '../sync/requests.js'
 import { runAccount } from '../sync/run.js'
 import { sideBySide } from '../sync/side-by-side.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
 import { logProxies, type MonitoredRun, type Summary } from './monitored-run.js'
 import { driftLines, failingLines, publishSection, rejectionLines } from './text/run-lines.js'
 import { painted, textTable } from './text/text-table.js'
-import { type OpenRun, openSource, runAndPublish } from './warehouse-run.js'
+import { openSource, runAndPublish } from './warehouse-run.js'
 
 /** The job of the command, with its progress on stderr. Throws like `syncAccounts`, or for the directory of another shard layout. */
 export const run = async ({ progress, ...work }: MonitoredRun): Promise<SyncReport> => {
@@ -41,52 +40,43 @@ export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 
 
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */
 export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
-  const { settings, log } = options
-  return runAndPublish({ ...options, command: 'sync' }, (open) =>
+  const { settings, observer, onSource, createTransport } = options
+  return runAndPublish({ ...options, command: 'sync' }, ({ database, runId, storage }) =>
     sideBySide({
       accounts: settings.accounts,
       requestsMax: settings.budget.requests_max,
-      signal: open.storage.signal,
-      log,
-      run: (account, requests, signal) => syncAccount({ ...options, ...open, account, requests, signal }),
+      signal: storage.signal,
+      log: options.log,
+      // Each account has its HTTP client, its view of the warehouse and its part of `--max-requests`. An error ends all runs.
+      run: async (account, requests, signal) => {
+        // Several accounts write into one log, so every line names its account.
+        const log = logWith(options.log, { account: account.name })
+        let status: RunStatus = 'failed'
+        try {
+          await using opened = openSource({ account, settings, storage, log, createTransport })
+          const { source } = opened
+          onSource(account.name, () => source.usage())
+          const report = await runAccount({
+            source,
+            warehouse: recordingWithout(settings, accountWarehouse(database, account.name)),
+            clock: systemClock,
+            log,
+            observer,
+            signal,
+            rules: settings,
+            requests,
+            runId,
+            version: packageVersion(),
+          })
+          status = report.status
+          if (status === 'failed') log.error({ reason: report.reason }, 'the run of this account failed')
+          return report
+        } finally {
+          observer.ended({ account: account.name, status })
+        }
+      },
     }),
   )
-}
-
-interface SyncAccount extends SyncAccounts, OpenRun {
-  readonly account: AccountSettings
-  /** The account's part of `--max-requests`. */
-  readonly requests: Allocation
-}
-
-/** One account: its HTTP client, its view of the warehouse, its allocation of the budget. Throws errors that end all runs. */
-const syncAccount = async (options: SyncAccount): Promise<RunReport> => {
-  const { account, settings, database, observer, signal, requests, runId } = options
-  // Several accounts write into one log, so every line names its account.
-  const log = logWith(options.log, { account: account.name })
-  let status: RunStatus = 'failed'
-  try {
-    await using opened = openSource({ ...options, log })
-    const { source } = opened
-    options.onSource(account.name, () => source.usage())
-    const report = await runAccount({
-      source,
-      warehouse: recordingWithout(settings, accountWarehouse(database, account.name)),
-      clock: systemClock,
-      log,
-      observer,
-      signal,
-      rules: settings,
-      requests,
-      runId,
-      version: packageVersion(),
-    })
-    status = report.status
-    if (status === 'failed') log.error({ reason: report.reason }, 'the run of this account failed')
-    return report
-  } finally {
-    observer.ended({ account: account.name, status })
-  }
 }
 
 /** The message of a bug is recorded as the reason of a failed run, and it may contain a token. */

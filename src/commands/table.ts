@@ -251,8 +251,7 @@ export const COMMANDS: readonly Command[] = [
       const format = choiceOf(given, SCHEMA_FORMATS, { command: 'schema', problem })
       if (json && format !== 'json')
         throw usageError(`--json and --format ${format} exclude each other`, 'schema')
-      const { schemaAsDbt } = await import('./schema/dbt.js')
-      const { schemaAsJson, schemaAsMarkdown, schemaAsSql } = await import('./schema/catalog.js')
+      const { schemaAsDbt, schemaAsJson, schemaAsMarkdown, schemaAsSql } = await import('./schema.js')
       const schemaAs = { sql: schemaAsSql, markdown: schemaAsMarkdown, json: schemaAsJson, dbt: schemaAsDbt }
       await context.print(schemaAs[format]())
     },

@@ -6,8 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { systemClock } from '../base/clock.js'
 import { humanCount } from '../base/human.js'
 import type { Log } from '../base/log.js'
-import { createRedactor } from '../base/secret.js'
-import { type Settings, secretsOf } from '../settings/settings.js'
+import type { Settings } from '../settings/settings.js'
 import { requireShardLayout } from '../storage/directory.js'
 import { findState, holdStorage, requirePublished } from '../storage/open.js'
 import type { Storage } from '../storage/storage.js'
@@ -35,13 +34,13 @@ interface VerifyRequest {
 export const verify = async (context: CliContext, request: VerifyRequest): Promise<void> => {
   const { settings, isLocal, startedMs, seed = randomBytes(SEED_BYTES).toString('hex') } = request
   await requireShardLayout(settings)
-  const { log } = await openTelemetry(settings, context)
+  const { log, redact } = await openTelemetry(settings, context)
   if (!isLocal) logProxies(settings.accounts, log)
   const report = await verifyAll({ ...request, log, signal: context.signal, seed })
   const output = outputOf(report, settings.json, systemClock.monotonicMs() - startedMs)
   context.exit(report.exitCode)
   // Values of the API are quoted, and any of them may contain a token.
-  await context.print(createRedactor(secretsOf(settings))(output))
+  await context.print(redact(output))
 }
 
 const SEED_BYTES = 4

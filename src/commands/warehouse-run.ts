@@ -31,7 +31,7 @@ export interface RunWatch {
   published(database: Database): Promise<void>
 }
 
-export interface OpenRun {
+interface OpenRun {
   readonly database: Database
   readonly runId: string
   readonly storage: Pick<Storage, 'signal' | 'requireHeld'>

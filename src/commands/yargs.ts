@@ -103,7 +103,26 @@ const takesNext = (word: string | undefined, commands: readonly Command[]): bool
 
 /** The parser of a command, or of the list of commands. */
 const parserOf = (command: Command | undefined, commands: readonly Command[], columns: number): Argv => {
-  const parser = newParser(columns, command?.name ?? '')
+  const parser = yargs()
+    .scriptName('fieldwork-sync')
+    .locale('en')
+    .updateStrings({ 'Not enough arguments following: %s': '--%s needs a value' })
+    .parserConfiguration({
+      'boolean-negation': false,
+      'camel-case-expansion': false,
+      'dot-notation': false,
+      'duplicate-arguments-array': false,
+      'parse-numbers': false,
+      'short-option-groups': false,
+    })
+    .strict()
+    .version('version', 'Show the version', packageVersion())
+    .help('help', 'Show this help')
+    .alias('help', 'h')
+    .wrap(columns)
+    .fail((message) => {
+      throw usageError(message, command?.name ?? '')
+    })
   return command === undefined ? declareAll(parser, commands) : declareOne(parser, command)
 }
 
@@ -133,26 +152,3 @@ const declareAll = (parser: Argv, commands: readonly Command[]): Argv => {
     .demandCommand(1, 'say which command to run')
     .epilogue(['Exit codes:', ...exits].join('\n'))
 }
-
-/** `command` is named in errors; empty if there is none. */
-const newParser = (columns: number, command: string): Argv =>
-  yargs()
-    .scriptName('fieldwork-sync')
-    .locale('en')
-    .updateStrings({ 'Not enough arguments following: %s': '--%s needs a value' })
-    .parserConfiguration({
-      'boolean-negation': false,
-      'camel-case-expansion': false,
-      'dot-notation': false,
-      'duplicate-arguments-array': false,
-      'parse-numbers': false,
-      'short-option-groups': false,
-    })
-    .strict()
-    .version('version', 'Show the version', packageVersion())
-    .help('help', 'Show this help')
-    .alias('help', 'h')
-    .wrap(columns)
-    .fail((message) => {
-      throw usageError(message, command)
-    })

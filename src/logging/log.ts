@@ -4,11 +4,11 @@
  */
 import { pino } from 'pino'
 import { ExpectedError } from '../base/errors.js'
-import type { Log, LogFields } from '../base/log.js'
+import type { LOG_LEVELS, Log, LogFields } from '../base/log.js'
 import { readableStack } from '../base/stack.js'
 import type { TextStream } from './stderr.js'
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface LogOptions {
   readonly level: LogLevel
@@ -44,43 +44,25 @@ export const createLog = ({ level, stream, pretty, redact }: LogOptions): Log =>
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-// Turns log fields into plain data: errors with their code and causes, bigints as text. Every string passes the redactor
-// before JSON escapes it a second time, because an error body may hold a token inside JSON inside JSON.
-
-const DEPTH_MAX = 6
-const ITEMS_MAX = 100
 const TEXT_LENGTH_MAX = 8_192
 
-const plainFields = (fields: object, redact: (text: string) => string): LogFields => {
+/**
+ * Log fields as plain data: errors with their code and causes, bigints as text. Every string passes the redactor before JSON escapes it a
+ * second time, because an error body may hold a token inside JSON inside JSON. pino writes other objects, by their `toJSON`.
+ */
+const plainFields = (fields: LogFields, redact: (text: string) => string): object => {
   const text = (value: string): string => {
     const redacted = redact(value)
     return redacted.length > TEXT_LENGTH_MAX ? `${redacted.slice(0, TEXT_LENGTH_MAX)}…` : redacted
   }
-  const plain = (value: unknown, depth: number): unknown => {
-    if (typeof value === 'boolean' || value === null || Number.isFinite(value)) return value
-    if (typeof value !== 'object') return text(String(value))
+  const plain = (value: unknown): unknown => {
+    if (typeof value === 'string') return text(value)
+    if (typeof value === 'bigint') return String(value)
     if (value instanceof Error) return text(describeError(value))
-    if (depth >= DEPTH_MAX) return '…'
-    if ('toJSON' in value && typeof value.toJSON === 'function') return plain(value.toJSON(), depth + 1)
-    return isIterable(value)
-      ? [...value].slice(0, ITEMS_MAX).map((item) => plain(item, depth + 1))
-      : entries(value, depth)
+    return Array.isArray(value) ? value.map(plain) : value
   }
-  const entries = (value: object, depth: number): LogFields =>
-    Object.fromEntries(
-      Object.entries(value)
-        .slice(0, ITEMS_MAX)
-        .filter(([, part]) => part !== undefined)
-        .map(([key, part]) => [
-          depth === 0 && RESERVED.has(key) ? `_${key}` : text(key),
-          plain(part, depth + 1),
-        ]),
-    )
-  return entries(fields, 0)
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plain(value)]))
 }
-
-/** Keys that every log line uses itself. */
-const RESERVED: ReadonlySet<string> = new Set(['level', 'time', 'msg'])
 
 const CAUSES_MAX = 5
 
@@ -110,6 +92,3 @@ const stackFrames = (stack: string): string =>
   (stack.match(/^\s+at .*$/gm) ?? []).slice(0, FRAMES_MAX).join('\n')
 
 const FRAMES_MAX = 10
-
-const isIterable = (value: object): value is Iterable<unknown> =>
-  Symbol.iterator in value && typeof value[Symbol.iterator] === 'function'

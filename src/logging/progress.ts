@@ -6,9 +6,8 @@ import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { RateUsage } from '../base/network.js'
 import type { RunObserver } from '../model/run.js'
-import { createBarState } from './bar-state.js'
-import { etaMs, renderBar } from './render-bar.js'
-import type { StatusLine } from './status-line.js'
+import { type AccountState, etaMs, type Limits, renderBar } from './render-bar.js'
+import type { StatusLine } from './stderr.js'
 
 /** An observer that has to be disposed of at the end of the run. */
 export type Progress = RunObserver & Disposable
@@ -16,12 +15,12 @@ export type Progress = RunObserver & Disposable
 /** The slots in use, rate and pause of an account; undefined while it has no limiter. */
 export type UsageOf = (account: string) => RateUsage | undefined
 
-export interface ProgressBarOptions {
+interface ProgressBarOptions {
   readonly line: StatusLine
   readonly clock: Clock
   readonly usage: UsageOf
-  /** All accounts of the run. Without it, an account counts from its first event. */
-  readonly accounts?: readonly string[]
+  /** All accounts of the run. */
+  readonly accounts: readonly string[]
   /** Width of the terminal, read at each redraw because it may change. */
   readonly columns: () => number | undefined
 }
@@ -32,31 +31,49 @@ const TICK_MS = 500
 const REDRAW_MS_MIN = 100
 const COLUMNS_DEFAULT = 80
 
+type AccountProgress = Omit<AccountState, 'account' | keyof Limits>
+
+const NOTHING_YET: AccountProgress = {
+  phase: 'starting',
+  page: 0,
+  pages: 0,
+  surveysListed: 0,
+  done: 0,
+  left: 0,
+  requestsLeft: 0,
+}
+
 /** Draws a bar on a terminal until it is closed. */
 export const createProgressBar = (options: ProgressBarOptions): Progress => {
-  const { line, clock, usage, accounts, columns } = options
-  const bar = createBarState(usage, accounts)
+  const { line, clock, usage, columns } = options
+  const accounts = new Map(options.accounts.map((name) => [name, NOTHING_YET]))
+  let format: string | null = null
   let drawnAtMs = Number.NEGATIVE_INFINITY
   let closed = false
   const draw = (): void => {
     if (closed) return
     drawnAtMs = clock.monotonicMs()
+    const states = [...accounts].map(([account, progress]) => ({
+      account,
+      ...progress,
+      ...limitsOf(usage(account), clock.nowMs()),
+    }))
     // The last column stays free, because some terminals wrap as soon as it is filled.
-    line.draw(renderBar(bar.state(clock.nowMs()), (columns() ?? COLUMNS_DEFAULT) - 1))
+    line.draw(renderBar({ format, accounts: states }, (columns() ?? COLUMNS_DEFAULT) - 1))
   }
-  const thenDraw =
-    <Event>(note: (event: Event) => void) =>
-    (event: Event): void => {
-      note(event)
-      if (clock.monotonicMs() - drawnAtMs >= REDRAW_MS_MIN) draw()
-    }
+  const update = (account: string, change: Partial<AccountProgress>): void => {
+    accounts.set(account, { ...(accounts.get(account) ?? NOTHING_YET), ...change })
+    if (clock.monotonicMs() - drawnAtMs >= REDRAW_MS_MIN) draw()
+  }
   const timer = setInterval(draw, TICK_MS).unref()
   return {
-    listed: thenDraw(bar.listed),
-    refreshed: thenDraw(bar.refreshed),
-    ended: thenDraw(bar.ended),
+    listed: ({ account, page, pages, surveys }) =>
+      update(account, { phase: 'listing', page, pages, surveysListed: surveys }),
+    refreshed: ({ account, done, left, requestsLeft }) =>
+      update(account, { phase: 'refreshing', done, left, requestsLeft }),
+    ended: ({ account, status }) => update(account, { phase: status === 'failed' ? 'failed' : 'ended' }),
     publishing: (event) => {
-      bar.publishing(event)
+      format = event.format
       draw()
     },
     [Symbol.dispose]: () => {
@@ -67,18 +84,20 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
   }
 }
 
-export interface ProgressLogOptions {
-  readonly log: Log
-  readonly clock: Clock
-  readonly usage: UsageOf
+const limitsOf = (usage: RateUsage | undefined, nowMs: number): Limits => {
+  const { slotsInUse = 0, rate = null, pausedUntilMs = null } = usage ?? {}
+  const pausedForMs = pausedUntilMs === null || pausedUntilMs <= nowMs ? null : pausedUntilMs - nowMs
+  return { slotsInUse, rate, pausedForMs }
 }
+
+type ProgressLogOptions = Pick<ProgressBarOptions, 'clock' | 'usage'> & { readonly log: Log }
 
 const LINE_MS_MIN = 30_000
 const LINE_MS_MAX = 300_000
 
 /** Without a terminal, logs one line per account for each 10 % of its surveys: at most every 30 s, at least every 5 min. */
 export const createProgressLog = ({ log, clock, usage }: ProgressLogOptions): Progress => {
-  const bar = createBarState(usage)
+  const listing = new Set<string>()
   const startedMs = clock.monotonicMs()
   const lastLines = new Map<string, { readonly atMs: number; readonly tenths: number }>()
   const isDue = (account: string, fraction: number, isNewPhase: boolean): boolean => {
@@ -92,20 +111,17 @@ export const createProgressLog = ({ log, clock, usage }: ProgressLogOptions): Pr
   }
   return {
     listed: (event) => {
-      bar.listed(event)
+      listing.add(event.account)
       if (isDue(event.account, event.page / Math.max(1, event.pages), false))
         log.info({ ...event }, 'listing surveys')
     },
     refreshed: (event) => {
       const { account, done, left, requestsLeft } = event
-      const wasListing = bar.stateOf(account, clock.nowMs())?.phase === 'listing'
-      bar.refreshed(event)
-      const state = bar.stateOf(account, clock.nowMs())
-      if (state === null || !isDue(account, done / Math.max(1, done + left), wasListing)) return
-      const eta_s = Math.ceil(etaMs(state) / 1_000)
+      if (!isDue(account, done / Math.max(1, done + left), listing.delete(account))) return
+      const eta_s = Math.ceil(etaMs({ requestsLeft, ...limitsOf(usage(account), clock.nowMs()) }) / 1_000)
       log.info({ account, done, left, requests_left: requestsLeft, eta_s }, 'refreshing surveys')
     },
-    ended: (event) => bar.ended(event),
+    ended: () => undefined,
     publishing: (event) => log.info({ ...event }, 'publishing'),
     [Symbol.dispose]: () => undefined,
   }

@@ -2,9 +2,38 @@
  * The progress bar as a pure function: from a state and a width to one line of at most that width. Several accounts are
  * added up, and the accounts that wait or have failed are named.
  */
+import { sum } from 'd3-array'
 import { counted, humanCount, humanDuration, humanWindow } from '../base/human.js'
 import type { Rate } from '../base/network.js'
-import type { AccountState, BarState } from './bar-state.js'
+
+/** The progress of a run. Accounts run side by side, each in its own phase. */
+export interface BarState {
+  /** The format that is being published; null before the first. */
+  readonly format: string | null
+  /** Every account of the run, in the order in which they first appeared. */
+  readonly accounts: readonly AccountState[]
+}
+
+export interface AccountState extends Limits {
+  readonly account: string
+  readonly phase: 'starting' | 'listing' | 'refreshing' | 'ended' | 'failed'
+  /** Committed pages of the listing, and all its pages; 0 = not known yet. */
+  readonly page: number
+  readonly pages: number
+  readonly surveysListed: number
+  /** Surveys refreshed or failed so far, and surveys still to be read. */
+  readonly done: number
+  readonly left: number
+  readonly requestsLeft: number
+}
+
+/** The limits of an account's requests at a moment. */
+export interface Limits {
+  readonly slotsInUse: number
+  readonly rate: Rate | null
+  /** How long a 429 still pauses its requests, milliseconds; null without a pause. */
+  readonly pausedForMs: number | null
+}
 
 const BAR_COLUMNS = 24
 
@@ -17,14 +46,19 @@ export const renderBar = (state: BarState, columns: number): string => {
 }
 
 /** How long `requestsLeft` requests take at the cap: the free slots are used at once, the rest goes at the rate of the cap. */
-export const etaMs = ({ requestsLeft, slotsInUse, rate, pausedForMs }: AccountState): number => {
+export const etaMs = ({
+  requestsLeft,
+  slotsInUse,
+  rate,
+  pausedForMs,
+}: Limits & Pick<AccountState, 'requestsLeft'>): number => {
   if (rate === null) return 0
   const waiting = Math.max(0, requestsLeft - Math.max(0, rate.requests - slotsInUse))
   return (waiting / rate.requests) * rate.perMs + (pausedForMs ?? 0)
 }
 
 const renderOne = (account: AccountState, columns: number): string => {
-  const { phase, rate, slotsInUse, pausedForMs, done, left } = account
+  const { phase, rate, pausedForMs, done, left } = account
   const isRefreshing = phase === 'refreshing'
   const isPaused = pausedForMs !== null
   const wait = `waiting ${humanDuration(wholeSeconds(pausedForMs ?? 0))}: the API asked to slow down`
@@ -32,15 +66,12 @@ const renderOne = (account: AccountState, columns: number): string => {
     [
       isPaused ? `${phaseText(account)} | ${wait}` : phaseText(account),
       !isPaused && isRefreshing && rate !== null && left > 0 ? etaText(etaMs(account)) : null,
-      rate === null ? null : requestsText(slotsInUse, rate),
+      requestsOf([account]),
       isRefreshing ? barText(done, left) : null,
     ],
     columns,
   )
 }
-
-const requestsText = (inUse: number, { requests, perMs }: Rate): string =>
-  `${humanCount(inUse)}/${humanCount(requests)} requests/${humanWindow(perMs)}`
 
 const phaseText = ({ phase, page, pages, surveysListed, done, left }: AccountState): string => {
   if (phase === 'starting') return 'starting'
@@ -53,13 +84,11 @@ const phaseText = ({ phase, page, pages, surveysListed, done, left }: AccountSta
 const renderSeveral = (accounts: readonly AccountState[], columns: number): string => {
   const inPhase = (...phases: readonly AccountState['phase'][]) =>
     accounts.filter(({ phase }) => phases.includes(phase))
-  const sum = (pick: (account: AccountState) => number) =>
-    accounts.reduce((total, account) => total + pick(account), 0)
-  const [done, left] = [sum((account) => account.done), sum((account) => account.left)]
+  const [done, left] = [sum(accounts, (account) => account.done), sum(accounts, (account) => account.left)]
   const isListing = done + left === 0 && inPhase('starting', 'listing').length > 0
   const atWork = inPhase('refreshing')
   const longestMs = Math.max(0, ...atWork.map(etaMs))
-  const listed = sum(({ surveysListed }) => surveysListed)
+  const listed = sum(accounts, ({ surveysListed }) => surveysListed)
   const head = isListing ? `listing, ${counted(listed, 'survey')}` : refreshingText(done, left)
   return fitted(
     [
@@ -99,11 +128,9 @@ const requestsOf = (accounts: readonly AccountState[]): string | null => {
   const rates = accounts.flatMap(({ rate }) => rate ?? [])
   const [perMs, ...more] = new Set(rates.map((rate) => rate.perMs))
   if (perMs === undefined || more.length > 0) return null
-  const requests = rates.reduce((total, rate) => total + rate.requests, 0)
-  return requestsText(
-    accounts.reduce((total, { slotsInUse }) => total + slotsInUse, 0),
-    { requests, perMs },
-  )
+  const requests = sum(rates, (rate) => rate.requests)
+  const inUse = sum(accounts, ({ slotsInUse }) => slotsInUse)
+  return `${humanCount(inUse)}/${humanCount(requests)} requests/${humanWindow(perMs)}`
 }
 
 const refreshingText = (done: number, left: number): string =>
@@ -126,10 +153,7 @@ const wholeSeconds = (durationMs: number): number => Math.ceil(durationMs / 1_00
 const fitted = (parts: readonly (string | null)[], columns: number): string => {
   const kept = parts.filter((part) => part !== null)
   while (kept.length > 1 && kept.join(' | ').length > columns) kept.pop()
-  return truncate(kept.join(' | '), columns)
-}
-
-const truncate = (text: string, columns: number): string => {
+  const text = kept.join(' | ')
   if (text.length <= columns) return text
   return columns < 1 ? '' : `${text.slice(0, columns - 1)}…`
 }

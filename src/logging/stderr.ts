@@ -20,24 +20,62 @@ export const createStderr = (): TextStream =>
     write: (text: string): void => {
       let rest = Buffer.from(text)
       const deadlineMs = performance.now() + STALL_MS_MAX
-      while (rest.length > 0 && performance.now() < deadlineMs) {
-        const written = writeSome(rest)
-        if (written === 'gone') return
-        if (written === 0) pause(RETRY_MS)
-        rest = rest.subarray(written)
+      try {
+        while (rest.length > 0 && performance.now() < deadlineMs) {
+          const written = writeSome(STDERR, rest)
+          if (written === 0) pause(RETRY_MS)
+          rest = rest.subarray(written)
+        }
+      } catch {
+        // Nothing can read it any more, which must not fail a sync.
       }
     },
   })
 
-/** The number of bytes written; 'gone' if nothing can read them any more, which must not fail a sync. */
-const writeSome = (bytes: Buffer): number | 'gone' => {
+/** The number of bytes that a stream took; 0 while its reader is behind. */
+export const writeSome = (stream: number, bytes: Uint8Array): number => {
   try {
-    return writeSync(STDERR, bytes)
+    return writeSync(stream, bytes)
   } catch (error) {
-    return hasCode(error, 'EAGAIN') ? 0 : 'gone'
+    if (hasCode(error, 'EAGAIN')) return 0
+    throw error
   }
 }
 
 const pause = (durationMs: number): void => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs)
+}
+
+/**
+ * The last line of a terminal, redrawn in place, with log lines above it. The log writes to this stream instead of the
+ * terminal, so that its lines and the status do not mix. The cursor stays visible, so a killed process leaves nothing to restore.
+ */
+export interface StatusLine extends TextStream {
+  /** Writes whole lines, each with its newline, above the status. */
+  write(text: string): void
+  /** Replaces the status with one line that is not wider than the terminal. */
+  draw(text: string): void
+  /** Erases the status until the next `draw`. */
+  erase(): void
+}
+
+/** Moves to the first column, then clears to the end of the line. */
+const CLEAR = '\r\u001b[K'
+
+export const createStatusLine = (terminal: TextStream): StatusLine => {
+  let status = ''
+  return {
+    write: (text) => {
+      terminal.write(status === '' ? text : `${CLEAR}${text}${status}`)
+    },
+    draw: (text) => {
+      if (text === status) return
+      terminal.write(`${CLEAR}${text}`)
+      status = text
+    },
+    erase: () => {
+      if (status !== '') terminal.write(CLEAR)
+      status = ''
+    },
+  }
 }

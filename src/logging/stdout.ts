@@ -2,14 +2,9 @@
  * Standard output. Every command writes through this, whole or with an error that says why not. `process.stdout` is not enough: into
  * a file it writes once, and drops what a full disk did not take (measured: 86,614 of 127,574 bytes dropped, without an error).
  */
-import { writeSync } from 'node:fs'
-import type { Clock } from '../base/clock.js'
-import { hasCode, messageOf, StoppedError, WarehouseError } from '../base/errors.js'
-
-export interface Stdout {
-  /** Resolves when all of `text` is written, or when nobody reads it any more. After a rejection it writes nothing. */
-  write(text: string): Promise<void>
-}
+import { systemClock } from '../base/clock.js'
+import { hasCode, isSystemError, messageOf, StoppedError, WarehouseError } from '../base/errors.js'
+import { writeSome } from './stderr.js'
 
 const STDOUT = 1
 /** A reader that does not read may hold the process until a signal, and this long after it. */
@@ -17,60 +12,47 @@ const STALL_AFTER_SIGNAL_MS_MAX = 2_000
 const RETRY_MS_MIN = 1
 const RETRY_MS_MAX = 100
 
-/** A pipe must not block: Node makes it so when `process.stdout` is first used. */
-export const createStdout = (clock: Clock, signal: AbortSignal): Stdout => {
+/**
+ * Writes texts. It resolves when all of a text is written, or when nobody reads it any more. After a rejection it writes nothing.
+ * A pipe must not block: Node makes it so when `process.stdout` is first used.
+ */
+export const createStdout = (signal: AbortSignal): ((text: string) => Promise<void>) => {
   let hasEnded = false
   let stoppedMs: number | null = null
 
   const waitForReader = async (retryMs: number): Promise<void> => {
     if (signal.aborted) {
-      stoppedMs ??= clock.monotonicMs()
-      if (clock.monotonicMs() - stoppedMs >= STALL_AFTER_SIGNAL_MS_MAX)
+      stoppedMs ??= systemClock.monotonicMs()
+      if (systemClock.monotonicMs() - stoppedMs >= STALL_AFTER_SIGNAL_MS_MAX)
         throw new StoppedError(`${messageOf(signal.reason)} before the output was read from stdout`)
     }
-    await clock.sleep(retryMs)
+    await systemClock.sleep(retryMs)
   }
 
   const writeAll = async (bytes: Uint8Array): Promise<void> => {
     let rest = bytes
     let retryMs = RETRY_MS_MIN
     while (rest.length > 0 && !hasEnded) {
-      const written = writeSome(rest)
-      if (written === 'gone') {
-        hasEnded = true
-      } else if (written > 0) {
-        rest = rest.subarray(written)
-        retryMs = RETRY_MS_MIN
-      } else {
-        await waitForReader(retryMs)
-        retryMs = Math.min(2 * retryMs, RETRY_MS_MAX)
-      }
+      const written = writeSome(STDOUT, rest)
+      if (written === 0) await waitForReader(retryMs)
+      retryMs = written === 0 ? Math.min(2 * retryMs, RETRY_MS_MAX) : RETRY_MS_MIN
+      rest = rest.subarray(written)
     }
   }
 
-  return Object.freeze({
-    write: async (text: string): Promise<void> => {
-      try {
-        await writeAll(Buffer.from(text))
-      } catch (error) {
-        hasEnded = true
-        throw error
-      }
-    },
-  })
-}
-
-/** The number of bytes written; 0 while the reader is behind; 'gone' if it reads no more (`| head`), which is no failure. */
-const writeSome = (bytes: Uint8Array): number | 'gone' => {
-  try {
-    return writeSync(STDOUT, bytes)
-  } catch (error) {
-    if (hasCode(error, 'EAGAIN')) return 0
-    if (hasCode(error, 'EPIPE')) return 'gone'
-    throw new WarehouseError(
-      'output_failed',
-      `the output is not complete, because stdout cannot be written: ${messageOf(error)}. Check the place that it goes to, such as the space on its disk`,
-      { cause: error },
-    )
+  return async (text) => {
+    try {
+      await writeAll(Buffer.from(text))
+    } catch (error) {
+      hasEnded = true
+      // The reader reads no more (`| head`), which is no failure.
+      if (hasCode(error, 'EPIPE')) return
+      if (!isSystemError(error)) throw error
+      throw new WarehouseError(
+        'output_failed',
+        `the output is not complete, because stdout cannot be written: ${messageOf(error)}. Check the place that it goes to, such as the space on its disk`,
+        { cause: error },
+      )
+    }
   }
 }

@@ -28,21 +28,18 @@ export const createCalendar = (timeZone: string) => {
   /** The first instant after `fromMs` with another offset; null without one up to `untilMs`. */
   const nextChange = (fromMs: number, untilMs: number): number | null => {
     const offset = aheadMs(fromMs)
-    let before = fromMs
-    while (before < untilMs) {
-      let after = Math.min(before + CHANGES_APART_MS, untilMs)
-      if (aheadMs(after) === offset) {
-        before = after
-        continue
-      }
-      while (after - before > SECOND_MS) {
-        const middle = before + Math.floor((after - before) / 2 / SECOND_MS) * SECOND_MS
-        if (aheadMs(middle) === offset) before = middle
-        else after = middle
-      }
-      return after
+    let [before, after] = [fromMs, fromMs]
+    do {
+      if (after >= untilMs) return null
+      before = after
+      after = Math.min(before + CHANGES_APART_MS, untilMs)
+    } while (aheadMs(after) === offset)
+    while (after - before > SECOND_MS) {
+      const middle = before + Math.floor((after - before) / 2 / SECOND_MS) * SECOND_MS
+      if (aheadMs(middle) === offset) before = middle
+      else after = middle
     }
-    return null
+    return after
   }
 
   /** Searches from one change of the clocks to the next, because a change may move midnight or skip it. */

@@ -6,9 +6,8 @@ import { counted } from '../base/human.js'
 import { snakeCase } from '../base/snake-case.js'
 import {
   bigint,
-  type Column,
-  columnsOf,
   type Field,
+  type Fields,
   json,
   nullable,
   type RowOf,
@@ -101,13 +100,11 @@ const KNOWN_AT_START = new Set(['runId', 'account', 'version', 'command', 'start
 
 const FIELDS: readonly (readonly [string, RunField])[] = Object.entries(RUN_FIELDS)
 
-export const RUN_COLUMNS: readonly Column[] = columnsOf(
-  Object.fromEntries(
-    FIELDS.map(([name, { isCounter, line, ...field }]) => [
-      snakeCase(name),
-      KNOWN_AT_START.has(name) ? field : { ...field, nullable: true },
-    ]),
-  ),
+export const RUN_COLUMNS: Fields = Object.fromEntries(
+  FIELDS.map(([name, { isCounter, line, ...field }]) => [
+    snakeCase(name),
+    KNOWN_AT_START.has(name) ? field : { ...field, nullable: true },
+  ]),
 )
 
 /** The numbers that the steps of a run add to. */

@@ -29,18 +29,10 @@ const sync = (name: string, comment: string, key: readonly string[], fields: Fie
   columns: columnsOf(fields),
 })
 
-export const runs: TableDeclaration = {
-  schema: '_sync',
-  name: 'runs',
-  comment: 'One row per run and account',
-  key: ['run_id', 'account'],
-  columns: [
-    ...RUN_COLUMNS,
-    ...columnsOf({
-      run_number: bigint.orNull('Number of the run, whatever the clock said: the highest is the last one'),
-    }),
-  ],
-}
+export const runs = sync('runs', 'One row per run and account', ['run_id', 'account'], {
+  ...RUN_COLUMNS,
+  run_number: bigint.orNull('Number of the run, whatever the clock said: the highest is the last one'),
+})
 
 export const requests = sync(
   'requests',
@@ -204,7 +196,12 @@ export const schemaVersion = sync(
   },
 )
 
-export const SYNC_TABLES = [
+/** Every table of the warehouse. */
+export const ALL_TABLES: readonly TableDeclaration[] = [
+  ...DATA_TABLES,
+  ...HISTORY_TABLES,
+  surveyProgressByDay,
+  freshness,
   runs,
   requests,
   cursors,
@@ -216,15 +213,6 @@ export const SYNC_TABLES = [
   driftEvents,
   compactions,
   schemaVersion,
-] as const
-
-/** Every table of the warehouse. */
-export const ALL_TABLES: readonly TableDeclaration[] = [
-  ...DATA_TABLES,
-  ...HISTORY_TABLES,
-  surveyProgressByDay,
-  freshness,
-  ...SYNC_TABLES,
 ]
 
 /** The name of a table as people write it: `surveys` or `_sync.runs`. */

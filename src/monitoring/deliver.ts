@@ -9,7 +9,7 @@ import { packageVersion } from '../base/version.js'
 import { type Address, locationHost } from '../http/address.js'
 import { connectionFailure, peerOf } from '../http/connection-failure.js'
 import { TransientError } from '../http/errors.js'
-import { headerOf, type Received, readExcerpt } from '../http/receive.js'
+import { headerOf, readExcerpt } from '../http/receive.js'
 import { createRoute, type Route } from '../http/transport.js'
 import type { Target } from '../model/monitoring.js'
 
@@ -55,18 +55,35 @@ interface Outcome {
   readonly mayPass: boolean
 }
 
-const send = async (route: Route, delivery: Delivery, tools: DeliveryTools): Promise<Outcome> => {
-  const { method, body, contentType, target } = delivery
-  const { signal, redact } = tools
+const send = async (
+  route: Route,
+  { method, body, contentType, target }: Delivery,
+  { signal, redact }: DeliveryTools,
+): Promise<Outcome> => {
   const url = new URL(target.url.reveal())
-  const address = addressOf(url)
+  const { origin, pathname, search, host } = url
+  // The name of the host only: everything after it may be a secret.
+  const address: Address = { origin, target: `${pathname}${search}`, label: host, host }
+  const hasUser = url.username !== '' || url.password !== ''
   const headers = {
     'content-type': contentType,
     'user-agent': `fieldwork-sync/${packageVersion()}`,
-    ...basicAuthorization(url),
+    ...(hasUser && { authorization: `Basic ${basicCredentials(url)}` }),
   }
   try {
-    return await outcomeOf(await route.send({ method, address, headers, body }, signal), address, redact)
+    const answer = await route.send({ method, address, headers, body }, signal)
+    const { status } = answer
+    if (status >= 200 && status < 300) return { problem: null, mayPass: false }
+    if (status >= 300 && status < 400) {
+      const to = locationHost(headerOf(answer, 'location'), address)
+      const problem = `${host} redirects (${status}) to ${to ?? 'an unknown host'}, and redirects are not followed`
+      return { problem: redact(problem), mayPass: false }
+    }
+    const excerpt = await readExcerpt(answer.body, null, redact)
+    return {
+      problem: `${host} answered ${status}${excerpt === '' ? '' : ` (response: ${excerpt})`}`,
+      mayPass: status >= 500 || status === 408 || status === 429,
+    }
   } catch (error) {
     const peer = peerOf(address, target.proxy)
     if (signal.aborted) return { problem: `${peer} did not answer in time`, mayPass: false }
@@ -75,37 +92,5 @@ const send = async (route: Route, delivery: Delivery, tools: DeliveryTools): Pro
     const failure = connectionFailure(error)
     if (failure === null) throw error
     return { problem: `${peer}: ${failure.problem}`, mayPass: true }
-  }
-}
-
-/** The name of the host only: everything after it may be a secret. */
-const addressOf = ({ origin, pathname, search, host }: URL): Address => ({
-  origin,
-  target: `${pathname}${search}`,
-  label: host,
-  host,
-})
-
-const basicAuthorization = (url: URL): Readonly<Record<string, string>> =>
-  url.username === '' && url.password === '' ? {} : { authorization: `Basic ${basicCredentials(url)}` }
-
-const outcomeOf = async (
-  received: Received,
-  address: Address,
-  redact: (text: string) => string,
-): Promise<Outcome> => {
-  const { status, body } = received
-  if (status >= 200 && status < 300) return { problem: null, mayPass: false }
-  const { host } = address
-  if (status >= 300 && status < 400) {
-    const location = locationHost(headerOf(received, 'location'), address)
-    const problem = `${host} redirects (${status}) to ${location ?? 'an unknown host'}, and redirects are not followed`
-    return { problem: redact(problem), mayPass: false }
-  }
-  const excerpt = await readExcerpt(body, null, redact)
-  const answer = excerpt === '' ? '' : ` (response: ${excerpt})`
-  return {
-    problem: `${host} answered ${status}${answer}`,
-    mayPass: status >= 500 || status === 408 || status === 429,
   }
 }

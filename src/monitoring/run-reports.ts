@@ -44,14 +44,13 @@ const endAfter = (limit: TimeLimit, durationMs: number): TimeLimit => {
   return limit
 }
 
-const reportLimit = (clock: Clock, durationMs: number) => endAfter(createTimeLimit(clock), durationMs)
-
 export const createRunReports = ({ monitoring, clock, log, signal, redact }: RunReportsOptions) => {
   const { metrics, notify, warehouse } = monitoring
   let signalMs: number | null = null
   const listening = onAbort([signal], () => {
     signalMs = clock.monotonicMs()
   })
+  const leftMs = () => reportMsMax(signalMs === null ? null : clock.monotonicMs() - signalMs)
 
   /** Sends what belongs to one setting. The same problem is logged once. */
   const report = async (setting: string, deliveries: readonly Delivery[], until: AbortSignal) => {
@@ -72,7 +71,7 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
   return {
     started: (run: RunStart): void => {
       if (notify === null || notify.start === null) return
-      const limit = reportLimit(clock, reportMsMax(null))
+      const limit = endAfter(createTimeLimit(clock), REPORT_MS_MAX)
       const delivery = startDelivery(notify.start, run)
       starting = report(delivery.setting, [delivery], limit.signal).finally(() => limit[Symbol.dispose]())
       start = limit
@@ -80,9 +79,9 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
     /** `document` is the end in JSON. Never rejects. */
     ended: async (end: RunEnd, document: string): Promise<void> => {
       listening[Symbol.dispose]()
-      using deadline = reportLimit(clock, reportMsMax(sinceSignalMs()))
-      if (start !== null) endAfter(start, Math.min(START_MS_MAX, reportMsMax(sinceSignalMs()) / 2))
-      const metricsReported = metrics === null ? undefined : reportOfMetrics(deadline.signal, end)
+      using deadline = endAfter(createTimeLimit(clock), leftMs())
+      if (start !== null) endAfter(start, Math.min(START_MS_MAX, leftMs() / 2))
+      const metricsReported = reportOfMetrics(deadline.signal, end)
       await starting
       const deliveries = notify === null ? [] : endDeliveries(notify, end, { redact, document })
       await Promise.all([
@@ -90,10 +89,6 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
         ...deliveries.map((each) => report(each.setting, [each], deadline.signal)),
       ])
     },
-  }
-
-  function sinceSignalMs(): number | null {
-    return signalMs === null ? null : clock.monotonicMs() - signalMs
   }
 
   async function reportOfMetrics(until: AbortSignal, end: RunEnd): Promise<void> {

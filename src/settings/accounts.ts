@@ -188,11 +188,10 @@ export const chooseAccounts = (
   oneAccount: boolean,
   known: readonly string[],
 ): AccountChoice => {
-  const read = oneAccount ? chooseOne(flags.account, known) : chooseSome(flags.accounts, known)
-  if (!read.ok) {
-    const where = oneAccount ? '--account' : '--accounts'
-    return { chosen: 'none', place: 0, problems: [{ where, text: read.problem }] }
-  }
+  const [where, read] = oneAccount
+    ? ['--account', chooseOne(flags.account, known)]
+    : ['--accounts', chooseSome(flags.accounts, known)]
+  if (!read.ok) return { chosen: 'none', place: 0, problems: [{ where, text: read.problem }] }
   const chosen = read.value
   if (oneAccount || known.length <= 1) {
     const [place = 0] = oneAccount && chosen instanceof Set ? chosen : []
@@ -227,7 +226,6 @@ const chooseSome = (text: string | undefined, inFile: readonly string[]): Read<C
 const unknownName = (name: string, known: readonly string[]): string => {
   const what =
     name === '' ? 'has an empty name between commas' : `${quoted(name)} is not an account in the settings`
-  const byLower = new Map(known.map((one) => [one.toLowerCase(), one]))
-  const meant = byLower.get(nearest(name, [...byLower.keys()]) ?? '')
-  return `${what}; ${meant === undefined ? `give some of ${known.join(', ')}` : `did you mean ${meant}?`}`
+  const meant = nearest(name, known)
+  return `${what}; ${meant === null ? `give some of ${known.join(', ')}` : `did you mean ${meant}?`}`
 }

@@ -2,7 +2,7 @@
 import { stringify } from 'yaml'
 import { z } from 'zod'
 import { settingsSchema } from './schema.js'
-import { isList, isSection, type Path, type Tree } from './tree.js'
+import { isList, isSection, type Path, pathText, type Tree } from './tree.js'
 
 interface SettingKey {
   /** `refresh.settle_for`, or `accounts[].name` for a key of the items of a list. */
@@ -13,70 +13,53 @@ interface SettingKey {
   readonly meaning: string
 }
 
-/** A node of the settings: a section, a list of sections, or a setting. */
-export interface KeyNode {
-  /** Its keys, or the keys of the items of a list. */
-  readonly children: ReadonlyMap<string, KeyNode>
-  readonly isList: boolean
-  /** Every setting of the file at or below this node; empty if only environment and flags can give it. */
-  readonly settings: readonly SettingKey[]
-}
+type JsonSchema = z.core.JSONSchema._JSONSchema
 
-const described = z.object({
-  valueType: z.string(),
-  description: z.string(),
-  default: z.unknown().optional(),
-})
-const withProperties = z.object({ properties: z.record(z.string(), z.unknown()) })
-const withItems = z.object({ items: z.unknown() })
-
-const nodeOf = (schema: unknown, path: string): KeyNode => {
-  const leaf = described.safeParse(schema)
-  if (leaf.success) {
-    const { valueType, description: meaning, default: value } = leaf.data
-    const defaultText = value === undefined ? null : yamlText(value)
-    return { ...BARE, settings: [{ path, valueType, defaultText, meaning }] }
+/** The settings at or below a place of the schema. Those without a `valueType` are not in the file. */
+const keysBelow = (schema: JsonSchema, path: string): readonly SettingKey[] => {
+  if (typeof schema === 'boolean') return []
+  const { valueType, description: meaning = '', default: value, items, properties = {} } = schema
+  if (typeof valueType === 'string') {
+    const defaultText = Array.isArray(value) ? `[${value.join(', ')}]` : String(value)
+    return [{ path, valueType, defaultText: value === undefined ? null : defaultText, meaning }]
   }
-  const list = withItems.safeParse(schema)
-  if (list.success) return { ...nodeOf(list.data.items, `${path}[]`), isList: true }
-  const { data } = withProperties.safeParse(schema)
-  const children = Object.entries(data?.properties ?? {}).map(([key, child]): [string, KeyNode] => [
-    key,
-    nodeOf(child, path === '' ? key : `${path}.${key}`),
-  ])
-  const settings = children.flatMap(([, child]) => child.settings)
-  return { ...BARE, children: new Map(children), settings }
+  if (items !== undefined) return [items].flat().flatMap((item) => keysBelow(item, `${path}[]`))
+  return Object.entries(properties).flatMap(([key, part]) =>
+    keysBelow(part, path === '' ? key : `${path}.${key}`),
+  )
 }
 
-const BARE = { children: new Map<string, KeyNode>(), isList: false }
-
-const yamlText = (value: unknown): string => (Array.isArray(value) ? `[${value.join(', ')}]` : String(value))
-
-const SETTINGS: KeyNode = nodeOf(z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any' }), '')
+const SETTINGS = keysBelow(z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any' }), '')
 
 /** Every key of the settings file, in the order of the schema. */
-export const settingKeys = (): readonly SettingKey[] => SETTINGS.settings
+export const settingKeys = (): readonly SettingKey[] => SETTINGS
+
+/** The keys of a section; none of a setting or a list, whose items are sections. */
+export const keysIn = (section: Path): readonly string[] => {
+  const path = pathText(section).replaceAll(/\[\d+\]/g, '[]')
+  const prefix = path === '' ? '' : `${path}.`
+  const keys = SETTINGS.flatMap((key) =>
+    key.path.startsWith(prefix) ? key.path.slice(prefix.length).replace(/[.[].*/, '') : [],
+  )
+  return [...new Set(keys)]
+}
 
 /** The tree without unknown keys, each of which `onUnknown` gets with its section. */
-export const withKnownKeys = (
-  tree: Tree,
-  onUnknown: (key: string, section: KeyNode, path: Path) => void,
-): Tree => {
-  const walk = (part: Tree, node: KeyNode, path: Path): Tree => {
-    if (isList(part) && node.isList)
-      return part.map((item, index) => walk(item, { ...node, isList: false }, [...path, index]))
-    if (!isSection(part) || node.isList || node.children.size === 0) return part
+export const withKnownKeys = (tree: Tree, onUnknown: (key: string, section: Path) => void): Tree => {
+  const walk = (part: Tree, path: Path): Tree => {
+    if (isList(part) && keysIn([...path, 0]).length > 0)
+      return part.map((item, index) => walk(item, [...path, index]))
+    const keys = keysIn(path)
+    if (!isSection(part) || keys.length === 0) return part
     return Object.fromEntries(
       Object.entries(part).flatMap(([key, value]) => {
-        const child = node.children.get(key)
-        if (child !== undefined && child.settings.length > 0)
-          return [[key, walk(value, child, [...path, key])]]
-        onUnknown(key, node, path)
+        if (keys.includes(key)) return [[key, walk(value, [...path, key])]]
+        onUnknown(key, path)
         return []
       }),
     )
   }
-  return walk(tree, SETTINGS, [])
+  return walk(tree, [])
 }
 
 const HEAD = `Settings of fieldwork-sync. A line such as "#overlap: 5m" shows a setting with its default: remove the # to change it. The environment overrides this file, and flags override both.
@@ -90,37 +73,30 @@ const COLUMNS_MAX = 110
  */
 export const settingsText = (given: ReadonlyMap<string, string | number>): string => {
   const lines = HEAD.split('\n').flatMap((text) => comment(text, 0))
-  let previous: readonly string[] = []
-  for (const { path, valueType, defaultText, meaning } of settingKeys()) {
-    const steps = path.split('.')
-    const sections = steps.slice(0, -1)
-    const depth = sections.findIndex((section, index) => section !== previous[index])
-    if (steps[0] !== previous[0]) lines.push('')
-    if (depth !== -1) lines.push(...headings(sections, depth))
-    const isFirstOfItem = depth !== -1 && sections.at(-1)?.endsWith('[]') === true
+  let previous = ''
+  for (const { path, valueType, defaultText, meaning } of SETTINGS) {
+    const sections = path.split('.')
+    const key = sections.pop() ?? ''
+    // Whether the key before is in the same section of this depth. A section without a given key counts as absent.
+    const isOpen = (depth: number) => previous.startsWith(`${sections.slice(0, depth).join('.')}.`)
+    if (!isOpen(1)) lines.push('')
+    for (const [depth, section] of sections.entries())
+      if (!isOpen(depth + 1))
+        lines.push(`${blanks(indentOf(sections.slice(0, depth)))}${section.replace('[]', '')}:`)
+    const isFirstOfItem = sections.at(-1)?.endsWith('[]') === true && !isOpen(sections.length)
     const indent = indentOf(sections)
     const margin = isFirstOfItem ? `${blanks(indent - 2)}- ` : blanks(indent)
     const value = given.get(path)
-    const key = steps.at(-1) ?? ''
     lines.push(
       ...comment(meaning, indent),
       value === undefined
         ? `${blanks(indent)}#${key}: ${defaultText ?? `<${valueType}>`}`
         : `${margin}${key}: ${scalar(value)}`,
     )
-    previous = steps
+    previous = path
   }
   return `${lines.join('\n')}\n`
 }
-
-/** The lines that open the sections from `depth` on. A section without a given key counts as absent. */
-const headings = (sections: readonly string[], depth: number): readonly string[] =>
-  sections
-    .slice(depth)
-    .map(
-      (section, index) =>
-        `${blanks(indentOf(sections.slice(0, depth + index)))}${section.replace('[]', '')}:`,
-    )
 
 const blanks = (count: number): string => ' '.repeat(count)
 

@@ -14,7 +14,7 @@ import { type Problem, quoted, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
 import { type ReadFile, readPath } from './readers.js'
 import { type Settings, type SettingsWithSecrets, secretsOf } from './settings.js'
-import { absentSettingsFile, openSettingsFile } from './settings-file.js'
+import { ABSENT_FILE, openSettingsFile } from './settings-file.js'
 import { isInShard, shardDirectory } from './shards.js'
 import { type Layers, layered, type SettingsFile } from './source.js'
 import { resolveStorage, storageAddress } from './storage.js'
@@ -33,27 +33,24 @@ export interface SettingsRequest {
   readonly signal: AbortSignal
   /** Default: `readTextFile`. */
   readonly readFile?: ReadFile
-  /** The directory that relative paths of flags and environment start from. Default: the working directory of the process. */
-  readonly workingDirectory?: string
 }
 
 /** Throws a `SettingsError` that names every problem. */
 export const loadSettings = async (request: SettingsRequest): Promise<Settings> => {
   const { env, flags, signal, requireAccounts = true, oneAccount = false, withReports = false } = request
-  const { workingDirectory = process.cwd() } = request
   const { readFile = (path: string) => readTextFile(path, signal) } = request
   const unused = [...(requireAccounts ? [] : ['accounts']), ...(withReports ? [] : ['metrics', 'notify'])]
   const given = readGiven(env, flags).filter(({ ofAccount }) => requireAccounts || !ofAccount)
 
   const config = readPath(given.findLast(({ path }) => path[0] === 'config')?.value)
-  const settingsFile = config.ok ? resolve(workingDirectory, config.value) : null
+  const settingsFile = config.ok ? resolve(config.value) : null
   const file =
     config.ok && settingsFile !== null
       ? await openSettingsFile({ name: config.value, path: settingsFile, env, unused, readFile })
-      : absentSettingsFile(workingDirectory)
+      : ABSENT_FILE
 
   const choice = requireAccounts ? chooseAccounts(flags, given, oneAccount, accountNamesIn(file)) : NO_CHOICE
-  const layers = layered(file, given, choice.place, workingDirectory)
+  const layers = layered(file, given, choice.place)
   const { allow_insecure_http: _, config: __, warehouse, ...values } = layers.values
   const { shard } = values
   const { problems } = layers
@@ -63,9 +60,9 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   const accounts = await resolveAccounts({ layers, file, chosen, oneAccount, shard, proxies, readFile })
   // Commands that work on one account have no warehouse.
   const storage = oneAccount ? null : resolveStorage(layers, env, shard)
-  const { metrics, notify } = await resolveMonitoring({ layers, proxies, shard, readFile, workingDirectory })
+  const { metrics, notify } = await resolveMonitoring({ layers, proxies, shard, readFile })
   const shardPath = shard === null ? [] : [shardDirectory(shard)]
-  const warehouseDirectory = resolve(workingDirectory, warehouse.directory, ...shardPath)
+  const warehouseDirectory = resolve(warehouse.directory, ...shardPath)
   if (!oneAccount) refuseWarehouse(layers, warehouseDirectory)
   refuseBackoff(layers)
   if (problems.length > 0) {

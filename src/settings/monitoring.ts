@@ -14,18 +14,16 @@ interface MonitoringRequest {
   readonly proxies: Proxies
   readonly shard: Shard | null
   readonly readFile: ReadFile
-  /** The directory that the path of the metrics starts from. */
-  readonly workingDirectory: string
 }
 
 type Reporting = Pick<Monitoring, 'metrics' | 'notify'>
 
 /** Both are null if nothing of them is set. Adds the problems that it finds to the layers. */
 export const resolveMonitoring = async (request: MonitoringRequest): Promise<Reporting> => {
-  const { layers, shard, workingDirectory } = request
+  const { layers, shard } = request
   const addressOf = addressReader(request)
   const { metrics, notify } = layers.values
-  const file = metrics.file === undefined ? null : resolve(workingDirectory, fileOfShard(metrics.file, shard))
+  const file = metrics.file === undefined ? null : resolve(fileOfShard(metrics.file, shard))
   const pushgateway = await addressOf('metrics', 'pushgateway', readPushgatewayUrl)
   const addresses = {
     start: await addressOf('notify', 'start', readNotifyUrl),

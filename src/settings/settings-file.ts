@@ -13,10 +13,10 @@ import {
 } from 'yaml'
 import { nearest } from '../base/suggest.js'
 import type { Environment } from './environment.js'
-import { type KeyNode, settingKeys, withKnownKeys } from './keys.js'
+import { keysIn, settingKeys, withKnownKeys } from './keys.js'
 import { kindOf, type Problem } from './problems.js'
 import { bad, good, type Read, type ReadFile, readText } from './readers.js'
-import type { SettingsFile } from './source.js'
+import { originAt, type SettingsFile } from './source.js'
 import { cut, isSection, type Path, pathText, type Tree, valueAt } from './tree.js'
 
 interface SettingsFileRequest {
@@ -31,23 +31,22 @@ interface SettingsFileRequest {
 }
 
 /** The settings of a command without a settings file. Problems name its defaults by their keys. */
-export const absentSettingsFile = (directory: string): SettingsFile => ({
+export const ABSENT_FILE: SettingsFile = {
   tree: {},
   problems: [],
-  originOf: (path) => ({ where: pathText(path), name: '', isQuotable: true, directory }),
-})
+  originOf: (path) => originAt(pathText(path)),
+}
 
 export const openSettingsFile = async (request: SettingsFileRequest): Promise<SettingsFile> => {
   const { name, path, env, unused } = request
-  const directory = dirname(path)
   const text = await readText(request.readFile, path)
   if (!text.ok) {
     const problem = `the settings file ${text.problem}; see --config and FIELDWORK_SYNC_CONFIG`
-    return { ...absentSettingsFile(directory), problems: [{ where: name, path: [], text: problem }] }
+    return { ...ABSENT_FILE, problems: [{ where: name, path: [], text: problem }] }
   }
   const { tree, problems, whereIs, noteAt } = readYaml(name, text.value, env)
-  const known = withKnownKeys(tree ?? {}, (key, section, at) => {
-    problems.push({ where: whereIs([...at, key]), ...describe(key, section, at) })
+  const known = withKnownKeys(tree ?? {}, (key, section) => {
+    problems.push({ where: whereIs([...section, key]), ...describe(key, section) })
   })
   return {
     tree: withoutUnused(known, unused),
@@ -57,7 +56,7 @@ export const openSettingsFile = async (request: SettingsFileRequest): Promise<Se
       name: at.length === 0 ? 'the file' : pathText(at),
       isQuotable: noteAt(at)?.isFromEnvironment !== true,
       written: noteAt(at)?.written,
-      directory,
+      directory: dirname(path),
     }),
   }
 }
@@ -74,13 +73,12 @@ const withoutUnused = (tree: Tree, unused: readonly string[]): Tree => {
 const PRINTABLE_KEY = /^[A-Za-z_-]{1,40}$/
 
 /** Suggests the nearest key of the same section, otherwise a key of the same name in another section. */
-const describe = (key: string, { children }: KeyNode, parent: Path): Pick<Problem, 'text' | 'path'> => {
+const describe = (key: string, parent: Path): Pick<Problem, 'text' | 'path'> => {
   if (!PRINTABLE_KEY.test(key)) {
     const section = parent.length === 0 ? 'the file' : pathText(parent)
     return { text: `${section} has a key here that is not a setting; check that a space follows its colon` }
   }
-  const siblings = [...children].flatMap(([name, { settings }]) => (settings.length > 0 ? [name] : []))
-  const sibling = nearest(key, siblings)
+  const sibling = nearest(key, keysIn(parent))
   const elsewhere = settingKeys().find(({ path }) => path.split('.').at(-1) === key)
   const meant = sibling === null ? elsewhere?.path : pathText([...parent, sibling])
   const advice = meant === undefined ? 'remove it' : `did you mean ${meant}?`

@@ -42,21 +42,23 @@ export interface SettingsFile {
   readonly originOf: OriginOf
 }
 
+/** The origin of a value that no file gives. */
+export const originAt = (where: string): Origin => ({
+  where,
+  name: '',
+  isQuotable: true,
+  directory: process.cwd(),
+})
+
 /**
  * `account` is the index of the account that the account settings in `given` describe; null if they describe none. A wrong value is
  * reported even if a variable or flag replaces it.
  */
-export const layered = (
-  file: SettingsFile,
-  given: readonly Given[],
-  account: number | null,
-  directory: string,
-): Layers => {
+export const layered = (file: SettingsFile, given: readonly Given[], account: number | null): Layers => {
   const placed = given.flatMap((one) => {
     if (!one.ofAccount) return [one]
     return account === null ? [] : [{ ...one, path: ['accounts', account, ...one.path] }]
   })
-  const originAt = (where: string): Origin => ({ where, name: '', isQuotable: true, directory })
   const byPath = new Map(placed.map((one) => [pathText(one.path), one]))
   const originOf: OriginOf = (path) => {
     const one = byPath.get(pathText(path))

@@ -4,7 +4,6 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../src/base/clock.js'
 import { type Export, exportTables } from '../../src/commands/export.js'
 import { openDatabase } from '../../src/warehouse/connection/database.js'
 import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
@@ -250,7 +249,6 @@ test.concurrent('an export that is refused prints one line and changes nothing',
         bom: false,
         tables: null,
         condition: null,
-        clock: systemClock,
         signal: new AbortController().signal,
         ...request,
       }).catch((error: unknown) => error),

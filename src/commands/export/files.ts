@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/clock.js'
 import { WarehouseError } from '../../base/errors.js'
-import type { Column, TableDeclaration } from '../../model/columns.js'
+import type { Column } from '../../model/columns.js'
 import { tableName } from '../../model/sync-tables.js'
 import { checksum } from '../../publish/parquet/manifest.js'
 import { metadata, published } from '../../publish/parquet/sql.js'
@@ -52,16 +52,9 @@ export const writeError = (error: unknown, { table, condition }: Relation, out: 
   return new WarehouseError('export_failed', message, { cause: error })
 }
 
-interface SelectRows {
-  readonly table: TableDeclaration
-  /** The published columns of the table. */
-  readonly columns: readonly Column[]
-  readonly condition: string | null
-}
-
 /** Rows are sorted by key, so equal rows give an equal file. */
 export const selectRows = (
-  { table, columns, condition }: SelectRows,
+  { table, columns, condition }: Relation,
   cell: (column: Column) => string,
   alias = ({ name }: Column): string => name,
 ): string => {
@@ -91,7 +84,7 @@ export const writeFiles = async (
   return entries
 }
 
-interface CopyTable extends SelectRows {
+interface CopyTable extends Relation {
   readonly format: FileFormat
   /** Whether a CSV file is for spreadsheet programs: it begins with a byte order mark, and no text can become a formula. */
   readonly bom: boolean

@@ -55,7 +55,7 @@ const requireReplaceable = async (out: string): Promise<void> => {
   if (found === null) return
   if (!found.isDirectory())
     throw new ExpectedError('export_request', `--out ${out} is not a directory. Name another one`)
-  const names = await readdir(out).catch(failed(out))
+  const names = await readdir(out)
   const manifest = names.includes(FILE) ? await readManifest(out) : null
   const exported = manifest === null ? [] : [FILE, ...manifest.tables.map(({ file }) => file)]
   const [foreign] = names.filter((name) => !exported.includes(name)).toSorted()
@@ -76,22 +76,35 @@ const readManifest = async (out: string): Promise<ExportManifest | null> => {
 }
 
 /** Runs `write` in an empty directory and replaces `out` by that directory. If `write` fails, its files are removed. */
-export const replaceDirectory = async (
+export const replaceDirectory = (
+  out: string,
+  write: (directory: string) => Promise<ExportManifest>,
+): Promise<ExportManifest> =>
+  replace(out, write).catch((error: unknown) => {
+    if (!isSystemError(error)) throw error
+    throw new WarehouseError(
+      'export_failed',
+      `cannot export to ${out}: ${messageOf(error)}. Check the permissions and the free space; a directory that is a mount point cannot be replaced: name one below it`,
+      { cause: error },
+    )
+  })
+
+const replace = async (
   out: string,
   write: (directory: string) => Promise<ExportManifest>,
 ): Promise<ExportManifest> => {
   await requireReplaceable(out)
-  await makeDirectory(dirname(out)).catch(failed(out))
+  await makeDirectory(dirname(out))
   await removeLeftovers(out)
   const unfinished = beside(out, 'exporting')
   try {
-    await mkdir(unfinished).catch(failed(out))
+    await mkdir(unfinished)
     const manifest = await write(unfinished)
-    await writeFile(join(unfinished, FILE), `${JSON.stringify(manifest, null, 1)}\n`).catch(failed(out))
+    await writeFile(join(unfinished, FILE), `${JSON.stringify(manifest, null, 1)}\n`)
     for (const path of new Set([...manifest.tables.map(({ file }) => file), FILE]))
-      await syncToDisk(join(unfinished, path)).catch(failed(out))
-    await syncDirectory(unfinished).catch(failed(out))
-    await swap(unfinished, out).catch(failed(out))
+      await syncToDisk(join(unfinished, path))
+    await syncDirectory(unfinished)
+    await swap(unfinished, out)
     return manifest
   } finally {
     await rm(unfinished, { recursive: true, force: true })
@@ -125,21 +138,10 @@ const beside = (out: string, suffix: 'exporting' | 'replaced'): string =>
 
 /** Removes the directories of killed exports, but not those of running ones. */
 const removeLeftovers = async (out: string): Promise<void> => {
-  for (const name of await readdir(dirname(out)).catch(failed(out))) {
+  for (const name of await readdir(dirname(out))) {
     const rest = name.startsWith(`.${basename(out)}.`) ? name.slice(basename(out).length + 2) : ''
     const [, pid] = /^(\d+)\.(?:exporting|replaced)$/.exec(rest) ?? []
     if (pid === undefined || (Number(pid) !== process.pid && isRunning(Number(pid)))) continue
     await rm(join(dirname(out), name), { recursive: true, force: true })
   }
 }
-
-const failed =
-  (out: string) =>
-  (error: unknown): never => {
-    if (!isSystemError(error)) throw error
-    throw new WarehouseError(
-      'export_failed',
-      `cannot export to ${out}: ${messageOf(error)}. Check the permissions and the free space; a directory that is a mount point cannot be replaced: name one below it`,
-      { cause: error },
-    )
-  }

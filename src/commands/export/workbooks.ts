@@ -34,7 +34,7 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
   for (const relation of writing.relations) sized.push(await sizeOf(writing, relation))
   const shared = sharedTables(sized)
   const sheets: WriteSheet[] = []
-  const written = new Map<Relation, { file: string; rows: number; cutTexts: number }>()
+  const written: { relation: Relation; file: string; rows: number; cutTexts: number }[] = []
   // The rows of the shared workbook are in memory until it is written, so it comes last.
   for (const one of sized.toSorted((a, b) => Number(shared.has(a)) - Number(shared.has(b)))) {
     throwIfAborted(writing.signal)
@@ -47,12 +47,10 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
     } catch (error) {
       throw writeError(error, relation, writing.out)
     }
-    written.set(relation, { file, ...source.counts() })
+    written.push({ relation, file, ...source.counts() })
   }
-  const inOrder = writing.relations.flatMap((relation) => {
-    const counts = written.get(relation)
-    return counts === undefined ? [] : [{ relation, ...counts }]
-  })
+  const placeOf = ({ relation }: { readonly relation: Relation }) => writing.relations.indexOf(relation)
+  const inOrder = written.toSorted((a, b) => placeOf(a) - placeOf(b))
   await writeShared(writing, [...sheets, columnsSheet(inOrder)])
   const entries: ExportEntry[] = []
   for (const { relation, file, rows, cutTexts } of inOrder)

@@ -125,26 +125,21 @@ export const openPrompt = (
   })
   // The end may come between two questions, when nothing waits for it.
   ended.catch(() => undefined)
-  const answerTo = async (question: string, hidden: boolean): Promise<string> => {
-    if (!hidden) return await Promise.race([lines.question(question), ended])
-    output.write(question)
-    isHidden = true
-    try {
-      return await Promise.race([lines.question(''), ended])
-    } finally {
-      isHidden = false
-      output.write('\n')
-    }
-  }
   return {
     signal,
     say: (text) => void output.write(`${text}\n`),
     ask: async (question, hidden = false) => {
+      let isAnswered = false
+      if (hidden) output.write(question)
+      isHidden = hidden
       try {
-        return (await answerTo(question, hidden)).trim()
-      } catch (error) {
-        if (!hidden) output.write('\n')
-        throw error
+        const answer = await Promise.race([lines.question(hidden ? '' : question), ended])
+        isAnswered = true
+        return answer.trim()
+      } finally {
+        isHidden = false
+        // Only an answer that is seen ends its line.
+        if (hidden || !isAnswered) output.write('\n')
       }
     },
     [Symbol.dispose]: () => lines.close(),

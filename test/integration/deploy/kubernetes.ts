@@ -93,7 +93,6 @@ export const settingsOf = async (container: Container, shard = 0) => {
   return await loadSettings({
     env: { ...pairsOf(textsOf(readDockerfile().at(-1), 'ENV')[0] ?? ''), ...env },
     flags,
-    workingDirectory: '/app',
     signal: new AbortController().signal,
     readFile: (path) => {
       const text = files[path]

@@ -1,7 +1,7 @@
 /** The generated pages of `docs/reference` and the generated parts of others. `npm run reference` writes them. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { schemaAsMarkdown } from '../../../src/commands/schema/catalog.js'
+import { schemaAsMarkdown } from '../../../src/commands/schema.js'
 import { COMMANDS } from '../../../src/commands/table.js'
 import { runWarm } from '../../support/command/warm.js'
 import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'

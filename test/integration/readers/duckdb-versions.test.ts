@@ -3,7 +3,7 @@
  * They run on a file that the real command has published.
  */
 import { describe, expect, test } from 'vitest'
-import { schemaAsSql } from '../../../src/commands/schema/catalog.js'
+import { schemaAsSql } from '../../../src/commands/schema.js'
 import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
 import { publishedFile } from '../../support/command/sync.js'
 import type { Reader, Row } from '../../support/warehouse/duckdb.js'

@@ -34,7 +34,6 @@ export const load = async ({ yaml, files = {}, ...request }: Situation): Promise
   return await loadSettings({
     env: {},
     signal: new AbortController().signal,
-    workingDirectory: '/work',
     readFile: (path) => {
       const text = all[path]
       if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' })

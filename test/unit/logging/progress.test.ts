@@ -4,7 +4,7 @@ import type { Clock } from '../../../src/base/clock.js'
 import type { Log } from '../../../src/base/log.js'
 import type { RateUsage } from '../../../src/base/network.js'
 import { createProgressBar, createProgressLog } from '../../../src/logging/progress.js'
-import { createStatusLine } from '../../../src/logging/status-line.js'
+import { createStatusLine } from '../../../src/logging/stderr.js'
 
 /** "Erase to the end of the line", as one character. */
 const ERASE = '\u2327'
@@ -39,7 +39,7 @@ const open = () => {
     rate: { requests: 60, perMs: 60_000 },
   })
   const line = createStatusLine({ write: (text) => written.push(text) })
-  const bar = createProgressBar({ line, clock, usage, columns: () => 71 })
+  const bar = createProgressBar({ line, clock, usage, accounts: [], columns: () => 71 })
   return {
     bar,
     line,
@@ -139,7 +139,7 @@ describe('the progress bar', () => {
     vi.useRealTimers()
     const { line, clock, usage } = open()
     const before = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-    using bar = createProgressBar({ line, clock, usage, columns: () => undefined })
+    using bar = createProgressBar({ line, clock, usage, accounts: [], columns: () => undefined })
     expect(process.getActiveResourcesInfo().filter((name) => name === 'Timeout')).toHaveLength(before)
     bar.publishing({ format: 'duckdb' })
   })

@@ -1,7 +1,7 @@
 /** Tables for the progress bar: each state and width gives one line. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { AccountState, BarState } from '../../../src/logging/bar-state.js'
+import type { AccountState, BarState } from '../../../src/logging/render-bar.js'
 import { etaMs, renderBar } from '../../../src/logging/render-bar.js'
 
 const account = (changes: Partial<AccountState> = {}): AccountState => ({

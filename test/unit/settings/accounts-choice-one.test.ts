@@ -27,7 +27,7 @@ test('flags alone describe an account, and replace environment and file', async 
 })
 
 test('a token or token file of the command line replaces either in the environment', async () => {
-  const files = { '/work/t': 'tok-of-the-file\n' }
+  const files = { [`${process.cwd()}/t`]: 'tok-of-the-file\n' }
   const token = async (env: Record<string, string | undefined>, flags: object) =>
     (await load({ ...one, env: { ...ACCOUNT_ENV, ...env }, flags, files })).accounts[0]?.token.reveal()
   expect(await token({}, { 'token-file': 't' })).toBe('tok-of-the-file')

@@ -25,7 +25,7 @@ describe('the environment alone', () => {
       accountNames: ['default'],
       metrics: null,
       notify: null,
-      warehouseDirectory: '/work/warehouse',
+      warehouseDirectory: `${process.cwd()}/warehouse`,
       storage: null,
       shard: null,
       publish: ['duckdb'],
@@ -62,7 +62,9 @@ describe('the environment alone', () => {
   test('gives the token from a file, without its last line break', async () => {
     const { FIELDWORK_SYNC_API_TOKEN: _, ...env } = ACCOUNT_ENV
     const ofFile = { ...env, FIELDWORK_SYNC_API_TOKEN_FILE: 'secrets/token' }
-    expect(await tokenOf({ env: ofFile, files: { '/work/secrets/token': `${TOKEN}\r\n` } })).toBe(TOKEN)
+    expect(
+      await tokenOf({ env: ofFile, files: { [`${process.cwd()}/secrets/token`]: `${TOKEN}\r\n` } }),
+    ).toBe(TOKEN)
   })
 
   test('sets the warehouse, the rate and the log level', async () => {
@@ -70,7 +72,11 @@ describe('the environment alone', () => {
     const variables = Object.entries(more).map(([name, value]) => [`FIELDWORK_SYNC_${name}`, value])
     const settings = await load({ env: { ...ACCOUNT_ENV, ...Object.fromEntries(variables) } })
     const accounts = [{ rate: { requests: 120, perMs: 30_000 } }]
-    expect(settings).toMatchObject({ warehouseDirectory: '/work/data/w', accounts, log_level: 'debug' })
+    expect(settings).toMatchObject({
+      warehouseDirectory: `${process.cwd()}/data/w`,
+      accounts,
+      log_level: 'debug',
+    })
   })
 })
 
@@ -80,7 +86,7 @@ describe('the layers', () => {
   test('a file can set everything that the environment can', async () => {
     const settings = await load({ yaml })
     expect(settings.accounts).toMatchObject([{ name: 'acme', id: 17 }])
-    expect(settings.warehouseDirectory).toBe('/work/from-file')
+    expect(settings.warehouseDirectory).toBe(`${process.cwd()}/from-file`)
     expect(settings.settingsFile).toBe('/etc/fs/settings.yaml')
   })
 
@@ -93,7 +99,7 @@ describe('the layers', () => {
       { name: 'acme', id: 99, baseUrl: 'https://fieldwork.example/api/v1' },
     ])
     expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
-    expect(settings.warehouseDirectory).toBe('/work/from-env')
+    expect(settings.warehouseDirectory).toBe(`${process.cwd()}/from-env`)
   })
 
   test('a token file of the environment wins over a token of the settings file', async () => {
@@ -117,7 +123,7 @@ describe('the layers', () => {
       },
     })
     expect(settings).toMatchObject({
-      warehouseDirectory: '/work/from-flag',
+      warehouseDirectory: `${process.cwd()}/from-flag`,
       log_level: 'error',
       budget: { requests_max: 100, duration_max: 3_300_000 },
       publish: ['duckdb', 'parquet'],
@@ -127,7 +133,10 @@ describe('the layers', () => {
   })
 
   test('FIELDWORK_SYNC_CONFIG names the file, and --config wins over it', async () => {
-    const files = { '/work/a.yaml': 'contract: freeze', '/work/b.yaml': 'contract: evolve' }
+    const files = {
+      [`${process.cwd()}/a.yaml`]: 'contract: freeze',
+      [`${process.cwd()}/b.yaml`]: 'contract: evolve',
+    }
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_CONFIG: 'a.yaml' }
     expect((await load({ env, files })).contract).toBe('freeze')
     expect((await load({ env, files, flags: { config: 'b.yaml' } })).contract).toBe('evolve')
@@ -246,7 +255,8 @@ describe('a value that another source replaces', () => {
   test('is not read from a variable of the account that a flag replaces', async () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_ID: '', FIELDWORK_SYNC_API_TOKEN: '' }
     const flags = { id: '5', 'token-file': 't' }
-    const [account] = (await load({ env, flags, oneAccount: true, files: { '/work/t': TOKEN } })).accounts
+    const [account] = (await load({ env, flags, oneAccount: true, files: { [`${process.cwd()}/t`]: TOKEN } }))
+      .accounts
     expect(account?.id).toBe(5)
     expect(account?.token.reveal()).toBe(TOKEN)
   })

@@ -16,12 +16,12 @@ test('without these sections nothing is reported', async () => {
 test('the file is relative to the working directory, and each shard has its own', async () => {
   const given = withSection('metrics:\n  file: out/fieldwork_sync.prom\n')
   expect((await load(given)).metrics).toMatchObject({
-    file: '/work/out/fieldwork_sync.prom',
+    file: `${process.cwd()}/out/fieldwork_sync.prom`,
     pushgateway: null,
   })
   const index = shardOf('acme', 4)
   expect((await load({ ...given, flags: { shard: `${index}/4` } })).metrics?.file).toBe(
-    `/work/out/fieldwork_sync.shard-${index}-of-4.prom`,
+    `${process.cwd()}/out/fieldwork_sync.shard-${index}-of-4.prom`,
   )
 })
 

@@ -180,14 +180,14 @@ describe('an account', () => {
     expect(await problemsOf({ env })).toEqual([
       'FIELDWORK_SYNC_API_TOKEN_FILE: the token file that it names does not exist',
     ])
-    expect(await problemsOf({ env, files: { '/work/t': '\n' } })).toEqual([
-      'FIELDWORK_SYNC_API_TOKEN_FILE: the token file /work/t is empty; it must be the secret token of the account',
+    expect(await problemsOf({ env, files: { [`${process.cwd()}/t`]: '\n' } })).toEqual([
+      `FIELDWORK_SYNC_API_TOKEN_FILE: the token file ${process.cwd()}/t is empty; it must be the secret token of the account`,
     ])
   })
 
   test('has either a token or a token file', async () => {
     const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_TOKEN_FILE: 't' }
-    expect(await problemsOf({ env, files: { '/work/t': TOKEN } })).toEqual([
+    expect(await problemsOf({ env, files: { [`${process.cwd()}/t`]: TOKEN } })).toEqual([
       'FIELDWORK_SYNC_API_TOKEN_FILE: cannot be set together with FIELDWORK_SYNC_API_TOKEN; remove one of them',
     ])
     expect(await problemsOf({ yaml: `${ACCOUNT}    token_file: t\n` })).toEqual([

@@ -51,12 +51,12 @@ const loadedOf = async (flags: object, yaml = THREE) => {
 test('each shard has its own accounts and warehouse, and together they have all accounts', async () => {
   expect(await loadedOf({ shard: '0/2', warehouse: '/w' })).toEqual([['acme', 'globex'], '/w/shard=0-of-2'])
   expect(await loadedOf({ shard: '1/2', warehouse: '/w' })).toEqual([['initech'], '/w/shard=1-of-2'])
-  expect(await loadedOf({ shard: '2/4' })).toEqual([[], '/work/warehouse/shard=2-of-4'])
+  expect(await loadedOf({ shard: '2/4' })).toEqual([[], `${process.cwd()}/warehouse/shard=2-of-4`])
   expect(await loadedOf({ shard: '0/2', accounts: 'globex,initech' })).toEqual([
     ['globex'],
-    '/work/warehouse/shard=0-of-2',
+    `${process.cwd()}/warehouse/shard=0-of-2`,
   ])
-  expect(await loadedOf({})).toEqual([['acme', 'globex', 'initech'], '/work/warehouse'])
+  expect(await loadedOf({})).toEqual([['acme', 'globex', 'initech'], `${process.cwd()}/warehouse`])
 })
 
 test('a shard needs the tokens of its own accounts only', async () => {

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { readXlsx } from 'hucre/xlsx'
 import { beforeAll, expect, test } from 'vitest'
-import { systemClock } from '../../../../src/base/clock.js'
 import { StoppedError } from '../../../../src/base/errors.js'
 import { sharedTables } from '../../../../src/commands/export/workbooks.js'
 import { type Export, exportTables } from '../../../../src/commands/export.js'
@@ -44,7 +43,6 @@ const exportTo = (out: string, request: Partial<Export> = {}) =>
     bom: false,
     tables: ['surveys', 'survey_progress_history', 'survey_progress'],
     condition: null,
-    clock: systemClock,
     signal: new AbortController().signal,
     ...request,
   })
