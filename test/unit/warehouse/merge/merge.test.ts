@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Progress } from '../../../../src/model/fields.js'
 import type { RefreshedBundle } from '../../../../src/model/warehouse.js'
-import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
 import { bundle, failedTask, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { storedBundle, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
@@ -325,29 +324,6 @@ describe('the tables keep', () => {
     expect((await storedBundle(warehouse.account, id)).sources).toEqual([{ survey_id: id, ...odd }])
     const counts = await commit(warehouse, bundle(id, minute(1), [odd], progress(1)))
     expect(counts.sample_sources).toEqual({ added: 0, changed: 0, unchanged: 1 })
-  })
-})
-
-test('two accounts with the same surveys do not affect each other', async () => {
-  const warehouse = await testWarehouse()
-  const other = accountWarehouse(warehouse.database, 'other')
-  await list(warehouse.account, [survey(1)], minute(0), 'full')
-  await list(other, [survey(1, { title: 'Theirs' })], minute(0), 'full')
-  await commit(warehouse, bundle(1, minute(1), [source(11)], progress(5)))
-  await other.commitBundles([{ kind: 'gone', surveyId: 1, at: minute(2) }], RUN)
-  await warehouse.expectRows(
-    'SELECT account, title, interviews_count, _missing_since FROM survey_overview ORDER BY 1',
-    [
-      ['acme', 'Survey 1', 5, null],
-      ['other', 'Theirs', null, '2026-03-01T00:02:00Z'],
-    ],
-  )
-  expect(await storedBundle(other, 1)).toEqual({
-    sources: [],
-    progress: null,
-    sourcesReadAt: null,
-    sourceProgress: [],
-    sourceProgressReadAt: null,
   })
 })
 
