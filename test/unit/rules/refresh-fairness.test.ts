@@ -44,30 +44,3 @@ test('with requests for one bundle per run, every due survey is refreshed within
     cases(200, 10_000),
   )
 })
-
-test.each([
-  { due: 1, own: 1, heaviest: 4, bound: 1 },
-  { due: 2, own: 1, heaviest: 1, bound: 5 },
-  { due: 151, own: 4, heaviest: 4, bound: 601 },
-  { due: 151, own: 1, heaviest: 4, bound: 1_351 },
-])('among $due due surveys, weight $own of at most $heaviest waits for at most $bound bundles', (row) => {
-  expect(bundlesUntilRefreshedMax(row.due, row.own, row.heaviest)).toBe(row.bound)
-})
-
-test('the bound grows with the number of due surveys and the largest weight', () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: 100_000 }),
-      fc.integer({ min: 1, max: WEIGHTS_MAX }),
-      fc.integer({ min: 1, max: WEIGHTS_MAX }),
-      (due, one, other) => {
-        const [own, heaviest] = [Math.min(one, other), Math.max(one, other)]
-        const bound = bundlesUntilRefreshedMax(due, own, heaviest)
-        expect(bound).toBeLessThanOrEqual(bundlesUntilRefreshedMax(due + 1, own, heaviest))
-        expect(bound).toBeLessThanOrEqual(bundlesUntilRefreshedMax(due, own, heaviest + 1))
-        expect(bound).toBeGreaterThanOrEqual(due)
-      },
-    ),
-    cases(200, 10_000),
-  )
-})

@@ -18,10 +18,10 @@ import type { RunDependencies } from '../../../src/sync/run-state.js'
 import { createRunState, type Discovery } from '../../../src/sync/run-state.js'
 import { readSources } from '../../../src/sync/sources.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
+import { pageOf } from '../../support/api/api-document.js'
 import { memorySource } from '../../support/api/memory-source.js'
 import { testLog } from '../../support/log/test-log.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
-import { minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
 import { source } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
@@ -253,29 +253,16 @@ test('the number of pages has a limit, whatever the first page announces', () =>
 })
 
 test('an endless list of sample sources fails its task with a message of one line', async () => {
-  const endless: SurveySource = {
-    ...memorySource(),
-    listSampleSources: (_, page) =>
-      Promise.resolve({
-        readAt: minute(0),
-        serverDate: null,
-        rows: [source(page)],
-        rejections: [],
-        drift: [],
-        pagination: {
-          current_page: page,
-          next_page: page + 1,
-          prev_page: null,
-          total_pages: page + 1,
-          total_count: page + 1,
-        },
-      }),
+  const endless = memorySource({ 7: { sources: [], progress: null, sourceProgress: {} } })
+  endless.pageSize = 1
+  endless.before = (request) => {
+    const page = Number(request.split(' ').at(-1))
+    endless.surveys.get(7)!.sources = Array.from({ length: page + 1 }, (_, id) => source(id))
   }
   const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
   const readPage = (page: number) => endless.listSampleSources(7, page, context)
-  const failure = await readSources(7, readPage, () => undefined).catch((error: unknown) => error)
-  expect(failure).toMatchObject({ code: 'endless_list' })
-  expect(failure).toMatchObject({
+  await expect(readSources(7, readPage, () => undefined)).rejects.toMatchObject({
+    code: 'endless_list',
     endsRun: false,
     message:
       'the list of sample sources of survey 7 has no end: page 502 still announces a next page, but the first page announced 2 records. Report this to the owner of the API',
@@ -306,21 +293,14 @@ const fixedList = (pages: readonly (readonly Row[])[], total: number) => {
   const clock = testClock()
   const log = testLog()
   const asked: number[] = []
-  const json = (page: number) => ({
-    surveys: (pages[page - 1] ?? []).map(([id, title, minutes]) => ({
-      ...survey,
-      id,
-      title,
+  const json = (page: number) => {
+    const { rows, pagination } = pageOf(pages, page, 1)
+    const surveys = rows.flat().map(([id, title, minutes]) => ({
+      ...{ ...survey, id, title },
       updated_at: `2026-02-01T00:${String(minutes).padStart(2, '0')}:00Z`,
-    })),
-    pagination: {
-      current_page: page,
-      next_page: page < pages.length ? page + 1 : null,
-      prev_page: null,
-      total_pages: pages.length,
-      total_count: total,
-    },
-  })
+    }))
+    return { surveys, pagination: { ...pagination, total_count: total } }
+  }
   const http: HttpClient = {
     ...lyingApi({ surveys: 0, pageSize: 1, steps: [], endless: 'truth' }, START_MS).http,
     getJson: async (_, query) => {

@@ -1,9 +1,16 @@
 /** Items are committed in groups: those that arrive during a commit go into the next one. */
 import { expect, test } from 'vitest'
-import { CommitQueue } from '../../../src/sync/in-groups.js'
+import type { AccountWarehouse, ListingPage } from '../../../src/model/warehouse.js'
+import type { Task } from '../../../src/rules/queue.js'
+import { CommitQueue, PageCommits, readStoredAhead } from '../../../src/sync/in-groups.js'
+import { createRunState } from '../../../src/sync/run-state.js'
 import { rowsInOutcome } from '../../../src/sync/worker.js'
+import { memorySource } from '../../support/api/memory-source.js'
+import { minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
-import { bundle, progress, source } from '../../support/warehouse/rows.js'
+import { begin, bundle, listingPage, progress, RUN, source, survey } from '../../support/warehouse/rows.js'
+import { runDependencies } from '../../support/warehouse/run-dependencies.js'
+import { testWarehouse } from '../../support/warehouse/warehouse.js'
 
 interface Item {
   readonly id: number
@@ -154,4 +161,138 @@ test('no more than eight are under way, or than were committed, and the first 64
   void queue.commit(item(2))
   await settled()
   expect(groups.map(({ ids }) => ids)).toEqual([[1], [2]])
+})
+
+/** The pages of a listing are committed in groups while the next pages are read, and none behind a failed commit. */
+
+const page = (number: number): ListingPage =>
+  listingPage([survey(number)], minute(0), { page: number, nextPage: number + 1 })
+const pagination = (number: number) => ({
+  current_page: number,
+  next_page: number + 1,
+  prev_page: null,
+  total_pages: 9,
+  total_count: 9,
+})
+
+/** A warehouse whose commits of pages are recorded, and fail from the group with page `failsAt` on. */
+const recorded = async (failsAt = Number.POSITIVE_INFINITY) => {
+  const warehouse = await testWarehouse()
+  const groups: number[][] = []
+  const account: AccountWarehouse = {
+    ...warehouse.account,
+    commitListingPages: async (pages) => {
+      groups.push(pages.map((one) => one.page))
+      if (pages.some((one) => one.page === failsAt)) throw new Error('disk full')
+      return await warehouse.account.commitListingPages(pages)
+    },
+  }
+  const reported: number[] = []
+  const dependencies = runDependencies({ ...warehouse, account }, memorySource())
+  const observer = {
+    ...dependencies.observer,
+    listed: ({ page: number }: { page: number }) => reported.push(number),
+  }
+  const state = createRunState()
+  await begin(account, minute(0))
+  return {
+    commits: new PageCommits({ ...dependencies, observer, state }),
+    warehouse,
+    groups,
+    reported,
+    state,
+  }
+}
+
+test('pages that arrive during a commit are committed together, in order, and at most eight or as many as were committed', async () => {
+  const { commits, groups, reported, state, warehouse } = await recorded()
+  const numbers = Array.from({ length: 60 }, (_, at) => at + 1)
+  for (const number of numbers) await commits.add(page(number), pagination(number))
+  await commits.allEnd()
+  expect(groups.flat()).toEqual(numbers)
+  let committed = 0
+  for (const group of groups) {
+    expect(group.length).toBeLessThanOrEqual(Math.max(8, committed))
+    committed += group.length
+  }
+  expect(groups.length).toBeLessThan(30)
+  expect(reported).toEqual(numbers)
+  expect(state.counts.surveysListed).toBe(60)
+  expect(state.rows.surveys).toEqual({ added: 60, changed: 0, unchanged: 0 })
+  await warehouse.expectRows('SELECT next_page FROM _sync.listings', [[61]])
+})
+
+test('after a failed commit no later page is committed, so the next run begins at the gap', async () => {
+  const { commits, groups, warehouse, state } = await recorded(3)
+  const adding = async () => {
+    for (let number = 1; number <= 9; number += 1) await commits.add(page(number), pagination(number))
+  }
+  await expect(adding()).rejects.toThrow('disk full')
+  await expect(commits.allEnd()).rejects.toThrow('disk full')
+  await expect(commits.hasTasks()).rejects.toThrow('disk full')
+  expect(groups.at(-1)).toContain(3)
+  expect(state.counts.surveysListed).toBe(2)
+  await warehouse.expectRows('SELECT next_page FROM _sync.listings', [[3]])
+})
+
+test('whether surveys are queued is answered after the pages that wait', async () => {
+  const { commits } = await recorded()
+  expect(await commits.hasTasks()).toBe(false)
+  const added = commits.add(page(1), pagination(1))
+  expect(await commits.hasTasks()).toBe(true)
+  await added
+})
+
+/** What is stored of the surveys in the queue is read for many at once, in the order of the queue. */
+
+const task = (surveyId: number, reserve = 3): Task => ({
+  surveyId,
+  reason: 'active',
+  isQueued: true,
+  isLeftOver: false,
+  refusals: 0,
+  requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 1 },
+  reserve,
+  since: 0n,
+  urgency: 0,
+})
+
+/** A warehouse with survey 1 and its source, and the numbers of surveys that were read at once. */
+const counting = async (tasks: readonly Task[]) => {
+  const { account } = await testWarehouse()
+  await account.commitBundles([bundle(1, minute(0), [source(11)], progress(5))], RUN)
+  const readAtOnce: number[] = []
+  const ahead = readStoredAhead(
+    {
+      storedBundles: (ids) => {
+        readAtOnce.push(ids.length)
+        return account.storedBundles(ids)
+      },
+    },
+    tasks,
+  )
+  return { ahead, readAtOnce }
+}
+
+test('256 surveys are read at once, then the next 256, each with its own rows', async () => {
+  const tasks = Array.from({ length: 300 }, (_, index) => task(index + 1))
+  const { ahead, readAtOnce } = await counting(tasks)
+  const stored = await Promise.all(tasks.map((one) => ahead(one)))
+  expect(readAtOnce).toEqual([256, 44])
+  expect(stored[0]?.sourceProgress.map((row) => row.sample_source_id)).toEqual([11])
+  expect(stored.slice(1).every(({ progress: none }) => none === null)).toBe(true)
+})
+
+test('surveys with many sources are read at once in smaller numbers, and at least one', async () => {
+  const tasks = [task(1, 1_200), task(2, 600), task(3, 400), task(4, 5_000), task(5)]
+  const { ahead, readAtOnce } = await counting(tasks)
+  for (const one of tasks) await ahead(one)
+  expect(readAtOnce).toEqual([2, 1, 1, 1])
+})
+
+test('a survey that is tried again is read again', async () => {
+  const { ahead, readAtOnce } = await counting([task(1)])
+  await ahead(task(1))
+  expect((await ahead(task(1))).sources).toHaveLength(1)
+  expect(readAtOnce).toEqual([1, 1])
 })

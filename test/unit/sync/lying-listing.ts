@@ -5,6 +5,9 @@
 import fc from 'fast-check'
 import type { HttpClient } from '../../../src/http/client.js'
 import { attemptsExhausted } from '../../../src/http/errors.js'
+import { pageOf } from '../../support/api/api-document.js'
+import { memorySource } from '../../support/api/memory-source.js'
+import { survey } from '../survey-api/example-rows.js'
 
 /** The fields of an answer that differ from the truth. */
 export interface Lie {
@@ -115,10 +118,8 @@ export const ENDLESS: Readonly<Record<string, (page: number) => Lie>> = {
   'always a next page, with unreadable rows': (page) => another(page, [0]),
   'fewer surveys than it announces': () => ({ rows: [1], next_page: null, total_pages: 1, total_count: 5 }),
   'always a next page, with no rows': (page) => ({
-    rows: [],
-    next_page: page + 1,
-    total_pages: HUGE,
-    total_count: HUGE,
+    ...another(page, []),
+    ...{ total_pages: HUGE, total_count: HUGE },
   }),
 }
 
@@ -155,8 +156,9 @@ export const lyingApi = (
     serverMs += (step.afterSeconds ?? 1) * 1_000
     const dateMs = step.afterSeconds === null ? null : serverMs
     const lies = step.lie ?? (step === END ? ENDLESS[world.endless] : undefined)
-    const { rows = pageOf(list, page, world.pageSize), ...paging } = lies?.(page) ?? {}
-    const pagination = { ...paginationOf(list, page, world.pageSize), ...paging }
+    const honest = pageOf(list, page, world.pageSize)
+    const { rows = honest.rows, ...paging } = lies?.(page) ?? {}
+    const pagination = { ...honest.pagination, ...paging }
     const answered = step.fails ? null : { rows, total: pagination.total_count, next: pagination.next_page }
     const lied = lies !== undefined && lies !== ENDLESS.truth
     requests.push({ page, since, dateMs, answered, truth: list, lied })
@@ -171,15 +173,7 @@ export const lyingApi = (
       const parameters = new Map(query)
       return answer(Number(parameters.get('page')), parameters.get('updated_since') ?? null)
     },
-    usage: () => ({
-      requests: requests.length,
-      retries: 0,
-      refusals: 0,
-      slotsInUse: 0,
-      pausedUntilMs: null,
-      paceIntervalMs: null,
-      rate: { requests: 60, perMs: 60_000 },
-    }),
+    usage: memorySource().usage,
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
   return { http, requests }
@@ -187,31 +181,9 @@ export const lyingApi = (
 
 const END: Step = { change: null, lie: null, fails: false, afterSeconds: 1 }
 
-const pageOf = (list: readonly number[], page: number, size: number) =>
-  list.slice((page - 1) * size, page * size)
-
-const paginationOf = (list: readonly number[], page: number, size: number) => {
-  const pages = Math.ceil(list.length / size)
-  return {
-    current_page: page,
-    next_page: page < pages ? page + 1 : null,
-    prev_page: page > 1 ? page - 1 : null,
-    total_pages: pages,
-    total_count: list.length,
-  }
-}
-
 /** `version` is the number of the answer that contains the row. */
 const surveyJson = (id: number, version: number) => ({
+  ...survey,
   id: id === 0 ? `row ${version}` : id,
   title: `answer ${version}`,
-  created_at: '2026-01-01T00:00:00Z',
-  updated_at: '2026-03-01T00:00:00Z',
-  hashid: `s${id}`,
-  project_id: null,
-  status: 'draft',
-  owner_organization_id: 1,
-  transition_style: 'single_page',
-  respondent_questions_count: 1,
-  respondent_iterations_count: 1,
 })

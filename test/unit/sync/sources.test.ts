@@ -76,32 +76,16 @@ test('reads the list again when a new source pushes another one down, and keeps 
   ])
 })
 
-test('reads the list again when a source goes and another one moves up unseen', async () => {
+test.each([
+  ['a source goes and another one moves up unseen', [3, 2, 1]],
+  ['one source goes and another comes, though the total stays the same', [5, 4, 3, 2]],
+])('reads the list again when %s', async (_, ids) => {
   const api = withSources([4, 3, 2, 1], 2)
-  let goes = true
   api.before = (request) => {
-    if (request === 'sources 1 page 2' && goes) {
-      api.surveys.get(1)!.sources = [3, 2, 1].map((id) => source(id))
-      goes = false
-    }
+    if (request === 'sources 1 page 2') api.surveys.get(1)!.sources = ids.map((id) => source(id))
   }
-  const list = await read(api)
-  expect(list.listedIds).toEqual([3, 2, 1])
+  expect((await read(api)).listedIds).toEqual(ids)
   expect(api.asked).toEqual([1, 2, 1, 2].map((page) => `sources 1 page ${page}`))
-})
-
-test('reads the list again when one source goes and another comes, though the total stays the same', async () => {
-  const api = withSources([4, 3, 2, 1], 2)
-  let moves = true
-  api.before = (request) => {
-    if (request === 'sources 1 page 2' && moves) {
-      api.surveys.get(1)!.sources = [5, 4, 3, 2].map((id) => source(id))
-      moves = false
-    }
-  }
-  const list = await read(api)
-  expect(api.asked).toHaveLength(4)
-  expect(list.listedIds).toEqual([5, 4, 3, 2])
 })
 
 test('gives up a list that keeps moving after three readings, without ending the run', async () => {

@@ -6,11 +6,13 @@ import {
   checkpointActions,
   commitOf,
   type Projection,
+  partitionColumns,
+  schemaString,
   stateAfter,
   tableOfManifest,
 } from '../../../../src/publish/delta/log.js'
 import type { Manifest } from '../../../../src/publish/parquet/manifest.js'
-import { COLUMNS, manifestKeyOf, manifestWith } from '../../../support/storage/manifests.js'
+import { COLUMNS, manifestKeyOf, manifestWith, tableOf } from '../../../support/storage/manifests.js'
 
 const created = { id: 'id-1', nowMs: 1_000 }
 
@@ -132,4 +134,22 @@ test('a log describes the files that were added and not removed, and the last me
   expect(kinds(kept)).toEqual(['protocol', 'metaData', 'txn', 'add', 'add', 'remove'])
   expect(stateAfter(kept).files.size).toBe(2)
   expect(kinds(checkpointActions(state, 3_001, 1_000))).not.toContain('remove')
+})
+
+test('every type has its name in Delta, and the comment of its column', () => {
+  const types = ['BIGINT', 'VARCHAR', 'DOUBLE', 'BOOLEAN', 'TIMESTAMPTZ', 'DATE', 'JSON'] as const
+  const columns = types.map((type) => ({ name: type, type, nullable: true, comment: `The ${type}` }))
+  const { fields } = JSON.parse(schemaString({ schema: '_sync', columns }))
+  expect(fields.map(({ type }: { type: string }) => type).join(' ')).toBe(
+    'long string double boolean timestamp date string',
+  )
+  const metadata = { comment: 'The BIGINT' }
+  expect(fields[0]).toEqual({ name: 'BIGINT', type: 'long', nullable: true, metadata })
+})
+
+test('the month of a partitioned table is its last column', () => {
+  const { fields } = JSON.parse(schemaString(tableOf({ files: {} })))
+  expect(fields.map(({ name }: { name: string }) => name).join()).toBe('account,id,created_at,created_month')
+  expect(partitionColumns({ schema: 'main' })).toEqual(['account', 'created_month'])
+  expect(partitionColumns({ schema: '_sync' })).toEqual([])
 })

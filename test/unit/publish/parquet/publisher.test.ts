@@ -147,14 +147,6 @@ describe('the next version', () => {
     expect(byManifest.map(({ path }) => path).toSorted()).toEqual(written)
   })
 
-  test('writes nothing when nothing changed', async () => {
-    const warehouse = await publishedOnce()
-    const before = await filesOf(currentOf(warehouse))
-    await publishParquet(warehouse)
-    expect(await readlink(currentOf(warehouse))).toBe('versions/000002')
-    expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([])
-  })
-
   test('notices a change in a bookkeeping table alone', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))

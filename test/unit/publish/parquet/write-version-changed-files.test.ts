@@ -3,19 +3,32 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { checksum, type Manifest } from '../../../../src/publish/parquet/manifest.js'
+import { writeChangedFiles } from '../../../../src/publish/parquet/write-version.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { temporaryDirectory } from '../../../support/files/temporary.js'
+import { NEVER } from '../../../support/storage/bucket.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
+import { testClock } from '../../../support/time/test-clock.js'
 import { currentOf, manifestOf, publishParquet } from '../../../support/warehouse/parquet.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
-import { testWarehouse } from '../../../support/warehouse/warehouse.js'
-import { writeFiles } from '../../../support/warehouse/write-files.js'
+import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
 const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }
 
 const filesIn = ({ tables }: Manifest) => tables.flatMap(({ files }) => files)
 const keysOf = (manifest: Manifest) => filesIn(manifest).map(({ path }) => path)
+
+/** Writes the files of version `number` into a directory of their own. The run is named after the number. */
+const writeFiles = async (
+  { database }: TestWarehouse,
+  { number, base = null, signal = NEVER }: { number: number; base?: Manifest | null; signal?: AbortSignal },
+) => {
+  const directory = await temporaryDirectory()
+  const writing = { database, base, directory, number, runId: `run-${number}`, clock: testClock(), signal }
+  return { ...(await writeChangedFiles(writing)), directory }
+}
 
 const twoMonths = async () => {
   const warehouse = await testWarehouse()

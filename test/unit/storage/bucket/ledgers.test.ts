@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { Secret } from '../../../../src/base/secret.js'
 import { type Ledger, openLedger } from '../../../../src/http/rate-limit/ledger.js'
 import type { AccountSettings } from '../../../../src/settings/settings.js'
-import { acquireLease, LEASE_MS } from '../../../../src/storage/bucket/lease.js'
+import { acquireLease, LEASE_MS, type PreviousHolder } from '../../../../src/storage/bucket/lease.js'
 import {
   ledgerSource,
   restoreLedgers,
@@ -265,33 +265,24 @@ test('a lease of an older version names no ledgers: what is there counts, and wh
 
 const HOUR_MS = 3_600_000
 const PREVIOUS = { id: 'a', wasReleased: true, ledgersUploaded: true, ledgers: {}, ageMs: 1_000 }
-const DELETED = { id: null, wasReleased: false, ledgersUploaded: false, ledgers: null, ageMs: null }
+const LONG_AGO = { ...PREVIOUS, ageMs: 8 * HOUR_MS }
 
-test.each([
-  ['no run was here before', null, null, 'none'],
-  ['the bucket was emptied', null, 'a', 'unknown'],
-  ['the lease was deleted', DELETED, null, 'unknown'],
-  ['the lease was deleted, and the directory was never used to its end', DELETED, '', 'unknown'],
-  ['the lease was deleted, and the directory was used', DELETED, 'a', 'unknown'],
-  ['the last run used this directory', PREVIOUS, 'a', 'local'],
-  ['the last run used this directory and was killed', { ...PREVIOUS, wasReleased: false }, 'a', 'local'],
-  ['another directory, released', PREVIOUS, 'b', 'bucket'],
-  ['an empty directory, released', PREVIOUS, null, 'bucket'],
-  ['released without its ledgers', { ...PREVIOUS, ledgersUploaded: false }, 'b', 'unknown'],
-  ['taken over', { ...PREVIOUS, wasReleased: false, ledgersUploaded: false }, 'b', 'unknown'],
-  ['taken over, age unknown', { ...PREVIOUS, wasReleased: false, ageMs: null }, 'b', 'unknown'],
-  ['taken over after a night', { ...PREVIOUS, wasReleased: false, ageMs: 8 * HOUR_MS }, 'b', 'none'],
-])('where the ledger is: %s', (_, given, ledgersOf, source) => {
-  expect(ledgerSource(given, ledgersOf, [])).toBe(source)
-})
-
-test.each([
-  [8 * HOUR_MS, 'none'],
-  [HOUR_MS, 'bucket'],
-  [null, 'bucket'],
-])('a lease of long ago beside a ledger that was written %s ms ago: %s', (ageMs, source) => {
+test.each<[string, PreviousHolder, string, number | null, string]>([
+  ['the last run used this directory', PREVIOUS, 'a', 1_000, 'local'],
+  [
+    'another directory, released without its ledgers',
+    { ...PREVIOUS, ledgersUploaded: false },
+    'b',
+    1_000,
+    'unknown',
+  ],
+  ['another directory, taken over', { ...PREVIOUS, wasReleased: false }, 'b', 1_000, 'unknown'],
+  ['a lease and a ledger of long ago', LONG_AGO, 'b', 8 * HOUR_MS, 'none'],
+  ['a lease of long ago beside a young ledger', LONG_AGO, 'b', HOUR_MS, 'bucket'],
+  ['a lease of long ago beside a ledger of unknown age', LONG_AGO, 'b', null, 'bucket'],
+])('where the ledger is: %s', (_, previous, ledgersOf, ageMs, source) => {
   const ledger = { key: 'ledger/l.ndjson', bytes: 1, ageMs }
-  expect(ledgerSource({ ...PREVIOUS, ageMs: 8 * HOUR_MS }, 'b', [ledger])).toBe(source)
+  expect(ledgerSource(previous, ledgersOf, [ledger])).toBe(source)
 })
 
 test('a paused writer does not replace the ledger of the run after it', async () => {

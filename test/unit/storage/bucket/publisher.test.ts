@@ -1,7 +1,6 @@
 /** A publish into a bucket: real rows and files, a model of the store, and what a failure at each step leaves. */
-
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
@@ -11,18 +10,31 @@ import { pointerSchema } from '../../../../src/storage/bucket/documents.js'
 import { acquireLease } from '../../../../src/storage/bucket/lease.js'
 import { fencePointer } from '../../../../src/storage/bucket/pointer.js'
 import {
+  commitVersion,
   createBucketPublisher,
   createPagePublisher,
   SNAPSHOT_EVERY_MS,
   startSnapshots,
 } from '../../../../src/storage/bucket/publisher.js'
 import { bucketStates, readNote } from '../../../../src/storage/bucket/restore.js'
-import type { BucketPublishing } from '../../../../src/storage/bucket/upload.js'
+import {
+  type BucketPublishing,
+  listData,
+  presentFiles,
+  uploadFiles,
+} from '../../../../src/storage/bucket/upload.js'
 import { openWarehouse } from '../../../../src/warehouse/lifecycle/open.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { testLog } from '../../../support/log/test-log.js'
 import { DEFAULTS } from '../../../support/settings/settings-from-yaml.js'
-import { holderNamed, NEVER } from '../../../support/storage/bucket.js'
+import {
+  ALWAYS_HELD,
+  holderNamed,
+  LOST_LEASE,
+  manifestOf,
+  NEVER,
+  namedObject,
+} from '../../../support/storage/bucket.js'
 import { type ModelFault, type ModelRequest, ModelStore } from '../../../support/storage/model-store.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
@@ -252,4 +264,57 @@ test.runIf(SLOW)('a damaged local work database is filled again from the bucket'
   expect(existsSync(join(directory, '.bucket.rebuilding'))).toBe(false)
   const rebuilt = 'the work database was lost and is rebuilt from the bucket'
   expect(log.lines.map(({ message }) => message)).toContain(rebuilt)
+})
+
+/** Files for an upload, to a store whose puts have the first of `faults`. */
+const filesToUpload = async () => {
+  const directory = await temporaryDirectory()
+  const model = new ModelStore()
+  const faults: (ModelFault | null)[] = []
+  const store = model.client({
+    fault: ({ verb }) => (verb === 'putIfAbsent' ? (faults.shift() ?? null) : null),
+  })
+  const options = { store, lease: ALWAYS_HELD, signal: NEVER, clock: testClock(), log: testLog() }
+  const fileOf = async (key: string, text: string) => {
+    const file = join(directory, key.replaceAll('/', '_'))
+    await writeFile(file, text)
+    return { ...namedObject(key, text), file }
+  }
+  return { model, store, options, fileOf, faults }
+}
+
+test.each<ModelFault>(['lost_answer', 'repeated'])('an upload with %s has happened', async (fault) => {
+  const { options, fileOf, faults, model } = await filesToUpload()
+  const pointer = await fencePointer(options)
+  faults.push(fault)
+  await uploadFiles(options, [await fileOf('data/a', 'text')], NEVER)
+  faults.push(fault)
+  const manifest = manifestOf(1, namedObject('duckdb/1', 'database'))
+  await commitVersion({ ...options, pointer, run: 'RUN', manifest })
+  expect(model.objects.get('data/a')?.body.toString()).toBe('text')
+  expect(pointer.contents.version).toBe(1)
+})
+
+test('a foreign object under one of our keys is an error', async () => {
+  const { options, fileOf, model } = await filesToUpload()
+  model.write('data/a', 'of somebody else')
+  const uploaded = uploadFiles(options, [await fileOf('data/a', 'ours')], NEVER)
+  await expect(uploaded).rejects.toThrow('something else writes to this prefix')
+})
+
+test('nothing is uploaded without the lease', async () => {
+  const { options, fileOf, model } = await filesToUpload()
+  const files = [await fileOf('data/a', 'a')]
+  await expect(uploadFiles({ ...options, lease: LOST_LEASE }, files, NEVER)).rejects.toThrow('lost')
+  expect(model.objects.size).toBe(0)
+})
+
+test('a file that is missing or truncated is not named again', async () => {
+  const { model, store } = await filesToUpload()
+  const files = ['a', 'b', 'c'].map((name) => namedObject(`data/${name}`, `text ${name}`))
+  model.write('data/a', 'text a')
+  model.write('data/b', 'text')
+  const found = presentFiles(manifestOf(1, namedObject('duckdb/1', ''), files), await listData(store, NEVER))
+  expect(found.missing).toEqual(['data/b', 'data/c'])
+  expect(found.manifest.tables[0]?.files.map(({ path }) => path)).toEqual(['data/a'])
 })

@@ -1,10 +1,7 @@
 /** Migration of older files to this version. */
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
 import { migrate } from '../../../../src/warehouse/lifecycle/migrations.js'
-import { run } from '../../../support/command/command.js'
 import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
@@ -64,19 +61,6 @@ test('a new file needs no step: it is built with the newest schema', async () =>
   expect(await versions(warehouse)).toEqual([
     { version: SCHEMA_VERSION + 2, description: 'Built from the declarations' },
   ])
-})
-
-test('a newer schema is refused in one clear line, and its file stays unchanged', async () => {
-  const warehouse = await testWarehouse()
-  await warehouse.run("INSERT INTO _sync.schema_version VALUES (77, now(), 'from the future', NULL)")
-  await warehouse.database.close()
-  const before = await readFile(join(warehouse.directory, 'work.duckdb'))
-  const ended = await run(['replay', '--warehouse', warehouse.directory])
-  expect(ended).toMatchObject({ code: 7, stdout: '' })
-  expect(ended.stderr).toBe(
-    `fieldwork-sync: ${join(warehouse.directory, 'work.duckdb')} has schema version 77, but this version of fieldwork-sync supports only up to ${SCHEMA_VERSION}. Use the fieldwork-sync that wrote it, or a newer one\n`,
-  )
-  expect(before.equals(await readFile(join(warehouse.directory, 'work.duckdb')))).toBe(true)
 })
 
 test('a file of a version that no release had is refused, and stays as it is', async () => {

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
 import { createDuckdbPublisher } from '../../../../src/publish/duckdb.js'
 import { createLacks } from '../../../../src/publish/file-system-lacks.js'
 import { publishedPlaces } from '../../../../src/publish/formats.js'
@@ -291,12 +292,15 @@ test('a warehouse of a newer version is refused and stays unchanged', async () =
     "INSERT INTO _sync.schema_version (version, applied_at, description) VALUES (99, now(), 'from the future')",
   )
   await warehouse.database.close()
+  const work = join(directory, 'work.duckdb')
+  const before = await readFile(work)
   await expect(open(directory)).rejects.toMatchObject({
     code: 'warehouse_is_newer',
     exitCode: 7,
-    message: expect.stringContaining('schema version 99'),
+    message: `${work} has schema version 99, but this version of fieldwork-sync supports only up to ${SCHEMA_VERSION}. Use the fieldwork-sync that wrote it, or a newer one`,
   })
   expect(await readdir(directory)).toEqual(['fieldwork.duckdb', 'work.duckdb'])
+  expect(before.equals(await readFile(work))).toBe(true)
 })
 
 test('a full disk ends the run as a failure of the warehouse, and earlier commits are kept', async () => {

@@ -175,27 +175,3 @@ test('texts that begin with a byte order mark keep it', async () => {
   await account.commitBundles([bundle(7, minute(1), [marked], null)], RUN)
   expect((await storedBundle(account, 7)).sources).toEqual([{ survey_id: 7, ...marked }])
 })
-
-test('every view over hostile rows can be read to the last row', async () => {
-  const warehouse = await testWarehouse()
-  const surveys = fc.sample(hostileSurvey, { numRuns: 60, seed: 1 })
-  const { rows, rejections, drift } = page('surveys', surveys, surveyDecoder)
-  await begin(warehouse.account, minute(0))
-  await commitPage(warehouse.account, rows, minute(1), { rejections, drift })
-  const progresses = fc.sample(hostileProgress, { numRuns: 30, seed: 2 }).flatMap((node) => {
-    const decoded = progressDecoder.fromText(print(node))
-    return decoded.ok ? [decoded.row] : []
-  })
-  await warehouse.account.commitBundles(
-    progresses.map((progress, index) =>
-      bundle(rows[0]?.id === index ? 9_999 : index, minute(2), [], progress),
-    ),
-    RUN,
-  )
-  const views = await warehouse.rows(
-    "SELECT table_schema || '.' || table_name AS name FROM information_schema.tables WHERE table_type = 'VIEW'",
-  )
-  expect(views.length).toBeGreaterThan(2)
-  for (const { name } of views)
-    expect(Array.isArray(await warehouse.rows(`SELECT * FROM ${name}`))).toBe(true)
-})

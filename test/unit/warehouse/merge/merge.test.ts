@@ -2,21 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Progress } from '../../../../src/model/fields.js'
 import type { RefreshedBundle } from '../../../../src/model/warehouse.js'
-import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
-import { SLOW } from '../../../support/suite/slow.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
-import {
-  begin,
-  bundle,
-  failedTask,
-  list,
-  listingPage,
-  progress,
-  RUN,
-  source,
-  survey,
-} from '../../../support/warehouse/rows.js'
-import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
+import { bundle, failedTask, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { storedBundle, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const DATA = ['surveys', 'sample_sources', 'survey_progress', 'sample_source_progress']
@@ -137,9 +124,15 @@ describe('a changed survey', () => {
     const warehouse = await refreshedOnce()
     await list(warehouse.account, [survey(1, { title: 'Second' })], minute(10))
     await warehouse.account.commitBundles([failedTask(1, minute(11))], RUN)
-    await list(warehouse.account, [survey(1, { title: 'Third' })], minute(20))
+    for (const [at, queued] of [
+      [20, 1],
+      [25, 0],
+    ] as const)
+      expect(await list(warehouse.account, [survey(1, { title: 'Third' })], minute(at))).toMatchObject({
+        queued,
+      })
     await warehouse.expectRows('SELECT title FROM surveys', [['Survey 1']])
-    await commit(warehouse, bundle(1, minute(21), [source(11)], progress(5)))
+    await commit(warehouse, bundle(1, minute(26), [source(11)], progress(5)))
     expect(await history(warehouse)).toMatchObject([
       { title: 'Survey 1', valid_to: '2026-03-01T00:20:00Z' },
       { title: 'Third', valid_from: '2026-03-01T00:20:00Z', valid_to: null },
@@ -291,6 +284,20 @@ describe('records that the API no longer shows', () => {
       { title: 'Survey 2' },
     ])
   })
+
+  test('a survey that goes shows its waiting row first, and times that go back move nothing back', async () => {
+    const warehouse = await refreshed()
+    await list(warehouse.account, [survey(1, { title: 'New' })], minute(10))
+    await warehouse.account.commitBundles([{ kind: 'gone', surveyId: 1, at: minute(5) }], RUN)
+    await warehouse.expectRows('SELECT * FROM _sync.pending_surveys', [])
+    await list(warehouse.account, [survey(1)], minute(2))
+    await commit(warehouse, bundle(1, minute(3), [source(11), source(12)], progress(5)))
+    expect((await history(warehouse)).slice(0, 3)).toEqual([
+      { title: 'Survey 1', valid_from: '2026-03-01T00:00:00Z', valid_to: '2026-03-01T00:10:00Z' },
+      { title: 'New', valid_from: '2026-03-01T00:10:00Z', valid_to: '2026-03-01T00:10:00.000001Z' },
+      { title: 'Survey 1', valid_from: '2026-03-01T00:10:00.000002Z', valid_to: null },
+    ])
+  })
 })
 
 describe('the tables keep', () => {
@@ -325,29 +332,6 @@ describe('the tables keep', () => {
   })
 })
 
-test('two accounts with the same surveys do not affect each other', async () => {
-  const warehouse = await testWarehouse()
-  const other = accountWarehouse(warehouse.database, 'other')
-  await list(warehouse.account, [survey(1)], minute(0), 'full')
-  await list(other, [survey(1, { title: 'Theirs' })], minute(0), 'full')
-  await commit(warehouse, bundle(1, minute(1), [source(11)], progress(5)))
-  await other.commitBundles([{ kind: 'gone', surveyId: 1, at: minute(2) }], RUN)
-  await warehouse.expectRows(
-    'SELECT account, title, interviews_count, _missing_since FROM survey_overview ORDER BY 1',
-    [
-      ['acme', 'Survey 1', 5, null],
-      ['other', 'Theirs', null, '2026-03-01T00:02:00Z'],
-    ],
-  )
-  expect(await storedBundle(other, 1)).toEqual({
-    sources: [],
-    progress: null,
-    sourcesReadAt: null,
-    sourceProgress: [],
-    sourceProgressReadAt: null,
-  })
-})
-
 test('a bundle that cannot be committed leaves nothing behind, and the next one is committed', async () => {
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1)], minute(0), 'full')
@@ -359,21 +343,4 @@ test('a bundle that cannot be committed leaves nothing behind, and the next one 
   expect(await places(warehouse)).toEqual(before)
   await commit(warehouse, bundle(1, minute(1), [source(11)], progress(5)))
   await warehouse.expectRows('SELECT interviews_count FROM survey_progress', [[5]])
-})
-
-/** Several times as many rows as DuckDB handles at once (2,048). */
-const MANY = SLOW ? 20_000 : 5_000
-
-test('a page of thousands of surveys is merged, and is equal when it is read again', async () => {
-  const warehouse = await testWarehouse()
-  const surveys = Array.from({ length: MANY }, (_, index) => survey(index + 1))
-  await begin(warehouse.account, minute(0))
-  const page = listingPage(surveys, minute(0))
-  await warehouse.account.commitListingPages([{ ...page, nextPage: 2 }])
-  expect(await warehouse.account.countTasks()).toBe(MANY)
-  expect(await warehouse.account.commitListingPages([page])).toMatchObject({ unchanged: MANY })
-  expect(await warehouse.account.countTasks()).toBe(MANY)
-  const tasks = await queuedTasks(warehouse.account, minute(0))
-  expect(tasks).toHaveLength(MANY)
-  expect(tasks.reduce((sum, { reserve }) => sum + reserve, 0)).toBe(3 * MANY)
 })

@@ -39,17 +39,6 @@ const queue = (account: AccountWarehouse, at: number, ids: readonly number[], ru
   )
 
 describe('the next task', () => {
-  test('is the one with the greatest age times the weight of its status', async () => {
-    const { account } = await testWarehouse()
-    const surveys = [survey(1, { status: 'complete' }), survey(2, { status: 'pending' }), survey(3)]
-    await list(account, surveys, minute(0), 'full')
-    await account.commitBundles([refreshed(1, 0), refreshed(2, 60), refreshed(3, 90)], RUN)
-    await queue(account, 100, [1, 2, 3])
-    // At minute 100: 100 x 1, 40 x 2, 10 x 4. At 140: 140, 160, 200.
-    expect(await next(account, 100)).toEqual([1, 2, 3])
-    expect(await next(account, 140)).toEqual([3, 2, 1])
-  })
-
   test('ages from its queueing when the survey was never refreshed, and queueing it again does not reset that', async () => {
     const { account, expectRows } = await testWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
@@ -63,14 +52,6 @@ describe('the next task', () => {
         [2, 'changed', '2026-03-01T00:50:00Z', 'run-1', 0],
       ],
     )
-  })
-
-  test('is the newest survey among equals', async () => {
-    const { account } = await testWarehouse()
-    await list(account, [survey(1), survey(3), survey(2)], minute(10), 'full')
-    expect(await next(account, 10)).toEqual([3, 2, 1])
-    // When the server's clock has gone back, no age is negative, and all tasks are equally urgent.
-    expect(await next(account, 5)).toEqual([3, 2, 1])
   })
 
   test('is left over when an earlier run queued it', async () => {
