@@ -105,7 +105,7 @@ const PAUSE_MS_MIN = 1_000
 export const RETRY_AFTER_MS_MAX = 3_600_000
 
 /** The length of the nth pause in a row (from 1), milliseconds: the `Retry-After`, else one window, doubled with each pause. */
-export const pauseMs = (nth: number, retryAfterMs: number | null, perMs: number): number =>
+const pauseMs = (nth: number, retryAfterMs: number | null, perMs: number): number =>
   retryAfterMs === null ? perMs * 2 ** (nth - 1) : Math.max(PAUSE_MS_MIN, retryAfterMs)
 
 /** `join`: the 429 belongs to a pause that has begun already. */

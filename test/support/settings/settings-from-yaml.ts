@@ -22,6 +22,10 @@ export const ACCOUNT = `accounts:
     token: ${TOKEN}
 `
 
+/** The lines of another account, which follow those of `ACCOUNT`. */
+export const anotherAccount = (name: string, id = 18): string =>
+  ACCOUNT.replace('accounts:\n', '').replace('acme', name).replace('id: 17', `id: ${id}`)
+
 export interface Situation extends Partial<SettingsRequest> {
   /** Text of the settings file `/etc/fs/settings.yaml`; `--config` then has that path. */
   readonly yaml?: string

@@ -1,33 +1,20 @@
 /** Runs syncs of several accounts in this process. Each account has a scripted API of its own. */
 import { join } from 'node:path'
 import { type SyncAccounts, syncAccounts } from '../../../src/commands/sync.js'
-import type { RunObserver, SyncReport } from '../../../src/model/run.js'
+import type { SyncReport } from '../../../src/model/run.js'
 import type { GivenFlags } from '../../../src/settings/names.js'
 import { type ScriptedApi, type ScriptedSurvey, startScriptedApi } from '../../support/api/scripted-api.js'
 import type { Finished } from '../../support/files/temporary.js'
+import { type LogLine, testLog, UNOBSERVED } from '../../support/log/test-log.js'
 import { load } from '../../support/settings/settings-from-yaml.js'
 import { query, type Row } from '../../support/warehouse/duckdb.js'
 import { newDirectory } from '../../support/warehouse/warehouse.js'
-
-/** An observer that does nothing. */
-export const SILENT: RunObserver = {
-  listed: () => undefined,
-  refreshed: () => undefined,
-  ended: () => undefined,
-  publishing: () => undefined,
-}
-
-export interface Line {
-  readonly level: string
-  readonly fields: Readonly<Record<string, unknown>>
-  readonly message: string
-}
 
 export interface AccountsTrial {
   readonly warehouse: string
   readonly api: (account: string) => ScriptedApi
   /** The log lines so far. */
-  readonly lines: readonly Line[]
+  readonly lines: readonly LogLine[]
   sync(options?: {
     readonly flags?: GivenFlags
     /** They replace settings of the trial. */
@@ -47,9 +34,7 @@ export const openAccounts = async (
   const apis = new Map<string, ScriptedApi>()
   for (const [account, own] of Object.entries(surveys))
     apis.set(account, await startScriptedApi(own, onTestFinished))
-  const lines: Line[] = []
-  const at = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) =>
-    void lines.push({ level, fields, message })
+  const log = testLog()
   const api = (account: string) => {
     const found = apis.get(account)
     if (found === undefined) throw new Error(`no API of ${account}`)
@@ -58,7 +43,7 @@ export const openAccounts = async (
   return {
     warehouse,
     api,
-    lines,
+    lines: log.lines,
     sync: async ({ flags = {}, settings = {}, accounts = {}, given = {} } = {}) => {
       const yaml = JSON.stringify({
         accounts: [...apis].map(([name, { baseUrl }], index) => ({
@@ -73,8 +58,8 @@ export const openAccounts = async (
       })
       return syncAccounts({
         settings: await load({ yaml, flags: { warehouse, ...flags } }),
-        log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
-        observer: SILENT,
+        log,
+        observer: UNOBSERVED,
         signal: new AbortController().signal,
         onSource: () => undefined,
         ...given,

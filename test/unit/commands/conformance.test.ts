@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ReferenceServer, startReferenceServer } from '../../../src/reference-server/server.js'
-import { run, start } from '../../support/command/command.js'
+import { start } from '../../support/command/command.js'
 import { runWarm } from '../../support/command/warm.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { WORLD } from '../conformance/support.js'
@@ -24,7 +24,7 @@ describe.concurrent('conformance', () => {
   test('prints a table of rules, the observations and the totals', async () => {
     const { id, token } = account()
     const flags = ['--base-url', server.baseUrl, '--id', id, '--token', token, ...FAST]
-    const { code, stdout, stderr } = await run(['conformance', ...flags])
+    const { code, stdout, stderr } = await runWarm(['conformance', ...flags])
     expect(code).toBe(0)
     const lines = stdout.split('\n')
     expect(lines[0]).toBe(`${server.baseUrl}, checked against the API document`)

@@ -6,8 +6,9 @@ import { StoppedError } from '../../../src/base/errors.js'
 import { ledgerFileName } from '../../../src/http/rate-limit/ledger.js'
 import { scriptedSurveys, sendJson } from '../../support/api/scripted-api.js'
 import { gate } from '../../support/command/trial.js'
+import { UNOBSERVED } from '../../support/log/test-log.js'
 import { SLOW } from '../../support/suite/slow.js'
-import { type AccountsTrial, openAccounts, SILENT } from './accounts-trial.js'
+import { type AccountsTrial, openAccounts } from './accounts-trial.js'
 
 const surveys = (count: number, title = 'a survey') => scriptedSurveys(count, { title }, 1)
 
@@ -248,7 +249,7 @@ describe('--max-requests', () => {
       given: {
         signal: stop.signal,
         observer: {
-          ...SILENT,
+          ...UNOBSERVED,
           // A page and three surveys of three requests: its allocation is used up.
           refreshed: ({ done }) => done === 3 && stop.abort(new StoppedError('stopped by SIGTERM')),
         },

@@ -1,7 +1,6 @@
 /** Runs the rules against a server in this process: the reference server, or a copy of it with one fault. */
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { systemClock } from '../../../src/base/clock.js'
 import { Secret } from '../../../src/base/secret.js'
 import {
@@ -9,8 +8,8 @@ import {
   type ConformanceReport,
   runConformance,
 } from '../../../src/conformance/run.js'
-import { MAIN } from '../../support/command/command.js'
-import { type Finished, temporaryDirectory } from '../../support/files/temporary.js'
+import { buildMutantUntil } from '../../support/command/mutant.js'
+import type { Finished } from '../../support/files/temporary.js'
 import { SILENT } from '../../support/log/test-log.js'
 
 /** A small world with several pages, statuses, sources and interviews. */
@@ -65,24 +64,10 @@ export type Change = readonly [file: string, from: string, to: string]
 
 /** Starts a copy of the built reference server in which one text is replaced, with its own modules, in this process. */
 export const startFaulty = async ([file, from, to]: Change, finished: Finished): Promise<Service> => {
-  const project = dirname(dirname(MAIN))
-  // Vitest imports files in node_modules as they are, and transforms all others.
-  const copy = join(await temporaryDirectory(finished), 'node_modules', 'faulty-server')
-  await mkdir(join(copy, 'build'), { recursive: true })
-  for (const room of ['base', 'reference-server']) {
-    await cp(join(project, 'build', room), join(copy, 'build', room), { recursive: true })
-  }
-  await cp(join(project, 'package.json'), join(copy, 'package.json'))
-  await symlink(join(project, 'node_modules'), join(copy, 'node_modules'))
-  const target = join(copy, 'build', 'reference-server', file)
-  const pieces = (await readFile(target, 'utf8')).split(from)
-  if (pieces.length !== 2) {
-    throw new Error(`${pieces.length - 1} places in ${file} read ${JSON.stringify(from)}, not 1`)
-  }
-  await writeFile(target, pieces.join(to))
-  const server = pathToFileURL(join(copy, 'build', 'reference-server', 'server.js')).href
-  const { startReferenceServer } = await import(/* @vite-ignore */ server)
-  const running = await startReferenceServer(WORLD)
+  const main = await buildMutantUntil(finished, { file: `reference-server/${file}`, from, to })
+  // Node loads it: Vitest would look for the sources of the copy.
+  const server = createRequire(import.meta.url)(join(dirname(main), 'reference-server/server.js'))
+  const running = await server.startReferenceServer(WORLD)
   finished(() => running.close())
   return running
 }

@@ -1,16 +1,11 @@
-/** An abort ends every wait at once. Nothing is sent after it, and nothing keeps the process alive. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp } from 'node:fs/promises'
+/** An abort ends every wait at once, and nothing is sent after it. */
 import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { unlimitedAllowance } from '../../../src/base/allowance.js'
 import { StoppedError } from '../../../src/base/errors.js'
+import { temporaryDirectory } from '../../support/files/temporary.js'
 import { type Handler, json, startClient, startServer, type TestClient, until } from './server-and-client.js'
 
 /**
@@ -163,9 +158,9 @@ test.concurrent('a client that may send nothing any more rejects, sends nothing 
 })
 
 describe.concurrent('closing', () => {
-  test('ends waiting requests and those in flight, and refuses later ones', async () => {
+  test('ends waiting requests and those in flight, and refuses later ones', async ({ onTestFinished }) => {
     await using server = await startServer(silent)
-    const directory = await mkdtemp(join(tmpdir(), 'ledger-'))
+    const directory = await temporaryDirectory(onTestFinished)
     const options = { rate: { requests: 9, perMs: 60_000 }, ledgerDirectory: directory }
     const client = startClient(server.baseUrl, options)
     const answers = Promise.allSettled(Array.from({ length: 12 }, () => client.get()))
@@ -181,20 +176,5 @@ describe.concurrent('closing', () => {
     await until(() => next.usage().slotsInUse === 8)
     await delay(50)
     expect(next.usage().slotsInUse).toBe(8)
-  })
-
-  test('leaves nothing that keeps the process alive', async () => {
-    await using server = await startServer()
-    const script = fileURLToPath(new URL('./fixtures/burst.mjs', import.meta.url))
-    const directory = await mkdtemp(join(tmpdir(), 'ledger-'))
-    for (const count of [30, 0]) {
-      const child = spawn(
-        process.execPath,
-        [script, server.baseUrl, directory, '60', '60000', String(count)],
-        { stdio: 'inherit', timeout: 30_000 },
-      )
-      expect(await once(child, 'exit')).toEqual([0, null])
-    }
-    expect(server.arrivals).toHaveLength(30)
   })
 })

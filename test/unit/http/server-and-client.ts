@@ -1,12 +1,13 @@
 /** A raw HTTP server on a free port that records each arrival, and a client for it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { unlimitedAllowance } from '../../../src/base/allowance.js'
 import { systemClock } from '../../../src/base/clock.js'
-import type { LogFields } from '../../../src/base/log.js'
 import { Secret } from '../../../src/base/secret.js'
 import { createHttpClient, type HttpClient, type HttpClientOptions } from '../../../src/http/client.js'
+import { type LogLine, testLog } from '../../support/log/test-log.js'
+import { mostInAny } from '../../support/oracle/rate.js'
+import { closeServer, listen } from '../../support/servers/server.js'
 
 export interface Arrival {
   readonly atMs: number
@@ -16,7 +17,6 @@ export interface Arrival {
 
 export interface TestServer extends AsyncDisposable {
   readonly baseUrl: string
-  readonly host: string
   readonly arrivals: Arrival[]
   /** The number of connections opened so far. */
   connections(): number
@@ -31,39 +31,23 @@ export const json = (response: ServerResponse, body: unknown, headers: Record<st
 /** `nth` counts from 1. */
 export const startServer = async (handler: Handler = (_, it) => json(it, {})): Promise<TestServer> => {
   const arrivals: Arrival[] = []
-  const sockets = new Set<Socket>()
   let connections = 0
   const server = createServer((request, response) => {
     arrivals.push({ atMs: performance.now(), url: request.url ?? '', headers: request.headers })
     handler(request, response, arrivals.length)
   })
-  server.on('connection', (socket) => {
+  server.on('connection', () => {
     connections += 1
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
   return {
-    baseUrl: `http://127.0.0.1:${port}/api/v1`,
-    host: `127.0.0.1:${port}`,
+    baseUrl: `http://127.0.0.1:${await listen(server)}/api/v1`,
     arrivals,
     connections: () => connections,
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        for (const socket of sockets) socket.destroy()
-        server.close(() => resolve())
-      }),
+    [Symbol.asyncDispose]: () => closeServer(server),
   }
 }
 
 export const TOKEN = 'tok-7f3a-secret/value'
-
-interface LogLine {
-  readonly level: string
-  readonly fields: LogFields
-  readonly message: string
-}
 
 export interface TestClient extends HttpClient {
   readonly lines: readonly LogLine[]
@@ -85,10 +69,7 @@ const LIMITS = {
 }
 
 export const startClient = (baseUrl: string, overrides: Overrides = {}): TestClient => {
-  const lines: LogLine[] = []
-  const at = (level: string) => (fields: LogFields, message: string) => {
-    lines.push({ level, fields, message })
-  }
+  const log = testLog()
   const client = createHttpClient({
     account: 'default',
     baseUrl,
@@ -100,11 +81,11 @@ export const startClient = (baseUrl: string, overrides: Overrides = {}): TestCli
     random: () => 0.5,
     ...overrides,
     limits: { ...LIMITS, ...overrides.limits },
-    log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    log,
   })
   const context = () => ({ signal: new AbortController().signal, allowance: unlimitedAllowance })
   return {
-    lines,
+    lines: log.lines,
     get: (path = '/surveys') => client.getJson(path, [], context()),
     getJson: (path, query, given) => client.getJson(path, query, given),
     usage: () => client.usage(),
@@ -114,16 +95,11 @@ export const startClient = (baseUrl: string, overrides: Overrides = {}): TestCli
 }
 
 /** The most arrivals in any window of `perMs`. */
-export const worstWindow = (arrivals: readonly Arrival[], perMs: number): number => {
-  const times = arrivals.map(({ atMs }) => atMs).sort((a, b) => a - b)
-  let from = 0
-  let worst = 0
-  for (const [index, time] of times.entries()) {
-    while (time - (times[from] ?? time) >= perMs) from += 1
-    worst = Math.max(worst, index - from + 1)
-  }
-  return worst
-}
+export const worstWindow = (arrivals: readonly Arrival[], perMs: number): number =>
+  mostInAny(
+    arrivals.map(({ atMs }) => atMs).sort((one, other) => one - other),
+    perMs,
+  )
 
 /** The error that a promise rejects with. */
 export const failureOf = async (promise: Promise<unknown>): Promise<Error> => {

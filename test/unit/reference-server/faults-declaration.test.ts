@@ -1,9 +1,7 @@
 /** Declares faults in a call, in a file and over HTTP, and reads the errors of wrong ones. */
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { start } from '../../support/command/command.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { startApi } from './support/api.js'
 import { countsOf, putFaults } from './support/faulty.js'
@@ -165,15 +163,6 @@ describe('a wrong fault', () => {
 })
 
 describe('a file of faults', () => {
-  const YAML = `
-# the first request of the second page hangs
-- match: {page: 2}
-  action: {hang: true}
-- match: {path: /surveys, page: 3}
-  times: always
-  action: {delay_ms: 600000}
-- {match: {page: 1}, action: {status: 503}}
-`
   test('is YAML, or JSON with tabs and a byte order mark', async () => {
     const directory = await temporaryDirectory()
     const path = join(directory, 'faults.yaml')
@@ -182,9 +171,12 @@ describe('a file of faults', () => {
     expect([(await fetch(`${json.server.baseUrl}/surveys`, { headers: json.credentials() })).status]).toEqual(
       [418],
     )
-    await writeFile(path, YAML)
+    await writeFile(
+      path,
+      '# the first hangs\n- match: {page: 2}\n  action: {hang: true}\n- {action: {status: 503}}\n',
+    )
     await using yaml = await startApi({ surveys: 1, faults: path })
-    expect((await countsOf(yaml)).length).toBe(3)
+    expect((await countsOf(yaml)).length).toBe(2)
   })
 
   /** Nine times nine times… */
@@ -224,24 +216,5 @@ describe('a file of faults', () => {
       `${missing} does not exist; give a YAML or JSON file.`,
     )
     await expect(startApi({ faults: directory })).rejects.toThrow(`${directory} is a directory, not a file;`)
-  })
-
-  test('is read by the command with --faults, which a signal ends even while requests hang and wait', async () => {
-    const directory = await temporaryDirectory()
-    const path = join(directory, 'faults.yaml')
-    await writeFile(path, YAML)
-    const { child, ended } = start(['reference-server', '--port', '0', '--surveys', '1', '--faults', path])
-    const [line] = await once(child.stdout!, 'data')
-    const { base_url, accounts } = JSON.parse(line)
-    const headers = { 'Authorization-ID': String(accounts[0].id), 'Authorization-Token': accounts[0].token }
-    const ask = (query: string) => fetch(`${base_url}/surveys${query}`, { headers })
-    const waiting = [ask('?page=2'), ask('?page=3')].map((asking) => expect(asking).rejects.toThrow())
-    const seen = async () =>
-      (await (await fetch(new URL('/_reference/requests', base_url))).json()).requests.length
-    await expect.poll(seen, { timeout: 20_000, interval: 20 }).toBe(2)
-    expect((await ask('')).status).toBe(503)
-    child.kill('SIGTERM')
-    await Promise.all(waiting)
-    expect(await ended).toMatchObject({ code: 0, signal: null })
   })
 })

@@ -25,32 +25,6 @@ describe('a forgotten survey', () => {
     )
   })
 
-  test('is gone from every answer of its world, also from filtered lists, and comes back', () => {
-    const world = new Organization({ seed: 42, account: 0, surveys: 30, startAt: START })
-    const before = world.listSurveys(START, EVERYTHING, 0, 100)
-    const { id, status } = before.rows[7]!
-    const filters = [
-      EVERYTHING,
-      { statuses: [status], updatedSince: null },
-      { statuses: null, updatedSince: 0 },
-    ]
-    const idsOf = () =>
-      filters.map((filter) => world.listSurveys(START, filter, 0, 100).rows.map((row) => row.id))
-    const whole = idsOf()
-    world.forgetSurvey(id)
-    expect(idsOf()).toEqual(whole.map((ids) => ids.filter((one) => one !== id)))
-    expect(world.listSurveys(START, EVERYTHING, 0, 5).total).toBe(29)
-    expect(world.listSurveys(START, filters[2]!, 0, 5).total).toBe(29)
-    expect(world.findSurvey(START, id)).toBeNull()
-    expect(world.surveyPlaces(START)).not.toContain(22)
-    world.forgetSurvey(id)
-    world.forgetSurvey(id + 1)
-    expect(world.surveyPlaces(START).length).toBe(29)
-    world.rememberSurveys()
-    expect(idsOf()).toEqual(whole)
-    expect(world.findSurvey(START, id)).toBe(22)
-  })
-
   test('may be forgotten before it is created', () => {
     const world = new Organization({ seed: 42, account: 0, surveys: 30, startAt: START })
     const later = START + 200 * DAY

@@ -75,16 +75,6 @@ describe('API document, "Limits": the arithmetic', () => {
     )
   })
 
-  test('fixed: a whole burst is accepted on either side of a border, twice the cap within a moment, and the phase moves the border', () => {
-    const burst = [99, 99, 99, 99, 100, 100, 100, 100]
-    expect(accepted(cap('fixed'), burst)).toEqual([99, 99, 99, 100, 100, 100])
-    expect(accepted(cap('fixed', { ratePhase: 40 }), burst)).toEqual([99, 99, 99])
-    const around = [59, 59, 59, 59, 60, 60, 60, 60]
-    expect(accepted(cap('fixed', { ratePhase: 40 }), around)).toEqual([59, 59, 59, 60, 60, 60])
-    expect(accepted(cap('fixed', { ratePhase: 240 }), around)).toEqual([59, 59, 59, 60, 60, 60])
-    expect(accepted(cap('sliding'), burst)).toEqual([99, 99, 99])
-  })
-
   test('sliding-counter: the span before counts by its covered part, and no span holds more than the cap', () => {
     fc.assert(
       fc.property(moments, phases, (momentsMs, ratePhase) => {
@@ -104,15 +94,6 @@ describe('API document, "Limits": the arithmetic', () => {
         }
       }),
     )
-  })
-
-  test('sliding-counter: it refuses requests that the sliding log accepts, and the reverse', () => {
-    const aWindowApart = [0, 0, 0, 100]
-    expect(accepted(cap('sliding'), aWindowApart)).toEqual([0, 0, 0, 100])
-    expect(accepted(cap('sliding-counter'), aWindowApart)).toEqual([0, 0, 0])
-    const lateBurst = [99, 99, 99, 170]
-    expect(accepted(cap('sliding'), lateBurst)).toEqual([99, 99, 99])
-    expect(accepted(cap('sliding-counter'), lateBurst)).toEqual([99, 99, 99, 170])
   })
 
   test.each(KINDS)('%s: an announced wait is exact, if no other request comes', (kind) => {

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { SURVEY_STATUSES } from '../../../src/reference-server/resources.js'
 import { micros, startApi } from './support/api.js'
 
 /** UTC offsets in use by some country or territory, winter and summer; `-00:00` is valid in RFC 3339, not in ISO 8601. */
@@ -81,23 +80,14 @@ describe('API document, "Resources and their fields": ISO 8601 with an offset', 
 })
 
 describe('API document, "Resources and their fields": what a client has to handle', () => {
-  test('every survey status, provider and transition style occurs', async () => {
+  test('updated_at is never before created_at; project_id may be null or look like a number', async () => {
     await using api = await startApi({ surveys: 600, pageSize: 1000 })
     const surveys = (await api.readTruth()).accounts[0]!.surveys
-    expect(new Set(surveys.map(({ status }) => status))).toEqual(new Set(SURVEY_STATUSES))
-    expect(new Set(surveys.map((survey) => survey.transition_style)).size).toBe(2)
     const sources = surveys.flatMap(({ sample_sources }) => sample_sources)
-    expect(new Set(sources.map(({ provider }) => provider)).size).toBe(4)
     expect(sources.every(({ country_code }) => /^[A-Z]{2}$/.test(country_code))).toBe(true)
-    expect(new Set(sources.map(({ id }) => id)).size).toBe(sources.length)
     expect(surveys.every((one) => one.respondent_iterations_count >= one.respondent_questions_count)).toBe(
       true,
     )
-  })
-
-  test('updated_at is never before created_at; project_id may be null or look like a number', async () => {
-    await using api = await startApi({ surveys: 600, pageSize: 1000 })
-    const { surveys } = await api.readSurveys()
     expect(surveys.every((survey) => micros(survey.updated_at) >= micros(survey.created_at))).toBe(true)
     expect(surveys.some(({ project_id }) => project_id === null)).toBe(true)
     expect(surveys.some(({ project_id }) => project_id?.match(/^0\d+$/))).toBe(true)

@@ -25,6 +25,7 @@ describe('the next listing is', () => {
   const cursor = instantOf('2026-03-08T00:00:00Z')
   test.each<[ListingKind, string, Instant | null, string | null, boolean]>([
     ['full', 'the first time', null, null, false],
+    ['full', 'when there is no cursor', null, '2026-03-08T11:00:00Z', false],
     ['full', 'when a full listing is requested', cursor, '2026-03-08T11:00:00Z', true],
     ['incremental', 'when the last full listing is recent', cursor, '2026-03-08T11:00:00Z', false],
     ['incremental', 'just before full_listing_every', cursor, '2026-03-01T12:00:00.000001Z', false],
@@ -64,6 +65,7 @@ describe('an interrupted listing', () => {
     [false, 'incremental', 'full', 'an incremental one does not serve as a full one', '2026-03-08T11:00:00Z'],
     [true, 'full', 'full', 'the same kind, exactly a day old', '2026-03-07T12:00:00Z'],
     [false, 'full', 'full', 'the same kind, older than a day', '2026-03-07T11:59:59.999999Z'],
+    [false, 'full', 'full', 'the same kind, begun ahead of our clock', '2026-04-01T00:00:00Z'],
   ])('is resumed (%s) if it is %s and a listing due is %s: %s', (isResumed, kind, due, _, startedAt) => {
     const listing = interrupted(kind, startedAt)
     expect(resumable(listing, due, nowMs)).toBe(isResumed ? listing : null)

@@ -54,7 +54,7 @@ describe('a survey is due', () => {
     ['when it is a draft read ahead of now', 'changed', { status: 'draft', refreshedAt: daysAgo(-400) }],
     ['never, when the change of its progress is ahead of now', null, { progressChangedAt: daysAgo(-400) }],
     ['when it is complete since now', 'settling', { updatedAt: NOW }],
-    ['when it is complete for almost settle_for', 'settling', { updatedAt: daysAgo(6.999) }],
+    ['when complete for almost settle_for', 'settling', { updatedAt: daysAgo(6.999), refreshedAt: NOW }],
     ['when it is complete and changed after the time of the answer', 'settling', { updatedAt: daysAgo(-1) }],
     ['when its progress changed within settle_for', 'settling', { progressChangedAt: daysAgo(3) }],
     ['not when settled and read an hour ago', null, { updatedAt: daysAgo(7), refreshedAt: daysAgo(1 / 24) }],

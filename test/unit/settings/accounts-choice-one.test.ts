@@ -1,6 +1,13 @@
 /** Commands for one account: its flags replace environment and file, and --account chooses one of several. */
 import { expect, test } from 'vitest'
-import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
+import {
+  ACCOUNT,
+  ACCOUNT_ENV,
+  anotherAccount,
+  load,
+  problemsOf,
+  TOKEN,
+} from '../../support/settings/settings-from-yaml.js'
 
 const FLAGS = {
   'base-url': 'https://other.example/api/v1',
@@ -8,7 +15,7 @@ const FLAGS = {
   token: 'tok-of-the-flag',
   'rate-limit': '9/1s',
 }
-const BOTH = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '').replace('acme', 'beta')}`
+const BOTH = `${ACCOUNT}${anotherAccount('beta')}`
 const one = { oneAccount: true } as const
 
 test('flags alone describe an account, and replace environment and file', async () => {

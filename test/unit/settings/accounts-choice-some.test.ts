@@ -1,10 +1,14 @@
 /** `--accounts` chooses accounts of the settings file and refuses unknown names. */
 import { expect, test } from 'vitest'
-import { ACCOUNT, ACCOUNT_ENV, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
+import {
+  ACCOUNT,
+  ACCOUNT_ENV,
+  anotherAccount,
+  load,
+  problemsOf,
+} from '../../support/settings/settings-from-yaml.js'
 
-const more = (name: string, id: number) =>
-  ACCOUNT.replace('accounts:\n', '').replace('acme', name).replace('id: 17', `id: ${id}`)
-const THREE = `${ACCOUNT}${more('globex', 18)}${more('Initech', 19)}`
+const THREE = `${ACCOUNT}${anotherAccount('globex')}${anotherAccount('Initech', 19)}`
 
 test.each([
   [undefined, ['acme', 'globex', 'Initech']],
@@ -21,7 +25,7 @@ test('the account from the environment has the name default', async () => {
 })
 
 test('the token of an account that was not chosen is not read', async () => {
-  const yaml = `${ACCOUNT}${more('globex', 18).replace(/token: .*/, 'token_file: /not/there')}`
+  const yaml = `${ACCOUNT}${anotherAccount('globex').replace(/token: .*/, 'token_file: /not/there')}`
   expect((await load({ yaml, flags: { accounts: 'acme' } })).accounts).toHaveLength(1)
   expect(await problemsOf({ yaml })).toHaveLength(1)
 })
@@ -48,7 +52,7 @@ test('the environment cannot describe an account that --accounts chose from seve
 })
 
 test('two names for one account are refused unless --accounts chooses one of them', async () => {
-  const yaml = `${ACCOUNT}${more('globex', 17)}`
+  const yaml = `${ACCOUNT}${anotherAccount('globex', 17)}`
   expect(await problemsOf({ yaml })).toEqual([
     'accounts: acme and globex have the same base_url and id; together they would exceed the cap of that account. Remove one, or choose one with --accounts',
   ])
@@ -56,7 +60,10 @@ test('two names for one account are refused unless --accounts chooses one of the
 })
 
 test('two names for one account are refused for any spelling of the address, also in different shards', async () => {
-  const twin = more('globex', 17).replace(/base_url: .*/, 'base_url: HTTPS://fieldwork.example.:443/api/v1/')
+  const twin = anotherAccount('globex', 17).replace(
+    /base_url: .*/,
+    'base_url: HTTPS://fieldwork.example.:443/api/v1/',
+  )
   const problem =
     'accounts: acme and globex have the same base_url and id; together they would exceed the cap of that account. Remove one, or choose one with --accounts'
   const yaml = `${ACCOUNT}${twin}`

@@ -203,24 +203,10 @@ describe('an account', () => {
   })
 })
 
-test('the environment cannot describe one of several accounts', async () => {
-  const yaml = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '').replace('acme', 'beta').replace('id: 17', 'id: 18')}`
-  expect((await load({ yaml })).accounts.map(({ name }) => name)).toEqual(['acme', 'beta'])
-  expect(await problemsOf({ yaml, env: { FIELDWORK_SYNC_API_ID: '5' } })).toEqual([
-    'FIELDWORK_SYNC_API_ID: cannot be used with the 2 accounts of the settings file; set it for each account in the file',
-  ])
-})
-
 test('two accounts of one name are refused', async () => {
   const yaml = `${ACCOUNT}${ACCOUNT.replace('accounts:\n', '')}`
   expect(await problemsOf({ yaml })).toEqual([
     'settings.yaml:6: accounts[1].name is "acme", the same as accounts[0].name; give it another name',
-  ])
-})
-
-test('a variable that is set but empty is refused', async () => {
-  expect(await problemsOf({ env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_WAREHOUSE: '' } })).toEqual([
-    'FIELDWORK_SYNC_WAREHOUSE: is set but empty; give it a value or unset it',
   ])
 })
 

@@ -1,7 +1,7 @@
 /** `--shard i/n`: its syntax, the shard of each account, and the accounts and warehouse of a shard. */
 import { describe, expect, test } from 'vitest'
 import { shardDirectory, shardOf, shardOfDirectory } from '../../../src/settings/shards.js'
-import { ACCOUNT, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
+import { ACCOUNT, anotherAccount, load, problemsOf } from '../../support/settings/settings-from-yaml.js'
 
 const NAMES = Array.from({ length: 400 }, (_, index) => `account-${index}`)
 
@@ -40,9 +40,7 @@ test('the directory of a shard contains its index and count', () => {
   )
 })
 
-const more = (name: string, id: number) =>
-  ACCOUNT.replace('accounts:\n', '').replace('acme', name).replace('id: 17', `id: ${id}`)
-const THREE = `${ACCOUNT}${more('globex', 18)}${more('initech', 19)}`
+const THREE = `${ACCOUNT}${anotherAccount('globex')}${anotherAccount('initech', 19)}`
 const loadedOf = async (flags: object, yaml = THREE) => {
   const { accounts, warehouseDirectory } = await load({ yaml, flags })
   return [accounts.map(({ name }) => name), warehouseDirectory]

@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Clock } from '../../../../src/base/clock.js'
 import { type Ledger, ledgerFileName, openLedger } from '../../../../src/http/rate-limit/ledger.js'
 import { ledgerLine } from '../../../../src/http/rate-limit/ledger-arithmetic.js'
 import { anyText } from '../../../support/hostile/any-text.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
+import { testClock } from '../../../support/time/test-clock.js'
 
 const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
 const START_MS = Date.UTC(2026, 2, 3, 10)
@@ -30,24 +30,8 @@ afterAll(() => rmSync(directory, { recursive: true }))
 const file = () => join(directory, ledgerFileName(OWNER))
 
 const createClock = () => {
-  const at = { wallMs: START_MS, monotonicMs: 5_000.25 }
-  const clock: Clock = {
-    nowMs: () => at.wallMs,
-    monotonicMs: () => at.monotonicMs,
-    sleep: () => Promise.resolve(),
-  }
-  return {
-    clock,
-    /** True time, which the server and the model use. */
-    trueMs: () => at.monotonicMs,
-    pass: (ms: number) => {
-      at.wallMs += ms
-      at.monotonicMs += ms
-    },
-    put: (ms: number) => {
-      at.wallMs += ms
-    },
-  }
+  const clock = testClock(new Date(START_MS).toISOString())
+  return { ...clock, monotonicMs: () => clock.monotonicMs() + 5_000.25 }
 }
 
 /** A send of the model, in true time. */
@@ -148,19 +132,19 @@ class Runs {
   }
 
   #open(): Ledger {
-    return openLedger({ directory, owner: OWNER, timing, clock: this.#clock.clock })
+    return openLedger({ directory, owner: OWNER, timing, clock: this.#clock })
   }
 
   /** A request without an answer is lost after the request timeout. */
   #pass(ms: number): void {
-    const untilMs = this.#clock.trueMs() + ms
+    const untilMs = this.#clock.monotonicMs() + ms
     for (let first = this.#inFlight[0]; first !== undefined; first = this.#inFlight[0]) {
       const timeoutMs = first.sent.atMs + timing.requestTimeoutMs
       if (timeoutMs > untilMs) break
-      this.#clock.pass(timeoutMs - this.#clock.trueMs())
+      this.#clock.advance(timeoutMs - this.#clock.monotonicMs())
       this.#end(0, 'loss')
     }
-    this.#clock.pass(untilMs - this.#clock.trueMs())
+    this.#clock.advance(untilMs - this.#clock.monotonicMs())
   }
 
   #put(ms: number): void {
@@ -169,7 +153,7 @@ class Runs {
   }
 
   #send(): void {
-    const sent = { atMs: this.#clock.trueMs(), freeAtMs: Number.POSITIVE_INFINITY }
+    const sent = { atMs: this.#clock.monotonicMs(), freeAtMs: Number.POSITIVE_INFINITY }
     this.#inFlight.push({ id: this.#ledger.send(), sent })
     this.#sent.push(sent)
     this.#unseenMs = 0
@@ -181,7 +165,7 @@ class Runs {
     this.#ledger.end(ended.id, kind)
     this.#unseenMs = 0
     const holdMs = { answer: AFTER_ANSWER_MS, loss: AFTER_LOSS_MS, unsent: 0 }[kind]
-    ended.sent.freeAtMs = this.#clock.trueMs() + holdMs
+    ended.sent.freeAtMs = this.#clock.monotonicMs() + holdMs
   }
 
   #crash({ cutBytes, torn }: Step & { readonly kind: 'crash' }): void {
@@ -189,7 +173,7 @@ class Runs {
     const bytes = readFileSync(file())
     const kept = bytes.subarray(0, Math.max(0, bytes.length - cutBytes))
     writeFileSync(file(), Buffer.concat([kept, Buffer.from(torn)]))
-    const nowMs = this.#clock.trueMs()
+    const nowMs = this.#clock.monotonicMs()
     // Requests in flight are lost with their run. They may have been answered now, or at their timeout.
     for (const { sent } of this.#inFlight)
       sent.freeAtMs = Math.min(sent.atMs + timing.requestTimeoutMs, nowMs) + AFTER_ANSWER_MS
@@ -232,20 +216,20 @@ test('clock changes below a second, during and between runs, free no slot early'
   fc.assert(
     fc.property(smallSteps, fc.integer({ min: -900, max: 900 }), (steps, putBetweenMs) => {
       rmSync(file(), { force: true })
-      const { clock, put, pass, trueMs } = createClock()
+      const clock = createClock()
       const ledger = openLedger({ directory, owner: OWNER, timing, clock })
       const sent: Sent[] = steps.map(({ putMs, passMs, answered }) => {
-        put(putMs)
-        pass(passMs)
+        clock.put(putMs)
+        clock.advance(passMs)
         const id = ledger.send()
-        const atMs = trueMs()
+        const atMs = clock.monotonicMs()
         if (answered) ledger.end(id, 'answer')
         return { atMs, freeAtMs: atMs + AFTER_ANSWER_MS }
       })
       ledger.close()
-      put(putBetweenMs)
+      clock.put(putBetweenMs)
       const next = openLedger({ directory, owner: OWNER, timing, clock })
-      expectHeld(next.occupiedMs(1_000), sent, trueMs())
+      expectHeld(next.occupiedMs(1_000), sent, clock.monotonicMs())
       expectBounded(next.occupiedMs(1_000), 1_000)
       next.close()
     }),
@@ -323,7 +307,7 @@ test('for any content of the file, readable sends count, and damaged places coun
     fc.property(fc.array(anyLine, { maxLength: 12 }), fc.integer({ min: 1, max: 80 }), (lines, cap) => {
       const bytes = Buffer.concat(lines)
       writeFileSync(file(), bytes)
-      const { clock } = createClock()
+      const clock = createClock()
       const ledger = openLedger({ directory, owner: OWNER, timing, clock })
       const { read, damaged } = sendsIn(bytes)
       const doubtful = Array.from({ length: damaged }, () => ({
@@ -348,7 +332,7 @@ test('for any content of the file, readable sends count, and damaged places coun
 const CLOSED_OWNER = { ...OWNER, id: 18 }
 
 test('using a closed ledger, or opening one in a file, throws a LedgerError', () => {
-  const { clock } = createClock()
+  const clock = createClock()
   const ledger = openLedger({ directory, owner: CLOSED_OWNER, timing, clock })
   ledger.close()
   for (const use of [

@@ -1,33 +1,8 @@
-/** At most N requests reach the server in any window of W seconds, including retries and restarts. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+/** At most N requests reach the server in any window of W seconds, including retries and restarts. test/e2e/restart kills the process. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { json, startClient, startServer, type TestServer, until, worstWindow } from '../server-and-client.js'
-
-const burstScript = fileURLToPath(new URL('../fixtures/burst.mjs', import.meta.url))
-
-const startBurst = (
-  server: TestServer,
-  job: { directory: string; requests: number; perMs: number; count: number },
-): ChildProcess =>
-  spawn(
-    process.execPath,
-    [burstScript, server.baseUrl, job.directory, ...[job.requests, job.perMs, job.count].map(String)],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
-  )
-
-const killAfter = async (child: ChildProcess, server: TestServer, arrivals: number): Promise<void> => {
-  await until(() => server.arrivals.length >= arrivals)
-  child.kill('SIGKILL')
-  await once(child, 'exit')
-}
-
-const temporaryDirectory = () => mkdtemp(join(tmpdir(), 'ledger-'))
+import { temporaryDirectory } from '../../../support/files/temporary.js'
+import { json, startClient, startServer, worstWindow } from '../server-and-client.js'
 
 test.concurrent('requests that fit into the cap are sent in one burst, before any slot is used again', async () => {
   // Even pacing would take 40 minutes, and the test may take one.
@@ -55,42 +30,21 @@ test.concurrent('retries count, so a server that fails every other request sees 
   expect(worstWindow(server.arrivals, perMs)).toBeLessThanOrEqual(cap)
 })
 
-test.concurrent('the cap holds across restarts, also after a process was killed in the middle of its burst', async () => {
-  const [cap, perMs] = [20, 2_500]
-  const directory = await temporaryDirectory()
-  await using server = await startServer((_, response) => {
-    setTimeout(() => json(response, {}), 60)
-  })
-  const job = { directory, requests: cap, perMs, count: 15 }
-  await killAfter(startBurst(server, job), server, 9)
-  await killAfter(startBurst(server, job), server, 18)
-  const before = server.arrivals.length
-  const [code] = await once(startBurst(server, job), 'exit')
-  expect(code).toBe(0)
-  expect(server.arrivals.length - before).toBeGreaterThanOrEqual(15)
-  expect(worstWindow(server.arrivals, perMs)).toBeLessThanOrEqual(cap)
-})
-
-test.concurrent('without the ledger the same restarts break the cap', async () => {
-  const [cap, perMs] = [20, 20_000]
-  await using server = await startServer()
-  const job = { directory: '-', requests: cap, perMs, count: 15 }
-  await once(startBurst(server, job), 'exit')
-  await once(startBurst(server, job), 'exit')
-  expect(worstWindow(server.arrivals, perMs)).toBe(30)
-})
-
-test.concurrent('requests of a client that was closed still count for the next client', async () => {
+test.concurrent('requests of a client that was closed, or was never closed as after a kill, still count for the next client', async ({
+  onTestFinished,
+}) => {
   const [cap, perMs] = [5, 1_500]
-  const directory = await temporaryDirectory()
+  const directory = await temporaryDirectory(onTestFinished)
   await using server = await startServer()
-  for (let run = 0; run < 3; run += 1) {
-    await using client = startClient(server.baseUrl, {
-      rate: { requests: cap, perMs },
-      ledgerDirectory: directory,
-    })
+  const threeRequests = async () => {
+    const client = startClient(server.baseUrl, { rate: { requests: cap, perMs }, ledgerDirectory: directory })
+    onTestFinished(() => client.close())
     await Promise.all([client.get(), client.get(), client.get()])
+    return client
   }
+  await (await threeRequests()).close()
+  await threeRequests()
+  await threeRequests()
   expect(server.arrivals).toHaveLength(9)
   expect(worstWindow(server.arrivals, perMs)).toBeLessThanOrEqual(cap)
 })

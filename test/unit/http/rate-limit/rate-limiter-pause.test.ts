@@ -125,4 +125,18 @@ describe.concurrent('a 429', () => {
     expect(failure).toMatchObject({ code: 'retry_after_too_long', endsRun: true, exitCode: 4 })
     expect(failure.message).toContain('requested a wait of 7200 s, longer than the 3600 s')
   })
+
+  test('ends the run at once if pausesMax is 1', async () => {
+    await using server = await startServer((_request, response) =>
+      response.writeHead(429, { 'retry-after': '600' }).end(),
+    )
+    await using client = startClient(server.baseUrl, { limits: { pausesMax: 1 } })
+    await expect(client.get()).rejects.toMatchObject({
+      code: 'rate_refused',
+      message: expect.stringContaining(
+        "answered 429 (too many requests) for account 'default' at GET /api/v1/surveys: check",
+      ),
+    })
+    expect(server.arrivals).toHaveLength(1)
+  })
 })
