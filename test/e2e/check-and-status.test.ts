@@ -117,13 +117,17 @@ describe('status', () => {
     expect(trial.api.arrivals).toHaveLength(requests)
   })
 
-  test.concurrent('names the process that holds the warehouse without disturbing it, and names none after a kill', async (context) => {
+  test.concurrent('names the process that holds the warehouse, as a second sync does, without disturbing it, and names none after a kill', async (context) => {
     const trial = await openSynced(context, [scriptedSurvey(1)])
     trial.api.hook = () => true
     const arrived = trial.api.arrived(() => true)
     const { child, ended } = trial.start(['sync'])
     await arrived
     const requests = trial.api.arrivals.length
+    const second = await trial.runWarm(['sync', '--json'])
+    expect(second.code).toBe(6)
+    expect(second.stderr).toContain(`is held by "fieldwork-sync sync", process ${child.pid} on `)
+    expect(JSON.parse(second.stdout)).toMatchObject({ error: { code: 'warehouse_is_held', exit_code: 6 } })
     const check = await trial.runWarm(['check', '--json'])
     expect(check.code).toBe(6)
     expect(JSON.parse(check.stdout)).toMatchObject({

@@ -15,7 +15,6 @@ import {
   TOKEN,
 } from '../support/api/scripted-api.js'
 import type { Ended } from '../support/command/command.js'
-import { otherBuild } from '../support/command/mutant.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 import { SLOW } from '../support/suite/slow.js'
 import { openReader } from '../support/warehouse/duckdb.js'
@@ -145,19 +144,6 @@ test.concurrent.for(ECHOES.filter((_, place) => SLOW || place % 2 === 1))(
     expect(await leaks(trial, ended, ODD_TOKEN)).toEqual([])
   },
 )
-
-test.concurrent('the token does not leak from a bug whose message contains it', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const broken = await otherBuild(
-    context.onTestFinished,
-    'sync/planning.js',
-    `export const planOf = async () => null\nexport const queueDue = () => { throw new TypeError('no ' + process.env.FIELDWORK_SYNC_API_TOKEN) }\n`,
-  )
-  const ended = await trial.run(['sync', '--json', '--log-level', 'debug'], {}, broken)
-  expect(ended.code).toBe(1)
-  expect(ended.stderr).toContain('no [redacted]')
-  expect(await leaks(trial, ended, TOKEN)).toEqual([])
-})
 
 interface Misplaced {
   readonly when: string
