@@ -9,7 +9,7 @@ const noStack = ({ stdout, stderr }: Ended) => expect(`${stdout}${stderr}`).not.
 
 describe('help', () => {
   test.concurrent('names every command and exit code', async () => {
-    const { code, stdout } = await run(['--help'])
+    const { code, stdout } = await runWarm(['--help'])
     expect(code).toBe(0)
     const commands = [...stdout.matchAll(/^ {2}fieldwork-sync ([a-z-]+) +[A-Z]/gm)].map(
       ([, name = '']) => name,
@@ -68,7 +68,7 @@ test.concurrent('without arguments the command prints its help to stderr and exi
 })
 
 test.concurrent('with --json an error is one document, even an error in the flags', async () => {
-  const ended = await run(['sync', '--max-requests', '--json'])
+  const ended = await runWarm(['sync', '--max-requests', '--json'])
   const message = '--max-requests needs a value. See fieldwork-sync sync --help'
   expect(ended).toMatchObject({ code: 2, stderr: `fieldwork-sync: ${message}\n` })
   expect(JSON.parse(ended.stdout)).toEqual({ error: { code: 'usage', message, exit_code: 2 } })
