@@ -38,22 +38,6 @@ describe('check', () => {
     )
     expect(trial.api.arrivals).toHaveLength(1)
   })
-
-  test.concurrent('--json prints one document, even when the API is unreachable', async (context) => {
-    const trial = await openTrial(context)
-    const ended = await trial.runWarm(['check', '--json'], {
-      FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
-    })
-    expect(ended.code).toBe(4)
-    expect(JSON.parse(ended.stdout)).toEqual({
-      exit_code: 4,
-      checks: [
-        { what: 'settings', ok: true, detail: 'from the environment' },
-        { what: 'warehouse', ok: true, detail: `${trial.warehouse} is writable` },
-        { what: 'API of default', ok: false, detail: expect.stringContaining('ECONNREFUSED') },
-      ],
-    })
-  })
 })
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/

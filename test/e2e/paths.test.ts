@@ -113,13 +113,3 @@ slow('an export writes to a directory with a question mark in its name', async (
   expect(await trial.runWarm(exportTo(out))).toMatchObject({ code: 0 })
   expect(await query(':memory:', readExported(out))).toHaveLength(1)
 })
-
-test('a warehouse with a question mark in its path is refused with exit 2 before any request', async (context) => {
-  const trial = await openTrial(context, [])
-  for (const command of ['sync', 'status']) {
-    const ended = await trial.runWarm([command, '--warehouse', '/nowhere/a?b'])
-    expect(ended).toMatchObject({ code: 2, stdout: '' })
-    expect(ended.stderr).toContain('--warehouse: must not have a "?" in its path')
-  }
-  expect(trial.api.arrivals).toHaveLength(0)
-})

@@ -2,7 +2,7 @@
  * The token never appears in output or files, even at debug level, with any answer of a server and any place in the settings.
  * Files are searched byte by byte, and tables value by value because DuckDB compresses its files.
  */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ALL_TABLES } from '../../src/model/sync-tables.js'
@@ -188,18 +188,3 @@ test.concurrent.for(MISPLACED)(
     expect(trial.api.arrivals).toHaveLength(0)
   },
 )
-
-test.concurrent('the token does not leak from a token file with a second line', async (context) => {
-  const trial = await openTrial(context)
-  const file = join(await trial.temporary(), 'token')
-  await writeFile(file, `${TOKEN}\nsecond line\n`)
-  const ended = await trial.runWarm(['check'], {
-    FIELDWORK_SYNC_API_TOKEN: undefined,
-    FIELDWORK_SYNC_API_TOKEN_FILE: file,
-  })
-  expect(ended).toMatchObject({ code: 2, stdout: '' })
-  expect(ended.stderr).toContain(
-    `FIELDWORK_SYNC_API_TOKEN_FILE: the token file ${file} contains a line break`,
-  )
-  expect(await leaks(trial, ended, TOKEN)).toEqual([])
-})

@@ -1,11 +1,9 @@
 /** A wrong call of the command, or a first call without settings, prints sentences and never a stack. */
 import { describe, expect, test } from 'vitest'
 import { COMMANDS } from '../../src/commands/table.js'
-import { type Ended, run } from '../support/command/command.js'
+import { run } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
-
-const noStack = ({ stdout, stderr }: Ended) => expect(`${stdout}${stderr}`).not.toMatch(/^\s+at |Error:|bug/m)
 
 describe('help', () => {
   test.concurrent('names every command and exit code', async () => {
@@ -117,21 +115,4 @@ test.concurrent('the command reports all problems of flags, environment and file
   ])
     expect(problems).toContainEqual(expect.stringMatching(expected))
   expect(trial.api.arrivals).toHaveLength(0)
-})
-
-test.concurrent('a settings file that does not exist is reported with its path', async (context) => {
-  const trial = await openTrial(context)
-  const ended = await trial.runWarm(['sync', '--config', '/nowhere/settings.yaml'])
-  expect(ended).toMatchObject({ code: 2, stdout: '' })
-  expect(ended.stderr).toMatch(/\/nowhere\/settings\.yaml: the settings file does not exist; see --config/)
-  noStack(ended)
-})
-
-test.concurrent('a reference server reports all of its wrong options', async () => {
-  const ended = await runWarm(['reference-server', '--port', 'abc', '--clock', 'fast', '--surveys', '-1'])
-  expect(ended).toMatchObject({ code: 2, stdout: '' })
-  expect(ended.stderr).toMatch(
-    /--port is "abc": give .*\n--surveys is "-1": give .*\n--clock is "fast": give /,
-  )
-  noStack(ended)
 })
