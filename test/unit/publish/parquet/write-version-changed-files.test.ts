@@ -3,13 +3,15 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { checksum, type Manifest } from '../../../../src/publish/parquet/manifest.js'
+import { writeChangedFiles } from '../../../../src/publish/parquet/write-version.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
+import { testClock } from '../../../support/time/test-clock.js'
 import { currentOf, manifestOf, publishParquet } from '../../../support/warehouse/parquet.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
-import { testWarehouse } from '../../../support/warehouse/warehouse.js'
-import { writeFiles } from '../../../support/warehouse/write-files.js'
+import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
 const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }
@@ -21,6 +23,30 @@ const twoMonths = async () => {
   const warehouse = await testWarehouse()
   await list(warehouse.account, [survey(1, JANUARY), survey(2, FEBRUARY)], minute(0), 'full')
   return warehouse
+}
+
+interface FilesToWrite {
+  readonly number: number
+  readonly base?: Manifest
+  readonly signal?: AbortSignal
+}
+
+/** Each version has a directory of its own. Its run is named after its number. */
+const writeFiles = async (
+  { database }: Pick<TestWarehouse, 'database'>,
+  { number, base, signal }: FilesToWrite,
+) => {
+  const directory = await temporaryDirectory()
+  const written = await writeChangedFiles({
+    number,
+    database,
+    base: base ?? null,
+    directory,
+    runId: `run-${number}`,
+    clock: testClock(),
+    signal: signal ?? new AbortController().signal,
+  })
+  return { ...written, directory }
 }
 
 describe('files of a version for a bucket', () => {
