@@ -38,22 +38,6 @@ describe('check', () => {
     )
     expect(trial.api.arrivals).toHaveLength(1)
   })
-
-  test.concurrent('--json prints one document, even when the API is unreachable', async (context) => {
-    const trial = await openTrial(context)
-    const ended = await trial.runWarm(['check', '--json'], {
-      FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
-    })
-    expect(ended.code).toBe(4)
-    expect(JSON.parse(ended.stdout)).toEqual({
-      exit_code: 4,
-      checks: [
-        { what: 'settings', ok: true, detail: 'from the environment' },
-        { what: 'warehouse', ok: true, detail: `${trial.warehouse} is writable` },
-        { what: 'API of default', ok: false, detail: expect.stringContaining('ECONNREFUSED') },
-      ],
-    })
-  })
 })
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
@@ -117,13 +101,17 @@ describe('status', () => {
     expect(trial.api.arrivals).toHaveLength(requests)
   })
 
-  test.concurrent('names the process that holds the warehouse without disturbing it, and names none after a kill', async (context) => {
+  test.concurrent('names the process that holds the warehouse, as a second sync does, without disturbing it, and names none after a kill', async (context) => {
     const trial = await openSynced(context, [scriptedSurvey(1)])
     trial.api.hook = () => true
     const arrived = trial.api.arrived(() => true)
     const { child, ended } = trial.start(['sync'])
     await arrived
     const requests = trial.api.arrivals.length
+    const second = await trial.runWarm(['sync', '--json'])
+    expect(second.code).toBe(6)
+    expect(second.stderr).toContain(`is held by "fieldwork-sync sync", process ${child.pid} on `)
+    expect(JSON.parse(second.stdout)).toMatchObject({ error: { code: 'warehouse_is_held', exit_code: 6 } })
     const check = await trial.runWarm(['check', '--json'])
     expect(check.code).toBe(6)
     expect(JSON.parse(check.stdout)).toMatchObject({

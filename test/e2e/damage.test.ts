@@ -5,19 +5,19 @@
 
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect } from 'vitest'
 import type { ReferenceServer } from '../../src/reference-server/server.js'
 import { startWorld } from '../support/api/reference-api.js'
 import { start } from '../support/command/command.js'
 import { answered, stderrShows } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
-import { blocksOf, DAMAGES, type Damage, scribbleBlock } from '../support/files/damage.js'
+import { blocksOf, DAMAGES, scribbleBlock } from '../support/files/damage.js'
 import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { unlimitedEnv } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/oracle/truth.js'
 import { chance } from '../support/suite/chance.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 
 /** Runs until one is complete. The first run may find the damage, and the second sets the file aside. */
 const RUNS_MAX = 3
@@ -77,11 +77,10 @@ const expectTruth = async (warehouse: string, stderr: string): Promise<void> => 
   expect(stderr.includes('is set aside'), stderr).toBe(isSetAside)
 }
 
-const QUICK = ['the work database is deleted']
-const CHOSEN: readonly Damage[] = SLOW ? DAMAGES : DAMAGES.filter(({ what }) => QUICK.includes(what))
+// test/unit/warehouse/lifecycle/open rebuilds a work database from a published file too.
 
-test.for(CHOSEN)('$what: the run reports it and recovers', async (damage, { onTestFinished }) => {
-  for (let round = 0; round < (SLOW ? 3 : 1); round += 1) {
+slow.for(DAMAGES)('$what: the run reports it and recovers', async (damage, { onTestFinished }) => {
+  for (let round = 0; round < 3; round += 1) {
     const warehouse = await copyOfKilled(onTestFinished)
     await damage.do(warehouse, lots)
     const stderr = await recover(warehouse)
@@ -97,9 +96,8 @@ slow(
   async ({ onTestFinished }) => {
     const blocks = await blocksOf(join(killed, 'work.duckdb'))
     expect(blocks).toBeGreaterThan(4)
-    const chosen = SLOW ? Array.from({ length: blocks }, (_, block) => block) : [lots.below(blocks)]
     let found = 0
-    for (const block of chosen) {
+    for (let block = 0; block < blocks; block += 1) {
       const warehouse = await copyOfKilled(onTestFinished)
       await scribbleBlock(join(warehouse, 'work.duckdb'), block)
       const stderr = await recover(warehouse)
@@ -110,7 +108,7 @@ slow(
       const rebuilt = await runWarm(['sync'], environment(warehouse))
       expect(rebuilt, `block ${block} of ${blocks}: ${rebuilt.stderr}`).toMatchObject({ code: 0 })
     }
-    console.info(`damage: ${chosen.length} of ${blocks} blocks, ${found} noticed`)
+    console.info(`damage: ${blocks} blocks, ${found} noticed`)
   },
 )
 
@@ -123,8 +121,7 @@ slow('a work database does not replay the write-ahead log of another one', async
 })
 
 describe('the published file is damaged too', () => {
-  const damages = ['garbage '.repeat(1_000), ''] as const
-  test.for(SLOW ? damages : damages.slice(0, 1))(
+  slow.for(['garbage '.repeat(1_000), ''])(
     'without the work database a run exits 7, sends no request and changes no file; with it the run publishes anew',
     async (content, { onTestFinished }) => {
       const warehouse = await copyOfKilled(onTestFinished)

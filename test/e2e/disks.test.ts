@@ -6,7 +6,7 @@
 
 import { chmod, chown, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect } from 'vitest'
 import type { ReferenceServer } from '../../src/reference-server/server.js'
 import { startWorld } from '../support/api/reference-api.js'
 import { type Ended, type Env, run, start } from '../support/command/command.js'
@@ -18,7 +18,7 @@ import { atEndOfFile, type Finished, temporaryDirectory } from '../support/files
 import { unlimitedEnv } from '../support/oracle/rate.js'
 import { unsoundness } from '../support/oracle/soundness.js'
 import { openWorld, truthRows, type WorldRows, warehouseRows } from '../support/oracle/truth.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 
 interface TestContext {
   readonly onTestFinished: Finished
@@ -130,7 +130,7 @@ const SERIES: readonly FullDisk[] = [
   })),
 ]
 
-test.for(SLOW ? [...FULL_DISKS, ...SERIES] : FULL_DISKS.slice(1))(
+slow.for([...FULL_DISKS, ...SERIES])(
   'a disk that is full $when ends the run with exit 7, and the next run recovers when there is space',
   { timeout: 60_000 },
   async ({ run, says }, context) => {

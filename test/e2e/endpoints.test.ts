@@ -1,5 +1,5 @@
 /** One endpoint of the API fails for every survey, while the others answer. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import {
   type Arrival,
   bodyOf,
@@ -10,7 +10,7 @@ import {
   scriptedSurveys,
 } from '../support/api/scripted-api.js'
 import { night, openTrial, type Trial } from '../support/command/trial.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 
 const surveys = (count: number) => scriptedSurveys(count, {}, 1)
 
@@ -51,7 +51,7 @@ const BROKEN = [
 ] as const
 
 describe('an endpoint that answers for no survey ends the run with 4, and the others are read', () => {
-  test.concurrent.for(SLOW ? BROKEN : BROKEN.slice(0, 1))(
+  slow.concurrent.for(BROKEN)(
     '%s %i: after a healthy night, until it answers again',
     async ([endpoint, status, reason], context) => {
       const trial = await openTrial(context, surveys(8))
@@ -74,11 +74,11 @@ describe('an endpoint that answers for no survey ends the run with 4, and the ot
 })
 
 describe('an endpoint of one survey that fails every night does not hide the progress', () => {
-  test.concurrent.for(SLOW ? [500, 403] : [500])('the list answers %i', async (status, context) => {
+  slow.concurrent.for([500, 403])('the list answers %i', async (status, context) => {
     const trial = await openTrial(context, surveys(2))
     expect(await nightWith(trial, 0)).toMatchObject({ code: 0 })
     changeAll(trial, 1)
-    for (const days of SLOW ? [1, 2, 3] : [1]) {
+    for (const days of [1, 2, 3]) {
       for (const one of trial.api.surveys) one.progress = scriptedProgress(10 + days)
       expect(await nightWith(trial, days, refusing(trial.api, status, isOwn('list')))).toMatchObject({
         code: 3,
@@ -105,7 +105,7 @@ const twice =
   }
 
 describe('an answer in which a name stands twice in one object is not used', () => {
-  test.concurrent('the list of surveys: nothing is lost, and the run ends with 4', async (context) => {
+  slow.concurrent('the list of surveys: nothing is lost, and the run ends with 4', async (context) => {
     const trial = await openTrial(context, surveys(2))
     expect(await nightWith(trial, 0)).toMatchObject({ code: 0 })
     changeAll(trial, 1)

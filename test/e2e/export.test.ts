@@ -41,12 +41,12 @@ test.concurrent('a CSV export during a sync has every published table, distingui
   const release = gate<boolean>()
   trial.api.hook = () => release.opened
   const arrived = trial.api.arrived(() => true)
-  const running = trial.start(['sync'])
+  const running = trial.runWarm(['sync'])
   await arrived
   const ended = await trial.runWarm(['export', '--format', 'csv', '--out', out, '--json'])
   release.open(false)
   expect(ended).toMatchObject({ code: 0, stderr: '' })
-  expect(await running.ended).toMatchObject({ code: 0 })
+  expect(await running).toMatchObject({ code: 0 })
 
   const tables = (await trial.rows(MAIN_TABLES)).map(({ name }) => String(name))
   expect((await readdir(out)).sort()).toEqual(['export.json', ...tables.map((name) => `${name}.csv`)].sort())

@@ -17,17 +17,17 @@ test.runIf(process.platform === 'linux').for(SLOW ? IMPOSSIBLE : IMPOSSIBLE.slic
   'a warehouse at %s ends the run with exit 7 before any request',
   async (path, context) => {
     const trial = await openTrial(context, [])
-    const ended = await trial.run(['sync'], { FIELDWORK_SYNC_WAREHOUSE: path })
+    const ended = await trial.run(['sync', '--json'], { FIELDWORK_SYNC_WAREHOUSE: path })
     expect(ended).toMatchObject({ code: 7, signal: null })
+    expect(JSON.parse(ended.stdout)).toMatchObject({ error: { code: 'warehouse_unusable', exit_code: 7 } })
     expect(ended.stderr).toContain(`cannot write to the warehouse directory ${path}: E`)
     expect(trial.api.arrivals).toHaveLength(0)
   },
 )
 
-test.runIf(process.platform === 'linux')('an export to an impossible place exits 7', async (context) => {
+slow('an export to an impossible place exits 7', async (context) => {
   const trial = await openSynced(context, [scriptedSurvey(1)])
-  const places = ['/proc/x', '/proc/x/y', '/dev/null/x', '/dev/null/x/y']
-  for (const out of SLOW ? places : places.slice(1, 2)) {
+  for (const out of ['/proc/x', '/proc/x/y', '/dev/null/x', '/dev/null/x/y']) {
     const ended = await trial.runWarm(exportTo(out))
     expect(ended, out).toMatchObject({ code: 7, signal: null, stdout: '' })
     expect(ended.stderr).toContain(`cannot export to ${out}: E`)
@@ -112,14 +112,4 @@ slow('an export writes to a directory with a question mark in its name', async (
   const out = join(await trial.temporary(), 'what?', 'now?')
   expect(await trial.runWarm(exportTo(out))).toMatchObject({ code: 0 })
   expect(await query(':memory:', readExported(out))).toHaveLength(1)
-})
-
-test('a warehouse with a question mark in its path is refused with exit 2 before any request', async (context) => {
-  const trial = await openTrial(context, [])
-  for (const command of ['sync', 'status']) {
-    const ended = await trial.runWarm([command, '--warehouse', '/nowhere/a?b'])
-    expect(ended).toMatchObject({ code: 2, stdout: '' })
-    expect(ended.stderr).toContain('--warehouse: must not have a "?" in its path')
-  }
-  expect(trial.api.arrivals).toHaveLength(0)
 })

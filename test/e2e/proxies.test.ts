@@ -119,7 +119,7 @@ test
     },
   )
 
-test.concurrent('NO_PROXY: the proxy gets no request, and the log does not mention it', async (context) => {
+slow.concurrent('NO_PROXY: the proxy gets no request, and the log does not mention it', async (context) => {
   const { trial, proxy, sync } = await begin(context)
   const ended = await trial.runWarm(sync, {
     HTTP_PROXY: withUser(proxy),

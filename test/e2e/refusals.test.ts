@@ -1,8 +1,8 @@
-/** The API refuses single surveys with 404, 401 or 403 while it answers the list of surveys. */
+/** The API answers 404 for single surveys while it answers the list of surveys. */
 import { describe, expect, test } from 'vitest'
-import { type Hook, refusing, scriptedSurveys, sendJson } from '../support/api/scripted-api.js'
+import { type Hook, refusing, scriptedSurveys } from '../support/api/scripted-api.js'
 import { gate, night, openTrial, type Trial } from '../support/command/trial.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 
 const ids = (count: number) => scriptedSurveys(count, {}, 1)
 
@@ -22,7 +22,7 @@ const togetherOnce = (requests: number, hook: Hook): Hook => {
 }
 
 /** Nights on which one survey is refused. */
-const NIGHTS_REFUSED = SLOW ? 16 : 3
+const NIGHTS_REFUSED = 16
 
 const missingIds = async (trial: Trial): Promise<unknown[]> =>
   (await trial.rows('SELECT id FROM surveys WHERE _missing_since IS NOT NULL ORDER BY id')).map(
@@ -101,27 +101,31 @@ describe('a 404 of a listed survey', () => {
     expect(await refreshed(trial)).toContainEqual({ id: 2, on_day: '2026-03-03', fine: true })
   })
 
-  test.concurrent('that lasts is retried less and less often, and adds no version', async (context) => {
-    const trial = await openTrial(context, ids(3))
-    await night(trial, 0)
-    const hook = refusing(trial.api, 404, ({ path }) => /^\/surveys\/2\//.test(path))
-    const daysRequested: number[] = []
-    for (let day = 1; day <= NIGHTS_REFUSED; day += 1) {
-      const { code, run } = await night(trial, day, hook)
-      expect([code, run.left_over, run.failing]).toEqual([3, 1, 1])
-      if (trial.api.arrivals.some(({ path }) => path.startsWith('/surveys/2/'))) daysRequested.push(day)
-    }
-    expect(daysRequested).toEqual([1, 2, 4, 8, 16].filter((day) => day <= NIGHTS_REFUSED))
-    expect(await missingIds(trial)).toEqual([])
-    expect(await trial.rows('SELECT count(*) AS n FROM surveys_history WHERE id = 2')).toEqual([{ n: 1 }])
-    // A change of the survey makes the run request it again.
-    const two = trial.api.surveys[1]
-    if (two === undefined) throw new Error('there is a second survey')
-    two.survey.title = 'Renamed'
-    two.survey.updated_at = new Date(Date.UTC(2026, 2, 1 + NIGHTS_REFUSED, 12)).toISOString()
-    expect(await night(trial, NIGHTS_REFUSED + 1)).toMatchObject({ code: 0, run: { left_over: 0 } })
-    expect(await trial.rows('SELECT title FROM surveys WHERE id = 2')).toEqual([{ title: 'Renamed' }])
-  }, 180_000)
+  slow.concurrent(
+    'that lasts is retried less and less often, and adds no version',
+    async (context) => {
+      const trial = await openTrial(context, ids(3))
+      await night(trial, 0)
+      const hook = refusing(trial.api, 404, ({ path }) => /^\/surveys\/2\//.test(path))
+      const daysRequested: number[] = []
+      for (let day = 1; day <= NIGHTS_REFUSED; day += 1) {
+        const { code, run } = await night(trial, day, hook)
+        expect([code, run.left_over, run.failing]).toEqual([3, 1, 1])
+        if (trial.api.arrivals.some(({ path }) => path.startsWith('/surveys/2/'))) daysRequested.push(day)
+      }
+      expect(daysRequested).toEqual([1, 2, 4, 8, 16])
+      expect(await missingIds(trial)).toEqual([])
+      expect(await trial.rows('SELECT count(*) AS n FROM surveys_history WHERE id = 2')).toEqual([{ n: 1 }])
+      // A change of the survey makes the run request it again.
+      const two = trial.api.surveys[1]
+      if (two === undefined) throw new Error('there is a second survey')
+      two.survey.title = 'Renamed'
+      two.survey.updated_at = new Date(Date.UTC(2026, 2, 1 + NIGHTS_REFUSED, 12)).toISOString()
+      expect(await night(trial, NIGHTS_REFUSED + 1)).toMatchObject({ code: 0, run: { left_over: 0 } })
+      expect(await trial.rows('SELECT title FROM surveys WHERE id = 2')).toEqual([{ title: 'Renamed' }])
+    },
+    180_000,
+  )
 
   test.concurrent('marks the survey as missing when the next full listing does not show it', async (context) => {
     const trial = await openTrial(context, ids(3))
@@ -132,53 +136,5 @@ describe('a 404 of a listed survey', () => {
     expect(await missingIds(trial)).toEqual([])
     expect(await night(trial, 2)).toMatchObject({ code: 0, run: { listing: 'full', left_over: 0 } })
     expect(await missingIds(trial)).toEqual([2])
-  })
-})
-
-describe('a 401 or 403', () => {
-  test.concurrent('of one survey fails only that survey', async (context) => {
-    const trial = await openTrial(context, ids(12))
-    const hook = refusing(trial.api, 403, ({ path }) => /^\/surveys\/12\//.test(path))
-    expect(await night(trial, 0, hook)).toMatchObject({
-      code: 3,
-      run: {
-        surveys_refreshed: 11,
-        surveys_failed: 1,
-        failing_surveys: [
-          {
-            survey_id: 12,
-            error: expect.stringMatching(
-              /^survey 12 cannot be read: GET \/surveys\/12\/sample_sources returned 403/,
-            ),
-          },
-        ],
-      },
-    })
-    expect(await missingIds(trial)).toEqual([])
-  })
-
-  test.concurrent('of everything but the list ends the account with 4, even with two surveys', async (context) => {
-    const trial = await openTrial(context, ids(2))
-    const ended = await night(
-      trial,
-      0,
-      refusing(trial.api, 403, ({ path }) => OWN.test(path)),
-    )
-    expect(ended).toMatchObject({ code: 4 })
-    expect(ended.run.reason).toMatch(
-      /^the API refused all 2 requested surveys, .*403.* may read; 2 surveys failed/,
-    )
-  })
-
-  test.concurrent('that occurs only once ends no run', async (context) => {
-    const trial = await openTrial(context, ids(2))
-    let refuses = true
-    const hook: Hook = (_, response) => {
-      if (!refuses) return false
-      refuses = false
-      sendJson(trial.api, response, 401, {})
-      return true
-    }
-    expect(await night(trial, 0, hook)).toMatchObject({ code: 0, run: { surveys_refreshed: 2 } })
   })
 })

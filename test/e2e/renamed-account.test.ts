@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { startWorld } from '../support/api/reference-api.js'
 import { NO_ACCOUNT } from '../support/api/scripted-api.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
@@ -41,21 +41,26 @@ const expectCapKept = async (server: Awaited<ReturnType<typeof startServer>>, ru
   expect(pace.mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
 }
 
-test.concurrent('two names that are read one after the other with --accounts share the cap', async (context) => {
-  const trial = await openTrial(context)
-  await using server = await startServer()
-  // The second address is written differently, but means the same server.
-  const file = await settingsWithNames(trial, server, [
-    server.baseUrl,
-    server.baseUrl.replace('//127.0.0.1', '//127.1'),
-  ])
-  const both = await trial.runWarm([...ONE_BURST, ...file], UNSET)
-  expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('or choose one with --accounts') })
-  for (const name of ['name-0', 'name-1']) {
-    expect(await trial.runWarm([...ONE_BURST, '--accounts', name, ...file], UNSET)).toMatchObject({ code: 3 })
-  }
-  await expectCapKept(server, 2)
-})
+slow.concurrent(
+  'two names that are read one after the other with --accounts share the cap',
+  async (context) => {
+    const trial = await openTrial(context)
+    await using server = await startServer()
+    // The second address is written differently, but means the same server.
+    const file = await settingsWithNames(trial, server, [
+      server.baseUrl,
+      server.baseUrl.replace('//127.0.0.1', '//127.1'),
+    ])
+    const both = await trial.runWarm([...ONE_BURST, ...file], UNSET)
+    expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('or choose one with --accounts') })
+    for (const name of ['name-0', 'name-1']) {
+      expect(await trial.runWarm([...ONE_BURST, '--accounts', name, ...file], UNSET)).toMatchObject({
+        code: 3,
+      })
+    }
+    await expectCapKept(server, 2)
+  },
+)
 
 // test/unit/base/cap-owner shows that both have one owner of the cap.
 slow.concurrent('a run from the environment and one from a settings file share the cap', async (context) => {

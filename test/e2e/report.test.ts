@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url'
 import axe from 'axe-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startWorld } from '../support/api/reference-api.js'
-import { NO_ACCOUNT, scriptedProgress, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
+import { NO_ACCOUNT, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
 import { envOf } from '../support/oracle/rate.js'
 import { openWorld } from '../support/oracle/truth.js'
@@ -337,30 +337,6 @@ test('a sync that was not complete is named above all numbers, until the next on
   expect(partial.indexOf('The last sync was')).toBeLessThan(partial.indexOf('id="action"'))
   expect(await trial.runWarm(night)).toMatchObject({ code: 0 })
   expect(await readFile(report, 'utf8')).not.toContain('The last sync was')
-})
-
-test('a number that no page can hold costs neither the run nor the report, and is named at its survey', async (context) => {
-  const huge = { new_status: { individuals: 2 ** 60, percentage: 1 } }
-  const surveys = [scriptedSurvey(1), scriptedSurvey(2)].map((one, place) =>
-    place === 0
-      ? { ...one, progress: scriptedProgress(3, { interview_count_by_status: huge, completion_rate: 1e300 }) }
-      : one,
-  )
-  const trial = await openTrial(context, surveys)
-  const formats = ['--publish', 'duckdb,parquet,report']
-  const ended = await trial.runWarm(['sync', ...formats])
-  expect(ended.code).toBe(0)
-  const html = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
-  expect(html).toContain('This page cannot show all of: completion rate, individuals.')
-  const out = join(await trial.temporary(), 'report.html')
-  const views = ['--tables', 'survey_overview,survey_pace,interview_status_counts']
-  const exported = join(await trial.temporary(), 'exported')
-  for (const args of [
-    ['report', '--out', out],
-    ['export', '--format', 'xlsx', '--out', exported, ...views],
-  ])
-    expect(await trial.runWarm(args), args.join(' ')).toMatchObject({ code: 0 })
-  expect(await readFile(out, 'utf8')).toBe(html)
 })
 
 slow('without surveys, each part says so in a sentence', async (context) => {

@@ -2,7 +2,7 @@
  * The token never appears in output or files, even at debug level, with any answer of a server and any place in the settings.
  * Files are searched byte by byte, and tables value by value because DuckDB compresses its files.
  */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ALL_TABLES } from '../../src/model/sync-tables.js'
@@ -15,7 +15,6 @@ import {
   TOKEN,
 } from '../support/api/scripted-api.js'
 import type { Ended } from '../support/command/command.js'
-import { otherBuild } from '../support/command/mutant.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 import { SLOW } from '../support/suite/slow.js'
 import { openReader } from '../support/warehouse/duckdb.js'
@@ -146,19 +145,6 @@ test.concurrent.for(ECHOES.filter((_, place) => SLOW || place % 2 === 1))(
   },
 )
 
-test.concurrent('the token does not leak from a bug whose message contains it', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const broken = await otherBuild(
-    context.onTestFinished,
-    'sync/planning.js',
-    `export const planOf = async () => null\nexport const queueDue = () => { throw new TypeError('no ' + process.env.FIELDWORK_SYNC_API_TOKEN) }\n`,
-  )
-  const ended = await trial.run(['sync', '--json', '--log-level', 'debug'], {}, broken)
-  expect(ended.code).toBe(1)
-  expect(ended.stderr).toContain('no [redacted]')
-  expect(await leaks(trial, ended, TOKEN)).toEqual([])
-})
-
 interface Misplaced {
   readonly when: string
   readonly env?: Record<string, string | undefined>
@@ -202,18 +188,3 @@ test.concurrent.for(MISPLACED)(
     expect(trial.api.arrivals).toHaveLength(0)
   },
 )
-
-test.concurrent('the token does not leak from a token file with a second line', async (context) => {
-  const trial = await openTrial(context)
-  const file = join(await trial.temporary(), 'token')
-  await writeFile(file, `${TOKEN}\nsecond line\n`)
-  const ended = await trial.runWarm(['check'], {
-    FIELDWORK_SYNC_API_TOKEN: undefined,
-    FIELDWORK_SYNC_API_TOKEN_FILE: file,
-  })
-  expect(ended).toMatchObject({ code: 2, stdout: '' })
-  expect(ended.stderr).toContain(
-    `FIELDWORK_SYNC_API_TOKEN_FILE: the token file ${file} contains a line break`,
-  )
-  expect(await leaks(trial, ended, TOKEN)).toEqual([])
-})

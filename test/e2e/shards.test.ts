@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
-import { type Ended, type Running, start } from '../support/command/command.js'
+import type { Ended } from '../support/command/command.js'
 import { withSettings } from '../support/command/sync.js'
 import { runWarm } from '../support/command/warm.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
@@ -24,9 +24,8 @@ const open = async () => {
   }))
   const args = await withSettings({ accounts, publish: ['duckdb', 'parquet'] })
   const place = [...args, '--warehouse', root]
-  const commandLine = (name: string, ...more: readonly string[]) => [name, ...place, ...more]
-  const command = (...parts: Parameters<typeof commandLine>): Running => start(commandLine(...parts))
-  const warm = (...parts: Parameters<typeof commandLine>): Promise<Ended> => runWarm(commandLine(...parts))
+  const command = (name: string, ...more: readonly string[]): Promise<Ended> =>
+    runWarm([name, ...place, ...more])
   const surveys = () =>
     query(
       ':memory:',
@@ -34,7 +33,7 @@ const open = async () => {
         FROM read_parquet('${root}/shard=*/parquet/current/surveys/**/*.parquet', hive_partitioning = true)
         GROUP BY ALL ORDER BY ALL`,
     )
-  return { root, command, warm, surveys }
+  return { root, command, surveys }
 }
 
 const ALL = [
@@ -44,9 +43,9 @@ const ALL = [
 ]
 
 test('two shards sync at the same time, and another number of shards is refused', async () => {
-  const { root, command, warm, surveys } = await open()
+  const { root, command, surveys } = await open()
   const both = ['0/2', '1/2'].map((shard) => command('sync', '--shard', shard))
-  for (const { ended } of both) expect(await ended).toMatchObject({ code: 0 })
+  for (const ended of await Promise.all(both)) expect(ended).toMatchObject({ code: 0 })
   expect(await surveys()).toEqual(ALL)
   expect(
     await query(
@@ -55,7 +54,7 @@ test('two shards sync at the same time, and another number of shards is refused'
     ),
   ).toEqual([{ account: 'initech' }])
 
-  const refused = await warm('sync', '--shard', '0/3', '--json')
+  const refused = await command('sync', '--shard', '0/3', '--json')
   expect(refused).toMatchObject({ code: 2 })
   expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'other_shards', exit_code: 2 } })
   expect(await surveys()).toEqual(ALL)
@@ -63,20 +62,20 @@ test('two shards sync at the same time, and another number of shards is refused'
 
 slow('a shard without accounts completes and says so, and status and export read one shard', async () => {
   const { root, command } = await open()
-  const ended = await command('sync', '--shard', '2/4').ended
+  const ended = await command('sync', '--shard', '2/4')
   expect(ended).toMatchObject({ code: 0 })
   expect(ended.stdout.trimEnd().split('\n').at(-1)).toBe(
     'complete: no account belongs to this shard; nothing was requested.',
   )
-  await command('sync', '--shard', '3/4').ended
-  const status = await command('status', '--shard', '3/4').ended
+  await command('sync', '--shard', '3/4')
+  const status = await command('status', '--shard', '3/4')
   expect(status.stdout).toContain('acme')
-  const withoutShard = await command('status').ended
+  const withoutShard = await command('status')
   expect(withoutShard.stderr).toMatch(
     /The warehouse is divided into 4 shards: choose one, such as --shard \d\/4/,
   )
   const out = join(root, 'out')
-  await command('export', '--shard', '3/4', '--format', 'csv', '--out', out, '--tables', 'surveys').ended
+  await command('export', '--shard', '3/4', '--format', 'csv', '--out', out, '--tables', 'surveys')
   expect(await query(':memory:', `SELECT DISTINCT account FROM '${out}/surveys.csv'`)).toEqual([
     { account: 'acme' },
   ])

@@ -121,21 +121,3 @@ describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', { timeout: 30
     await expectCapKept(server)
   })
 })
-
-test('report and log name a Redis that cannot be reached, and contain none of its credentials', async (context) => {
-  const trial = await openTrial(context, [])
-  const account = (shared: string) => ({
-    accounts: [
-      { base_url: trial.api.baseUrl, id: 4711, token: 'tok-of-the-account', rate_limit: { shared } },
-    ],
-  })
-  for (const credentials of ['', `user:${PASSWORD}@`, ':short@']) {
-    const settings = await trial.settings(account(`redis://${credentials}127.0.0.1:1`))
-    const { code, stdout, stderr } = await trial.runWarm(['sync', ...settings, '--json'], WITHOUT)
-    expect(code).toBe(4)
-    expect(JSON.parse(stdout).accounts[0].reason).toContain("'default', redis://127.0.0.1:1, cannot be used")
-    expect(stderr).toContain('redis://127.0.0.1:1')
-    expect(`${stdout}${stderr}`).not.toMatch(/redacted|pa55|short/)
-  }
-  expect(trial.api.arrivals).toEqual([])
-})

@@ -6,7 +6,7 @@ import type { Ended } from '../support/command/command.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 import { failing } from '../support/process/failing-calls.js'
 import { openBucketTrial } from '../support/storage/bucket-trial.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 const OUT = 'OUT'
 const COMMANDS = [
@@ -53,31 +53,35 @@ test('a signal is a stop, at any file that a command reads', { timeout: 600_000 
 })
 
 /** The requests to the store at which the signal comes. It does not answer until the command has ended. */
-const REQUESTS = SLOW ? [1, 2, 3, 4, 5] : [2]
+const REQUESTS = [1, 2, 3, 4, 5]
 
-test('and at any request to a bucket, which does not answer meanwhile', {
-  timeout: 300_000,
-}, async (context) => {
-  const trial = await openBucketTrial(context, [scriptedSurvey(1)])
-  const sync = await trial.runWarm(['sync', '--publish', 'duckdb,parquet'], await trial.pod())
-  expect(sync).toMatchObject({ code: 0 })
-  const codes = new Set<number | null>()
-  for (const atRequest of REQUESTS) {
-    for (const command of COMMANDS) {
-      let requests = 0
-      const running = trial.start(await argsOf(command, trial), await trial.pod())
-      trial.fault = async () => {
-        requests += 1
-        if (requests < atRequest) return null
-        running.child.kill('SIGTERM')
-        await running.ended
-        return null
+slow(
+  'and at any request to a bucket, which does not answer meanwhile',
+  {
+    timeout: 300_000,
+  },
+  async (context) => {
+    const trial = await openBucketTrial(context, [scriptedSurvey(1)])
+    const sync = await trial.runWarm(['sync', '--publish', 'duckdb,parquet'], await trial.pod())
+    expect(sync).toMatchObject({ code: 0 })
+    const codes = new Set<number | null>()
+    for (const atRequest of REQUESTS) {
+      for (const command of COMMANDS) {
+        let requests = 0
+        const running = trial.start(await argsOf(command, trial), await trial.pod())
+        trial.fault = async () => {
+          requests += 1
+          if (requests < atRequest) return null
+          running.child.kill('SIGTERM')
+          await running.ended
+          return null
+        }
+        const ended = await running.ended
+        expectStop(ended, `${command[0]} at request ${atRequest} to the store`)
+        if (requests >= atRequest) expect(ended.code).toBe(3)
+        codes.add(ended.code)
       }
-      const ended = await running.ended
-      expectStop(ended, `${command[0]} at request ${atRequest} to the store`)
-      if (requests >= atRequest) expect(ended.code).toBe(3)
-      codes.add(ended.code)
     }
-  }
-  expect(codes).toContain(3)
-})
+    expect(codes).toContain(3)
+  },
+)

@@ -41,7 +41,7 @@ const COMMANDS = [
   ['schema', '--format', 'dbt'],
   ['completion', 'bash'],
   ['--get-yargs-completions', 'fieldwork-sync', ''],
-].slice(0, SLOW ? undefined : 2)
+].slice(0, SLOW ? undefined : 1)
 
 test.concurrent.for(COMMANDS)('%j into a full disk ends with 7', async (args) => {
   const { code, stderr } = await runInto('/dev/full', 'w', args)
@@ -64,12 +64,10 @@ test.concurrent('a part of the output is not taken for the whole', async (contex
   expect(whole.startsWith(part) && part.length < whole.length).toBe(true)
 })
 
-test.concurrent.for(
-  [
-    ['a directory', '/'],
-    ['a file that is open for reading only', '/dev/null'],
-  ].slice(0, SLOW ? undefined : 1),
-)('%s takes no output', async ([_, file = '']) => {
+slow.concurrent.for([
+  ['a directory', '/'],
+  ['a file that is open for reading only', '/dev/null'],
+])('%s takes no output', async ([_, file = '']) => {
   const { code, stderr } = await runInto(file, constants.O_RDONLY, ['schema'])
   expect(code).toBe(7)
   expect(stderr).toContain(`${INCOMPLETE}EBADF`)

@@ -4,30 +4,11 @@ import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { NO_ACCOUNT, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
-import { run, start } from '../support/command/command.js'
+import { start } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
+import { runWarm } from '../support/command/warm.js'
 import { openSilentDisk, waitsForDisk } from '../support/files/disk.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
-
-test('a sync reads a token file and a settings file that begin with a byte order mark', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const directory = await trial.temporary()
-  const tokenFile = join(directory, 'token')
-  const config = join(directory, 'settings.yaml')
-  await writeFile(tokenFile, `\ufeff${TOKEN}\r\n`)
-  await writeFile(config, '\ufeffrefresh: {max_age: 7d}\r\n')
-  const tokens: unknown[] = []
-  trial.api.hook = (arrival) => {
-    tokens.push(arrival.headers['authorization-token'])
-    return false
-  }
-  const { code, stderr } = await trial.runWarm(['sync', '--config', config], {
-    FIELDWORK_SYNC_API_TOKEN: undefined,
-    FIELDWORK_SYNC_API_TOKEN_FILE: tokenFile,
-  })
-  expect([code, stderr]).toEqual([0, expect.any(String)])
-  expect(new Set(tokens)).toEqual(new Set([TOKEN]))
-})
 
 const CANNOT = 'contains a line break, control character or non-ASCII character; a header cannot carry that'
 
@@ -118,7 +99,7 @@ test.concurrent('a file system that does not answer is left at a signal', async 
 })
 
 test.concurrent('a file without an end is refused', async () => {
-  const { code, stderr } = await run(['status', '--config', '/dev/zero'])
+  const { code, stderr } = await runWarm(['status', '--config', '/dev/zero'])
   expect(code).toBe(2)
   expect(stderr).toContain('/dev/zero: the settings file is larger than 1 MiB; is it the right file?')
 })

@@ -2,7 +2,7 @@
 import { chmod, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   refusing,
   type ScriptedSurvey,
@@ -15,6 +15,7 @@ import {
 import { lastLine, openSynced, openTrial, stopWith, type Trial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { mountReadOnly } from '../support/files/disk.js'
+import { atEndOfFile } from '../support/files/temporary.js'
 import { failing } from '../support/process/failing-calls.js'
 import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
 import { type Chance, chance } from '../support/suite/chance.js'
@@ -62,26 +63,33 @@ const withTwoFlips = (file: Buffer, lots: Chance): Buffer => {
 }
 
 describe('after a sync', () => {
-  test('it checks a database beside Parquet of a thousand files', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
-    const path = join(trial.warehouse, 'parquet/current/manifest.json')
+  const finished = atEndOfFile()
+  /** A database beside Parquet whose manifest is as long as with the names of a thousand files. Nothing compares comments of tables. */
+  let synced: Trial
+  beforeAll(async () => {
+    synced = await openTrial({ onTestFinished: finished }, surveys())
+    expect(await synced.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
+    const path = join(synced.warehouse, 'parquet/current/manifest.json')
     const manifest = JSON.parse(await readFile(path, 'utf8'))
-    // As long as the names of a thousand files. Nothing compares the comments of tables.
     manifest.tables[0].comment = 'x'.repeat(200_000)
     await writeFile(path, JSON.stringify(manifest))
-    expect(await verifyJson(trial, ['--local'])).toMatchObject({ code: 0, json: { local: { problems: [] } } })
+  })
+  beforeEach(() => {
+    synced.api.hook = () => false
   })
 
-  test('it compares every row of a page, counts its requests, and sends none for a damaged Parquet file', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync', '--publish', 'parquet'])).toMatchObject({ code: 0 })
+  test('it compares every row of a page, counts its requests, and sends none for a damaged Parquet file', async () => {
+    const trial = synced
     const requests = trial.api.arrivals.length
     const { code, json } = await verifyJson(trial, ['--sample', '1', '--seed', 'x'])
     expect(code).toBe(0)
     expect(json).toMatchObject({
       exit_code: 0,
-      local: { states: [join(trial.warehouse, 'parquet/current')], problems: [], notes: [] },
+      local: {
+        states: [trial.published, join(trial.warehouse, 'parquet/current')],
+        problems: [],
+        notes: [],
+      },
       sample: {
         seed: 'x',
         accounts: [{ account: 'default', surveys: 3, chosen: 1, compared: 1, requests: 4 }],
@@ -106,6 +114,7 @@ describe('after a sync', () => {
     const parquet = join(trial.warehouse, 'parquet/current')
     const files = await readdir(join(parquet, 'surveys'), { recursive: true })
     const damaged = join(parquet, 'surveys', String(files.find((name) => name.endsWith('.parquet'))))
+    const intact = await readFile(damaged)
     await chmod(damaged, 0o644)
     await truncate(damaged, 100)
     const before = trial.api.arrivals.length
@@ -118,16 +127,17 @@ describe('after a sync', () => {
       },
     })
     expect(trial.api.arrivals).toHaveLength(before)
+    await writeFile(damaged, intact)
   })
 
-  test('a service that is away ends it with exit 4, one that refuses the token too; the local half is printed', async (context) => {
-    const trial = await openSynced(context, surveys())
+  test('a service that is away ends it with exit 4, one that refuses the token too; the local half is printed', async () => {
+    const trial = synced
     const limits = await trial.settings({ limits: { attempts: 1 } })
     const away = await trial.runWarm(['verify', ...limits], {
       FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
     })
     expect(away.code, away.stderr).toBe(4)
-    expect(away.stdout).toMatch(/fieldwork\.duckdb: \d+ checks, nothing wrong\n/)
+    expect(away.stdout).toMatch(/fieldwork\.duckdb and .*: \d+ checks, nothing wrong\n/)
     expect(away.stdout).toContain('ECONNREFUSED')
     expect(lastLine(away)).toBe('not verified completely (exit 4): nothing wrong so far.')
     if (!SLOW) return
@@ -152,8 +162,8 @@ describe('after a sync', () => {
     expect(given).toMatchObject({ code: 3, json: { sample: { accounts: [{ compared: 2, chosen: 3 }] } } })
   })
 
-  test('a signal ends it with exit 3, and it prints what it has compared; another process waits outside meanwhile', async (context) => {
-    const trial = await openSynced(context, surveys())
+  test('a signal ends it with exit 3, and it prints what it has compared; another process waits outside meanwhile', async () => {
+    const trial = synced
     const from = trial.api.arrivals.length
     trial.api.hook = ({ number }) => number > from + 4
     const running = trial.start(['verify', '--json'])
@@ -195,8 +205,8 @@ describe('after a sync', () => {
     )
   })
 
-  test('a token in a value of the API is redacted', async (context) => {
-    const trial = await openSynced(context, surveys())
+  test('a token in a value of the API is redacted', async () => {
+    const trial = synced
     for (const { survey } of trial.api.surveys) survey.title = `leaked ${TOKEN}`
     for (const args of SLOW ? [['verify'], ['verify', '--json']] : [['verify']]) {
       const ended = await trial.runWarm(args)
@@ -206,8 +216,8 @@ describe('after a sync', () => {
     }
   })
 
-  test('a file at which DuckDB crashes is damaged, and verify survives', async ({ onTestFinished, skip }) => {
-    const trial = await openSynced({ onTestFinished }, surveys())
+  test('a file at which DuckDB crashes is damaged, and verify survives', async ({ skip }) => {
+    const trial = synced
     const crash = failing({ stop: { atCall: 5, below: trial.published, signal: 'SIGSEGV' } }, skip)
     const ended = await trial.run(['verify', '--local', '--json'], crash)
     expect(ended).toMatchObject({ code: 5, signal: null, stderr: '' })
@@ -216,8 +226,8 @@ describe('after a sync', () => {
     ])
   })
 
-  test('a name in the file that nobody wrote is damage for every command, and no bug', async (context) => {
-    const trial = await openSynced(context, surveys())
+  test('a name in the file that nobody wrote is damage for every command, and no bug', async () => {
+    const trial = synced
     await chmod(trial.published, 0o644)
     const change = async (sql: string) => {
       const instance = await DuckDBInstance.create(trial.published)

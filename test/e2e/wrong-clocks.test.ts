@@ -1,7 +1,7 @@
 /** When our clock or the server's is wrong for one night, later nights do not rely on its times. */
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import {
   bodyOf,
   type Hook,
@@ -11,7 +11,7 @@ import {
   sendJson,
 } from '../support/api/scripted-api.js'
 import { night, openTrial } from '../support/command/trial.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { slow } from '../support/suite/slow.js'
 
 const DAY_MS = 86_400_000
 const AHEAD_DAYS = 400
@@ -37,67 +37,75 @@ slow.concurrent('after a night 400 days ahead, the next run makes its full listi
   expect(later.stderr).not.toContain('ahead')
 })
 
-test.concurrent("after a night with the server's clock ahead, the next run reads all surveys again, also a closed one", async (context) => {
-  const at = '2025-06-01T00:00:00Z'
-  const trial = await openTrial(context, [
-    scriptedSurvey(1, { status: 'complete', created_at: at, updated_at: at }, 1),
-    scriptedSurvey(2, {}, 1),
-  ])
-  await night(trial, 0)
-  const ahead: Hook = (arrival, response) => {
-    const now = new Date(trial.api.now.getTime() + AHEAD_DAYS * DAY_MS)
-    sendJson({ ...trial.api, now }, response, 200, bodyOf(trial.api, arrival))
-    return true
-  }
-  expect(await night(trial, 1, ahead)).toMatchObject({ code: 0 })
-  const refreshed = () =>
-    trial.rows(
-      'SELECT survey_id AS id, refreshed_at, sources_read_at, source_progress_read_at FROM freshness ORDER BY 1',
+slow.concurrent(
+  "after a night with the server's clock ahead, the next run reads all surveys again, also a closed one",
+  async (context) => {
+    const at = '2025-06-01T00:00:00Z'
+    const trial = await openTrial(context, [
+      scriptedSurvey(1, { status: 'complete', created_at: at, updated_at: at }, 1),
+      scriptedSurvey(2, {}, 1),
+    ])
+    await night(trial, 0)
+    const ahead: Hook = (arrival, response) => {
+      const now = new Date(trial.api.now.getTime() + AHEAD_DAYS * DAY_MS)
+      sendJson({ ...trial.api, now }, response, 200, bodyOf(trial.api, arrival))
+      return true
+    }
+    expect(await night(trial, 1, ahead)).toMatchObject({ code: 0 })
+    const refreshed = () =>
+      trial.rows(
+        'SELECT survey_id AS id, refreshed_at, sources_read_at, source_progress_read_at FROM freshness ORDER BY 1',
+      )
+    const readAt = (id: number, time: string) => ({
+      id,
+      refreshed_at: time,
+      sources_read_at: time,
+      source_progress_read_at: time,
+    })
+    expect(await refreshed()).toContainEqual(readAt(1, '2027-04-06T00:00:00Z'))
+    const [one] = trial.api.surveys
+    if (one === undefined) throw new Error('there is a first survey')
+    one.sourceProgress = { 101: scriptedProgress(11) }
+    const next = await night(trial, 2)
+    expect(next).toMatchObject({ code: 0, run: { listing: 'full', surveys_refreshed: 2 } })
+    expect(next.stderr).toContain(
+      "surveys have a reading time ahead of the server's clock and are read again",
     )
-  const readAt = (id: number, time: string) => ({
-    id,
-    refreshed_at: time,
-    sources_read_at: time,
-    source_progress_read_at: time,
-  })
-  expect(await refreshed()).toContainEqual(readAt(1, '2027-04-06T00:00:00Z'))
-  const [one] = trial.api.surveys
-  if (one === undefined) throw new Error('there is a first survey')
-  one.sourceProgress = { 101: scriptedProgress(11) }
-  const next = await night(trial, 2)
-  expect(next).toMatchObject({ code: 0, run: { listing: 'full', surveys_refreshed: 2 } })
-  expect(next.stderr).toContain("surveys have a reading time ahead of the server's clock and are read again")
-  expect(next.stderr).toContain('the cursor is in the future')
-  expect(await refreshed()).toEqual([1, 2].map((id) => readAt(id, '2026-03-03T00:00:00Z')))
-  expect(
-    await trial.rows('SELECT interviews_count AS n FROM sample_source_progress WHERE survey_id = 1'),
-  ).toEqual([{ n: 11 }])
-})
+    expect(next.stderr).toContain('the cursor is in the future')
+    expect(await refreshed()).toEqual([1, 2].map((id) => readAt(id, '2026-03-03T00:00:00Z')))
+    expect(
+      await trial.rows('SELECT interviews_count AS n FROM sample_source_progress WHERE survey_id = 1'),
+    ).toEqual([{ n: 11 }])
+  },
+)
 
-test.concurrent('a partial night that is dated in the future is the last run for one night only', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
-  const formats = ['--publish', 'duckdb,parquet,report']
-  await night(trial, 0)
-  const refused = refusing(trial.api, 403, ({ path }) => path.includes('/surveys/1/'))
-  expect(await night(trial, 1, refused, [], OURS_AHEAD)).toMatchObject({
-    code: 3,
-  })
-  const { run } = await night(trial, 2, undefined, formats)
-  expect(run).toMatchObject({ status: 'complete' })
-  const runId = run.run_id
-  const file = join(trial.warehouse, 'parquet/current/manifest.json')
-  const manifest = await readFile(file, 'utf8')
-  expect(JSON.parse(manifest).run_id).toBe(runId)
-  expect(await readFile(join(trial.warehouse, 'report.html'), 'utf8')).not.toContain('The last sync was')
-  const status = await trial.runWarm(['status', '--json'])
-  expect(JSON.parse(status.stdout).runs[0].run_id).toBe(runId)
-  const out = join(trial.warehouse, '..', 'exported')
-  const exported = await trial.runWarm(['export', '--json', '--format', 'csv', '--out', out])
-  expect(JSON.parse(exported.stdout).run_id).toBe(runId)
-  if (SLOW) expect(await trial.runWarm(['verify', '--local'])).toMatchObject({ code: 0 })
-  await chmod(file, 0o644)
-  await writeFile(file, manifest.replace(`"run_id": "${runId}"`, '"run_id": "another"'))
-  const lying = await trial.runWarm(['verify', '--local'])
-  expect(lying.code).toBe(5)
-  expect(lying.stdout).toContain('the manifest names another run than the last one in its files')
-})
+slow.concurrent(
+  'a partial night that is dated in the future is the last run for one night only',
+  async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+    const formats = ['--publish', 'duckdb,parquet,report']
+    await night(trial, 0)
+    const refused = refusing(trial.api, 403, ({ path }) => path.includes('/surveys/1/'))
+    expect(await night(trial, 1, refused, [], OURS_AHEAD)).toMatchObject({
+      code: 3,
+    })
+    const { run } = await night(trial, 2, undefined, formats)
+    expect(run).toMatchObject({ status: 'complete' })
+    const runId = run.run_id
+    const file = join(trial.warehouse, 'parquet/current/manifest.json')
+    const manifest = await readFile(file, 'utf8')
+    expect(JSON.parse(manifest).run_id).toBe(runId)
+    expect(await readFile(join(trial.warehouse, 'report.html'), 'utf8')).not.toContain('The last sync was')
+    const status = await trial.runWarm(['status', '--json'])
+    expect(JSON.parse(status.stdout).runs[0].run_id).toBe(runId)
+    const out = join(trial.warehouse, '..', 'exported')
+    const exported = await trial.runWarm(['export', '--json', '--format', 'csv', '--out', out])
+    expect(JSON.parse(exported.stdout).run_id).toBe(runId)
+    expect(await trial.runWarm(['verify', '--local'])).toMatchObject({ code: 0 })
+    await chmod(file, 0o644)
+    await writeFile(file, manifest.replace(`"run_id": "${runId}"`, '"run_id": "another"'))
+    const lying = await trial.runWarm(['verify', '--local'])
+    expect(lying.code).toBe(5)
+    expect(lying.stdout).toContain('the manifest names another run than the last one in its files')
+  },
+)

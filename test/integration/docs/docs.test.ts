@@ -1,9 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { EXIT_CODES } from '../../../src/base/errors.js'
 import { COMMANDS } from '../../../src/commands/table.js'
-import { runWarm } from '../../support/command/warm.js'
 
 const root = new URL('../../../', import.meta.url).pathname
 const read = (name: string): string => readFileSync(`${root}${name}`, 'utf8')
@@ -16,17 +14,6 @@ test.each(COMMANDS)(
     expect(Object.keys(flags).filter((flag) => !page.includes(flag))).toEqual([])
   },
 )
-
-test('the page of exit codes and --help list every exit code, in the same words', async () => {
-  const page = read('docs/reference/exit-codes.md')
-  const { stdout } = await runWarm(['--help'])
-  const listed = [...stdout.matchAll(/^ {2}(\d) {2}(.+)$/gm)].map(([, code, meaning]) => ({
-    code: Number(code),
-    meaning,
-  }))
-  expect(listed.map(({ code }) => code)).toEqual(Object.values(EXIT_CODES).sort())
-  for (const { code, meaning } of listed) expect(page).toContain(`| ${code} | ${meaning} |`)
-})
 
 const DOCS = readdirSync(`${root}docs`, { encoding: 'utf8', recursive: true })
   .filter((name) => name.endsWith('.md'))

@@ -2,8 +2,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { schemaAsMarkdown } from '../../../src/commands/schema.js'
-import { COMMANDS } from '../../../src/commands/table.js'
-import { runWarm } from '../../support/command/warm.js'
 import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
 import { generatedParts } from './reference-parts.js'
 
@@ -43,16 +41,3 @@ for (const document of JSON_DOCUMENTS) {
     await expect(schema).toMatchFileSnapshot(`${FOLDER}${file}`)
   })
 }
-
-test('the pages describe the commands and flags that --help shows', async () => {
-  const { stdout } = await runWarm(['--help'])
-  const shown = [...stdout.matchAll(/^ {2}fieldwork-sync ([a-z-]+) /gm)].map(([, name]) => name)
-  expect(COMMANDS.map(({ name }) => name)).toEqual(shown)
-  for (const { name: command } of COMMANDS) {
-    const help = await runWarm([command, '--help'])
-    const flags = [...help.stdout.matchAll(/^\s+(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = '']) => flag)
-    expect(flags).toEqual(expect.arrayContaining(['--help', '--version']))
-    const unnamed = flags.filter((flag) => !parts.get(`command ${command}`)?.includes(`\`${flag}\``))
-    expect(unnamed.sort()).toEqual(['--help', '--version'])
-  }
-})

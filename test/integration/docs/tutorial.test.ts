@@ -15,8 +15,8 @@ import { boxRows, type Command, isShown, partsOf, sourceOf } from './console-pag
 const root = new URL('../../../', import.meta.url).pathname
 const PAGE = `${root}docs/tutorial.md`
 const text = readFileSync(PAGE, 'utf8')
-/** `npm test` runs the steps to the first answers. The slow suite runs all: Parquet, a 429, Ctrl-C and a full disk too. */
-const end = SLOW ? text.length : text.indexOf('\n## 7. ')
+/** `npm test` runs the steps to the first answer. The slow suite runs all: Parquet, a 429, Ctrl-C and a full disk too. */
+const end = SLOW ? text.length : text.indexOf('\n### What changed since yesterday?')
 const RUN = partsOf(text.slice(0, end))
 const NOT_RUN = text.slice(end)
 
@@ -46,7 +46,7 @@ const programs = {
 const canRun = hasTerminal && spawnSync('curl', ['--version']).status === 0
 
 test.skipIf(!canRun)(
-  `${SLOW ? 'every command of the tutorial' : 'the tutorial up to its first answers'} prints what the page shows${canRun ? '' : ' (skipped: no curl, or no script of util-linux here)'}`,
+  `${SLOW ? 'every command of the tutorial' : 'the tutorial up to its first answer'} prints what the page shows${canRun ? '' : ' (skipped: no curl, or no script of util-linux here)'}`,
   async ({ annotate, onTestFinished }) => {
     const directory = await temporaryDirectory(onTestFinished)
     onTestFinished(() => void spawnSync('umount', ['-l', join(directory, SMALL_DISK)]))

@@ -3,11 +3,13 @@ import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { unlimitedAllowance } from '../../../src/base/allowance.js'
 import { type Clock, systemClock } from '../../../src/base/clock.js'
+import { Secret } from '../../../src/base/secret.js'
+import { createHttpClient } from '../../../src/http/client.js'
 import { StatusError } from '../../../src/http/errors.js'
 import { parseInstant } from '../../../src/model/instant.js'
 import { RefusedReadingError, type SurveySource } from '../../../src/model/survey-source.js'
 import { createSurveySource, unusableAnswer } from '../../../src/survey-api/survey-source.js'
-import { openClient } from '../../support/api/http-client.js'
+import { SILENT } from '../../support/log/test-log.js'
 import { closeServer, listen } from '../../support/servers/server.js'
 import { progress, sampleSource, survey } from './example-rows.js'
 
@@ -17,6 +19,24 @@ const listText = (name: string, ...rows: string[]) =>
   `{"${name}":[${rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`
 
 const listAll = (source: SurveySource) => source.listSurveys({ updatedSince: null, page: 1 }, context)
+
+/** The real HTTP client, set up so that nothing waits, neither for a slot nor for another attempt. */
+const openClient = (baseUrl: string) =>
+  createHttpClient({
+    account: 'test',
+    baseUrl,
+    id: 1,
+    headers: { 'Authorization-ID': '1', 'Authorization-Token': new Secret('none') },
+    rate: { requests: 1_000, perMs: 60_000 },
+    limits: {
+      ...{ request_timeout: 10_000, attempts: 1, backoff_base: 1, backoff_max: 1 },
+      response_bytes_max: 10_000_000,
+    },
+    ledgerDirectory: null,
+    clock: systemClock,
+    random: Math.random,
+    log: SILENT,
+  })
 
 interface Canned {
   readonly status?: number

@@ -22,7 +22,7 @@ const keysOf = (manifest: Manifest) => filesIn(manifest).map(({ path }) => path)
 
 /** Writes the files of version `number` into a directory of their own. The run is named after the number. */
 const writeFiles = async (
-  { database }: TestWarehouse,
+  { database }: Pick<TestWarehouse, 'database'>,
   { number, base = null, signal = NEVER }: { number: number; base?: Manifest | null; signal?: AbortSignal },
 ) => {
   const directory = await temporaryDirectory()
