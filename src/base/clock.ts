@@ -2,7 +2,6 @@
  * Time as a dependency: everything that waits or reads the time gets a `Clock`, so that a test can simulate a whole
  * night without sleeping. The wall clock may jump (NTP, suspend). `monotonicMs` does not, so durations are measured on it.
  */
-import { setTimeout } from 'node:timers/promises'
 import { StoppedError } from './errors.js'
 
 export interface Clock {
@@ -35,13 +34,22 @@ const TIMER_MS_MAX = 2_147_483_647
 export const systemClock: Clock = Object.freeze({
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
-  sleep: async (durationMs: number, signal?: AbortSignal) => {
-    try {
-      await setTimeout(Math.min(Math.max(0, durationMs), TIMER_MS_MAX), undefined, { signal })
-    } catch (error) {
-      throw signal === undefined ? error : abortReason(signal)
-    }
-  },
+  sleep: (durationMs: number, signal?: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      if (signal?.aborted) return reject(abortReason(signal))
+      const onAbort = () => {
+        clearTimeout(timer)
+        reject(signal === undefined ? new StoppedError('stopped') : abortReason(signal))
+      }
+      const timer = setTimeout(
+        () => {
+          signal?.removeEventListener('abort', onAbort)
+          resolve()
+        },
+        Math.min(Math.max(0, durationMs), TIMER_MS_MAX),
+      )
+      signal?.addEventListener('abort', onAbort, { once: true })
+    }),
 })
 
 /** The reason why `signal` aborted, always an `Error`. */

