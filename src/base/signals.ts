@@ -32,7 +32,7 @@ export const unlessAborted = <Value>(signal: AbortSignal, work: Promise<Value>):
     work.then(resolve, reject).finally(() => listening[Symbol.dispose]())
   })
 
-export interface JoinedSignal extends Disposable {
+interface JoinedSignal extends Disposable {
   readonly signal: AbortSignal
 }
 

@@ -163,7 +163,7 @@ class AccountClient implements HttpClient {
     if (pending.sends > 0) this.#counts.retries += 1
     pending.sends += 1
     this.#counts.requests += 1
-    const epoch = this.#limiter.epoch()
+    const epoch = this.#limiter.pauses.epoch
     const startedMs = clock.monotonicMs()
     let status: number | null = null
     try {
@@ -185,7 +185,7 @@ class AccountClient implements HttpClient {
         onRateLimited: (retryAfterMs) => this.#rateLimited(epoch, retryAfterMs, pending.where),
         onNeverSent: () => slot.neverSent(),
       })
-      if (outcome.kind === 'answer') this.#limiter.succeeded(epoch)
+      if (outcome.kind === 'answer') this.#limiter.pauses.succeeded(epoch)
       return outcome
     } finally {
       const ms = Math.round(clock.monotonicMs() - startedMs)

@@ -20,6 +20,8 @@ export interface Task {
   readonly requests: RequestsByKind
   /** Requests that the budget reserves for it: all of its requests, with nothing skipped. */
   readonly reserve: number
+  /** Orders surveys of the same urgency, as most of a first load are. As a number it is exact until 2255. */
+  readonly createdAt: number
   /** When the survey was last read, or queued if never read. */
   readonly since: Instant
   readonly urgency: number
@@ -48,7 +50,7 @@ export const createQueue = (
   runId: string | null,
 ) => {
   const estimate = { rules: refresh, sourcesEach: sourcesOfEach(totals) }
-  const due: Due[] = []
+  const due: Task[] = []
   let { present: resting, sources: restingSources } = totals
   let refused = 0
   return {
@@ -64,11 +66,11 @@ export const createQueue = (
         refused += 1
         return false
       }
-      due.push({ createdAt: Number(survey.createdAt), task: taskOf(survey, reason, at, estimate, runId) })
+      due.push(taskOf(survey, reason, at, estimate, runId))
       return true
     },
     sorted: (): Queue => ({
-      tasks: due.toSorted(byUrgency).map(({ task }) => task),
+      tasks: due.toSorted(byUrgency),
       refused,
       notDue: { sample_sources: resting, survey_progress: resting, sample_source_progress: restingSources },
     }),
@@ -108,6 +110,7 @@ const taskOf = (
     refusals: survey.task?.refusals ?? 0,
     requests: bundleRequests(survey, reason, at, estimate),
     reserve: requestsIn(bundleRequests(survey, reason, at, estimate, true)),
+    createdAt: Number(survey.createdAt),
     since,
     urgency: urgency(msBetween(since, at), weight),
   }
@@ -117,16 +120,8 @@ const taskOf = (
 const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant =>
   believed(refreshedAt, at) ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
 
-interface Due {
-  /** As a number, which is exact until 2255: most surveys of a first load have the same urgency. */
-  readonly createdAt: number
-  readonly task: Task
-}
-
-const byUrgency = (one: Due, other: Due): number =>
-  other.task.urgency - one.task.urgency ||
-  other.createdAt - one.createdAt ||
-  other.task.surveyId - one.task.surveyId
+const byUrgency = (one: Task, other: Task): number =>
+  other.urgency - one.urgency || other.createdAt - one.createdAt || other.surveyId - one.surveyId
 
 export const requestReasonOf = ({
   reason,

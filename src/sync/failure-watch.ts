@@ -159,11 +159,10 @@ export class EndpointWatch {
   }
 
   #of(kind: SurveyKind): Endpoint {
-    const found = this.#endpoints.get(kind)
-    if (found !== undefined) return found
-    const added = { name: NAMES[kind], hasAnswered: false, failuresInARow: 0, failures: new Map() }
-    this.#endpoints.set(kind, added)
-    return added
+    const unused: Endpoint = { name: NAMES[kind], hasAnswered: false, failuresInARow: 0, failures: new Map() }
+    const endpoint = this.#endpoints.get(kind) ?? unused
+    this.#endpoints.set(kind, endpoint)
+    return endpoint
   }
 }
 

@@ -27,7 +27,7 @@ export class RateLimiter {
   readonly #ledger: Ledger | undefined
   readonly #pacer: Pacer
   readonly #limiter: HeldSlotLimiter
-  readonly #pauses: Pauses
+  readonly pauses: Pauses
 
   constructor(options: RateLimiterOptions) {
     const { owner, rate, limits, clock, ledgerDirectory: directory } = options
@@ -39,25 +39,16 @@ export class RateLimiter {
     this.#ledger = ledger
     this.#pacer = pacer
     this.#limiter = new HeldSlotLimiter({ cap: rate.requests, timing, ledger, clock, pacer, shared })
-    this.#pauses = new Pauses(rate.perMs, limits.pausesMax)
+    this.pauses = new Pauses(rate.perMs, limits.pausesMax)
   }
 
   run<Value>(work: (slot: Slot) => Promise<Value>, waitSignals: readonly AbortSignal[]): Promise<Value> {
     return this.#limiter.run(work, waitSignals)
   }
 
-  /** The number of pauses that have begun. A send remembers it. */
-  epoch(): number {
-    return this.#pauses.epoch
-  }
-
-  succeeded(sentIn: number): void {
-    this.#pauses.succeeded(sentIn)
-  }
-
   /** A 429 arrived for a request sent in epoch `sentIn`. Returns the error that ends the run, if it does. */
   rateLimited(sentIn: number, retryAfterMs: number | null, where: Where): UpstreamError | null {
-    const verdict = this.#pauses.rateLimited(sentIn, retryAfterMs)
+    const verdict = this.pauses.rateLimited(sentIn, retryAfterMs)
     if (verdict.kind === 'end') return rateRefused(where, verdict.pauses, this.#options.rate)
     if (verdict.kind === 'retry_after_too_long')
       return retryAfterTooLong(where, retryAfterMs ?? 0, RETRY_AFTER_MS_MAX)
@@ -122,6 +113,7 @@ export class Pauses {
   readonly #perMs: number
   readonly #pausesMax: number
   #lastGoodEpoch = 0
+  /** The number of pauses that have begun. A send remembers it. */
   epoch = 0
 
   constructor(perMs: number, pausesMax = PAUSES_IN_A_ROW_MAX) {

@@ -5,7 +5,7 @@
 import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
 import { isSystemError, messageOf, StoppedError } from '../../base/errors.js'
-import { type JoinedSignal, joinSignals, onAbort } from '../../base/signals.js'
+import { onAbort } from '../../base/signals.js'
 import { createTimeLimit } from '../../base/time-limit.js'
 import type { Publisher } from '../../model/warehouse.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
@@ -73,18 +73,14 @@ const RELEASE_MS_MAX = 60_000
 class BucketStorage implements Storage {
   readonly #held: HeldBucket
   readonly #ledgers: HandingOver
-  readonly #joined: JoinedSignal
+  readonly signal: AbortSignal
   /** Whether the local ledgers hold every request that may still count: they were taken over. */
   #hasLedgers = false
 
   constructor(held: HeldBucket) {
     this.#held = held
     this.#ledgers = { ...held, clock: systemClock }
-    this.#joined = joinSignals([held.signal, held.lease.lost])
-  }
-
-  get signal(): AbortSignal {
-    return this.#joined.signal
+    this.signal = AbortSignal.any([held.signal, held.lease.lost])
   }
 
   readonly requireHeld = (): void => this.#held.lease.assertHeld()
@@ -171,7 +167,6 @@ class BucketStorage implements Storage {
     using _listening = onAbort([stopping], () => ending(RELEASE_AFTER_SIGNAL_MS_MAX))
     const { signal } = limit
     if (!lease.lost.aborted) await lease.release({ ledgers: await this.#uploadLedgers(signal), signal })
-    this.#joined[Symbol.dispose]()
     await Promise.all([store[Symbol.asyncDispose](), leaseStore[Symbol.asyncDispose]()])
   }
 

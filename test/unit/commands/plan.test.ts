@@ -16,6 +16,7 @@ const task: Task = {
   reserve: 4,
   since: minute(0),
   urgency: 4,
+  createdAt: 0,
 }
 const listing = { reason: 'listing', isExpected: false, surveys: 1, requests: { surveys: 1 } } as const
 const active = {

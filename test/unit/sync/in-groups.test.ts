@@ -255,6 +255,7 @@ const task = (surveyId: number, reserve = 3): Task => ({
   reserve,
   since: 0n,
   urgency: 0,
+  createdAt: 0,
 })
 
 /** A warehouse with survey 1 and its source, and the numbers of surveys that were read at once. */
