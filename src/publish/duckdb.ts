@@ -103,12 +103,18 @@ const stateOf = async (sql: Sql) => {
   return state ?? { bytes: Number.POSITIVE_INFINITY, free: 0, format: STORAGE_FORMAT }
 }
 
-const copyCompacted = async (database: Database, sql: Sql, temporary: string, signal: AbortSignal) => {
-  await sql.run(`ATTACH ${literal(temporary)} AS compacted`)
+const copyCompacted = (database: Database, sql: Sql, temporary: string, signal: AbortSignal) =>
+  attached(sql, `${literal(temporary)} AS other`, () =>
+    database.interruptibly(signal, () => sql.run('COPY FROM DATABASE "work" TO other')),
+  )
+
+/** Runs `work` while another database file is attached as `other`. */
+const attached = async <Result>(sql: Sql, other: string, work: () => Promise<Result>): Promise<Result> => {
+  await sql.run(`ATTACH ${other}`)
   try {
-    await database.interruptibly(signal, () => sql.run('COPY FROM DATABASE "work" TO compacted'))
+    return await work()
   } finally {
-    await sql.run('DETACH compacted')
+    await sql.run('DETACH other')
   }
 }
 
@@ -158,18 +164,11 @@ export const findPublishedFile = async (
 
 /** The state in a database file, from which the empty `database` can be filled. */
 export const stateInFile = (database: Database, path: string): Pick<PublishedState, 'countRuns' | 'fill'> => {
-  const attached = <Result>(work: (sql: Sql) => Promise<Result>) =>
-    database.exclusively(async (sql) => {
-      await sql.run(`ATTACH ${literal(path)} AS published (READ_ONLY)`)
-      try {
-        return await work(sql)
-      } finally {
-        await sql.run('DETACH published')
-      }
-    })
+  const reading = <Result>(work: (sql: Sql) => Promise<Result>) =>
+    database.exclusively((sql) => attached(sql, `${literal(path)} AS other (READ_ONLY)`, () => work(sql)))
   return {
-    countRuns: () => attached((sql) => countOf(sql, 'SELECT count(*) AS "Count" FROM published._sync.runs')),
-    fill: () => attached((sql) => sql.run('COPY FROM DATABASE published TO "work"')),
+    countRuns: () => reading((sql) => countOf(sql, 'SELECT count(*) AS "Count" FROM other._sync.runs')),
+    fill: () => reading((sql) => sql.run('COPY FROM DATABASE other TO "work"')),
   }
 }
 

@@ -61,7 +61,7 @@ export const surveyStatus = z
 /** API document, "Survey", `transition_style`. */
 export const TRANSITION_STYLES = ['single_page', 'multiple_pages'] as const
 
-export const transitionStyle = z.enum(TRANSITION_STYLES).meta({
+const transitionStyle = z.enum(TRANSITION_STYLES).meta({
   id: 'TransitionStyle',
   description: 'Questionnaire display mode',
   'x-enumDescriptions': {
@@ -94,7 +94,7 @@ export type SurveyResource = DeepReadonly<z.output<typeof survey>>
 /** API document, "Sample source", `provider`. */
 export const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import'] as const
 
-export const provider = z
+const provider = z
   .enum(PROVIDERS)
   .meta({ id: 'Provider', description: 'Type of provider of a sample source' })
 
@@ -118,7 +118,7 @@ export const sampleSource = object('SampleSource', 'A sample source of a survey'
 export type SampleSourceResource = DeepReadonly<z.output<typeof sampleSource>>
 
 /** One entry of `interview_count_by_status`. `percentage` runs from 0 to 100; 0 where no interview is counted. */
-export const statusCount = object('StatusCount', 'How many interviews have one interview status', {
+const statusCount = object('StatusCount', 'How many interviews have one interview status', {
   individuals: wholeNumber('The number of interviews'),
   percentage: z
     .number()
@@ -127,7 +127,7 @@ export const statusCount = object('StatusCount', 'How many interviews have one i
     .meta({ description: 'Their part of all interviews that are counted, from 0 to 100' }),
 })
 
-export const interviewCountByStatus = object(
+const interviewCountByStatus = object(
   'InterviewCountByStatus',
   'Number of interviews per interview status. Interviews with the Ignored status are omitted from the whole response',
   {

@@ -79,7 +79,7 @@ export const createDatabases = async (): Promise<Databases> => {
   }
 }
 
-const ATTACHED_BY_THE_CODE_UNDER_TEST = ['compacted', 'published']
+const ATTACHED_BY_THE_CODE_UNDER_TEST = ['other']
 
 const BLOCK_BYTES = '16384'
 

@@ -32,16 +32,16 @@ export const logsToRemove = async (left: LeftLogs): Promise<readonly string[]> =
   const areAllOld = logs.every(({ files }) => files.commits.every(isOld))
   const removed: string[] = []
   for (const { directory, files } of logs.filter((one) => !followed.has(one.directory))) {
-    const state = areAllOld ? null : await readLog(directory, files).catch(nullIfUnusable)
+    const state = areAllOld
+      ? null
+      : await readLog(directory, files).catch((error: unknown) => {
+          // Nobody can say which files such a log names, and nobody repairs it any more.
+          if (error instanceof UnusableLogError) return null
+          throw error
+        })
     if (state === null || !namesOnly(kept, directory, state)) removed.push(directory)
   }
   return removed
-}
-
-/** Nobody can say which files such a log names, and nobody repairs it any more. */
-const nullIfUnusable = (error: unknown): null => {
-  if (error instanceof UnusableLogError) return null
-  throw error
 }
 
 const tableDirectory = (key: string): string => key.replace(/(\/account=.*)?\/[^/]+$/, '')

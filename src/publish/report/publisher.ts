@@ -23,10 +23,8 @@ export const createReportPublisher = ({ database, report, path, write }: ReportP
   publish: async (signal) => {
     try {
       throwIfAborted(signal)
-      const [{ readReport }, { renderReport }] = await Promise.all([
-        import('./read.js'),
-        import('./render.js'),
-      ])
+      const { readReport } = await import('./read.js')
+      const { renderReport } = await import('./render.js')
       const rows = await database.interruptibly(signal, () => database.transaction(readReport))
       const { html } = renderReport(rows, report)
       throwIfAborted(signal)

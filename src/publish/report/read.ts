@@ -128,7 +128,9 @@ ${survey.observations.select}
 ), steps AS (
   SELECT *, greatest(1, (age - ${LAST_DAYS}) // ${EARLIER_POINTS}) AS step FROM spans
 ), days AS (
-  SELECT account, survey_id, last_day - unnest(range(least(age, ${LAST_DAYS}) + 1) || range(${LAST_DAYS} + step, age + 1, step)) AS day FROM steps
+  SELECT account, survey_id,
+    last_day - unnest(range(least(age, ${LAST_DAYS}) + 1) || range(${LAST_DAYS} + step, age + 1, step)) AS day
+  FROM steps
 )
 SELECT d.account, d.survey_id, d.day, ${values.map((name) => `o.${name}`).join(', ')}
 FROM days d

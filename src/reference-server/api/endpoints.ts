@@ -83,7 +83,7 @@ const SURVEY_REFUSALS = {
   404: 'No such survey of this account, or no such sample source of this survey',
 }
 
-export const surveyList = object('SurveyList', 'A page of the survey list', {
+const surveyList = object('SurveyList', 'A page of the survey list', {
   surveys: z.array(survey).meta({ description: 'The surveys of this page' }),
   pagination,
 })
@@ -113,7 +113,7 @@ const listSurveys = declareEndpoint({
   },
 })
 
-export const sampleSourceList = object('SampleSourceList', 'A page of the sample sources of a survey', {
+const sampleSourceList = object('SampleSourceList', 'A page of the sample sources of a survey', {
   sample_sources: z.array(sampleSource).meta({ description: 'The sample sources of this page' }),
   pagination,
 })
@@ -138,13 +138,9 @@ const listSampleSources = declareEndpoint({
   },
 })
 
-export const fieldworkProgressAnswer = object(
-  'FieldworkProgressAnswer',
-  'The fieldwork progress of a survey',
-  {
-    fieldwork_progress: fieldworkProgress,
-  },
-)
+const fieldworkProgressAnswer = object('FieldworkProgressAnswer', 'The fieldwork progress of a survey', {
+  fieldwork_progress: fieldworkProgress,
+})
 
 const viewFieldworkProgress = declareEndpoint({
   path: '/surveys/{SURVEY_ID}/fieldwork_progress',

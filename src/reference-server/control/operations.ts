@@ -27,7 +27,7 @@ import type { Organization } from '../world/organization.js'
 import { SOURCES_SETTLE_WITHIN } from '../world/sample-sources.js'
 import { statusOf, TITLE_EDIT } from '../world/timeline.js'
 
-export const worldTime = object('WorldTime', "The world's clock", {
+const worldTime = object('WorldTime', "The world's clock", {
   now: moment("The world's time"),
   clock: text('Its speed: `real`, `frozen`, or a factor such as `600x`'),
 })
@@ -44,14 +44,10 @@ const timeSetting = z
   ])
   .meta({ description: 'How to move the clock', examples: [{ advance: 'PT6H' }] })
 
-export const requestList = object(
-  'RequestList',
-  'The requests that reached the API, including refused ones',
-  {
-    requests: z.array(loggedRequest).meta({ description: 'In the order of arrival' }),
-    dropped: wholeNumber('How many of the oldest were dropped'),
-  },
-)
+const requestList = object('RequestList', 'The requests that reached the API, including refused ones', {
+  requests: z.array(loggedRequest).meta({ description: 'In the order of arrival' }),
+  dropped: wholeNumber('How many of the oldest were dropped'),
+})
 
 /** The schemas are the same for every world, so any world will do. */
 const ANYWHERE = () => true
@@ -71,7 +67,7 @@ const countedFaults = z
   )
   .meta({ description: 'The faults as declared, with how often each matched and acted' })
 
-export const worldChange = object('WorldChange', 'A change of the world', {
+const worldChange = object('WorldChange', 'A change of the world', {
   account: text('Name of the account'),
   survey_id: wholeNumber('ID of the survey'),
   at: moment('When it changes'),
@@ -84,11 +80,11 @@ export const worldChange = object('WorldChange', 'A change of the world', {
 
 export type WorldChange = DeepReadonly<z.output<typeof worldChange>>
 
-export const changeList = object('ChangeList', 'What changes in the world between two moments', {
+const changeList = object('ChangeList', 'What changes in the world between two moments', {
   changes: z.array(worldChange).meta({ description: 'In the order of time' }),
 })
 
-export const surveyTruth = survey
+const surveyTruth = survey
   .extend({
     sample_sources: z.array(sampleSource).optional().meta({ description: 'In the order of their list' }),
     fieldwork_progress: fieldworkProgress.optional(),
@@ -102,13 +98,13 @@ export const surveyTruth = survey
     description: 'A survey with everything that the API shows of it; with `only=surveys`, the survey alone',
   })
 
-export const accountTruth = object('AccountTruth', 'An account with everything that the API shows it', {
+const accountTruth = object('AccountTruth', 'An account with everything that the API shows it', {
   name: text('Name of the account'),
   id: wholeNumber('Its Authorization-ID'),
   surveys: z.array(surveyTruth).meta({ description: 'In the order of the survey list' }),
 })
 
-export const truth = object('Truth', 'Everything that the API shows at this moment', {
+const truth = object('Truth', 'Everything that the API shows at this moment', {
   now: moment("The world's time"),
   accounts: z.array(accountTruth).meta({ description: 'One entry for each account' }),
 })

@@ -223,10 +223,10 @@ export interface JsonObject {
   readonly [name: string]: Json
 }
 
-export const JSON_LEVELS_MAX = 100
+const JSON_LEVELS_MAX = 100
 
 /** Whether `value` can be written as JSON with at most `levelsMax` levels; a value from YAML may contain itself. */
-export const isJson = (value: unknown, levelsMax = JSON_LEVELS_MAX): value is Json => {
+const isJson = (value: unknown, levelsMax = JSON_LEVELS_MAX): value is Json => {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)
   if (levelsMax === 0 || typeof value !== 'object') return false

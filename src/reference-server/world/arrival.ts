@@ -5,14 +5,10 @@
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { type Change, statusOf } from './timeline.js'
 
-/** From `from` up to, but not including, `to`. */
-export interface Window {
+/** When a survey is open for interviews: from `from` up to, but not including, `to`. */
+export interface FieldWindow {
   readonly from: Micros
   readonly to: Micros
-}
-
-/** A window that is open for interviews. */
-export interface FieldWindow extends Window {
   /** When the survey is complete; after that none of its interviews changes. */
   readonly settledAt: Micros
 }

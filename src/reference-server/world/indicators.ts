@@ -1,5 +1,5 @@
 /** Computes the fieldwork progress indicators from single interviews, by the API document ("Fieldwork progress"). */
-import { median } from 'd3-array'
+import { quantileSorted } from 'd3-array'
 import type { EmptyRates } from '../option-texts.js'
 import { INTERVIEW_STATUSES, type InterviewStatus, type ProgressResource } from '../resources.js'
 import type { Micros } from '../time.js'
@@ -38,7 +38,7 @@ export const progressOf = (
   const complete = individuals('complete')
   const screenOut = individuals('screen_out')
   const incomplete = individuals('incomplete')
-  const length = median(completeSeconds.subarray(0, complete))
+  const length = quantileSorted([...completeSeconds.subarray(0, complete).sort()], 0.5)
   const targetIncidenceRate = rate(complete, complete + screenOut)
   return {
     sample_size: sampleSize,

@@ -1,4 +1,5 @@
 /** The fieldwork of one survey over all time: its sources, and their interviews, derived on demand in flat arrays sorted by start. */
+import { bisectRight } from 'd3-array'
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources.js'
 import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { ArrivalWalk, type FieldWindow, openWindows, windowsFrom } from './arrival.js'
@@ -123,7 +124,7 @@ const deriveInterviews = (
   for (let place = 0; place < count; place++) {
     const start = walk.at(((place + random.fraction()) / count) * weight)
     const fill = quota.fillAt(start)
-    let status = drawStatus(random, habits.cumulative)
+    let status = bisectRight(habits.cumulative, random.fraction(), 0, IGNORED)
     if (status === COMPLETE && isRejected(random, fill, habits.quotaPressure)) status = QUOTA_FULL
     const seconds = drawSeconds(random, status, habits.typicalSeconds)
     const end = start + seconds * MICROS_PER_SECOND
@@ -142,13 +143,6 @@ const deriveInterviews = (
   }
   quota.fillAt(Number.POSITIVE_INFINITY)
   return { starts, durations, analysisMinutes, statuses }
-}
-
-const drawStatus = (random: Random, cumulative: readonly number[]): number => {
-  const draw = random.fraction()
-  let status = 0
-  while (status < IGNORED && draw >= (cumulative[status] ?? 1)) status++
-  return status
 }
 
 /** Quotas of groups close before the target is reached. After that, hardly anybody is accepted. */
@@ -201,8 +195,7 @@ class Quota {
   /** The interview at `place` completes at `endsAt`, if there is room then. Most that begin earlier also end earlier. */
   add(place: number, endsAt: Micros): void {
     const after = this.#open.findLastIndex((other) => other.endsAt <= endsAt) + 1
-    if (after === this.#open.length) this.#open.push({ place, endsAt })
-    else this.#open.splice(after, 0, { place, endsAt })
+    this.#open.splice(after, 0, { place, endsAt })
   }
 
   /** Decides all interviews that ended by `moment`, which never goes back. Returns how full the target is; 1 is full. */

@@ -5,7 +5,7 @@
  */
 import { PROVIDERS, type SampleSourceResource, type SurveyStatus } from '../resources.js'
 import { formatIsoTime, MICROS_PER_DAY, MICROS_PER_SECOND, type Micros, type TimeStyle } from '../time.js'
-import type { Window } from './arrival.js'
+import type { FieldWindow } from './arrival.js'
 import { sampleSourceId } from './identities.js'
 import { PURPOSES, Random } from './random.js'
 import { type Change, drawGrain, floorTo, type Grain, statusOf, type WorldPlan } from './timeline.js'
@@ -67,7 +67,7 @@ export const deriveSampleSources = (
   plan: WorldPlan,
   index: number,
   changes: readonly Change[],
-  windows: readonly Window[],
+  windows: readonly FieldWindow[],
 ): SampleSource[] => {
   const surveyCreatedAt = changes.at(0)?.at ?? 0
   const random = new Random(plan, index, PURPOSES.sources)
@@ -116,7 +116,7 @@ export const sampleSourceResource = (source: SampleSource, version: SourceVersio
   updated_at: formatIsoTime(version.at, source.timeStyle),
 })
 
-const drawCreation = (random: Random, surveyCreatedAt: Micros, windows: readonly Window[]): Micros => {
+const drawCreation = (random: Random, surveyCreatedAt: Micros, windows: readonly FieldWindow[]): Micros => {
   const [opening, closing] = [windows.at(0), windows.at(-1)]
   const late = random.chance(LATE_PROBABILITY)
   const place = random.fraction()

@@ -107,7 +107,7 @@ const drawStatuses = (random: Random, createdAt: Micros): Change[] => {
   const pendingAt = createdAt + days(random, 0.2, 8)
   const launch = [draft, to('pending', pendingAt)]
   const fieldwork = drawFieldwork(random, pendingAt + days(random, 0.1, 3))
-  return [...launch, ...fieldwork, ...drawReopening(random, endOf(fieldwork))]
+  return [...launch, ...fieldwork, ...drawReopening(random, fieldwork.at(-1)?.at ?? 0)]
 }
 
 /** Fieldwork with its pauses, then data processing, then complete. */
@@ -150,5 +150,3 @@ const editDelay = (random: Random): Micros =>
 const days = (random: Random, low: number, high: number): Micros => random.between(low, high) * MICROS_PER_DAY
 
 const to = (status: SurveyStatus, at: Micros): Change => ({ at, code: SURVEY_STATUSES.indexOf(status) })
-
-const endOf = (changes: readonly Change[]): Micros => changes.at(-1)?.at ?? 0

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { parse } from '../../base/parse.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
-import { appendedType, appendedValue } from './cells.js'
+import { APPENDED_TYPES, appendedValue } from './cells.js'
 
 interface Target {
   readonly catalog?: string
@@ -21,7 +21,7 @@ export const appendTo = async (
   rows: readonly CellRow[],
 ): Promise<void> => {
   const appender = await connection.createAppender(name, schema, catalog)
-  const types = columns.map(appendedType)
+  const types = columns.map(({ type }) => APPENDED_TYPES[type])
   try {
     if (rows.length < CHUNK_ROWS_MIN)
       for (const row of rows) {

@@ -9,7 +9,6 @@ import {
   DOUBLE,
   DuckDBDateValue,
   DuckDBTimestampTZValue,
-  type DuckDBType,
   type DuckDBValue,
   TIMESTAMPTZ,
   VARCHAR,
@@ -31,9 +30,8 @@ export const toDuckDB = (parameter: Parameter): DuckDBValue => {
   return typeof parameter === 'number' && Number.isInteger(parameter) ? BigInt(parameter) : parameter
 }
 
-export const appendedType = ({ type }: Column): DuckDBType => APPENDED_TYPES[type]
-
-const APPENDED_TYPES = { BIGINT, BOOLEAN, DATE, DOUBLE, JSON: VARCHAR, TIMESTAMPTZ, VARCHAR } as const
+/** The types of appended cells, by the type of their column. */
+export const APPENDED_TYPES = { BIGINT, BOOLEAN, DATE, DOUBLE, JSON: VARCHAR, TIMESTAMPTZ, VARCHAR } as const
 
 /** A cell to append. One whose type does not fit its column is a bug and throws. */
 export const appendedValue = ({ name, type }: Column, cell: Cell = null): DuckDBValue => {

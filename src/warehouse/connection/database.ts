@@ -35,12 +35,8 @@ export interface Sql {
   batches<Row>(schema: z.ZodType<Row>, sql: string): AsyncIterable<Iterable<Row>>
   /** Puts rows into a new temporary table with `columns`, and replaces an old one. */
   stage(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
-  /** Adds rows to a table. A missing cell becomes null. `filledBy` names the cell that fills a column of another name. */
-  insert(
-    table: TableDeclaration,
-    rows: readonly CellRow[],
-    filledBy?: Readonly<Record<string, string>>,
-  ): Promise<void>
+  /** Adds rows to a table. A missing cell becomes null. */
+  insert(table: TableDeclaration, rows: readonly CellRow[]): Promise<void>
 }
 
 export interface AccountSql extends Sql {
@@ -262,12 +258,9 @@ const sqlOn = (connection: DuckDBConnection, statement: Statement): Sql => {
         await connection.run(createTemporary(temporaryTable, columns))
         await appendTo(connection, { catalog: 'temp', schema: 'main', name: temporaryTable }, columns, rows)
       }),
-    insert: (table, rows, filledBy = {}) =>
+    insert: (table, rows) =>
       statement(async () => {
-        if (rows.length === 0) return
-        const columns = await storedColumns(table)
-        const cells = columns.map((column) => ({ ...column, name: filledBy[column.name] ?? column.name }))
-        await appendTo(connection, table, cells, rows)
+        if (rows.length > 0) await appendTo(connection, table, await storedColumns(table), rows)
       }),
   }
 }

@@ -28,7 +28,7 @@ import {
   noRows,
   PARTS,
   readPending,
-  type StoredSurvey,
+  type StoredParts,
 } from './stored-surveys.js'
 
 export const commitBundles = async (
@@ -128,7 +128,7 @@ const dayRows = (surveyId: number, { rows, timeZone }: ReadDays): readonly ReadR
 const markGone = async (
   sql: AccountSql,
   outcomes: readonly BundleOutcome[],
-  stored: ReadonlyMap<number, StoredSurvey>,
+  stored: ReadonlyMap<number, StoredParts>,
 ): Promise<number> => {
   const gone = outcomes.flatMap((outcome): readonly CellRow[] => {
     const { surveyId: survey_id, at } = outcome

@@ -48,10 +48,11 @@ export const upsert = async (
     else changed.push(row)
   }
   await removeChanged(sql, table, changed)
-  await sql.insert(table.current, [...changed, ...added])
+  const written = [...changed, ...added]
+  await sql.insert(table.current, written)
   const beginsAt = table.hasVersions ? 'valid_from' : 'observed_at'
-  if (table.history !== null)
-    await sql.insert(table.history, [...changed, ...added], { [beginsAt]: table.readAtColumn })
+  const history = written.map((row) => ({ ...row, [beginsAt]: row[table.readAtColumn] ?? null }))
+  if (table.history !== null) await sql.insert(table.history, history)
   const unchanged = rows.length - added.length - changed.length
   return { added: added.length, changed: changed.length, unchanged }
 }
@@ -143,9 +144,10 @@ export const readStored = async (
 ): Promise<StoredRows> => {
   if (surveyIds.length === 0) return new Map()
   const condition = conditionOnSurveys(sql.account, surveyIds)
+  const columns = [...table.ids, ...table.values]
   const rows = await sql.rows(
     table.storedRow,
-    `SELECT ${[...table.ids, ...table.values].map(selectCell).join(', ')}, "_first_seen_at", ${quote(table.readAtColumn)} AS "_dated_at", "_missing_since"
+    `SELECT ${columns.map(selectCell).join(', ')}, "_first_seen_at", ${quote(table.readAtColumn)} AS "_dated_at", "_missing_since"
       FROM ${qualified(table.current)} WHERE ${condition.on(table.surveyIdColumn)}
       ${notBefore === null ? '' : `AND "day" >= DATE ${literal(notBefore)}`}`,
     condition.parameters,

@@ -24,9 +24,9 @@ export const PARTS = [
 ] as const
 
 /** The rows of a survey, also the missing ones. */
-export type StoredSurvey = Readonly<Record<(typeof PARTS)[number][0], StoredRow[]>>
+export type StoredParts = Readonly<Record<(typeof PARTS)[number][0], StoredRow[]>>
 
-export const noRows = (): StoredSurvey => ({ sources: [], progress: [], sourceProgress: [] })
+export const noRows = (): StoredParts => ({ sources: [], progress: [], sourceProgress: [] })
 
 /** The map has an entry for each of these surveys. */
 const readSurveys = async (sql: AccountSql, surveyIds: readonly number[]) => {
@@ -46,7 +46,7 @@ const timesRow = z.object({
 /** Rows that were read for a run are kept for the commit of their survey, the only one that writes these tables: a night takes a third less CPU. */
 export const createStoredSurveys = () => {
   /** The rows of each survey that was not committed since. */
-  const kept = new Map<number, StoredSurvey>()
+  const kept = new Map<number, StoredParts>()
   return {
     /** The map has an entry for each of these surveys. One that was never refreshed has no rows. */
     read: async (
@@ -80,7 +80,7 @@ export const createStoredSurveys = () => {
     take: async (
       sql: AccountSql,
       surveyIds: readonly number[],
-    ): Promise<ReadonlyMap<number, StoredSurvey>> => {
+    ): Promise<ReadonlyMap<number, StoredParts>> => {
       const unread = surveyIds.filter((id) => !kept.has(id))
       const taken = await readSurveys(sql, unread)
       for (const id of surveyIds) {

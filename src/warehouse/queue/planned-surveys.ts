@@ -43,18 +43,11 @@ const surveyRow = z
   )
 
 /** A survey with a pending row has that row's status and time. Queued surveys may be missing. */
-export const eachPlannedSurvey = async (
+export const eachPlannedSurvey = (
   sql: AccountSql,
   selection: SurveySelection,
   use: (survey: PlannedSurvey) => void,
-): Promise<void> => {
-  const ids: number[] = []
-  await sql.each(z.object({ id: bigintCell }), selectedIds(selection), [sql.account], ({ id }) =>
-    ids.push(id),
-  )
-  if (ids.length === 0) return
-  await sql.each(surveyRow, selectPlanned(selection), [sql.account, JSON.stringify(ids)], use)
-}
+): Promise<void> => sql.each(surveyRow, selectPlanned(selection), [sql.account], use)
 
 export const surveyTotals = async (sql: AccountSql): Promise<SurveyTotals> => {
   const [totals] = await sql.rows(
@@ -67,9 +60,10 @@ export const surveyTotals = async (sql: AccountSql): Promise<SurveyTotals> => {
   return { present: 0, sources: 0, withSources: 0, ...totals }
 }
 
-const selectPlanned = ({ rules: { daily_windows: windows } }: SurveySelection): string => {
+const selectPlanned = (selection: SurveySelection): string => {
+  const { daily_windows: windows } = selection.rules
   const OF_SELECTED = 'account = $1 AND survey_id IN (FROM selected)'
-  return `WITH selected AS MATERIALIZED (SELECT unnest(CAST($2::JSON AS BIGINT[])) AS id)
+  return `WITH selected AS MATERIALIZED (${selectedIds(selection)})
     SELECT s.id, coalesce(w.status, s.status) AS status, s.created_at AS "createdAt",
       coalesce(w.updated_at, s.updated_at) AS "updatedAt", f.refreshed_at AS "refreshedAt",
       CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END AS "progressChangedAt",

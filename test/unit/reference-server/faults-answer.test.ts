@@ -140,6 +140,15 @@ describe('patch', () => {
     expect((await api.ask('/surveys')).json).toEqual({ 'a/b': { '~': 'x' }, '~1': 'y' })
   })
 
+  test('acts on an answer that another patch made deeper than a patch may be', async () => {
+    const patch: unknown = JSON.parse(`${'['.repeat(100)}${']'.repeat(100)}`)
+    const faults = [{ action: { patch, at: '/pagination' } }, { action: { patch: { second: true } } }]
+    await using api = await startApi({ surveys: 1, faults })
+    const { status, json } = await api.ask('/surveys')
+    expect(status).toBe(200)
+    expect(json).toMatchObject({ second: true })
+  })
+
   test('and status act in their order; a text body is not patched', async () => {
     await using api = await startApi({ surveys: 1 })
     const patch = { patch: { extra: true } }
