@@ -5,8 +5,7 @@
  */
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { ExpectedError, messageOf } from '../base/errors.js'
-import type { HttpProxy } from '../base/network.js'
-import { canBeHeader } from '../base/network.js'
+import { canBeHeader, type HttpProxy } from '../base/network.js'
 import { Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import type { Address } from './address.js'

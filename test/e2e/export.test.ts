@@ -1,14 +1,16 @@
 /** Exports hold every value of one published state. They are read with plain tools, and they overwrite no foreign file. */
 import { spawnSync } from 'node:child_process'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { readXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
 import { type Export, exportTables } from '../../src/commands/export.js'
 import { openDatabase } from '../../src/warehouse/connection/database.js'
 import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { MAIN } from '../support/command/command.js'
 import { gate, openSynced, openTrial, type Trial } from '../support/command/trial.js'
+import { boundByModes, othersCanRun } from '../support/process/users.js'
 import { slow } from '../support/suite/slow.js'
 import { openReader, query } from '../support/warehouse/duckdb.js'
 
@@ -301,4 +303,23 @@ test.concurrent('an export that is refused prints one line and changes nothing',
   const inTheWay = await trial.runWarm(['export', '--format', 'csv', '--out', join(file, 'below')])
   expect(inTheWay).toMatchObject({ code: 7, stdout: '' })
   expect(inTheWay.stderr).toContain(`cannot export to ${join(file, 'below')}`)
+})
+
+test.skipIf(!othersCanRun(MAIN))('a killed export that cannot be removed is named', async (context) => {
+  const trial = await openPublished(context)
+  const root = await trial.temporary()
+  const left = join(root, '.out.999999999.exporting')
+  await mkdir(left)
+  await writeFile(join(left, 'surveys.csv'), '')
+  await chmod(left, 0o555)
+  context.onTestFinished(() => chmod(left, 0o755))
+  await chmod(root, 0o777)
+  const { warehouse } = trial
+  await chmod(dirname(warehouse), 0o755)
+  const out = join(root, 'out')
+  const args = ['export', '--format', 'csv', '--out', out, '--warehouse', warehouse]
+  const options = { ...boundByModes, env: {}, encoding: 'utf8' } as const
+  const { status, stderr } = spawnSync(process.execPath, [MAIN, ...args], options)
+  expect(status).toBe(7)
+  expect(stderr).toContain(`cannot export to ${out}: EACCES: permission denied`)
 })
