@@ -1,6 +1,6 @@
 /**
  * Declares every setting once, under its key in the settings file: its reader, default, bounds and meaning. Durations are milliseconds once
- * they are read. Types, docs/reference/settings.md, suggestions for unknown keys and the test of the example file follow from this schema.
+ * they are read. Types, docs/reference/settings.md, what `settings-file.ts` suggests for an unknown key, and the test of the example file follow from it.
  */
 import { z } from 'zod'
 import { LOG_LEVELS } from '../base/log.js'

@@ -83,7 +83,7 @@ describe('a start loads', () => {
     expect(packagesIn(loadedWith('main.js'))).toEqual([])
   })
 
-  test('only yargs in addition for --version, --help and wrong usage', () => {
+  test('only yargs in addition for --help and wrong usage', () => {
     const packages = packagesIn(loadedWith(fileOf('commands/yargs.ts')))
     expect(packages).toContain('yargs')
     for (const name of ['@duckdb/node-api', 'pino', 'undici', 'yaml', 'zod'])
