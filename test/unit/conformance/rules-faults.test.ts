@@ -86,7 +86,7 @@ const SLOW_CASES: Cases = {
     'wanted[status] && (wanted.every(Boolean) || index % 5 > 0)',
   ],
   'source.sample_size': ['world/sample-sources.js', 'version.sampleSize,', 'String(version.sampleSize),'],
-  'progress.length_of_interview': [INDICATORS, '(lower + upper) / 2)', '(lower + upper) / 2) + 0.5'],
+  'progress.length_of_interview': [INDICATORS, 'Math.round(length)', 'Math.round(length) + 0.5'],
   'progress.interviews-are-complete': [INDICATORS, 'interviews_count: complete,', 'interviews_count: total,'],
   'answers.fieldwork_progress': [
     ENDPOINTS,
