@@ -2,7 +2,8 @@
  * The clocks of the machine jump by an hour during a run of the real command, as after NTP or suspend. By the server's log
  * the run keeps the cap. It ends by itself and stores the correct tables. The server has its own clock.
  */
-
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'vitest'
 import { startWorld } from '../support/api/reference-api.js'
 import { answered, openTrial, stderrShows } from '../support/command/trial.js'
@@ -40,11 +41,13 @@ slow.concurrent.for(JUMPS)(
       rateLimit: { requests: CAP, perMs: WINDOW_MS },
       rateWindow: 'sliding',
     })
+    const shiftFile = join(await trial.temporary(), 'jump')
     const env = {
       ...envOf(server),
       FIELDWORK_SYNC_RATE_LIMIT: `${CAP}/${WINDOW_MS}ms`,
       NODE_OPTIONS: `--import ${new URL('fixtures/shifted-clocks.mjs', import.meta.url).href}`,
       SHIFT_CLOCKS: JSON.stringify({ wallMs, monotonicMs }),
+      SHIFT_FILE: shiftFile,
     }
     const running = trial.start(['sync', '--json', '--log-level', 'debug'], env)
     for (const [times, requests] of [
@@ -53,7 +56,7 @@ slow.concurrent.for(JUMPS)(
     ] as const) {
       await stderrShows(running, answered(requests))
       if (sleeps) running.child.kill('SIGSTOP')
-      running.child.kill('SIGUSR2')
+      await writeFile(`${shiftFile}.${times}`, '')
       if (sleeps) {
         await new Promise((resolve) => setTimeout(resolve, WINDOW_MS + 200))
         running.child.kill('SIGCONT')
