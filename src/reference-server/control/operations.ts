@@ -10,22 +10,10 @@ import { momentParameter, type Operation, readQuery } from '../api/operation.js'
 import type { ServerContext } from '../api/routes.js'
 import { faultSchema, faultsSchema } from '../faults/declaration.js'
 import { loggedRequest } from '../request-log.js'
-import {
-  type DeepReadonly,
-  fieldworkProgress,
-  moment,
-  object,
-  sampleSource,
-  survey,
-  surveyStatus,
-  text,
-  wholeNumber,
-} from '../resources.js'
-import { formatHttpDate, formatUtc, type Micros, parseIsoDuration, parseIsoTime } from '../time.js'
-import { NO_BOUNDS } from '../world/indicators.js'
+import { moment, object, text, wholeNumber } from '../resources.js'
+import { formatHttpDate, formatUtc, parseIsoDuration, parseIsoTime } from '../time.js'
 import type { Organization } from '../world/organization.js'
-import { SOURCES_SETTLE_WITHIN } from '../world/sample-sources.js'
-import { statusOf, TITLE_EDIT } from '../world/timeline.js'
+import { changeList, changesBetween, truth, truthText } from './truth.js'
 
 const worldTime = object('WorldTime', "The world's clock", {
   now: moment("The world's time"),
@@ -66,48 +54,6 @@ const countedFaults = z
     }),
   )
   .meta({ description: 'The faults as declared, with how often each matched and acted' })
-
-const worldChange = object('WorldChange', 'A change of the world', {
-  account: text('Name of the account'),
-  survey_id: wholeNumber('ID of the survey'),
-  at: moment('When it changes'),
-  what: z
-    .enum(['created', 'status', 'title', 'project_id', 'source_added', 'source_changed', 'source_removed'])
-    .meta({ description: 'What changes' }),
-  status: surveyStatus.optional().meta({ description: 'The new status, for `created` and `status`' }),
-  sample_source_id: wholeNumber('ID of the source, where a source changes').optional(),
-})
-
-export type WorldChange = DeepReadonly<z.output<typeof worldChange>>
-
-const changeList = object('ChangeList', 'What changes in the world between two moments', {
-  changes: z.array(worldChange).meta({ description: 'In the order of time' }),
-})
-
-const surveyTruth = survey
-  .extend({
-    sample_sources: z.array(sampleSource).optional().meta({ description: 'In the order of their list' }),
-    fieldwork_progress: fieldworkProgress.optional(),
-    sample_source_progress: z
-      .record(z.string(), fieldworkProgress)
-      .optional()
-      .meta({ description: "Progress restricted to each source, by the source's id" }),
-  })
-  .meta({
-    id: 'SurveyTruth',
-    description: 'A survey with everything that the API shows of it; with `only=surveys`, the survey alone',
-  })
-
-const accountTruth = object('AccountTruth', 'An account with everything that the API shows it', {
-  name: text('Name of the account'),
-  id: wholeNumber('Its Authorization-ID'),
-  surveys: z.array(surveyTruth).meta({ description: 'In the order of the survey list' }),
-})
-
-const truth = object('Truth', 'Everything that the API shows at this moment', {
-  now: moment("The world's time"),
-  accounts: z.array(accountTruth).meta({ description: 'One entry for each account' }),
-})
 
 export interface ControlOperation extends Operation {
   readonly method: 'get' | 'post' | 'put' | 'delete'
@@ -287,36 +233,6 @@ const named = (organizations: readonly Organization[], query: URLSearchParams): 
   return found
 }
 
-/** Yields the pieces of one JSON document, because a large world is a large text. `light` leaves out sources and progress. */
-function* truthText(
-  organizations: readonly Organization[],
-  at: Micros,
-  light: boolean,
-): Generator<string, void, undefined> {
-  yield `{"now":${JSON.stringify(formatUtc(at))},"accounts":[`
-  for (const [place, organization] of organizations.entries()) {
-    const { name, id } = organization.identity
-    yield `${place === 0 ? '' : ','}{"name":${JSON.stringify(name)},"id":${id},"surveys":[`
-    for (const [order, index] of organization.surveyPlaces(at).entries()) {
-      const survey = light ? organization.survey(at, index) : truthOf(organization, at, index)
-      yield `${order === 0 ? '' : ','}${JSON.stringify(survey)}`
-    }
-    yield ']}'
-  }
-  yield ']}'
-}
-
-const truthOf = (organization: Organization, at: Micros, index: number) => {
-  const sources = organization.listSampleSources(at, index)
-  const progress = (sourceId: number | null) => organization.progress(at, index, sourceId, NO_BOUNDS)
-  return {
-    ...organization.survey(at, index),
-    sample_sources: sources,
-    fieldwork_progress: progress(null),
-    sample_source_progress: Object.fromEntries(sources.map(({ id }) => [String(id), progress(id)])),
-  }
-}
-
 const CHANGES_MAX = 200_000
 
 function changesIn({ organizations, clock }: ServerContext, request: FastifyRequest) {
@@ -326,47 +242,4 @@ function changesIn({ organizations, clock }: ServerContext, request: FastifyRequ
   const changes = changesBetween(named(organizations, query), from, to)
   if (changes.length <= CHANGES_MAX) return { changes }
   throw new Refusal(400, `${changes.length} changes, the most is ${CHANGES_MAX}: narrow the range`)
-}
-
-/**
- * The changes after `from` up to and including `to`, past or future, in the order of time: exactly those that are visible
- * at `to` and not at `from`. Interviews are not among them.
- */
-const changesBetween = (organizations: readonly Organization[], from: Micros, to: Micros): WorldChange[] =>
-  organizations
-    .flatMap((organization) =>
-      organization
-        .surveyPlaces(to)
-        .reverse()
-        .flatMap((index) => changesOfSurvey(organization, index, from))
-        .filter(({ at }) => at > from && at <= to),
-    )
-    .sort((one, other) => one.at - other.at)
-    .map(({ change }) => change)
-
-const changesOfSurvey = (organization: Organization, index: number, from: Micros) => {
-  const account = organization.identity.name
-  const survey_id = organization.surveyId(index)
-  const entry = (at: Micros, rest: Pick<WorldChange, 'what' | 'status' | 'sample_source_id'>) => ({
-    at,
-    change: { account, survey_id, at: formatUtc(at), ...rest },
-  })
-  const changes = organization.changesOf(index)
-  const own = changes.map(({ at, code }, place) => {
-    const status = statusOf(code)
-    if (status !== null) return entry(at, { what: place === 0 ? 'created' : 'status', status })
-    return entry(at, { what: code === TITLE_EDIT ? 'title' : 'project_id' })
-  })
-  // Most surveys of a large world stopped changing long ago. Deriving their sources would take seconds for nothing.
-  const last = changes.at(-1)
-  if (last === undefined || last.at + SOURCES_SETTLE_WITHIN <= from) return own
-  const sources = organization
-    .field(index)
-    .sources.flatMap(({ id, versions, removedAt }) => [
-      ...versions.map(({ at }, place) =>
-        entry(at, { what: place === 0 ? 'source_added' : 'source_changed', sample_source_id: id }),
-      ),
-      ...(removedAt === null ? [] : [entry(removedAt, { what: 'source_removed', sample_source_id: id })]),
-    ])
-  return [...own, ...sources]
 }

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod'
 import type { pagination } from '../../../../src/reference-server/api/endpoints.js'
-import type { WorldChange } from '../../../../src/reference-server/control/operations.js'
+import type { WorldChange } from '../../../../src/reference-server/control/truth.js'
 import type { ReferenceServerOptions } from '../../../../src/reference-server/options.js'
 import type {
   ProgressResource,
