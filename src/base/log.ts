@@ -6,10 +6,7 @@ export interface Log {
   error(fields: LogFields, message: string): void
 }
 
-/** Every line has some keys of its own. */
-export type LogFields = Readonly<Record<string, unknown>> & {
-  readonly [Own in 'level' | 'time' | 'msg']?: never
-}
+export type LogFields = Readonly<Record<string, unknown>>
 
 /** A log that puts the fields of `common` before the fields of every line. */
 export const logWith = (log: Log, common: LogFields): Log => ({

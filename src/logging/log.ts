@@ -44,25 +44,50 @@ export const createLog = ({ level, stream, pretty, redact }: LogOptions): Log =>
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
+// Turns log fields into plain data: errors with their code and causes, bigints as text. Every string passes the redactor
+// before JSON escapes it a second time, because an error body may hold a token inside JSON inside JSON.
+
+type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain }
+
+const DEPTH_MAX = 6
+const ITEMS_MAX = 100
 const TEXT_LENGTH_MAX = 8_192
 
-/**
- * Log fields as plain data: errors with their code and causes, bigints as text. Every string passes the redactor before JSON escapes it a
- * second time, because an error body may hold a token inside JSON inside JSON. pino writes other objects, by their `toJSON`.
- */
-const plainFields = (fields: LogFields, redact: (text: string) => string): object => {
+const plainFields = (fields: object, redact: (text: string) => string): { readonly [key: string]: Plain } => {
   const text = (value: string): string => {
     const redacted = redact(value)
     return redacted.length > TEXT_LENGTH_MAX ? `${redacted.slice(0, TEXT_LENGTH_MAX)}…` : redacted
   }
-  const plain = (value: unknown): unknown => {
+  const plain = (value: unknown, depth: number): Plain => {
     if (typeof value === 'string') return text(value)
-    if (typeof value === 'bigint') return String(value)
+    if (typeof value === 'boolean' || value === null) return value
+    if (typeof value === 'number' && Number.isFinite(value)) return value
+    if (typeof value !== 'object') return text(String(value))
     if (value instanceof Error) return text(describeError(value))
-    return Array.isArray(value) ? value.map(plain) : value
+    return depth >= DEPTH_MAX ? '…' : structure(value, depth)
   }
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plain(value)]))
+  const structure = (value: object, depth: number): Plain => {
+    if ('toJSON' in value && typeof value.toJSON === 'function') return plain(value.toJSON(), depth + 1)
+    if (!isIterable(value)) return entries(value, depth)
+    const items: Plain[] = []
+    for (const item of value) if (items.push(plain(item, depth + 1)) === ITEMS_MAX) break
+    return items
+  }
+  const entries = (value: object, depth: number): { readonly [key: string]: Plain } =>
+    Object.fromEntries(
+      Object.entries(value)
+        .slice(0, ITEMS_MAX)
+        .filter(([, part]) => part !== undefined)
+        .map(([key, part]) => [
+          depth === 0 && RESERVED.has(key) ? `_${key}` : text(key),
+          plain(part, depth + 1),
+        ]),
+    )
+  return entries(fields, 0)
 }
+
+/** Keys that every log line uses itself. */
+const RESERVED: ReadonlySet<string> = new Set(['level', 'time', 'msg'])
 
 const CAUSES_MAX = 5
 
@@ -92,3 +117,6 @@ const stackFrames = (stack: string): string =>
   (stack.match(/^\s+at .*$/gm) ?? []).slice(0, FRAMES_MAX).join('\n')
 
 const FRAMES_MAX = 10
+
+const isIterable = (value: object): value is Iterable<unknown> =>
+  Symbol.iterator in value && typeof value[Symbol.iterator] === 'function'

@@ -56,16 +56,16 @@ describe('a JSON line', () => {
     expect(last()).toMatchObject({ err: 'usage: both; because AggregateError: two / Error: a / b' })
   })
 
-  test('accepts a bigint, a date, a list, a secret, a cycle and a field without a value', () => {
+  test('accepts a bigint, a date, a set, a secret, a cycle and a field that is called level', () => {
     const { log, last } = open()
     const cycle: Record<string, unknown> = {}
     cycle.self = cycle
-    const odd = { big: 12345678901234567890n, at: new Date(0), ids: [1, 2n], token: new Secret('x') }
-    log.info({ ...odd, missing: undefined, cycle }, 'odd')
+    const odd = { big: 12345678901234567890n, at: new Date(0), ids: new Set([1, 2]), token: new Secret('x') }
+    log.info({ ...odd, missing: undefined, nan: Number.NaN, cycle, level: 'mine' }, 'odd')
     expect(last()).toEqual({
-      ...{ level: 'info', time: expect.any(String), msg: 'odd', ids: [1, '2'] },
+      ...{ level: 'info', time: expect.any(String), msg: 'odd', _level: 'mine', ids: [1, 2], nan: 'NaN' },
       ...{ big: '12345678901234567890', at: '1970-01-01T00:00:00.000Z', token: '[redacted]' },
-      cycle: { self: '[Circular]' },
+      cycle: { self: { self: { self: { self: { self: '…' } } } } },
     })
   })
 })
@@ -82,6 +82,7 @@ describe('a token', () => {
       { err: new UpstreamError('wrong_address', 'no', { cause: new Error(TOKEN) }) },
     ],
     ['in the JSON body of an answer', { err: new UpstreamError('wrong_address', `answered ${body}`) }],
+    ['in the JSON body of an answer, deep in a field', { came: { answers: [{ body }] } }],
     ['in a URL', { url: `https://x.example/?t=${encodeURIComponent(TOKEN)}` }],
   ])('%s never reaches a line', (_, fields) => {
     for (const pretty of [false, true]) {
