@@ -16,6 +16,3 @@ export interface RequestContext {
   /** How often the request may be sent, if less often than the settings say. */
   readonly attemptsMax?: number | undefined
 }
-
-/** For commands that have no budget. */
-export const unlimitedAllowance: Allowance = Object.freeze({ take: () => undefined })

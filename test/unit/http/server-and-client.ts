@@ -1,10 +1,10 @@
 /** A raw HTTP server on a free port that records each arrival, and a client for it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { unlimitedAllowance } from '../../../src/base/allowance.js'
 import { systemClock } from '../../../src/base/clock.js'
 import { Secret } from '../../../src/base/secret.js'
 import { createHttpClient, type HttpClient, type HttpClientOptions } from '../../../src/http/client.js'
+import { unlimitedAllowance } from '../../support/api/allowance.js'
 import { type LogLine, testLog } from '../../support/log/test-log.js'
 import { mostInAny } from '../../support/oracle/rate.js'
 import { closeServer, listen } from '../../support/servers/server.js'

@@ -4,10 +4,10 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { unlimitedAllowance } from '../../../src/base/allowance.js'
 import type { HttpClient } from '../../../src/http/client.js'
 import type { Drift } from '../../../src/model/survey-source.js'
 import { createSurveySource } from '../../../src/survey-api/survey-source.js'
+import { unlimitedAllowance } from '../../support/api/allowance.js'
 import { PAGINATION } from '../../support/api/api-document.js'
 import {
   type Expected,

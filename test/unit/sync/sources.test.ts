@@ -1,9 +1,9 @@
 /** Reading all pages of a survey's sources while rows move between the pages. */
 import { expect, test } from 'vitest'
-import { unlimitedAllowance } from '../../../src/base/allowance.js'
 import type { SampleSource } from '../../../src/model/fields.js'
 import type { Page, Rejection } from '../../../src/model/survey-source.js'
 import { readSources } from '../../../src/sync/sources.js'
+import { unlimitedAllowance } from '../../support/api/allowance.js'
 import { type MemorySource, memorySource } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
 import { progress, source } from '../../support/warehouse/rows.js'
