@@ -1,67 +1,30 @@
 /**
- * The settings that environment and flags can give. Each entry has the path of the setting, the flag, and the variable with its
- * meaning for the reference. The schema reads their values like those of the file.
+ * The settings that environment and flags can give. Each entry has the path of the setting, the flag and the variable, which
+ * docs/reference/settings.md describes. The schema reads their values like those of the file.
  */
-import { LOG_LEVELS } from '../base/log.js'
 import type { Environment } from './environment.js'
-import { type Path, pathText, type Tree } from './tree.js'
+import type { Path, Tree } from './tree.js'
 
 interface SettingName<Flag extends string = string> {
   /** Null if only the variable can give it. */
   readonly flag: Flag | null
   /** Path in the settings; for a setting of an account, path in the account. */
   readonly path: Path
+  readonly variable?: string
   /** Whether it is a setting of an account: environment and flags can describe one account. */
   readonly ofAccount?: true
-  readonly variable?: string
-  /** What the variable sets, if that is not a key of the file. */
-  readonly sets?: string
-  readonly meaning?: string
 }
 
-const ofAccount = <Flag extends string>(flag: Flag, key: string, variable: string, meaning: string) =>
-  ({ flag, path: [key], ofAccount: true, variable, meaning }) as const
-
 const NAMES = [
-  {
-    flag: 'config',
-    path: ['config'],
-    variable: 'FIELDWORK_SYNC_CONFIG',
-    sets: '`--config`',
-    meaning: 'Path of the settings file; without this, no settings file is read',
-  },
-  ofAccount('base-url', 'base_url', 'FIELDWORK_SYNC_BASE_URL', 'Address of the API'),
-  ofAccount('id', 'id', 'FIELDWORK_SYNC_API_ID', 'Identifier of the account'),
-  ofAccount('token', 'token', 'FIELDWORK_SYNC_API_TOKEN', 'Secret token'),
-  ofAccount(
-    'token-file',
-    'token_file',
-    'FIELDWORK_SYNC_API_TOKEN_FILE',
-    'File that holds the token; its path is relative to the directory in which the command starts',
-  ),
-  {
-    ...ofAccount('rate-limit', 'rate', 'FIELDWORK_SYNC_RATE_LIMIT', 'Requests per window, such as `60/60s`'),
-    sets: '`rate_limit` of the account',
-  },
-  {
-    flag: 'warehouse',
-    path: ['warehouse', 'directory'],
-    variable: 'FIELDWORK_SYNC_WAREHOUSE',
-    meaning: 'Directory of the warehouse',
-  },
-  {
-    flag: null,
-    path: ['storage', 'url'],
-    variable: 'FIELDWORK_SYNC_STORAGE_URL',
-    meaning: 'Bucket that holds the warehouse',
-  },
-  {
-    flag: 'log-level',
-    path: ['log_level'],
-    variable: 'FIELDWORK_SYNC_LOG_LEVEL',
-    sets: '`--log-level`',
-    meaning: `${LOG_LEVELS.join(', ')}; the default is info`,
-  },
+  { flag: 'config', path: ['config'], variable: 'FIELDWORK_SYNC_CONFIG' },
+  { flag: 'base-url', path: ['base_url'], variable: 'FIELDWORK_SYNC_BASE_URL', ofAccount: true },
+  { flag: 'id', path: ['id'], variable: 'FIELDWORK_SYNC_API_ID', ofAccount: true },
+  { flag: 'token', path: ['token'], variable: 'FIELDWORK_SYNC_API_TOKEN', ofAccount: true },
+  { flag: 'token-file', path: ['token_file'], variable: 'FIELDWORK_SYNC_API_TOKEN_FILE', ofAccount: true },
+  { flag: 'rate-limit', path: ['rate'], variable: 'FIELDWORK_SYNC_RATE_LIMIT', ofAccount: true },
+  { flag: 'warehouse', path: ['warehouse', 'directory'], variable: 'FIELDWORK_SYNC_WAREHOUSE' },
+  { flag: null, path: ['storage', 'url'], variable: 'FIELDWORK_SYNC_STORAGE_URL' },
+  { flag: 'log-level', path: ['log_level'], variable: 'FIELDWORK_SYNC_LOG_LEVEL' },
   { flag: 'max-requests', path: ['budget', 'requests_max'] },
   { flag: 'max-duration', path: ['budget', 'duration_max'] },
   { flag: 'publish', path: ['publish'] },
@@ -72,14 +35,6 @@ const NAMES = [
 
 type FlagName = NonNullable<(typeof NAMES)[number]['flag']>
 export const SETTING_NAMES: readonly SettingName<FlagName>[] = NAMES
-
-/** For the reference. */
-export const ENVIRONMENT_VARIABLES = SETTING_NAMES.flatMap(
-  ({ variable: name, path, ofAccount, sets, meaning = '' }) =>
-    name === undefined
-      ? []
-      : [{ name, sets: sets ?? `\`${pathText(path)}\`${ofAccount ? ' of the account' : ''}`, meaning }],
-)
 
 /** The flags of the command line; absent or undefined = not given. */
 export type GivenFlags = Readonly<Partial<Record<FlagName, Tree>>> & {

@@ -10,26 +10,6 @@ import type { Environment } from './environment.js'
 import type { Problem } from './problems.js'
 import { bad, good, type Read } from './readers.js'
 
-/** The variables, for the reference. Each is also read in lower case, which overrides upper case. */
-export const PROXY_VARIABLES = [
-  {
-    name: 'HTTPS_PROXY',
-    sets: 'the proxy of `https://` addresses',
-    meaning: 'Address of an HTTP proxy, such as `http://user:password@proxy:3128`; it gets `CONNECT`',
-  },
-  {
-    name: 'HTTP_PROXY',
-    sets: 'the proxy of `http://` addresses',
-    meaning: 'Address of an HTTP proxy; it gets the requests themselves, including the token',
-  },
-  {
-    name: 'NO_PROXY',
-    sets: 'the hosts that are requested directly',
-    meaning:
-      'Hosts, separated by commas: names, which include their subdomains, addresses, or networks such as `10.0.0.0/8`, each with an optional port; `*` means all hosts',
-  },
-] as const
-
 export interface Proxies {
   readonly http: HttpProxy | null
   readonly https: HttpProxy | null
@@ -57,6 +37,7 @@ export const proxyFor = (baseUrl: string, { http, https, noProxy }: Proxies): Ht
   return isExcepted(url, noProxy) ? null : url.protocol === 'https:' ? https : http
 }
 
+/** A variable in lower case overrides the same in upper case. */
 const given = (env: Environment, name: string): { readonly variable: string; readonly value: string } => {
   const lower = env[name.toLowerCase()]
   return lower === undefined

@@ -23,19 +23,8 @@ export interface StorageSettings {
   readonly secrets: readonly Secret[]
 }
 
-/** The SDK reads them as well. The first that is set counts where the settings have no endpoint. */
-export const STORAGE_VARIABLES = [
-  {
-    name: 'AWS_ENDPOINT_URL_S3',
-    sets: '`storage.endpoint`',
-    meaning: 'Address of the server, if the settings file has none',
-  },
-  {
-    name: 'AWS_ENDPOINT_URL',
-    sets: '`storage.endpoint`',
-    meaning: 'The same, if `AWS_ENDPOINT_URL_S3` is not set',
-  },
-] as const
+/** Addresses of the server. The SDK reads them as well. The first that is set counts where the settings have no endpoint. */
+export const ENDPOINT_VARIABLES = ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'] as const
 
 /** Null without `storage.url`: then the warehouse is a directory. Adds the problems that it finds to the layers. */
 export const resolveStorage = (
@@ -48,7 +37,7 @@ export const resolveStorage = (
   refusePublish(layers)
   if (url === undefined) return null
   // The SDK, too, ignores an empty variable.
-  const where = STORAGE_VARIABLES.map(({ name }) => name).find((name) => (env[name] ?? '') !== '') ?? ''
+  const where = ENDPOINT_VARIABLES.find((name) => (env[name] ?? '') !== '') ?? ''
   const found = endpoint !== undefined || where === '' ? good(endpoint ?? null) : readEndpoint(env[where])
   const refuse = (text: string): void => {
     if (endpoint === undefined) layers.problems.push({ where, text })

@@ -13,9 +13,6 @@ import { sqlOf } from '../../../src/publish/report/queries/query.js'
 import { ALL_QUERIES } from '../../../src/publish/report/read.js'
 import { CHOICES } from '../../../src/reference-server/docs/openapi.js'
 import { settingKeys } from '../../../src/settings/keys.js'
-import { ENVIRONMENT_VARIABLES } from '../../../src/settings/names.js'
-import { PROXY_VARIABLES } from '../../../src/settings/proxies.js'
-import { STORAGE_VARIABLES } from '../../../src/settings/storage.js'
 import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
 import type { JsonSchema } from './json-fields.js'
 
@@ -35,27 +32,17 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
   ])
 }
 
-/** A table of the keys of the settings file and one of the environment variables. */
+/** The keys of the settings file. */
 const settings = (): string =>
-  [
-    markdownTable(
-      ['Key', 'Type', 'Default', 'Meaning'],
-      settingKeys().map(({ path, valueType, defaultText, meaning }) => [
-        `\`${path}\``,
-        valueType,
-        defaultText === null ? '' : `\`${defaultText}\``,
-        meaning,
-      ]),
-    ),
-    markdownTable(
-      ['Environment variable', 'Sets', 'Meaning'],
-      [...ENVIRONMENT_VARIABLES, ...STORAGE_VARIABLES, ...PROXY_VARIABLES].map(({ name, sets, meaning }) => [
-        `\`${name}\``,
-        sets,
-        meaning,
-      ]),
-    ),
-  ].join('\n')
+  markdownTable(
+    ['Key', 'Type', 'Default', 'Meaning'],
+    settingKeys().map(({ path, valueType, defaultText, meaning }) => [
+      `\`${path}\``,
+      valueType,
+      defaultText === null ? '' : `\`${defaultText}\``,
+      meaning,
+    ]),
+  )
 
 const metricsTable = (metrics: readonly Metric<never>[], common: readonly string[]): string =>
   markdownTable(

@@ -2,6 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { schemaAsMarkdown } from '../../../src/commands/schema.js'
+import { SETTING_NAMES } from '../../../src/settings/names.js'
+import { ENDPOINT_VARIABLES } from '../../../src/settings/storage.js'
+import { pathText } from '../../../src/settings/tree.js'
 import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
 import { generatedParts } from './reference-parts.js'
 
@@ -28,6 +31,16 @@ test.each(WITH_PARTS)('docs/reference/%s is what `npm run reference` writes', as
     (_, name: string) => `<!-- generated: ${name} -->\n\n${parts.get(name) ?? ''}\n<!-- end of ${name} -->`,
   )
   await expect(written).toMatchFileSnapshot(`${FOLDER}${page}`)
+})
+
+test('docs/reference/settings.md has every environment variable, with what it sets', () => {
+  const rows = read('settings.md').matchAll(/^\| `([A-Z][A-Z\d_]+)` \| (.+?) \| .+ \|$/gm)
+  const described = new Map([...rows].map(([, name = '', sets = '']) => [name, sets.replaceAll('-', '_')]))
+  const ours = SETTING_NAMES.flatMap(({ variable, path }) => (variable ? { variable, path } : []))
+  const proxies = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']
+  const names = [...ours.map(({ variable }) => variable), ...ENDPOINT_VARIABLES, ...proxies]
+  expect([...described.keys()]).toEqual(names)
+  for (const { variable, path } of ours) expect(described.get(variable)).toContain(pathText(path))
 })
 
 test('docs/reference/tables.md is what `npm run reference` writes', async () => {
