@@ -4,17 +4,16 @@
  */
 import { resolve } from 'node:path'
 import { capKey } from '../base/cap-owner.js'
-import type { HttpProxy } from '../base/network.js'
 import type { Secret } from '../base/secret.js'
 import { nearest } from '../base/suggest.js'
-import { isLoopback, isPlainRemote, readToken } from './credentials.js'
+import { readToken } from './credentials.js'
 import { type Given, type GivenFlags, SETTING_NAMES, TOKEN_KEYS } from './names.js'
 import { type Problem, quoted } from './problems.js'
-import { type Proxies, proxyFor } from './proxies.js'
+import { type Proxies, plainProblem, proxyFor } from './proxies.js'
 import { bad, good, type Read, type ReadFile, readPath, readSecret } from './readers.js'
 import type { AccountValues } from './schema.js'
 import type { AccountSettings } from './settings.js'
-import { isInShard, type Shard } from './shards.js'
+import { isInShard } from './shards.js'
 import { type Layers, type OriginOf, problemAt, type SettingsFile } from './source.js'
 import { type Path, valueAt } from './tree.js'
 
@@ -24,7 +23,6 @@ interface AccountsRequest {
   readonly chosen: Chosen
   /** Whether the command has flags that describe an account. */
   readonly oneAccount: boolean
-  readonly shard: Shard | null
   readonly proxies: Proxies
   readonly readFile: ReadFile
 }
@@ -37,14 +35,14 @@ interface OneAccount extends AccountsRequest {
 
 /** Adds the problems that it finds to the layers. */
 export const resolveAccounts = async (request: AccountsRequest): Promise<readonly AccountSettings[]> => {
-  const { layers, chosen, shard } = request
-  if (chosen === 'none') return []
-  const all = layers.values.accounts
+  const { layers, chosen } = request
+  if (chosen.size === 0) return []
+  const { accounts: all, shard } = layers.values
   if (all.length === 0 && !layers.isBroken(['accounts']))
     layers.problems.push({ where: 'accounts', text: noAccount(request) })
   const read = all
     .map((account, index): OneAccount => ({ ...request, account, path: ['accounts', index] }))
-    .filter((_, index) => chosen === 'all' || chosen.has(index))
+    .filter((_, index) => chosen.has(index))
   const accounts: AccountSettings[] = []
   for (const one of read)
     if (isInShard(one.account.name, shard)) accounts.push(...(await resolveAccount(one)))
@@ -87,25 +85,13 @@ const resolveAccount = async (one: OneAccount): Promise<readonly AccountSettings
   if (baseUrl === undefined) addMissing(one, ['base_url'])
   if (id === undefined) addMissing(one, ['id'])
   const proxy = baseUrl === undefined ? null : proxyFor(baseUrl, one.proxies)
-  if (baseUrl !== undefined) refusePlain(one, baseUrl, proxy)
+  const plain = baseUrl === undefined ? null : plainProblem('the token', baseUrl, proxy, one.layers.values)
+  if (plain !== null) one.layers.refuse([...one.path, 'base_url'], plain)
   const token = await resolveToken(one)
   const { requests, perMs } = rate ?? { ...rate_limit, perMs: rate_limit.per }
   const shared = resolveShared(one, requests)
   if (baseUrl === undefined || id === undefined || token === undefined) return []
   return [{ name, baseUrl, id, token, rate: { requests, perMs }, shared, proxy, weight }]
-}
-
-/** The token must not cross a network in plain text on its way to the API or to a proxy. */
-const refusePlain = ({ layers, path }: OneAccount, baseUrl: string, proxy: HttpProxy | null): void => {
-  const toProxy = proxy !== null && new URL(baseUrl).protocol === 'http:' && !isLoopback(proxy.address)
-  if (layers.values.allow_insecure_http || !(isPlainRemote(baseUrl) || toProxy)) return
-  const advice = isPlainRemote(baseUrl)
-    ? 'to another host; use https'
-    : `to the proxy of ${proxy?.variable}; name the host in NO_PROXY`
-  layers.refuse(
-    [...path, 'base_url'],
-    `would send the token over plain http ${advice}, or set allow_insecure_http: true in the settings file`,
-  )
 }
 
 const resolveShared = ({ account, layers, path }: OneAccount, cap: number): AccountSettings['shared'] => {
@@ -169,10 +155,10 @@ const addMissing = ({ layers, file, oneAccount, path }: OneAccount, keys: readon
 }
 
 /**
- * The indexes of the accounts that a command works on: one by `--account NAME`, several by `--accounts a,b`; `all` without a choice, `none`
+ * The indexes of the accounts that a command works on: one by `--account NAME`, several by `--accounts a,b`, all without a choice, none
  * after a problem. Of these, `--shard i/n` then keeps the accounts that belong to the shard.
  */
-export type Chosen = ReadonlySet<number> | 'all' | 'none'
+type Chosen = ReadonlySet<number>
 
 interface AccountChoice {
   readonly chosen: Chosen
@@ -191,19 +177,17 @@ export const chooseAccounts = (
   const [where, read] = oneAccount
     ? ['--account', chooseOne(flags.account, known)]
     : ['--accounts', chooseSome(flags.accounts, known)]
-  if (!read.ok) return { chosen: 'none', place: 0, problems: [{ where, text: read.problem }] }
+  if (!read.ok) return { chosen: new Set(), place: 0, problems: [{ where, text: read.problem }] }
   const chosen = read.value
-  if (oneAccount || known.length <= 1) {
-    const [place = 0] = oneAccount && chosen instanceof Set ? chosen : []
-    return { chosen, place, problems: [] }
-  }
+  const [place = 0] = chosen
+  if (oneAccount || known.length <= 1) return { chosen, place, problems: [] }
   const text = `cannot be used with the ${known.length} accounts of the settings file; set it for each account in the file`
   const problems = given.flatMap(({ where, ofAccount }) => (ofAccount ? [{ where, text }] : []))
   return { chosen, place: null, problems }
 }
 
 const chooseOne = (name: string | undefined, known: readonly string[]): Read<Chosen> => {
-  if (name === undefined && known.length <= 1) return good('all')
+  if (name === undefined && known.length <= 1) return good(new Set([0]))
   if (name !== undefined && known.includes(name)) return good(new Set([known.indexOf(name)]))
   const advice = known.length === 0 ? 'give a settings file with accounts' : `give one of ${known.join(', ')}`
   return name === undefined
@@ -212,8 +196,8 @@ const chooseOne = (name: string | undefined, known: readonly string[]): Read<Cho
 }
 
 const chooseSome = (text: string | undefined, inFile: readonly string[]): Read<Chosen> => {
-  if (text === undefined) return good('all')
   const known = inFile.length === 0 ? ['default'] : inFile
+  if (text === undefined) return good(new Set(known.keys()))
   const names = text.split(',').map((name) => name.trim())
   const unknown = [...new Set(names)].filter((name) => !known.includes(name))
   if (text.trim() === '') return bad(`is empty; give some of ${known.join(', ')}`)

@@ -41,10 +41,6 @@ const LOOPBACK = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/
 /** Whether a URL is an address of this machine. */
 export const isLoopback = (url: string): boolean => LOOPBACK.test(new URL(url).hostname)
 
-/** Whether a token sent to `baseUrl` crosses a network in plain text. */
-export const isPlainRemote = (baseUrl: string): boolean =>
-  new URL(baseUrl).protocol === 'http:' && !isLoopback(baseUrl)
-
 /** The caller's identifier, header Authorization-ID (API document, "Authentication"). */
 export const readId: Reader<number> = (value) => {
   const read = wholeNumberFrom(1, Number.MAX_SAFE_INTEGER)(value)

@@ -57,10 +57,10 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   const { problems: ofProxies, ...proxies } = readProxies(requireAccounts || withReports ? env : {})
   problems.push(...ofProxies, ...choice.problems)
   const { chosen } = choice
-  const accounts = await resolveAccounts({ layers, file, chosen, oneAccount, shard, proxies, readFile })
+  const accounts = await resolveAccounts({ layers, file, chosen, oneAccount, proxies, readFile })
   // Commands that work on one account have no warehouse.
-  const storage = oneAccount ? null : resolveStorage(layers, env, shard)
-  const { metrics, notify } = await resolveMonitoring({ layers, proxies, shard, readFile })
+  const storage = oneAccount ? null : resolveStorage(layers, env)
+  const { metrics, notify } = await resolveMonitoring({ layers, proxies, readFile })
   const shardPath = shard === null ? [] : [shardDirectory(shard)]
   const warehouseDirectory = resolve(warehouse.directory, ...shardPath)
   if (!oneAccount) refuseWarehouse(layers, warehouseDirectory)
@@ -85,7 +85,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   })
 }
 
-const NO_CHOICE = { chosen: 'none', place: null, problems: [] } as const
+const NO_CHOICE = { chosen: new Set<number>(), place: null, problems: [] } as const
 
 /** As the file has them: no account is checked before environment and flags are laid over the file. */
 const accountNamesIn = ({ tree }: SettingsFile): readonly string[] => {

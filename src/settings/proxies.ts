@@ -6,9 +6,11 @@
 import { BlockList, isIP } from 'node:net'
 import type { HttpProxy } from '../base/network.js'
 import { basicCredentials, Secret, secretsInUrl } from '../base/secret.js'
+import { isLoopback } from './credentials.js'
 import type { Environment } from './environment.js'
 import type { Problem } from './problems.js'
 import { bad, good, type Read } from './readers.js'
+import type { SettingsValues } from './schema.js'
 
 export interface Proxies {
   readonly http: HttpProxy | null
@@ -35,6 +37,21 @@ export const readProxies = (env: Environment): Proxies & { readonly problems: re
 export const proxyFor = (baseUrl: string, { http, https, noProxy }: Proxies): HttpProxy | null => {
   const url = new URL(baseUrl)
   return isExcepted(url, noProxy) ? null : url.protocol === 'https:' ? https : http
+}
+
+/** Why `what` must not be sent to `url`: it would cross a network in plain text, on its way to the proxy or to the host. */
+export const plainProblem = (
+  what: string,
+  url: string,
+  proxy: HttpProxy | null,
+  { allow_insecure_http: isAllowed }: Pick<SettingsValues, 'allow_insecure_http'>,
+): string | null => {
+  if (isAllowed || new URL(url).protocol !== 'http:') return null
+  if (isLoopback(url) && (proxy === null || isLoopback(proxy.address))) return null
+  const to = isLoopback(url)
+    ? `to the proxy of ${proxy?.variable}; name the host in NO_PROXY`
+    : 'to another host; use https'
+  return `would send ${what} over plain http ${to}, or set allow_insecure_http: true in the settings file`
 }
 
 /** A variable in lower case overrides the same in upper case. */

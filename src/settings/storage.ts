@@ -1,10 +1,11 @@
 /** Reads the settings of the bucket that holds the warehouse. Its credentials are no settings: the SDK finds them by itself. */
 import { Secret } from '../base/secret.js'
 import { isStateFormat } from '../model/publish-formats.js'
-import { EXAMPLE_OF_URL, isPlainRemote, readEndpoint } from './credentials.js'
+import { EXAMPLE_OF_URL, readEndpoint } from './credentials.js'
 import type { Environment } from './environment.js'
+import { plainProblem } from './proxies.js'
 import { good } from './readers.js'
-import { type Shard, shardDirectory } from './shards.js'
+import { shardDirectory } from './shards.js'
 import type { Layers } from './source.js'
 
 export interface StorageSettings {
@@ -27,12 +28,9 @@ export interface StorageSettings {
 export const ENDPOINT_VARIABLES = ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'] as const
 
 /** Null without `storage.url`: then the warehouse is a directory. Adds the problems that it finds to the layers. */
-export const resolveStorage = (
-  layers: Layers,
-  env: Environment,
-  shard: Shard | null,
-): StorageSettings | null => {
-  const { url, endpoint, region, path_style: pathStyle } = layers.values.storage
+export const resolveStorage = (layers: Layers, env: Environment): StorageSettings | null => {
+  const { shard, storage } = layers.values
+  const { url, endpoint, region, path_style: pathStyle } = storage
   if (url === undefined) refuseWithoutUrl(layers)
   refusePublish(layers)
   if (url === undefined) return null
@@ -45,10 +43,8 @@ export const resolveStorage = (
   }
   if (!found.ok) refuse(found.problem)
   const address = found.ok ? found.value : null
-  if (address !== null && isPlainRemote(address) && !layers.values.allow_insecure_http)
-    refuse(
-      'would send the data over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
-    )
+  const plain = address === null ? null : plainProblem('the data', address, null, layers.values)
+  if (plain !== null) refuse(plain)
   return {
     bucket: url.bucket,
     rootPrefix: url.prefix,

@@ -81,6 +81,12 @@ test('a plain address is allowed for this machine, for a Pushgateway without pas
     expect(await problemsOf(withSection(section))).toEqual([])
 })
 
+test('a secret address of this machine that would go to a plain proxy of another names the proxy', async () => {
+  const given = withSection('notify:\n  success: http://127.0.0.1:8000/ping/a\n')
+  const [problem] = await problemsOf({ ...given, env: { HTTP_PROXY: 'http://plain:3128' } })
+  expect(problem).toContain('over plain http to the proxy of HTTP_PROXY; name the host in NO_PROXY, or set')
+})
+
 test('everything behind the host of an address is redacted, and the password of a Pushgateway', async () => {
   const settings = await load({
     ...withSection(
