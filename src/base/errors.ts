@@ -238,5 +238,13 @@ export const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
 export const isSystemError = (error: unknown): error is Error & { readonly code: string } =>
   error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string'
 
+/** For `catch`: if the system refused, throws a `WarehouseError` whose message has the system's own. Other errors stay as they are. */
+export const asWarehouseError =
+  (code: ErrorCode, messageWith: (reason: string) => string) =>
+  (error: unknown): never => {
+    if (!isSystemError(error)) throw error
+    throw new WarehouseError(code, messageWith(messageOf(error)), { cause: error })
+  }
+
 /** A thrown value of any kind as one line of text. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -53,7 +53,7 @@ export interface Export {
   /** Absolute path. */
   readonly out: string
   readonly format: FileFormat | 'xlsx'
-  /** Whether CSV files are for spreadsheet programs. */
+  /** Whether CSV files are for spreadsheet programs: they begin with a byte order mark, and no text can become a formula. */
   readonly bom: boolean
   /** Such as `surveys`, `survey_overview` or `_sync.runs`; null for all tables outside `_sync`. */
   readonly tables: readonly string[] | null

@@ -2,7 +2,7 @@
 import { lstat, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { throwIfAborted } from '../base/clock.js'
-import { isSystemError, messageOf, WarehouseError } from '../base/errors.js'
+import { asWarehouseError } from '../base/errors.js'
 import { counted, humanBytes } from '../base/human.js'
 import { makeDirectory } from '../base/make-directory.js'
 import { writeReport } from '../publish/report/publisher.js'
@@ -40,16 +40,11 @@ export const report = async (
   )
 }
 
-const failed =
-  (out: string) =>
-  (cause: unknown): never => {
-    if (!isSystemError(cause)) throw cause
-    throw new WarehouseError(
-      'report_failed',
-      `cannot write ${out}: ${messageOf(cause)}. Check the permissions and the free space`,
-      { cause },
-    )
-  }
+const failed = (out: string) =>
+  asWarehouseError(
+    'report_failed',
+    (reason) => `cannot write ${out}: ${reason}. Check the permissions and the free space`,
+  )
 
 /** A mistyped path must not cost a file. */
 const requireReplaceable = async (out: string): Promise<void> => {

@@ -3,7 +3,7 @@
  * a file it writes once, and drops what a full disk did not take (measured: 86,614 of 127,574 bytes dropped, without an error).
  */
 import { systemClock } from '../base/clock.js'
-import { hasCode, isSystemError, messageOf, StoppedError, WarehouseError } from '../base/errors.js'
+import { asWarehouseError, hasCode, messageOf, StoppedError } from '../base/errors.js'
 import { writeSome } from './stderr.js'
 
 const STDOUT = 1
@@ -47,12 +47,11 @@ export const createStdout = (signal: AbortSignal): ((text: string) => Promise<vo
       hasEnded = true
       // The reader reads no more (`| head`), which is no failure.
       if (hasCode(error, 'EPIPE')) return
-      if (!isSystemError(error)) throw error
-      throw new WarehouseError(
+      asWarehouseError(
         'output_failed',
-        `the output is not complete, because stdout cannot be written: ${messageOf(error)}. Check the place that it goes to, such as the space on its disk`,
-        { cause: error },
-      )
+        (reason) =>
+          `the output is not complete, because stdout cannot be written: ${reason}. Check the place that it goes to, such as the space on its disk`,
+      )(error)
     }
   }
 }

@@ -15,13 +15,12 @@ export interface RunStart {
   readonly host: string
 }
 
-export const startDelivery = (target: Target, { command, version, host }: RunStart): Delivery => ({
-  setting: 'notify.start',
-  target,
-  method: 'POST',
-  contentType: PLAIN,
-  body: `fieldwork-sync ${command} started (version ${version}) on ${host}\n`,
-})
+/** Nothing if the setting is absent. */
+const post = (setting: string, target: Target | null, contentType: string, body: string): Delivery[] =>
+  target === null ? [] : [{ setting, target, method: 'POST', contentType, body }]
+
+export const startDeliveries = (target: Target | null, { command, version, host }: RunStart): Delivery[] =>
+  post('notify.start', target, PLAIN, `fieldwork-sync ${command} started (version ${version}) on ${host}\n`)
 
 /** Nothing failed: a budget or a signal may have ended the run. One that a signal stopped before its report did nothing. */
 export const isSuccess = ({ exitCode, report }: Pick<RunEnd, 'exitCode' | 'report'>): boolean =>
@@ -38,13 +37,11 @@ export const endDeliveries = (
 ): readonly Delivery[] => {
   const text = redact(endText(end))
   const { success, failure, webhook, webhookFormat } = targets
-  const [setting, ping] = isSuccess(end)
-    ? (['notify.success', success] as const)
-    : (['notify.failure', failure] as const)
+  const pings = isSuccess(end)
+    ? post('notify.success', success, PLAIN, text)
+    : post('notify.failure', failure, PLAIN, text)
   const body = webhookFormat === 'chat' ? chatBody(text) : document
-  const post = (setting: string, target: Target | null, contentType: string, body: string): Delivery[] =>
-    target === null ? [] : [{ setting, target, method: 'POST', contentType, body }]
-  return [...post(setting, ping, PLAIN, text), ...post('notify.webhook', webhook, JSON_TYPE, body)]
+  return [...pings, ...post('notify.webhook', webhook, JSON_TYPE, body)]
 }
 
 /** Accounts that are not complete come first, so they are among these. */

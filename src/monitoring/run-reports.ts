@@ -9,7 +9,7 @@ import { onAbort } from '../base/signals.js'
 import { createTimeLimit, type TimeLimit } from '../base/time-limit.js'
 import type { Monitoring, RunEnd } from '../model/monitoring.js'
 import { type Delivery, deliver } from './deliver.js'
-import { endDeliveries, type RunStart, startDelivery } from './notify.js'
+import { endDeliveries, type RunStart, startDeliveries } from './notify.js'
 
 interface RunReportsOptions {
   readonly monitoring: Monitoring
@@ -52,17 +52,16 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
   })
   const leftMs = () => reportMsMax(signalMs === null ? null : clock.monotonicMs() - signalMs)
 
-  /** Sends what belongs to one setting. The same problem is logged once. */
-  const report = async (setting: string, deliveries: readonly Delivery[], until: AbortSignal) => {
-    const problems = await Promise.all(
-      deliveries.map((each) =>
-        deliver(each, { clock, signal: until, redact }).catch((error: unknown) => redact(messageOf(error))),
-      ),
-    )
-    for (const problem of new Set(problems)) {
-      if (problem === null) log.debug({ setting }, 'the run was reported')
-      else log.warn({ setting }, `${setting} was not delivered: ${problem}`)
-    }
+  const logged = new Set<string>()
+  /** Sends a message. Of two that belong to one setting, the same outcome is logged once. */
+  const report = async (delivery: Delivery, until: AbortSignal): Promise<void> => {
+    const { setting } = delivery
+    const delivered = deliver(delivery, { clock, signal: until, redact })
+    const problem = await delivered.catch((error: unknown) => redact(messageOf(error)))
+    if (logged.has(`${setting} ${problem}`)) return
+    logged.add(`${setting} ${problem}`)
+    if (problem === null) log.debug({ setting }, 'the run was reported')
+    else log.warn({ setting }, `${setting} was not delivered: ${problem}`)
   }
 
   let start: TimeLimit | null = null
@@ -70,10 +69,10 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
 
   return {
     started: (run: RunStart): void => {
-      if (notify === null || notify.start === null) return
+      const [delivery] = startDeliveries(notify?.start ?? null, run)
+      if (delivery === undefined) return
       const limit = endAfter(createTimeLimit(clock), REPORT_MS_MAX)
-      const delivery = startDelivery(notify.start, run)
-      starting = report(delivery.setting, [delivery], limit.signal).finally(() => limit[Symbol.dispose]())
+      starting = report(delivery, limit.signal).finally(() => limit[Symbol.dispose]())
       start = limit
     },
     /** `document` is the end in JSON. Never rejects. */
@@ -84,10 +83,7 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
       const metricsReported = reportOfMetrics(deadline.signal, end)
       await starting
       const deliveries = notify === null ? [] : endDeliveries(notify, end, { redact, document })
-      await Promise.all([
-        metricsReported,
-        ...deliveries.map((each) => report(each.setting, [each], deadline.signal)),
-      ])
+      await Promise.all([metricsReported, ...deliveries.map((each) => report(each, deadline.signal))])
     },
   }
 
@@ -97,7 +93,7 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
       // prom-client is loaded only here.
       const { reportMetrics } = await import('./metrics/report.js')
       const { deliveries, problem } = await reportMetrics(metrics, warehouse, end, until)
-      const pushed = report('metrics.pushgateway', deliveries, until)
+      const pushed = Promise.all(deliveries.map((each) => report(each, until)))
       const why = await problem
       if (why !== null) log.warn({ setting: 'metrics.file' }, `metrics.file was not written: ${why}`)
       await pushed

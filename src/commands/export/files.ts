@@ -75,7 +75,7 @@ export const writeFiles = async (
   for (const relation of relations) {
     throwIfAborted(signal)
     const file = `${tableName(relation.table)}.${format}`
-    const copy = copyTable({ ...relation, format, bom, file: join(directory, file) })
+    const copy = copyTable(relation, join(directory, file), format, bom)
     const [copied] = await sql.rows(z.object({ Count: bigintCell }), copy).catch((error: unknown) => {
       throw writeError(error, relation, out)
     })
@@ -84,14 +84,7 @@ export const writeFiles = async (
   return entries
 }
 
-interface CopyTable extends Relation {
-  readonly format: FileFormat
-  /** Whether a CSV file is for spreadsheet programs: it begins with a byte order mark, and no text can become a formula. */
-  readonly bom: boolean
-  readonly file: string
-}
-
-const copyTable = ({ format, bom, file, ...rows }: CopyTable): string => {
+const copyTable = (rows: Relation, file: string, format: FileFormat, bom: boolean): string => {
   const first = rows.columns[0]
   const alias = (column: Column): string => `${bom && column === first ? BYTE_ORDER_MARK : ''}${column.name}`
   const cell = format === 'parquet' ? published : bom ? spreadsheetCell : csvCell

@@ -6,7 +6,7 @@
 import type { Cell, CellValue, ColumnDef, WriteSheet } from 'hucre/xlsx'
 import { z } from 'zod'
 import type { Column } from '../../model/columns.js'
-import { formatInstant, type Instant, instantToMs } from '../../model/instant.js'
+import { formatInstant, instantToMs } from '../../model/instant.js'
 import { tableName } from '../../model/sync-tables.js'
 import { quote } from '../../warehouse/connection/ddl.js'
 import type { Relation } from './relations.js'
@@ -34,8 +34,8 @@ export const selectSheetCell = ({ name, type }: Column): string => {
 export const sheetCell = (column: Column, cell: SelectedCell, onCut: () => void): CellValue => {
   if (cell === null || typeof cell === 'boolean') return cell
   if (typeof cell === 'number') return Number.isFinite(cell) ? cell : String(cell)
-  if (typeof cell === 'bigint') return instantCell(cell)
-  if (column.type === 'DATE') return dayCell(cell)
+  if (typeof cell === 'bigint') return dateCell(instantToMs(cell), formatInstant(cell))
+  if (column.type === 'DATE') return dateCell(Date.parse(`${cell}T00:00:00Z`), cell)
   if (column.type === 'BIGINT') return isText(column) || !hasSafeDigits(cell) ? cell : Number(cell)
   return textCell(cell.slice(1), onCut)
 }
@@ -51,18 +51,10 @@ const hasSafeDigits = (integer: string): boolean => integer.replace('-', '').len
 /** Days before this have another number in Excel than in other programs, because Excel has a 29 February 1900. */
 const FIRST_DAY_MS = Date.UTC(1900, 2, 1)
 const AFTER_LAST_DAY_MS = Date.UTC(10_000, 0, 1)
-const isExcelDate = (ms: number): boolean => ms >= FIRST_DAY_MS && ms < AFTER_LAST_DAY_MS
 
-/** Cut to milliseconds. */
-const instantCell = (at: Instant): CellValue => {
-  const ms = instantToMs(at)
-  return isExcelDate(ms) ? new Date(ms) : formatInstant(at)
-}
-
-const dayCell = (day: string): CellValue => {
-  const ms = Date.parse(`${day}T00:00:00Z`)
-  return isExcelDate(ms) ? new Date(ms) : day
-}
+/** A date, cut to milliseconds. Where Excel has no such date, the text. */
+const dateCell = (ms: number, text: string): CellValue =>
+  ms >= FIRST_DAY_MS && ms < AFTER_LAST_DAY_MS ? new Date(ms) : text
 
 /** The most characters of a cell, in UTF-16 units. A file with a longer text is damaged for Excel. */
 export const CELL_CHARACTERS_MAX = 32_767

@@ -6,14 +6,7 @@
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import {
-  ExpectedError,
-  hasCode,
-  isSystemError,
-  messageOf,
-  UnsyncedError,
-  WarehouseError,
-} from '../../base/errors.js'
+import { asWarehouseError, ExpectedError, hasCode, UnsyncedError } from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { renameDurably, syncDirectory, syncToDisk } from '../../publish/replace-file.js'
@@ -80,14 +73,13 @@ export const replaceDirectory = (
   out: string,
   write: (directory: string) => Promise<ExportManifest>,
 ): Promise<ExportManifest> =>
-  replace(out, write).catch((error: unknown) => {
-    if (!isSystemError(error)) throw error
-    throw new WarehouseError(
+  replace(out, write).catch(
+    asWarehouseError(
       'export_failed',
-      `cannot export to ${out}: ${messageOf(error)}. Check the permissions and the free space; a directory that is a mount point cannot be replaced: name one below it`,
-      { cause: error },
-    )
-  })
+      (reason) =>
+        `cannot export to ${out}: ${reason}. Check the permissions and the free space; a directory that is a mount point cannot be replaced: name one below it`,
+    ),
+  )
 
 const replace = async (
   out: string,

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises'
 import { type CellValue, type WriteSheet, writeXlsx, writeXlsxStream } from 'hucre/xlsx'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/clock.js'
-import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
+import { asWarehouseError } from '../../base/errors.js'
 import { tableName } from '../../model/sync-tables.js'
 import { bigintCell } from '../../warehouse/connection/cells.js'
 import { quote } from '../../warehouse/connection/ddl.js'
@@ -138,15 +138,10 @@ const writeAlone = async (
 const WRITTEN_AT = new Date(Date.UTC(2000, 0, 1))
 
 const writeShared = async ({ directory, out }: Writing, sheets: WriteSheet[]): Promise<void> => {
-  try {
-    const workbook = await writeXlsx({ sheets, properties: { created: WRITTEN_AT, modified: WRITTEN_AT } })
-    await writeFile(join(directory, SHARED_FILE), workbook)
-  } catch (error) {
-    if (!isSystemError(error)) throw error
-    throw new WarehouseError('export_failed', `cannot export ${SHARED_FILE} to ${out}: ${messageOf(error)}`, {
-      cause: error,
-    })
-  }
+  const workbook = await writeXlsx({ sheets, properties: { created: WRITTEN_AT, modified: WRITTEN_AT } })
+  await writeFile(join(directory, SHARED_FILE), workbook).catch(
+    asWarehouseError('export_failed', (reason) => `cannot export ${SHARED_FILE} to ${out}: ${reason}`),
+  )
 }
 
 interface TableSize {

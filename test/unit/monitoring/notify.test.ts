@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import { Secret } from '../../../src/base/secret.js'
 import type { RunReport } from '../../../src/model/run.js'
-import { chatBody, endText, isSuccess, startDelivery } from '../../../src/monitoring/notify.js'
+import { chatBody, endText, isSuccess, startDeliveries } from '../../../src/monitoring/notify.js'
 import { runEnd } from '../../support/monitoring/run-ends.js'
 import { runReport } from '../../support/warehouse/rows.js'
 
@@ -32,10 +32,9 @@ const withAccounts = (...accounts: readonly Partial<RunReport>[]) => runEnd({ re
 
 test('a start names command, version and host', () => {
   const target = { url: new Secret('https://ping.example.com'), proxy: null }
-  expect(startDelivery(target, { command: 'sync', version: '0.1.0', host: 'night-1' })).toMatchObject({
-    setting: 'notify.start',
-    body: 'fieldwork-sync sync started (version 0.1.0) on night-1\n',
-  })
+  const body = 'fieldwork-sync sync started (version 0.1.0) on night-1\n'
+  const run = { command: 'sync', version: '0.1.0', host: 'night-1' } as const
+  expect(startDeliveries(target, run)).toMatchObject([{ setting: 'notify.start', body }])
 })
 
 test('a complete run has a line for each account', () => {
