@@ -28,8 +28,11 @@ export class Secret {
   }
 }
 
-/** A shorter password may be an ordinary word. Redacting it would leave holes in messages. */
-const PASSWORD_LENGTH_MIN = 8
+const LENGTH_MIN = 8
+
+/** Without shorter texts, which may be ordinary words and no credentials. Redacting them would leave holes in messages. */
+export const withoutWords = (secrets: readonly Secret[]): readonly Secret[] =>
+  secrets.filter((secret) => secret.reveal().length >= LENGTH_MIN)
 
 /**
  * The credentials in a URL: `user:password@` as written, the password as written and as sent, and both as a header has
@@ -41,10 +44,9 @@ export const secretsInUrl = (url: Secret): readonly Secret[] => {
   const { username, password } = parts
   if (password === '') return []
   const written = /^[^/?#]*\/\/([^/?#]*@)/.exec(text)?.[1] ?? ''
-  const passwords = [password, unescaped(password)].filter((one) => one.length >= PASSWORD_LENGTH_MIN)
-  return [written, `${username}:${password}@`, basicCredentials(parts), ...passwords].map(
-    (one) => new Secret(one),
-  )
+  const passwords = [new Secret(password), new Secret(unescaped(password))]
+  const pairs = [written, `${username}:${password}@`, basicCredentials(parts)]
+  return [...pairs.map((pair) => new Secret(pair)), ...withoutWords(passwords)]
 }
 
 /** The credentials of a URL as the header `Authorization: Basic` has them. */

@@ -10,7 +10,7 @@ import { loadSettings, type SettingsRequest } from '../settings/load-settings.js
 import type { AccountSettings, Settings } from '../settings/settings.js'
 import type { Storage } from '../storage/storage.js'
 import type { CliContext, Work } from './context.js'
-import { logProxies, openTelemetry } from './monitored-run.js'
+import { openTelemetry } from './monitored-run.js'
 import { jsonOf } from './text/json.js'
 
 interface Check {
@@ -39,7 +39,6 @@ export const runChecks = async (context: CliContext, flags: CheckFlags): Promise
   const { requireShardLayout } = await import('../storage/directory.js')
   await requireShardLayout(settings)
   const { log } = await openTelemetry(settings, context)
-  logProxies(settings.accounts, log)
   return await checkAll({ settings, log, signal })
 }
 
@@ -99,7 +98,7 @@ const requestSurveys = async (
 ): Promise<string> => {
   const { openSource } = await import('./warehouse-run.js')
   const limits = { ...settings.limits, attempts: 1, pausesMax: 1 }
-  await using opened = openSource({ account, settings, storage, limits, clock, log })
+  await using source = openSource({ account, settings, storage, limits, clock, log })
   const startedMs = clock.monotonicMs()
   let sentMs: number | null = null
   const allowance = {
@@ -108,7 +107,7 @@ const requestSurveys = async (
       sentMs = clock.monotonicMs()
     },
   }
-  const { rejections, pagination } = await opened.source.listSurveys(
+  const { rejections, pagination } = await source.listSurveys(
     { updatedSince: null, page: 1 },
     { signal: storage.signal, allowance },
   )

@@ -6,7 +6,7 @@ import { type ConformanceReport, type RuleResult, runConformance } from '../conf
 import type { Verdict } from '../conformance/verdict.js'
 import type { Settings } from '../settings/settings.js'
 import type { CliContext } from './context.js'
-import { logProxies, openTelemetry } from './monitored-run.js'
+import { openTelemetry } from './monitored-run.js'
 import { painted, textTable } from './text/text-table.js'
 
 /** Slightly more than the rules need for an account with a few pages of surveys. */
@@ -23,7 +23,6 @@ export const checkConformance = async (
   const { log, colour, redact } = await openTelemetry(settings, context)
   const [account] = settings.accounts
   if (account === undefined) throw new TypeError('settings without an account')
-  logProxies([account], log)
   const requestsMax = settings.budget.requests_max ?? REQUESTS_MAX
   const { requests, perMs } = account.rate
   log.info(

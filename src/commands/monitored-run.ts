@@ -38,7 +38,7 @@ interface CommandTelemetry {
   readonly colour: boolean
 }
 
-/** After this call, tokens of the settings are redacted in the log and in reported errors. */
+/** Logs the proxies. After this call, tokens of the settings are redacted in the log and in reported errors. */
 export const openTelemetry = async (
   settings: SettingsWithSecrets & Pick<Settings, 'log_level' | 'json'>,
   { env, stdout, stderr, protect }: CliContext,
@@ -54,6 +54,7 @@ export const openTelemetry = async (
     pretty: stderr.isTTY ? (await import('../logging/pretty.js')).prettyLines(colour) : null,
     redact,
   })
+  logProxies(settings.accounts, log)
   const accounts = settings.accounts.map(({ name }) => name)
   const shown = { clock: systemClock, line, accounts, columns: () => stderr.columns }
   return {
@@ -68,7 +69,7 @@ export const openTelemetry = async (
 }
 
 /** Logs each proxy and its accounts when a command starts, so that people see which path the requests take. */
-export const logProxies = (accounts: readonly AccountSettings[], log: Log): void => {
+const logProxies = (accounts: readonly AccountSettings[], log: Log): void => {
   const label = ({ proxy }: AccountSettings) => proxy && `${proxy.address} (${proxy.variable})`
   for (const proxy of new Set(accounts.flatMap((account) => label(account) ?? [])))
     log.info(

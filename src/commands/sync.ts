@@ -15,16 +15,14 @@ import { requireShardLayout } from '../storage/directory.js'
 import { runAccount } from '../sync/run.js'
 import { sideBySide } from '../sync/side-by-side.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
-import { logProxies, type MonitoredRun, type Summary } from './monitored-run.js'
+import type { MonitoredRun, Summary } from './monitored-run.js'
 import { driftLines, failingLines, publishSection, rejectionLines } from './text/run-lines.js'
 import { painted, textTable } from './text/text-table.js'
 import { openSource, runAndPublish } from './warehouse-run.js'
 
 /** The job of the command, with its progress on stderr. Throws like `syncAccounts`, or for the directory of another shard layout. */
 export const run = async ({ progress, ...work }: MonitoredRun): Promise<SyncReport> => {
-  const { settings, log } = work
-  await requireShardLayout(settings)
-  logProxies(settings.accounts, log)
+  await requireShardLayout(work.settings)
   const sources = new Map<string, () => RateUsage>()
   using observer = progress((account) => sources.get(account)?.())
   const onSource: SyncAccounts['onSource'] = (account, usage) => sources.set(account, usage)
@@ -53,8 +51,7 @@ export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
         const log = logWith(options.log, { account: account.name })
         let status: RunStatus = 'failed'
         try {
-          await using opened = openSource({ account, settings, storage, log, createTransport })
-          const { source } = opened
+          await using source = openSource({ account, settings, storage, log, createTransport })
           onSource(account.name, () => source.usage())
           const report = await runAccount({
             source,

@@ -17,7 +17,7 @@ import { verifyBucket, verifyDirectory } from '../verify/local/run.js'
 import { verifySample } from '../verify/sample/run.js'
 import { unreadable } from '../warehouse/connection/duckdb-error.js'
 import type { CliContext, Work } from './context.js'
-import { logProxies, openTelemetry } from './monitored-run.js'
+import { openTelemetry } from './monitored-run.js'
 import { type AccountSample, exitCodeOf, outputOf, type VerifyReport } from './verify/result.js'
 import { newRunId, openSource } from './warehouse-run.js'
 
@@ -32,10 +32,9 @@ interface VerifyRequest {
 }
 
 export const verify = async (context: CliContext, request: VerifyRequest): Promise<void> => {
-  const { settings, isLocal, startedMs, seed = randomBytes(SEED_BYTES).toString('hex') } = request
+  const { settings, startedMs, seed = randomBytes(SEED_BYTES).toString('hex') } = request
   await requireShardLayout(settings)
   const { log, redact } = await openTelemetry(settings, context)
-  if (!isLocal) logProxies(settings.accounts, log)
   const report = await verifyAll({ ...request, log, signal: context.signal, seed })
   const output = outputOf(report, settings.json, systemClock.monotonicMs() - startedMs)
   context.exit(report.exitCode)
@@ -114,10 +113,10 @@ const sampleAll = async (work: VerifyWork, held: Storage): Promise<readonly Acco
     signal: held.signal,
     log,
     run: async (account, allowance, signal) => {
-      await using opened = openSource({ account, settings, storage: held, log })
+      await using source = openSource({ account, settings, storage: held, log })
       const proof = await verifySample({
         account: account.name,
-        source: opened.source,
+        source,
         database,
         context: { signal, allowance },
         sample: sample ?? SAMPLE_DEFAULT,
@@ -125,7 +124,7 @@ const sampleAll = async (work: VerifyWork, held: Storage): Promise<readonly Acco
         slackMs: settings.discover.overlap,
         onCompared: progressLog(log, account.name),
       })
-      return { ...proof, requests: opened.source.usage().requests }
+      return { ...proof, requests: source.usage().requests }
     },
   })
 }

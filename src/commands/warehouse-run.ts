@@ -108,8 +108,6 @@ export const openSource = (options: SourceOptions) => {
     headers: { 'Authorization-ID': String(account.id), 'Authorization-Token': account.token },
     random: Math.random,
   })
-  return {
-    source: createSurveySource(http, clock, limits.attempts),
-    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
-  }
+  const source = createSurveySource(http, clock, limits.attempts)
+  return { ...source, [Symbol.asyncDispose]: () => http[Symbol.asyncDispose]() }
 }

@@ -3,17 +3,13 @@ import { toUSVString } from 'node:util'
 import { EXIT_CODES } from '../base/errors.js'
 import { counted, humanDuration } from '../base/human.js'
 import type { NotifyTargets, RunEnd, Target } from '../model/monitoring.js'
-import type { RunCommand, RunReport } from '../model/run.js'
+import type { RunReport } from '../model/run.js'
 import type { Delivery } from './deliver.js'
 
 const PLAIN = 'text/plain; charset=utf-8'
 const JSON_TYPE = 'application/json'
 
-export interface RunStart {
-  readonly command: RunCommand
-  readonly version: string
-  readonly host: string
-}
+export type RunStart = Pick<RunEnd, 'command' | 'version' | 'host'>
 
 /** Nothing if the setting is absent. */
 const post = (setting: string, target: Target | null, contentType: string, body: string): Delivery[] =>

@@ -3,7 +3,7 @@
  * together, before anything is requested or written.
  */
 import { resolve } from 'node:path'
-import { createRedactor, Secret } from '../base/secret.js'
+import { createRedactor, Secret, withoutWords } from '../base/secret.js'
 import { readTextFile } from '../base/text-file.js'
 import { chooseAccounts, resolveAccounts } from './accounts.js'
 import { readAccountName } from './credentials.js'
@@ -123,9 +123,6 @@ const refuseBackoff = ({ values: { limits }, refuse, isBroken }: Layers): void =
     refuse(['limits', 'backoff_max'], 'must not be less than limits.backoff_base')
 }
 
-/** Shorter texts are not tokens. Redacting them would leave holes in messages. */
-const REDACTED_LENGTH_MIN = 8
-
 /** No reader quotes a credential. This redacts a credential that was put into another setting. */
 const withoutSecrets = (
   problems: readonly Problem[],
@@ -133,7 +130,7 @@ const withoutSecrets = (
   settings: SettingsWithSecrets,
 ): readonly Problem[] => {
   const secrets = [...tokens.map((token) => new Secret(token)), ...secretsOf(settings)]
-  const redact = createRedactor(secrets.filter((secret) => secret.reveal().length >= REDACTED_LENGTH_MIN))
+  const redact = createRedactor(withoutWords(secrets))
   return problems.map(({ where, text }) => ({ where: redact(where), text: redact(text) }))
 }
 

@@ -1,5 +1,5 @@
 /** Reads the settings of the bucket that holds the warehouse. Its credentials are no settings: the SDK finds them by itself. */
-import { Secret } from '../base/secret.js'
+import { Secret, withoutWords } from '../base/secret.js'
 import { isStateFormat } from '../model/publish-formats.js'
 import { EXAMPLE_OF_URL, readEndpoint } from './credentials.js'
 import type { Environment } from './environment.js'
@@ -45,6 +45,7 @@ export const resolveStorage = (layers: Layers, env: Environment): StorageSetting
   const address = found.ok ? found.value : null
   const plain = address === null ? null : plainProblem('the data', address, null, layers.values)
   if (plain !== null) refuse(plain)
+  const credentials = [env.AWS_SECRET_ACCESS_KEY, env.AWS_SESSION_TOKEN]
   return {
     bucket: url.bucket,
     rootPrefix: url.prefix,
@@ -52,7 +53,7 @@ export const resolveStorage = (layers: Layers, env: Environment): StorageSetting
     endpoint: address,
     region: region ?? null,
     pathStyle: pathStyle ?? address !== null,
-    secrets: secretsIn(env),
+    secrets: withoutWords(credentials.map((text = '') => new Secret(text))),
   }
 }
 
@@ -78,14 +79,6 @@ const refuseWithoutUrl = ({ values, isBroken, refuse }: Layers): void => {
     if (value !== undefined)
       refuse(['storage', key], `needs storage.url; set it, such as ${EXAMPLE_OF_URL}, or remove this key`)
 }
-
-/** A shorter text is no real credential. Redacting it would leave holes in messages. */
-const SECRET_LENGTH_MIN = 8
-
-const secretsIn = (env: Environment): readonly Secret[] =>
-  [env.AWS_SECRET_ACCESS_KEY ?? '', env.AWS_SESSION_TOKEN ?? '']
-    .filter((text) => text.length >= SECRET_LENGTH_MIN)
-    .map((text) => new Secret(text))
 
 const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('/')
 
