@@ -32,12 +32,10 @@ export const unlessAborted = <Value>(signal: AbortSignal, work: Promise<Value>):
     work.then(resolve, reject).finally(() => listening[Symbol.dispose]())
   })
 
-interface JoinedSignal extends Disposable {
-  readonly signal: AbortSignal
-}
-
 /** Aborts with the reason of the first source that aborts. Dispose it after use. */
-export const joinSignals = (sources: readonly AbortSignal[]): JoinedSignal => {
+export const joinSignals = (
+  sources: readonly AbortSignal[],
+): Disposable & { readonly signal: AbortSignal } => {
   const controller = new AbortController()
   const listening = onAbort(sources, (reason) => controller.abort(reason))
   return { signal: controller.signal, [Symbol.dispose]: () => listening[Symbol.dispose]() }

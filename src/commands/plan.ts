@@ -17,13 +17,14 @@ import { WarehouseUnusableError } from '../warehouse/connection/errors.js'
 import { schemaVersion } from '../warehouse/lifecycle/migrations.js'
 import { readPublished } from '../warehouse/status.js'
 import type { CliContext } from './context.js'
+import { jsonOf } from './text/json.js'
 import { REQUEST_USAGE_WORDS } from './text/run-lines.js'
 import { textTable } from './text/text-table.js'
 
 export const plan = async ({ signal, print }: CliContext, settings: Settings): Promise<void> => {
   const { json, budget } = settings
   const plans = await planAll(settings, signal)
-  await print(json ? `${JSON.stringify(planToJson(plans, budget))}\n` : `${renderPlans(plans, budget)}\n`)
+  await print(json ? `${jsonOf(planToJson(plans, budget))}\n` : `${renderPlans(plans, budget)}\n`)
 }
 
 /** Throws `WarehouseUnusableError` if the published state cannot be read. */
@@ -126,31 +127,25 @@ const closing = (
   ]
 }
 
-/** The document of `--json`: names in snake_case, moments in ISO 8601, durations in seconds. */
+/** The document of `--json`, for `jsonOf`. Durations are in seconds. */
 export const planToJson = (
   plans: readonly AccountPlan[],
-  { requests_max: requestsMax, duration_max: durationMsMax }: Budget,
+  { requests_max: maxRequests, duration_max: durationMsMax }: Budget,
 ) => ({
-  max_requests: requestsMax,
-  max_duration_seconds: durationMsMax === null ? null : durationMsMax / 1_000,
+  maxRequests,
+  maxDurationSeconds: durationMsMax === null ? null : durationMsMax / 1_000,
   accounts: plans.map(({ account, rate, plan, fit }) => ({
     account,
-    rate: { requests: rate.requests, per_seconds: rate.perMs / 1_000 },
-    expected_at: plan === null ? null : formatInstant(plan.at),
+    rate: { requests: rate.requests, perSeconds: rate.perMs / 1_000 },
+    expectedAt: plan?.at ?? null,
     listing: plan?.listing ?? 'full',
     requests: plan?.requests ?? null,
-    seconds_at_cap: plan === null ? null : timeAtCapMs(plan.requests, rate) / 1_000,
-    entries: (plan?.entries ?? []).map(({ reason, isExpected, surveys, requests }) => ({
+    secondsAtCap: plan === null ? null : timeAtCapMs(plan.requests, rate) / 1_000,
+    entries: (plan?.entries ?? []).map(({ reason, isExpected, ...counts }) => ({
       reason,
       expected: isExpected,
-      surveys,
-      requests,
+      ...counts,
     })),
-    fits: fit && {
-      surveys: fit.surveys,
-      requests: fit.requests,
-      waiting: fit.waiting,
-      oldest_since: fit.oldestSince === null ? null : formatInstant(fit.oldestSince),
-    },
+    fits: fit,
   })),
 })
