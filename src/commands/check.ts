@@ -2,10 +2,11 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Clock, systemClock, throwIfAborted } from '../base/clock.js'
-import { EXIT_CODES, type ExitCode, ExpectedError, hasCode, messageOf, StoppedError } from '../base/errors.js'
+import { EXIT_CODES, type ExitCode, ExpectedError, messageOf, StoppedError } from '../base/errors.js'
 import { counted } from '../base/human.js'
 import { unlessAborted } from '../base/signals.js'
 import type { Target } from '../model/monitoring.js'
+import { ifMissing } from '../publish/replace-file.js'
 import { loadSettings, type SettingsRequest } from '../settings/load-settings.js'
 import type { AccountSettings, Settings } from '../settings/settings.js'
 import type { Storage } from '../storage/storage.js'
@@ -144,10 +145,7 @@ const checkMetricsFile = async (file: string, signal: AbortSignal): Promise<stri
 
 const requireWritable = async (file: string): Promise<void> => {
   await access(dirname(file), constants.W_OK)
-  const found = await stat(file).catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return null
-    throw error
-  })
+  const found = await stat(file).catch(ifMissing)
   if (found !== null && !found.isFile()) throw new Error('it is not a regular file')
 }
 

@@ -6,10 +6,10 @@
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { asWarehouseError, ExpectedError, hasCode, UnsyncedError } from '../../base/errors.js'
+import { asWarehouseError, ExpectedError, UnsyncedError } from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
 import { makeDirectory } from '../../base/make-directory.js'
-import { renameDurably, syncDirectory, syncToDisk } from '../../publish/replace-file.js'
+import { ifMissing, renameDurably, syncDirectory, syncToDisk } from '../../publish/replace-file.js'
 
 const FILE = 'export.json'
 
@@ -107,13 +107,7 @@ const swap = async (unfinished: string, out: string): Promise<void> => {
   // Files may have appeared during the export.
   await requireReplaceable(out)
   const previous = beside(out, 'replaced')
-  const hasPrevious = await rename(out, previous).then(
-    () => true,
-    (error: unknown) => {
-      if (hasCode(error, 'ENOENT')) return false
-      throw error
-    },
-  )
+  const hasPrevious = (await rename(out, previous).then(() => true, ifMissing)) !== null
   try {
     await renameDurably(unfinished, out)
   } catch (error) {
