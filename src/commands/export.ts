@@ -5,6 +5,7 @@
 import { realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.js'
+import { asWarehouseError } from '../base/errors.js'
 import { counted, humanBytes, humanCount } from '../base/human.js'
 import { packageVersion } from '../base/version.js'
 import type { TableDeclaration } from '../model/columns.js'
@@ -69,7 +70,7 @@ export interface Export {
  */
 export const exportTables = async (options: Export): Promise<ExportManifest> => {
   const requested = requestedTables(options.tables)
-  return await replaceDirectory(options.out, async (directory) => {
+  const replaced = replaceDirectory(options.out, async (directory) => {
     const temporaryDirectory = join(directory, 'spill')
     try {
       const opening = options.open({ memoryLimit: '112MB', temporaryDirectory })
@@ -83,6 +84,13 @@ export const exportTables = async (options: Export): Promise<ExportManifest> => 
       await rm(temporaryDirectory, { recursive: true, force: true })
     }
   })
+  return await replaced.catch(
+    asWarehouseError(
+      'export_failed',
+      (reason) =>
+        `cannot export to ${options.out}: ${reason}. Check the permissions and the free space; a directory that is a mount point cannot be replaced: name one below it`,
+    ),
+  )
 }
 
 const write = async (

@@ -43,11 +43,8 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   const given = readGiven(env, flags).filter(({ ofAccount }) => requireAccounts || !ofAccount)
 
   const config = readPath(given.findLast(({ path }) => path[0] === 'config')?.value)
-  const settingsFile = config.ok ? resolve(config.value) : null
-  const file =
-    config.ok && settingsFile !== null
-      ? await openSettingsFile({ name: config.value, path: settingsFile, env, unused, readFile })
-      : ABSENT_FILE
+  const opening = { env, unused, readFile }
+  const file = config.ok ? await openSettingsFile({ ...opening, name: config.value }) : ABSENT_FILE
 
   const choice = requireAccounts ? chooseAccounts(flags, given, oneAccount, accountNamesIn(file)) : NO_CHOICE
   const layers = layered(file, given, choice.place)
@@ -81,7 +78,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
     storage,
     metrics,
     notify,
-    settingsFile,
+    settingsFile: config.ok ? resolve(config.value) : null,
   })
 }
 

@@ -1,5 +1,5 @@
 /** Reads the settings file into a tree of values under known keys. */
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import {
   isAlias,
   isMap,
@@ -20,10 +20,8 @@ import { originAt, type SettingsFile } from './source.js'
 import { cut, isSection, type Path, pathText, type Tree, valueAt } from './tree.js'
 
 interface SettingsFileRequest {
-  /** The name of the file in problems. */
+  /** The path of the file as it was given, which problems show. */
   readonly name: string
-  /** Absolute path. */
-  readonly path: string
   readonly env: Environment
   /** Sections that are neither checked nor returned, such as `accounts`. */
   readonly unused: readonly string[]
@@ -38,7 +36,8 @@ export const ABSENT_FILE: SettingsFile = {
 }
 
 export const openSettingsFile = async (request: SettingsFileRequest): Promise<SettingsFile> => {
-  const { name, path, env, unused } = request
+  const { name, env, unused } = request
+  const path = resolve(name)
   const text = await readText(request.readFile, path)
   if (!text.ok) {
     const problem = `the settings file ${text.problem}; see --config and FIELDWORK_SYNC_CONFIG`

@@ -6,7 +6,7 @@
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { asWarehouseError, ExpectedError, UnsyncedError } from '../../base/errors.js'
+import { ExpectedError, UnsyncedError } from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { ifMissing, renameDurably, syncDirectory, syncToDisk } from '../../publish/replace-file.js'
@@ -69,19 +69,7 @@ const readManifest = async (out: string): Promise<ExportManifest | null> => {
 }
 
 /** Runs `write` in an empty directory and replaces `out` by that directory. If `write` fails, its files are removed. */
-export const replaceDirectory = (
-  out: string,
-  write: (directory: string) => Promise<ExportManifest>,
-): Promise<ExportManifest> =>
-  replace(out, write).catch(
-    asWarehouseError(
-      'export_failed',
-      (reason) =>
-        `cannot export to ${out}: ${reason}. Check the permissions and the free space; a directory that is a mount point cannot be replaced: name one below it`,
-    ),
-  )
-
-const replace = async (
+export const replaceDirectory = async (
   out: string,
   write: (directory: string) => Promise<ExportManifest>,
 ): Promise<ExportManifest> => {
