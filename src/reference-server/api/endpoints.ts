@@ -106,8 +106,7 @@ const listSurveys = declareEndpoint({
   }),
   answer: surveyList,
   answerTo: ({ organization, at, pageSize }, { page, status, 'status[]': several, updated_since }) => {
-    const statuses = [status ?? [], several ?? []].flat()
-    const filter = { statuses: statuses.length === 0 ? null : statuses, updatedSince: updated_since ?? null }
+    const filter = { statuses: [status ?? [], several ?? []].flat(), updatedSince: updated_since }
     const { rows, total } = organization.listSurveys(at, filter, firstOfPage(page, pageSize), pageSize)
     return { surveys: rows, pagination: paginationOf(page, pageSize, total) }
   },
@@ -160,10 +159,9 @@ const viewFieldworkProgress = declareEndpoint({
     ).optional(),
   }),
   answer: fieldworkProgressAnswer,
-  answerTo: (request, { sample_source_id, started_after, started_before }) => {
-    const bounds = { startedAfter: started_after ?? null, startedBefore: started_before ?? null }
+  answerTo: (request, filter) => {
     const { organization, at } = request
-    const progress = organization.progress(at, findSurvey(request), sample_source_id ?? null, bounds)
+    const progress = organization.progress(at, findSurvey(request), filter)
     if (progress === null) throw new Refusal(404, 'this survey has no such sample source')
     return { fieldwork_progress: progress }
   },

@@ -239,8 +239,8 @@ type Example = ReturnType<typeof exampleOf>
 const exampleOf = (endpoint: Endpoint, { organization, at, settings }: ServerState, origin: string) => {
   const { id, token } = organization.identity
   // A survey in the field, else the latest.
-  const survey = [['fieldwork'] as const, null]
-    .flatMap((statuses) => organization.listSurveys(at, { statuses, updatedSince: null }, 0, 1).rows)
+  const survey = [['fieldwork'] as const, []]
+    .flatMap((statuses) => organization.listSurveys(at, { statuses }, 0, 1).rows)
     .at(0)
   const surveyId = String(survey?.id ?? 'SURVEY_ID')
   const path = endpoint.path.replace('{SURVEY_ID}', surveyId)

@@ -2,7 +2,7 @@
 import { bisectRight } from 'd3-array'
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources.js'
 import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time.js'
-import { ArrivalWalk, type FieldWindow, openWindows, windowsFrom } from './arrival.js'
+import { type FieldWindow, openTime, openWindows, windowsFrom } from './arrival.js'
 import { PURPOSES, Random } from './random.js'
 import { deriveSampleSources, type SampleSource } from './sample-sources.js'
 import type { Change, WorldPlan } from './timeline.js'
@@ -104,14 +104,13 @@ const deriveHabits = (plan: WorldPlan, index: number) => {
 const deriveInterviews = (
   plan: WorldPlan,
   index: number,
-  { slot, utcOffsetMinutes, versions }: SampleSource,
+  { slot, country, versions }: SampleSource,
   windows: readonly FieldWindow[],
   habits: ReturnType<typeof deriveHabits>,
 ): Interviews => {
   const random = new Random(plan, index, PURPOSES.interviews, slot)
-  const walk = new ArrivalWalk(windows, utcOffsetMinutes)
-  const { weight } = walk
-  const target = Math.max(0, ...versions.map(({ sampleSize }) => sampleSize))
+  const { weight, momentAt } = openTime(windows, country.utcOffsetMinutes)
+  const target = Math.max(0, ...versions.map(({ shown }) => shown.sample_size))
   const wanted = Math.round((target * random.between(0.75, 1.45)) / habits.completeProbability)
   const count = weight === 0 ? 0 : Math.min(INTERVIEWS_MAX, wanted)
   const starts = new Float64Array(count)
@@ -122,7 +121,7 @@ const deriveInterviews = (
     statuses[place] = hasRoom ? COMPLETE : ABOVE_TARGET
   })
   for (let place = 0; place < count; place++) {
-    const start = walk.at(((place + random.fraction()) / count) * weight)
+    const { start, settledAt } = momentAt(((place + random.fraction()) / count) * weight)
     const fill = quota.fillAt(start)
     let status = bisectRight(habits.cumulative, random.fraction(), 0, IGNORED)
     if (status === COMPLETE && isRejected(random, fill, habits.quotaPressure)) status = QUOTA_FULL
@@ -131,7 +130,7 @@ const deriveInterviews = (
     let minutes = 0
     if (status === PENDING_ANALYSIS) {
       const outcome = random.fraction()
-      minutes = analysisOf(random, walk.settledAt - end)
+      minutes = analysisOf(random, settledAt - end)
       if (minutes > 0 && outcome < 0.8) status = outcome < 0.6 ? COMPLETE : FAILED_QUALITY_CHECK
       else minutes = 0
     }
@@ -183,7 +182,6 @@ class Quota {
   readonly #decide: (place: number, hasRoom: boolean) => void
   /** The undecided interviews, by their end. */
   readonly #open: { readonly place: number; readonly endsAt: Micros }[] = []
-  #target = 0
   #complete = 0
 
   /** `targets` are in the order of time. `decide` is called for each interview, in the order of time. */
@@ -211,10 +209,6 @@ class Quota {
   }
 
   #targetAt(moment: Micros): number {
-    for (let next = this.#targets[this.#target + 1]; next !== undefined && next.at <= moment; ) {
-      this.#target += 1
-      next = this.#targets[this.#target + 1]
-    }
-    return this.#targets[this.#target]?.sampleSize ?? 0
+    return this.#targets.findLast(({ at }) => at <= moment)?.shown.sample_size ?? 0
   }
 }

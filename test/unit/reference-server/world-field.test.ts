@@ -47,7 +47,7 @@ describe('diurnal arrival of interviews', () => {
     for (let index = 0; index < 150; index++) {
       const field = organization.field(index)
       for (const source of field.sources) {
-        const offset = COUNTRIES.find(({ code }) => code === source.countryCode)!.utcOffsetMinutes * 60e6
+        const offset = COUNTRIES.find(({ code }) => code === source.country.code)!.utcOffsetMinutes * 60e6
         for (const start of field.interviewsOf(source).starts) {
           const local = new Date((start + offset) / 1000)
           const hours = [0, 6].includes(local.getUTCDay()) ? byHour.weekend : byHour.week
