@@ -135,7 +135,7 @@ const changesOfSurvey = (organization: Organization, index: number, from: Micros
   if (last === undefined || last.at + SOURCES_SETTLE_WITHIN <= from) return own
   const sources = organization
     .field(index)
-    .sources.flatMap(({ id, versions, removedAt }) => [
+    .flatMap(({ id, versions, removedAt }) => [
       ...versions.map(({ at }, place) =>
         entry(at, { what: place === 0 ? 'source_added' : 'source_changed', sample_source_id: id }),
       ),

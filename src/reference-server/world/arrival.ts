@@ -32,14 +32,6 @@ export const openWindows = (changes: readonly Change[], softLaunch: boolean): Fi
   })
 }
 
-/** The parts of `windows` from `from` on. They begin on whole seconds, because interviews do. */
-export const windowsFrom = (windows: readonly FieldWindow[], from: Micros): FieldWindow[] =>
-  windows
-    .map((window) => ({ ...window, from: ceilToSecond(Math.max(window.from, from)) }))
-    .filter((window) => window.from < window.to)
-
-const ceilToSecond = (at: Micros): Micros => Math.ceil(at / MICROS_PER_SECOND) * MICROS_PER_SECOND
-
 const WEEKDAY_PACE = [
   0.25, 0.1, 0.04, 0.03, 0.03, 0.08, 0.3, 0.7, 0.9, 0.9, 0.95, 1, 1.3, 1.1, 0.9, 0.9, 1, 1.3, 1.7, 2.1, 2.5,
   2.4, 1.5, 0.7,
@@ -59,16 +51,15 @@ interface OpenHour extends FieldWindow {
   readonly pace: number
 }
 
-/**
- * The open time of `windows`, weighed by its pace. They are in the order of time, at `utcOffsetMinutes` east of UTC, and begin on whole
- * seconds. None is empty.
- */
-export const openTime = (windows: readonly FieldWindow[], utcOffsetMinutes: number) => {
+/** `windows`, which are in the order of time, from `createdAt` on, weighed by the pace at `utcOffsetMinutes` east of UTC. */
+export const openTime = (windows: readonly FieldWindow[], createdAt: Micros, utcOffsetMinutes: number) => {
   const offset = utcOffsetMinutes * 60 * MICROS_PER_SECOND
   const hours: OpenHour[] = []
   let weight = 0
   for (const { from: opensAt, to: closesAt, settledAt } of windows) {
-    for (let from = opensAt; from < closesAt; ) {
+    // On a whole second, because interviews begin on one.
+    const first = Math.ceil(Math.max(opensAt, createdAt) / MICROS_PER_SECOND) * MICROS_PER_SECOND
+    for (let from = first; from < closesAt; ) {
       const nextHour = (Math.floor((from + offset) / MICROS_PER_HOUR) + 1) * MICROS_PER_HOUR - offset
       const to = Math.min(nextHour, closesAt)
       const pace = paceAt(from + offset)

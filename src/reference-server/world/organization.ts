@@ -13,7 +13,7 @@ import {
 import type { Micros } from '../time.js'
 import { type AccountIdentity, accountIdentity, surveyId, surveyIndexOf } from './identities.js'
 import { type ProgressFilter, progressOf } from './indicators.js'
-import { deriveSurveyField, type SurveyField } from './interviews.js'
+import { deriveField, type FieldSource } from './interviews.js'
 import { shownAt } from './sample-sources.js'
 import { ChangeTable, surveyResource } from './surveys.js'
 import { type Change, creationOf, surveysAtMost, type WorldPlan } from './timeline.js'
@@ -41,7 +41,7 @@ export class Organization {
   readonly #changes: ChangeTable
   /** Places of surveys that a fault made vanish. */
   readonly #forgotten = new Set<number>()
-  readonly #fields = new Map<number, SurveyField>()
+  readonly #fields = new Map<number, readonly FieldSource[]>()
 
   constructor(plan: WorldPlan, emptyRates: EmptyRates = 'null') {
     this.#plan = plan
@@ -121,18 +121,17 @@ export class Organization {
    * The target of a survey is the sum of its sources' targets.
    */
   progress(at: Micros, index: number, filter: ProgressFilter = {}): ProgressResource | null {
-    const field = this.field(index)
     const { sample_source_id: wanted } = filter
     const sources = this.#sources(at, index).filter(({ source: { id } }) => id === (wanted ?? id))
     if (wanted !== undefined && sources.length === 0) return null
-    const interviews = sources.map(({ source }) => field.interviewsOf(source))
+    const interviews = sources.map(({ source }) => source.interviews())
     const sampleSize = sources.reduce((sum, { shown }) => sum + shown.sample_size, 0)
     return progressOf(interviews, sampleSize, at, filter, this.#emptyRates)
   }
 
   /** The sources that survey `index` has at `at`, oldest first, each as it is shown then. */
   #sources(at: Micros, index: number) {
-    return this.field(index).sources.flatMap((source) => {
+    return this.field(index).flatMap((source) => {
       const shown = shownAt(source, at)
       return shown === null ? [] : [{ source, shown }]
     })
@@ -142,8 +141,9 @@ export class Organization {
     return this.#changes.changesOf(index)
   }
 
-  field(index: number): SurveyField {
-    const field = this.#fields.get(index) ?? deriveSurveyField(this.#plan, index, this.changesOf(index))
+  /** All sources that survey `index` ever has, oldest first. */
+  field(index: number): readonly FieldSource[] {
+    const field = this.#fields.get(index) ?? deriveField(this.#plan, index, this.changesOf(index))
     this.#fields.set(index, field)
     const [oldest = index] = this.#fields.keys()
     if (this.#fields.size > SURVEY_FIELDS_MAX) this.#fields.delete(oldest)

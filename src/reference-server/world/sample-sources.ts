@@ -3,7 +3,7 @@
  * source's own updated_at. In a survey that is draft, complete or user_demo, sources change only in the same moment as the survey. So a
  * client that reads a complete survey again only when it has changed misses nothing.
  */
-import { PROVIDERS, type SampleSourceResource, type SurveyStatus } from '../resources.js'
+import { provider as providers, type SampleSourceResource, type SurveyStatus } from '../resources.js'
 import { formatIsoTime, MICROS_PER_DAY, MICROS_PER_SECOND, type Micros, type TimeStyle } from '../time.js'
 import type { FieldWindow } from './arrival.js'
 import { sampleSourceId } from './identities.js'
@@ -115,7 +115,7 @@ const deriveSource = (plan: WorldPlan, index: number, setup: SourceSetup): Sampl
   const { slot, createdAt, grain } = setup
   const random = new Random(plan, index, PURPOSES.source, slot)
   const id = sampleSourceId(plan, index, slot)
-  const provider = random.pick(PROVIDERS)
+  const provider = random.pick(providers.options)
   const country = random.pick<Country>(COUNTRIES)
   const hashid = hashidOf(random)
   const panelistIdRequired = random.chance(0.5)

@@ -1,6 +1,6 @@
 /** The surveys of an account: when each of them changes, and how the API shows one after its changes. */
 import { bisector } from 'd3-array'
-import { type SurveyResource, TRANSITION_STYLES } from '../resources.js'
+import { type SurveyResource, transitionStyle } from '../resources.js'
 import { formatIsoTime, type Micros } from '../time.js'
 import { surveyId } from './identities.js'
 import { PURPOSES, Random } from './random.js'
@@ -97,7 +97,7 @@ export const surveyResource = (
   const hashid = hashidOf(random)
   const createdStyle = drawTimeStyle(random, grain)
   const updatedStyle = random.chance(0.8) ? createdStyle : drawTimeStyle(random, grain)
-  const style = random.pick(TRANSITION_STYLES)
+  const style = random.pick(transitionStyle.options)
   const iterations = questions + random.below(120)
   const edits = (wanted: ChangeCode): number => past.filter(({ code }) => code === wanted).length
   return {

@@ -67,7 +67,7 @@ export class MonthOrganization extends Organization {
   readonly #hasFourSources = (place: number): boolean => {
     const known = this.#isMember.get(place)
     if (known !== undefined) return known
-    const isMember = this.field(place).sources.length === SOURCES
+    const isMember = this.field(place).length === SOURCES
     this.#isMember.set(place, isMember)
     return isMember
   }
