@@ -22,17 +22,18 @@ import { unknownSurveyId } from './rules/answers.js'
 import { pageSizeOf } from './rules/pagination.js'
 import { percentageScale, RATES } from './rules/progress.js'
 import { FAR_FUTURE } from './rules/updated-since.js'
+import { passWith } from './verdict.js'
 
 const FIELDS = 'Resources and their fields'
 const PROGRESS = 'Fieldwork progress'
 const VIEW = 'View the fieldwork progress of a survey'
 const ERRORS = 'Errors'
 
-const observation = (topic: string, section: string, observe: Observation['observe']): Observation => ({
-  topic,
-  section,
-  observe,
-})
+const observation = (
+  topic: string,
+  section: string,
+  observe: (evidence: Evidence) => string | Promise<string>,
+): Observation => ({ topic, section, check: async (evidence) => passWith(await observe(evidence)) })
 
 const VALUES_MAX = 12
 
@@ -209,5 +210,5 @@ export const OBSERVATIONS: readonly Observation[] = [
       const headers = last.rateHeaders.join('; ') || 'no Retry-After'
       return `within ${sent} requests at once; ${headers}; body ${last.excerpt}`
     }),
-  ].map((one): Observation => ({ ...one, last: true })),
+  ].map((one): Observation => ({ ...one, when: 'last' })),
 ]

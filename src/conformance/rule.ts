@@ -4,33 +4,34 @@ import type { Evidence } from './read/evidence.js'
 import type { ListReading, Reader } from './read/reader.js'
 import { fail, PASS, Unseen, type Verdict } from './verdict.js'
 
-export interface Rule {
+/** What rules and observations have in common. */
+interface Check {
+  /** The heading of the API document that contains it. */
+  readonly section: string
+  /** May send requests. Throws `Unseen` where the rule or observation lacks what it needs. */
+  readonly check: (evidence: Evidence) => Verdict | Promise<Verdict>
+  /**
+   * `last`: takes many requests, so it comes after the others that send some. `passive`: sends no requests, and comes after all others, on
+   * everything that they have read.
+   */
+  readonly when?: 'last' | 'passive'
+}
+
+export interface Rule extends Check {
   /** Stable, for machines: `paging.next`. */
   readonly id: string
-  /** The heading of the API document that contains the rule. */
-  readonly section: string
   readonly text: string
-  /** May send requests. Throws `Unseen` where the rule cannot be observed. */
-  readonly check: (evidence: Evidence) => Verdict | Promise<Verdict>
-  /** Sends no requests: it is checked after the others, on everything that they have read. */
-  readonly passive?: true
-  /** Takes many requests, so it is checked after the other rules that send some. */
-  readonly last?: true
+}
+
+/** Reports the behaviour of the service where the API document is silent, as the note of a verdict that passes. */
+export interface Observation extends Check {
+  readonly topic: string
 }
 
 /** Makes the rules of a section that may send requests. */
 export const rulesOf =
   (section: string) =>
   (id: string, text: string, check: Rule['check']): Rule => ({ id, section, text, check })
-
-/** Reports the behaviour of the service where the API document is silent. */
-export interface Observation {
-  readonly topic: string
-  readonly section: string
-  readonly observe: (evidence: Evidence) => string | Promise<string>
-  /** Comes after all rules that send requests. */
-  readonly last?: true
-}
 
 export interface EachRule<Item> extends Pick<Rule, 'id' | 'section' | 'text'> {
   readonly items: (reader: Reader) => readonly Item[]
@@ -42,7 +43,7 @@ export interface EachRule<Item> extends Pick<Rule, 'id' | 'section' | 'text'> {
 
 export const each = <Item>({ items, judge, nothing, ...rule }: EachRule<Item>): Rule => ({
   ...rule,
-  passive: true,
+  when: 'passive',
   check: ({ reader }) => judgeEach(items(reader), (item) => judge(item, reader), nothing),
 })
 
@@ -80,7 +81,7 @@ export const fieldRules = (
     id: `${prefix}.${name}`,
     section,
     text: `${name}: ${describeField(field)}`,
-    passive: true,
+    when: 'passive',
     check: ({ reader }) => {
       const judged = records(reader).filter(({ isOpen }) => isOpen?.(name) !== true)
       if (judged.length === 0) throw new Unseen(nothing)

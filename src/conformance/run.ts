@@ -5,7 +5,7 @@ import { statusAction } from '../http/attempt.js'
 import { redirectRefused, refused } from '../http/errors.js'
 import { excerptOf } from '../http/receive.js'
 import { OBSERVATIONS } from './observations.js'
-import { gatherEvidence } from './read/evidence.js'
+import { type Evidence, gatherEvidence } from './read/evidence.js'
 import { createReader } from './read/reader.js'
 import { Sender, type SenderOptions } from './read/sender.js'
 import type { Observation, Rule } from './rule.js'
@@ -69,40 +69,33 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
   const { clock, rate, exceedCap, log } = options
   const burstRequestsMax = exceedCap ? rate.requests + BURST_OVER_CAP : null
   const evidence = gatherEvidence(createReader(sender), sender, clock, burstRequestsMax)
-  const verdicts = new Map<Rule, Verdict>()
-  const observed = new Map<Observation, string>()
-  const check = async (isMeant: (rule: Rule) => boolean) => {
-    for (const rule of RULES.filter(isMeant))
-      verdicts.set(rule, await unlessUnseen(() => rule.check(evidence), notObservable))
-  }
-  const observe = async (isLast: boolean) => {
-    for (const one of OBSERVATIONS.filter(({ last = false }) => last === isLast))
-      observed.set(one, await unlessUnseen(() => one.observe(evidence), notObserved))
+  const verdicts = new Map<Rule | Observation, Verdict>()
+  const check = async (meant: Rule['when']) => {
+    for (const one of [...RULES, ...OBSERVATIONS].filter(({ when }) => when === meant))
+      verdicts.set(one, await verdictOf(one, evidence))
   }
   let endedBy: ExpectedError | null = null
   try {
-    await check(({ passive = false, last = false }) => !passive && !last)
-    await observe(false)
+    await check(undefined)
     log.debug({ requests: sender.usage.requests }, 'searching for the start of an interview')
-    await check(({ last = false }) => last)
-    await observe(true)
+    await check('last')
   } catch (error) {
     if (!(error instanceof UpstreamError || isStop(error))) throw error
     endedBy = error
   }
-  await check(({ passive = false }) => passive)
-  const reason = isStop(endedBy) ? 'the run was stopped' : 'the run ended early'
+  await check('passive')
+  const unchecked = notObservable(isStop(endedBy) ? 'the run was stopped' : 'the run ended early')
   const print = (text: string) => excerptOf(text, (one) => sender.redact(one), PRINTED_LENGTH_MAX)
   const { requests, refusals } = sender.usage
   return {
     baseUrl: options.baseUrl,
     rules: RULES.map((rule) => {
       const { id, section, text } = rule
-      return { id, section, text, verdict: printable(verdicts.get(rule) ?? notObservable(reason), print) }
+      return { id, section, text, verdict: printable(verdicts.get(rule) ?? unchecked, print) }
     }),
     observations: OBSERVATIONS.map((one) => {
       const { topic, section } = one
-      return { topic, section, told: print(observed.get(one) ?? notObserved(reason)) }
+      return { topic, section, told: print(told(verdicts.get(one) ?? unchecked)) }
     }),
     requests,
     refusals,
@@ -140,17 +133,18 @@ const sendFirst = async (sender: Sender, { baseUrl, account }: ConformanceOption
 }
 
 const notObservable = (reason: string): Verdict => ({ verdict: 'not_observable', reason })
-const notObserved = (reason: string): string => `not observable: ${reason}`
 
-/** The result of `get`, or where it throws `Unseen` what `otherwise` makes of the reason. */
-const unlessUnseen = async <Value>(
-  get: () => Value | Promise<Value>,
-  otherwise: (reason: string) => Value,
-): Promise<Value> => {
+const verdictOf = async ({ check }: Rule | Observation, evidence: Evidence): Promise<Verdict> => {
   try {
-    return await get()
+    return await check(evidence)
   } catch (error) {
-    if (error instanceof Unseen) return otherwise(error.message)
+    if (error instanceof Unseen) return notObservable(error.message)
     throw error
   }
+}
+
+/** An observation in words. */
+const told = (verdict: Verdict): string => {
+  if (verdict.verdict === 'not_observable') return `not observable: ${verdict.reason}`
+  return verdict.verdict === 'pass' ? (verdict.note ?? '') : verdict.got
 }

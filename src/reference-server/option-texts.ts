@@ -3,12 +3,8 @@
 /** The ways to count requests against the cap; `none` counts nothing. */
 export const RATE_WINDOWS = ['sliding', 'fixed', 'sliding-counter', 'none'] as const
 
-export type RateWindowKind = (typeof RATE_WINDOWS)[number]
-
 /** `seconds`: how long to wait; `date`: until when, relative to the `Date` of the same answer; `none`: no header. */
 export const RETRY_AFTER_STYLES = ['seconds', 'date', 'none'] as const
-
-export type RetryAfterStyle = (typeof RETRY_AFTER_STYLES)[number]
 
 /** How a rate over zero interviews is shown, and the length of an interview where none is complete. */
 export const EMPTY_RATES = ['null', 'zero', 'omit'] as const
@@ -23,7 +19,8 @@ interface OptionText {
 
 const option = (usual: string | null, describe: string): OptionText => ({ default: usual, describe })
 
-const TEXTS = {
+/** By name. The flags of the command are made of them. */
+export const OPTIONS = {
   port: option('8080', 'Port to listen on; 0 takes any free one'),
   host: option('127.0.0.1', 'Address to listen on'),
   seed: option('42', 'The number from which the world is drawn'),
@@ -41,10 +38,7 @@ const TEXTS = {
   faults: option(null, 'YAML or JSON file of faults: answers that come late, broken, changed or not at all'),
 }
 
-export type OptionName = keyof typeof TEXTS
-
-/** By name. The flags of the command are made of them. */
-export const OPTIONS: Readonly<Record<string, OptionText>> = TEXTS
+export type OptionName = keyof typeof OPTIONS
 
 /** An option's name as a flag: `pageSize` is `page-size`. */
 export const flagOf = (name: string): string =>

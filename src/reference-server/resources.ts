@@ -27,49 +27,44 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
     : T
 
-/** API document, "Survey status". */
-export const SURVEY_STATUSES = [
-  'draft',
-  'pending',
-  'fieldwork',
-  'deviating_from_specs',
-  'data_processing',
-  'complete',
-  'user_demo',
-] as const
-
-export type SurveyStatus = (typeof SURVEY_STATUSES)[number]
-
-const SURVEY_STATUS_MEANINGS: Readonly<Record<SurveyStatus, string>> = {
-  draft: 'The survey is being created',
-  pending: 'Check before fieldwork opens; a soft launch is possible',
-  fieldwork: 'Fieldwork is running',
-  deviating_from_specs: 'Fieldwork is paused because of deviations from the audience order specifications',
-  data_processing: 'Data processing is running on the survey',
-  complete: 'The survey is complete',
-  user_demo: 'The survey is for demonstration purposes only',
+/** One of several values, each with its meaning. */
+const oneOf = <Value extends string>(
+  id: string,
+  description: string,
+  meanings: readonly (readonly [value: Value, meaning: string])[],
+) => {
+  const values = meanings.map(([value]) => value)
+  return z
+    .enum(values, { error: `give one of ${values.join(', ')}` })
+    .meta({ id, description, 'x-enumDescriptions': Object.fromEntries(meanings) })
 }
 
-export const surveyStatus = z
-  .enum(SURVEY_STATUSES, { error: `give one of ${SURVEY_STATUSES.join(', ')}` })
-  .meta({
-    id: 'SurveyStatus',
-    description: 'Status of a survey',
-    'x-enumDescriptions': SURVEY_STATUS_MEANINGS,
-  })
+/** API document, "Survey status". */
+export const surveyStatus = oneOf('SurveyStatus', 'Status of a survey', [
+  ['draft', 'The survey is being created'],
+  ['pending', 'Check before fieldwork opens; a soft launch is possible'],
+  ['fieldwork', 'Fieldwork is running'],
+  [
+    'deviating_from_specs',
+    'Fieldwork is paused because of deviations from the audience order specifications',
+  ],
+  ['data_processing', 'Data processing is running on the survey'],
+  ['complete', 'The survey is complete'],
+  ['user_demo', 'The survey is for demonstration purposes only'],
+])
+
+export const SURVEY_STATUSES = surveyStatus.options
+
+export type SurveyStatus = z.output<typeof surveyStatus>
 
 /** API document, "Survey", `transition_style`. */
-export const TRANSITION_STYLES = ['single_page', 'multiple_pages'] as const
-
-const transitionStyle = z.enum(TRANSITION_STYLES).meta({
-  id: 'TransitionStyle',
-  description: 'Questionnaire display mode',
-  'x-enumDescriptions': {
-    single_page:
-      'One page: each new question appears once the previous one is answered, as in a conversation',
-    multiple_pages: 'Several pages: each new question appears on a new page',
-  } satisfies Record<(typeof TRANSITION_STYLES)[number], string>,
-})
+export const transitionStyle = oneOf('TransitionStyle', 'Questionnaire display mode', [
+  [
+    'single_page',
+    'One page: each new question appears once the previous one is answered, as in a conversation',
+  ],
+  ['multiple_pages', 'Several pages: each new question appears on a new page'],
+])
 
 /** API document, "Survey". */
 export const survey = object('Survey', 'A survey of the organization', {
@@ -92,10 +87,8 @@ export const survey = object('Survey', 'A survey of the organization', {
 export type SurveyResource = DeepReadonly<z.output<typeof survey>>
 
 /** API document, "Sample source", `provider`. */
-export const PROVIDERS = ['panel', 'client_sample', 'social_networks', 'data_import'] as const
-
-const provider = z
-  .enum(PROVIDERS)
+export const provider = z
+  .enum(['panel', 'client_sample', 'social_networks', 'data_import'])
   .meta({ id: 'Provider', description: 'Type of provider of a sample source' })
 
 /** API document, "Sample source". */

@@ -52,7 +52,7 @@ const sourcesIn = (seed: number, surveys: number): number => {
   const organization = new Organization({ seed, account: 0, surveys, startAt })
   return organization
     .surveyPlaces(Number(parseIsoTime(LATEST)))
-    .reduce((sum, place) => sum + organization.field(place).sources.length, 0)
+    .reduce((sum, place) => sum + organization.field(place).length, 0)
 }
 
 interface Request {

@@ -116,7 +116,7 @@ export const LIMIT_RULES: readonly Rule[] = [
     id: 'limits.refusal',
     section: 'Limits',
     text: 'requests beyond the cap are answered with 429',
-    last: true,
+    when: 'last',
     check: async ({ burst }) => {
       const { sent, last } = await burst()
       if (last.status === 429) return PASS

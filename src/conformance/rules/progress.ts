@@ -99,7 +99,7 @@ const formula = (name: string, { text, part, whole }: Rate): Rule => ({
   id: `formula.${name}`,
   section: SECTION,
   text: `${name} = ${text}`,
-  passive: true,
+  when: 'passive',
   check: ({ reader }) =>
     checkPrinted(
       reader.seen.progresses.flatMap((reading): readonly Printed[] => {
@@ -213,7 +213,7 @@ export const PROGRESS_RULES: readonly Rule[] = [
     id: 'progress.percentages',
     section: SECTION,
     text: 'percentage = individuals / all interviews shown, out of 100 or 1',
-    passive: true,
+    when: 'passive',
     check: ({ reader }) => {
       const scale = percentageScale(reader)
       if (scale === null) throw new Unseen('no survey with interviews has been seen')

@@ -56,7 +56,7 @@ export const SURVEY_RULES: readonly Rule[] = [
     id: 'surveys.one-organization',
     section: 'List surveys',
     text: 'all surveys belong to one organization',
-    passive: true,
+    when: 'passive',
     check: ({ reader }) => {
       const records = surveyRecords(reader)
       if (records.length < 2) throw new Unseen('fewer than two surveys were seen')

@@ -97,5 +97,5 @@ export const WINDOW_RULES: readonly Rule[] = [
         return fail(asked, expected, `${total}`)
       },
     ),
-  ].map((one): Rule => ({ ...one, last: true })),
+  ].map((one): Rule => ({ ...one, when: 'last' })),
 ]

@@ -26,23 +26,12 @@ const page = z
   .default(1)
   .meta({ description: 'Number of the requested page; 1 when left out' })
 
-const status = surveyStatus.optional().meta({ description: 'Filters on one survey status value' })
-
-const statuses = z.array(surveyStatus).optional().meta({
-  description:
-    'Filters on one or several survey status values, in array form: `status[]=<status>&status[]=<status>`',
-})
-
 /** A number too large for any record becomes the largest safe integer, which no record has. */
 const identifier = z
   .preprocess((given) => numberOf(/^\d+$/, given), z.int({ error: 'give a whole number' }).min(0))
   .meta({ format: 'int64' })
 
 export const surveyId = identifier.meta({ description: 'Identifier of the survey' })
-
-const sampleSourceId = identifier.optional().meta({
-  description: 'Identifier of a sample source of this survey; restricts the indicators to that source',
-})
 
 const numberOf = (form: RegExp, given: unknown): unknown =>
   typeof given === 'string' && form.test(given) ? Math.min(Number(given), Number.MAX_SAFE_INTEGER) : given
@@ -83,93 +72,88 @@ const SURVEY_REFUSALS = {
   404: 'No such survey of this account, or no such sample source of this survey',
 }
 
-const surveyList = object('SurveyList', 'A page of the survey list', {
-  surveys: z.array(survey).meta({ description: 'The surveys of this page' }),
-  pagination,
-})
-
-const listSurveys = declareEndpoint({
-  path: '/surveys',
-  operationId: 'listSurveys',
-  summary: 'List surveys',
-  description:
-    "Returns all surveys of the caller's organization, sorted by `created_at` descending (most recent first). Paginated.",
-  exampleQuery: 'status[]=pending&status[]=fieldwork',
-  refusals: REFUSALS,
-  query: z.object({
-    status,
-    'status[]': statuses,
-    updated_since: momentParameter(
-      'Returns the records modified since this date; the date itself is included',
-    ).optional(),
-    page,
+export const ENDPOINTS: readonly Endpoint[] = [
+  declareEndpoint({
+    path: '/surveys',
+    operationId: 'listSurveys',
+    summary: 'List surveys',
+    description:
+      "Returns all surveys of the caller's organization, sorted by `created_at` descending (most recent first). Paginated.",
+    exampleQuery: 'status[]=pending&status[]=fieldwork',
+    refusals: REFUSALS,
+    query: z.object({
+      status: surveyStatus.optional().meta({ description: 'Filters on one survey status value' }),
+      'status[]': z.array(surveyStatus).optional().meta({
+        description:
+          'Filters on one or several survey status values, in array form: `status[]=<status>&status[]=<status>`',
+      }),
+      updated_since: momentParameter(
+        'Returns the records modified since this date; the date itself is included',
+      ).optional(),
+      page,
+    }),
+    answer: object('SurveyList', 'A page of the survey list', {
+      surveys: z.array(survey).meta({ description: 'The surveys of this page' }),
+      pagination,
+    }),
+    answerTo: ({ organization, at, pageSize }, { page, status, 'status[]': several, updated_since }) => {
+      const filter = { statuses: [status ?? [], several ?? []].flat(), updatedSince: updated_since }
+      const { rows, total } = organization.listSurveys(at, filter, firstOfPage(page, pageSize), pageSize)
+      return { surveys: rows, pagination: paginationOf(page, pageSize, total) }
+    },
   }),
-  answer: surveyList,
-  answerTo: ({ organization, at, pageSize }, { page, status, 'status[]': several, updated_since }) => {
-    const statuses = [status ?? [], several ?? []].flat()
-    const filter = { statuses: statuses.length === 0 ? null : statuses, updatedSince: updated_since ?? null }
-    const { rows, total } = organization.listSurveys(at, filter, firstOfPage(page, pageSize), pageSize)
-    return { surveys: rows, pagination: paginationOf(page, pageSize, total) }
-  },
-})
-
-const sampleSourceList = object('SampleSourceList', 'A page of the sample sources of a survey', {
-  sample_sources: z.array(sampleSource).meta({ description: 'The sample sources of this page' }),
-  pagination,
-})
-
-const listSampleSources = declareEndpoint({
-  path: '/surveys/{SURVEY_ID}/sample_sources',
-  operationId: 'listSampleSources',
-  summary: 'List the sample sources of a survey',
-  description: 'Returns all sample sources of one survey. Paginated.',
-  exampleQuery: 'page=1',
-  refusals: SURVEY_REFUSALS,
-  query: z.object({ page }),
-  answer: sampleSourceList,
-  answerTo: (request, { page }) => {
-    const { organization, at, pageSize } = request
-    const sources = organization.listSampleSources(at, findSurvey(request))
-    const first = firstOfPage(page, pageSize)
-    return {
-      sample_sources: sources.slice(first, first + pageSize),
-      pagination: paginationOf(page, pageSize, sources.length),
-    }
-  },
-})
-
-const fieldworkProgressAnswer = object('FieldworkProgressAnswer', 'The fieldwork progress of a survey', {
-  fieldwork_progress: fieldworkProgress,
-})
-
-const viewFieldworkProgress = declareEndpoint({
-  path: '/surveys/{SURVEY_ID}/fieldwork_progress',
-  operationId: 'viewFieldworkProgress',
-  summary: 'View the fieldwork progress of a survey',
-  description:
-    'Returns the fieldwork progress indicators of one survey. Not paginated; no `pagination` object is returned.',
-  exampleQuery: '',
-  refusals: SURVEY_REFUSALS,
-  query: z.object({
-    sample_source_id: sampleSourceId,
-    started_after: momentParameter(
-      'Keeps interviews whose start date is on or after this date; when omitted there is no lower bound',
-    ).optional(),
-    started_before: momentParameter(
-      'Keeps interviews whose start date is on or before this date; when omitted there is no upper bound',
-    ).optional(),
+  declareEndpoint({
+    path: '/surveys/{SURVEY_ID}/sample_sources',
+    operationId: 'listSampleSources',
+    summary: 'List the sample sources of a survey',
+    description: 'Returns all sample sources of one survey. Paginated.',
+    exampleQuery: 'page=1',
+    refusals: SURVEY_REFUSALS,
+    query: z.object({ page }),
+    answer: object('SampleSourceList', 'A page of the sample sources of a survey', {
+      sample_sources: z.array(sampleSource).meta({ description: 'The sample sources of this page' }),
+      pagination,
+    }),
+    answerTo: (request, { page }) => {
+      const { organization, at, pageSize } = request
+      const sources = organization.listSampleSources(at, findSurvey(request))
+      const first = firstOfPage(page, pageSize)
+      return {
+        sample_sources: sources.slice(first, first + pageSize),
+        pagination: paginationOf(page, pageSize, sources.length),
+      }
+    },
   }),
-  answer: fieldworkProgressAnswer,
-  answerTo: (request, { sample_source_id, started_after, started_before }) => {
-    const bounds = { startedAfter: started_after ?? null, startedBefore: started_before ?? null }
-    const { organization, at } = request
-    const progress = organization.progress(at, findSurvey(request), sample_source_id ?? null, bounds)
-    if (progress === null) throw new Refusal(404, 'this survey has no such sample source')
-    return { fieldwork_progress: progress }
-  },
-})
-
-export const ENDPOINTS: readonly Endpoint[] = [listSurveys, listSampleSources, viewFieldworkProgress]
+  declareEndpoint({
+    path: '/surveys/{SURVEY_ID}/fieldwork_progress',
+    operationId: 'viewFieldworkProgress',
+    summary: 'View the fieldwork progress of a survey',
+    description:
+      'Returns the fieldwork progress indicators of one survey. Not paginated; no `pagination` object is returned.',
+    exampleQuery: '',
+    refusals: SURVEY_REFUSALS,
+    query: z.object({
+      sample_source_id: identifier.optional().meta({
+        description: 'Identifier of a sample source of this survey; restricts the indicators to that source',
+      }),
+      started_after: momentParameter(
+        'Keeps interviews whose start date is on or after this date; when omitted there is no lower bound',
+      ).optional(),
+      started_before: momentParameter(
+        'Keeps interviews whose start date is on or before this date; when omitted there is no upper bound',
+      ).optional(),
+    }),
+    answer: object('FieldworkProgressAnswer', 'The fieldwork progress of a survey', {
+      fieldwork_progress: fieldworkProgress,
+    }),
+    answerTo: (request, filter) => {
+      const { organization, at } = request
+      const progress = organization.progress(at, findSurvey(request), filter)
+      if (progress === null) throw new Refusal(404, 'this survey has no such sample source')
+      return { fieldwork_progress: progress }
+    },
+  }),
+]
 
 /** Another account's survey and an unknown one get the same answer, so that nobody can probe for ids. */
 const findSurvey = ({ organization, at, surveyId: text }: ApiRequest): number => {

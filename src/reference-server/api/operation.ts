@@ -30,7 +30,10 @@ export interface Operation {
   readonly summary: string
   readonly description: string
   readonly query?: z.ZodObject
+  readonly body?: z.ZodType
   readonly answer: z.ZodType
+  /** The type of an answer 200, where it is not JSON. */
+  readonly contentType?: 'text/html'
   /** The other statuses, each with its reason. */
   readonly refusals?: Readonly<Record<number, string>>
 }

@@ -3,7 +3,6 @@
  * a client has to work with each of these windows. A request that is answered 429 takes no room, so a client that waits long
  * enough always gets through.
  */
-import type { RateWindowKind, RetryAfterStyle } from '../option-texts.js'
 import type { ReferenceServerSettings } from '../options.js'
 import { formatHttpDate, MICROS_PER_MS, MICROS_PER_SECOND, type Micros } from '../time.js'
 
@@ -25,14 +24,9 @@ export const createAccountCap = (settings: CapSettings, startMs: number): Admit 
   const { rateWindow, rateLimit, ratePhase, foreignLoad } = settings
   if (rateWindow === 'none') return () => 0
   const alone = WINDOWS[rateWindow](rateLimit)
-  const window = foreignLoad === 0 ? alone : withForeignLoad(alone, foreignLoad, rateLimit, ratePhase)
-  return (nowMs) => {
-    const windowMs = nowMs - startMs + ratePhase
-    const waitMs = window.opensAtMs(windowMs) - windowMs
-    if (waitMs > 0) return waitMs
-    window.take(windowMs)
-    return 0
-  }
+  const admit = foreignLoad === 0 ? alone : withForeignLoad(alone, foreignLoad, rateLimit, ratePhase)
+  // The clock of a window reads 0 where a fixed one begins.
+  return (nowMs) => admit(nowMs - startMs + ratePhase)
 }
 
 /**
@@ -41,7 +35,7 @@ export const createAccountCap = (settings: CapSettings, startMs: number): Admit 
  * the answer's `Date`. The wait is real time, however fast the world's clock goes.
  */
 export const retryAfterHeaders = (
-  style: RetryAfterStyle,
+  style: ReferenceServerSettings['retryAfter'],
   waitMs: number,
   at: Micros,
 ): Readonly<Record<string, string>> => {
@@ -51,56 +45,46 @@ export const retryAfterHeaders = (
   return { 'retry-after': formatHttpDate(until) }
 }
 
-/** One way to count. Its clock reads 0 where a fixed window begins. Calls come in the order of time. */
-interface RateWindow {
-  /** From when a request is accepted if no other comes before it. A moment and not a wait, so that no sum of fractions makes it inexact. */
-  opensAtMs(nowMs: number): number
-  take(nowMs: number): void
-}
-
 /** Any span of the window's length holds at most the cap. A ring keeps the moments of the last accepted requests. */
-const slidingLog = ({ requests, perMs }: RateLimit): RateWindow => {
+const slidingLog = ({ requests, perMs }: RateLimit): Admit => {
   const accepted = new Float64Array(requests).fill(Number.NEGATIVE_INFINITY)
   let oldest = 0
-  return {
-    opensAtMs: () => (accepted[oldest] ?? 0) + perMs,
-    take: (nowMs) => {
-      accepted[oldest] = nowMs
-      oldest = (oldest + 1) % requests
-    },
+  return (nowMs) => {
+    const opensAtMs = (accepted[oldest] ?? 0) + perMs
+    if (opensAtMs > nowMs) return opensAtMs - nowMs
+    accepted[oldest] = nowMs
+    oldest = (oldest + 1) % requests
+    return 0
   }
 }
 
 /** Counts by spans of time. A request of the span before counts `weightBefore` at the span's beginning, later less. */
-const countedSpans = ({ requests, perMs }: RateLimit, weightBefore: 0 | 1): RateWindow => {
+const countedSpans = ({ requests, perMs }: RateLimit, weightBefore: 0 | 1): Admit => {
   let current = 0
   let accepted = 0
   let acceptedBefore = 0
-  const roll = (nowMs: number): void => {
-    const place = Math.floor(nowMs / perMs)
-    if (place === current) return
-    acceptedBefore = place === current + 1 ? accepted : 0
-    accepted = 0
-    current = place
-  }
-  /** When the span that ends at `endMs` has room for one more, beside `now` of its own and `before` of the one before. */
+  /**
+   * When the span that ends at `endMs` has room for one more, beside `now` of its own and `before` of the one before. A moment and not a
+   * wait, so that no sum of fractions makes it inexact.
+   */
   const opensIn = (endMs: number, now: number, before: number): number => {
     const room = requests - 1 - now
     const weight = before * weightBefore
     return room >= weight ? endMs - perMs : endMs - (room * perMs) / weight
   }
-  return {
-    opensAtMs: (nowMs) => {
-      roll(nowMs)
-      const endMs = (current + 1) * perMs
-      return accepted < requests
-        ? opensIn(endMs, accepted, acceptedBefore)
-        : opensIn(endMs + perMs, 0, accepted)
-    },
-    take: (nowMs) => {
-      roll(nowMs)
-      accepted += 1
-    },
+  return (nowMs) => {
+    const place = Math.floor(nowMs / perMs)
+    if (place !== current) {
+      acceptedBefore = place === current + 1 ? accepted : 0
+      accepted = 0
+      current = place
+    }
+    const endMs = (current + 1) * perMs
+    const opensAtMs =
+      accepted < requests ? opensIn(endMs, accepted, acceptedBefore) : opensIn(endMs + perMs, 0, accepted)
+    if (opensAtMs > nowMs) return opensAtMs - nowMs
+    accepted += 1
+    return 0
   }
 }
 
@@ -111,38 +95,30 @@ const countedSpans = ({ requests, perMs }: RateLimit, weightBefore: 0 | 1): Rate
  * still cover, as if they were spread evenly. A client that keeps to the cap in every window may be refused, because a burst at the
  * beginning of a span counts in full where the next one begins.
  */
-const WINDOWS: Readonly<Record<Exclude<RateWindowKind, 'none'>, (limit: RateLimit) => RateWindow>> = {
+const WINDOWS = {
   sliding: slidingLog,
-  fixed: (limit) => countedSpans(limit, 0),
-  'sliding-counter': (limit) => countedSpans(limit, 1),
+  fixed: (limit: RateLimit) => countedSpans(limit, 0),
+  'sliding-counter': (limit: RateLimit) => countedSpans(limit, 1),
 }
 
 /** No window looks further back, so after a silence older foreign requests are skipped. */
 const WINDOWS_LOOKED_BACK = 2
 
 /**
- * `window` with `load` requests per window of somebody else who uses the same account. They arrive evenly, on whole milliseconds,
+ * A window with `load` requests per window of somebody else who uses the same account. They arrive evenly, on whole milliseconds,
  * so that each comes exactly a window after the one whose room it takes; one that finds no room is lost. They are counted when one
  * of our requests arrives: nobody needs them sooner.
  */
-const withForeignLoad = (
-  window: RateWindow,
-  load: number,
-  { perMs }: RateLimit,
-  startMs: number,
-): RateWindow => {
+const withForeignLoad = (admit: Admit, load: number, { perMs }: RateLimit, startMs: number): Admit => {
   let next = 0
   const arrivalMs = (place: number): number => startMs + Math.ceil(((place + 0.5) * perMs) / load)
-  return {
-    opensAtMs: (nowMs) => {
-      const oldest = Math.floor(((nowMs - startMs - WINDOWS_LOOKED_BACK * perMs) * load) / perMs)
-      next = Math.max(next, oldest)
-      for (let atMs = arrivalMs(next); atMs <= nowMs; atMs = arrivalMs(next)) {
-        if (window.opensAtMs(atMs) <= atMs) window.take(atMs)
-        next += 1
-      }
-      return window.opensAtMs(nowMs)
-    },
-    take: (nowMs) => window.take(nowMs),
+  return (nowMs) => {
+    const oldest = Math.floor(((nowMs - startMs - WINDOWS_LOOKED_BACK * perMs) * load) / perMs)
+    next = Math.max(next, oldest)
+    for (let atMs = arrivalMs(next); atMs <= nowMs; atMs = arrivalMs(next)) {
+      admit(atMs)
+      next += 1
+    }
+    return admit(nowMs)
   }
 }

@@ -40,12 +40,6 @@ const requestList = object('RequestList', 'The requests that reached the API, in
 /** The schemas are the same for every world, so any world will do. */
 const ANYWHERE = () => true
 
-/** The body of `PUT /_reference/faults`. */
-const declaredFaults = faultsSchema(ANYWHERE).meta({
-  description: 'The faults that replace all others',
-  examples: [[{ match: { path: '/surveys', page: 2 }, action: { status: 503 } }]],
-})
-
 const countedFaults = z
   .array(
     faultSchema(ANYWHERE).extend({
@@ -57,9 +51,6 @@ const countedFaults = z
 
 export interface ControlOperation extends Operation {
   readonly method: 'get' | 'post' | 'put' | 'delete'
-  readonly body?: z.ZodType
-  /** The type of an answer 200, where it is not JSON. */
-  readonly contentType?: 'text/html'
   /** The body of an answer 200. Throws a `Refusal`. Absent where the answer is more than a body. */
   readonly answerTo?: (context: ServerContext, request: FastifyRequest) => unknown
 }
@@ -117,13 +108,17 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
   operation('put', '/faults', 'replaceFaults', {
     summary: 'Replace all faults',
     description: 'Counting starts again from 0, and forgotten surveys come back.',
-    body: declaredFaults,
+    body: faultsSchema(ANYWHERE).meta({
+      description: 'The faults that replace all others',
+      examples: [[{ match: { path: '/surveys', page: 2 }, action: { status: 503 } }]],
+    }),
     answer: countedFaults,
     refusals: {
       400: 'Faults that cannot be used, a line for each problem; nothing is replaced',
       413: 'More than 1 MiB',
     },
-    answerTo: replaceFaults,
+    answerTo: ({ faults }, request) =>
+      faults.replace(jsonOf(request, 'the body is not JSON: send a list of faults, [] for none')),
   }),
   operation('delete', '/faults', 'removeFaults', {
     summary: 'Remove all faults',
@@ -216,10 +211,6 @@ function moveTime(context: ServerContext, request: FastifyRequest) {
   }
   if (clock.set(at)) return timeOf(context)
   throw new Refusal(400, `the clock goes from ${formatUtc(clock.earliest)} to ${formatUtc(clock.latest)}`)
-}
-
-function replaceFaults({ faults }: ServerContext, request: FastifyRequest) {
-  return faults.replace(jsonOf(request, 'the body is not JSON: send a list of faults, [] for none'))
 }
 
 const queryOf = (request: FastifyRequest): URLSearchParams =>

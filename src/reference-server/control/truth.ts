@@ -13,7 +13,7 @@ import {
   wholeNumber,
 } from '../resources.js'
 import { formatUtc, type Micros } from '../time.js'
-import { NO_BOUNDS } from '../world/indicators.js'
+import type { ProgressFilter } from '../world/indicators.js'
 import type { Organization } from '../world/organization.js'
 import { SOURCES_SETTLE_WITHIN } from '../world/sample-sources.js'
 import { statusOf, TITLE_EDIT } from '../world/timeline.js'
@@ -81,16 +81,19 @@ export function* truthText(
 
 const truthOf = (organization: Organization, at: Micros, index: number) => {
   const sources = organization.listSampleSources(at, index)
-  const progress = (sourceId: number | null): ProgressResource => {
-    const found = organization.progress(at, index, sourceId, NO_BOUNDS)
-    if (found === null) throw new Error(`sample source ${sourceId} is listed but has no progress`)
+  const progress = (filter: ProgressFilter): ProgressResource => {
+    const found = organization.progress(at, index, filter)
+    if (found === null)
+      throw new Error(`sample source ${filter.sample_source_id} is listed but has no progress`)
     return found
   }
   return {
     ...organization.survey(at, index),
     sample_sources: sources,
-    fieldwork_progress: progress(null),
-    sample_source_progress: Object.fromEntries(sources.map(({ id }) => [String(id), progress(id)])),
+    fieldwork_progress: progress({}),
+    sample_source_progress: Object.fromEntries(
+      sources.map(({ id }) => [String(id), progress({ sample_source_id: id })]),
+    ),
   }
 }
 
@@ -132,7 +135,7 @@ const changesOfSurvey = (organization: Organization, index: number, from: Micros
   if (last === undefined || last.at + SOURCES_SETTLE_WITHIN <= from) return own
   const sources = organization
     .field(index)
-    .sources.flatMap(({ id, versions, removedAt }) => [
+    .flatMap(({ id, versions, removedAt }) => [
       ...versions.map(({ at }, place) =>
         entry(at, { what: place === 0 ? 'source_added' : 'source_changed', sample_source_id: id }),
       ),

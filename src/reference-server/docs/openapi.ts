@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { packageVersion } from '../../base/version.js'
 import { errorBody } from '../answer.js'
 import * as endpoints from '../api/endpoints.js'
-import { API_PREFIX, type Endpoint } from '../api/operation.js'
+import { API_PREFIX, type Endpoint, type Operation } from '../api/operation.js'
 import * as control from '../control/operations.js'
 import { flagOf, OPTIONS } from '../option-texts.js'
 import type { ReferenceServerSettings } from '../options.js'
@@ -174,9 +174,7 @@ const SECURITY_SCHEMES = {
   ),
 }
 
-type Declaration = Omit<control.ControlOperation, 'method' | 'answerTo'>
-
-const operationOf = (declaration: Declaration, schemas: DocumentSchemas, example?: Example) => {
+const operationOf = (declaration: Operation, schemas: DocumentSchemas, example?: Example) => {
   const { path, operationId, summary, description, query, body, answer, refusals = {} } = declaration
   const { contentType = JSON_TYPE } = declaration
   return {
@@ -239,8 +237,8 @@ type Example = ReturnType<typeof exampleOf>
 const exampleOf = (endpoint: Endpoint, { organization, at, settings }: ServerState, origin: string) => {
   const { id, token } = organization.identity
   // A survey in the field, else the latest.
-  const survey = [['fieldwork'] as const, null]
-    .flatMap((statuses) => organization.listSurveys(at, { statuses, updatedSince: null }, 0, 1).rows)
+  const survey = [['fieldwork'] as const, []]
+    .flatMap((statuses) => organization.listSurveys(at, { statuses }, 0, 1).rows)
     .at(0)
   const surveyId = String(survey?.id ?? 'SURVEY_ID')
   const path = endpoint.path.replace('{SURVEY_ID}', surveyId)
@@ -275,7 +273,7 @@ type DocumentSchemas = ReturnType<typeof documentSchemas>
 
 /** The schemas of everything that endpoints and control routes declare, as it is sent. Answers are first, as people read them. */
 const documentSchemas = () => {
-  const declarations: readonly Declaration[] = [...endpoints.ENDPOINTS, ...control.CONTROL_OPERATIONS]
+  const declarations: readonly Operation[] = [...endpoints.ENDPOINTS, ...control.CONTROL_OPERATIONS]
   const declared = declarations.flatMap(({ query, body, answer }) => [answer, query ?? [], body ?? []].flat())
   const all = z.tuple([endpoints.surveyId, ...declared, errorBody])
   const schema = z.toJSONSchema(all, {

@@ -36,8 +36,8 @@ export const docsRoutes =
       const origin = originOf(request)
       return openApiDocument(origin, organization && { organization, at: clock.now(), settings })
     })
-    for (const [name, { contentType, read }] of Object.entries(VIEWER_FILES))
-      get(`${DOCS}/${name}`, read, { 'content-type': contentType })
+    for (const [name, type, read] of VIEWER_FILES)
+      get(`${DOCS}/${name}`, read, { 'content-type': `text/${type}; charset=utf-8` })
     app.get('/', (_request, reply) =>
       reply.header('date', formatHttpDate(clock.now())).redirect(`${app.prefix}${DOCS}`),
     )
@@ -84,20 +84,17 @@ const START = `SwaggerUIBundle({
 })
 `
 
-const CSS = 'text/css; charset=utf-8'
-const JAVASCRIPT = 'text/javascript; charset=utf-8'
-
 const require = createRequire(import.meta.url)
 
 /** A file of the viewer: the build copies it beside the bundle, and the sources read it from the package. */
-const readViewer = (name: string): Promise<Buffer> => {
+const viewer = (name: string) => (): Promise<Buffer> => {
   const copied = new URL(`../viewer/${name}`, import.meta.url)
   if (existsSync(copied)) return readFile(copied)
   return readFile(join(dirname(require.resolve('@fastify/swagger-ui')), 'static', name))
 }
 
-const VIEWER_FILES: Readonly<Record<string, { contentType: string; read: () => Promise<Buffer> }>> = {
-  'swagger-ui.css': { contentType: CSS, read: () => readViewer('swagger-ui.css') },
-  'swagger-ui-bundle.js': { contentType: JAVASCRIPT, read: () => readViewer('swagger-ui-bundle.js') },
-  'start.js': { contentType: JAVASCRIPT, read: async () => Buffer.from(START) },
-}
+const VIEWER_FILES = [
+  ['swagger-ui.css', 'css', viewer('swagger-ui.css')],
+  ['swagger-ui-bundle.js', 'javascript', viewer('swagger-ui-bundle.js')],
+  ['start.js', 'javascript', () => Buffer.from(START)],
+] as const

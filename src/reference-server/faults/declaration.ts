@@ -217,11 +217,7 @@ const decoded = (segment: string): string => {
   }
 }
 
-export type Json = string | number | boolean | null | readonly Json[] | JsonObject
-
-export interface JsonObject {
-  readonly [name: string]: Json
-}
+export type Json = z.core.util.JSONType
 
 const JSON_LEVELS_MAX = 100
 

@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Answer, render, send } from '../answer.js'
 import type { Organization } from '../world/organization.js'
 import { PURPOSES, Random } from '../world/random.js'
-import { type Fault, type Json, type JsonObject, matchesPath } from './declaration.js'
+import { type Fault, type Json, matchesPath } from './declaration.js'
 import { readFaults } from './read-faults.js'
 
 interface FaultyWorld {
@@ -95,8 +95,9 @@ const pageOf = ({ paged, query }: ServedRequest): number | null => {
 interface Outcome {
   readonly answer: Answer
   readonly delayMs: number
-  /** `reset`: the connection is reset. `hang`: nothing is sent. A number: so many bytes of the body, then the end. */
-  readonly delivery: 'whole' | 'reset' | 'hang' | number
+  /** Resets the connection, sends nothing, or sends so many bytes of the body and then ends it. */
+  readonly breaking: Fault['action'] | undefined
+  /** Null where none is sent. */
   readonly status: number | null
 }
 
@@ -106,16 +107,10 @@ interface Outcome {
 export const outcomeOf = (unchanged: Answer, faults: readonly ActingFault[]): Outcome => {
   const actions = faults.map(({ action }) => action)
   const breaking = actions.find(({ hang, reset, truncate }) => (hang ?? reset ?? truncate) !== undefined)
-  const delivery =
-    breaking === undefined ? 'whole' : (breaking.truncate ?? (breaking.reset ? 'reset' : 'hang'))
   const answer = actions.reduce(shape, unchanged)
   const delayMs = actions.reduce((sum, { delay_ms }) => sum + (delay_ms ?? 0), 0)
-  return {
-    answer,
-    delayMs,
-    delivery,
-    status: delivery === 'reset' || delivery === 'hang' ? null : answer.status,
-  }
+  const status = breaking !== undefined && breaking.truncate === undefined ? null : answer.status
+  return { answer, delayMs, breaking, status }
 }
 
 const shape = (
@@ -139,10 +134,8 @@ const given = (body: Json | undefined, headers: Answer['headers']): Pick<Answer,
 /** The body as a client would read it, without undefined fields. */
 const toJson = (body: unknown): Json => JSON.parse(JSON.stringify(body))
 
-const isList = (value: Json): value is readonly Json[] => Array.isArray(value)
-
-const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !isList(value)
+const isObject = (value: Json): value is Exclude<Json & object, Json[]> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * JSON merge patch (RFC 7396): `target` with the members of `patch` merged in; null removes one. A `patch` that is no
@@ -166,7 +159,7 @@ const patchBelow = (document: Json, [step, ...rest]: readonly string[], patch: J
   if (step === undefined) return mergePatch(document, patch)
   const patched = (name: string, part: Json): Json =>
     step === '*' || step === name ? patchBelow(part, rest, patch) : part
-  if (isList(document)) return document.map((part, place) => patched(String(place), part))
+  if (Array.isArray(document)) return document.map((part, place) => patched(String(place), part))
   if (!isObject(document)) return document
   return Object.fromEntries(Object.entries(document).map(([name, part]) => [name, patched(name, part)]))
 }
@@ -182,20 +175,21 @@ export const deliver = (request: FastifyRequest, reply: FastifyReply, outcome: O
   reply.raw.once('close', () => clearTimeout(timer))
 }
 
-const deliverNow = (request: FastifyRequest, reply: FastifyReply, { answer, delivery }: Outcome): void => {
-  if (delivery === 'whole') {
+const deliverNow = (request: FastifyRequest, reply: FastifyReply, { answer, breaking }: Outcome): void => {
+  if (breaking === undefined) {
     send(request, reply, answer)
     return
   }
   // From here on Fastify no longer handles the connection. It ends when the client or the server closes it.
   reply.hijack()
   const { socket } = request.raw
-  if (delivery === 'reset') socket.resetAndDestroy()
-  if (typeof delivery !== 'number') return
+  const { reset, truncate } = breaking
+  if (reset) socket.resetAndDestroy()
+  if (truncate === undefined) return
   // Announces the whole body, sends its first bytes and ends the connection.
   const { status, headers, body } = render(request, answer)
   reply.raw.writeHead(status, { ...headers, 'content-length': String(body.length) })
   reply.raw.flushHeaders()
-  if (delivery === 0 || body.length === 0) socket.destroySoon()
-  else reply.raw.write(body.subarray(0, delivery), () => socket.destroySoon())
+  if (truncate === 0 || body.length === 0) socket.destroySoon()
+  else reply.raw.write(body.subarray(0, truncate), () => socket.destroySoon())
 }

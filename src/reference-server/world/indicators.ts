@@ -5,13 +5,14 @@ import { INTERVIEW_STATUSES, type InterviewStatus, type ProgressResource } from 
 import type { Micros } from '../time.js'
 import { COMPLETE, IGNORED, type Interviews, statusAt } from './interviews.js'
 
-/** Keeps interviews that started from `startedAfter` to `startedBefore`, both included; null is no bound. */
-export interface StartBounds {
-  readonly startedAfter: Micros | null
-  readonly startedBefore: Micros | null
+/** The parameters of the API document, "View the fieldwork progress of a survey". */
+export interface ProgressFilter {
+  /** Only the interviews of this source. */
+  readonly sample_source_id?: number | undefined
+  /** The first and the last start of an interview, both included. */
+  readonly started_after?: Micros | undefined
+  readonly started_before?: Micros | undefined
 }
-
-export const NO_BOUNDS: StartBounds = { startedAfter: null, startedBefore: null }
 
 /** How a rate over zero interviews is shown. JSON leaves out what is undefined. */
 const EMPTY_RATE_VALUES = { null: null, zero: 0, omit: undefined } as const
@@ -21,14 +22,14 @@ export const progressOf = (
   sources: readonly Interviews[],
   sampleSize: number,
   at: Micros,
-  bounds: StartBounds,
+  filter: ProgressFilter,
   emptyRates: EmptyRates,
 ): ProgressResource => {
   const empty = EMPTY_RATE_VALUES[emptyRates]
   const rate = (part: number, whole: number) => (whole === 0 ? empty : part / whole)
   const counts = new Uint32Array(INTERVIEW_STATUSES.length)
   const completeSeconds = new Uint16Array(sources.reduce((sum, { starts }) => sum + starts.length, 0))
-  for (const interviews of sources) countInto(counts, completeSeconds, interviews, at, bounds)
+  for (const interviews of sources) countInto(counts, completeSeconds, interviews, at, filter)
   const individuals = (status: InterviewStatus): number => counts[INTERVIEW_STATUSES.indexOf(status)] ?? 0
   const total = counts.reduce((sum, count) => sum + count, 0)
   const entry = (status: InterviewStatus) => ({
@@ -75,10 +76,12 @@ const countInto = (
   completeSeconds: Uint16Array,
   interviews: Interviews,
   at: Micros,
-  { startedAfter, startedBefore }: StartBounds,
+  {
+    started_after: from = Number.NEGATIVE_INFINITY,
+    started_before = Number.POSITIVE_INFINITY,
+  }: ProgressFilter,
 ): void => {
-  const from = startedAfter ?? Number.NEGATIVE_INFINITY
-  const to = Math.min(at, startedBefore ?? Number.POSITIVE_INFINITY)
+  const to = Math.min(at, started_before)
   const { starts, durations } = interviews
   for (let place = 0; place < starts.length; place++) {
     const start = starts[place] ?? 0

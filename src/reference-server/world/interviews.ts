@@ -2,14 +2,14 @@
 import { bisectRight } from 'd3-array'
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources.js'
 import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time.js'
-import { ArrivalWalk, type FieldWindow, openWindows, windowsFrom } from './arrival.js'
+import { type FieldWindow, openTime, openWindows } from './arrival.js'
 import { PURPOSES, Random } from './random.js'
 import { deriveSampleSources, type SampleSource } from './sample-sources.js'
 import type { Change, WorldPlan } from './timeline.js'
 
-export interface SurveyField {
-  readonly sources: readonly SampleSource[]
-  interviewsOf(source: SampleSource): Interviews
+/** A source with its interviews, which are derived when they are first needed. */
+export interface FieldSource extends SampleSource {
+  interviews(): Interviews
 }
 
 /** The i-th interview has the i-th entry of each array. */
@@ -41,25 +41,22 @@ const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND
 /** Only quotas give an interview these statuses. */
 const QUOTA_STATUSES = ['quota_full', 'above_target'] as const
 
-/** `changes` are the survey's own, the first of them its creation. */
-export const deriveSurveyField = (
+/** The sources of survey `index`, oldest first. `changes` are the survey's own, the first of them its creation. */
+export const deriveField = (
   plan: WorldPlan,
   index: number,
   changes: readonly Change[],
-): SurveyField => {
+): readonly FieldSource[] => {
   const habits = deriveHabits(plan, index)
   const windows = openWindows(changes, habits.softLaunch)
-  const known = new Map<number, Interviews>()
-  return {
-    sources: deriveSampleSources(plan, index, changes, windows),
-    interviewsOf: (source) => {
-      const derived =
-        known.get(source.slot) ??
-        deriveInterviews(plan, index, source, windowsFrom(windows, source.createdAt), habits)
-      known.set(source.slot, derived)
-      return derived
-    },
-  }
+  return deriveSampleSources(plan, index, changes, windows).map((source) => {
+    let known: Interviews | null = null
+    const interviews = () => {
+      known ??= deriveInterviews(plan, index, source, windows, habits)
+      return known
+    }
+    return { ...source, interviews }
+  })
 }
 
 /** The status of the interview at `place`, at or after its start: a place in INTERVIEW_STATUSES, or IGNORED. */
@@ -100,29 +97,28 @@ const deriveHabits = (plan: WorldPlan, index: number) => {
   }
 }
 
-/** All interviews of a source of survey `index`, past and future, spread over the source's open windows. */
+/** All interviews of a source of survey `index`, past and future, spread over the source's open time. */
 const deriveInterviews = (
   plan: WorldPlan,
   index: number,
-  { slot, utcOffsetMinutes, versions }: SampleSource,
+  { slot, createdAt, country, versions }: SampleSource,
   windows: readonly FieldWindow[],
   habits: ReturnType<typeof deriveHabits>,
 ): Interviews => {
   const random = new Random(plan, index, PURPOSES.interviews, slot)
-  const walk = new ArrivalWalk(windows, utcOffsetMinutes)
-  const { weight } = walk
-  const target = Math.max(0, ...versions.map(({ sampleSize }) => sampleSize))
+  const { weight, momentAt } = openTime(windows, createdAt, country.utcOffsetMinutes)
+  const target = Math.max(0, ...versions.map(({ shown }) => shown.sample_size))
   const wanted = Math.round((target * random.between(0.75, 1.45)) / habits.completeProbability)
   const count = weight === 0 ? 0 : Math.min(INTERVIEWS_MAX, wanted)
   const starts = new Float64Array(count)
   const durations = new Uint16Array(count)
   const analysisMinutes = new Uint16Array(count)
   const statuses = new Uint8Array(count)
-  const quota = new Quota(versions, (place, hasRoom) => {
+  const quota = createQuota(versions, (place, hasRoom) => {
     statuses[place] = hasRoom ? COMPLETE : ABOVE_TARGET
   })
   for (let place = 0; place < count; place++) {
-    const start = walk.at(((place + random.fraction()) / count) * weight)
+    const { start, settledAt } = momentAt(((place + random.fraction()) / count) * weight)
     const fill = quota.fillAt(start)
     let status = bisectRight(habits.cumulative, random.fraction(), 0, IGNORED)
     if (status === COMPLETE && isRejected(random, fill, habits.quotaPressure)) status = QUOTA_FULL
@@ -131,7 +127,7 @@ const deriveInterviews = (
     let minutes = 0
     if (status === PENDING_ANALYSIS) {
       const outcome = random.fraction()
-      minutes = analysisOf(random, walk.settledAt - end)
+      minutes = analysisOf(random, settledAt - end)
       if (minutes > 0 && outcome < 0.8) status = outcome < 0.6 ? COMPLETE : FAILED_QUALITY_CHECK
       else minutes = 0
     }
@@ -176,45 +172,33 @@ const analysisOf = (random: Random, within: Micros): number => {
 
 /**
  * Decides which interviews of a source are complete and which are above its target, in the order in which they end, each by the target
- * at that moment. So there are never more complete ones than the target, unless the target was lowered afterwards.
+ * at that moment. So there are never more complete ones than the target, unless the target was lowered afterwards. `decide` is called for
+ * each interview, in the order of time.
  */
-class Quota {
-  readonly #targets: SampleSource['versions']
-  readonly #decide: (place: number, hasRoom: boolean) => void
+const createQuota = (
+  versions: SampleSource['versions'],
+  decide: (place: number, hasRoom: boolean) => void,
+) => {
   /** The undecided interviews, by their end. */
-  readonly #open: { readonly place: number; readonly endsAt: Micros }[] = []
-  #target = 0
-  #complete = 0
-
-  /** `targets` are in the order of time. `decide` is called for each interview, in the order of time. */
-  constructor(targets: SampleSource['versions'], decide: (place: number, hasRoom: boolean) => void) {
-    this.#targets = targets
-    this.#decide = decide
-  }
-
-  /** The interview at `place` completes at `endsAt`, if there is room then. Most that begin earlier also end earlier. */
-  add(place: number, endsAt: Micros): void {
-    const after = this.#open.findLastIndex((other) => other.endsAt <= endsAt) + 1
-    this.#open.splice(after, 0, { place, endsAt })
-  }
-
-  /** Decides all interviews that ended by `moment`, which never goes back. Returns how full the target is; 1 is full. */
-  fillAt(moment: Micros): number {
-    for (let next = this.#open[0]; next !== undefined && next.endsAt <= moment; next = this.#open[0]) {
-      this.#open.shift()
-      const hasRoom = this.#complete < this.#targetAt(next.endsAt)
-      if (hasRoom) this.#complete += 1
-      this.#decide(next.place, hasRoom)
-    }
-    const target = this.#targetAt(moment)
-    return this.#complete >= target ? 1 : this.#complete / target
-  }
-
-  #targetAt(moment: Micros): number {
-    for (let next = this.#targets[this.#target + 1]; next !== undefined && next.at <= moment; ) {
-      this.#target += 1
-      next = this.#targets[this.#target + 1]
-    }
-    return this.#targets[this.#target]?.sampleSize ?? 0
+  const open: { readonly place: number; readonly endsAt: Micros }[] = []
+  let complete = 0
+  const targetAt = (moment: Micros): number =>
+    versions.findLast(({ at }) => at <= moment)?.shown.sample_size ?? 0
+  return {
+    /** The interview at `place` completes at `endsAt`, if there is room then. Most that begin earlier also end earlier. */
+    add: (place: number, endsAt: Micros): void => {
+      open.splice(open.findLastIndex((other) => other.endsAt <= endsAt) + 1, 0, { place, endsAt })
+    },
+    /** Decides all interviews that ended by `moment`, which never goes back. Returns how full the target is; 1 is full. */
+    fillAt: (moment: Micros): number => {
+      for (let next = open[0]; next !== undefined && next.endsAt <= moment; next = open[0]) {
+        open.shift()
+        const hasRoom = complete < targetAt(next.endsAt)
+        if (hasRoom) complete += 1
+        decide(next.place, hasRoom)
+      }
+      const target = targetAt(moment)
+      return complete >= target ? 1 : complete / target
+    },
   }
 }

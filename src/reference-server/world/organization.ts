@@ -12,17 +12,18 @@ import {
 } from '../resources.js'
 import type { Micros } from '../time.js'
 import { type AccountIdentity, accountIdentity, surveyId, surveyIndexOf } from './identities.js'
-import { progressOf, type StartBounds } from './indicators.js'
-import { deriveSurveyField, type SurveyField } from './interviews.js'
-import { sampleSourceResource, versionAt } from './sample-sources.js'
+import { type ProgressFilter, progressOf } from './indicators.js'
+import { deriveField, type FieldSource } from './interviews.js'
+import { shownAt } from './sample-sources.js'
 import { ChangeTable, surveyResource } from './surveys.js'
 import { type Change, creationOf, surveysAtMost, type WorldPlan } from './timeline.js'
 
-/** Filters of the survey list (API document, "List surveys"). Null is no filter. */
+/** Filters of the survey list (API document, "List surveys"). */
 export interface SurveyFilter {
-  readonly statuses: readonly SurveyStatus[] | null
+  /** Keeps surveys with one of these; all where there is none. */
+  readonly statuses?: readonly SurveyStatus[]
   /** Keeps surveys modified at or after this moment. */
-  readonly updatedSince: Micros | null
+  readonly updatedSince?: Micros | undefined
 }
 
 /** Some records of a list, and how many the list has. */
@@ -40,7 +41,7 @@ export class Organization {
   readonly #changes: ChangeTable
   /** Places of surveys that a fault made vanish. */
   readonly #forgotten = new Set<number>()
-  readonly #fields = new Map<number, SurveyField>()
+  readonly #fields = new Map<number, readonly FieldSource[]>()
 
   constructor(plan: WorldPlan, emptyRates: EmptyRates = 'null') {
     this.#plan = plan
@@ -51,26 +52,27 @@ export class Organization {
 
   /** At most `count` surveys of the list at `at`, from `first` on: created_at descending, then id descending. */
   listSurveys(at: Micros, filter: SurveyFilter, first: number, count: number): Slice<SurveyResource> {
-    const isWhole = filter.statuses === null && filter.updatedSince === null
-    const existing = this.#changes.countAt(at)
-    if (isWhole && this.#forgotten.size === 0) {
+    const { statuses = [], updatedSince } = filter
+    if (statuses.length === 0 && updatedSince === undefined && this.#forgotten.size === 0) {
       // Any page of a large list costs the same.
+      const existing = this.#changes.countAt(at)
       const length = Math.max(0, Math.min(count, existing - first))
       const rows = Array.from({ length }, (_, place) => this.survey(at, existing - 1 - first - place))
       return { rows, total: existing }
     }
-    const places = isWhole ? this.surveyPlaces(at) : this.#match(at, filter)
+    const places = this.surveyPlaces(at, filter)
     const rows = places.slice(first, first + count).map((index) => this.survey(at, index))
     return { rows, total: places.length }
   }
 
-  surveyPlaces(at: Micros): number[] {
-    const existing = this.#changes.countAt(at)
-    return this.#remembered(Array.from({ length: existing }, (_, place) => existing - 1 - place))
-  }
-
-  #remembered(places: readonly number[]): number[] {
-    return places.filter((place) => !this.#forgotten.has(place))
+  /** The surveys that exist at `at`, in the order of the list. */
+  surveyPlaces(at: Micros, { statuses = [], updatedSince = 0 }: SurveyFilter = {}): number[] {
+    const wanted = SURVEY_STATUSES.map((status) => statuses.length === 0 || statuses.includes(status))
+    const places: number[] = []
+    this.#changes.walk(at, (index, updatedAt, status) => {
+      if (updatedAt >= updatedSince && wanted[status] && !this.#forgotten.has(index)) places.push(index)
+    })
+    return places
   }
 
   /** The place of the survey with this id; null where the account has none at `at`. */
@@ -99,7 +101,8 @@ export class Organization {
   }
 
   survey(at: Micros, index: number): SurveyResource {
-    return surveyResource(this.#plan, index, this.#changes.stateAt(index, at), this.identity.organizationId)
+    const past = this.changesOf(index).filter((change) => change.at <= at)
+    return surveyResource(this.#plan, index, past, this.identity.organizationId)
   }
 
   surveyId(index: number): number {
@@ -108,8 +111,8 @@ export class Organization {
 
   /** The sources of survey `index` at `at`: created_at descending, then id descending. */
   listSampleSources(at: Micros, index: number): SampleSourceResource[] {
-    return this.#versions(at, index)
-      .map(({ source, version }) => sampleSourceResource(source, version))
+    return this.#sources(at, index)
+      .map(({ shown }) => shown)
       .reverse()
   }
 
@@ -117,21 +120,20 @@ export class Organization {
    * The indicators of survey `index` at `at`, or of one of its sources; null when it has no such source then.
    * The target of a survey is the sum of its sources' targets.
    */
-  progress(at: Micros, index: number, sourceId: number | null, bounds: StartBounds): ProgressResource | null {
-    const field = this.field(index)
-    const all = this.#versions(at, index)
-    const versions = sourceId === null ? all : all.filter(({ source }) => source.id === sourceId)
-    if (sourceId !== null && versions.length === 0) return null
-    const interviews = versions.map(({ source }) => field.interviewsOf(source))
-    const sampleSize = versions.reduce((sum, { version }) => sum + version.sampleSize, 0)
-    return progressOf(interviews, sampleSize, at, bounds, this.#emptyRates)
+  progress(at: Micros, index: number, filter: ProgressFilter = {}): ProgressResource | null {
+    const { sample_source_id: wanted } = filter
+    const sources = this.#sources(at, index).filter(({ source: { id } }) => id === (wanted ?? id))
+    if (wanted !== undefined && sources.length === 0) return null
+    const interviews = sources.map(({ source }) => source.interviews())
+    const sampleSize = sources.reduce((sum, { shown }) => sum + shown.sample_size, 0)
+    return progressOf(interviews, sampleSize, at, filter, this.#emptyRates)
   }
 
-  /** The sources that survey `index` has at `at`, oldest first, each as it is then. */
-  #versions(at: Micros, index: number) {
-    return this.field(index).sources.flatMap((source) => {
-      const version = versionAt(source, at)
-      return version === null ? [] : [{ source, version }]
+  /** The sources that survey `index` has at `at`, oldest first, each as it is shown then. */
+  #sources(at: Micros, index: number) {
+    return this.field(index).flatMap((source) => {
+      const shown = shownAt(source, at)
+      return shown === null ? [] : [{ source, shown }]
     })
   }
 
@@ -139,21 +141,12 @@ export class Organization {
     return this.#changes.changesOf(index)
   }
 
-  field(index: number): SurveyField {
-    const field = this.#fields.get(index) ?? deriveSurveyField(this.#plan, index, this.changesOf(index))
+  /** All sources that survey `index` ever has, oldest first. */
+  field(index: number): readonly FieldSource[] {
+    const field = this.#fields.get(index) ?? deriveField(this.#plan, index, this.changesOf(index))
     this.#fields.set(index, field)
     const [oldest = index] = this.#fields.keys()
     if (this.#fields.size > SURVEY_FIELDS_MAX) this.#fields.delete(oldest)
     return field
-  }
-
-  #match(at: Micros, { statuses, updatedSince }: SurveyFilter): number[] {
-    const wanted = SURVEY_STATUSES.map((status) => statuses === null || statuses.includes(status))
-    const since = updatedSince ?? Number.NEGATIVE_INFINITY
-    const places: number[] = []
-    this.#changes.walk(at, (index, updatedAt, status) => {
-      if (updatedAt >= since && wanted[status]) places.push(index)
-    })
-    return this.#remembered(places)
   }
 }

@@ -3,7 +3,7 @@
  * source's own updated_at. In a survey that is draft, complete or user_demo, sources change only in the same moment as the survey. So a
  * client that reads a complete survey again only when it has changed misses nothing.
  */
-import { PROVIDERS, type SampleSourceResource, type SurveyStatus } from '../resources.js'
+import { provider as providers, type SampleSourceResource, type SurveyStatus } from '../resources.js'
 import { formatIsoTime, MICROS_PER_DAY, MICROS_PER_SECOND, type Micros, type TimeStyle } from '../time.js'
 import type { FieldWindow } from './arrival.js'
 import { sampleSourceId } from './identities.js'
@@ -27,20 +27,14 @@ export interface SampleSource {
   readonly removedAt: Micros | null
   /** In the order of time, up to its removal. The first is the source's creation. */
   readonly versions: readonly SourceVersion[]
-  readonly provider: SampleSourceResource['provider']
-  readonly countryCode: string
-  /** The clock of its respondents, minutes east of UTC. */
-  readonly utcOffsetMinutes: number
-  readonly hashid: string
-  readonly panelistIdRequired: boolean
-  readonly timeStyle: TimeStyle
+  /** Its respondents keep the hours of this country. */
+  readonly country: Country
 }
 
+/** API document, "Sample source": how the source is shown from `at` on. */
 interface SourceVersion {
   readonly at: Micros
-  readonly sampleSize: number
-  readonly name: string
-  readonly description: string
+  readonly shown: SampleSourceResource
 }
 
 /** A few surveys have so many sources that they need a second page of fifty, or fill exactly one. */
@@ -98,23 +92,11 @@ const activeMoment = (changes: readonly Change[], at: Micros): Micros | null => 
 
 const QUIET_STATUSES: readonly SurveyStatus[] = ['draft', 'complete', 'user_demo']
 
-/** The source as it is at `at`; null before it exists and once it is removed. */
-export const versionAt = ({ versions, removedAt }: SampleSource, at: Micros): SourceVersion | null =>
-  removedAt !== null && removedAt <= at ? null : (versions.findLast((version) => version.at <= at) ?? null)
-
-/** API document, "Sample source". */
-export const sampleSourceResource = (source: SampleSource, version: SourceVersion): SampleSourceResource => ({
-  id: source.id,
-  provider: source.provider,
-  sample_size: version.sampleSize,
-  country_code: source.countryCode,
-  description: version.description,
-  name: version.name,
-  hashid: source.hashid,
-  panelist_id_required: source.panelistIdRequired,
-  created_at: formatIsoTime(source.createdAt, source.timeStyle),
-  updated_at: formatIsoTime(version.at, source.timeStyle),
-})
+/** The source as it is shown at `at`; null before it exists and once it is removed. */
+export const shownAt = ({ versions, removedAt }: SampleSource, at: Micros): SampleSourceResource | null =>
+  removedAt !== null && removedAt <= at
+    ? null
+    : (versions.findLast((version) => version.at <= at)?.shown ?? null)
 
 const drawCreation = (random: Random, surveyCreatedAt: Micros, windows: readonly FieldWindow[]): Micros => {
   const [opening, closing] = [windows.at(0), windows.at(-1)]
@@ -132,24 +114,34 @@ interface SourceSetup extends Pick<SampleSource, 'slot' | 'createdAt'> {
 const deriveSource = (plan: WorldPlan, index: number, setup: SourceSetup): SampleSource => {
   const { slot, createdAt, grain } = setup
   const random = new Random(plan, index, PURPOSES.source, slot)
-  const provider = random.pick(PROVIDERS)
+  const id = sampleSourceId(plan, index, slot)
+  const provider = random.pick(providers.options)
   const country = random.pick<Country>(COUNTRIES)
   const hashid = hashidOf(random)
   const panelistIdRequired = random.chance(0.5)
   const timeStyle = drawTimeStyle(random, grain)
+  const name = sourceNameOf(random)
+  const number = random.below(1_000)
+  const shown: SampleSourceResource = {
+    id,
+    provider,
+    sample_size: random.pick(SAMPLE_SIZES),
+    country_code: country.code,
+    description: sourceDescriptionOf(random, number, 0),
+    name,
+    hashid,
+    panelist_id_required: panelistIdRequired,
+    created_at: formatIsoTime(createdAt, timeStyle),
+    updated_at: formatIsoTime(createdAt, timeStyle),
+  }
   const removedAt = drawRemoval(new Random(plan, index, PURPOSES.sourceEnd, slot), setup)
-  const versions = drawVersions(random, setup)
+  const versions = drawVersions(random, setup, shown, number, timeStyle)
   return {
-    id: sampleSourceId(plan, index, slot),
+    id,
     slot,
     createdAt,
     removedAt,
-    provider,
-    countryCode: country.code,
-    utcOffsetMinutes: country.utcOffsetMinutes,
-    hashid,
-    panelistIdRequired,
-    timeStyle,
+    country,
     versions: versions.filter(({ at }) => removedAt === null || at < removedAt),
   }
 }
@@ -161,17 +153,15 @@ const drawRemoval = (random: Random, { createdAt, grain, changes }: SourceSetup)
   return at === null || at <= createdAt ? null : at
 }
 
-const drawVersions = (random: Random, { createdAt, grain, changes }: SourceSetup): SourceVersion[] => {
-  const name = sourceNameOf(random)
-  const words = random.below(1_000)
-  const describe = (edits: number): string =>
-    `${sourceDescriptionOf(random, edits)}${edits === 0 ? '' : ` #${words}`}`
-  let version: SourceVersion = {
-    at: createdAt,
-    sampleSize: random.pick(SAMPLE_SIZES),
-    name,
-    description: describe(0),
-  }
+/** `first`, the source when it is created, and what each edit makes of it. */
+const drawVersions = (
+  random: Random,
+  { createdAt, grain, changes }: SourceSetup,
+  first: SampleSourceResource,
+  number: number,
+  timeStyle: TimeStyle,
+): SourceVersion[] => {
+  let version: SourceVersion = { at: createdAt, shown: first }
   const versions = [version]
   const edits = random.weighted(EDIT_COUNT_WEIGHTS)
   for (let edit = 1; edit <= edits; edit++) {
@@ -179,9 +169,11 @@ const drawVersions = (random: Random, { createdAt, grain, changes }: SourceSetup
       version.at + MICROS_PER_SECOND * 60 + random.fraction() ** 1.5 * EDIT_DAYS_MAX * MICROS_PER_DAY
     const at = activeMoment(changes, floorTo(grain, drawn))
     if (at === null) break
-    version = random.chance(0.6)
-      ? { ...version, at, sampleSize: adjusted(random, version.sampleSize) }
-      : { ...version, at, description: describe(edit) }
+    const { shown } = version
+    const edited = random.chance(0.6)
+      ? { sample_size: adjusted(random, shown.sample_size) }
+      : { description: sourceDescriptionOf(random, number, edit) }
+    version = { at, shown: { ...shown, ...edited, updated_at: formatIsoTime(at, timeStyle) } }
     versions.push(version)
   }
   return versions

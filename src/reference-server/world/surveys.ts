@@ -1,5 +1,6 @@
 /** The surveys of an account: when each of them changes, and how the API shows one after its changes. */
-import { SURVEY_STATUSES, type SurveyResource, TRANSITION_STYLES } from '../resources.js'
+import { bisector } from 'd3-array'
+import { type SurveyResource, transitionStyle } from '../resources.js'
 import { formatIsoTime, type Micros } from '../time.js'
 import { surveyId } from './identities.js'
 import { PURPOSES, Random } from './random.js'
@@ -9,14 +10,12 @@ import {
   creationOf,
   deriveTimeline,
   PROJECT_ID_EDIT,
+  statusOf,
   surveysAtMost,
   TITLE_EDIT,
   type WorldPlan,
 } from './timeline.js'
 import { drawTimeStyle, hashidOf, projectIdOf, titleOf } from './vocabulary.js'
-
-/** The state of a survey after its changes up to some time. */
-type SurveyState = ReturnType<ChangeTable['stateAt']>
 
 /**
  * The changes of all surveys: a memo of `deriveTimeline` that grows on demand and never changes what it holds. A list of numbers takes eight
@@ -38,34 +37,14 @@ export class ChangeTable {
   /** How many surveys were created at or before `at`. They are the first ones by index. */
   countAt(at: Micros): number {
     this.#reach(at)
-    let low = 0
-    let high = this.#firsts.length - 1
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.#momentAt(this.#firstOf(middle)) <= at) low = middle + 1
-      else high = middle
-    }
-    return low
+    const byCreation = bisector((first: number) => this.#momentAt(first))
+    return byCreation.right(this.#firsts, at, 0, this.#firsts.length - 1)
   }
 
   changesOf(index: number): readonly Change[] {
     const first = this.#firstOf(index)
     const moments = this.#moments.slice(first, this.#firstOf(index + 1))
     return moments.map((at, place) => ({ at, code: this.#codes[first + place] ?? 0 }))
-  }
-
-  /** The state of survey `index`, which exists at `at`. */
-  stateAt(index: number, at: Micros) {
-    const past = this.changesOf(index).filter((change) => change.at <= at)
-    const times = (wanted: ChangeCode) => past.filter(({ code }) => code === wanted).length
-    const status = past.findLast(({ code }) => code < TITLE_EDIT)?.code ?? 0
-    return {
-      createdAt: past.at(0)?.at ?? 0,
-      updatedAt: past.at(-1)?.at ?? 0,
-      status: SURVEY_STATUSES[status] ?? 'draft',
-      titleEdits: times(TITLE_EDIT),
-      projectIdEdits: times(PROJECT_ID_EDIT),
-    }
   }
 
   /** Visits the surveys that exist at `at`, newest first, with each one's last change and status. */
@@ -103,13 +82,13 @@ export class ChangeTable {
 }
 
 /**
- * One survey (API document, "Survey"): fixed facts, drawn from its own stream, and the state after its changes.
- * `organizationId` is the account's.
+ * One survey (API document, "Survey"): fixed facts, drawn from its own stream, and the state after its changes in the `past`, the first
+ * of them its creation. `organizationId` is the account's.
  */
 export const surveyResource = (
   plan: WorldPlan,
   index: number,
-  state: SurveyState,
+  past: readonly Change[],
   organizationId: number,
 ): SurveyResource => {
   const random = new Random(plan, index, PURPOSES.facts)
@@ -118,16 +97,17 @@ export const surveyResource = (
   const hashid = hashidOf(random)
   const createdStyle = drawTimeStyle(random, grain)
   const updatedStyle = random.chance(0.8) ? createdStyle : drawTimeStyle(random, grain)
-  const style = random.pick(TRANSITION_STYLES)
+  const style = random.pick(transitionStyle.options)
   const iterations = questions + random.below(120)
+  const edits = (wanted: ChangeCode): number => past.filter(({ code }) => code === wanted).length
   return {
     id: surveyId(plan, index),
-    title: titleOf(random, state.titleEdits),
-    created_at: formatIsoTime(state.createdAt, createdStyle),
-    updated_at: formatIsoTime(state.updatedAt, updatedStyle),
+    title: titleOf(random, edits(TITLE_EDIT)),
+    created_at: formatIsoTime(past.at(0)?.at ?? 0, createdStyle),
+    updated_at: formatIsoTime(past.at(-1)?.at ?? 0, updatedStyle),
     hashid,
-    project_id: projectIdAfter(plan, index, state.projectIdEdits),
-    status: state.status,
+    project_id: projectIdAfter(plan, index, edits(PROJECT_ID_EDIT)),
+    status: past.flatMap(({ code }) => statusOf(code) ?? []).at(-1) ?? 'draft',
     owner_organization_id: organizationId,
     transition_style: style,
     respondent_questions_count: questions,

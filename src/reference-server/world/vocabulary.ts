@@ -86,9 +86,10 @@ const SOURCE_DESCRIPTIONS = [
   'Boost sample 💡',
 ] as const
 
-export const sourceDescriptionOf = (random: Random, edits: number): string => {
+/** After `edits` edits; with its `number`, the texts of two edited sources differ. */
+export const sourceDescriptionOf = (random: Random, number: number, edits: number): string => {
   const base = random.pick(SOURCE_DESCRIPTIONS)
-  return edits === 0 ? base : `${base} [edit ${edits}]`.trimStart()
+  return edits === 0 ? base : `${base} [edit ${edits}] #${number}`.trimStart()
 }
 
 const HASHID_ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -1,7 +1,6 @@
 /** What the API answers on a night, compared with the requests that were made for it and with the rows that were published. */
 import { INTERVIEW_STATUSES, type ProgressResource } from '../../../src/reference-server/resources.js'
 import type { Micros } from '../../../src/reference-server/time.js'
-import { NO_BOUNDS } from '../../../src/reference-server/world/indicators.js'
 import { openReader } from '../../support/warehouse/duckdb.js'
 import { type MonthOrganization, PAGE_SIZE } from './organization.js'
 
@@ -25,10 +24,10 @@ export const answersAt = (organization: MonthOrganization, at: Micros): NightAns
   new Map(
     organization.surveyPlaces(at).map((place) => {
       const sources = organization.listSampleSources(at, place)
-      const progress = (id: number | null) => organization.progress(at, place, id, NO_BOUNDS)
+      const progress = (id?: number) => organization.progress(at, place, { sample_source_id: id })
       const answers = [
         ['sources', sources],
-        ['survey', progress(null)],
+        ['survey', progress()],
         ...sources.map(({ id }) => [id, progress(id)]),
       ]
       return [place, answers.map((answer) => JSON.stringify(answer))]
@@ -101,8 +100,8 @@ export const countBehind = async (
 const factsOf = (organization: MonthOrganization, at: Micros, place: number) => {
   const { status, title, project_id } = organization.survey(at, place)
   const sources = organization.listSampleSources(at, place).toSorted((one, other) => one.id - other.id)
-  const progress = [null, ...sources.map(({ id }) => id)].map((id) =>
-    progressFact(organization.progress(at, place, id, NO_BOUNDS)),
+  const progress = [undefined, ...sources.map(({ id }) => id)].map((id) =>
+    progressFact(organization.progress(at, place, { sample_source_id: id })),
   )
   return {
     surveys: [status, title, ...(project_id === null ? [] : [project_id])].join('|'),

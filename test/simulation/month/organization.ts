@@ -43,13 +43,12 @@ export class MonthOrganization extends Organization {
 
   override listSurveys(
     at: Micros,
-    { statuses, updatedSince }: SurveyFilter,
+    { statuses = [], updatedSince = Number.NEGATIVE_INFINITY }: SurveyFilter,
     first: number,
     count: number,
   ): Slice<SurveyResource> {
-    if (statuses !== null) throw new Error('the month does not support a filter by status')
-    const since = updatedSince ?? Number.NEGATIVE_INFINITY
-    const places = this.surveyPlaces(at).filter((place) => this.changedAt(at, place) >= since)
+    if (statuses.length > 0) throw new Error('the month does not support a filter by status')
+    const places = this.surveyPlaces(at).filter((place) => this.changedAt(at, place) >= updatedSince)
     return {
       total: places.length,
       rows: places.slice(first, first + count).map((place) => this.survey(at, place)),
@@ -68,7 +67,7 @@ export class MonthOrganization extends Organization {
   readonly #hasFourSources = (place: number): boolean => {
     const known = this.#isMember.get(place)
     if (known !== undefined) return known
-    const isMember = this.field(place).sources.length === SOURCES
+    const isMember = this.field(place).length === SOURCES
     this.#isMember.set(place, isMember)
     return isMember
   }

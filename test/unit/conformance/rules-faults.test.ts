@@ -19,7 +19,7 @@ type Cases = Readonly<Record<string, Change>>
 
 const CASES: Cases = {
   'surveys.order surveys.order-filtered': [ENDPOINTS, 'surveys: rows,', 'surveys: [...rows].reverse(),'],
-  'updated-since.inclusive': [ORGANIZATION, 'updatedAt >= since', 'updatedAt > since'],
+  'updated-since.inclusive': [ORGANIZATION, 'updatedAt >= updatedSince', 'updatedAt > updatedSince'],
   'formula.completion_rate': [INDICATORS, 'rate(complete, sampleSize)', 'rate(complete, sampleSize + 1)'],
   'formula.incidence_rate': [
     INDICATORS,
@@ -44,8 +44,8 @@ const CASES: Cases = {
   'survey.hashid': ['world/surveys.js', '        hashid,\n', ''],
   'survey.created_at': [
     'world/surveys.js',
-    'createdAt, createdStyle)',
-    'createdAt, createdStyle).slice(0, 19)',
+    'past.at(0)?.at ?? 0, createdStyle)',
+    'past.at(0)?.at ?? 0, createdStyle).slice(0, 19)',
   ],
   'authentication.none authentication.id-only authentication.token-only authentication.wrong-token': [
     'api/routes.js',
@@ -57,14 +57,14 @@ const CASES: Cases = {
 const SLOW_CASES: Cases = {
   'sources.order': [
     'world/sample-sources.js',
-    'created_at: formatIsoTime(source.createdAt,',
-    'created_at: formatIsoTime(source.createdAt - source.slot * 1e15,',
+    'created_at: formatIsoTime(createdAt,',
+    'created_at: formatIsoTime(createdAt - slot * 1e15,',
   ],
   // An hour too early.
   'updated-since.step-after': [
     ORGANIZATION,
-    'updatedSince ?? Number.NEGATIVE_INFINITY',
-    '(updatedSince ?? Number.NEGATIVE_INFINITY) - 3_600_000_000',
+    'updatedAt >= updatedSince',
+    'updatedAt >= updatedSince - 3_600_000_000',
   ],
   'updated-since.offsets': parameter(
     "query.getAll(name).map((text) => text.replace(/[+-]\\d\\d:\\d\\d$/, 'Z'))",
@@ -85,7 +85,11 @@ const SLOW_CASES: Cases = {
     'wanted[status]',
     'wanted[status] && (wanted.every(Boolean) || index % 5 > 0)',
   ],
-  'source.sample_size': ['world/sample-sources.js', 'version.sampleSize,', 'String(version.sampleSize),'],
+  'source.sample_size': [
+    ORGANIZATION,
+    '({ shown }) => shown)',
+    '({ shown }) => ({ ...shown, sample_size: String(shown.sample_size) }))',
+  ],
   'progress.length_of_interview': [INDICATORS, 'Math.round(length)', 'Math.round(length) + 0.5'],
   'progress.interviews-are-complete': [INDICATORS, 'interviews_count: complete,', 'interviews_count: total,'],
   'answers.fieldwork_progress': [
@@ -93,11 +97,7 @@ const SLOW_CASES: Cases = {
     'fieldwork_progress: progress }',
     'fieldwork_progress: progress, pagination: {} }',
   ],
-  'survey.status': [
-    'world/surveys.js',
-    'status: state.status',
-    "status: state.status.replace('draft', 'sketch')",
-  ],
+  'survey.status': ['world/surveys.js', ".at(-1) ?? 'draft'", ".at(-1)?.replace('draft', 'sketch')"],
   'progress.source-sample-size progress.source-restricts': ignoring('sample_source_id'),
   'progress.no-ignored': [
     INDICATORS,

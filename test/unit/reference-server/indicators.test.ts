@@ -19,8 +19,8 @@ const interviewsOf = (surveys: number, surveyId: number): Map<number, Interview[
   const organization = new Organization({ seed: 42, account: 0, surveys, startAt: START })
   const field = organization.field(organization.findSurvey(START + 30 * 86_400e6, surveyId)!)
   return new Map(
-    field.sources.map((source) => {
-      const { starts, durations, analysisMinutes, statuses } = field.interviewsOf(source)
+    field.map((source) => {
+      const { starts, durations, analysisMinutes, statuses } = source.interviews()
       const plain = Array.from(starts, (start, place) => ({
         start,
         seconds: durations[place]!,

@@ -45,10 +45,9 @@ describe('diurnal arrival of interviews', () => {
     const organization = new Organization({ seed: 42, account: 0, surveys: 150, startAt: START })
     const byHour = { week: new Float64Array(24), weekend: new Float64Array(24) }
     for (let index = 0; index < 150; index++) {
-      const field = organization.field(index)
-      for (const source of field.sources) {
-        const offset = COUNTRIES.find(({ code }) => code === source.countryCode)!.utcOffsetMinutes * 60e6
-        for (const start of field.interviewsOf(source).starts) {
+      for (const source of organization.field(index)) {
+        const offset = COUNTRIES.find(({ code }) => code === source.country.code)!.utcOffsetMinutes * 60e6
+        for (const start of source.interviews().starts) {
           const local = new Date((start + offset) / 1000)
           const hours = [0, 6].includes(local.getUTCDay()) ? byHour.weekend : byHour.week
           hours[local.getUTCHours()]! += 1

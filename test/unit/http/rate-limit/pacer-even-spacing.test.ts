@@ -24,12 +24,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Rate as Cap } from '../../../../src/base/network.js'
 import { evenRate, intervalMs, jitterMs } from '../../../../src/http/rate-limit/pacer.js'
-import { createAccountCap } from '../../../../src/reference-server/api/rate-limit.js'
-import type { RateWindowKind } from '../../../../src/reference-server/option-texts.js'
+import { type CapSettings, createAccountCap } from '../../../../src/reference-server/api/rate-limit.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 
 const refusedOf = (
-  kind: RateWindowKind,
+  kind: CapSettings['rateWindow'],
   rateLimit: Cap,
   ratePhase: number,
   arrivalsMs: readonly number[],
