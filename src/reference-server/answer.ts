@@ -56,8 +56,8 @@ export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answe
 }
 
 /**
- * An answer as it is sent, without what HTTP itself adds. The answer's own headers replace those that every answer gets. The body is encoded once: this function, the framework and the
- * socket each need its length, and each would encode a text again.
+ * An answer as it is sent, without what HTTP itself adds. The answer's own headers replace those that every answer gets. The body is encoded
+ * once: this function, the framework and the socket each need its length, and each would encode a text again.
  */
 export const render = (request: FastifyRequest, answer: Answer): Answer & { readonly body: Buffer } => {
   const { body } = answer

@@ -217,7 +217,7 @@ const decoded = (segment: string): string => {
   }
 }
 
-export type Json = z.core.util.JSONType
+export type Json = z.output<ReturnType<typeof z.json>>
 
 const JSON_LEVELS_MAX = 100
 
