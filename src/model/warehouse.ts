@@ -215,9 +215,8 @@ export interface GoneSurvey extends OutcomeOfSurvey {
 /** Nothing was read; the survey stays queued. */
 interface FailedTask extends OutcomeOfSurvey {
   readonly kind: 'failed'
-  readonly error: string
-  /** The API refused every request: 404, 401, 403 or another status that means no. */
-  readonly isRefused: boolean
+  /** Every part of it. */
+  readonly unread: UnreadPart
   /** It may be gone: the next listing is a full one, to find out. */
   readonly mayBeGone: boolean
 }

@@ -102,9 +102,9 @@ const MUTATIONS = `
 @@ warehouse/lifecycle/rebuild.js @@ a locked file counts as damaged, and an older state replaces it
 - !isDamage(error)
 + false
-@@ sync/worker.js @@ a 403 of one survey ends the run of its account
-- !error.endsRun && !signal.aborted
-+ !error.endsRun && !/ 403/.test(error.message) && !signal.aborted
+@@ sync/readings.js @@ a 403 of one survey ends the run of its account
+- || error.endsRun ||
++ || error.endsRun || / 403/.test(error.message) ||
 @@ survey-api/survey-source.js @@ versions in history are dated with our own clock
 - readAt: serverDate ?? instantFromMs(clock.nowMs())
 + readAt: instantFromMs(clock.nowMs() - 86_400_000)

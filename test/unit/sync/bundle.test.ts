@@ -307,13 +307,16 @@ describe('a bundle', () => {
       surveyId: 1,
       at: minute(0),
     })
-    const refused = { code: 'survey_unread', endsRun: false, message: expect.stringContaining('survey 1') }
-    await expect(bundleOf(warehouse, memorySource())).rejects.toMatchObject(refused)
+    const refused = {
+      kind: 'failed',
+      unread: { error: expect.stringContaining('survey 1'), isRefused: true },
+    }
+    expect(await bundleOf(warehouse, memorySource())).toMatchObject({ ...refused, mayBeGone: true })
     const forbidden = memorySource()
     forbidden.before = (request) => {
       if (request === 'progress 1') throw new RefusedReadingError('forbidden', 'survey 1: 403')
     }
-    await expect(bundleOf(warehouse, forbidden, { reason: 'missing' })).rejects.toMatchObject(refused)
+    expect(await bundleOf(warehouse, forbidden, { reason: 'missing' })).toMatchObject(refused)
   })
 
   test('keeps the sources when the progress is refused, and requests nothing more', async () => {
@@ -453,8 +456,8 @@ describe('a failure that lasts concerns one request', () => {
     api.before = (request) => {
       throw request.startsWith('sources') ? lasting : new RefusedReadingError('not_found', 'no progress')
     }
-    const failed = bundleOf(await testWarehouse(), api)
-    await expect(failed).rejects.toMatchObject({ code: 'survey_unread', endsRun: false })
+    const unread = { isProgressUnread: true, isRefused: false }
+    expect(await bundleOf(await testWarehouse(), api)).toMatchObject({ kind: 'failed', unread })
   })
 
   test('but an error that ends the run is thrown', async () => {
