@@ -29,7 +29,7 @@ export type StoredParts = Readonly<Record<(typeof PARTS)[number][0], StoredRow[]
 export const noRows = (): StoredParts => ({ sources: [], progress: [], sourceProgress: [] })
 
 /** The map has an entry for each of these surveys. */
-const readSurveys = async (sql: AccountSql, surveyIds: readonly number[]) => {
+export const readSurveys = async (sql: AccountSql, surveyIds: readonly number[]) => {
   const surveys = new Map(surveyIds.map((id) => [id, noRows()]))
   for (const [part, table] of PARTS)
     for (const row of (await readStored(sql, table, surveyIds)).values())
