@@ -6,7 +6,7 @@ import type { Database, Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
 import { isStatementFault, unreadable } from './connection/duckdb-error.js'
 import { NUMBERED_RUNS } from './history/runs.js'
-import { isOwnFault } from './lifecycle/own-fault.js'
+import { isOwnFault } from './lifecycle/migrations.js'
 import { readFailing, readQueue } from './queue/tasks.js'
 
 const RUNS_SHOWN = 5
