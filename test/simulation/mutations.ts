@@ -55,8 +55,8 @@ const MUTATIONS = `
 - this.#records = readLedger(text, nowMs);
 + this.#records = new Map();
 @@ http/rate-limit/rate-limiter.js @@ the ledger belongs to the name of the account
-- openLedger({ directory, owner, timing, clock })
-+ openLedger({ directory, owner: { ...owner, baseUrl: 'http://' + options.account + '/' }, timing, clock })
+- new Ledger({ directory, owner, timing, clock })
++ new Ledger({ directory, owner: { ...owner, baseUrl: 'http://' + options.account + '/' }, timing, clock })
 @@ http/client.js @@ a retry bypasses the limiter
 - const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals);
 + const outcome = attempts === 0 ? await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals) : await this.#send({ sending() {}, answered() {}, neverSent() {} }, pending);
