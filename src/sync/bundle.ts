@@ -93,6 +93,8 @@ class BundleReader {
   readonly #attempt: Attempt
   readonly #surveyId: number
   readonly #rules: RefreshRules
+  /** A source that is not found cannot have gone since it was listed. */
+  #isListCurrent = true
 
   constructor(attempt: Attempt) {
     this.#attempt = attempt
@@ -105,7 +107,7 @@ class BundleReader {
     const mayReuse = mayReuseList && canReuseList(stored, task.reason, now, this.#rules)
     // The list is read first. A bundle is dated with its progress, so the rows of its sources must not be read later.
     let listed = mayReuse ? null : await this.#readList()
-    const progress = await readings.passOver('survey_progress', this.#readProgress('survey_progress', null))
+    const progress = await this.#readProgress('survey_progress', null)
     // While no progress is answered, only the list shows whether the API answers at all, and whether sources changed.
     const isListNeeded = mayReuse && progress === null && watch.isFailing('survey_progress')
     if (isListNeeded) listed = await this.#readList()
@@ -126,13 +128,18 @@ class BundleReader {
     return readings.passOver('sample_sources', readSources(this.#surveyId, readPage, warn))
   }
 
+  /** Null if it failed. */
   #readProgress(
     kind: SurveyKind,
     sampleSourceId: number | null,
     window?: DayWindow,
-  ): Promise<Reading<Progress>> {
-    const query = { surveyId: this.#surveyId, sampleSourceId, window }
-    return this.#keep(this.#attempt.source.readProgress(query, this.#context(kind)))
+  ): Promise<Reading<Progress> | null> {
+    const { source, readings } = this.#attempt
+    const surveyId = this.#surveyId
+    const query = { surveyId, sampleSourceId, window }
+    const reading = this.#keep(source.readProgress(query, this.#context(kind)))
+    const isCertain = sampleSourceId === null || this.#isListCurrent
+    return readings.passOver(kind, isCertain ? reading : checkListedSource(surveyId, sampleSourceId, reading))
   }
 
   async #keep<Result extends Answer>(reading: Promise<Result>): Promise<Result> {
@@ -171,15 +178,9 @@ class BundleReader {
     const requestsNeeded = Math.max(1, sources.pages) + 1 + requestsLeft
     if (!allowance.reserveRest(requestsLeft))
       return { kind: 'oversized', surveyId, at: progress.readAt, requestsNeeded }
-    const isListCurrent = !reusesList && (listed === null || isNotFoundRefusal)
-    const passOver: PassOver = (kind, id, reading) =>
-      readings.passOver(
-        kind,
-        isListCurrent || id === null ? reading : checkListedSource(surveyId, id, reading),
-      )
+    this.#isListCurrent = !reusesList && (listed === null || isNotFoundRefusal)
     const ofSources = await someAtOnce(ids, async (id) => {
-      const reading = this.#readProgress('sample_source_progress', id)
-      return { id, reading: await passOver('sample_source_progress', id, reading) }
+      return { id, reading: await this.#readProgress('sample_source_progress', id) }
     })
     const sourceProgress = ofSources.flatMap(({ id, reading }) =>
       isTyped(reading) ? [{ sampleSourceId: id, progress: reading.row, at: reading.readAt }] : [],
@@ -189,7 +190,7 @@ class BundleReader {
       throw new OutdatedSourcesError(
         `the sources of survey ${surveyId} do not account for all of its interviews; the survey stays queued`,
       )
-    const days = toRead === null ? {} : { days: await this.#readDays(toRead, passOver) }
+    const days = toRead === null ? {} : { days: await this.#readDays(toRead) }
     state.requestUsage.saved(requestReasonOf(task), {
       sample_sources: reusesList ? 1 : 0,
       sample_source_progress: sources.ids.length - ids.length,
@@ -220,10 +221,10 @@ class BundleReader {
   }
 
   /** A day that fails is left out. */
-  async #readDays(toRead: DaysToRead, passOver: PassOver): Promise<ReadDays> {
+  async #readDays(toRead: DaysToRead): Promise<ReadDays> {
     const answers = await someAtOnce(toRead.days, async ({ sampleSourceId, day }) => {
-      const reading = this.#readProgress('daily_progress', sampleSourceId, day)
-      return { sampleSourceId, day, reading: await passOver('daily_progress', sampleSourceId, reading) }
+      const reading = await this.#readProgress('daily_progress', sampleSourceId, day)
+      return { sampleSourceId, day, reading }
     })
     const unread = answers.filter(({ reading }) => !isTyped(reading))
     const isOfSurvey = ({ sampleSourceId }: SeriesDay): boolean => sampleSourceId === null
@@ -261,12 +262,6 @@ class BundleReader {
     }
   }
 }
-
-type PassOver = <Result>(
-  kind: SurveyKind,
-  sourceId: number | null,
-  reading: Promise<Result>,
-) => Promise<Result | null>
 
 const isTyped = (
   reading: Reading<Progress> | null,

@@ -70,7 +70,7 @@ const MUTATIONS = `
 - rejectedRows > rules.limits.rejected_rows_max
 + rejectedRows > 1e9
 @@ sync/publish.js @@ a failed publish is not recorded
-- return await recordUnpublished(options, published, error);
+- return await recordFailed(options, published, error);
 + return { ...worstOf(reports), accounts: reports, published, publishError: error.message };
 @@ warehouse/connection/database.js @@ the error of a commit is ignored
 - await sql.run('COMMIT');
