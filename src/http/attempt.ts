@@ -103,7 +103,7 @@ const retry = (error: TransientError, retryAfterMs: number | null = null): Outco
   retryAfterMs,
 })
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   readonly transport: Transport
   readonly address: Address
   readonly requestTimeoutMs: number

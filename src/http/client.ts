@@ -47,19 +47,7 @@ export interface HttpLimits {
 }
 
 /** Disposal ends all requests and waits. Nothing keeps the process running afterwards. */
-export interface HttpClient extends AsyncDisposable {
-  /**
-   * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a `StatusError` or another
-   * `UpstreamError`, an error `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason. After an error
-   * that ends the run, every request that has not been sent yet rejects with the same error.
-   */
-  getJson(
-    path: string,
-    query: readonly (readonly [name: string, value: string])[],
-    context: RequestContext,
-  ): Promise<JsonAnswer>
-  usage(): RateUsage
-}
+export type HttpClient = Pick<AccountClient, 'getJson' | 'usage' | typeof Symbol.asyncDispose>
 
 /** Throws `ledger_unwritable` when the ledger cannot be written, `invalid_header` for credentials that HTTP cannot carry. */
 export const createHttpClient = (options: HttpClientOptions): HttpClient => new AccountClient(options)
@@ -74,7 +62,7 @@ interface PendingRequest {
   sends: number
 }
 
-class AccountClient implements HttpClient {
+class AccountClient implements AsyncDisposable {
   readonly #options: HttpClientOptions
   readonly #baseUrl: URL
   readonly #redact: (text: string) => string
@@ -107,9 +95,14 @@ class AccountClient implements HttpClient {
     this.#limiter = new RateLimiter({ ...options, owner: { baseUrl, id } })
   }
 
+  /**
+   * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a `StatusError` or another
+   * `UpstreamError`, an error `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason. After an error
+   * that ends the run, every request that has not been sent yet rejects with the same error.
+   */
   async getJson(
     path: string,
-    query: readonly (readonly [string, string])[],
+    query: readonly (readonly [name: string, value: string])[],
     context: RequestContext,
   ): Promise<JsonAnswer> {
     const address = addressOf(this.#baseUrl, path, query)

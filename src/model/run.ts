@@ -119,6 +119,9 @@ export interface FailingSurveys {
 /** Rejected rows and drift of a run: the numbers, and the first of each. */
 export type DataProblems = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'drift' | 'rejections'>
 
+/** What the warehouse knows of a run at its end. */
+export type RunFacts = Pick<RunReport, 'leftOver'> & FailingSurveys & DataProblems
+
 export type RunCommand = (typeof RUN_COMMANDS)[number]
 
 /** The result of a replay for a quarantined row. `outdated`: not written, because the survey was read again since or is gone. */

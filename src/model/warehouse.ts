@@ -16,14 +16,13 @@ import type {
 } from './plan-facts.js'
 import type { SurveyKind } from './request-usage.js'
 import type {
-  DataProblems,
-  FailingSurveys,
   ListingKind,
   PublishReport,
   RejectionReason,
   ReplayResult,
   RowCounts,
   RowCountsByTable,
+  RunFacts,
   RunReport,
   RunStart,
   TaskReason,
@@ -52,16 +51,12 @@ export interface AccountWarehouse {
   pastRuns(overlapMs: number): Promise<PastRuns>
   enqueue(tasks: readonly NewTask[], at: Stamp): Promise<void>
   hasTasks(): Promise<boolean>
-  countTasks(): Promise<number>
-  /** Queued surveys whose last attempt failed: their number, and the first of them. */
-  failingSurveys(): Promise<FailingSurveys>
   /** What is stored of each of these surveys. */
   storedBundles(surveyIds: readonly number[]): Promise<ReadonlyMap<number, StoredBundle>>
   storedDays(surveyId: number): Promise<StoredDays>
   /** Keeps only the last observation of each UTC day before `before`. Returns the number of removed rows. */
   compactProgress(before: Instant, at: Stamp): Promise<number>
-  /** The rejected rows and the drift of a run. */
-  dataProblems(runId: string): Promise<DataProblems>
+  runFacts(runId: string): Promise<RunFacts>
   /** Quarantined rows that were not replayed, in the order in which they were read, in batches. */
   quarantined(): AsyncIterable<readonly QuarantinedRow[]>
   /** Marks the rows as replayed at `at`, our clock, and merges or queues them unless newer rows are stored. */
@@ -215,9 +210,8 @@ export interface GoneSurvey extends OutcomeOfSurvey {
 /** Nothing was read; the survey stays queued. */
 interface FailedTask extends OutcomeOfSurvey {
   readonly kind: 'failed'
-  readonly error: string
-  /** The API refused every request: 404, 401, 403 or another status that means no. */
-  readonly isRefused: boolean
+  /** Every part of it. */
+  readonly unread: UnreadPart
   /** It may be gone: the next listing is a full one, to find out. */
   readonly mayBeGone: boolean
 }

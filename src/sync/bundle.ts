@@ -5,25 +5,20 @@
 
 import pLimit from 'p-limit'
 import type { RequestContext } from '../base/allowance.js'
+import { UpstreamError } from '../base/errors.js'
 import type { DayWindow } from '../model/calendar.js'
 import type { Progress } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
 import type { SurveyKind } from '../model/request-usage.js'
 import type { RefreshRules } from '../model/run.js'
 import { type Answer, type Reading, RefusedReadingError } from '../model/survey-source.js'
-import type {
-  GoneSurvey,
-  OversizedTask,
-  ReadDays,
-  RefreshedBundle,
-  StoredBundle,
-} from '../model/warehouse.js'
+import type { BundleOutcome, ReadDays, RefreshedBundle, StoredBundle } from '../model/warehouse.js'
 import { type DaysToRead, daysToRead, type SeriesDay } from '../rules/daily-windows.js'
 import { requestReasonOf, type Task } from '../rules/queue.js'
 import { rulesFor } from '../rules/refresh.js'
 import type { BundleAllowance } from './budget.js'
 import type { EndpointWatch } from './failure-watch.js'
-import { checkListedSource, OutdatedSourcesError, Readings, UnreadSurveyError } from './readings.js'
+import { checkListedSource, OutdatedSourcesError, Readings } from './readings.js'
 import type { Run } from './run-state.js'
 import {
   canReuseList,
@@ -44,16 +39,19 @@ interface BundleRequest {
   readonly watch: Pick<EndpointWatch, 'answered' | 'failed' | 'isFailing'>
 }
 
-type BundleOutcome = RefreshedBundle | GoneSurvey | OversizedTask
+export interface BundleReading {
+  readonly outcome: BundleOutcome
+  /** The requests that the outcome follows from. */
+  readonly readings: Readings
+  /** Why nothing of the survey was read; null if a part was, or the survey is gone. */
+  readonly failure: UpstreamError | null
+}
 
 /** How often a bundle is read in all when its list of sources proves to be outdated. */
 const READINGS_MAX = 3
 
-/** Throws an `UnreadSurveyError` if every request failed, and the errors that end the run. */
-export const readBundle = async (
-  run: BundleRun,
-  request: BundleRequest,
-): Promise<{ readonly outcome: BundleOutcome; readonly readings: Readings }> => {
+/** Throws the errors that end the run. */
+export const readBundle = async (run: BundleRun, request: BundleRequest): Promise<BundleReading> => {
   // After a refusal in an earlier run, a 404 counts as another refusal.
   let isNotFoundRefusal = request.task.refusals > 0
   const answers: Answer[] = []
@@ -62,10 +60,18 @@ export const readBundle = async (
     try {
       const readings = new Readings(request)
       const attempt = { now, mayReuseList: reading === 1, isNotFoundRefusal, readings, answers }
-      const reader = new BundleReader({ ...run, ...request, ...attempt })
-      return { outcome: await reader.read(), readings }
+      const outcome = await new BundleReader({ ...run, ...request, ...attempt }).read()
+      if (outcome.kind !== 'failed') return { outcome, readings, failure: null }
+      return { outcome, readings, failure: new UpstreamError('survey_unread', outcome.unread.error) }
     } catch (error) {
-      if (!(error instanceof OutdatedSourcesError) || reading === READINGS_MAX) throw error
+      if (!(error instanceof OutdatedSourcesError)) throw error
+      if (reading === READINGS_MAX) {
+        const unread = { error: error.message, isProgressUnread: true, isRefused: false }
+        const failed = { kind: 'failed', surveyId: request.task.surveyId, unread, mayBeGone: false } as const
+        const outcome = { ...failed, at: run.state.serverTime ?? 0n }
+        // Failures of other requests say nothing about such a survey.
+        return { outcome, readings: new Readings(request), failure: error }
+      }
       isNotFoundRefusal ||= error.cause instanceof RefusedReadingError
     }
   }
@@ -87,6 +93,8 @@ class BundleReader {
   readonly #attempt: Attempt
   readonly #surveyId: number
   readonly #rules: RefreshRules
+  /** A source that is not found cannot have gone since it was listed. */
+  #isListCurrent = true
 
   constructor(attempt: Attempt) {
     this.#attempt = attempt
@@ -95,19 +103,20 @@ class BundleReader {
   }
 
   async read(): Promise<BundleOutcome> {
-    const { task, stored, now, watch, mayReuseList, readings } = this.#attempt
+    const { task, state, stored, now, watch, mayReuseList, readings } = this.#attempt
     const mayReuse = mayReuseList && canReuseList(stored, task.reason, now, this.#rules)
     // The list is read first. A bundle is dated with its progress, so the rows of its sources must not be read later.
     let listed = mayReuse ? null : await this.#readList()
-    const progress = await readings.passOver('survey_progress', this.#readProgress('survey_progress', null))
+    const progress = await this.#readProgress('survey_progress', null)
     // While no progress is answered, only the list shows whether the API answers at all, and whether sources changed.
     const isListNeeded = mayReuse && progress === null && watch.isFailing('survey_progress')
     if (isListNeeded) listed = await this.#readList()
     if (progress !== null) return await this.#readSources(progress, listed, mayReuse)
     if (listed !== null) return this.#refreshed(listed.readAt, listed)
-    if (task.reason === 'missing' && readings.areAllNotFound())
-      return { kind: 'gone', surveyId: this.#surveyId, at: now }
-    throw new UnreadSurveyError(readings)
+    const surveyId = this.#surveyId
+    if (task.reason === 'missing' && readings.areAllNotFound()) return { kind: 'gone', surveyId, at: now }
+    const [unread, mayBeGone] = [readings.unread(), readings.mayBeGone()]
+    return { kind: 'failed', surveyId, at: state.serverTime ?? 0n, unread, mayBeGone }
   }
 
   #readList(): Promise<SourceList | null> {
@@ -119,13 +128,18 @@ class BundleReader {
     return readings.passOver('sample_sources', readSources(this.#surveyId, readPage, warn))
   }
 
+  /** Null if it failed. */
   #readProgress(
     kind: SurveyKind,
     sampleSourceId: number | null,
     window?: DayWindow,
-  ): Promise<Reading<Progress>> {
-    const query = { surveyId: this.#surveyId, sampleSourceId, window }
-    return this.#keep(this.#attempt.source.readProgress(query, this.#context(kind)))
+  ): Promise<Reading<Progress> | null> {
+    const { source, readings } = this.#attempt
+    const surveyId = this.#surveyId
+    const query = { surveyId, sampleSourceId, window }
+    const reading = this.#keep(source.readProgress(query, this.#context(kind)))
+    const isCertain = sampleSourceId === null || this.#isListCurrent
+    return readings.passOver(kind, isCertain ? reading : checkListedSource(surveyId, sampleSourceId, reading))
   }
 
   async #keep<Result extends Answer>(reading: Promise<Result>): Promise<Result> {
@@ -164,15 +178,9 @@ class BundleReader {
     const requestsNeeded = Math.max(1, sources.pages) + 1 + requestsLeft
     if (!allowance.reserveRest(requestsLeft))
       return { kind: 'oversized', surveyId, at: progress.readAt, requestsNeeded }
-    const isListCurrent = !reusesList && (listed === null || isNotFoundRefusal)
-    const passOver: PassOver = (kind, id, reading) =>
-      readings.passOver(
-        kind,
-        isListCurrent || id === null ? reading : checkListedSource(surveyId, id, reading),
-      )
+    this.#isListCurrent = !reusesList && (listed === null || isNotFoundRefusal)
     const ofSources = await someAtOnce(ids, async (id) => {
-      const reading = this.#readProgress('sample_source_progress', id)
-      return { id, reading: await passOver('sample_source_progress', id, reading) }
+      return { id, reading: await this.#readProgress('sample_source_progress', id) }
     })
     const sourceProgress = ofSources.flatMap(({ id, reading }) =>
       isTyped(reading) ? [{ sampleSourceId: id, progress: reading.row, at: reading.readAt }] : [],
@@ -182,7 +190,7 @@ class BundleReader {
       throw new OutdatedSourcesError(
         `the sources of survey ${surveyId} do not account for all of its interviews; the survey stays queued`,
       )
-    const days = toRead === null ? {} : { days: await this.#readDays(toRead, passOver) }
+    const days = toRead === null ? {} : { days: await this.#readDays(toRead) }
     state.requestUsage.saved(requestReasonOf(task), {
       sample_sources: reusesList ? 1 : 0,
       sample_source_progress: sources.ids.length - ids.length,
@@ -213,10 +221,10 @@ class BundleReader {
   }
 
   /** A day that fails is left out. */
-  async #readDays(toRead: DaysToRead, passOver: PassOver): Promise<ReadDays> {
+  async #readDays(toRead: DaysToRead): Promise<ReadDays> {
     const answers = await someAtOnce(toRead.days, async ({ sampleSourceId, day }) => {
-      const reading = this.#readProgress('daily_progress', sampleSourceId, day)
-      return { sampleSourceId, day, reading: await passOver('daily_progress', sampleSourceId, reading) }
+      const reading = await this.#readProgress('daily_progress', sampleSourceId, day)
+      return { sampleSourceId, day, reading }
     })
     const unread = answers.filter(({ reading }) => !isTyped(reading))
     const isOfSurvey = ({ sampleSourceId }: SeriesDay): boolean => sampleSourceId === null
@@ -244,7 +252,7 @@ class BundleReader {
       kind: 'refreshed',
       surveyId: this.#surveyId,
       at,
-      unread: readings.unread(),
+      unread: readings.isComplete() ? null : readings.unread(),
       sourcesRead: sources.read,
       sources: sources.rows,
       listedSourceIds: sources.listedIds,
@@ -254,12 +262,6 @@ class BundleReader {
     }
   }
 }
-
-type PassOver = <Result>(
-  kind: SurveyKind,
-  sourceId: number | null,
-  reading: Promise<Result>,
-) => Promise<Result | null>
 
 const isTyped = (
   reading: Reading<Progress> | null,

@@ -8,15 +8,7 @@ import { believed } from '../rules/believed.js'
 import { firstPage, listingCeiling, listingKind, resumable } from '../rules/cursor.js'
 import type { ListingAllowance } from './budget.js'
 import { PageCommits } from './in-groups.js'
-import {
-  DriftCheck,
-  driftText,
-  endlessList,
-  type ListingDrift,
-  MOVED,
-  pagesMaxOf,
-  Repetitions,
-} from './list-checks.js'
+import { driftText, endlessList, type ListingDrift, MOVED, pagesMaxOf, ShownSurveys } from './list-checks.js'
 import { type Discovery, type Run, sawServerTime } from './run-state.js'
 
 /** A listing that drifts is repeated twice. Then the run goes on with the surveys that it has, and ends partial. */
@@ -115,18 +107,16 @@ class Listing {
   readonly #run: Run
   readonly #options: ListingOptions
   readonly #commits: PageCommits
-  readonly #repetitions: Repetitions
-  readonly #driftCheck: DriftCheck | null
+  readonly #shown: ShownSurveys
   #previousTotal: number
   #firstTotal: number | null
 
   constructor(run: Run, options: ListingOptions) {
-    const { resumed, repeated, isCertain } = options
+    const { resumed, repeated } = options
     this.#run = run
     this.#options = options
     this.#commits = new PageCommits(run)
-    this.#repetitions = new Repetitions(repeated)
-    this.#driftCheck = isCertain ? null : new DriftCheck()
+    this.#shown = new ShownSurveys(repeated)
     this.#previousTotal = resumed?.totalCount ?? 0
     this.#firstTotal = resumed?.firstTotalCount ?? null
   }
@@ -162,7 +152,7 @@ class Listing {
       if (drift !== null) return drift
       next = page.pagination.next_page
     }
-    const { onOnePage } = this.#repetitions
+    const { onOnePage } = this.#shown
     if (onOnePage !== null)
       log.warn({ account: warehouse.account }, `the list of surveys shows ${onOnePage}; the newer row counts`)
     return 'complete'
@@ -194,10 +184,9 @@ class Listing {
     const { total_count: totalCount, next_page: nextPage } = pagination
     const firstTotal = this.#firstTotal ?? totalCount
     this.#firstTotal = firstTotal
-    this.#driftCheck?.add(page)
     // The surveys of all pages are counted after the last one.
     if (nextPage === null) await this.#commits.allEnd()
-    const surveys = this.#repetitions.newerRows(page)
+    const surveys = this.#shown.newerRows(page)
     const committedAt = instantFromMs(clock.nowMs())
     const read = { runId, at, page: number, surveys, rejections, drift, totalCount, nextPage, committedAt }
     const drifted = await this.#driftOf(page, read, firstTotal)
@@ -215,8 +204,8 @@ class Listing {
     if (total_count < this.#previousTotal) return MOVED
     if (next_page !== null) return null
     const missing = firstTotal - (await this.#run.warehouse.countListed(read))
-    if (missing > 0) return this.#repetitions.explain(missing)
-    return this.#driftCheck?.isShortOf(firstTotal, current_page) ? MOVED : null
+    if (missing > 0) return this.#shown.explain(missing)
+    return !this.#options.isCertain && this.#shown.mayLack(firstTotal, current_page) ? MOVED : null
   }
 }
 

@@ -116,7 +116,6 @@ interface EndpointFailure {
 }
 
 interface Endpoint {
-  readonly name: string
   hasAnswered: boolean
   failuresInARow: number
   /** The last failure of each survey, until the first answer. */
@@ -146,20 +145,28 @@ export class EndpointWatch {
 
   /** The failure of every endpoint that answered for no survey; null without one. */
   async verdict(warehouse: Pick<AccountWarehouse, 'answeredSurveys'>): Promise<UpstreamError | null> {
-    const broken: Endpoint[] = []
-    for (const [kind, endpoint] of this.#endpoints) {
-      if (endpoint.failures.size < SURVEYS_MIN) continue
-      if (isBroken(endpoint, await warehouse.answeredSurveys(kind))) broken.push(endpoint)
+    const problems: string[] = []
+    const errors: UpstreamError[] = []
+    for (const [kind, { failures: bySurvey }] of this.#endpoints) {
+      const failures = [...bySurvey.values()]
+      if (failures.length < SURVEYS_MIN) continue
+      if (!isBroken(failures, await warehouse.answeredSurveys(kind))) continue
+      const failed = failures.map(({ error }) => error)
+      errors.push(...failed)
+      problems.push(
+        failed.every((error) => error instanceof RefusedReadingError)
+          ? `the API refused ${NAMES[kind]} of all ${failed.length} requested surveys`
+          : `the API gave ${NAMES[kind]} of none of the ${failed.length} requested surveys`,
+      )
     }
-    const errors = broken.flatMap(({ failures }) => [...failures.values()].map(({ error }) => error))
     const last = errors.at(-1)
     if (last === undefined) return null
     const kinds = errors.map((error) => (error instanceof RefusedReadingError ? error.kind : null))
-    return apiFailure(broken.map(problemOf).join('; '), last, onlyOf(new Set(kinds)))
+    return apiFailure(problems.join('; '), last, onlyOf(new Set(kinds)))
   }
 
   #of(kind: SurveyKind): Endpoint {
-    const unused: Endpoint = { name: NAMES[kind], hasAnswered: false, failuresInARow: 0, failures: new Map() }
+    const unused: Endpoint = { hasAnswered: false, failuresInARow: 0, failures: new Map() }
     const endpoint = this.#endpoints.get(kind) ?? unused
     this.#endpoints.set(kind, endpoint)
     return endpoint
@@ -170,14 +177,6 @@ export class EndpointWatch {
  * A survey that the endpoint refused before and never answered says nothing about the endpoint, unless it has never answered for any
  * survey. `answered` are the surveys that it answered in earlier runs.
  */
-const isBroken = ({ failures }: Endpoint, answered: ReadonlySet<number>): boolean =>
-  [...failures.values()].filter(
-    ({ surveyId, wasRefused }) => !wasRefused || answered.size === 0 || answered.has(surveyId),
-  ).length >= SURVEYS_MIN
-
-const problemOf = ({ name, failures }: Endpoint): string => {
-  const errors = [...failures.values()].map(({ error }) => error)
-  return errors.every((error) => error instanceof RefusedReadingError)
-    ? `the API refused ${name} of all ${failures.size} requested surveys`
-    : `the API gave ${name} of none of the ${failures.size} requested surveys`
-}
+const isBroken = (failures: readonly EndpointFailure[], answered: ReadonlySet<number>): boolean =>
+  failures.filter(({ surveyId, wasRefused }) => !wasRefused || answered.size === 0 || answered.has(surveyId))
+    .length >= SURVEYS_MIN

@@ -41,24 +41,36 @@ export const driftText = ({ repeated }: ListingDrift): string =>
     ? 'surveys moved between the pages during the listing'
     : `the list of surveys shows ${repeated}, and fewer surveys than it announces`
 
+/** Listings of more pages are not repeated because a survey may have taken the place of another. */
+const REPLACED_PAGES_MAX = 20
+
 /**
- * Finds surveys that a listing shows more than once. Nothing can move within one page, so two rows there are the API's. A survey
- * on two pages has usually moved, but not if the next reading shows it on the same two.
+ * What a listing has shown so far. Finds surveys that it shows more than once. Nothing can move within one page, so two rows there are the
+ * API's. A survey on two pages has usually moved, but not if the next reading shows it on the same two.
  */
-export class Repetitions {
+export class ShownSurveys {
   readonly #before: string | null
   /** By survey: its page, and when it was updated; null if the row could not be typed. */
   readonly #shown = new Map<number, { readonly page: number; readonly updatedAt: Instant | null }>()
+  /** Those that have not changed since the first page was read. */
+  readonly #unchanged = new Set<number>()
+  #firstPageAt: Instant | null = null
+  #rejected = 0
   #furtherRows = 0
   #onTwoPages: string | null = null
   onOnePage: string | null = null
 
+  /** `before`: what the reading before repeated; null if nothing. */
   constructor(before: string | null) {
     this.#before = before
   }
 
   /** The rows of the next page, but for those that are older than a row of the same survey on an earlier page. */
-  newerRows({ rows, rejections, repeated = [], pagination: { current_page: page } }: Page<Survey>): Survey[] {
+  newerRows({ rows, rejections, repeated = [], pagination, readAt }: Page<Survey>): Survey[] {
+    const { current_page: page } = pagination
+    this.#firstPageAt ??= readAt
+    for (const { id, updated_at } of rows) if (updated_at <= this.#firstPageAt) this.#unchanged.add(id)
+    this.#rejected += rejections.length
     this.#furtherRows += repeated.length
     for (const id of repeated) this.onOnePage ??= `survey ${id} more than once on page ${page}`
     const newer = rows.filter(
@@ -76,36 +88,21 @@ export class Repetitions {
     return { repeated, isLasting: repeated !== null && repeated === this.#before }
   }
 
+  /**
+   * Whether one of `total` surveys of a listing of changes may have been skipped while another one entered, which the total does not show.
+   * A survey that leaves the listing pulls the later rows up, and one of them is skipped. The total stays the same if an older survey
+   * changes at that moment and enters further down. But that survey changed after the first page was read. A listed survey that changes
+   * again looks the same, so this only repeats a short listing.
+   */
+  mayLack(total: number, page: number): boolean {
+    return page > 1 && page <= REPLACED_PAGES_MAX && this.#unchanged.size + this.#rejected < total
+  }
+
   #add(id: number, page: number, updatedAt: Instant | null): void {
     const before = this.#shown.get(id)
     if (before !== undefined && before.page !== page)
       this.#onTwoPages ??= `survey ${id} on page ${before.page} and on page ${page}`
     const isNewer = updatedAt !== null && updatedAt >= (before?.updatedAt ?? updatedAt)
     this.#shown.set(id, { page, updatedAt: isNewer ? updatedAt : (before?.updatedAt ?? null) })
-  }
-}
-
-/** Longer listings are not repeated because of this check. */
-const DRIFT_CHECK_PAGES_MAX = 20
-
-/**
- * Finds drift that the total of a listing of changes does not show. A survey that leaves the listing pulls the later rows up, and one of
- * them is skipped. The total stays the same if an older survey changes at that moment and enters further down. But that survey changed
- * after the first page was read. A listed survey that changes again looks the same, so this only repeats a short listing.
- */
-export class DriftCheck {
-  #firstPageAt: Instant | null = null
-  readonly #ids = new Set<number>()
-  #rejected = 0
-
-  add(page: Page<Survey>): void {
-    this.#firstPageAt ??= page.readAt
-    for (const { id, updated_at } of page.rows) if (updated_at <= this.#firstPageAt) this.#ids.add(id)
-    this.#rejected += page.rejections.length
-  }
-
-  /** Whether one of `total` surveys may have been skipped while another one entered. */
-  isShortOf(total: number, page: number): boolean {
-    return page > 1 && page <= DRIFT_CHECK_PAGES_MAX && this.#ids.size + this.#rejected < total
   }
 }

@@ -4,12 +4,14 @@ import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
 import { counted } from '../base/human.js'
 import { driftName } from '../model/data-problem-names.js'
 import { instantFromMs } from '../model/instant.js'
-import type { DataProblems, FailingSurveys, RunCommand, RunReport, RunStatus } from '../model/run.js'
+import type { RunCommand, RunFacts, RunReport, RunStatus } from '../model/run.js'
 import { countedDrift } from '../model/run-record.js'
 import type { RunDependencies, RunRules, RunState } from './run-state.js'
 
-type RunFacts = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repeated'> &
-  Pick<RunReport, 'surveysFailed' | 'leftOver' | 'failing' | 'rejectedRows' | 'driftEvents' | 'drift'>
+/** What the outcome of a sync follows from. */
+type EndOfRun = Pick<RunState, 'stopped' | 'ended' | 'discovery' | 'repeated'> &
+  Pick<RunReport, 'surveysFailed'> &
+  Omit<RunFacts, 'failingSurveys' | 'rejections'>
 
 export interface OutcomeRules extends Pick<RunRules, 'contract'> {
   readonly limits: Pick<RunRules['limits'], 'rejected_rows_max'>
@@ -18,7 +20,7 @@ export interface OutcomeRules extends Pick<RunRules, 'contract'> {
 export type Outcome = Pick<RunReport, 'exitCode' | 'status' | 'reason' | 'hasFailures'>
 
 /** The reason names every problem of the run. */
-export const outcomeOf = (facts: RunFacts, rules: OutcomeRules): Outcome => {
+export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
   const { ended, stopped, discovery, repeated, rejectedRows, surveysFailed, leftOver, failing } = facts
   const problems = [
     ended === null ? null : { exitCode: ended.exitCode, text: ended.message, isFailure: true },
@@ -52,7 +54,7 @@ const driftedText = (repeated: string | null): string =>
 
 /** A replay sends no requests. Surveys that it queued are work of the next sync, and do not make it partial. */
 export const replayOutcomeOf = (
-  facts: Pick<RunFacts, 'stopped' | 'driftEvents' | 'drift'> & { readonly waiting: number },
+  facts: Pick<EndOfRun, 'stopped' | 'driftEvents' | 'drift'> & { readonly waiting: number },
   rules: OutcomeRules,
 ): Outcome => {
   const { waiting, stopped } = facts
@@ -110,19 +112,14 @@ const contractBroken = (
   return data(`${countedDrift(driftEvents)} under contract: freeze (${names}_sync.drift_events)`)
 }
 
-/** The numbers of a run's report that the warehouse knows. */
-type Facts = Pick<RunReport, 'leftOver' | keyof FailingSurveys | keyof DataProblems>
-
 /** Reports a run, and records it. `ownOf` gives the outcome, and what only its command has. */
 export const finishRun = async (
   { warehouse, runId }: Pick<RunDependencies, 'warehouse' | 'runId'>,
   { command, span, state }: { readonly command: RunCommand; readonly span: Span; readonly state: RunState },
-  ownOf: (facts: Facts) => Outcome & Partial<RunReport>,
+  ownOf: (facts: RunFacts) => Outcome & Partial<RunReport>,
 ): Promise<RunReport> => {
   const { cursor } = await warehouse.position()
-  const dataProblems = await warehouse.dataProblems(runId)
-  const leftOver = await warehouse.countTasks()
-  const facts = { leftOver, ...(await warehouse.failingSurveys()), ...dataProblems }
+  const facts = await warehouse.runFacts(runId)
   const report: RunReport = {
     runId,
     account: warehouse.account,

@@ -35,13 +35,11 @@ export const publishAll = async (options: PublishAll): Promise<SyncReport> => {
       }
     }
   } catch (error) {
-    if (error instanceof WarehouseError) return await recordUnpublished(options, published, error)
+    if (error instanceof WarehouseError) return await recordFailed(options, published, error)
     if (!isStop(error)) throw error
     if (unsynced === null) return await recordGivenUp(options, published, error)
   }
-  // Readers see the new state, so the run has failed, but not to publish.
-  if (unsynced !== null)
-    return await recordFailed(options, unsynced, unsynced.message, { published, publishError: null })
+  if (unsynced !== null) return await recordFailed(options, published, unsynced)
   return { ...worstOf(reports), accounts: reports, published, publishError: null }
 }
 
@@ -56,26 +54,22 @@ const recordGivenUp = async (
     reason: reasonsOf(report.reason, `${message} ${missing}`),
   }))
   const [failure] = failures
-  if (failure instanceof WarehouseError) return await recordUnpublished(options, published, failure)
+  if (failure instanceof WarehouseError) return await recordFailed(options, published, failure)
   if (failure !== undefined) throw failure
   const publishError = `${message}; the next run publishes it`
   return { ...worstOf(accounts), accounts, published, publishError }
 }
 
-const recordUnpublished = (
+/** The failure comes before the reasons of the runs. */
+const recordFailed = async (
   options: PublishAll,
   published: readonly PublishReport[],
   error: WarehouseError,
-): Promise<SyncReport> =>
-  recordFailed(options, error, `not published: ${error.message}`, { published, publishError: error.message })
-
-/** `why` comes before the reasons of the runs. */
-const recordFailed = async (
-  options: PublishAll,
-  { exitCode }: WarehouseError,
-  why: string,
-  result: Pick<SyncReport, 'published' | 'publishError'>,
 ): Promise<SyncReport> => {
+  const { exitCode, message } = error
+  // Readers of an unsynced file see the new state, so the run has failed, but not to publish.
+  const publishError = error instanceof UnsyncedError ? null : message
+  const why = publishError === null ? message : `not published: ${message}`
   const { accounts, failures } = await recordAgain(options, ({ reason }) => ({
     exitCode,
     status: 'failed',
@@ -83,7 +77,7 @@ const recordFailed = async (
   }))
   for (const second of failures)
     options.log.error({ problem: messageOf(second) }, 'could not record how the publish ended')
-  return { ...worstOf(accounts), accounts, ...result }
+  return { ...worstOf(accounts), accounts, published, publishError }
 }
 
 const reasonsOf = (...reasons: readonly (string | null)[]): string =>

@@ -60,23 +60,20 @@ export class Readings {
     return reason !== 'missing' && refusals === 0 && this.#areNotFound()
   }
 
-  areAllRefused(): boolean {
-    return this.refusals().length === this.#failures.length
-  }
-
   refusals(): readonly RefusedReadingError[] {
     return this.#failures.map(({ error }) => error).filter((error) => error instanceof RefusedReadingError)
   }
 
-  /** The failures of a bundle that was read in part; null without failures. */
-  unread(): UnreadPart | null {
-    const [first, ...more] = this.#failures
-    if (first === undefined) return null
+  /** What failed, when not all was read. */
+  unread(): UnreadPart {
+    const [first = 'nothing of the survey was read', ...more] = this.#failures.map(
+      ({ error }) => error.message,
+    )
     const others = more.length === 0 ? '' : `; and ${more.length} more of its requests`
     return {
-      error: `${first.error.message}${others}`,
+      error: `${first}${others}`,
       isProgressUnread: this.#failures.some(({ kind }) => kind === 'survey_progress'),
-      isRefused: this.areAllRefused(),
+      isRefused: this.refusals().length === this.#failures.length,
     }
   }
 
@@ -87,16 +84,6 @@ export class Readings {
 
 const isNotFound = (error: unknown): boolean =>
   error instanceof RefusedReadingError && error.kind === 'not_found'
-
-/** Every request for the survey failed. It stays queued. */
-export class UnreadSurveyError extends UpstreamError {
-  readonly readings: Readings
-
-  constructor(readings: Readings) {
-    super('survey_unread', readings.unread()?.error ?? 'nothing of the survey was read')
-    this.readings = readings
-  }
-}
 
 /** The list of sources is outdated. It and everything that depends on it are read again. The cause is a refusal, if there was one. */
 export class OutdatedSourcesError extends UpstreamError {

@@ -16,24 +16,15 @@ import {
 } from '../model/request-usage.js'
 import { sum } from '../rules/estimate.js'
 
-interface Account {
-  readonly weight: number
-  readonly sent: number
-  /** For work under way. The account gives back those that it does not need. */
-  readonly reserved: number
-  /** Requests that the account waits for; null while it does not wait. */
-  readonly waitsFor: number | null
-  /** A limit above its part that the account got; 0 without one. */
-  readonly granted: number
-  readonly ended: boolean
-}
-
 /** One account's part of the budget. Dispose of it when the account needs no more requests: other accounts may wait for them. */
-export class Allocation implements Account, Allowance, Disposable {
+export class Allocation implements Allowance, Disposable {
   readonly weight: number
   sent = 0
+  /** For work under way. The account gives back those that it does not need. */
   reserved = 0
+  /** Requests that the account waits for; null while it does not wait. */
   waitsFor: number | null = null
+  /** A limit above its part that the account got; 0 without one. */
   granted = 0
   ended = false
   readonly #total: number
@@ -114,6 +105,8 @@ export class Allocation implements Account, Allowance, Disposable {
     this.#resume(hasRoom)
   }
 }
+
+type Account = Readonly<Pick<Allocation, 'weight' | 'sent' | 'reserved' | 'waitsFor' | 'granted' | 'ended'>>
 
 const used = ({ sent, reserved }: Account): number => sent + reserved
 

@@ -3,7 +3,6 @@ import { UpstreamError } from '../base/errors.js'
 import { INTERVIEW_STATUSES, type Progress, type SampleSource } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
-import type { Rejection } from '../model/survey-source.js'
 import { newestById, type Page, type ReadExtent, type Reading } from '../model/survey-source.js'
 import type { CellRow, StoredBundle } from '../model/warehouse.js'
 import { ageMs } from '../rules/believed.js'
@@ -43,13 +42,13 @@ export const readSources = async (
       before = null
       continue
     }
-    const list = gather(pages)
-    const missing = missingIn(pages, list)
+    const { list, missing } = gather(pages)
     if (missing <= 0) return list
     const shown = pages.map(idsOn)
     const twin = firstTwice(shown.flat())
+    const furtherRows = pages.flatMap(({ repeated = [] }) => repeated).length
     // Nothing moves within one page, and nothing has moved if the next reading shows the same.
-    const isStable = missing <= repeatedOn(pages) || JSON.stringify(shown) === before
+    const isStable = missing <= furtherRows || JSON.stringify(shown) === before
     if (twin !== null && isStable) {
       const on = shown.flatMap((ids, page) => (ids.includes(twin) ? [`page ${page + 1}`] : []))
       warn(
@@ -65,17 +64,10 @@ export const readSources = async (
   )
 }
 
-const missingIn = (pages: readonly Page<SampleSource>[], { rows, listedIds }: SourceList): number =>
-  (pages.at(-1)?.pagination.total_count ?? 0) -
-  (listedIds?.length ?? rows.length + rejectionsIn(pages).length)
-
 const idsOn = ({ rows, rejections, repeated = [] }: Page<SampleSource>): readonly number[] => [
   ...new Set([...rows.map(({ id }) => id), ...rejections.flatMap(({ rowId }) => rowId ?? [])]),
   ...repeated,
 ]
-
-const repeatedOn = (pages: readonly Page<SampleSource>[]): number =>
-  pages.flatMap(({ repeated = [] }) => repeated).length
 
 const firstTwice = (ids: readonly number[]): number | null => {
   const seen = new Set<number>()
@@ -112,22 +104,24 @@ const readPages = async (
   return pages
 }
 
-const gather = (pages: readonly Page<SampleSource>[]): SourceList => {
+/** The list that the pages show. `missing`: how many more sources the last of them announces. */
+const gather = (pages: readonly Page<SampleSource>[]): { list: SourceList; missing: number } => {
+  const last = pages.at(-1)
   const rows = newestById(pages.flatMap((page) => page.rows))
-  const rejectedIds = rejectionsIn(pages).map(({ rowId }) => rowId)
+  const rejectedIds = pages.flatMap(({ rejections }) => rejections.map(({ rowId }) => rowId))
   const known = rejectedIds.filter((id) => id !== null)
-  return {
-    readAt: pages.at(-1)?.readAt ?? 0n,
+  const listedIds = known.length < rejectedIds.length ? null : [...new Set([...rows.keys(), ...known])]
+  const list: SourceList = {
+    readAt: last?.readAt ?? 0n,
     read: rejectedIds.length > 0 ? 'some' : 'all',
     ids: [...rows.keys()],
     rows: [...rows.values()],
-    listedIds: known.length < rejectedIds.length ? null : [...new Set([...rows.keys(), ...known])],
+    listedIds,
     pages: pages.length,
   }
+  const shown = listedIds?.length ?? rows.size + rejectedIds.length
+  return { list, missing: (last?.pagination.total_count ?? 0) - shown }
 }
-
-const rejectionsIn = (pages: readonly Page<SampleSource>[]): readonly Rejection[] =>
-  pages.flatMap(({ rejections }) => rejections)
 
 /**
  * Whether to use the stored sources instead of the list, as long as nothing shows a change: the survey's own row, its target, and

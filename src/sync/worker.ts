@@ -1,17 +1,14 @@
 /** Reads some surveys of the queue at the same time, commits them meanwhile, and decides what their failures mean for the run. */
 import { abortReason } from '../base/clock.js'
-import { isStop, StoppedError, UpstreamError } from '../base/errors.js'
+import { isStop, StoppedError, type UpstreamError } from '../base/errors.js'
 import type { BundleOutcome, StoredBundle } from '../model/warehouse.js'
 import { requestsIn, sum } from '../rules/estimate.js'
 import type { Task } from '../rules/queue.js'
 import type { BundleAllowance } from './budget.js'
-import { readBundle } from './bundle.js'
+import { type BundleReading, readBundle } from './bundle.js'
 import { EndpointWatch, FailureWatch } from './failure-watch.js'
 import { CommitQueue, readStoredAhead } from './in-groups.js'
-import { UnreadSurveyError } from './readings.js'
 import { addRows, type Run, sawServerTime } from './run-state.js'
-
-type BundleReading = Awaited<ReturnType<typeof readBundle>>
 
 /** Enough to keep the client's eight connections busy while some bundles have only one request left. */
 const READ_AT_ONCE = 8
@@ -121,30 +118,34 @@ class Worker {
     if (again !== null) this.#again.push(again)
   }
 
-  async #commit(task: Task, { outcome, readings }: BundleReading): Promise<Task | null> {
-    const { log, budget, state } = this.#run
+  async #commit(task: Task, { outcome, readings, failure }: BundleReading): Promise<Task | null> {
+    const { log, budget, signal, state } = this.#run
+    const { surveyId } = task
+    if (failure !== null) {
+      if (signal.aborted) return null
+      log.warn({ surveyId, err: failure }, 'a survey could not be refreshed; it stays queued')
+    }
     sawServerTime(state, outcome.at)
-    await this.#commits.commit(outcome)
-    if (outcome.kind === 'refreshed' && outcome.unread !== null) {
-      log.warn(
-        { surveyId: task.surveyId, problem: outcome.unread.error },
-        'a part of a survey could not be read; it stays queued',
-      )
-      state.counts.surveysFailed += 1
-    } else if (outcome.kind !== 'oversized') state.counts.surveysRefreshed += 1
-    if (outcome.kind !== 'gone') this.#watch.read(readings.answers, readings.refusals())
+    const committed = this.#commits.commit(outcome)
+    // What a failure means for the run is decided at once.
+    if (failure !== null) this.#commits.flush()
+    await committed
+    const unread = 'unread' in outcome ? outcome.unread : null
+    if (unread !== null) state.counts.surveysFailed += 1
+    else if (outcome.kind !== 'oversized') state.counts.surveysRefreshed += 1
+    if (failure !== null) this.#watch.failed(failure, readings.refusals(), task.refusals > 0)
+    else if (outcome.kind !== 'gone') this.#watch.read(readings.answers, readings.refusals())
+    if (failure === null && unread !== null)
+      log.warn({ surveyId, problem: unread.error }, 'a part of a survey could not be read; it stays queued')
     endIf(this.#watch.verdict())
     return outcome.kind === 'oversized'
       ? this.#giveUp({ ...task, reserve: outcome.requestsNeeded }, new StoppedError(budget.reason()))
       : null
   }
 
-  async #settle(task: Task, error: unknown): Promise<Task | null> {
-    const { signal } = this.#run
-    if (error instanceof UpstreamError && !error.endsRun && !signal.aborted)
-      return await this.#fail(task, error)
+  #settle(task: Task, error: unknown): Task | null {
     if (isStop(error)) return this.#giveUp(task, error)
-    if (!signal.aborted) throw error
+    if (!this.#run.signal.aborted) throw error
     return null
   }
 
@@ -152,28 +153,6 @@ class Worker {
   #giveUp(task: Task, stoppedBy: StoppedError): Task | null {
     if (this.#run.budget.mayGrow()) return task
     this.#stopped ??= stoppedBy
-    return null
-  }
-
-  async #fail(task: Task, error: UpstreamError): Promise<null> {
-    const { log, state } = this.#run
-    const readings = error instanceof UnreadSurveyError ? error.readings : null
-    const { surveyId } = task
-    log.warn({ surveyId, err: error }, 'a survey could not be refreshed; it stays queued')
-    const recorded = this.#commits.commit({
-      kind: 'failed',
-      surveyId,
-      at: state.serverTime ?? 0n,
-      error: error.message,
-      isRefused: readings?.areAllRefused() ?? false,
-      mayBeGone: readings?.mayBeGone() ?? false,
-    })
-    // What the failure means for the run is decided at once.
-    this.#commits.flush()
-    await recorded
-    state.counts.surveysFailed += 1
-    this.#watch.failed(error, readings?.refusals() ?? [], task.refusals > 0)
-    endIf(this.#watch.verdict())
     return null
   }
 

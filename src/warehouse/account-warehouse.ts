@@ -2,7 +2,7 @@
 import type { AccountWarehouse } from '../model/warehouse.js'
 import type { AccountSql, Database } from './connection/database.js'
 import { compactProgress } from './history/compaction.js'
-import { readDataProblems, readWaiting } from './history/data-problems.js'
+import { readRunFacts, readWaiting } from './history/data-problems.js'
 import { commitReplay, quarantinedRows } from './history/replay.js'
 import { finishRun, startRun } from './history/runs.js'
 import { commitBundles } from './merge/bundles.js'
@@ -36,12 +36,10 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     eachPlannedSurvey: (selection, use) => read((sql) => eachPlannedSurvey(sql, selection, use)),
     pastRuns: (overlapMs) => read((sql) => pastRuns(sql, overlapMs)),
     hasTasks: () => read(queue.hasTasks),
-    countTasks: () => read(queue.countTasks),
-    failingSurveys: () => read(queue.failingSurveys),
     storedBundles: (surveyIds) => read((sql) => surveys.read(sql, surveyIds)),
     storedDays: (surveyId) => read((sql) => readStoredDays(sql, surveyId)),
     compactProgress: (before, at) => write((sql) => compactProgress(sql, before, at)),
-    dataProblems: (runId) => read((sql) => readDataProblems(sql, runId)),
+    runFacts: (runId) => read((sql) => readRunFacts(sql, runId)),
     quarantined: () => quarantinedRows(read),
     commitReplay: (rows, replay) => write((sql) => commitReplay(sql, rows, replay)),
     waitingRows: () => read(readWaiting),

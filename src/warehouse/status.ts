@@ -6,8 +6,8 @@ import type { Database, Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
 import { isStatementFault, unreadable } from './connection/duckdb-error.js'
 import { NUMBERED_RUNS } from './history/runs.js'
-import { isOwnFault } from './lifecycle/own-fault.js'
-import { readQueue } from './queue/tasks.js'
+import { isOwnFault } from './lifecycle/migrations.js'
+import { readFailing, readQueue } from './queue/tasks.js'
 
 const RUNS_SHOWN = 5
 
@@ -31,13 +31,6 @@ const cursorRow = z.object({
   account: varcharCell,
   updated_since: timestamptzCell,
   full_listed_at: timestamptzCell,
-})
-const failingRow = z.object({
-  account: varcharCell,
-  survey_id: bigintCell,
-  title: varcharCell.nullable(),
-  attempts: bigintCell,
-  error: varcharCell,
 })
 const freshnessRow = z.object({
   account: varcharCell,
@@ -98,12 +91,7 @@ export const readStatus = async (sql: Sql) => ({
   ),
   cursors: await sql.rows(cursorRow, `SELECT ${columnsOf(cursorRow)} FROM _sync.cursors ORDER BY account`),
   queue: await readQueue(sql),
-  failing: await sql.rows(
-    failingRow,
-    `SELECT t.account, t.survey_id, s.title, t.attempts, t.last_error AS error
-      FROM _sync.tasks t LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
-      WHERE t.last_error IS NOT NULL ORDER BY t.account, t.attempts DESC, t.survey_id DESC LIMIT ${FAILING_SHOWN}`,
-  ),
+  failing: await readFailing(sql, FAILING_SHOWN),
   freshness: await sql.rows(
     freshnessRow,
     `SELECT account, count(*) AS surveys, count(*) FILTER (refreshed_at IS NULL) AS never_refreshed,

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import { openLedger } from '../../src/http/rate-limit/ledger.js'
+import { Ledger } from '../../src/http/rate-limit/ledger.js'
 import { scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import type { Ended, Env } from '../support/command/command.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
@@ -60,7 +60,7 @@ const leaks = async (trial: Trial, { stdout, stderr }: Ended): Promise<string[]>
 const occupiedSlots = (trial: Trial, baseUrl: string): number => {
   const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
   const owner = { baseUrl, id: 4711 }
-  const ledger = openLedger({ directory: trial.warehouse, owner, timing, clock: systemClock })
+  const ledger = new Ledger({ directory: trial.warehouse, owner, timing, clock: systemClock })
   try {
     return ledger.occupiedMs(1_000).length
   } finally {

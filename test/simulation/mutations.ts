@@ -55,8 +55,8 @@ const MUTATIONS = `
 - this.#records = readLedger(text, nowMs);
 + this.#records = new Map();
 @@ http/rate-limit/rate-limiter.js @@ the ledger belongs to the name of the account
-- openLedger({ directory, owner, timing, clock })
-+ openLedger({ directory, owner: { ...owner, baseUrl: 'http://' + options.account + '/' }, timing, clock })
+- new Ledger({ directory, owner, timing, clock })
++ new Ledger({ directory, owner: { ...owner, baseUrl: 'http://' + options.account + '/' }, timing, clock })
 @@ http/client.js @@ a retry bypasses the limiter
 - const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals);
 + const outcome = attempts === 0 ? await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals) : await this.#send({ sending() {}, answered() {}, neverSent() {} }, pending);
@@ -70,7 +70,7 @@ const MUTATIONS = `
 - rejectedRows > rules.limits.rejected_rows_max
 + rejectedRows > 1e9
 @@ sync/publish.js @@ a failed publish is not recorded
-- return await recordUnpublished(options, published, error);
+- return await recordFailed(options, published, error);
 + return { ...worstOf(reports), accounts: reports, published, publishError: error.message };
 @@ warehouse/connection/database.js @@ the error of a commit is ignored
 - await sql.run('COMMIT');
@@ -102,9 +102,9 @@ const MUTATIONS = `
 @@ warehouse/lifecycle/rebuild.js @@ a locked file counts as damaged, and an older state replaces it
 - !isDamage(error)
 + false
-@@ sync/worker.js @@ a 403 of one survey ends the run of its account
-- !error.endsRun && !signal.aborted
-+ !error.endsRun && !/ 403/.test(error.message) && !signal.aborted
+@@ sync/readings.js @@ a 403 of one survey ends the run of its account
+- || error.endsRun ||
++ || error.endsRun || / 403/.test(error.message) ||
 @@ survey-api/survey-source.js @@ versions in history are dated with our own clock
 - readAt: serverDate ?? instantFromMs(clock.nowMs())
 + readAt: instantFromMs(clock.nowMs() - 86_400_000)

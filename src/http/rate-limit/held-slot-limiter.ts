@@ -26,7 +26,7 @@ interface HeldSlotLimiterOptions {
   readonly cap: number
   readonly timing: SlotTiming
   /** Without it a restart forgets the sent requests. */
-  readonly ledger?: Ledger | undefined
+  readonly ledger?: Pick<Ledger, 'occupiedMs' | 'send' | 'end'> | undefined
   readonly clock: Clock
   /** Spaces requests after bursts were refused. */
   readonly pacer?: Pacer | undefined
@@ -35,14 +35,7 @@ interface HeldSlotLimiterOptions {
 }
 
 /** How a piece of work reports its one request. If it reports none, the slot is free at once. */
-export interface Slot {
-  /** Called right before the send. Throws `ledger_unwritable`, and then nothing may be sent. */
-  sending(): void
-  /** The response headers have arrived. */
-  answered(): void
-  /** Certainly no byte of the request has left. */
-  neverSent(): void
-}
+export type Slot = Pick<HeldSlot, 'sending' | 'answered' | 'neverSent'>
 
 interface Waiting {
   readonly signals: readonly AbortSignal[]
@@ -230,7 +223,7 @@ export class HeldSlotLimiter {
 const endsTheWait = (): undefined => undefined
 
 /** One slot and its request. Every change goes to the ledger first, then to the pacer, and with a shared cap to the claim in Redis. */
-class HeldSlot implements Slot {
+class HeldSlot {
   readonly #options: HeldSlotLimiterOptions
   #id: number | null = null
   #claim: Claim | null = null
@@ -254,6 +247,7 @@ class HeldSlot implements Slot {
     this.#claim = null
   }
 
+  /** Called right before the send. Throws `ledger_unwritable`, and then nothing may be sent. */
   sending(): void {
     const { ledger, pacer, clock } = this.#options
     this.#id = ledger?.send() ?? 0
@@ -261,10 +255,12 @@ class HeldSlot implements Slot {
     this.heldUntil = Number.POSITIVE_INFINITY
   }
 
+  /** The response headers have arrived. */
   answered(): void {
     this.#end('answer', holdAfterAnswerMs(this.#options.timing))
   }
 
+  /** Certainly no byte of the request has left. */
   neverSent(): void {
     this.#end('unsent', 0)
   }

@@ -40,16 +40,6 @@ interface LedgerOptions {
   readonly clock: Clock
 }
 
-/** Every method throws `ledger_unwritable` if the file cannot be written. */
-export interface Ledger {
-  /** How long the slots of earlier runs stay occupied from now on, milliseconds, at most `cap` slots. */
-  occupiedMs(cap: number): readonly number[]
-  /** Writes that a request is about to be sent; returns its number. */
-  send(): number
-  end(id: number, event: Exclude<LedgerEvent, 'send'>): void
-  close(): void
-}
-
 /** The file is rewritten after so many lines, or after four times the lines that still count, whichever is more. */
 const LINES_MAX = 4_000
 /** No ledger of ours is larger. Only the end of a larger file is read. */
@@ -60,12 +50,10 @@ const READ_BYTES_MAX = 4 * 1024 * 1024
  */
 const CLOCK_STEP_MS = 50
 
-/** Throws `ledger_unwritable`. */
-export const openLedger = (options: LedgerOptions): Ledger => new FileLedger(options)
-
 export const ledgerFileName = (owner: CapOwner): string => capFileName('sent-requests', owner, 'ndjson')
 
-class FileLedger implements Ledger {
+/** Its constructor and every method throw `ledger_unwritable` if the file cannot be read or written. */
+export class Ledger {
   readonly #options: LedgerOptions
   readonly #path: string
   readonly #records: Map<number, LedgerRecord>
@@ -92,11 +80,13 @@ class FileLedger implements Ledger {
     this.#rewrite()
   }
 
+  /** How long the slots of earlier runs stay occupied from now on, milliseconds, at most `cap` slots. */
   occupiedMs(cap: number): readonly number[] {
     const { timing, clock } = this.#options
     return occupiedMs(this.#records.values(), timing, clock.nowMs(), cap)
   }
 
+  /** Writes that a request is about to be sent; returns its number. */
   send(): number {
     this.#followClock()
     if (this.#lines >= this.#linesMax) this.#rewrite()

@@ -6,7 +6,7 @@ import type { Log } from '../../base/log.js'
 import type { Rate, RateUsage, SharedRate } from '../../base/network.js'
 import { rateRefused, retryAfterTooLong, type Where } from '../errors.js'
 import { HeldSlotLimiter, type Slot } from './held-slot-limiter.js'
-import { type Ledger, openLedger } from './ledger.js'
+import { Ledger } from './ledger.js'
 import { createPacer, type Pacer } from './pacer.js'
 import { openSharedCap } from './shared/shared-cap.js'
 
@@ -32,7 +32,7 @@ export class RateLimiter {
   constructor(options: RateLimiterOptions) {
     const { owner, rate, limits, clock, ledgerDirectory: directory } = options
     const timing = { perMs: rate.perMs, requestTimeoutMs: limits.request_timeout }
-    const ledger = directory === null ? undefined : openLedger({ directory, owner, timing, clock })
+    const ledger = directory === null ? undefined : new Ledger({ directory, owner, timing, clock })
     const pacer = createPacer(rate)
     const shared = openSharedCap(options, timing)
     this.#options = options

@@ -19,7 +19,7 @@ import {
   unreadable,
 } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import { isOwnFault } from '../../warehouse/lifecycle/own-fault.js'
+import { isOwnFault } from '../../warehouse/lifecycle/migrations.js'
 import { compareFormats } from './check-parquet.js'
 import { checkTables, makeTemporaryDirectory } from './check-tables.js'
 import { damaged, type LocalProof, proofSchema, together } from './proof.js'

@@ -5,14 +5,8 @@ import type { CellRow } from '../../model/warehouse.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../../warehouse/connection/cells.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { conditionOnSurveys, readStored } from '../../warehouse/merge/merge.js'
-import {
-  mergedSampleSourceProgress,
-  mergedSampleSources,
-  mergedSurveyProgress,
-  mergedSurveys,
-  type StoredRow,
-} from '../../warehouse/merge/merged-tables.js'
-import { readPending } from '../../warehouse/merge/stored-surveys.js'
+import { mergedSurveys, type StoredRow } from '../../warehouse/merge/merged-tables.js'
+import { noRows, readPending, readSurveys } from '../../warehouse/merge/stored-surveys.js'
 
 /** The surveys of an account that a sample can choose from. */
 export interface Population {
@@ -92,31 +86,24 @@ export const readStoredSurveys = async (
   )
   const ofAccount = { ...sql, account }
   const surveys = await readStored(ofAccount, mergedSurveys, ids)
-  const sources = await readStored(ofAccount, mergedSampleSources, ids)
-  const progress = await readStored(ofAccount, mergedSurveyProgress, ids)
-  const sourceProgress = await readStored(ofAccount, mergedSampleSourceProgress, ids)
+  const partsOf = await readSurveys(ofAccount, ids)
   const pending = await readPending(ofAccount, ids)
   const quarantine = await readQuarantine(sql, account, ids)
-  const rowsOf = (rows: ReadonlyMap<string, StoredRow>, survey: number, idColumn: string) =>
-    new Map(
-      [...rows.values()]
-        .filter(({ cells }) => cells.survey_id === survey)
-        .map((row) => [Number(row.cells[idColumn]), row]),
-    )
   return new Map(
-    known.map(({ id, listedAt, ...times }) => [
-      id,
-      {
+    known.map(({ id, listedAt, ...times }) => {
+      const { sources, progress, sourceProgress } = partsOf.get(id) ?? noRows()
+      const survey: StoredSurvey = {
         ...times,
         survey: surveys.get(String(id)) ?? null,
         pending: pending.get(id)?.cells ?? null,
         listedUntil: laterOf(listedAt === null ? null : minusMs(listedAt, slackMs), cursor),
-        sources: rowsOf(sources, id, 'id'),
-        progress: progress.get(String(id)) ?? null,
-        sourceProgress: rowsOf(sourceProgress, id, 'sample_source_id'),
+        sources: new Map(sources.map((row) => [Number(row.cells.id), row])),
+        progress: progress[0] ?? null,
+        sourceProgress: new Map(sourceProgress.map((row) => [Number(row.cells.sample_source_id), row])),
         quarantine: quarantine.get(id) ?? new Set(),
-      },
-    ]),
+      }
+      return [id, survey]
+    }),
   )
 }
 

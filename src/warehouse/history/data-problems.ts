@@ -1,18 +1,28 @@
-/** Reads the data problems of a run, as numbers and names for its report, from quarantine and drift events. */
+/** Reads what the tables say of a run for its report, as numbers and names: the queue that it left, quarantine and drift events. */
 import { z } from 'zod'
-import type { DataProblems } from '../../model/run.js'
+import type { RunFacts } from '../../model/run.js'
 import { DRIFT_KINDS } from '../../model/survey-source.js'
+import { sum } from '../../rules/estimate.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import { type AccountSql, countOf } from '../connection/database.js'
+import { readFailing, readQueue } from '../queue/tasks.js'
 
 /** Further ones are only counted, which keeps the report readable. */
 const NAMED_MAX = 10
 
-export const readDataProblems = async (sql: AccountSql, runId: string): Promise<DataProblems> => {
+export const readRunFacts = async (sql: AccountSql, runId: string): Promise<RunFacts> => {
   const ofRun = [sql.account, runId]
   const count = (rows: string, run: string) =>
     countOf(sql, `SELECT count(*) AS "Count" FROM ${rows} WHERE account = $1 AND ${run} = $2`, ofRun)
+  const queue = (await readQueue(sql)).filter(({ account }) => account === sql.account)
+  const failing = await readFailing(sql, NAMED_MAX, sql.account)
   return {
+    leftOver: sum(queue.map(({ tasks }) => tasks)),
+    failing: sum(queue.map((of) => of.failing)),
+    failingSurveys: failing.map(({ account: _, survey_id: surveyId, ...survey }) => ({
+      surveyId,
+      ...survey,
+    })),
     rejectedRows: await count('_sync.rejected_rows', 'run_id'),
     driftEvents: await count('_sync.drift_events', 'last_run_id'),
     drift: await sql.rows(driftRow, SELECT_DRIFT, ofRun),

@@ -4,13 +4,13 @@
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { Clock } from '../../base/clock.js'
+import { type Clock, systemClock } from '../../base/clock.js'
 import { WarehouseError } from '../../base/errors.js'
 import { instantFromMs } from '../../model/instant.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { sum } from '../../rules/estimate.js'
 import { bigintCell, instant } from '../connection/cells.js'
-import { countOf, type Database, type Sql } from '../connection/database.js'
+import { countOf, type Database, openDatabase, type Sql } from '../connection/database.js'
 import { addColumn, commentsOn, createTable, qualified } from '../connection/ddl.js'
 import { isStatementFault } from '../connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../connection/errors.js'
@@ -118,3 +118,20 @@ const record = (sql: Sql, version: number, description: string, clock: Clock): P
     `INSERT INTO ${qualified({ schema: '_sync', name: 'schema_version' })} (version, applied_at, description) VALUES ($1, $2, $3)`,
     [version, instant(instantFromMs(clock.nowMs())), description],
   )
+
+/**
+ * Tells a bug from a damaged file: whether `work`, in which a statement failed, also fails in an empty warehouse of this version. Then no
+ * file is at fault. Both can end with the same error of DuckDB: a flipped bit in a stored view is a name that no table has, and so is a
+ * mistake in a statement of ours.
+ */
+export const isOwnFault = async (work: (database: Database) => Promise<unknown>): Promise<boolean> => {
+  await using database = await openDatabase(':memory:')
+  await migrate(database, systemClock)
+  try {
+    await work(database)
+    return false
+  } catch (error) {
+    if (isStatementFault(error)) return true
+    throw error
+  }
+}

@@ -205,10 +205,7 @@ const MERGE_FRESHNESS = `MERGE INTO ${qualified(freshness)} f USING temp.${FRESH
     VALUES ($1, o.survey_id, ${Object.values(inserted).join(', ')})`
 
 /** Why the survey could not be read, or a part of it. */
-const failureOf = (outcome: BundleOutcome) => {
-  if (outcome.kind === 'refreshed') return outcome.unread
-  return outcome.kind === 'failed' ? outcome : null
-}
+const failureOf = (outcome: BundleOutcome) => ('unread' in outcome ? outcome.unread : null)
 
 const endTasks = async (sql: AccountSql, outcomes: readonly BundleOutcome[]): Promise<void> => {
   const done = outcomes.filter((outcome) => outcome.kind !== 'oversized' && failureOf(outcome) === null)

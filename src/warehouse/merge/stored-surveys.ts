@@ -4,10 +4,10 @@ import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
 import { pendingSurveys } from '../../model/sync-tables.js'
 import type { CellRow, StoredBundle } from '../../model/warehouse.js'
-import { bigintCell, cellSchema, selectCell, timestamptzCell } from '../connection/cells.js'
+import { bigintCell, timestamptzCell } from '../connection/cells.js'
 import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
-import { conditionOnSurveys, readStored } from './merge.js'
+import { conditionOnSurveys, type ReadRow, readStored } from './merge.js'
 import {
   mergedSampleSourceProgress,
   mergedSampleSources,
@@ -29,7 +29,7 @@ export type StoredParts = Readonly<Record<(typeof PARTS)[number][0], StoredRow[]
 export const noRows = (): StoredParts => ({ sources: [], progress: [], sourceProgress: [] })
 
 /** The map has an entry for each of these surveys. */
-const readSurveys = async (sql: AccountSql, surveyIds: readonly number[]) => {
+export const readSurveys = async (sql: AccountSql, surveyIds: readonly number[]) => {
   const surveys = new Map(surveyIds.map((id) => [id, noRows()]))
   for (const [part, table] of PARTS)
     for (const row of (await readStored(sql, table, surveyIds)).values())
@@ -98,27 +98,17 @@ export const currentOf = (rows: readonly StoredRow[]): readonly CellRow[] =>
 
 // `_sync.pending_surveys` holds changed survey rows that wait for their task, see `listing-pages.ts`.
 
-const pendingRow = z
-  .object({
-    ...Object.fromEntries(mergedSurveys.values.map((column) => [column.name, cellSchema(column)])),
-    id: bigintCell,
-    _synced_at: timestamptzCell,
-  })
-  .transform(({ _synced_at, ...cells }) => ({
-    id: cells.id,
-    cells: cells satisfies CellRow,
-    readAt: _synced_at,
-  }))
+/** They are read as the stored rows that they will replace: both tables have the same columns. */
+const waiting = { ...mergedSurveys, current: pendingSurveys }
 
-export const readPending = async (sql: AccountSql, surveyIds: readonly number[]) => {
-  const condition = conditionOnSurveys(sql.account, surveyIds)
-  const rows = await sql.rows(
-    pendingRow,
-    `SELECT id, ${mergedSurveys.values.map(selectCell).join(', ')}, _synced_at
-      FROM ${qualified(pendingSurveys)} WHERE ${condition.on('id')}`,
-    condition.parameters,
+export const readPending = async (
+  sql: AccountSql,
+  surveyIds: readonly number[],
+): Promise<ReadonlyMap<number, ReadRow>> => {
+  const rows = await readStored(sql, waiting, surveyIds)
+  return new Map(
+    Array.from(rows.values(), ({ cells, datedAt: readAt }) => [Number(cells.id), { cells, readAt }]),
   )
-  return new Map(rows.map((row) => [row.id, row]))
 }
 
 export const addPending = (

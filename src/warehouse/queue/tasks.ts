@@ -3,11 +3,10 @@ import { z } from 'zod'
 import { bigint, columnsOf, timestamptz, varchar } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
 import type { SurveyKind } from '../../model/request-usage.js'
-import type { FailingSurveys } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
 import type { NewTask } from '../../model/warehouse.js'
 import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
-import { type AccountSql, countOf, type Sql } from '../connection/database.js'
+import type { AccountSql, Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 
 /**
@@ -55,29 +54,6 @@ export const forgetRefusals = (sql: AccountSql, runId: string): Promise<void> =>
     [sql.account, runId],
   )
 
-const FAILING_NAMED_MAX = 10
-
-export const failingSurveys = async (sql: AccountSql): Promise<FailingSurveys> => {
-  const rows = await sql.rows(
-    z.object({
-      surveyId: bigintCell,
-      title: varcharCell.nullable(),
-      attempts: bigintCell,
-      error: varcharCell,
-      failing: bigintCell,
-    }),
-    `SELECT t.survey_id AS "surveyId", s.title, t.attempts, t.last_error AS error, count(*) OVER () AS failing
-      FROM _sync.tasks t LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
-      WHERE t.account = $1 AND t.last_error IS NOT NULL
-      ORDER BY t.attempts DESC, t.survey_id DESC LIMIT ${FAILING_NAMED_MAX}`,
-    [sql.account],
-  )
-  return {
-    failing: rows[0]?.failing ?? 0,
-    failingSurveys: rows.map(({ failing: _, ...survey }) => survey),
-  }
-}
-
 const queueRow = z.object({
   account: varcharCell,
   reason: varcharCell,
@@ -94,10 +70,30 @@ export const readQueue = (sql: Sql): Promise<readonly z.output<typeof queueRow>[
       FROM _sync.tasks GROUP BY ALL ORDER BY ALL`,
   )
 
+const failingRow = z.object({
+  account: varcharCell,
+  survey_id: bigintCell,
+  title: varcharCell.nullable(),
+  attempts: bigintCell,
+  error: varcharCell,
+})
+
+/** Queued surveys that could not be read, most failures first: of one account, or of all. */
+export const readFailing = (
+  sql: Sql,
+  rowsMax: number,
+  account: string | null = null,
+): Promise<readonly z.output<typeof failingRow>[]> =>
+  sql.rows(
+    failingRow,
+    `SELECT t.account, t.survey_id, s.title, t.attempts, t.last_error AS error
+      FROM _sync.tasks t LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
+      WHERE t.last_error IS NOT NULL AND t.account = coalesce($1, t.account)
+      ORDER BY t.account, t.attempts DESC, t.survey_id DESC LIMIT ${rowsMax}`,
+    [account],
+  )
+
 /** Runs before each page of a listing, so its cost must not grow with the queue. */
 export const hasTasks = async (sql: AccountSql): Promise<boolean> =>
   (await sql.rows(z.unknown(), 'SELECT survey_id FROM _sync.tasks WHERE account = $1 LIMIT 1', [sql.account]))
     .length > 0
-
-export const countTasks = (sql: AccountSql): Promise<number> =>
-  countOf(sql, 'SELECT count(*) AS "Count" FROM _sync.tasks WHERE account = $1', [sql.account])

@@ -9,7 +9,7 @@ import type { Clock } from '../../../src/base/clock.js'
 import { hasCode } from '../../../src/base/errors.js'
 import type { Log } from '../../../src/base/log.js'
 import { Secret } from '../../../src/base/secret.js'
-import { type Ledger, openLedger } from '../../../src/http/rate-limit/ledger.js'
+import { Ledger } from '../../../src/http/rate-limit/ledger.js'
 import type { ObjectStore } from '../../../src/object-store/object-store.js'
 import { dataKey } from '../../../src/publish/parquet/write-version.js'
 import type { AccountSettings } from '../../../src/settings/settings.js'
@@ -80,7 +80,7 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     machine.say(`${prepared.action} ${prepared.state}`)
     await restoreLedgers(ledgers, prepared.ledgersOf, signal)
     await writeNote(directory, { storage: store.address, state: prepared.state, holder: run })
-    ledger = openLedger({ directory: place.ledgers, owner: ACCOUNT, timing: TIMING, clock })
+    ledger = new Ledger({ directory: place.ledgers, owner: ACCOUNT, timing: TIMING, clock })
     options.openLedgers.add(ledger)
     const writing = { ...options, lease, pointer, signal, clock, log }
     await sync(writing, ledger)

@@ -94,8 +94,7 @@ export const failedTask = (surveyId: number, at: Instant, error = 'answered 500'
   kind: 'failed',
   surveyId,
   at,
-  error,
-  isRefused: false,
+  unread: { error, isProgressUnread: true, isRefused: false },
   mayBeGone: false,
 })
 

@@ -126,7 +126,7 @@ const bundleOf = async (
   if (allowance === null) throw new Error('the first bundle is always admitted')
   api.asked.length = 0
   const state = { ...createRunState(), serverTime: api.now }
-  const { outcome } = await readBundle(
+  const { outcome, failure } = await readBundle(
     { ...dependencies, state },
     {
       task: { surveyId: 1, reason, isLeftOver: false, refusals },
@@ -136,7 +136,7 @@ const bundleOf = async (
     },
   )
   await warehouse.account.commitBundles([outcome], RUN)
-  return outcome
+  return { ...outcome, ...(failure && { code: failure.code, endsRun: failure.endsRun }) }
 }
 
 const twoSources = () =>
@@ -307,13 +307,14 @@ describe('a bundle', () => {
       surveyId: 1,
       at: minute(0),
     })
-    const refused = { code: 'survey_unread', endsRun: false, message: expect.stringContaining('survey 1') }
-    await expect(bundleOf(warehouse, memorySource())).rejects.toMatchObject(refused)
+    const unread = { error: expect.stringContaining('survey 1'), isRefused: true }
+    const refused = { kind: 'failed', unread, code: 'survey_unread', endsRun: false }
+    expect(await bundleOf(warehouse, memorySource())).toMatchObject({ ...refused, mayBeGone: true })
     const forbidden = memorySource()
     forbidden.before = (request) => {
       if (request === 'progress 1') throw new RefusedReadingError('forbidden', 'survey 1: 403')
     }
-    await expect(bundleOf(warehouse, forbidden, { reason: 'missing' })).rejects.toMatchObject(refused)
+    expect(await bundleOf(warehouse, forbidden, { reason: 'missing' })).toMatchObject(refused)
   })
 
   test('keeps the sources when the progress is refused, and requests nothing more', async () => {
@@ -453,8 +454,8 @@ describe('a failure that lasts concerns one request', () => {
     api.before = (request) => {
       throw request.startsWith('sources') ? lasting : new RefusedReadingError('not_found', 'no progress')
     }
-    const failed = bundleOf(await testWarehouse(), api)
-    await expect(failed).rejects.toMatchObject({ code: 'survey_unread', endsRun: false })
+    const failed = { kind: 'failed', unread: { isProgressUnread: true, isRefused: false } }
+    expect(await bundleOf(await testWarehouse(), api)).toMatchObject({ ...failed, code: 'survey_unread' })
   })
 
   test('but an error that ends the run is thrown', async () => {

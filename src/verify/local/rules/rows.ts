@@ -2,7 +2,7 @@
  * Rules that the tables and views of a published state must satisfy, as data: what each says, and SQL that selects what breaks it. These
  * are made from the declarations: keys are unique, columns are filled, rows have their parents, and versions follow each other.
  */
-import type { TableDeclaration } from '../../../model/columns.js'
+import type { Column, TableDeclaration } from '../../../model/columns.js'
 import { ALL_TABLES, tableName } from '../../../model/sync-tables.js'
 import { literal, qualified, quote } from '../../../warehouse/connection/ddl.js'
 import {
@@ -38,6 +38,8 @@ export const named = (columns: readonly string[], alias = ''): string => {
   return `concat_ws(' ', ${parts.join(', ')}) AS example`
 }
 
+const namesOf = (columns: readonly Column[]): readonly string[] => columns.map(({ name }) => name)
+
 const list = (columns: readonly string[], alias = ''): string =>
   columns.map((name) => `${alias === '' ? '' : `${alias}.`}${quote(name)}`).join(', ')
 
@@ -62,7 +64,7 @@ function* declaredRules({ key, columns, references = [], ...relation }: Relation
       says: 'several rows have the same key',
       sql: `SELECT ${named(key)} FROM ${rows} GROUP BY ${list(key)} HAVING count(*) > 1`,
     }
-  const filled = columns.filter(({ nullable }) => !nullable).map(({ name }) => name)
+  const filled = namesOf(columns.filter(({ nullable }) => !nullable))
   yield {
     rule: 'columns_are_filled',
     where,
@@ -91,102 +93,85 @@ export const VIEW_RULES: readonly Rule[] = ALL_VIEWS.flatMap((view) => [
 
 const MERGED = [mergedSurveys, mergedSampleSources, mergedSurveyProgress, mergedSampleSourceProgress] as const
 
-const historyRules = (table: MergedTable): readonly Rule[] => {
-  const { history, hasVersions } = table
-  if (history === null) return []
-  return hasVersions
-    ? [...versionsFollow(table, history), ...lastIsCurrent(table, history, 'valid_from')]
-    : lastIsCurrent(table, history, 'observed_at')
-}
-
-const partsOf = ({ current, values }: MergedTable) => ({
-  key: current.key,
-  values: values.map(({ name }) => name),
-})
-
-const versionsFollow = (table: MergedTable, history: TableDeclaration): readonly Rule[] => {
-  const { key, values } = partsOf(table)
+function* versionRules({ current: { key }, history, hasVersions, values }: MergedTable): Generator<Rule> {
+  if (history === null || !hasVersions) return
   const where = tableName(history)
   const identifying = [...key, 'valid_from']
   const inOrder = `(SELECT ${list(identifying)}, valid_to, lead(valid_from) OVER w AS next_from,
-      hash(${list(values)}) = lead(hash(${list(values)})) OVER w AS equals_next
+      hash(${list(namesOf(values))}) = lead(hash(${list(namesOf(values))})) OVER w AS equals_next
     FROM ${qualified(history)} WINDOW w AS (PARTITION BY ${list(key)} ORDER BY valid_from))`
-  return [
-    {
-      rule: 'versions_end_after_they_begin',
-      where,
-      says: 'versions end before they begin',
-      sql: `SELECT ${named(identifying)} FROM ${qualified(history)} WHERE valid_to <= valid_from`,
-    },
-    {
-      rule: 'versions_do_not_overlap',
-      where,
-      says: 'versions overlap the next one',
-      sql: `SELECT ${named(identifying)} FROM ${inOrder} WHERE next_from IS NOT NULL AND (valid_to IS NULL OR valid_to > next_from)`,
-    },
-    {
-      rule: 'versions_differ',
-      where,
-      says: 'versions equal the next one, without a gap between them',
-      sql: `SELECT ${named(identifying)} FROM ${inOrder} WHERE next_from = valid_to AND equals_next`,
-    },
-  ]
+  yield {
+    rule: 'versions_end_after_they_begin',
+    where,
+    says: 'versions end before they begin',
+    sql: `SELECT ${named(identifying)} FROM ${qualified(history)} WHERE valid_to <= valid_from`,
+  }
+  yield {
+    rule: 'versions_do_not_overlap',
+    where,
+    says: 'versions overlap the next one',
+    sql: `SELECT ${named(identifying)} FROM ${inOrder} WHERE next_from IS NOT NULL AND (valid_to IS NULL OR valid_to > next_from)`,
+  }
+  yield {
+    rule: 'versions_differ',
+    where,
+    says: 'versions equal the next one, without a gap between them',
+    sql: `SELECT ${named(identifying)} FROM ${inOrder} WHERE next_from = valid_to AND equals_next`,
+  }
 }
 
 /** Two joins, because one that carries all columns of a long history does not fit into the memory. */
-const lastIsCurrent = (
-  table: MergedTable,
-  history: TableDeclaration,
-  beginsAt: 'valid_from' | 'observed_at',
-): readonly Rule[] => {
-  const { key, values } = partsOf(table)
+function* currentRowRules(table: MergedTable): Generator<Rule> {
+  const { history, hasVersions, readAtColumn: datedAt } = table
+  if (history === null) return
+  const { key } = table.current
   const current = qualified(table.current)
   const where = tableName(table.current)
-  const datedAt = table.readAtColumn
-  const endsWrongly = beginsAt === 'valid_from' ? 'h.valid_to IS DISTINCT FROM t._missing_since OR ' : ''
-  return [
-    {
-      rule: 'current_row_is_last_in_history',
-      where,
-      says: `the row is not dated like the last one in ${tableName(history)}`,
-      sql: `SELECT ${named(key)} FROM (SELECT ${list(key)}, ${datedAt} FROM ${current}) t
-        FULL JOIN (SELECT ${list(key)}, max(${beginsAt}) AS last_at FROM ${qualified(history)} GROUP BY ${list(key)}) h USING (${list(key)})
-        WHERE t.${datedAt} IS DISTINCT FROM h.last_at`,
-    },
-    {
-      rule: 'current_row_equals_history',
-      where,
-      says: `the row differs from the last one in ${tableName(history)}`,
-      sql: `SELECT ${named(key, 't')} FROM ${current} t JOIN ${qualified(history)} h
-        ON ${sameKey(key, 't', 'h')} AND h.${beginsAt} = t.${datedAt} WHERE ${endsWrongly}${differ(values, 't', 'h')}`,
-    },
-    {
-      rule: 'rows_are_seen_before_they_change',
-      where,
-      says: 'rows are dated before they were first seen',
-      sql: `SELECT ${named(key)} FROM ${current} WHERE _first_seen_at > ${datedAt} OR _missing_since < ${datedAt}`,
-    },
-    {
-      rule: 'history_begins_when_first_seen',
-      where: tableName(history),
-      says: 'rows begin before the record was first seen',
-      sql: `SELECT ${named([...key, beginsAt], 'h')} FROM ${qualified(history)} h JOIN ${current} t
-        ON ${sameKey(key, 't', 'h')} WHERE h.${beginsAt} < t._first_seen_at`,
-    },
-  ]
+  const beginsAt = hasVersions ? 'valid_from' : 'observed_at'
+  const endsWrongly = hasVersions ? 'h.valid_to IS DISTINCT FROM t._missing_since OR ' : ''
+  yield {
+    rule: 'current_row_is_last_in_history',
+    where,
+    says: `the row is not dated like the last one in ${tableName(history)}`,
+    sql: `SELECT ${named(key)} FROM (SELECT ${list(key)}, ${datedAt} FROM ${current}) t
+      FULL JOIN (SELECT ${list(key)}, max(${beginsAt}) AS last_at FROM ${qualified(history)} GROUP BY ${list(key)}) h USING (${list(key)})
+      WHERE t.${datedAt} IS DISTINCT FROM h.last_at`,
+  }
+  yield {
+    rule: 'current_row_equals_history',
+    where,
+    says: `the row differs from the last one in ${tableName(history)}`,
+    sql: `SELECT ${named(key, 't')} FROM ${current} t JOIN ${qualified(history)} h
+      ON ${sameKey(key, 't', 'h')} AND h.${beginsAt} = t.${datedAt} WHERE ${endsWrongly}${differ(namesOf(table.values), 't', 'h')}`,
+  }
+  yield {
+    rule: 'rows_are_seen_before_they_change',
+    where,
+    says: 'rows are dated before they were first seen',
+    sql: `SELECT ${named(key)} FROM ${current} WHERE _first_seen_at > ${datedAt} OR _missing_since < ${datedAt}`,
+  }
+  yield {
+    rule: 'history_begins_when_first_seen',
+    where: tableName(history),
+    says: 'rows begin before the record was first seen',
+    sql: `SELECT ${named([...key, beginsAt], 'h')} FROM ${qualified(history)} h JOIN ${current} t
+      ON ${sameKey(key, 't', 'h')} WHERE h.${beginsAt} < t._first_seen_at`,
+  }
 }
 
 /** The histories: versions follow each other, and the last one is the current row. */
-export const HISTORY_RULES: readonly Rule[] = MERGED.flatMap(historyRules)
+export const HISTORY_RULES: readonly Rule[] = MERGED.flatMap((table) => [
+  ...versionRules(table),
+  ...currentRowRules(table),
+])
 
-const PERIODS = [
-  { view: surveyPeriods, from: 'valid_from', to: 'valid_to' },
-  { view: sampleSourcePeriods, from: 'valid_from', to: 'valid_to' },
-  { view: surveyProgressPeriods, from: 'observed_at', to: 'ended_at' },
-  { view: sampleSourceProgressPeriods, from: 'observed_at', to: 'ended_at' },
-] as const
+const PERIODS = [surveyPeriods, sampleSourcePeriods, surveyProgressPeriods, sampleSourceProgressPeriods]
 
-const periodRules = (view: ViewDeclaration, from: string, to: string): readonly Rule[] => {
+const periodRules = (view: ViewDeclaration): readonly Rule[] => {
+  const isOfVersions = view.key.includes('valid_from')
+  const [from, to] = isOfVersions
+    ? (['valid_from', 'valid_to'] as const)
+    : (['observed_at', 'ended_at'] as const)
   const record = view.key.filter((name) => name !== from)
   return [
     {
@@ -208,6 +193,4 @@ const periodRules = (view: ViewDeclaration, from: string, to: string): readonly 
 }
 
 /** The views of periods: no row holds before it begins, or at the same time as the next one. */
-export const PERIOD_RULES: readonly Rule[] = PERIODS.flatMap(({ view, from, to }) =>
-  periodRules(view, from, to),
-)
+export const PERIOD_RULES: readonly Rule[] = PERIODS.flatMap(periodRules)

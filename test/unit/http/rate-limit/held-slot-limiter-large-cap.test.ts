@@ -28,7 +28,7 @@ const createLimiter = (cap: number, occupiedMs: readonly number[] = []): HeldSlo
   new HeldSlotLimiter({
     cap,
     timing: { perMs: PER_MS, requestTimeoutMs: 500 },
-    ledger: { occupiedMs: () => occupiedMs, send: () => 0, end: () => undefined, close: () => undefined },
+    ledger: { occupiedMs: () => occupiedMs, send: () => 0, end: () => undefined },
     clock: systemClock,
   })
 

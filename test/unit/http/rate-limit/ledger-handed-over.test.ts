@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import {
   fullLedgerText,
   isLedgerName,
+  Ledger,
   ledgerFileName,
   ledgerNames,
   movedLedgerText,
-  openLedger,
   readLedgerText,
   replaceLedgerText,
 } from '../../../../src/http/rate-limit/ledger.js'
@@ -22,7 +22,7 @@ test('requests count on another machine, whose clock shows another day, as if th
   const [first, second] = [await temporaryDirectory(), await temporaryDirectory()]
   const clock = testClock('2026-03-01T00:00:00Z')
   const other = testClock('2031-07-01T00:00:00Z')
-  const ledger = openLedger({ directory: first, owner, timing, clock })
+  const ledger = new Ledger({ directory: first, owner, timing, clock })
   ledger.end(ledger.send(), 'answer')
   clock.advance(10_000)
   ledger.send()
@@ -30,7 +30,7 @@ test('requests count on another machine, whose clock shows another day, as if th
   ledger.close()
   const moved = movedLedgerText(readLedgerText(first, name), other.nowMs() - clock.nowMs())
   replaceLedgerText(second, name, moved)
-  const there = openLedger({ directory: second, owner, timing, clock: other })
+  const there = new Ledger({ directory: second, owner, timing, clock: other })
   // Each time counts as a second younger. A request without an answer may still be under way.
   expect(there.occupiedMs(60)).toEqual([90_050, 60_050 - 15_000 + 1_000].toSorted((a, b) => b - a))
   there.close()
@@ -40,7 +40,7 @@ test('a ledger that nobody saw counts as a whole cap of requests without an answ
   const directory = await temporaryDirectory()
   const clock = testClock()
   replaceLedgerText(directory, name, fullLedgerText(60, clock.nowMs()))
-  const ledger = openLedger({ directory, owner, timing, clock })
+  const ledger = new Ledger({ directory, owner, timing, clock })
   expect(ledger.occupiedMs(60)).toEqual(Array.from({ length: 60 }, () => 90_050))
   ledger.close()
 })
@@ -60,7 +60,7 @@ test('a directory that cannot be written is an error that names the file', () =>
 test('the ledgers of a directory are found by their names, and nothing else is', async () => {
   const directory = await temporaryDirectory()
   const clock = testClock()
-  openLedger({ directory, owner, timing, clock }).close()
+  new Ledger({ directory, owner, timing, clock }).close()
   writeFileSync(join(directory, 'work.duckdb'), '')
   expect(ledgerNames(directory)).toEqual([name])
   expect(

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Ledger, ledgerFileName, openLedger } from '../../../../src/http/rate-limit/ledger.js'
+import { Ledger, ledgerFileName } from '../../../../src/http/rate-limit/ledger.js'
 import { ledgerLine } from '../../../../src/http/rate-limit/ledger-arithmetic.js'
 import { anyText } from '../../../support/hostile/any-text.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
@@ -132,7 +132,7 @@ class Runs {
   }
 
   #open(): Ledger {
-    return openLedger({ directory, owner: OWNER, timing, clock: this.#clock })
+    return new Ledger({ directory, owner: OWNER, timing, clock: this.#clock })
   }
 
   /** A request without an answer is lost after the request timeout. */
@@ -217,7 +217,7 @@ test('clock changes below a second, during and between runs, free no slot early'
     fc.property(smallSteps, fc.integer({ min: -900, max: 900 }), (steps, putBetweenMs) => {
       rmSync(file(), { force: true })
       const clock = createClock()
-      const ledger = openLedger({ directory, owner: OWNER, timing, clock })
+      const ledger = new Ledger({ directory, owner: OWNER, timing, clock })
       const sent: Sent[] = steps.map(({ putMs, passMs, answered }) => {
         clock.put(putMs)
         clock.advance(passMs)
@@ -228,7 +228,7 @@ test('clock changes below a second, during and between runs, free no slot early'
       })
       ledger.close()
       clock.put(putBetweenMs)
-      const next = openLedger({ directory, owner: OWNER, timing, clock })
+      const next = new Ledger({ directory, owner: OWNER, timing, clock })
       expectHeld(next.occupiedMs(1_000), sent, clock.monotonicMs())
       expectBounded(next.occupiedMs(1_000), 1_000)
       next.close()
@@ -308,7 +308,7 @@ test('for any content of the file, readable sends count, and damaged places coun
       const bytes = Buffer.concat(lines)
       writeFileSync(file(), bytes)
       const clock = createClock()
-      const ledger = openLedger({ directory, owner: OWNER, timing, clock })
+      const ledger = new Ledger({ directory, owner: OWNER, timing, clock })
       const { read, damaged } = sendsIn(bytes)
       const doubtful = Array.from({ length: damaged }, () => ({
         atMs: START_MS,
@@ -321,7 +321,7 @@ test('for any content of the file, readable sends count, and damaged places coun
       ledger.end(ledger.send(), 'answer')
       ledger.send()
       ledger.close()
-      const next = openLedger({ directory, owner: OWNER, timing, clock })
+      const next = new Ledger({ directory, owner: OWNER, timing, clock })
       expect(next.occupiedMs(10_000)).toHaveLength(before + 2)
       next.close()
     }),
@@ -333,12 +333,12 @@ const CLOSED_OWNER = { ...OWNER, id: 18 }
 
 test('using a closed ledger, or opening one in a file, throws a LedgerError', () => {
   const clock = createClock()
-  const ledger = openLedger({ directory, owner: CLOSED_OWNER, timing, clock })
+  const ledger = new Ledger({ directory, owner: CLOSED_OWNER, timing, clock })
   ledger.close()
   for (const use of [
     () => ledger.send(),
     () =>
-      openLedger({ directory: join(directory, ledgerFileName(CLOSED_OWNER)), owner: OWNER, timing, clock }),
+      new Ledger({ directory: join(directory, ledgerFileName(CLOSED_OWNER)), owner: OWNER, timing, clock }),
   ])
     expect(use).toThrow(expect.objectContaining({ code: 'ledger_unwritable' }))
 })

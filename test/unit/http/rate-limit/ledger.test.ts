@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Clock } from '../../../../src/base/clock.js'
 import { WarehouseError } from '../../../../src/base/errors.js'
-import { ledgerFileName, openLedger } from '../../../../src/http/rate-limit/ledger.js'
+import { Ledger, ledgerFileName } from '../../../../src/http/rate-limit/ledger.js'
 import {
   type LedgerEvent,
   ledgerLine,
@@ -70,7 +70,7 @@ test('with a lowered cap the ledger keeps the slots that end last', () => {
 test('a run reads the ledger of the run before and gives its own sends new numbers', async () => {
   const directory = await temporaryDirectory()
   const clock = testClock(AT)
-  const open = () => openLedger({ directory, owner: OWNER, timing, clock })
+  const open = () => new Ledger({ directory, owner: OWNER, timing, clock })
   const first = open()
   first.end(first.send(), 'answer')
   first.send()
@@ -87,7 +87,7 @@ test('a run reads the ledger of the run before and gives its own sends new numbe
 test('the file stays small in a long run and loses no send', async () => {
   const directory = await temporaryDirectory()
   const clock = testClock(AT)
-  const ledger = openLedger({ directory, owner: OWNER, timing, clock })
+  const ledger = new Ledger({ directory, owner: OWNER, timing, clock })
   let largest = 0
   for (let sent = 0; sent < 10_000; sent += 1) {
     ledger.end(ledger.send(), 'answer')
@@ -95,7 +95,7 @@ test('the file stays small in a long run and loses no send', async () => {
     if (sent % 100 === 0) largest = Math.max(largest, statSync(join(directory, FILE)).size)
   }
   expect(largest).toBeLessThan(250_000)
-  expect(openLedger({ directory, owner: OWNER, timing, clock }).occupiedMs(100)).toHaveLength(61)
+  expect(new Ledger({ directory, owner: OWNER, timing, clock }).occupiedMs(100)).toHaveLength(61)
   expect(readdirSync(directory)).toEqual([FILE])
 })
 
@@ -111,14 +111,14 @@ test('a process that halts between reading its two clocks does not treat the hal
       return nowMs
     },
   }
-  const ledger = openLedger({ directory, owner: OWNER, timing, clock: haltingClock })
+  const ledger = new Ledger({ directory, owner: OWNER, timing, clock: haltingClock })
   ledger.end(ledger.send(), 'answer')
   clock.advance(10_000)
   stillMs = 7_000
   const id = ledger.send()
   stillMs = 0
   ledger.end(id, 'answer')
-  const [, leftMs = 0] = openLedger({ directory, owner: OWNER, timing, clock }).occupiedMs(60)
+  const [, leftMs = 0] = new Ledger({ directory, owner: OWNER, timing, clock }).occupiedMs(60)
   expect(leftMs).toBeGreaterThanOrEqual(HOLD - 24_000)
 })
 
@@ -136,7 +136,7 @@ test('a directory that cannot be written gives an error in one line', async () =
 test('the lines have the documented format', async () => {
   const directory = await temporaryDirectory()
   const clock = testClock(AT)
-  const ledger = openLedger({ directory, owner: OWNER, timing, clock })
+  const ledger = new Ledger({ directory, owner: OWNER, timing, clock })
   ledger.end(ledger.send(), 'answer')
   const file = join(directory, FILE)
   expect(readFileSync(file, 'utf8')).toBe(

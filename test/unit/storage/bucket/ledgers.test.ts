@@ -3,7 +3,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Secret } from '../../../../src/base/secret.js'
-import { type Ledger, openLedger } from '../../../../src/http/rate-limit/ledger.js'
+import { Ledger } from '../../../../src/http/rate-limit/ledger.js'
 import type { AccountSettings } from '../../../../src/settings/settings.js'
 import { acquireLease, LEASE_MS, type PreviousHolder } from '../../../../src/storage/bucket/lease.js'
 import {
@@ -63,7 +63,7 @@ const machine = async (model: ModelStore, name: string, wall = '2026-03-01T00:00
 
   function use<Result>(owner: AccountSettings, work: (ledger: Ledger) => Result): Result {
     const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
-    const ledger = openLedger({ directory: warehouseDirectory, owner, timing, clock })
+    const ledger = new Ledger({ directory: warehouseDirectory, owner, timing, clock })
     try {
       return work(ledger)
     } finally {

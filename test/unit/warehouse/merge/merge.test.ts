@@ -39,7 +39,7 @@ describe('an equal row', () => {
     await warehouse.run('CHECKPOINT')
     const before = await places(warehouse)
     const again = await list(warehouse.account, surveys, minute(100))
-    expect(await warehouse.account.countTasks()).toBe(0)
+    expect((await warehouse.account.runFacts(RUN)).leftOver).toBe(0)
     const counts = await commit(warehouse, ...read(minute(101)))
     expect(await places(warehouse)).toEqual(before)
     expect(again).toEqual({ added: 0, changed: 0, unchanged: 2 })
@@ -80,7 +80,7 @@ describe('a changed survey', () => {
     await list(warehouse.account, [survey(1)], minute(0), 'full')
     const result = await list(warehouse.account, [survey(1, { title: 'New' })], minute(10))
     expect(result).toEqual({ added: 0, changed: 1, unchanged: 0 })
-    expect(await warehouse.account.countTasks()).toBe(1)
+    expect((await warehouse.account.runFacts(RUN)).leftOver).toBe(1)
     await warehouse.expectRows('SELECT title, _first_seen_at, _synced_at FROM surveys', [
       ['New', '2026-03-01T00:00:00Z', '2026-03-01T00:10:00Z'],
     ])
@@ -104,7 +104,7 @@ describe('a changed survey', () => {
       minute(10),
     )
     expect(listed).toEqual({ added: 0, changed: 0, unchanged: 0 })
-    expect(await warehouse.account.countTasks()).toBe(1)
+    expect((await warehouse.account.runFacts(RUN)).leftOver).toBe(1)
     expect(await overview()).toEqual([
       { title: 'Survey 1', status: 'fieldwork', interviews_count: 5, sample_sources_count: 1 },
     ])
@@ -266,9 +266,9 @@ describe('records that the API no longer shows', () => {
   test('a survey that returns loses the mark with its bundle, and a new version begins', async () => {
     const warehouse = await refreshed()
     await warehouse.account.commitBundles([{ kind: 'gone', surveyId: 1, at: minute(10) }], RUN)
-    const tasks = await warehouse.account.countTasks()
+    const tasks = (await warehouse.account.runFacts(RUN)).leftOver
     await list(warehouse.account, [survey(1)], minute(20))
-    expect(await warehouse.account.countTasks()).toBe(tasks + 1)
+    expect((await warehouse.account.runFacts(RUN)).leftOver).toBe(tasks + 1)
     await warehouse.expectRows('SELECT _missing_since FROM surveys WHERE id = 1', [['2026-03-01T00:10:00Z']])
     await commit(warehouse, bundle(1, minute(21), [source(11), source(12)], progress(5)))
     expect((await marks(warehouse)).filter(({ _missing_since }) => _missing_since !== null)).toEqual([])

@@ -164,7 +164,7 @@ test('a rejected row is stored as received, once per run, however often it is re
     ['run-1', raw],
     ['run-2', raw],
   ])
-  expect(await account.dataProblems('run-1')).toEqual({
+  expect(await account.runFacts('run-1')).toMatchObject({
     rejectedRows: 1,
     driftEvents: 0,
     drift: [],
@@ -189,7 +189,7 @@ test('drift is one event per field, value and kind, with a count and its first a
     ['colour', null, 'replaced_text', 1, start, 'run-1', start, 'run-1'],
     ['status', 'archived', 'unknown_value', 1, start, 'run-1', start, 'run-1'],
   ])
-  expect(await account.dataProblems('run-2')).toEqual({
+  expect(await account.runFacts('run-2')).toMatchObject({
     rejectedRows: 0,
     driftEvents: 1,
     drift: [{ ...field, occurrences: 3, firstSeenAt: minute(0), isNew: false }],

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Database } from '../../../../src/warehouse/connection/database.js'
-import { isOwnFault } from '../../../../src/warehouse/lifecycle/own-fault.js'
+import { isOwnFault } from '../../../../src/warehouse/lifecycle/migrations.js'
 
 const select = (sql: string) => (database: Database) =>
   database.exclusively((on) => on.rows(z.unknown(), sql))
