@@ -10,6 +10,7 @@ import {
   type SurveySource,
 } from '../../../src/model/survey-source.js'
 import { minute } from '../time/instants.js'
+import { rejection } from '../warehouse/rows.js'
 import { pageOf } from './api-document.js'
 
 export interface MemorySurvey {
@@ -87,11 +88,8 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
   return source
 }
 
-export const rejectedProgress = (surveyId: number, sampleSourceId: number | null): Rejection => ({
-  endpoint: 'fieldwork_progress',
-  surveyId,
-  sampleSourceId,
-  rowId: null,
-  problem: 'completion_rate: not a number',
-  raw: '{"completion_rate":"half"}',
-})
+export const rejectedProgress = (surveyId: number, sampleSourceId: number | null): Rejection =>
+  rejection({
+    ...{ endpoint: 'fieldwork_progress', surveyId, sampleSourceId },
+    ...{ problem: 'completion_rate: not a number', raw: '{"completion_rate":"half"}' },
+  })

@@ -1,16 +1,14 @@
 /** Publishes Parquet and reads it by plain SQL, as readers do who know only the paths. */
-import { cp, lstat, readdir, readFile, stat } from 'node:fs/promises'
+import { lstat, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll } from 'vitest'
 import { createLacks } from '../../../src/publish/file-system-lacks.js'
 import type { Manifest } from '../../../src/publish/parquet/manifest.js'
 import { createParquetPublisher } from '../../../src/publish/parquet/publisher.js'
 import { PUBLISHED_TABLES, type PublishedTable } from '../../../src/publish/parquet/tables.js'
 import type { LinkOperations } from '../../../src/publish/parquet/versions.js'
 import { qualified } from '../../../src/warehouse/connection/ddl.js'
-import { atEndOfFile, temporaryDirectory } from '../files/temporary.js'
 import { testClock } from '../time/test-clock.js'
-import { type TestWarehouse, testWarehouse } from './warehouse.js'
+import { copiesOf, type TestWarehouse, testWarehouse } from './warehouse.js'
 
 export const publishParquet = (
   { database, directory, log }: TestWarehouse,
@@ -84,20 +82,9 @@ export const isLink = async (path: string): Promise<boolean> => (await lstat(pat
 
 /** Fills and publishes a warehouse once per test file. Every test opens its own copy. */
 export const publishedCopies = (fill: (warehouse: TestWarehouse) => Promise<void>) => {
-  const finished = atEndOfFile()
-  let filled = ''
-  beforeAll(async () => {
-    filled = await temporaryDirectory(finished)
+  const copy = copiesOf(async (warehouse) => {
+    await fill(warehouse)
+    await publishParquet(warehouse)
   })
-  return async (): Promise<TestWarehouse> => {
-    if ((await readdir(filled)).length === 0) {
-      const warehouse = await testWarehouse(filled)
-      await fill(warehouse)
-      await publishParquet(warehouse)
-      await warehouse.database.close()
-    }
-    const directory = join(await temporaryDirectory(), 'warehouse')
-    await cp(filled, directory, { recursive: true, verbatimSymlinks: true })
-    return testWarehouse(directory)
-  }
+  return async (): Promise<TestWarehouse> => testWarehouse(await copy())
 }

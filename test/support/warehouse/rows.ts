@@ -12,6 +12,7 @@ import {
 import type { Instant } from '../../../src/model/instant.js'
 import type { RowCounts, RunReport } from '../../../src/model/run.js'
 import { zeroCounters } from '../../../src/model/run-record.js'
+import type { Rejection } from '../../../src/model/survey-source.js'
 import type {
   AccountWarehouse,
   BundleOutcome,
@@ -79,6 +80,13 @@ export const progress = (complete: number, change: Partial<Progress> = {}): Prog
     complete_percentage: 100,
     ...change,
   })
+
+/** A row without a readable id that could not be typed. */
+export const rejection = (change: Partial<Rejection> = {}): Rejection => ({
+  ...{ endpoint: 'surveys', surveyId: null, sampleSourceId: null, rowId: null },
+  ...{ problem: 'not an object', raw: '{}' },
+  ...change,
+})
 
 /** What an API has of these surveys: one source each, with the id of the survey. */
 export const withOneSource = (ids: readonly number[]) =>

@@ -1,15 +1,17 @@
 /** A real warehouse in a directory of the test. */
-import { readFile, writeFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { formatInstant } from '../../../src/model/instant.js'
+import { ALL_TABLES, tableName } from '../../../src/model/sync-tables.js'
 import type { AccountWarehouse, StoredBundle } from '../../../src/model/warehouse.js'
 import { publishedPlaces } from '../../../src/publish/formats.js'
 import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
 import type { Database } from '../../../src/warehouse/connection/database.js'
 import { workFile } from '../../../src/warehouse/lifecycle/files.js'
 import { openWarehouse } from '../../../src/warehouse/lifecycle/open.js'
-import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import { atEndOfFile, type Finished, temporaryDirectory } from '../files/temporary.js'
 import { testLog } from '../log/test-log.js'
 import { testClock } from '../time/test-clock.js'
 
@@ -62,6 +64,42 @@ export const testWarehouse = async (
     expectRows: async (sql, expected) =>
       expect(await (Array.isArray(expected[0]) ? cells(sql) : rowsOf(database, sql))).toEqual(expected),
     run: (sql) => database.exclusively((on) => on.run(sql)),
+  }
+}
+
+/**
+ * A warehouse for tests that only write and read rows. It is opened once per test file and emptied for each call, because opening takes
+ * ten times as long. A test that closes it, or changes a table, opens its own.
+ */
+export const sharedWarehouse = (): (() => Promise<TestWarehouse>) => {
+  const finished = atEndOfFile()
+  let opened: Promise<TestWarehouse> | null = null
+  return async () => {
+    opened ??= testWarehouse(undefined, finished)
+    const warehouse = await opened
+    await warehouse.run(EMPTYING)
+    return { ...warehouse, log: testLog(), account: accountWarehouse(warehouse.database, 'acme') }
+  }
+}
+
+const FILLED = ALL_TABLES.filter(({ name }) => name !== 'schema_version')
+const EMPTYING = ['BEGIN', ...FILLED.map((table) => `DELETE FROM ${tableName(table)}`), 'COMMIT'].join('; ')
+
+/** Fills a warehouse once per test file, and closes it. Every test gets a directory with a copy of its files. */
+export const copiesOf = (fill: (warehouse: TestWarehouse) => Promise<unknown>): (() => Promise<string>) => {
+  const finished = atEndOfFile()
+  const make = async (): Promise<string> => {
+    const warehouse = await testWarehouse(undefined, finished)
+    await fill(warehouse)
+    await warehouse.database.close()
+    return warehouse.directory
+  }
+  let filled: Promise<string> | null = null
+  return async () => {
+    filled ??= make()
+    const directory = join(await temporaryDirectory(), 'warehouse')
+    await cp(await filled, directory, { recursive: true, verbatimSymlinks: true })
+    return directory
   }
 }
 

@@ -280,7 +280,7 @@ describe('a large upload that fails', () => {
   test('leaves no parts in the store', async () => {
     const part = (request: S3Request) => request.query.get('partNumber') === '2'
     const { store, server } = await open((request) => (part(request) ? FORBIDDEN : null))
-    const file = await fileOf(Buffer.alloc(33 * MIB))
+    const file = await fileOf(Buffer.alloc(17 * MIB))
     const failure = await failureOf(store.putIfAbsent('large', { file }, NEVER))
     expect(failure).toMatch(/cannot write large: refused/)
     expect(server.uploads.size).toBe(0)
@@ -311,12 +311,12 @@ describe('an abort', () => {
     const stop = new AbortController()
     const reason = new StoppedError('SIGTERM')
     const { store, server } = await open(({ query }) => {
-      if (query.get('partNumber') === '4') stop.abort(reason)
+      if (query.get('partNumber') === '2') stop.abort(reason)
       return null
     })
-    const file = await fileOf(Buffer.alloc(70 * MIB))
+    const file = await fileOf(Buffer.alloc(41 * MIB))
     await expect(store.putIfAbsent('large', { file }, stop.signal)).rejects.toBe(reason)
     expect(server.uploads.size).toBe(0)
-    expect(server.requests.filter(({ verb }) => verb === 'multipart_part').length).toBeLessThan(9)
+    expect(server.requests.filter(({ verb }) => verb === 'multipart_part').length).toBeLessThan(6)
   })
 })

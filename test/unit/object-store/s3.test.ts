@@ -47,15 +47,18 @@ describe('the model', () => {
 })
 
 describe('the client over HTTP', () => {
+  let model = new ModelStore()
   objectStoreContract({
     open: async (finished) => {
       withEnvironment(finished, STORAGE_CREDENTIALS)
-      const { endpoint, bucket } = await startS3Server(finished)
+      model = new ModelStore()
+      const { endpoint, bucket } = await startS3Server(finished, { store: model })
       const options = { bucket, prefix: 'field/work', endpoint, region: null, pathStyle: true }
       const store = await createS3Store(options)
       finished(async () => store[Symbol.asyncDispose]())
       return store
     },
+    write: (key, body) => model.write(`field/work/${key}`, body),
     writersAtOnce: 50,
   })
 })

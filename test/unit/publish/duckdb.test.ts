@@ -25,7 +25,7 @@ import { SLOW } from '../../support/suite/slow.js'
 import { minute } from '../../support/time/instants.js'
 import { query } from '../../support/warehouse/duckdb.js'
 import { bundle, list, progress, source, survey } from '../../support/warehouse/rows.js'
-import { type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
+import { copiesOf, type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
 
 const publish = async ({ database, directory, log }: TestWarehouse, signal = NEVER) => {
   const publisher = createDuckdbPublisher(database, directory, createLacks(log))
@@ -56,29 +56,17 @@ const published = ({ directory }: TestWarehouse): string => join(directory, 'fie
 
 const titles = (file: string) => query(file, 'SELECT title FROM surveys ORDER BY id')
 
-/** Opens a copy of a work database that is made once. */
-const copies = (make: () => Promise<Buffer>) => {
-  let file: Promise<Buffer> | null = null
-  return async (): Promise<TestWarehouse> => {
-    const directory = await temporaryDirectory()
-    file ??= make()
-    await writeFile(join(directory, 'work.duckdb'), await file)
-    return testWarehouse(directory)
-  }
+/** Opens a copy of a warehouse with one survey and its bundle, and with what `more` does. */
+const filledWith = (more: (warehouse: TestWarehouse) => Promise<void>) => {
+  const copy = copiesOf(async (warehouse) => {
+    await list(warehouse.account, [survey(1)], minute(0), 'full')
+    await warehouse.account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
+    await more(warehouse)
+  })
+  return async (): Promise<TestWarehouse> => testWarehouse(await copy())
 }
 
-const closedFile = async ({ database, directory }: TestWarehouse): Promise<Buffer> => {
-  await database.close()
-  return readFile(join(directory, 'work.duckdb'))
-}
-
-/** A warehouse with one survey and its bundle. */
-const filled = copies(async () => {
-  const warehouse = await testWarehouse()
-  await list(warehouse.account, [survey(1)], minute(0), 'full')
-  await warehouse.account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
-  return closedFile(warehouse)
-})
+const filled = filledWith(() => Promise.resolve())
 
 const comments = `SELECT 'table' AS kind, schema_name, table_name AS name, '' AS column_name, comment FROM duckdb_tables()
     WHERE database_name = current_database()
@@ -164,8 +152,7 @@ test('the next publish removes the files that a killed one left behind', async (
 })
 
 /** Rows of 1 kB that compress badly, deleted again. A later row stands behind the room: DuckDB gives back free blocks at the very end. */
-const shrunken = copies(async () => {
-  const warehouse = await filled()
+const shrunken = filledWith(async (warehouse) => {
   await warehouse.run(`INSERT INTO _sync.rejected_rows (account, run_id, rejected_at, endpoint, problem, raw)
     SELECT 'acme', 'run-1', now(), 'surveys',
       (SELECT string_agg(md5(CAST(i * 100 + k AS VARCHAR)), '') FROM range(30) r(k)), '{}'
@@ -175,7 +162,6 @@ const shrunken = copies(async () => {
   await warehouse.run('CHECKPOINT')
   await warehouse.run('DELETE FROM _sync.rejected_rows')
   await warehouse.run('CHECKPOINT')
-  return closedFile(warehouse)
 })
 
 describe('a work database that has lost most of its rows', () => {

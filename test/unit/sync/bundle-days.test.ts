@@ -5,19 +5,21 @@ import { RunBudget } from '../../../src/sync/budget.js'
 import { readBundle } from '../../../src/sync/bundle.js'
 import { EndpointWatch } from '../../../src/sync/failure-watch.js'
 import { createRunState } from '../../../src/sync/run-state.js'
-import { memorySource } from '../../support/api/memory-source.js'
+import { memorySource, rejectedProgress } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
 import { list, progress, RUN, source, survey } from '../../support/warehouse/rows.js'
 import { queuedTasks, runDependencies } from '../../support/warehouse/run-dependencies.js'
-import { storedBundle, testWarehouse } from '../../support/warehouse/warehouse.js'
+import { sharedWarehouse, storedBundle } from '../../support/warehouse/warehouse.js'
+
+const emptyWarehouse = sharedWarehouse()
 
 const RULE: DailyWindows = { days: 2, time_zone: 'UTC', sources: true }
 const WHOLE: DailyWindows = { ...RULE, sources: false }
 const DAY = 24 * 60
 
 const world = async (rule: DailyWindows | null = RULE) => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   await list(warehouse.account, [survey(1)], minute(0), 'full')
   const api = memorySource({
     1: { sources: [source(11)], progress: progress(5), sourceProgress: { 11: progress(5) } },
@@ -168,16 +170,8 @@ test('a day that cannot be typed goes to quarantine, and the next night reads al
     const reading = await read(query, context)
     const { sampleSourceId, window } = query
     if (sampleSourceId !== null || window?.day !== '2026-03-01') return reading
-    const rejection = {
-      endpoint: 'fieldwork_progress',
-      surveyId: 1,
-      sampleSourceId: null,
-      rowId: null,
-      day: window.day,
-      problem: 'completion_rate: not a number',
-      raw: `{"at":${api.now}}`,
-    } as const
-    return { ...reading, row: null, rejections: [rejection] }
+    const rejected = { ...rejectedProgress(1, null), day: window.day, raw: `{"at":${api.now}}` }
+    return { ...reading, row: null, rejections: [rejected] }
   }
   await night(0)
   await warehouse.expectRows('SELECT count(*) AS rows FROM survey_progress_by_day', [[3]])

@@ -24,7 +24,9 @@ import { minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
 import { progress, RUN, source } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
-import { storedBundle, type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
+import { sharedWarehouse, storedBundle, type TestWarehouse } from '../../support/warehouse/warehouse.js'
+
+const emptyWarehouse = sharedWarehouse()
 
 const WHERE = { request: 'GET /surveys/1', account: 'acme' }
 
@@ -158,7 +160,7 @@ describe('the list of sources', () => {
     edit: (survey: MemorySurvey) => void,
     more: { minutes?: number; reason?: TaskReason } = {},
   ) => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = twoSources()
     await bundleOf(warehouse, api)
     const survey = api.surveys.get(1)
@@ -228,7 +230,7 @@ describe('the list of sources', () => {
   })
 
   test('is read again when the progress could not be typed, and the rejected answer is kept', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = twoSources()
     await bundleOf(warehouse, api)
     const survey = api.surveys.get(1)!
@@ -256,7 +258,7 @@ describe('the list of sources', () => {
   })
 
   test('is not read again for interviews that never belonged to a source', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = twoSources()
     const survey = api.surveys.get(1)
     if (survey !== undefined) survey.progress = progress(50)
@@ -280,7 +282,7 @@ describe('the list of sources', () => {
 
 describe('a bundle', () => {
   test('reads the progress of the sources again after one could not be typed, though that of the survey is unchanged', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = twoSources()
     await bundleOf(warehouse, api)
     const now = api.surveys.get(1)!
@@ -301,7 +303,7 @@ describe('a bundle', () => {
   })
 
   test('reports a survey as gone only when no listing showed it and both its addresses answer 404', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     expect(await bundleOf(warehouse, memorySource(), { reason: 'missing' })).toEqual({
       kind: 'gone',
       surveyId: 1,
@@ -318,7 +320,7 @@ describe('a bundle', () => {
   })
 
   test('keeps the sources when the progress is refused, and requests nothing more', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = twoSources()
     api.before = (request) => {
       if (request === 'progress 1') throw new RefusedReadingError('not_found', 'no progress')
@@ -338,7 +340,7 @@ describe('a bundle', () => {
   })
 
   test('keeps the progress when the list of sources is refused, and uses the stored sources', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = twoSources()
     await bundleOf(warehouse, api)
     api.now = minute(60)
@@ -357,7 +359,7 @@ describe('a bundle', () => {
   })
 
   test('reads the list of sources again when a source is not found, because it has gone meanwhile', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = twoSources()
     api.before = (request) => {
       if (request === 'progress 1/12') api.surveys.get(1)!.sources = [source(11)]
@@ -367,7 +369,7 @@ describe('a bundle', () => {
   })
 
   test('keeps the rest when a source is listed a second time and still not found', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = twoSources()
     delete api.surveys.get(1)!.sourceProgress[12]
     expect(await bundleOf(warehouse, api)).toMatchObject({
@@ -386,7 +388,7 @@ describe('a bundle', () => {
   })
 
   test('that exceeds the budget is returned with the requests it needs, before any request per source', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = nineSources()
     api.pageSize = 5
     expect(await bundleOf(warehouse, api, { requestsMax: 10 })).toEqual({
@@ -399,7 +401,7 @@ describe('a bundle', () => {
   })
 
   test('stops when the budget ends in the middle of its list of sources', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = nineSources()
     api.pageSize = 1
     await expect(bundleOf(warehouse, api, { requestsMax: 4 })).rejects.toThrow(StoppedError)
@@ -414,7 +416,7 @@ describe('a failure that lasts concerns one request', () => {
   }
 
   test('the progress is read without the list', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = twoSources()
     await bundleOf(warehouse, api)
     api.now = minute(60)
@@ -429,7 +431,7 @@ describe('a failure that lasts concerns one request', () => {
   })
 
   test('the sources are kept without the progress', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = twoSources()
     api.before = failingAt('progress 1', lasting)
     expect(await bundleOf(warehouse, api)).toMatchObject({
@@ -441,7 +443,7 @@ describe('a failure that lasts concerns one request', () => {
   })
 
   test('the progress of one source does not cost the others', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const api = twoSources()
     api.before = failingAt('progress 1/11', lasting)
     expect(await bundleOf(warehouse, api)).toMatchObject({ sourceProgressRead: 'some' })
@@ -455,13 +457,13 @@ describe('a failure that lasts concerns one request', () => {
       throw request.startsWith('sources') ? lasting : new RefusedReadingError('not_found', 'no progress')
     }
     const failed = { kind: 'failed', unread: { isProgressUnread: true, isRefused: false } }
-    expect(await bundleOf(await testWarehouse(), api)).toMatchObject({ ...failed, code: 'survey_unread' })
+    expect(await bundleOf(await emptyWarehouse(), api)).toMatchObject({ ...failed, code: 'survey_unread' })
   })
 
   test('but an error that ends the run is thrown', async () => {
     const api = twoSources()
     api.before = failingAt('sources 1 page 1', rateRefused(WHERE, 5, { requests: 60, perMs: 60_000 }))
-    await expect(bundleOf(await testWarehouse(), api)).rejects.toMatchObject({ code: 'rate_refused' })
+    await expect(bundleOf(await emptyWarehouse(), api)).rejects.toMatchObject({ code: 'rate_refused' })
     expect(api.asked).toEqual(['sources 1 page 1'])
   })
 })

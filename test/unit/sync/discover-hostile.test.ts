@@ -173,7 +173,7 @@ test('listings of a server that lies about its pages end, and the cursor passes 
       for (const { result } of played.done) results.set(result, (results.get(result) ?? 0) + 1)
       holds(played)
     }),
-    cases(300),
+    cases(150),
   )
   // Every kind of result occurred, so the cases cover what they should.
   for (const result of ['complete', 'interrupted', 'drifted', 'failed'])

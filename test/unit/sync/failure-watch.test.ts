@@ -9,7 +9,9 @@ import { minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
 import { source, survey, withOneSource } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
-import { type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
+import { sharedWarehouse, type TestWarehouse } from '../../support/warehouse/warehouse.js'
+
+const emptyWarehouse = sharedWarehouse()
 
 const down = () => new UpstreamError('attempts_exhausted', 'answered 500')
 
@@ -142,7 +144,7 @@ describe('a run', () => {
   const DAY_MS = 86_400_000
 
   const opened = async (surveys: number) => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const clock = testClock()
     const ids = Array.from({ length: surveys }, (_, place) => place + 1)
     const api = memorySource(withOneSource(ids))
@@ -181,20 +183,20 @@ describe('a run', () => {
   )
 
   test('with lists of sources that are not due goes on to the surveys whose lists are', async () => {
-    const { warehouse, api, night } = await opened(30)
+    const { warehouse, api, night } = await opened(12)
     await night()
-    for (const id of [1, 30]) api.surveys.get(id)!.sources = [source(id, { name: 'renamed' })]
-    for (const id of [1, 30]) api.listed[id - 1] = survey(id, { title: 'renamed', updated_at: api.now })
+    for (const id of [1, 12]) api.surveys.get(id)!.sources = [source(id, { name: 'renamed' })]
+    for (const id of [1, 12]) api.listed[id - 1] = survey(id, { title: 'renamed', updated_at: api.now })
     expect(await night(noProgress(down()))).toMatchObject({ exitCode: 4 })
-    await warehouse.expectRows("SELECT id FROM sample_sources WHERE name = 'renamed' ORDER BY 1", [[1], [30]])
+    await warehouse.expectRows("SELECT id FROM sample_sources WHERE name = 'renamed' ORDER BY 1", [[1], [12]])
     await warehouse.expectRows("SELECT id FROM surveys WHERE title = 'renamed'", [])
   })
 
   test('with a budget for too few surveys is partial, and one with a budget for enough is not', async () => {
-    const { night } = await opened(20)
+    const { night } = await opened(12)
     expect(await night(noProgress(refused('forbidden')), 9)).toMatchObject({ exitCode: 3, hasFailures: true })
-    const enough = await opened(20)
-    const report = await enough.night(noProgress(refused('forbidden')), 40)
+    const enough = await opened(12)
+    const report = await enough.night(noProgress(refused('forbidden')), 20)
     expect(report).toMatchObject({ exitCode: 4 })
     expect(report.reason).toMatch(/fieldwork progress of all .*stopped by --max-requests/)
   })
@@ -207,6 +209,6 @@ describe('a run', () => {
     expect(await night(never)).toMatchObject({ exitCode: 3 })
     api.listed.splice(6, 1, survey(7, { status: 'draft', updated_at: api.now }))
     await night(never)
-    for (let time = 0; time < 3; time += 1) expect(await night(never)).toMatchObject({ exitCode: 3 })
+    for (let time = 0; time < 2; time += 1) expect(await night(never)).toMatchObject({ exitCode: 3 })
   })
 })

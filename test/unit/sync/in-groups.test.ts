@@ -10,7 +10,9 @@ import { minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
 import { begin, bundle, listingPage, progress, RUN, source, survey } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
-import { testWarehouse } from '../../support/warehouse/warehouse.js'
+import { sharedWarehouse } from '../../support/warehouse/warehouse.js'
+
+const emptyWarehouse = sharedWarehouse()
 
 interface Item {
   readonly id: number
@@ -177,7 +179,7 @@ const pagination = (number: number) => ({
 
 /** A warehouse whose commits of pages are recorded, and fail from the group with page `failsAt` on. */
 const recorded = async (failsAt = Number.POSITIVE_INFINITY) => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   const groups: number[][] = []
   const account: AccountWarehouse = {
     ...warehouse.account,
@@ -260,7 +262,7 @@ const task = (surveyId: number, reserve = 3): Task => ({
 
 /** A warehouse with survey 1 and its source, and the numbers of surveys that were read at once. */
 const counting = async (tasks: readonly Task[]) => {
-  const { account } = await testWarehouse()
+  const { account } = await emptyWarehouse()
   await account.commitBundles([bundle(1, minute(0), [source(11)], progress(5))], RUN)
   const readAtOnce: number[] = []
   const ahead = readStoredAhead(

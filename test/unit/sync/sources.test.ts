@@ -1,12 +1,12 @@
 /** Reading all pages of a survey's sources while rows move between the pages. */
 import { expect, test } from 'vitest'
 import type { SampleSource } from '../../../src/model/fields.js'
-import type { Page, Rejection } from '../../../src/model/survey-source.js'
+import type { Page } from '../../../src/model/survey-source.js'
 import { readSources } from '../../../src/sync/sources.js'
 import { unlimitedAllowance } from '../../support/api/allowance.js'
 import { type MemorySource, memorySource } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
-import { progress, source } from '../../support/warehouse/rows.js'
+import { progress, rejection, source } from '../../support/warehouse/rows.js'
 
 const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
 
@@ -21,14 +21,8 @@ const withSources = (ids: readonly number[], pageSize: number): MemorySource => 
   return api
 }
 
-const rejected = (rowId: number | null): Rejection => ({
-  endpoint: 'sample_sources',
-  surveyId: 1,
-  sampleSourceId: rowId,
-  rowId,
-  problem: 'name: missing',
-  raw: '{}',
-})
+const rejected = (rowId: number | null) =>
+  rejection({ endpoint: 'sample_sources', surveyId: 1, sampleSourceId: rowId, rowId })
 
 type Sources = Page<SampleSource>
 /** Three sources on one page, with `change` applied to it. */

@@ -114,7 +114,8 @@ const lines = ({ lines: all }: ReturnType<typeof testLog>) =>
 test('a Delta table that is switched off stays for 30 days, and its log goes with a line before its files', async () => {
   const { nights, logOf, log, model } = await trial()
   await nights(12, { delta: true })
-  await nights(29, { delta: false })
+  await nights(1, { delta: false })
+  await nights(4, { delta: false, days: 7 })
   expect(logOf().length).toBeGreaterThan(10)
   expect(lines(log)).toEqual([])
   await nights(1, { delta: false })
@@ -128,20 +129,20 @@ test('a Delta table that is switched off stays for 30 days, and its log goes wit
 })
 
 test.each([
-  ['before its log goes', 20, 30],
-  ['after its log went', 40, 3],
+  ['before its log goes', 5, 14],
+  ['after its log went', 10, 3],
 ])('a Delta table that is switched on again %s goes on rightly', async (_, off, on) => {
   const { nights, logOf } = await trial()
   await nights(5, { delta: true })
-  await nights(off, { delta: false })
-  await nights(on, { delta: true })
-  expect(logOf()).toContain(`${SURVEYS}/_delta_log/${String(on === 3 ? 2 : 34).padStart(20, '0')}.json`)
+  await nights(off, { delta: false, days: 4 })
+  await nights(on, { delta: true, days: 3 })
+  expect(logOf()).toContain(`${SURVEYS}/_delta_log/${String(on === 3 ? 2 : 18).padStart(20, '0')}.json`)
 })
 
 test('the log of a table that no longer exists goes, and those of the other tables stay', async () => {
   const { nights, logOf, log } = await trial()
   await nights(3, { delta: true, tables: ['surveys', 'other'] })
-  await nights(40, { delta: true })
+  await nights(10, { delta: true, days: 4 })
   expect(logOf('data/other')).toEqual([])
   expect(logOf()).not.toEqual([])
   expect(lines(log)).toHaveLength(1)
@@ -151,10 +152,10 @@ test('a log that was behind for weeks goes at once, and the others stay for 30 d
   const { nights, night, logOf } = await trial()
   const tables = ['surveys', 'other']
   await nights(3, { delta: true, tables })
-  for (let left = 40; left > 0; left -= 1) await night({ delta: true, tables, behind: ['other'] })
+  for (let left = 10; left > 0; left -= 1) await night({ delta: true, tables, behind: ['other'], days: 4 })
   await nights(1, { delta: false, tables })
   expect(logOf('data/other')).toEqual([])
-  await nights(28, { delta: false, tables })
+  await nights(4, { delta: false, tables, days: 7 })
   expect(logOf()).not.toEqual([])
   await nights(2, { delta: false, tables })
   expect(logOf()).toEqual([])
@@ -163,7 +164,7 @@ test('a log that was behind for weeks goes at once, and the others stay for 30 d
 test('without Parquet the logs go before all files', async () => {
   const { nights, logOf, model } = await trial()
   await nights(3, { delta: true })
-  await nights(40, { delta: false, tables: [] })
+  await nights(10, { delta: false, tables: [], days: 4 })
   expect([...model.objects.keys()].filter((key) => key.startsWith('data/'))).toEqual([])
   expect(logOf()).toEqual([])
 })
@@ -171,7 +172,7 @@ test('without Parquet the logs go before all files', async () => {
 test.each([1, 2, 3, 10])('a removal killed after %i requests is ended by the next run', async (kills) => {
   for (const delta of [true, false]) {
     const { nights, night, logOf, decide, missing } = await trial()
-    await nights(20, { delta: true })
+    await nights(12, { delta: true })
     let deletes = 0
     decide.fault = ({ verb, key }) => {
       if (verb !== 'delete' || !key.includes('_delta_log')) return null
@@ -208,7 +209,7 @@ test("a person's own Delta table in the bucket stays, and stops nothing", async 
   for (const directory of ['data/mine', 'data'])
     model.write(`${directory}/_delta_log/00000000000000000000.json`, 'no commit of ours')
   await nights(2, { delta: true })
-  await nights(40, { delta: false })
+  await nights(10, { delta: false, days: 4 })
   for (const directory of ['data/mine', 'data']) expect(logOf(directory)).toHaveLength(1)
   expect(logOf()).toEqual([])
   expect(lines(log)).toHaveLength(1)

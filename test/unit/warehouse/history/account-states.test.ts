@@ -4,7 +4,9 @@ import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js
 import { readAccountStates } from '../../../../src/warehouse/history/account-states.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, runReport, source, survey } from '../../../support/warehouse/rows.js'
-import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { sharedWarehouse, type TestWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const emptyWarehouse = sharedWarehouse()
 
 type Change = Parameters<typeof runReport>[0]
 
@@ -26,14 +28,14 @@ const statesOf = ({ database }: TestWarehouse, accounts: readonly string[]) =>
   database.exclusively((sql) => readAccountStates(sql, accounts))
 
 test('an account without an ended sync has no state', async () => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   await warehouse.account.startRun(startOf(runReport({ runId: 'killed' })))
   await record(warehouse, 'replayed', 10, { command: 'replay' })
   expect(await statesOf(warehouse, ['acme'])).toEqual([])
 })
 
 test('the last sync counts, and the end of the last complete one, whatever came after it', async () => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   await record(warehouse, 'a', 0, { status: 'partial', exitCode: 3 })
   await record(warehouse, 'b', 100)
   await record(warehouse, 'c', 200, { status: 'failed', exitCode: 4, refusals: 5, leftOver: 12 })
@@ -47,7 +49,7 @@ test('the last sync counts, and the end of the last complete one, whatever came 
 })
 
 test('a run that a wrong clock dated in the future is not the last one', async () => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   await record(warehouse, 'future', 600_000_000)
   await record(warehouse, 'now', 0, { status: 'partial', exitCode: 3 })
   const [state] = await statesOf(warehouse, ['acme'])
@@ -55,14 +57,14 @@ test('a run that a wrong clock dated in the future is not the last one', async (
 })
 
 test('only the accounts of the settings have a state', async () => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   for (const account of ['acme', 'former', 'globex']) await record(warehouse, `of-${account}`, 0, { account })
   const states = await statesOf(warehouse, ['globex', 'acme', 'new'])
   expect(states.map(({ account }) => account)).toEqual(['acme', 'globex'])
 })
 
 test('the oldest refresh is that of active surveys that the API shows', async () => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   const { account } = warehouse
   await list(
     account,
@@ -83,7 +85,7 @@ test('the oldest refresh is that of active surveys that the API shows', async ()
 })
 
 test('queue, quarantine and drift are counted', async () => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   await record(warehouse, 'run-2', 0)
   await warehouse.run(`INSERT INTO _sync.tasks (account, survey_id, reason, enqueued_at, enqueued_run_id, attempts, last_error)
     VALUES ('acme', 1, 'old', now(), 'run-2', 0, NULL), ('acme', 2, 'old', now(), 'run-2', 1, 'no'), ('globex', 3, 'changed', now(), 'run-2', 0, NULL)`)

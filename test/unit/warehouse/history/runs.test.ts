@@ -4,7 +4,9 @@ import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js
 import { NUMBERED_RUNS, readLastRun } from '../../../../src/warehouse/history/runs.js'
 import { minute } from '../../../support/time/instants.js'
 import { runReport } from '../../../support/warehouse/rows.js'
-import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { sharedWarehouse, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const emptyWarehouse = sharedWarehouse()
 
 const FUTURE = 600_000_000
 
@@ -21,11 +23,11 @@ const numbersOf = (warehouse: TestWarehouse, runs = '_sync.runs') =>
   warehouse.rows(`SELECT run_id, run_number AS n FROM ${runs} ORDER BY run_number, account`)
 
 test('a warehouse without runs has no last run', async () => {
-  expect(await lastOf(await testWarehouse())).toEqual({ runs: 0, run_id: null })
+  expect(await lastOf(await emptyWarehouse())).toEqual({ runs: 0, run_id: null })
 })
 
 test('runs are numbered in the order in which they start, and accounts of a run share its number', async () => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   await start(warehouse, 'ahead', FUTURE)
   await start(warehouse, 'now', 0)
   await start(warehouse, 'now', 0, 'globex')
@@ -40,7 +42,7 @@ test('runs are numbered in the order in which they start, and accounts of a run 
 })
 
 test('the numbers stay when a run ends, and count on after they are written again', async () => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   await start(warehouse, 'a', FUTURE)
   await warehouse.account.finishRun(runReport({ runId: 'a', startedAt: minute(FUTURE) }))
   await start(warehouse, 'b', 0)
@@ -52,7 +54,7 @@ test('the numbers stay when a run ends, and count on after they are written agai
 })
 
 test('runs of an older version get their numbers in the order in which they were recorded', async () => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   for (const [runId, minutes] of [
     ['c', 0],
     ['a', FUTURE],

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
 import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
 import { minute } from '../../../support/time/instants.js'
-import { commitPage, list, survey } from '../../../support/warehouse/rows.js'
+import { commitPage, list, rejection, survey } from '../../../support/warehouse/rows.js'
 import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
@@ -108,14 +108,7 @@ test('a column that an older file lacks is added to every table with its comment
   })
   await commitPage(migrated.account, [survey(1, { project_id: 'p1' })], minute(9), {
     rejections: [
-      {
-        endpoint: 'surveys',
-        surveyId: 2,
-        sampleSourceId: null,
-        rowId: 2,
-        problem: 'title: not a string',
-        raw: '{"id":2,"title":7}',
-      },
+      rejection({ surveyId: 2, rowId: 2, problem: 'title: not a string', raw: '{"id":2,"title":7}' }),
     ],
   })
   await migrated.expectRows('SELECT id, project_id FROM surveys', [[1, 'p1']])

@@ -18,19 +18,14 @@ import { testClock } from '../../../support/time/test-clock.js'
 import { query } from '../../../support/warehouse/duckdb.js'
 import { bundle, list, progress, source, survey } from '../../../support/warehouse/rows.js'
 import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
-import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { copiesOf, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 /** A warehouse with two surveys, published, and closed again. */
-const publishedWarehouse = async (): Promise<string> => {
-  const warehouse = await testWarehouse()
-  await list(warehouse.account, [survey(1), survey(2)], minute(0), 'full')
-  await warehouse.account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
-  await createDuckdbPublisher(warehouse.database, warehouse.directory, createLacks(warehouse.log)).publish(
-    new AbortController().signal,
-  )
-  await warehouse.database.close()
-  return warehouse.directory
-}
+const publishedWarehouse = copiesOf(async ({ account, database, directory, log }) => {
+  await list(account, [survey(1), survey(2)], minute(0), 'full')
+  await account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
+  await createDuckdbPublisher(database, directory, createLacks(log)).publish(new AbortController().signal)
+})
 
 const expectRebuilt = async (warehouse: TestWarehouse): Promise<void> => {
   await warehouse.expectRows('SELECT id, title FROM surveys ORDER BY id', [

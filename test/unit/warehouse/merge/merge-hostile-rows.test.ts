@@ -14,7 +14,9 @@ import { type JsonNode, print } from '../../../support/hostile/json-node.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 import { minute } from '../../../support/time/instants.js'
 import { begin, bundle, commitPage, RUN, source } from '../../../support/warehouse/rows.js'
-import { storedBundle, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { sharedWarehouse, storedBundle, type TestWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const emptyWarehouse = sharedWarehouse()
 
 /** The stored rows of an account, with times as microseconds. */
 const stored = ({ database }: TestWarehouse, table: string, account: string) =>
@@ -26,20 +28,15 @@ const rejectionOf =
   (endpoint: Rejection['endpoint']) =>
   ({
     id,
-    problem,
-    raw,
+    ...read
   }: {
     readonly id: number | null
     readonly problem: string
     readonly raw: string
-  }): Rejection => ({
-    endpoint,
-    surveyId: 7,
-    sampleSourceId: endpoint === 'sample_sources' ? id : null,
-    rowId: id,
-    problem,
-    raw,
-  })
+  }): Rejection => {
+    const sampleSourceId = endpoint === 'sample_sources' ? id : null
+    return { endpoint, surveyId: 7, sampleSourceId, rowId: id, ...read }
+  }
 
 /** DuckDB's client drops a leading byte order mark from the texts that it reads. The text in the table has it. */
 const asRead = (row: object): object =>
@@ -91,7 +88,7 @@ const page = <Row extends { readonly id: number; readonly updated_at: bigint }>(
 test('hostile surveys are stored exactly, and are equal when they are read again', {
   timeout: CASES_TIMEOUT_MS,
 }, async () => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   let accounts = 0
   await fc.assert(
     fc.asyncProperty(fc.array(hostileSurvey, { minLength: 1, maxLength: 8, size: 'max' }), async (nodes) => {
@@ -125,7 +122,7 @@ test('hostile surveys are stored exactly, and are equal when they are read again
 test('hostile sources and progress are stored exactly, and are equal when they are read again', {
   timeout: CASES_TIMEOUT_MS,
 }, async () => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   let accounts = 0
   await fc.assert(
     fc.asyncProperty(
@@ -170,7 +167,7 @@ test('hostile sources and progress are stored exactly, and are equal when they a
 // The property above found this: the client dropped the mark, so the row seemed to have changed. Every night repeated all of
 // the survey's requests per source.
 test('texts that begin with a byte order mark keep it', async () => {
-  const { account } = await testWarehouse()
+  const { account } = await emptyWarehouse()
   const marked = source(1, { name: '\ufeffname', description: '\ufeff', _extra: '{"a":"\ufeff"}' })
   await account.commitBundles([bundle(7, minute(1), [marked], null)], RUN)
   expect((await storedBundle(account, 7)).sources).toEqual([{ survey_id: 7, ...marked }])

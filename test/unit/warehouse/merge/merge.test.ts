@@ -4,7 +4,9 @@ import type { Progress } from '../../../../src/model/fields.js'
 import type { RefreshedBundle } from '../../../../src/model/warehouse.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
 import { bundle, failedTask, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
-import { storedBundle, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { sharedWarehouse, storedBundle, type TestWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const emptyWarehouse = sharedWarehouse()
 
 const DATA = ['surveys', 'sample_sources', 'survey_progress', 'sample_source_progress']
 const TOUCHED_ONLY_BY_CHANGES = [...DATA, ...DATA.map((name) => `${name}_history`)]
@@ -28,7 +30,7 @@ const history = (warehouse: TestWarehouse) =>
 
 describe('an equal row', () => {
   test('changes no data row when it is read again, only freshness', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const surveys = [survey(1, { _extra: '{"a":1}', project_id: 'p' }), survey(2)]
     const read = (at: bigint) => [
       bundle(1, at, [source(11), source(12, { _extra: '{"b":null}' })], progress(5, { _extra: '{"c":[]}' })),
@@ -56,7 +58,7 @@ describe('an equal row', () => {
   })
 
   test('leaves the blocks of its table in place, so that a night without changes rewrites nothing', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const surveys = Array.from({ length: 500 }, (_, index) =>
       survey(index + 1, { title: `${index} `.repeat(50) }),
     )
@@ -76,7 +78,7 @@ describe('an equal row', () => {
 
 describe('a changed survey', () => {
   test('that was never refreshed is merged at once, because it has no sources or progress yet', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     await list(warehouse.account, [survey(1)], minute(0), 'full')
     const result = await list(warehouse.account, [survey(1, { title: 'New' })], minute(10))
     expect(result).toEqual({ added: 0, changed: 1, unchanged: 0 })
@@ -88,7 +90,7 @@ describe('a changed survey', () => {
   })
 
   const refreshedOnce = async (): Promise<TestWarehouse> => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     await list(warehouse.account, [survey(1)], minute(0), 'full')
     await commit(warehouse, bundle(1, minute(1), [source(11)], progress(5)))
     return warehouse
@@ -147,7 +149,7 @@ describe('a changed survey', () => {
 
 describe('versions are dated with the server’s time, each after the previous one', () => {
   test('at least a microsecond apart, even when its clock stood still or went back', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     for (const [title, at] of [
       ['A', 10],
       ['B', 10],
@@ -164,7 +166,7 @@ describe('versions are dated with the server’s time, each after the previous o
   })
 
   test('and each change of the indicators is an observation of its own', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     await list(warehouse.account, [survey(1)], minute(0), 'full')
     for (const [complete, at] of [
       [1, 1],
@@ -197,7 +199,7 @@ describe('records that the API no longer shows', () => {
       UNION ALL SELECT 'source progress', sample_source_id, _missing_since FROM sample_source_progress ORDER BY ALL`)
 
   const refreshed = async (): Promise<TestWarehouse> => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     await list(warehouse.account, [survey(1), survey(2)], minute(0), 'full')
     await commit(
       warehouse,
@@ -296,7 +298,7 @@ describe('records that the API no longer shows', () => {
 
 describe('the tables keep', () => {
   test('doubles bit for bit', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const values = [0.1 + 0.2, 1 / 3, 5e-324, 1.7976931348623157e308, -1 / 7, 33.33333333333333, 0]
     const read = values.map((value) => progress(1, { completion_rate: value, complete_percentage: value }))
     await commit(warehouse, ...read.map((one, index) => bundle(index, minute(0), [], one)))
@@ -307,7 +309,7 @@ describe('the tables keep', () => {
   })
 
   test('text with quotes, NUL, line breaks and emoji, the largest id, and every microsecond, before 1970 too', async () => {
-    const warehouse = await testWarehouse()
+    const warehouse = await emptyWarehouse()
     const id = Number.MAX_SAFE_INTEGER
     const odd = source(id, {
       name: `it's "quoted" \\ ; -- $1`,
@@ -327,7 +329,7 @@ describe('the tables keep', () => {
 })
 
 test('a bundle that cannot be committed leaves nothing behind, and the next one is committed', async () => {
-  const warehouse = await testWarehouse()
+  const warehouse = await emptyWarehouse()
   await list(warehouse.account, [survey(1)], minute(0), 'full')
   const before = await places(warehouse)
   const wrong = { ...progress(5), completion_rate: 'half' } as unknown as Progress

@@ -1,6 +1,6 @@
 /** Listings: how they continue after an interruption, when the cursor moves, and which surveys a full one finds missing. */
 import { describe, expect, test } from 'vitest'
-import type { Drift, Rejection } from '../../../../src/model/survey-source.js'
+import type { Drift } from '../../../../src/model/survey-source.js'
 import type { ListingStart } from '../../../../src/model/warehouse.js'
 import { minute } from '../../../support/time/instants.js'
 import {
@@ -10,18 +10,15 @@ import {
   listingPage,
   progress,
   RUN,
+  rejection,
   survey,
 } from '../../../support/warehouse/rows.js'
-import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { sharedWarehouse } from '../../../support/warehouse/warehouse.js'
 
-const rejected = (rowId: number | null, raw = `{"id":"${rowId}"}`): Rejection => ({
-  endpoint: 'surveys',
-  surveyId: rowId,
-  sampleSourceId: null,
-  rowId,
-  problem: 'title: missing',
-  raw,
-})
+const emptyWarehouse = sharedWarehouse()
+
+const rejected = (rowId: number | null, raw = `{"id":"${rowId}"}`) =>
+  rejection({ surveyId: rowId, rowId, problem: 'title: missing', raw })
 
 const full: ListingStart = { kind: 'full', updatedSince: null, ceiling: minute(-5), startedAt: minute(1) }
 
@@ -29,7 +26,7 @@ const NO_LISTING = { cursor: null, fullListedAt: null, fullListingDue: false, li
 
 describe('a listing', () => {
   test('leaves the cursor until its last page, which moves it to the ceiling from the start', async () => {
-    const { account } = await testWarehouse()
+    const { account } = await emptyWarehouse()
     await account.startListing(full)
     await commitPage(account, [survey(2)], minute(0), { totalCount: 2, nextPage: 2 })
     expect(await account.position()).toMatchObject({
@@ -42,14 +39,14 @@ describe('a listing', () => {
   })
 
   test('that is incremental leaves the time of the last full listing', async () => {
-    const { account } = await testWarehouse()
+    const { account } = await emptyWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await list(account, [], minute(60))
     expect(await account.position()).toEqual({ ...NO_LISTING, cursor: minute(55), fullListedAt: minute(0) })
   })
 
   test('that starts replaces an interrupted one, whose surveys no longer count', async () => {
-    const { account } = await testWarehouse()
+    const { account } = await emptyWarehouse()
     await account.startListing(full)
     await commitPage(account, [survey(1)], minute(0), { nextPage: 2, rejections: [rejected(null)] })
     const incremental: ListingStart = { ...full, kind: 'incremental', updatedSince: minute(-60) }
@@ -59,7 +56,7 @@ describe('a listing', () => {
   })
 
   test('that is dropped leaves its rows and tasks, but no cursor', async () => {
-    const { account } = await testWarehouse()
+    const { account } = await emptyWarehouse()
     await account.startListing(full)
     await commitPage(account, [survey(1)], minute(0), { nextPage: 2 })
     await account.dropListing()
@@ -68,7 +65,7 @@ describe('a listing', () => {
   })
 
   test('that was never started cannot end, and its page leaves nothing', async () => {
-    const { account, expectRows } = await testWarehouse()
+    const { account, expectRows } = await emptyWarehouse()
     await expect(commitPage(account, [survey(1)], minute(0))).rejects.toThrow(
       'cannot end a listing that was never started',
     )
@@ -78,7 +75,7 @@ describe('a listing', () => {
 })
 
 test('every survey counts once, a rejected row by its id, and each row without an id by itself', async () => {
-  const { account } = await testWarehouse()
+  const { account } = await emptyWarehouse()
   await account.startListing(full)
   expect(await account.countListed({ page: 1, surveys: [survey(1)], rejections: [rejected(null)] })).toBe(2)
   await commitPage(account, [survey(1), survey(2)], minute(0), {
@@ -95,7 +92,7 @@ test('every survey counts once, a rejected row by its id, and each row without a
 })
 
 test('a page that a resumed listing reads again counts once, with its new rows', async () => {
-  const { account } = await testWarehouse()
+  const { account } = await emptyWarehouse()
   await account.startListing(full)
   const page = (number: number, ids: readonly number[], unidentified: number, nextPage: number | null) =>
     listingPage(
@@ -118,7 +115,7 @@ test('a page that a resumed listing reads again counts once, with its new rows',
 
 describe('a complete full listing', () => {
   test('queues each survey that it did not show, to read it at its own address, unless it is already missing', async () => {
-    const { account, expectRows } = await testWarehouse()
+    const { account, expectRows } = await emptyWarehouse()
     await list(account, [survey(1), survey(2), survey(3), survey(4)], minute(0), 'full')
     await account.commitBundles(
       [1, 2, 3].map((id) => bundle(id, minute(1), [], progress(0))),
@@ -134,7 +131,7 @@ describe('a complete full listing', () => {
   })
 
   test('counts the surveys of all its pages, of an earlier run too', async () => {
-    const { account, expectRows } = await testWarehouse()
+    const { account, expectRows } = await emptyWarehouse()
     await list(account, [survey(1), survey(2)], minute(0), 'full')
     await account.startListing(full)
     await commitPage(account, [survey(1)], minute(10), { nextPage: 2 })
@@ -143,7 +140,7 @@ describe('a complete full listing', () => {
   })
 
   test('finds missing surveys, which an incremental listing does not', async () => {
-    const { account, expectRows } = await testWarehouse()
+    const { account, expectRows } = await emptyWarehouse()
     await list(account, [survey(1), survey(2)], minute(0), 'full')
     await list(account, [survey(1)], minute(10), 'incremental')
     await expectRows("SELECT survey_id FROM _sync.tasks WHERE reason = 'missing'", [])
@@ -151,7 +148,7 @@ describe('a complete full listing', () => {
 })
 
 test('a rejected row is stored as received, once per run, however often it is received', async () => {
-  const { account, expectRows } = await testWarehouse()
+  const { account, expectRows } = await emptyWarehouse()
   const raw = '{"id":12345678901234567890,  "title":"\\u0000 \\"x\\""}'
   await account.startListing(full)
   for (const runId of ['run-1', 'run-1', 'run-2'])
@@ -173,7 +170,7 @@ test('a rejected row is stored as received, once per run, however often it is re
 })
 
 test('drift is one event per field, value and kind, with a count and its first and last time', async () => {
-  const { account, cells, expectRows } = await testWarehouse()
+  const { account, cells, expectRows } = await emptyWarehouse()
   const field: Drift = { resource: 'survey', kind: 'unknown_field', path: 'colour', value: null }
   const text: Drift = { ...field, kind: 'replaced_text' }
   const value: Drift = { resource: 'survey', kind: 'unknown_value', path: 'status', value: 'archived' }

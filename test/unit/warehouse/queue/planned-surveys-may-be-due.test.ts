@@ -118,6 +118,6 @@ test('a survey is selected if it is queued, due, or changed lately, and otherwis
         expect(onlyQueued.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(queuedIds)
       },
     ),
-    cases(30, 500),
+    cases(15, 500),
   )
 })

@@ -14,7 +14,9 @@ import {
   survey,
 } from '../../../support/warehouse/rows.js'
 import { plannedSurveys, queuedTasks } from '../../../support/warehouse/run-dependencies.js'
-import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { sharedWarehouse } from '../../../support/warehouse/warehouse.js'
+
+const emptyWarehouse = sharedWarehouse()
 
 const next = async (account: AccountWarehouse, at: number) =>
   (await queuedTasks(account, minute(at))).map(({ surveyId }) => surveyId)
@@ -40,7 +42,7 @@ const queue = (account: AccountWarehouse, at: number, ids: readonly number[], ru
 
 describe('the next task', () => {
   test('ages from its queueing when the survey was never refreshed, and queueing it again does not reset that', async () => {
-    const { account, expectRows } = await testWarehouse()
+    const { account, expectRows } = await emptyWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await list(account, [survey(2)], minute(50))
     await account.enqueue([{ surveyId: 1, reason: 'missing' }], { runId: 'run-2', at: minute(80) })
@@ -55,7 +57,7 @@ describe('the next task', () => {
   })
 
   test('is left over when an earlier run queued it', async () => {
-    const { account } = await testWarehouse()
+    const { account } = await emptyWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     expect(await queuedTasks(account, minute(1), { runId: RUN })).toMatchObject([{ isLeftOver: false }])
     expect(await queuedTasks(account, minute(1), { runId: 'run-2' })).toMatchObject([{ isLeftOver: true }])
@@ -65,7 +67,7 @@ describe('the next task', () => {
 
 describe('the requests that are reserved for a task', () => {
   test('are a page of sources, the progress of the survey, and one for each source that is not missing', async () => {
-    const { account } = await testWarehouse()
+    const { account } = await emptyWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await account.commitBundles([refreshed(1, 1, 5)], RUN)
     await account.commitBundles([refreshed(1, 2, 3)], RUN)
@@ -81,7 +83,7 @@ describe('the requests that are reserved for a task', () => {
   })
 
   test('count the average number of sources for a survey that was never read, rounded up, and at least one', async () => {
-    const { account } = await testWarehouse()
+    const { account } = await emptyWarehouse()
     await list(account, [survey(1), survey(2), survey(3), survey(9)], minute(0), 'full')
     expect(await reserves(account, 0)).toEqual({ 1: 3, 2: 3, 3: 3, 9: 3 })
     await account.commitBundles([refreshed(1, 1, 2), refreshed(2, 1, 3), refreshed(3, 1, 0)], RUN)
@@ -91,7 +93,7 @@ describe('the requests that are reserved for a task', () => {
   })
 
   test('are those that an oversized bundle reported, until the survey has been refreshed', async () => {
-    const { account } = await testWarehouse()
+    const { account } = await emptyWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     await account.commitBundles([{ kind: 'oversized', surveyId: 1, at: minute(1), requestsNeeded: 250 }], RUN)
     expect(await queuedTasks(account, minute(1))).toMatchObject([
@@ -105,7 +107,7 @@ describe('the requests that are reserved for a task', () => {
 
 describe('a task', () => {
   test('that failed stays queued with its error, which freshness shows until a later success', async () => {
-    const { account, rows, expectRows } = await testWarehouse()
+    const { account, rows, expectRows } = await emptyWarehouse()
     await list(account, [survey(1)], minute(0), 'full')
     for (const runId of ['run-1', 'run-2'])
       await account.commitBundles([failedTask(1, minute(1), `${runId}: 500`)], runId)
@@ -123,7 +125,7 @@ describe('a task', () => {
   })
 
   test('of a survey that is gone is done, and one of an oversized bundle stays as it is', async () => {
-    const { account, expectRows } = await testWarehouse()
+    const { account, expectRows } = await emptyWarehouse()
     await list(account, [survey(1), survey(2)], minute(0), 'full')
     await account.commitBundles(
       [
@@ -145,7 +147,7 @@ describe('a task', () => {
 const TASK = { runId: RUN, requestsNeeded: null, refusals: 0, refusedAt: null }
 
 test('plannedSurveys returns the stored facts of surveys, whether they are missing, and their tasks', async () => {
-  const { account } = await testWarehouse()
+  const { account } = await emptyWarehouse()
   await list(account, [survey(1), survey(2), survey(3)], minute(0), 'full')
   await account.commitBundles([refreshed(2, 1, 2), refreshed(3, 1)], RUN)
   await account.commitBundles([{ kind: 'gone', surveyId: 3, at: minute(2) }], RUN)
@@ -193,7 +195,7 @@ test('plannedSurveys returns the stored facts of surveys, whether they are missi
 })
 
 test('plannedSurveys returns when progress was found to have changed, not when it was first read', async () => {
-  const { account } = await testWarehouse()
+  const { account } = await emptyWarehouse()
   await list(account, [survey(1), survey(2)], minute(0), 'full')
   await account.commitBundles([refreshed(1, 1), refreshed(2, 1)], RUN)
   await account.commitBundles([bundle(1, minute(5), [], progress(2)), refreshed(2, 5)], RUN)
@@ -210,7 +212,7 @@ test('plannedSurveys returns when progress was found to have changed, not when i
 })
 
 test('queued surveys have the weights of the settings, by the status of their pending row', async () => {
-  const { account } = await testWarehouse()
+  const { account } = await emptyWarehouse()
   await list(account, [survey(1), survey(2, { status: 'pending' }), survey(3)], minute(0), 'full')
   await account.commitBundles([refreshed(3, 1)], RUN)
   // The new row of survey 3 waits for its task.
@@ -228,7 +230,7 @@ describe('the record of runs', () => {
     account.startRun({ runId, command: 'sync', version: '1.2.3', startedAt: minute(0) })
 
   test('holds how each run has ended, and every value of its report, the second time too', async () => {
-    const { account, expectRows } = await testWarehouse()
+    const { account, expectRows } = await emptyWarehouse()
     await start(account, RUN)
     await expectRows('SELECT status, ended_at, exit_code FROM _sync.runs', [['running', null, null]])
     await account.finishRun(runReport())
@@ -279,7 +281,7 @@ describe('the record of runs', () => {
   })
 
   test('marks unfinished runs of every account as killed, but not other accounts of the current run', async () => {
-    const { account, database, expectRows } = await testWarehouse()
+    const { account, database, expectRows } = await emptyWarehouse()
     const other = accountWarehouse(database, 'globex')
     await start(account, 'run-1')
     await start(other, 'run-1')

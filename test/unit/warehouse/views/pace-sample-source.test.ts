@@ -1,14 +1,13 @@
 /** The pace of sample sources, and how far they are behind their survey, for readings whose results were computed by hand. */
+import { group, max, range } from 'd3-array'
 import { expect, test } from 'vitest'
-import type { Instant } from '../../../../src/model/instant.js'
 import type { AccountWarehouse, RefreshedBundle } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
-import { minute } from '../../../support/time/instants.js'
+import { hourOf as at } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
-import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { sharedWarehouse } from '../../../support/warehouse/warehouse.js'
 
-/** An hour of a day of March 2026, UTC. */
-const at = (day: number, hour = 2): Instant => minute((day - 1) * 1440 + hour * 60)
+const emptyWarehouse = sharedWarehouse()
 
 /** A night on which the survey is read with its sources: the complete interviews of all, and of each source by its id. */
 const night = (
@@ -47,9 +46,14 @@ const ROW = `sample_source_id, behind, pace_days, gained, expected_on::VARCHAR,
   strftime(timezone('UTC', last_gain_at), '%d'), strftime(timezone('UTC', source_progress_read_at), '%d')`
 
 test('sample_source_pace gives the pace of each source, its expected day and how far it is behind', async () => {
-  const { account, database, rows } = await testWarehouse()
+  const { account, database, rows } = await emptyWarehouse()
   const perform = async (on: AccountWarehouse, commits: readonly RefreshedBundle[]) => {
-    for (const commit of commits) await on.commitBundles([commit], RUN)
+    const bySurvey = [...group(commits, ({ surveyId }) => surveyId).values()]
+    // The first readings of all surveys, then their second ones, and so on.
+    for (const nth of range(max(bySurvey, ({ length }) => length) ?? 0)) {
+      const readings = bySurvey.flatMap(({ [nth]: commit }) => commit ?? [])
+      await on.commitBundles(readings, RUN)
+    }
   }
   const ids = [1, 2, 3, 4, 5, 6, 7, 8, 9]
   const all = (change = {}) =>
@@ -117,7 +121,7 @@ test('sample_source_pace gives the pace of each source, its expected day and how
 })
 
 test('sample_source_pace has the columns of the source and the completion of its survey', async () => {
-  const { account, expectRows } = await testWarehouse()
+  const { account, expectRows } = await emptyWarehouse()
   await list(account, [survey(1)], at(1, 0), 'full')
   await account.commitBundles([night(1, 2, 50, { 11: 20 })], RUN)
   await expectRows('SELECT * FROM sample_source_pace', [

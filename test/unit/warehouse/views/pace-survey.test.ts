@@ -2,14 +2,13 @@
 import { expect, test } from 'vitest'
 import type { Progress, Survey } from '../../../../src/model/fields.js'
 import type { Instant } from '../../../../src/model/instant.js'
-import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
+import type { AccountWarehouse, BundleOutcome } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
-import { instantOf, minute } from '../../../support/time/instants.js'
+import { hourOf as at, instantOf } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
-import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { sharedWarehouse } from '../../../support/warehouse/warehouse.js'
 
-/** An hour of a day of March 2026, UTC. */
-const at = (day: number, hour = 2): Instant => minute((day - 1) * 1440 + hour * 60)
+const emptyWarehouse = sharedWarehouse()
 
 type Reading = readonly [at: Instant, read: Progress | 'gone' | 'listed']
 
@@ -112,27 +111,24 @@ const CASES: readonly Case[] = [
 ]
 
 const perform = async (account: AccountWarehouse, cases: readonly Case[]): Promise<void> => {
-  const events = cases.flatMap(([, readings, , change], place) =>
-    readings.map(([when, what]) => ({ id: place + 1, change, when, what })),
-  )
   await list(
     account,
     cases.map(([, , , change], place) => survey(place + 1, change)),
     at(1, 0),
     'full',
   )
-  // In the order of the cases: the clock of one of them goes back.
-  for (const { id, change, when, what } of events) {
-    if (what === 'listed') await list(account, [survey(id, { ...change, updated_at: when })], when)
-    else
-      await account.commitBundles(
-        [
-          what === 'gone'
-            ? { kind: what, surveyId: id, at: when }
-            : bundle(id, when, [source(id * 10)], what, { sourceProgress: [] }),
-        ],
-        RUN,
-      )
+  // In the order of the readings of each case: the clock of one of them goes back.
+  for (let nth = 0; cases.some(([, readings]) => nth < readings.length); nth += 1) {
+    const bundles: BundleOutcome[] = []
+    for (const [place, [, readings, , change]] of cases.entries()) {
+      const [when, what] = readings[nth] ?? []
+      if (when === undefined || what === undefined) continue
+      const id = place + 1
+      if (what === 'listed') await list(account, [survey(id, { ...change, updated_at: when })], when)
+      else if (what === 'gone') bundles.push({ kind: what, surveyId: id, at: when })
+      else bundles.push(bundle(id, when, [source(id * 10)], what, { sourceProgress: [] }))
+    }
+    await account.commitBundles(bundles, RUN)
   }
 }
 
@@ -140,7 +136,7 @@ const ROW = `pace_days, gained, expected_on::VARCHAR, expected_from::VARCHAR, ex
   strftime(timezone('UTC', last_gain_at), '%d')`
 
 test('survey_pace gives the pace, the forecast and the last gain of each survey, also in compacted history', async () => {
-  const { account, database, rows } = await testWarehouse()
+  const { account, database, rows } = await emptyWarehouse()
   await perform(account, CASES)
   const found = async () =>
     (await rows(`SELECT survey_id, ${ROW} FROM survey_pace WHERE account = 'acme' ORDER BY survey_id`)).map(
@@ -160,7 +156,7 @@ test('survey_pace gives the pace, the forecast and the last gain of each survey,
 })
 
 test('survey_pace gives the gain of the last known day', async () => {
-  const { account, expectRows } = await testWarehouse()
+  const { account, expectRows } = await emptyWarehouse()
   const cases: readonly (readonly [gained: number | null, readings: readonly Reading[]])[] = [
     [7, nightly({ 8: 3, 9: 5, 10: 12 })],
     [0, nightly({ 9: 5, 10: 5 })],
@@ -191,7 +187,7 @@ test('survey_pace gives the gain of the last known day', async () => {
 })
 
 test('survey_pace shows surveys that the API shows, with their own columns, if their progress is known', async () => {
-  const { account, expectRows } = await testWarehouse()
+  const { account, expectRows } = await emptyWarehouse()
   await list(account, [survey(1, { project_id: 'P', title: 'One' }), survey(2), survey(3)], at(1), 'full')
   for (const id of [1, 2])
     await account.commitBundles([bundle(id, at(1, 3), [source(10 * id)], read(7))], RUN)
@@ -229,7 +225,7 @@ const counts = (complete: number, screenOut: number | null, incomplete: number |
   progress(complete, { screen_out_individuals: screenOut, incomplete_individuals: incomplete, ...change })
 
 test('survey_pace compares incidence and drop-out of the last interviews with those before', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, rows } = await emptyWarehouse()
   const unknown = (individuals: number) => ({
     _extra: JSON.stringify({
       interview_count_by_status: { abducted: { individuals }, odd: { individuals: 'many' } },
@@ -249,11 +245,18 @@ test('survey_pace compares incidence and drop-out of the last interviews with th
     // One known day is no pace.
     [counts(90, 30, 10)],
   ]
-  for (const [place, readings] of surveys.entries()) {
-    await list(account, [survey(place + 1)], at(1, 0))
-    for (const [night, reading] of readings.entries())
-      await account.commitBundles([bundle(place + 1, at(1 + night), [source(place)], reading)], RUN)
-  }
+  await list(
+    account,
+    surveys.map((_, place) => survey(place + 1)),
+    at(1, 0),
+  )
+  for (const night of [0, 1])
+    await account.commitBundles(
+      surveys.flatMap(({ [night]: reading }, place) =>
+        reading === undefined ? [] : [bundle(place + 1, at(1 + night), [source(place)], reading)],
+      ),
+      RUN,
+    )
   expect(
     (
       await rows(`SELECT recent_incidence_rate, earlier_incidence_rate, recent_drop_out_rate, earlier_drop_out_rate

@@ -1,11 +1,10 @@
 /** History as step functions: how long each reading is known to hold, and what each day shows. */
 import { expect, test } from 'vitest'
 import type { Instant } from '../../../../src/model/instant.js'
-import type { Rejection } from '../../../../src/model/survey-source.js'
 import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
-import { minute } from '../../../support/time/instants.js'
+import { hourOf as at } from '../../../support/time/instants.js'
 import { query } from '../../../support/warehouse/duckdb.js'
 import {
   begin,
@@ -15,13 +14,13 @@ import {
   list,
   progress,
   RUN,
+  rejection,
   source,
   survey,
 } from '../../../support/warehouse/rows.js'
-import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { sharedWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
-/** An hour of a day of March 2026, UTC. */
-const at = (day: number, hour: number): Instant => minute((day - 1) * 1440 + hour * 60)
+const emptyWarehouse = sharedWarehouse()
 
 const read = (account: AccountWarehouse, surveyId: number, when: Instant, complete: number) =>
   account.commitBundles([bundle(surveyId, when, [source(surveyId * 10)], progress(complete))], RUN)
@@ -37,13 +36,13 @@ const PERIODS = `SELECT survey_id, interviews_count AS held, strftime(timezone('
   strftime(timezone('UTC', ended_at), '%d %H:%M') AS ended, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known`
 
 test('an empty warehouse has no rows in any view', async () => {
-  const { rows } = await testWarehouse()
+  const { rows } = await emptyWarehouse()
   for (const { name } of ALL_VIEWS) expect(await rows(`SELECT * FROM ${name}`), name).toEqual([])
   expect(ALL_VIEWS.length).toBeGreaterThan(7)
 })
 
 test('indicators hold until the next ones were read, and the current ones until their last confirmation', async () => {
-  const { account, cells } = await testWarehouse()
+  const { account, cells } = await emptyWarehouse()
   await list(account, [survey(1)], at(1, 9), 'full')
   for (const [day, hour, complete] of [
     [1, 10, 5],
@@ -68,7 +67,7 @@ test('indicators hold until the next ones were read, and the current ones until 
 })
 
 test('a survey that was missing for a time has no progress in between, and each account has its own rows', async () => {
-  const { account, database, cells } = await testWarehouse()
+  const { account, database, cells } = await emptyWarehouse()
   const other = accountWarehouse(database, 'bolt')
   await list(account, [survey(1)], at(1, 9), 'full')
   await list(other, [survey(1)], at(1, 9), 'full')
@@ -110,7 +109,7 @@ test('a survey that was missing for a time has no progress in between, and each 
 })
 
 test('the progress of a survey that is gone for good holds until it was found missing', async () => {
-  const { account, cells } = await testWarehouse()
+  const { account, cells } = await emptyWarehouse()
   await list(account, [survey(1), survey(2)], at(1, 9), 'full')
   await read(account, 1, at(1, 10), 5)
   await read(account, 2, at(1, 10), 6)
@@ -126,7 +125,7 @@ test('the progress of a survey that is gone for good holds until it was found mi
 })
 
 test('the periods of a source end when it leaves its survey, though the survey continues', async () => {
-  const { account, cells } = await testWarehouse()
+  const { account, cells } = await emptyWarehouse()
   await account.commitBundles([bundle(1, at(1, 10), [source(10), source(11)], progress(5))], RUN)
   await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5))], RUN)
   await account.commitBundles([bundle(1, at(3, 10), [source(10), source(11)], progress(5))], RUN)
@@ -142,7 +141,7 @@ test('the periods of a source end when it leaves its survey, though the survey c
 })
 
 test('midnight belongs to the day that it begins, for confirmed readings and for ended ones', async () => {
-  const { account, cells } = await testWarehouse()
+  const { account, cells } = await emptyWarehouse()
   for (const [id, complete] of [
     [1, 5],
     [2, 6],
@@ -165,28 +164,20 @@ test('midnight belongs to the day that it begins, for confirmed readings and for
 })
 
 test('a skipped source is confirmed until its last reading, and a failed or untyped reading confirms nothing', async () => {
-  const { account, cells } = await testWarehouse()
+  const { account, cells } = await emptyWarehouse()
   const skipped = { sourceProgress: [], sourceProgressRead: 'none' } as const
-  const rejection = (
-    endpoint: Rejection['endpoint'],
-    surveyId: number,
-    sampleSourceId: number | null,
-  ): Rejection => ({
-    endpoint,
-    surveyId,
-    sampleSourceId,
-    rowId: sampleSourceId,
-    problem: 'is not what it should be',
-    raw: '{}',
-  })
   for (const id of [1, 2, 3, 4]) await read(account, id, at(1, 10), 5)
   await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5), skipped)], RUN)
   await account.commitBundles([failedTask(2, at(2, 10))], RUN)
   const untyped = { ...skipped, sourceProgressRead: 'some', listedSourceIds: [30] } as const
-  const rejections = [rejection('fieldwork_progress', 3, null), rejection('sample_sources', 3, 30)]
+  const rejections = [
+    rejection({ endpoint: 'fieldwork_progress', surveyId: 3 }),
+    rejection({ endpoint: 'sample_sources', surveyId: 3, sampleSourceId: 30, rowId: 30 }),
+  ]
   await account.commitBundles([bundle(3, at(2, 10), [], null, { ...untyped, rejections })], RUN)
   // The unreadable id may belong to any source of survey 4.
-  const unread = { ...skipped, listedSourceIds: null, rejections: [rejection('sample_sources', 4, null)] }
+  const unreadable = rejection({ endpoint: 'sample_sources', surveyId: 4 })
+  const unread = { ...skipped, listedSourceIds: null, rejections: [unreadable] }
   await account.commitBundles([bundle(4, at(2, 10), [], progress(5), unread)], RUN)
   const known = (view: string) =>
     cells(
@@ -213,7 +204,7 @@ test('a skipped source is confirmed until its last reading, and a failed or unty
 })
 
 test('a refused list of sources confirms nothing, also after a list with a row that could not be typed', async () => {
-  const { account, cells } = await testWarehouse()
+  const { account, cells } = await emptyWarehouse()
   await read(account, 1, at(1, 10), 5)
   const known = async () =>
     await cells(
@@ -238,20 +229,12 @@ test('a refused list of sources confirms nothing, also after a list with a row t
 })
 
 test('a survey row is confirmed until its last listing, or until the first reading of a pending change', async () => {
-  const { account, cells } = await testWarehouse()
+  const { account, cells } = await emptyWarehouse()
   await list(account, [survey(1), survey(2), survey(3)], at(1, 9), 'full')
   for (const id of [1, 2, 3]) await read(account, id, at(1, 10), 5)
-  const rejected: Rejection = {
-    endpoint: 'surveys',
-    surveyId: 3,
-    sampleSourceId: null,
-    rowId: 3,
-    problem: 'title: is not text',
-    raw: '{"id":3,"title":7}',
-  }
   await begin(account, at(2, 9), 'incremental')
   await commitPage(account, [survey(1), survey(2, { title: 'Renamed' })], at(2, 9), {
-    rejections: [rejected],
+    rejections: [rejection({ surveyId: 3, rowId: 3 })],
   })
   await list(account, [survey(1), survey(2, { title: 'Renamed' })], at(3, 9))
   const known = `SELECT id, title, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known FROM survey_periods
