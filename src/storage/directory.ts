@@ -7,6 +7,7 @@ import { PUBLISHED_AS, type PublishFormat } from '../model/publish-formats.js'
 import { findPublished, publishedPlaces, publishersOf } from '../publish/formats.js'
 import type { Settings } from '../settings/settings.js'
 import { type Shard, shardDirectory, shardOfDirectory } from '../settings/shards.js'
+import type { Database } from '../warehouse/connection/database.js'
 import { workFile } from '../warehouse/lifecycle/files.js'
 import { describeHolder, isAlive, readHolder } from '../warehouse/lifecycle/holder.js'
 import { openWarehouse } from '../warehouse/lifecycle/open.js'
@@ -23,6 +24,7 @@ export const directoryStorage = ({ settings, command, log, signal }: HoldStorage
       command: `fieldwork-sync ${command}`,
       published: publishedPlaces(directory),
     })
+  let tried: Database | null = null
   return {
     signal,
     requireHeld: () => undefined,
@@ -32,13 +34,10 @@ export const directoryStorage = ({ settings, command, log, signal }: HoldStorage
       return { database, publishers: publishersOf(publish, publishing) }
     },
     tryOut: async () => {
-      const database = await open()
-      return {
-        found: [{ what: 'warehouse', detail: `${directory} is writable` }],
-        [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
-      }
+      tried = await open()
+      return [{ what: 'warehouse', detail: `${directory} is writable` }]
     },
-    [Symbol.asyncDispose]: async () => undefined,
+    [Symbol.asyncDispose]: async () => await tried?.close(),
   }
 }
 

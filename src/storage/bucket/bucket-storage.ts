@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
-import { isSystemError, messageOf, StoppedError } from '../../base/errors.js'
+import { messageOf, StoppedError } from '../../base/errors.js'
 import { onAbort } from '../../base/signals.js'
 import { createTimeLimit } from '../../base/time-limit.js'
 import type { Publisher } from '../../model/warehouse.js'
@@ -18,7 +18,7 @@ import {
   requireNotHeld,
   requireWritable,
 } from '../../warehouse/lifecycle/open.js'
-import type { HoldStorage, Storage, Trial } from '../storage.js'
+import type { HoldStorage, Storage } from '../storage.js'
 import { NOTHING_PUBLISHED, STATE_NOTHING, stateOf } from './documents.js'
 import { acquireLease, type Lease, type NamedLedgers } from './lease.js'
 import { type HandingOver, hasLedgers, restoreLedgers, uploadLedgers } from './ledgers.js'
@@ -100,8 +100,7 @@ class BucketStorage implements Storage {
       await this.#restoreLedgers(ledgersOf)
       await writeNote(directory, { storage: store.address, state, holder: runId })
     } catch (error) {
-      if (isSystemError(error)) cannotWrite(directory)(error)
-      throw error
+      return cannotWrite(directory)(error)
     }
     const clock = systemClock
     const database = await openWarehouse({
@@ -132,7 +131,7 @@ class BucketStorage implements Storage {
     }
   }
 
-  async tryOut(): Promise<Trial> {
+  async tryOut(): ReturnType<Storage['tryOut']> {
     const { settings, runId, store, log } = this.#held
     const { signal } = this
     const directory = settings.warehouseDirectory
@@ -148,13 +147,10 @@ class BucketStorage implements Storage {
       pointer.manifest === null
         ? 'nothing is published yet'
         : `version ${pointer.version}, published ${pointer.published_at}`
-    return {
-      found: [
-        { what: 'warehouse', detail: `${directory} is writable` },
-        { what: 'storage', detail: `${store.address}: conditional writes hold; ${published}` },
-      ],
-      [Symbol.asyncDispose]: async () => undefined,
-    }
+    return [
+      { what: 'warehouse', detail: `${directory} is writable` },
+      { what: 'storage', detail: `${store.address}: conditional writes hold; ${published}` },
+    ]
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
