@@ -23,6 +23,7 @@ import {
   tableOfManifest,
 } from './log.js'
 import {
+  checkpointIn,
   checkpointKey,
   commitKey,
   LOG_RETENTION_MS,
@@ -148,7 +149,7 @@ const putCommit = async (
  */
 const keepUp = async (given: Committing, directory: string, files: LogFiles, number: number) => {
   try {
-    const isDue = number - (files.checkpoints.at(-1)?.number ?? 0) >= COMMITS_PER_CHECKPOINT
+    const isDue = number - Math.max(0, checkpointIn(files)) >= COMMITS_PER_CHECKPOINT
     if (isDue && given.checkpoints.left > 0) {
       given.checkpoints.left -= 1
       await addCheckpoint(given, directory, files, number)

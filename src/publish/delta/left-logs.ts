@@ -27,9 +27,10 @@ export const logsToRemove = async (left: LeftLogs): Promise<readonly string[]> =
   const { objects, kept, swept, followed, readLog, keepMs } = left
   const logs = [...new Set([...kept, ...swept].map(tableDirectory))]
     .map((directory) => ({ directory, files: logIn(objects, directory) }))
-    .filter(({ files }) => files.commits.length + files.checkpoints.length > 0)
-  const isOld = ({ ageMs }: LogFile): boolean => ageMs !== null && ageMs >= keepMs
-  const areAllOld = logs.every(({ files }) => files.commits.every(isOld))
+    .filter(({ files }) => files.length > 0)
+  const isOld = ({ ageMs, isCheckpoint }: LogFile): boolean =>
+    isCheckpoint || (ageMs !== null && ageMs >= keepMs)
+  const areAllOld = logs.every(({ files }) => files.every(isOld))
   const removed: string[] = []
   for (const { directory, files } of logs.filter((one) => !followed.has(one.directory))) {
     const state = areAllOld
