@@ -17,7 +17,7 @@ export const ifMissing = (error: unknown): null => {
 export const temporaryBeside = (target: string): string =>
   join(dirname(target), `.${basename(target)}.${process.pid}${TEMPORARY}`)
 
-const TEMPORARY = '.publishing'
+export const TEMPORARY = '.publishing'
 
 /** Removes the files that killed publishes left beside `target`. Only the holder of the warehouse may call it. */
 export const sweepTemporaries = async (target: string): Promise<void> => {

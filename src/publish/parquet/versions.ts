@@ -8,7 +8,7 @@ import { UnsyncedError } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { type FileSystemLacks, unlessLacking } from '../file-system-lacks.js'
-import { ifMissing, renameDurably, syncDirectory } from '../replace-file.js'
+import { ifMissing, renameDurably, syncDirectory, TEMPORARY, temporaryBeside } from '../replace-file.js'
 import { type Manifest, readManifest } from './manifest.js'
 
 export interface Version {
@@ -33,9 +33,7 @@ const versionPath = (parquet: string, number: number): string =>
 
 /** The directory in which version `number` is built. */
 export const unfinishedPath = (parquet: string, number: number): string =>
-  join(versionsPath(parquet), `.${basename(versionPath(parquet, number))}.${process.pid}${UNFINISHED}`)
-
-const UNFINISHED = '.publishing'
+  temporaryBeside(versionPath(parquet, number))
 
 /** Versions under their own names, the newest first. Their content is not checked. */
 export const listVersions = async (parquet: string): Promise<readonly Version[]> =>
@@ -93,7 +91,7 @@ export const knownVersions = async (parquet: string): Promise<readonly KnownVers
 export const sweepUnfinished = async (parquet: string, current: Version | null): Promise<void> => {
   for (const directory of [parquet, versionsPath(parquet)]) {
     for (const name of await namesIn(directory)) {
-      if (name.startsWith('.') && name.endsWith(UNFINISHED)) await removeAll(join(directory, name))
+      if (name.startsWith('.') && name.endsWith(TEMPORARY)) await removeAll(join(directory, name))
     }
   }
   if (current === null) return
@@ -136,7 +134,7 @@ export const makeCurrent = async (made: NewCurrent): Promise<void> => {
   const { parquet, replaced, number, unfinished, links, lacks } = made
   const current = currentPath(parquet)
   const version = versionPath(parquet, number)
-  const pointer = join(parquet, `.${basename(current)}.${process.pid}${UNFINISHED}`)
+  const pointer = temporaryBeside(current)
   const target = join(basename(dirname(version)), basename(version))
   const hasLinks = await unlessLacking(lacks, 'symbolicLinks', () => links.symlink(target, pointer))
   if (hasLinks) await rename(unfinished, version)

@@ -87,9 +87,9 @@ export const acquireLease = async (options: LeaseOptions): Promise<Lease> => {
     const found = await readDocument(store, LEASE_KEY, leaseSchema, signal)
     // Whoever has watched a lease knows that a run was here.
     const isNew = found === null && watched === null && !(await hasTraces(store, signal))
-    const action: LeaseAction = isNew ? { kind: 'take' } : leaseAction(found, watched, clock.monotonicMs())
-    if (action.kind === 'held') throw heldBy(store, found?.document ?? null)
-    if (action.kind === 'take') {
+    const action: LeaseAction = isNew ? 'take' : leaseAction(found, watched, clock.monotonicMs())
+    if (action === 'held') throw heldBy(store, found?.document ?? null)
+    if (action === 'take') {
       takes += 1
       const lease = await take(options, found, isNew)
       if (lease !== null) return lease
@@ -135,20 +135,17 @@ interface WatchedLease {
   readonly sinceMs: number
 }
 
-type LeaseAction =
-  | { readonly kind: 'take' }
-  | { readonly kind: 'held' }
-  | { readonly kind: 'watch'; readonly leftMs: number }
+/** `leftMs`: watch it for so long. */
+type LeaseAction = 'take' | 'held' | { readonly leftMs: number }
 
 /** What to do about the lease that was found, or about one that was deleted. */
 const leaseAction = (found: FoundLease, watched: WatchedLease | null, monotonicMs: number): LeaseAction => {
-  if (found?.document.state === 'free') return { kind: 'take' }
-  if (watched === null) return { kind: 'watch', leftMs: LEASE_MS }
+  if (found?.document.state === 'free') return 'take'
+  if (watched === null) return { leftMs: LEASE_MS }
   // Nobody renews a lease by deleting it, so its last holder gets the whole time to notice.
-  if (watched.etag !== (found?.etag ?? null))
-    return found === null ? { kind: 'watch', leftMs: LEASE_MS } : { kind: 'held' }
+  if (watched.etag !== (found?.etag ?? null)) return found === null ? { leftMs: LEASE_MS } : 'held'
   const leftMs = watched.sinceMs + LEASE_MS - monotonicMs
-  return leftMs > 0 ? { kind: 'watch', leftMs } : { kind: 'take' }
+  return leftMs > 0 ? { leftMs } : 'take'
 }
 
 /** Null if the lease was free again after another run took it. Throws a `WarehouseHeldError` if another run took it. */
