@@ -24,7 +24,7 @@ import { LostPublishError } from './pointer.js'
 
 export interface HandingOver {
   readonly store: ObjectStore
-  readonly lease: Lease
+  readonly lease: Pick<Lease, 'assertHeld' | 'previous'>
   readonly settings: Pick<Settings, 'accounts' | 'warehouseDirectory'>
   readonly clock: Clock
   readonly log: Log
@@ -175,11 +175,7 @@ export const uploadLedgers = async (handing: HandingOver, signal: AbortSignal): 
 
 /** Returns the token of the document. */
 export const uploadLedger = async (
-  {
-    store,
-    lease,
-    clock,
-  }: Pick<HandingOver, 'store' | 'clock'> & { readonly lease: Pick<Lease, 'assertHeld'> },
+  { store, lease, clock }: Pick<HandingOver, 'store' | 'lease' | 'clock'>,
   name: string,
   text: string,
   signal: AbortSignal,

@@ -68,14 +68,11 @@ export const uploadChangedFiles = async (
   staging: string,
   signal: AbortSignal,
 ): Promise<Manifest> => {
-  const { database, runId, clock } = publishing
   const { manifest, upload: files } = await writeChangedFiles({
-    database,
+    ...publishing,
     base: await baseManifest(publishing, objects, signal),
     directory: staging,
     number: version,
-    runId,
-    clock,
     signal,
   })
   await uploadFiles(publishing, files, signal)

@@ -289,7 +289,7 @@ test('a paused writer does not replace the ledger of the run after it', async ()
   const clock = testClock()
   const model = new ModelStore()
   const upload = (text: string, store = model.client(), lease = ALWAYS_HELD) =>
-    uploadLedger({ store, lease, clock }, 'l.ndjson', text, NEVER)
+    uploadLedger({ store, lease: { ...lease, previous: null }, clock }, 'l.ndjson', text, NEVER)
   const stored = () => JSON.parse(model.objects.get('ledger/l.ndjson')?.body.toString() ?? 'null')
   await upload('one')
   const slow = model.client({
