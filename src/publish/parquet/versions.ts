@@ -2,12 +2,12 @@
  * The directory `parquet`: complete versions under `versions`, and `current`, which points to the newest. A version is built
  * under another name. It gets its own name when it is complete and on the disk.
  */
-import { link, lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
+import { lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { UnsyncedError } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import { type FileSystemLacks, unlessLacking } from '../file-system-lacks.js'
+import type { FileSystemLacks } from '../file-system-lacks.js'
 import { ifMissing, renameDurably, syncDirectory, TEMPORARY, temporaryBeside } from '../replace-file.js'
 import { type Manifest, readManifest } from './manifest.js'
 
@@ -115,28 +115,22 @@ const removeVersion = async (parquet: string, { number, directory }: Version): P
 
 export const removeAll = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
 
-interface NewCurrent {
-  readonly parquet: string
-  /** The version that it replaces, as `findCurrent` found it. */
-  readonly replaced: Version | null
-  readonly number: number
-  /** The directory in which the version was built. */
-  readonly unfinished: string
-  readonly links: LinkOperations
-  readonly lacks: FileSystemLacks
-}
-
 /**
- * Makes the version that was built at `unfinished` current, by one rename of a link. A kill before that leaves the previous
- * version in place. Without links `current` is the version itself, and two renames replace it.
+ * Makes the version that was built at `unfinishedPath` current, by one rename of a link. A kill before that leaves the previous
+ * version in place. Without links `current` is the version itself, and two renames replace it. `replaced` is the version that was
+ * current, as `findCurrent` found it.
  */
-export const makeCurrent = async (made: NewCurrent): Promise<void> => {
-  const { parquet, replaced, number, unfinished, links, lacks } = made
+export const makeCurrent = async (
+  parquet: string,
+  number: number,
+  replaced: Version | null,
+  lacks: FileSystemLacks,
+): Promise<void> => {
   const current = currentPath(parquet)
-  const version = versionPath(parquet, number)
+  const [unfinished, version] = [unfinishedPath(parquet, number), versionPath(parquet, number)]
   const pointer = temporaryBeside(current)
   const target = join(basename(dirname(version)), basename(version))
-  const hasLinks = await unlessLacking(lacks, 'symbolicLinks', () => links.symlink(target, pointer))
+  const hasLinks = await lacks.attempt('symbolicLinks', () => symlink(target, pointer))
   if (hasLinks) await rename(unfinished, version)
   // A rename cannot replace a directory. If `current` is one, it first becomes a version under its own name.
   const previous = replaced?.directory === current ? versionPath(parquet, replaced.number) : null
@@ -150,11 +144,3 @@ export const makeCurrent = async (made: NewCurrent): Promise<void> => {
     throw error
   })
 }
-
-/** The two operations that a file system may lack (vfat, exfat, many network shares). */
-export interface LinkOperations {
-  readonly link: (existing: string, path: string) => Promise<void>
-  readonly symlink: (target: string, path: string) => Promise<void>
-}
-
-export const SYSTEM_LINKS: LinkOperations = { link, symlink }
