@@ -21,7 +21,7 @@ import {
 import type { HoldStorage, Storage } from '../storage.js'
 import { NOTHING_PUBLISHED, STATE_NOTHING, stateOf } from './documents.js'
 import { acquireLease, type Lease, type NamedLedgers } from './lease.js'
-import { type HandingOver, hasLedgers, restoreLedgers, uploadLedgers } from './ledgers.js'
+import { type HandingOver, restoreLedgers, uploadLedgers } from './ledgers.js'
 import { fencePointer, readPointer } from './pointer.js'
 import {
   agreeOnLayout,
@@ -185,7 +185,7 @@ class BucketStorage implements Storage {
     try {
       if (this.#hasLedgers) return await uploadLedgers(this.#ledgers, signal)
       // A run that ended earlier sent nothing, and its disk may have ledgers of long ago.
-      if (previous !== null) return hasLedgers(previous) ? previous.ledgers : null
+      if (previous !== null) return previous.hasLedgers ? previous.ledgers : null
       const note = await readNote(settings.warehouseDirectory)
       return note?.storage === store.address ? null : {}
     } catch (error) {

@@ -59,8 +59,8 @@ export interface PreviousHolder {
   readonly id: string | null
   /** False: it was killed or lost its way to the bucket, and we took the lease over. */
   readonly wasReleased: boolean
-  /** Whether the bucket has its request ledgers. */
-  readonly ledgersUploaded: boolean
+  /** Whether the bucket has every request of it: it uploaded its request ledgers, and then released the lease. */
+  readonly hasLedgers: boolean
   /** Which these are; null if nobody knows. */
   readonly ledgers: NamedLedgers | null
   /** Since it wrote the lease last, by the store's clock, milliseconds; null if unknown. */
@@ -177,7 +177,7 @@ const leaseOf = (
 const previousOf = (found: FoundLease): PreviousHolder => ({
   id: found?.document.holder.id ?? null,
   wasReleased: found?.document.state === 'free',
-  ledgersUploaded: found?.document.ledgers_uploaded ?? false,
+  hasLedgers: found?.document.state === 'free' && found.document.ledgers_uploaded,
   ledgers: found?.document.ledgers ?? null,
   ageMs: found?.ageMs ?? null,
 })

@@ -95,12 +95,8 @@ export const ledgerSource = (
   // An old lease beside a young ledger was restored.
   if ([previous, ...inBucket].every(isTooOld)) return 'none'
   if (previous.id !== null && previous.id === ledgersOf) return 'local'
-  return hasLedgers(previous) ? 'bucket' : 'unknown'
+  return previous.hasLedgers ? 'bucket' : 'unknown'
 }
-
-/** Whether the bucket has every request of a run. */
-export const hasLedgers = ({ wasReleased, ledgersUploaded }: PreviousHolder): boolean =>
-  wasReleased && ledgersUploaded
 
 /** Whether no request in it may count any more, by the store's clock. */
 const isTooOld = ({ ageMs }: { readonly ageMs: number | null }): boolean =>
@@ -123,7 +119,7 @@ const fill = async (
 ): Promise<string | null> => {
   const { warehouseDirectory: directory } = settings
   const isKept = source === 'local' && isLocal
-  if (!hasLedgers(previous)) {
+  if (!previous.hasLedgers) {
     // The last run was killed, and used this directory.
     const isNeeded = !isKept && listed !== undefined && !isTooOld(listed)
     return isNeeded ? `${name} is missing in ${directory}` : null
