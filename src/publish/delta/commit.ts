@@ -10,7 +10,7 @@ import { type Clock, throwIfAborted } from '../../base/clock.js'
 import { isStop, messageOf } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { type ListedObject, ObjectStoreError } from '../../object-store/object-store.js'
-import { putOwned } from '../../object-store/owned-document.js'
+import { putOwned, putOwnedBytes } from '../../object-store/owned-document.js'
 import type { Manifest, ManifestTable } from '../parquet/manifest.js'
 import { type Action, toLines } from './actions.js'
 import { withTemporary, writeCheckpoint } from './checkpoint.js'
@@ -176,7 +176,6 @@ const addCheckpoint = async (given: TableCommitting, files: LogFiles, number: nu
   })
   const key = lastCheckpointKey(directory)
   const pointer = Buffer.from(JSON.stringify({ version: number, size: actions.length }))
-  const found = await store.get(key, signal)
-  if (found === null) await store.putIfAbsent(key, pointer, signal)
-  else await store.putIfMatch(key, pointer, found.etag, signal)
+  const replaces = (await store.get(key, signal))?.etag ?? null
+  await putOwnedBytes({ store, key, body: pointer, replaces, signal })
 }

@@ -72,10 +72,8 @@ export interface LogReading {
   readonly signal: AbortSignal
 }
 
-export const listLog = async (
-  { store, signal }: Pick<LogReading, 'store' | 'signal'>,
-  directory: string,
-): Promise<LogFiles> => logFilesOf(await listAll(store, logPrefix(directory), signal))
+export const listLog = async ({ store, signal }: LogReading, directory: string): Promise<LogFiles> =>
+  logFilesOf(await listAll(store, logPrefix(directory), signal))
 
 /** Null if there is no such commit. */
 export const readCommit = async (

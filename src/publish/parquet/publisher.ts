@@ -132,8 +132,7 @@ const linkedBase = (
     if (!(await isIntact(base.directory, file).catch(() => false))) return false
     const [existing, path] = [join(base.directory, file.path), join(directory, file.path)]
     await makeDirectory(dirname(path))
-    const isLinked = !lacks.has('hardLinks') && (await lacks.attempt('hardLinks', () => link(existing, path)))
-    if (!isLinked) {
+    if (!(await lacks.attempt('hardLinks', () => link(existing, path)))) {
       await copyFile(existing, path)
       await syncToDisk(path)
     }

@@ -75,8 +75,8 @@ const outlivedLogs = async (
   const directories = await logsToRemove({
     ...given,
     objects,
+    own,
     kept: own.filter((key) => !going.has(key)),
-    swept: own.filter((key) => going.has(key)),
     keepMs: limits.keepMs,
   })
   if (directories.length > 0)
