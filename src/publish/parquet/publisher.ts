@@ -17,19 +17,18 @@ import { publishError } from '../publish-error.js'
 import { syncDirectory, syncToDisk } from '../replace-file.js'
 import { isIntact, type Manifest, manifestFile, writeManifest } from './manifest.js'
 import {
+  allVersions,
   currentPath,
   findCurrent,
+  firstKnown,
   KEPT_VERSIONS,
   type KnownVersion,
-  knownVersions,
-  listVersions,
   makeCurrent,
   parquetDirectory,
   removeAll,
   sweepOld,
   sweepUnfinished,
   unfinishedPath,
-  type Version,
   versionsPath,
 } from './versions.js'
 import type { BaseVersion } from './write-table.js'
@@ -58,7 +57,7 @@ export const createParquetPublisher = (options: FilePublishing): Publisher => ({
       await makeDirectory(versionsPath(parquet))
       const current = await findCurrent(parquet)
       await sweepUnfinished(parquet, current)
-      const manifest = await build(options, parquet, current, signal)
+      const manifest = await build(options, parquet, signal)
       await makeCurrent(parquet, manifest.version, current, lacks)
       lacks.logNew(parquet)
       await removeOld(log, parquet, manifest)
@@ -70,17 +69,12 @@ export const createParquetPublisher = (options: FilePublishing): Publisher => ({
 })
 
 /** Builds the next version beside the others, complete and on the disk. After a failure, the next publish sweeps its files. */
-const build = async (
-  options: FilePublishing,
-  parquet: string,
-  current: Version | null,
-  signal: AbortSignal,
-): Promise<Manifest> => {
+const build = async (options: FilePublishing, parquet: string, signal: AbortSignal): Promise<Manifest> => {
   const { log, lacks } = options
-  const known = await knownVersions(parquet)
-  const base = known.find(({ number }) => number === current?.number) ?? known[0] ?? null
-  const usedNumbers = [current, ...(await listVersions(parquet))].map((version) => version?.number ?? 0)
-  const number = Math.max(...usedNumbers) + 1
+  // The sweep has left nothing that is newer than what readers see.
+  const versions = await allVersions(parquet)
+  const base = await firstKnown(versions)
+  const number = (versions[0]?.number ?? 0) + 1
   const unfinished = unfinishedPath(parquet, number)
   try {
     await mkdir(unfinished)

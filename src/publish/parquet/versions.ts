@@ -36,7 +36,7 @@ export const unfinishedPath = (parquet: string, number: number): string =>
   temporaryBeside(versionPath(parquet, number))
 
 /** Versions under their own names, the newest first. Their content is not checked. */
-export const listVersions = async (parquet: string): Promise<readonly Version[]> =>
+const listVersions = async (parquet: string): Promise<readonly Version[]> =>
   (await namesIn(versionsPath(parquet)))
     .filter((name) => /^\d{6,15}$/.test(name))
     .map((name) => ({ number: Number(name), directory: join(versionsPath(parquet), name) }))
@@ -77,14 +77,13 @@ export const allVersions = async (parquet: string): Promise<readonly Version[]> 
   return current?.directory === currentPath(parquet) ? [current, ...listed] : listed
 }
 
-/** The versions whose manifests can be read, the newest first. */
-export const knownVersions = async (parquet: string): Promise<readonly KnownVersion[]> => {
-  const known: KnownVersion[] = []
-  for (const version of await allVersions(parquet)) {
+/** The first of these versions whose manifest can be read; null without one. */
+export const firstKnown = async (versions: readonly Version[]): Promise<KnownVersion | null> => {
+  for (const version of versions) {
     const manifest = await readManifest(version.directory).catch(() => null)
-    if (manifest !== null) known.push({ ...version, manifest })
+    if (manifest !== null) return { ...version, manifest }
   }
-  return known
+  return null
 }
 
 /** Removes the versions that killed publishes left behind: half-built ones, and complete ones that never became current. */
