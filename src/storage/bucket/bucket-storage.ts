@@ -3,7 +3,7 @@
  * the work database from the bucket unless the local one is derived from the same state.
  */
 import { hostname } from 'node:os'
-import { systemClock } from '../../base/clock.js'
+import { type Clock, systemClock } from '../../base/clock.js'
 import { messageOf, StoppedError } from '../../base/errors.js'
 import { onAbort } from '../../base/signals.js'
 import { createTimeLimit } from '../../base/time-limit.js'
@@ -21,7 +21,7 @@ import {
 import type { HoldStorage, Storage } from '../storage.js'
 import { NOTHING_PUBLISHED, STATE_NOTHING, stateOf } from './documents.js'
 import { acquireLease, type Lease, type NamedLedgers } from './lease.js'
-import { type HandingOver, restoreLedgers, uploadLedgers } from './ledgers.js'
+import { restoreLedgers, uploadLedgers } from './ledgers.js'
 import { fencePointer, readPointer } from './pointer.js'
 import {
   agreeOnLayout,
@@ -35,6 +35,7 @@ import { bucketStates, findLocal, prepareLocal, readNote, writeNote } from './re
 /** Throws a `WarehouseHeldError`, an `ObjectStoreError` or another `WarehouseError`. */
 export const bucketStorage = async (held: HoldStorage, storage: StorageSettings): Promise<Storage> => {
   const { settings, command, runId, log, signal, openStore = createS3Store } = held
+  const clock = systemClock
   await requireWritable(settings.warehouseDirectory)
   // Connections of its own: uploads that are throttled must not delay a renewal.
   const store = await openStore(storage)
@@ -45,10 +46,10 @@ export const bucketStorage = async (held: HoldStorage, storage: StorageSettings)
       host: hostname(),
       pid: process.pid,
       command: `fieldwork-sync ${command}`,
-      since: new Date(systemClock.nowMs()).toISOString(),
+      since: new Date(clock.nowMs()).toISOString(),
     }
-    const lease = await acquireLease({ store: leaseStore, holder, clock: systemClock, log, signal })
-    return new BucketStorage({ ...held, openStore, storage, store, leaseStore, lease })
+    const lease = await acquireLease({ store: leaseStore, holder, clock, log, signal })
+    return new BucketStorage({ ...held, openStore, storage, store, leaseStore, lease, clock })
   } catch (error) {
     await Promise.all([store[Symbol.asyncDispose](), leaseStore[Symbol.asyncDispose]()])
     throw error
@@ -64,6 +65,7 @@ interface HeldBucket extends HoldStorage {
   readonly store: ObjectStore
   readonly leaseStore: ObjectStore
   readonly lease: Lease
+  readonly clock: Clock
 }
 
 /** A run that a signal stopped has so long for its ledgers and its lease: it ends within ten seconds, and may publish for eight. */
@@ -72,21 +74,19 @@ const RELEASE_MS_MAX = 60_000
 
 class BucketStorage implements Storage {
   readonly #held: HeldBucket
-  readonly #ledgers: HandingOver
   readonly signal: AbortSignal
   /** Whether the local ledgers hold every request that may still count: they were taken over. */
   #hasLedgers = false
 
   constructor(held: HeldBucket) {
     this.#held = held
-    this.#ledgers = { ...held, clock: systemClock }
     this.signal = AbortSignal.any([held.signal, held.lease.lost])
   }
 
   readonly requireHeld = (): void => this.#held.lease.assertHeld()
 
   async openWarehouse(): ReturnType<Storage['openWarehouse']> {
-    const { settings, command, runId, storage, store, lease, log, signal: stopping } = this.#held
+    const { settings, command, runId, storage, store, lease, clock, log, signal: stopping } = this.#held
     const { signal } = this
     const { warehouseDirectory: directory, publish: formats, report } = settings
     await proveConditionalWrites(store, storage.endpoint, signal)
@@ -102,7 +102,6 @@ class BucketStorage implements Storage {
     } catch (error) {
       return cannotWrite(directory)(error)
     }
-    const clock = systemClock
     const database = await openWarehouse({
       directory,
       clock,
@@ -111,7 +110,7 @@ class BucketStorage implements Storage {
       // In the first run with the bucket: a warehouse that lost its work database moves there too.
       published: stateOf(contents) === STATE_NOTHING ? publishedPlaces(directory) : [bucketStates(local)],
     })
-    const publishing = { ...this.#held, clock, pointer, database, directory, formats, report, stopping }
+    const publishing = { ...this.#held, pointer, database, directory, formats, report, stopping }
     const stopSnapshots = startSnapshots(publishing)
     const close = async (): Promise<void> => {
       await stopSnapshots()
@@ -154,8 +153,8 @@ class BucketStorage implements Storage {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { lease, store, leaseStore, signal: stopping } = this.#held
-    using limit = createTimeLimit(systemClock)
+    const { lease, store, leaseStore, clock, signal: stopping } = this.#held
+    using limit = createTimeLimit(clock)
     const ending = (ms: number) =>
       limit.after(ms, () => limit.end(new StoppedError(`the release took more than ${ms / 1_000} s`)))
     ending(RELEASE_MS_MAX)
@@ -174,7 +173,7 @@ class BucketStorage implements Storage {
   }
 
   async #restoreLedgers(ledgersOf: string | null): Promise<void> {
-    await restoreLedgers(this.#ledgers, ledgersOf, this.signal)
+    await restoreLedgers(this.#held, ledgersOf, this.signal)
     this.#hasLedgers = true
   }
 
@@ -183,7 +182,7 @@ class BucketStorage implements Storage {
     const { settings, store, lease, log } = this.#held
     const { previous } = lease
     try {
-      if (this.#hasLedgers) return await uploadLedgers(this.#ledgers, signal)
+      if (this.#hasLedgers) return await uploadLedgers(this.#held, signal)
       // A run that ended earlier sent nothing, and its disk may have ledgers of long ago.
       if (previous !== null) return previous.hasLedgers ? previous.ledgers : null
       const note = await readNote(settings.warehouseDirectory)
