@@ -80,8 +80,7 @@ export const checkAll = async (options: Work, clock: Clock = systemClock): Promi
       command: 'check',
       runId: newRunId(systemClock.nowMs()),
     })
-    await using trial = await storage.tryOut()
-    checks.push(...trial.found.map((part) => ({ ...part, ok: true })))
+    checks.push(...(await storage.tryOut()).map((part) => ({ ...part, ok: true })))
     for (const account of settings.accounts)
       await add(`API of ${account.name}`, requestSurveys(options, account, storage, clock))
   } catch (error) {

@@ -101,7 +101,7 @@ const SAMPLE_DEFAULT = 20
 
 const sampleAll = async (work: VerifyWork, held: Storage): Promise<readonly AccountSample[]> => {
   const { settings, log, sample, seed } = work
-  await using _trial = await held.tryOut()
+  await held.tryOut()
   const published = await requirePublished(settings, await findState(settings, held.signal))
   const open = published.isDirectory ? openParquetVersion : openDatabaseFile
   await using database = await open(published.file).catch((error: unknown) => {

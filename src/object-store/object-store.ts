@@ -35,7 +35,7 @@ export type ObjectBody = Uint8Array | FileBody
 export interface FileBody {
   readonly file: string
   /** Called after each part that has arrived. */
-  readonly onSent?: ((sentBytes: number, totalBytes: number) => void) | undefined
+  readonly onSent?: ((partBytes: number) => void) | undefined
 }
 
 interface ObjectAge {

@@ -159,7 +159,11 @@ export const findPublishedFile = async (
   database: Database,
 ): Promise<readonly PublishedState[]> => {
   const path = publishedPath(directory, 'duckdb')
-  return (await isFile(path)) ? [{ path, what: 'the published file', ...stateInFile(database, path) }] : []
+  const found = await stat(path).catch(ifMissing)
+  if (found === null) return []
+  // To open a pipe, for example, would never end.
+  if (!found.isFile()) throw new Error('it is not a file')
+  return [{ path, what: 'the published file', ...stateInFile(database, path) }]
 }
 
 /** The state in a database file, from which the empty `database` can be filled. */
@@ -170,11 +174,4 @@ export const stateInFile = (database: Database, path: string): Pick<PublishedSta
     countRuns: () => reading((sql) => countOf(sql, 'SELECT count(*) AS "Count" FROM other._sync.runs')),
     fill: () => reading((sql) => sql.run('COPY FROM DATABASE other TO "work"')),
   }
-}
-
-/** False if nothing exists at `path`. Throws if it is not a file: opening a pipe, for example, would never end. */
-const isFile = async (path: string): Promise<boolean> => {
-  const found = await stat(path).catch(ifMissing)
-  if (found !== null && !found.isFile()) throw new Error('it is not a file')
-  return found !== null
 }

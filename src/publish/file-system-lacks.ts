@@ -18,43 +18,37 @@ const LACKS = {
 type Lack = keyof typeof LACKS
 
 export interface FileSystemLacks {
-  add(lack: Lack): void
-  has(lack: Lack): boolean
+  /**
+   * Tries an operation: false if the file system lacks it. Call it only where a file was written just before, so that no permission is
+   * missing. A version has thousands of files: where there are no hard links, only the first is tried.
+   */
+  attempt(lack: Lack, operation: () => Promise<void>): Promise<boolean>
   /** Logs one warning about what was found since the last one. */
   logNew(directory: string): void
 }
 
-export const createLacks = (log: Log): FileSystemLacks => {
+/** Without a log a lack is not reported. */
+export const createLacks = (log: Log | null): FileSystemLacks => {
   const found = new Set<Lack>()
   const logged = new Set<Lack>()
   return {
-    add: (lack) => void found.add(lack),
-    has: (lack) => found.has(lack),
+    attempt: async (lack, operation) => {
+      if (lack === 'hardLinks' && found.has(lack)) return false
+      try {
+        await operation()
+        return true
+      } catch (error) {
+        if (!hasCode(error, ...LACKING)) throw error
+        found.add(lack)
+        return false
+      }
+    },
     logNew: (directory) => {
       const unknown = [...found].filter((lack) => !logged.has(lack))
       for (const lack of unknown) logged.add(lack)
       if (unknown.length > 0)
-        log.warn({ directory }, `this file system has ${unknown.map((lack) => LACKS[lack]).join('; and ')}`)
+        log?.warn({ directory }, `this file system has ${unknown.map((lack) => LACKS[lack]).join('; and ')}`)
     },
-  }
-}
-
-/**
- * Tries an operation: false if the file system lacks it. Call it only where a file was written just before, so that no permission is
- * missing. Without `lacks` a lack is not reported.
- */
-export const unlessLacking = async (
-  lacks: FileSystemLacks | undefined,
-  lack: Lack,
-  operation: () => Promise<void>,
-): Promise<boolean> => {
-  try {
-    await operation()
-    return true
-  } catch (error) {
-    if (!hasCode(error, ...LACKING)) throw error
-    lacks?.add(lack)
-    return false
   }
 }
 

@@ -4,9 +4,7 @@
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock } from '../base/clock.js'
 import { hasCode } from '../base/errors.js'
-import type { Log } from '../base/log.js'
 import {
   isStateFormat,
   type PublishFormat,
@@ -20,27 +18,19 @@ import { type Database, type OpenOptions, openDatabase } from '../warehouse/conn
 import { unreadable } from '../warehouse/connection/duckdb-error.js'
 import type { PublishedPlace, PublishedState } from '../warehouse/lifecycle/rebuild.js'
 import { createDuckdbPublisher, findPublishedFile } from './duckdb.js'
-import { createLacks, type FileSystemLacks } from './file-system-lacks.js'
+import { createLacks } from './file-system-lacks.js'
 import { manifestFile } from './parquet/manifest.js'
-import { createParquetPublisher } from './parquet/publisher.js'
+import { createParquetPublisher, type FilePublishing } from './parquet/publisher.js'
 import { openParquet } from './parquet/reader.js'
 import { findPublishedParquet } from './parquet/restore.js'
 import type { ReportSettings } from './report/formats.js'
 import { createReportPublisher, writeReport } from './report/publisher.js'
 
-export interface Publishing {
-  readonly database: Database
-  /** The warehouse directory. */
-  readonly directory: string
-  readonly clock: Clock
-  readonly log: Log
+interface PublishingFiles extends FilePublishing {
   readonly report: ReportSettings
 }
 
-/** All formats of a run share what they find about the file system, so each lack is logged once. */
-interface PublishingFiles extends Publishing {
-  readonly lacks: FileSystemLacks
-}
+export type Publishing = Omit<PublishingFiles, 'lacks'>
 
 interface Format {
   readonly createPublisher: (publishing: PublishingFiles) => Publisher

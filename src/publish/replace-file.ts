@@ -5,7 +5,7 @@
 import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode, messageOf, UnsyncedError } from '../base/errors.js'
-import { type FileSystemLacks, unlessLacking } from './file-system-lacks.js'
+import { createLacks, type FileSystemLacks } from './file-system-lacks.js'
 
 /** For `catch`: null if there is no such file. Throws any other error. */
 export const ifMissing = (error: unknown): null => {
@@ -17,7 +17,7 @@ export const ifMissing = (error: unknown): null => {
 export const temporaryBeside = (target: string): string =>
   join(dirname(target), `.${basename(target)}.${process.pid}${TEMPORARY}`)
 
-const TEMPORARY = '.publishing'
+export const TEMPORARY = '.publishing'
 
 /** Removes the files that killed publishes left beside `target`. Only the holder of the warehouse may call it. */
 export const sweepTemporaries = async (target: string): Promise<void> => {
@@ -34,8 +34,8 @@ export const syncToDisk = async (path: string): Promise<void> => {
 }
 
 /** Makes the entries of a directory durable, if the file system can. Without `lacks` a lack is not reported. */
-export const syncDirectory = (directory: string, lacks?: FileSystemLacks): Promise<boolean> =>
-  unlessLacking(lacks, 'syncedDirectories', () => syncToDisk(directory))
+export const syncDirectory = (directory: string, lacks = createLacks(null)): Promise<boolean> =>
+  lacks.attempt('syncedDirectories', () => syncToDisk(directory))
 
 /**
  * Removes everybody's right to write the file, which a rename over the file does not need. Rights to read stay as the umask set
@@ -43,13 +43,13 @@ export const syncDirectory = (directory: string, lacks?: FileSystemLacks): Promi
  */
 export const protectFromWriting = async (file: string, lacks: FileSystemLacks): Promise<void> => {
   const { mode } = await stat(file)
-  await unlessLacking(lacks, 'modes', () => chmod(file, mode & 0o7777 & ~WRITE))
+  await lacks.attempt('modes', () => chmod(file, mode & 0o7777 & ~WRITE))
 }
 
 const WRITE = 0o222
 
 /** Renames `temporary`, which is already synced, to `target`, and makes that durable. Throws an `UnsyncedError` after the rename. */
-export const renameDurably = async (temporary: string, target: string, lacks?: FileSystemLacks) => {
+export const renameDurably = async (temporary: string, target: string, lacks = createLacks(null)) => {
   await rename(temporary, target)
   try {
     for (const directory of new Set([dirname(temporary), dirname(target)]))

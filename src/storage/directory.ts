@@ -3,12 +3,12 @@ import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { ExpectedError } from '../base/errors.js'
-import { PUBLISHED_AS, type PublishFormat } from '../model/publish-formats.js'
-import { findPublished, publishedPlaces, publishersOf } from '../publish/formats.js'
+import { PUBLISHED_AS } from '../model/publish-formats.js'
+import { publishedPlaces, publishersOf } from '../publish/formats.js'
 import type { Settings } from '../settings/settings.js'
 import { type Shard, shardDirectory, shardOfDirectory } from '../settings/shards.js'
+import type { Database } from '../warehouse/connection/database.js'
 import { workFile } from '../warehouse/lifecycle/files.js'
-import { describeHolder, isAlive, readHolder } from '../warehouse/lifecycle/holder.js'
 import { openWarehouse } from '../warehouse/lifecycle/open.js'
 import type { HoldStorage, Storage } from './storage.js'
 
@@ -23,6 +23,7 @@ export const directoryStorage = ({ settings, command, log, signal }: HoldStorage
       command: `fieldwork-sync ${command}`,
       published: publishedPlaces(directory),
     })
+  let tried: Database | null = null
   return {
     signal,
     requireHeld: () => undefined,
@@ -32,22 +33,10 @@ export const directoryStorage = ({ settings, command, log, signal }: HoldStorage
       return { database, publishers: publishersOf(publish, publishing) }
     },
     tryOut: async () => {
-      const database = await open()
-      return {
-        found: [{ what: 'warehouse', detail: `${directory} is writable` }],
-        [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
-      }
+      tried = await open()
+      return [{ what: 'warehouse', detail: `${directory} is writable` }]
     },
-    [Symbol.asyncDispose]: async () => undefined,
-  }
-}
-
-/** The published state, and the process that holds the directory. */
-export const findInDirectory = async (directory: string, preferred: readonly PublishFormat[]) => {
-  const note = await readHolder(directory)
-  return {
-    holder: note !== null && isAlive(note) ? describeHolder(note) : null,
-    published: await findPublished(directory, preferred),
+    [Symbol.asyncDispose]: async () => await tried?.close(),
   }
 }
 

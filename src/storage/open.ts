@@ -3,13 +3,14 @@ import { existsSync } from 'node:fs'
 import { ExpectedError } from '../base/errors.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
 import { publishedPath, STATE_FORMATS } from '../model/publish-formats.js'
-import type { Published } from '../publish/formats.js'
+import { findPublished, type Published } from '../publish/formats.js'
 import type { Settings } from '../settings/settings.js'
 import { storageAddress } from '../settings/storage.js'
 import { lastRequestUsage } from '../warehouse/history/runs.js'
 import { bucketNoteFile } from '../warehouse/lifecycle/files.js'
+import { describeHolder, isAlive, readHolder } from '../warehouse/lifecycle/holder.js'
 import { readPublished, readStatus } from '../warehouse/status.js'
-import { directoryStorage, findInDirectory, holdsWarehouse, shardsIn } from './directory.js'
+import { directoryStorage, holdsWarehouse, shardsIn } from './directory.js'
 import type { HoldStorage, Storage } from './storage.js'
 
 /** Holds the storage that the settings name. Throws a `WarehouseError`, such as `WarehouseHeldError`. */
@@ -41,9 +42,13 @@ interface FoundState {
 /** Throws a `WarehouseError` if a bucket cannot be read. */
 export const findState = async (where: Where, signal: AbortSignal): Promise<FoundState> => {
   const { warehouseDirectory: directory, publish, storage } = where
-  if (storage === null) return await findInDirectory(directory, publish)
-  const { findInBucket } = await import('./bucket/published.js')
-  return await findInBucket(storage, directory, signal)
+  if (storage !== null) {
+    const { findInBucket } = await import('./bucket/published.js')
+    return await findInBucket(storage, directory, signal)
+  }
+  const note = await readHolder(directory)
+  const holder = note !== null && isAlive(note) ? describeHolder(note) : null
+  return { published: await findPublished(directory, publish), holder }
 }
 
 /** Whether a run has left a warehouse there. */

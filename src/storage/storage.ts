@@ -16,7 +16,7 @@ export interface HoldStorage {
   readonly openStore?: OpenStore | undefined
 }
 
-/** Dispose of it when the database is closed: it may then be held by another process. */
+/** Dispose of it after the requests, when the database is closed: it may then be held by another process. */
 export interface Storage extends AsyncDisposable {
   /** Aborts with the signal of the command, and when the storage is lost to another process. */
   readonly signal: AbortSignal
@@ -28,11 +28,6 @@ export interface Storage extends AsyncDisposable {
     /** Where it is published at the end of a run. */
     readonly publishers: readonly Publisher[]
   }>
-  /** Tests whether a run could work here, and changes nothing that lasts. Dispose of it after the requests. */
-  tryOut(): Promise<Trial>
-}
-
-export interface Trial extends AsyncDisposable {
-  /** What works, for people. */
-  readonly found: readonly { readonly what: string; readonly detail: string }[]
+  /** Tests whether a run could work here, and changes nothing that lasts. Returns what works, for people. */
+  tryOut(): Promise<readonly { readonly what: string; readonly detail: string }[]>
 }

@@ -110,7 +110,7 @@ const MUTATIONS = `
 + readAt: instantFromMs(clock.nowMs() - 86_400_000)
 # The next ones are in the order of a run with a bucket, which the simulation of the bucket does not run.
 @@ storage/bucket/bucket-storage.js @@ the command with a bucket takes no request ledgers over
-- await restoreLedgers(this.#ledgers, ledgersOf, this.signal)
+- await restoreLedgers(this.#held, ledgersOf, this.signal)
 + undefined
 @@ storage/bucket/bucket-storage.js @@ the command with a bucket: the proof is skipped after a failed run
 - await proveConditionalWrites(
@@ -119,7 +119,7 @@ const MUTATIONS = `
 - if (found === null || document === null)
 + if (found === null) return null; if (document === null)
 @@ storage/bucket/bucket-storage.js @@ the command with a bucket does not upload its request ledgers
-- await uploadLedgers(this.#ledgers, signal);
+- await uploadLedgers(this.#held, signal);
 @@ storage/bucket/bucket-storage.js @@ the command with a bucket uses the local work database, of whatever state it is
 - const { state, ledgersOf } = await prepareLocal(local);
 + const { state, ledgersOf } = (await requireWritable(directory), { state: contents.snapshot?.key ?? contents.manifest ?? 'nothing', ledgersOf: null });

@@ -60,7 +60,7 @@ export const clientOn = (store: ObjectStore, { send, bytesIn, keep }: Way): Obje
   ) => {
     const bytes = 'file' in body ? bytesIn(body.file) : Buffer.from(body)
     const outcome = await send(what, signal, () => act(bytes))
-    if ('file' in body) body.onSent?.(bytes.length, bytes.length)
+    if ('file' in body) body.onSent?.(bytes.length)
     return outcome
   }
   return {

@@ -37,7 +37,7 @@ export const putObject = async (put: Put, body: ObjectBody): Promise<PutOutcome>
   const { size } = await file.stat()
   if (size > PART_BYTES_MIN) return await putParts(put, file, size, body)
   const outcome = await putBytes(put, await readPart(file, Buffer.alloc(size), 0))
-  body.onSent?.(size, size)
+  body.onSent?.(size)
   return outcome
 }
 
@@ -98,7 +98,7 @@ const sendParts = async (put: Put, file: FileHandle, size: number, upload: Uploa
   const parts: CompletedPart[] = []
   const failed = new AbortController()
   const signal = AbortSignal.any([put.signal, failed.signal])
-  let [begun, sentBytes] = [0, 0]
+  let begun = 0
   const sender = async (): Promise<void> => {
     const buffer = Buffer.allocUnsafe(partBytes)
     while (begun < count) {
@@ -109,8 +109,7 @@ const sendParts = async (put: Put, file: FileHandle, size: number, upload: Uploa
       const command = new UploadPartCommand({ ...upload, PartNumber: number, Body: bytes })
       const { ETag } = await send(put.connection, `write ${put.key}`, signal, command)
       parts[number - 1] = { PartNumber: number, ETag }
-      sentBytes += bytes.length
-      onSent?.(sentBytes, size)
+      onSent?.(bytes.length)
     }
   }
   const stopping = (error: unknown): never => {

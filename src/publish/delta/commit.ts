@@ -10,7 +10,7 @@ import { type Clock, throwIfAborted } from '../../base/clock.js'
 import { isStop, messageOf } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { type ListedObject, ObjectStoreError } from '../../object-store/object-store.js'
-import { putOwned } from '../../object-store/owned-document.js'
+import { putOwned, putOwnedBytes } from '../../object-store/owned-document.js'
 import type { Manifest, ManifestTable } from '../parquet/manifest.js'
 import { type Action, toLines } from './actions.js'
 import { withTemporary, writeCheckpoint } from './checkpoint.js'
@@ -23,6 +23,7 @@ import {
   tableOfManifest,
 } from './log.js'
 import {
+  checkpointIn,
   checkpointKey,
   commitKey,
   LOG_RETENTION_MS,
@@ -78,9 +79,12 @@ interface Committing extends DeltaCommitting {
   readonly checkpoints: { left: number }
 }
 
-const commitTable = async (given: Committing, table: ManifestTable): Promise<void> => {
-  const projection: Projection = { ...given, table, directory: directoryOf(table) }
-  const { directory } = projection
+/** What the commit to one table works with. */
+interface TableCommitting extends Committing, Projection {}
+
+const commitTable = async (shared: Committing, table: ManifestTable): Promise<void> => {
+  const directory = directoryOf(table)
+  const given: TableCommitting = { ...shared, table, directory }
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     throwIfAborted(given.signal)
     // A commit that lost has to look again.
@@ -88,10 +92,10 @@ const commitTable = async (given: Committing, table: ManifestTable): Promise<voi
       attempt === 1 && given.objects !== undefined
         ? logIn(given.objects, directory)
         : await listLog(given, directory)
-    const changes = await missingChanges(given, projection, files)
+    const changes = await missingChanges(given, files)
     const number = changes === null ? nextNumber(files) - 1 : nextNumber(files)
-    if (changes !== null && !(await putCommit(given, projection, changes, number))) continue
-    return await keepUp(given, directory, files, number)
+    if (changes !== null && !(await putCommit(given, changes, number))) continue
+    return await keepUp(given, files, number)
   }
   throw new ObjectStoreError(
     `${given.store.address}/${directory}: ${ATTEMPTS_MAX} Delta commits were not accepted, because others write this table. Let only one program write it; the next run tries again`,
@@ -106,32 +110,26 @@ export const directoryOf = ({ schema, name }: Pick<ManifestTable, 'schema' | 'na
   schema === 'main' ? `data/${name}` : `data/${schema}/${name}`
 
 /** The changes from the log to the manifest; null if the log needs no commit. */
-const missingChanges = async (given: DeltaCommitting, projection: Projection, files: LogFiles) => {
-  const { directory, manifest, manifestKey } = projection
+const missingChanges = async (given: TableCommitting, files: LogFiles) => {
+  const { directory, manifest, manifestKey } = given
   const created = { id: randomUUID(), nowMs: given.clock.nowMs() }
   const highest = nextNumber(files) - 1
-  if (highest === -1) return changesTo(projection, null, created)
+  if (highest === -1) return changesTo(given, null, created)
   const at = manifestOfCommit(await requireCommit(given, directory, highest))
   if (at?.key === manifestKey) return null
   if (at !== null && at.version >= manifest.version)
     throw unusable(given.store, directory, `it is at version ${at.version}, and this is ${manifest.version}`)
   const earlier = at === null ? null : await given.readManifest(at.key, given.signal)
-  const known = earlier === null ? null : tableOfManifest(projection, earlier)
-  if (known !== null) return changesTo(projection, known, created)
+  const known = earlier === null ? null : tableOfManifest(given, earlier)
+  if (known !== null) return changesTo(given, known, created)
   // A commit without changes ties the log to this manifest, so that the next run need not read the whole log.
-  return changesTo(projection, await readState(given, directory, files, highest), created) ?? []
+  return changesTo(given, await readState(given, directory, files, highest), created) ?? []
 }
 
 /** False if the number is taken by a commit to another manifest. */
-const putCommit = async (
-  given: DeltaCommitting,
-  projection: Projection,
-  changes: readonly Action[],
-  number: number,
-): Promise<boolean> => {
-  const { store, clock, signal } = given
-  const { directory, manifestKey } = projection
-  const body = Buffer.from(toLines(commitOf(projection, changes, clock.nowMs())))
+const putCommit = async (given: TableCommitting, changes: readonly Action[], number: number) => {
+  const { store, clock, signal, directory, manifestKey } = given
+  const body = Buffer.from(toLines(commitOf(given, changes, clock.nowMs())))
   const put = { store, key: commitKey(directory, number), body, replaces: null, signal, putsMax: 1 }
   const isOurs = await putOwned(put, async (failure) => {
     const found = await readCommit(given, directory, number)
@@ -146,12 +144,13 @@ const putCommit = async (
  * reader needs. The commit stands without it, so a failure is logged, and the next run tries again. `number` is the last commit; `files`
  * were listed before it.
  */
-const keepUp = async (given: Committing, directory: string, files: LogFiles, number: number) => {
+const keepUp = async (given: TableCommitting, files: LogFiles, number: number): Promise<void> => {
+  const { directory } = given
   try {
-    const isDue = number - (files.checkpoints.at(-1)?.number ?? 0) >= COMMITS_PER_CHECKPOINT
+    const isDue = number - Math.max(0, checkpointIn(files)) >= COMMITS_PER_CHECKPOINT
     if (isDue && given.checkpoints.left > 0) {
       given.checkpoints.left -= 1
-      await addCheckpoint(given, directory, files, number)
+      await addCheckpoint(given, files, number)
     }
     const outdated = outdatedKeys(files)
     if (outdated.length > 0) await given.store.delete(outdated, given.signal)
@@ -166,8 +165,8 @@ const keepUp = async (given: Committing, directory: string, files: LogFiles, num
 
 const COMMITS_PER_CHECKPOINT = 10
 
-const addCheckpoint = async (given: Committing, directory: string, files: LogFiles, number: number) => {
-  const { store, database, scratch, clock, signal } = given
+const addCheckpoint = async (given: TableCommitting, files: LogFiles, number: number): Promise<void> => {
+  const { store, directory, database, scratch, clock, signal } = given
   const state = await readState(given, directory, files, number)
   const actions = checkpointActions(state, clock.nowMs(), LOG_RETENTION_MS)
   await withTemporary(scratch, async (file) => {
@@ -177,7 +176,6 @@ const addCheckpoint = async (given: Committing, directory: string, files: LogFil
   })
   const key = lastCheckpointKey(directory)
   const pointer = Buffer.from(JSON.stringify({ version: number, size: actions.length }))
-  const found = await store.get(key, signal)
-  if (found === null) await store.putIfAbsent(key, pointer, signal)
-  else await store.putIfMatch(key, pointer, found.etag, signal)
+  const replaces = (await store.get(key, signal))?.etag ?? null
+  await putOwnedBytes({ store, key, body: pointer, replaces, signal })
 }

@@ -11,9 +11,9 @@ import { type LogFile, type LogFiles, logIn, logPrefix, UnusableLogError } from 
 export interface LeftLogs {
   /** Everything below `data/`. */
   readonly objects: readonly ListedObject[]
-  /** The data files that stay, and those that go. */
+  /** The data files of ours, and those of them that stay. */
+  readonly own: readonly string[]
   readonly kept: readonly string[]
-  readonly swept: readonly string[]
   /** The directories of the tables whose logs are up to date. */
   readonly followed: ReadonlySet<string>
   /** Reads the newest state of a log. */
@@ -24,12 +24,13 @@ export interface LeftLogs {
 
 /** The directories of the tables whose logs have to go. Only a directory with data files of ours has a log of ours. */
 export const logsToRemove = async (left: LeftLogs): Promise<readonly string[]> => {
-  const { objects, kept, swept, followed, readLog, keepMs } = left
-  const logs = [...new Set([...kept, ...swept].map(tableDirectory))]
+  const { objects, own, kept, followed, readLog, keepMs } = left
+  const logs = [...new Set(own.map(tableDirectory))]
     .map((directory) => ({ directory, files: logIn(objects, directory) }))
-    .filter(({ files }) => files.commits.length + files.checkpoints.length > 0)
-  const isOld = ({ ageMs }: LogFile): boolean => ageMs !== null && ageMs >= keepMs
-  const areAllOld = logs.every(({ files }) => files.commits.every(isOld))
+    .filter(({ files }) => files.length > 0)
+  const isOld = ({ ageMs, isCheckpoint }: LogFile): boolean =>
+    isCheckpoint || (ageMs !== null && ageMs >= keepMs)
+  const areAllOld = logs.every(({ files }) => files.every(isOld))
   const removed: string[] = []
   for (const { directory, files } of logs.filter((one) => !followed.has(one.directory))) {
     const state = areAllOld

@@ -12,17 +12,13 @@ import { type Action, PROTOCOL, parseActions } from './actions.js'
 import { readCheckpoint, withTemporary } from './checkpoint.js'
 import { type LogState, stateAfter } from './log.js'
 
-export interface LogFile {
+export interface LogFile extends ListedObject {
   readonly number: number
-  readonly key: string
-  readonly ageMs: number | null
+  readonly isCheckpoint: boolean
 }
 
-/** Each in the order of the numbers. */
-export interface LogFiles {
-  readonly commits: readonly LogFile[]
-  readonly checkpoints: readonly LogFile[]
-}
+/** Commits and checkpoints, in the order of the numbers. The commit comes before a checkpoint of the same number. */
+export type LogFiles = readonly LogFile[]
 
 /** How long a log shows earlier states, as long as manifests are kept. */
 export const LOG_RETENTION_MS = 30 * 24 * 60 * 60 * 1000
@@ -40,32 +36,29 @@ export const lastCheckpointKey = (directory: string): string => `${logPrefix(dir
 export const logIn = (objects: readonly ListedObject[], directory: string): LogFiles =>
   logFilesOf(objects.filter(({ key }) => key.startsWith(logPrefix(directory))))
 
-export const logFilesOf = (objects: readonly ListedObject[]): LogFiles => {
-  const matching = (pattern: RegExp): readonly LogFile[] =>
-    objects
-      .flatMap(({ key, ageMs }) => {
-        const digits = pattern.exec(key)?.[1]
-        return digits === undefined ? [] : [{ number: Number(digits), key, ageMs }]
-      })
-      .toSorted((a, b) => a.number - b.number)
-  const checkpoints = matching(/\/_delta_log\/(\d{20})\.checkpoint\.parquet$/)
-  return { commits: matching(/\/_delta_log\/(\d{20})\.json$/), checkpoints }
-}
+export const logFilesOf = (objects: readonly ListedObject[]): LogFiles =>
+  objects
+    .flatMap((object) => {
+      const [, digits, form] = /\/_delta_log\/(\d{20})\.(json|checkpoint\.parquet)$/.exec(object.key) ?? []
+      return digits === undefined ? [] : { ...object, number: Number(digits), isCheckpoint: form !== 'json' }
+    })
+    .toSorted((a, b) => a.number - b.number || Number(a.isCheckpoint) - Number(b.isCheckpoint))
 
 /** The next commit has the number after the highest: a put to a removed number would succeed again. */
-export const nextNumber = ({ commits, checkpoints }: LogFiles): number =>
-  Math.max(-1, commits.at(-1)?.number ?? -1, checkpoints.at(-1)?.number ?? -1) + 1
+export const nextNumber = (files: LogFiles): number => (files.at(-1)?.number ?? -1) + 1
+
+/** The newest checkpoint that is so; -1 if there is none. */
+export const checkpointIn = (files: LogFiles, isWanted: (file: LogFile) => boolean = () => true): number =>
+  files.findLast((file) => file.isCheckpoint && isWanted(file))?.number ?? -1
 
 /**
  * The files from which no reader starts any more: those below the newest checkpoint that is older than the retention. The oldest are
  * deleted first, and a file of unknown age ends it, so that no gap appears between retained files.
  */
-export const outdatedKeys = ({ commits, checkpoints }: LogFiles): readonly string[] => {
+export const outdatedKeys = (files: LogFiles): readonly string[] => {
   const isOld = ({ ageMs }: LogFile): boolean => ageMs !== null && ageMs > LOG_RETENTION_MS
-  const limit = checkpoints.findLast(isOld)?.number ?? 0
-  const below = [...commits, ...checkpoints]
-    .filter(({ number }) => number < limit)
-    .toSorted((a, b) => a.number - b.number)
+  const limit = checkpointIn(files, isOld)
+  const below = files.filter(({ number }) => number < limit)
   const firstKept = below.findIndex((file) => !isOld(file))
   return (firstKept === -1 ? below : below.slice(0, firstKept)).map(({ key }) => key)
 }
@@ -79,10 +72,8 @@ export interface LogReading {
   readonly signal: AbortSignal
 }
 
-export const listLog = async (
-  { store, signal }: Pick<LogReading, 'store' | 'signal'>,
-  directory: string,
-): Promise<LogFiles> => logFilesOf(await listAll(store, logPrefix(directory), signal))
+export const listLog = async ({ store, signal }: LogReading, directory: string): Promise<LogFiles> =>
+  logFilesOf(await listAll(store, logPrefix(directory), signal))
 
 /** Null if there is no such commit. */
 export const readCommit = async (
@@ -103,10 +94,10 @@ export const readCommit = async (
 export const readState = async (
   reading: LogReading,
   directory: string,
-  { checkpoints }: LogFiles,
+  files: LogFiles,
   number: number,
 ): Promise<LogState> => {
-  const checkpoint = checkpoints.findLast((file) => file.number <= number)?.number ?? -1
+  const checkpoint = checkpointIn(files, (file) => file.number <= number)
   const start = checkpoint === -1 ? [] : await download(reading, directory, checkpoint)
   const limit = pLimit(READS_AT_ONCE)
   const numbers = Array.from({ length: number - checkpoint }, (_, index) => checkpoint + 1 + index)

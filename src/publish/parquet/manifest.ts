@@ -96,8 +96,11 @@ export const checksum = async (file: string): Promise<string> => {
 
 const READ_AT_ONCE_BYTES = 1_048_576
 
-/** Whether a file matches its entry in the manifest. Throws the system's error if the file cannot be read. */
-export const isIntact = async (directory: string, { path, bytes, sha256 }: PublishedFile) => {
+/** Whether a file matches what is known of it. Throws the system's error if the file cannot be read. */
+export const isIntact = async (
+  directory: string,
+  { path, bytes, sha256 }: Pick<PublishedFile, 'path' | 'bytes' | 'sha256'>,
+): Promise<boolean> => {
   try {
     const file = join(directory, path)
     return (await stat(file)).size === bytes && (await checksum(file)) === sha256

@@ -3,7 +3,7 @@
  * version is a directory, in which unchanged files are links to those of the previous version. The swap of one symbolic link
  * shows it to readers (docs/decisions/publish.md#0043-parquet-is-published-in-whole-versions-of-plain-files).
  */
-import { copyFile, mkdir, readdir } from 'node:fs/promises'
+import { copyFile, link, mkdir, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Clock, throwIfAborted } from '../../base/clock.js'
 import { messageOf } from '../../base/errors.js'
@@ -12,44 +12,41 @@ import { makeDirectory } from '../../base/make-directory.js'
 import type { Publisher } from '../../model/warehouse.js'
 import { sum } from '../../rules/estimate.js'
 import type { Database } from '../../warehouse/connection/database.js'
-import { type FileSystemLacks, unlessLacking } from '../file-system-lacks.js'
+import type { FileSystemLacks } from '../file-system-lacks.js'
 import { publishError } from '../publish-error.js'
 import { syncDirectory, syncToDisk } from '../replace-file.js'
 import { isIntact, type Manifest, manifestFile, writeManifest } from './manifest.js'
 import {
+  allVersions,
   currentPath,
   findCurrent,
+  firstKnown,
   KEPT_VERSIONS,
   type KnownVersion,
-  knownVersions,
-  type LinkOperations,
-  listVersions,
   makeCurrent,
   parquetDirectory,
   removeAll,
-  SYSTEM_LINKS,
   sweepOld,
   sweepUnfinished,
   unfinishedPath,
-  type Version,
   versionsPath,
 } from './versions.js'
 import type { BaseVersion } from './write-table.js'
 import { writeVersion } from './write-version.js'
 
-interface ParquetPublishing {
+/** What a publish of files works with. */
+export interface FilePublishing {
   readonly database: Database
   /** The warehouse directory. */
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
+  /** All formats of a run share what they find about the file system, so each lack is logged once. */
   readonly lacks: FileSystemLacks
-  /** The system's links by default. Tests use file systems without links. */
-  readonly links?: LinkOperations
 }
 
 /** Throws `WarehouseUnusableError` if it cannot publish. The published version is then untouched, unless it is an `UnsyncedError`. */
-export const createParquetPublisher = (options: ParquetPublishing): Publisher => ({
+export const createParquetPublisher = (options: FilePublishing): Publisher => ({
   format: 'parquet',
   publish: async (signal) => {
     const { directory, lacks, log } = options
@@ -60,13 +57,11 @@ export const createParquetPublisher = (options: ParquetPublishing): Publisher =>
       await makeDirectory(versionsPath(parquet))
       const current = await findCurrent(parquet)
       await sweepUnfinished(parquet, current)
-      const built = await build(options, parquet, current, signal)
-      const { links = SYSTEM_LINKS } = options
-      const { version: number } = built.manifest
-      await makeCurrent({ ...built, parquet, replaced: current, number, links, lacks })
+      const manifest = await build(options, parquet, signal)
+      await makeCurrent(parquet, manifest.version, current, lacks)
       lacks.logNew(parquet)
-      await removeOld(log, parquet, built.manifest)
-      return [{ format: 'parquet', path: target, bytes: built.manifest.bytes }]
+      await removeOld(log, parquet, manifest)
+      return [{ format: 'parquet', path: target, bytes: manifest.bytes }]
     } catch (error) {
       throw publishError(error, target, 'The published Parquet')
     }
@@ -74,33 +69,27 @@ export const createParquetPublisher = (options: ParquetPublishing): Publisher =>
 })
 
 /** Builds the next version beside the others, complete and on the disk. After a failure, the next publish sweeps its files. */
-const build = async (
-  options: ParquetPublishing,
-  parquet: string,
-  current: Version | null,
-  signal: AbortSignal,
-) => {
-  const { database, clock, log, lacks } = options
-  const known = await knownVersions(parquet)
-  const base = known.find(({ number }) => number === current?.number) ?? known[0] ?? null
-  const usedNumbers = [current, ...(await listVersions(parquet))].map((version) => version?.number ?? 0)
-  const number = Math.max(...usedNumbers) + 1
+const build = async (options: FilePublishing, parquet: string, signal: AbortSignal): Promise<Manifest> => {
+  const { log, lacks } = options
+  // The sweep has left nothing that is newer than what readers see.
+  const versions = await allVersions(parquet)
+  const base = await firstKnown(versions)
+  const number = (versions[0]?.number ?? 0) + 1
   const unfinished = unfinishedPath(parquet, number)
   try {
     await mkdir(unfinished)
     const manifest = await writeVersion({
-      database,
-      base: linkedBase(base, unfinished, options),
+      ...options,
+      base: linkedBase(base, unfinished, lacks),
       directory: unfinished,
       number,
-      clock,
       signal,
     })
     await writeManifest(unfinished, manifest)
     await syncToDisk(manifestFile(unfinished))
     await syncDirectories(unfinished, lacks)
     throwIfAborted(signal)
-    return { manifest, unfinished }
+    return manifest
   } catch (error) {
     await removeAll(unfinished).catch((second: unknown) => {
       log.debug({ problem: messageOf(second) }, 'a half-built Parquet version stays until the next publish')
@@ -130,16 +119,14 @@ const removeOld = async (log: Log, parquet: string, { version, bytes, tables }: 
 const linkedBase = (
   base: KnownVersion | null,
   directory: string,
-  { links = SYSTEM_LINKS, lacks }: ParquetPublishing,
+  lacks: FileSystemLacks,
 ): BaseVersion | null => {
   if (base === null) return null
   const keep: BaseVersion['keep'] = async (file) => {
     if (!(await isIntact(base.directory, file).catch(() => false))) return false
     const [existing, path] = [join(base.directory, file.path), join(directory, file.path)]
     await makeDirectory(dirname(path))
-    const isLinked =
-      !lacks.has('hardLinks') && (await unlessLacking(lacks, 'hardLinks', () => links.link(existing, path)))
-    if (!isLinked) {
+    if (!(await lacks.attempt('hardLinks', () => link(existing, path)))) {
       await copyFile(existing, path)
       await syncToDisk(path)
     }

@@ -2,13 +2,13 @@
  * The directory `parquet`: complete versions under `versions`, and `current`, which points to the newest. A version is built
  * under another name. It gets its own name when it is complete and on the disk.
  */
-import { link, lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
+import { lstat, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { UnsyncedError } from '../../base/errors.js'
 import { publishedPath } from '../../model/publish-formats.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
-import { type FileSystemLacks, unlessLacking } from '../file-system-lacks.js'
-import { ifMissing, renameDurably, syncDirectory } from '../replace-file.js'
+import type { FileSystemLacks } from '../file-system-lacks.js'
+import { ifMissing, renameDurably, syncDirectory, TEMPORARY, temporaryBeside } from '../replace-file.js'
 import { type Manifest, readManifest } from './manifest.js'
 
 export interface Version {
@@ -33,12 +33,10 @@ const versionPath = (parquet: string, number: number): string =>
 
 /** The directory in which version `number` is built. */
 export const unfinishedPath = (parquet: string, number: number): string =>
-  join(versionsPath(parquet), `.${basename(versionPath(parquet, number))}.${process.pid}${UNFINISHED}`)
-
-const UNFINISHED = '.publishing'
+  temporaryBeside(versionPath(parquet, number))
 
 /** Versions under their own names, the newest first. Their content is not checked. */
-export const listVersions = async (parquet: string): Promise<readonly Version[]> =>
+const listVersions = async (parquet: string): Promise<readonly Version[]> =>
   (await namesIn(versionsPath(parquet)))
     .filter((name) => /^\d{6,15}$/.test(name))
     .map((name) => ({ number: Number(name), directory: join(versionsPath(parquet), name) }))
@@ -79,21 +77,20 @@ export const allVersions = async (parquet: string): Promise<readonly Version[]> 
   return current?.directory === currentPath(parquet) ? [current, ...listed] : listed
 }
 
-/** The versions whose manifests can be read, the newest first. */
-export const knownVersions = async (parquet: string): Promise<readonly KnownVersion[]> => {
-  const known: KnownVersion[] = []
-  for (const version of await allVersions(parquet)) {
+/** The first of these versions whose manifest can be read; null without one. */
+export const firstKnown = async (versions: readonly Version[]): Promise<KnownVersion | null> => {
+  for (const version of versions) {
     const manifest = await readManifest(version.directory).catch(() => null)
-    if (manifest !== null) known.push({ ...version, manifest })
+    if (manifest !== null) return { ...version, manifest }
   }
-  return known
+  return null
 }
 
 /** Removes the versions that killed publishes left behind: half-built ones, and complete ones that never became current. */
 export const sweepUnfinished = async (parquet: string, current: Version | null): Promise<void> => {
   for (const directory of [parquet, versionsPath(parquet)]) {
     for (const name of await namesIn(directory)) {
-      if (name.startsWith('.') && name.endsWith(UNFINISHED)) await removeAll(join(directory, name))
+      if (name.startsWith('.') && name.endsWith(TEMPORARY)) await removeAll(join(directory, name))
     }
   }
   if (current === null) return
@@ -117,28 +114,22 @@ const removeVersion = async (parquet: string, { number, directory }: Version): P
 
 export const removeAll = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
 
-interface NewCurrent {
-  readonly parquet: string
-  /** The version that it replaces, as `findCurrent` found it. */
-  readonly replaced: Version | null
-  readonly number: number
-  /** The directory in which the version was built. */
-  readonly unfinished: string
-  readonly links: LinkOperations
-  readonly lacks: FileSystemLacks
-}
-
 /**
- * Makes the version that was built at `unfinished` current, by one rename of a link. A kill before that leaves the previous
- * version in place. Without links `current` is the version itself, and two renames replace it.
+ * Makes the version that was built at `unfinishedPath` current, by one rename of a link. A kill before that leaves the previous
+ * version in place. Without links `current` is the version itself, and two renames replace it. `replaced` is the version that was
+ * current, as `findCurrent` found it.
  */
-export const makeCurrent = async (made: NewCurrent): Promise<void> => {
-  const { parquet, replaced, number, unfinished, links, lacks } = made
+export const makeCurrent = async (
+  parquet: string,
+  number: number,
+  replaced: Version | null,
+  lacks: FileSystemLacks,
+): Promise<void> => {
   const current = currentPath(parquet)
-  const version = versionPath(parquet, number)
-  const pointer = join(parquet, `.${basename(current)}.${process.pid}${UNFINISHED}`)
+  const [unfinished, version] = [unfinishedPath(parquet, number), versionPath(parquet, number)]
+  const pointer = temporaryBeside(current)
   const target = join(basename(dirname(version)), basename(version))
-  const hasLinks = await unlessLacking(lacks, 'symbolicLinks', () => links.symlink(target, pointer))
+  const hasLinks = await lacks.attempt('symbolicLinks', () => symlink(target, pointer))
   if (hasLinks) await rename(unfinished, version)
   // A rename cannot replace a directory. If `current` is one, it first becomes a version under its own name.
   const previous = replaced?.directory === current ? versionPath(parquet, replaced.number) : null
@@ -152,11 +143,3 @@ export const makeCurrent = async (made: NewCurrent): Promise<void> => {
     throw error
   })
 }
-
-/** The two operations that a file system may lack (vfat, exfat, many network shares). */
-export interface LinkOperations {
-  readonly link: (existing: string, path: string) => Promise<void>
-  readonly symlink: (target: string, path: string) => Promise<void>
-}
-
-export const SYSTEM_LINKS: LinkOperations = { link, symlink }

@@ -3,8 +3,8 @@
  * the work database from the bucket unless the local one is derived from the same state.
  */
 import { hostname } from 'node:os'
-import { systemClock } from '../../base/clock.js'
-import { isSystemError, messageOf, StoppedError } from '../../base/errors.js'
+import { type Clock, systemClock } from '../../base/clock.js'
+import { messageOf, StoppedError } from '../../base/errors.js'
 import { onAbort } from '../../base/signals.js'
 import { createTimeLimit } from '../../base/time-limit.js'
 import type { Publisher } from '../../model/warehouse.js'
@@ -18,10 +18,10 @@ import {
   requireNotHeld,
   requireWritable,
 } from '../../warehouse/lifecycle/open.js'
-import type { HoldStorage, Storage, Trial } from '../storage.js'
+import type { HoldStorage, Storage } from '../storage.js'
 import { NOTHING_PUBLISHED, STATE_NOTHING, stateOf } from './documents.js'
 import { acquireLease, type Lease, type NamedLedgers } from './lease.js'
-import { type HandingOver, hasLedgers, restoreLedgers, uploadLedgers } from './ledgers.js'
+import { restoreLedgers, uploadLedgers } from './ledgers.js'
 import { fencePointer, readPointer } from './pointer.js'
 import {
   agreeOnLayout,
@@ -35,6 +35,7 @@ import { bucketStates, findLocal, prepareLocal, readNote, writeNote } from './re
 /** Throws a `WarehouseHeldError`, an `ObjectStoreError` or another `WarehouseError`. */
 export const bucketStorage = async (held: HoldStorage, storage: StorageSettings): Promise<Storage> => {
   const { settings, command, runId, log, signal, openStore = createS3Store } = held
+  const clock = systemClock
   await requireWritable(settings.warehouseDirectory)
   // Connections of its own: uploads that are throttled must not delay a renewal.
   const store = await openStore(storage)
@@ -45,10 +46,10 @@ export const bucketStorage = async (held: HoldStorage, storage: StorageSettings)
       host: hostname(),
       pid: process.pid,
       command: `fieldwork-sync ${command}`,
-      since: new Date(systemClock.nowMs()).toISOString(),
+      since: new Date(clock.nowMs()).toISOString(),
     }
-    const lease = await acquireLease({ store: leaseStore, holder, clock: systemClock, log, signal })
-    return new BucketStorage({ ...held, openStore, storage, store, leaseStore, lease })
+    const lease = await acquireLease({ store: leaseStore, holder, clock, log, signal })
+    return new BucketStorage({ ...held, openStore, storage, store, leaseStore, lease, clock })
   } catch (error) {
     await Promise.all([store[Symbol.asyncDispose](), leaseStore[Symbol.asyncDispose]()])
     throw error
@@ -64,6 +65,7 @@ interface HeldBucket extends HoldStorage {
   readonly store: ObjectStore
   readonly leaseStore: ObjectStore
   readonly lease: Lease
+  readonly clock: Clock
 }
 
 /** A run that a signal stopped has so long for its ledgers and its lease: it ends within ten seconds, and may publish for eight. */
@@ -72,21 +74,19 @@ const RELEASE_MS_MAX = 60_000
 
 class BucketStorage implements Storage {
   readonly #held: HeldBucket
-  readonly #ledgers: HandingOver
   readonly signal: AbortSignal
   /** Whether the local ledgers hold every request that may still count: they were taken over. */
   #hasLedgers = false
 
   constructor(held: HeldBucket) {
     this.#held = held
-    this.#ledgers = { ...held, clock: systemClock }
     this.signal = AbortSignal.any([held.signal, held.lease.lost])
   }
 
   readonly requireHeld = (): void => this.#held.lease.assertHeld()
 
   async openWarehouse(): ReturnType<Storage['openWarehouse']> {
-    const { settings, command, runId, storage, store, lease, log, signal: stopping } = this.#held
+    const { settings, command, runId, storage, store, lease, clock, log, signal: stopping } = this.#held
     const { signal } = this
     const { warehouseDirectory: directory, publish: formats, report } = settings
     await proveConditionalWrites(store, storage.endpoint, signal)
@@ -100,10 +100,8 @@ class BucketStorage implements Storage {
       await this.#restoreLedgers(ledgersOf)
       await writeNote(directory, { storage: store.address, state, holder: runId })
     } catch (error) {
-      if (isSystemError(error)) cannotWrite(directory)(error)
-      throw error
+      return cannotWrite(directory)(error)
     }
-    const clock = systemClock
     const database = await openWarehouse({
       directory,
       clock,
@@ -112,7 +110,7 @@ class BucketStorage implements Storage {
       // In the first run with the bucket: a warehouse that lost its work database moves there too.
       published: stateOf(contents) === STATE_NOTHING ? publishedPlaces(directory) : [bucketStates(local)],
     })
-    const publishing = { ...this.#held, clock, pointer, database, directory, formats, report, stopping }
+    const publishing = { ...this.#held, pointer, database, directory, formats, report, stopping }
     const stopSnapshots = startSnapshots(publishing)
     const close = async (): Promise<void> => {
       await stopSnapshots()
@@ -132,7 +130,7 @@ class BucketStorage implements Storage {
     }
   }
 
-  async tryOut(): Promise<Trial> {
+  async tryOut(): ReturnType<Storage['tryOut']> {
     const { settings, runId, store, log } = this.#held
     const { signal } = this
     const directory = settings.warehouseDirectory
@@ -148,18 +146,15 @@ class BucketStorage implements Storage {
       pointer.manifest === null
         ? 'nothing is published yet'
         : `version ${pointer.version}, published ${pointer.published_at}`
-    return {
-      found: [
-        { what: 'warehouse', detail: `${directory} is writable` },
-        { what: 'storage', detail: `${store.address}: conditional writes hold; ${published}` },
-      ],
-      [Symbol.asyncDispose]: async () => undefined,
-    }
+    return [
+      { what: 'warehouse', detail: `${directory} is writable` },
+      { what: 'storage', detail: `${store.address}: conditional writes hold; ${published}` },
+    ]
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { lease, store, leaseStore, signal: stopping } = this.#held
-    using limit = createTimeLimit(systemClock)
+    const { lease, store, leaseStore, clock, signal: stopping } = this.#held
+    using limit = createTimeLimit(clock)
     const ending = (ms: number) =>
       limit.after(ms, () => limit.end(new StoppedError(`the release took more than ${ms / 1_000} s`)))
     ending(RELEASE_MS_MAX)
@@ -178,7 +173,7 @@ class BucketStorage implements Storage {
   }
 
   async #restoreLedgers(ledgersOf: string | null): Promise<void> {
-    await restoreLedgers(this.#ledgers, ledgersOf, this.signal)
+    await restoreLedgers(this.#held, ledgersOf, this.signal)
     this.#hasLedgers = true
   }
 
@@ -187,9 +182,9 @@ class BucketStorage implements Storage {
     const { settings, store, lease, log } = this.#held
     const { previous } = lease
     try {
-      if (this.#hasLedgers) return await uploadLedgers(this.#ledgers, signal)
+      if (this.#hasLedgers) return await uploadLedgers(this.#held, signal)
       // A run that ended earlier sent nothing, and its disk may have ledgers of long ago.
-      if (previous !== null) return hasLedgers(previous) ? previous.ledgers : null
+      if (previous !== null) return previous.hasLedgers ? previous.ledgers : null
       const note = await readNote(settings.warehouseDirectory)
       return note?.storage === store.address ? null : {}
     } catch (error) {

@@ -19,15 +19,14 @@ interface CleanUpOptions extends Pick<LeftLogs, 'followed' | 'readLog'> {
   readonly limits?: CleanUpLimits
 }
 
-export interface CleanUpLimits {
-  /** A manifest and its data files are kept for so long, even if it is not one of the newest three, milliseconds. */
-  readonly keepMs: number
-  /** Nothing younger is removed, milliseconds. */
-  readonly sweepAfterMs: number
-}
-
 const HOUR_MS = 3_600_000
-export const CLEAN_UP_LIMITS: CleanUpLimits = { keepMs: 30 * 24 * HOUR_MS, sweepAfterMs: 48 * HOUR_MS }
+export const CLEAN_UP_LIMITS = {
+  /** A manifest and its data files are kept for so long, even if it is not one of the newest three, milliseconds. */
+  keepMs: 30 * 24 * HOUR_MS,
+  /** Nothing younger is removed, milliseconds. */
+  sweepAfterMs: 48 * HOUR_MS,
+}
+export type CleanUpLimits = Readonly<typeof CLEAN_UP_LIMITS>
 
 /** Keys of one delete request. */
 const DELETED_AT_ONCE_MAX = 1_000
@@ -76,8 +75,8 @@ const outlivedLogs = async (
   const directories = await logsToRemove({
     ...given,
     objects,
+    own,
     kept: own.filter((key) => !going.has(key)),
-    swept: own.filter((key) => going.has(key)),
     keepMs: limits.keepMs,
   })
   if (directories.length > 0)

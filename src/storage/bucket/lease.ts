@@ -59,8 +59,8 @@ export interface PreviousHolder {
   readonly id: string | null
   /** False: it was killed or lost its way to the bucket, and we took the lease over. */
   readonly wasReleased: boolean
-  /** Whether the bucket has its request ledgers. */
-  readonly ledgersUploaded: boolean
+  /** Whether the bucket has every request of it: it uploaded its request ledgers, and then released the lease. */
+  readonly hasLedgers: boolean
   /** Which these are; null if nobody knows. */
   readonly ledgers: NamedLedgers | null
   /** Since it wrote the lease last, by the store's clock, milliseconds; null if unknown. */
@@ -87,9 +87,9 @@ export const acquireLease = async (options: LeaseOptions): Promise<Lease> => {
     const found = await readDocument(store, LEASE_KEY, leaseSchema, signal)
     // Whoever has watched a lease knows that a run was here.
     const isNew = found === null && watched === null && !(await hasTraces(store, signal))
-    const action: LeaseAction = isNew ? { kind: 'take' } : leaseAction(found, watched, clock.monotonicMs())
-    if (action.kind === 'held') throw heldBy(store, found?.document ?? null)
-    if (action.kind === 'take') {
+    const action: LeaseAction = isNew ? 'take' : leaseAction(found, watched, clock.monotonicMs())
+    if (action === 'held') throw heldBy(store, found?.document ?? null)
+    if (action === 'take') {
       takes += 1
       const lease = await take(options, found, isNew)
       if (lease !== null) return lease
@@ -135,20 +135,17 @@ interface WatchedLease {
   readonly sinceMs: number
 }
 
-type LeaseAction =
-  | { readonly kind: 'take' }
-  | { readonly kind: 'held' }
-  | { readonly kind: 'watch'; readonly leftMs: number }
+/** `leftMs`: watch it for so long. */
+type LeaseAction = 'take' | 'held' | { readonly leftMs: number }
 
 /** What to do about the lease that was found, or about one that was deleted. */
 const leaseAction = (found: FoundLease, watched: WatchedLease | null, monotonicMs: number): LeaseAction => {
-  if (found?.document.state === 'free') return { kind: 'take' }
-  if (watched === null) return { kind: 'watch', leftMs: LEASE_MS }
+  if (found?.document.state === 'free') return 'take'
+  if (watched === null) return { leftMs: LEASE_MS }
   // Nobody renews a lease by deleting it, so its last holder gets the whole time to notice.
-  if (watched.etag !== (found?.etag ?? null))
-    return found === null ? { kind: 'watch', leftMs: LEASE_MS } : { kind: 'held' }
+  if (watched.etag !== (found?.etag ?? null)) return found === null ? { leftMs: LEASE_MS } : 'held'
   const leftMs = watched.sinceMs + LEASE_MS - monotonicMs
-  return leftMs > 0 ? { kind: 'watch', leftMs } : { kind: 'take' }
+  return leftMs > 0 ? { leftMs } : 'take'
 }
 
 /** Null if the lease was free again after another run took it. Throws a `WarehouseHeldError` if another run took it. */
@@ -180,7 +177,7 @@ const leaseOf = (
 const previousOf = (found: FoundLease): PreviousHolder => ({
   id: found?.document.holder.id ?? null,
   wasReleased: found?.document.state === 'free',
-  ledgersUploaded: found?.document.ledgers_uploaded ?? false,
+  hasLedgers: found?.document.state === 'free' && found.document.ledgers_uploaded,
   ledgers: found?.document.ledgers ?? null,
   ageMs: found?.ageMs ?? null,
 })

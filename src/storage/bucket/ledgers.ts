@@ -24,7 +24,7 @@ import { LostPublishError } from './pointer.js'
 
 export interface HandingOver {
   readonly store: ObjectStore
-  readonly lease: Lease
+  readonly lease: Pick<Lease, 'assertHeld' | 'previous'>
   readonly settings: Pick<Settings, 'accounts' | 'warehouseDirectory'>
   readonly clock: Clock
   readonly log: Log
@@ -95,12 +95,8 @@ export const ledgerSource = (
   // An old lease beside a young ledger was restored.
   if ([previous, ...inBucket].every(isTooOld)) return 'none'
   if (previous.id !== null && previous.id === ledgersOf) return 'local'
-  return hasLedgers(previous) ? 'bucket' : 'unknown'
+  return previous.hasLedgers ? 'bucket' : 'unknown'
 }
-
-/** Whether the bucket has every request of a run. */
-export const hasLedgers = ({ wasReleased, ledgersUploaded }: PreviousHolder): boolean =>
-  wasReleased && ledgersUploaded
 
 /** Whether no request in it may count any more, by the store's clock. */
 const isTooOld = ({ ageMs }: { readonly ageMs: number | null }): boolean =>
@@ -123,7 +119,7 @@ const fill = async (
 ): Promise<string | null> => {
   const { warehouseDirectory: directory } = settings
   const isKept = source === 'local' && isLocal
-  if (!hasLedgers(previous)) {
+  if (!previous.hasLedgers) {
     // The last run was killed, and used this directory.
     const isNeeded = !isKept && listed !== undefined && !isTooOld(listed)
     return isNeeded ? `${name} is missing in ${directory}` : null
@@ -175,11 +171,7 @@ export const uploadLedgers = async (handing: HandingOver, signal: AbortSignal): 
 
 /** Returns the token of the document. */
 export const uploadLedger = async (
-  {
-    store,
-    lease,
-    clock,
-  }: Pick<HandingOver, 'store' | 'clock'> & { readonly lease: Pick<Lease, 'assertHeld'> },
+  { store, lease, clock }: Pick<HandingOver, 'store' | 'lease' | 'clock'>,
   name: string,
   text: string,
   signal: AbortSignal,

@@ -24,13 +24,9 @@ export class LostPublishError extends WarehouseError {
   }
 }
 
-interface VersionCommit {
-  /** The pointer's version + 1. */
-  readonly version: number
-  readonly manifest: string
-  readonly database: string
-  readonly run: string
-  readonly publishedAt: string
+/** What a version sets in the pointer. Its version is the pointer's + 1. */
+type VersionCommit = {
+  readonly [Key in Exclude<keyof PointerContents, 'earlier' | 'snapshot'>]: NonNullable<PointerContents[Key]>
 }
 
 /** Only the writer that fenced last can commit. Every method throws a `LostPublishError` after another writer fenced. */
@@ -117,18 +113,14 @@ const fenced = (
     get contents() {
       return contentsOf(pointer.document)
     },
-    commitVersion: ({ version, manifest, database, run, publishedAt }, signal) =>
+    commitVersion: (version, signal) =>
       commit(
         (current) => {
-          if (current.version + 1 !== version) throw lostError()
+          if (current.version + 1 !== version.version) throw lostError()
           const earlier = [...(current.manifest === null ? [] : [current.manifest]), ...current.earlier]
-          return {
-            ...{ version, manifest, database, earlier: earlier.slice(0, EARLIER_MAX), run },
-            published_at: publishedAt,
-            snapshot: null,
-          }
+          return { ...version, earlier: earlier.slice(0, EARLIER_MAX), snapshot: null }
         },
-        (found) => found.manifest === manifest,
+        (found) => found.manifest === version.manifest,
         signal,
       ),
     commitSnapshot: (snapshot, signal) =>

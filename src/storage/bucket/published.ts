@@ -2,14 +2,14 @@
  * The published state of a bucket, for commands that only read. The database of the current version is downloaded, verified and kept in
  * the local directory. It needs no lease.
  */
-import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { createS3Store } from '../../object-store/s3.js'
 import type { Published } from '../../publish/formats.js'
-import { checksum } from '../../publish/parquet/manifest.js'
+import { isIntact } from '../../publish/parquet/manifest.js'
 import { temporaryBeside } from '../../publish/replace-file.js'
 import type { StorageSettings } from '../../settings/storage.js'
 import { openDatabase } from '../../warehouse/connection/database.js'
@@ -74,7 +74,7 @@ const localCopy = async (
   try {
     await makeDirectory(directory)
     await makeDirectory(cache)
-    if (await isCopy(file, database)) return file
+    if (await isIntact(cache, { ...database, path: basename(file) })) return file
     const problem = await downloadVerified(store, database, temporary, signal)
     if (problem !== null) throw damaged(store, problem)
     await rename(temporary, file)
@@ -89,9 +89,4 @@ const localCopy = async (
       { cause: error },
     )
   }
-}
-
-const isCopy = async (file: string, { bytes, sha256 }: NamedObject): Promise<boolean> => {
-  const found = await stat(file).catch(() => null)
-  return found?.size === bytes && (await checksum(file)) === sha256
 }

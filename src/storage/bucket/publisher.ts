@@ -101,8 +101,7 @@ const noteState = async ({ store, runId: holder, directory, log }: BucketPublish
   }
 }
 
-interface CommitOptions extends Pick<BucketPublishing, 'store' | 'pointer'> {
-  readonly lease: Parameters<typeof createObject>[0]['lease']
+interface CommitOptions extends Pick<BucketPublishing, 'store' | 'lease' | 'pointer'> {
   readonly signal: AbortSignal
   readonly run: string
   /** Names uploaded objects only. Its version is the pointer's + 1. */
@@ -115,11 +114,11 @@ interface CommitOptions extends Pick<BucketPublishing, 'store' | 'pointer'> {
  */
 export const commitVersion = async (options: CommitOptions): Promise<string> => {
   const { pointer, run, manifest, signal } = options
-  const { version, database, published_at: publishedAt } = manifest
+  const { version, database, published_at } = manifest
   const key = manifestKey(version, run)
   const body = documentBody(manifest)
   await createObject(options, key, body, body.length)
-  await pointer.commitVersion({ version, manifest: key, database: database.key, run, publishedAt }, signal)
+  await pointer.commitVersion({ version, manifest: key, database: database.key, run, published_at }, signal)
   return key
 }
 

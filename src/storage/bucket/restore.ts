@@ -18,6 +18,7 @@ import {
   syncToDisk,
   temporaryBeside,
 } from '../../publish/replace-file.js'
+import type { Database } from '../../warehouse/connection/database.js'
 import { bucketNoteFile, workFile } from '../../warehouse/lifecycle/files.js'
 import type { PublishedPlace } from '../../warehouse/lifecycle/rebuild.js'
 import {
@@ -84,7 +85,6 @@ const restore = async (options: Restoring, note: BucketNote | null): Promise<str
   // A killed restore leaves its file behind.
   await sweepTemporaries(workDatabase)
   const state = await downloadDatabase(options, temporary)
-  if (state === null) return STATE_NOTHING
   // After a kill between these steps the next run restores again.
   await writeNote(directory, noteOf(store, note, REPLACING))
   await replaceFile(temporary, workDatabase)
@@ -162,13 +162,13 @@ export const localAction = (
 // cannot be reached is no damage: its error ends the restore.
 
 /**
- * Writes the newest work database of the bucket to `file`. Returns the state that it holds, as `stateOf` names it; null if the pointer
- * names nothing. Throws an error `bucket_damaged` if no copy is usable. Then the file does not exist.
+ * Writes the newest work database of the bucket, which has a state, to `file`. Returns the state that it holds, as `stateOf` names it.
+ * Throws an error `bucket_damaged` if no copy is usable. Then the file does not exist.
  */
 const downloadDatabase = async (
   { store, pointer, log, signal }: Omit<Restoring, 'directory'>,
   file: string,
-): Promise<string | null> => {
+): Promise<string> => {
   const { snapshot, manifest, earlier } = pointer
   const damages: string[] = []
   // The newest state first.
@@ -189,7 +189,6 @@ const downloadDatabase = async (
     damages.push(damage)
     log.warn({ storage: store.address }, damage)
   }
-  if (damages.length === 0) return null
   throw new WarehouseError(
     'bucket_damaged',
     `no state in ${store.address} can be restored: ${damages.join('; ')}. Restore one of these objects from the bucket's own versions`,
@@ -227,26 +226,18 @@ export const downloadVerified = async (
  */
 export const bucketStates = (options: Restoring): PublishedPlace => {
   const { address: path } = options.store
-  return {
-    path,
-    find: (database) => {
-      const file = join(options.directory, '.bucket.rebuilding')
-      const state = stateInFile(database, file)
-      const downloaded = async <Result>(read: () => Promise<Result>): Promise<Result> => {
-        try {
-          await downloadDatabase(options, file)
-          return await read()
-        } finally {
-          await rm(file, { force: true })
-        }
-      }
-      return Promise.resolve([
-        {
-          ...{ path, what: 'the bucket' },
-          countRuns: () => downloaded(state.countRuns),
-          fill: () => downloaded(state.fill),
-        },
-      ])
-    },
+  const fill = async (database: Database): Promise<void> => {
+    const file = join(options.directory, '.bucket.rebuilding')
+    try {
+      await downloadDatabase(options, file)
+      await stateInFile(database, file).fill()
+    } finally {
+      await rm(file, { force: true })
+    }
   }
+  // The only state there is: its runs are compared with no other's, so it is not downloaded to count them.
+  const countRuns = () => Promise.resolve(0)
+  const find: PublishedPlace['find'] = (database) =>
+    Promise.resolve([{ path, what: 'the bucket', countRuns, fill: () => fill(database) }])
+  return { path, find }
 }

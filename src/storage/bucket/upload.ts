@@ -27,7 +27,7 @@ import { readManifest } from './restore.js'
 /** What a publish into a bucket works with. */
 export interface BucketPublishing {
   readonly store: ObjectStore
-  readonly lease: Lease
+  readonly lease: Pick<Lease, 'assertHeld'>
   readonly pointer: FencedPointer
   readonly database: Database
   /** The warehouse directory. Copies and changed files are in it until they are uploaded. */
@@ -68,14 +68,11 @@ export const uploadChangedFiles = async (
   staging: string,
   signal: AbortSignal,
 ): Promise<Manifest> => {
-  const { database, runId, clock } = publishing
   const { manifest, upload: files } = await writeChangedFiles({
-    database,
+    ...publishing,
     base: await baseManifest(publishing, objects, signal),
     directory: staging,
     number: version,
-    runId,
-    clock,
     signal,
   })
   await uploadFiles(publishing, files, signal)
@@ -129,12 +126,7 @@ export const presentFiles = (manifest: BucketManifest, objects: readonly ListedO
 const UPLOADS_AT_ONCE_MAX = 8
 const PROGRESS_EVERY_MS = 10_000
 
-interface Uploading {
-  readonly store: ObjectStore
-  readonly lease: Pick<Lease, 'assertHeld'>
-  readonly clock: Clock
-  readonly log: Log
-}
+type Uploading = Pick<BucketPublishing, 'store' | 'lease' | 'clock' | 'log'>
 
 interface FileToUpload extends NamedObject {
   /** Path of the local file. */
@@ -150,22 +142,21 @@ export const uploadFiles = async (
   if (files.length === 0) return
   const bytes = sum(files.map((file) => file.bytes))
   log.info({ files: files.length, bytes, storage: store.address }, 'uploading')
-  const sentOf = new Map<string, number>()
+  let sentBytes = 0
   let loggedMs = clock.monotonicMs()
-  const sent = (key: string, sentBytes: number): void => {
-    sentOf.set(key, sentBytes)
+  const onSent = (partBytes: number): void => {
+    sentBytes += partBytes
     if (clock.monotonicMs() - loggedMs < PROGRESS_EVERY_MS) return
     loggedMs = clock.monotonicMs()
-    log.info({ sent_bytes: sum([...sentOf.values()]), bytes, storage: store.address }, 'uploading')
+    log.info({ sent_bytes: sentBytes, bytes, storage: store.address }, 'uploading')
   }
   const limit = pLimit(UPLOADS_AT_ONCE_MAX)
   const failed = new AbortController()
   const signal = AbortSignal.any([given, failed.signal])
   const uploads = files.map(({ key, file, bytes: size }) =>
     limit(async () => {
-      const body = { file, onSent: (sentBytes: number) => sent(key, sentBytes) }
       // The first failure ends the others.
-      await createObject({ store, lease, signal }, key, body, size).catch((error: unknown) =>
+      await createObject({ store, lease, signal }, key, { file, onSent }, size).catch((error: unknown) =>
         failed.abort(error),
       )
     }),

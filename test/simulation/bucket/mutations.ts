@@ -30,14 +30,14 @@ export const BUCKET_MUTATIONS = `
 - Math.max(at.monotonicMs - from.monotonicMs, at.wallMs - from.wallMs)
 + at.monotonicMs - from.monotonicMs
 @@ storage/bucket/ledgers.js @@ bucket: the ledger is not handed over
-- return hasLedgers(previous) ? 'bucket' : 'unknown';
+- return previous.hasLedgers ? 'bucket' : 'unknown';
 + return 'none';
-@@ storage/bucket/ledgers.js @@ bucket: a run that was killed is assumed to have sent nothing
-- wasReleased && ledgersUploaded
+@@ storage/bucket/lease.js @@ bucket: a run that was killed is assumed to have sent nothing
+- found?.document.state === 'free' && found.document.ledgers_uploaded
 + true
-@@ storage/bucket/ledgers.js @@ bucket: a ledger that was not uploaded counts as uploaded
-- wasReleased && ledgersUploaded
-+ wasReleased
+@@ storage/bucket/lease.js @@ bucket: a ledger that was not uploaded counts as uploaded
+- found?.document.state === 'free' && found.document.ledgers_uploaded
++ found?.document.state === 'free'
 @@ storage/bucket/ledgers.js @@ bucket: a missing ledger counts as empty
 - if (found === null || document === null)
 + if (found === null) return null; if (document === null)

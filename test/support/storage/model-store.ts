@@ -70,7 +70,7 @@ export class ModelStore {
     ): Promise<PutOutcome> => {
       // Read first: the check and the write are one step.
       const bytes = 'file' in body ? await readFile(body.file) : Buffer.from(body)
-      if ('file' in body) body.onSent?.(bytes.length, bytes.length)
+      if ('file' in body) body.onSent?.(bytes.length)
       if (!(this.ignored.has(verb) || holds(this.objects.get(key)))) return { kind: 'lost' }
       return { kind: 'written', etag: this.write(key, bytes) }
     }

@@ -5,23 +5,16 @@ import { createLacks } from '../../../src/publish/file-system-lacks.js'
 import type { Manifest } from '../../../src/publish/parquet/manifest.js'
 import { createParquetPublisher } from '../../../src/publish/parquet/publisher.js'
 import { PUBLISHED_TABLES, type PublishedTable } from '../../../src/publish/parquet/tables.js'
-import type { LinkOperations } from '../../../src/publish/parquet/versions.js'
 import { qualified } from '../../../src/warehouse/connection/ddl.js'
+import { NEVER } from '../storage/bucket.js'
 import { testClock } from '../time/test-clock.js'
 import { copiesOf, type TestWarehouse, testWarehouse } from './warehouse.js'
 
 export const publishParquet = (
   { database, directory, log }: TestWarehouse,
-  { links, signal }: { readonly links?: LinkOperations; readonly signal?: AbortSignal } = {},
-) =>
-  createParquetPublisher({
-    database,
-    directory,
-    clock: testClock(),
-    log,
-    lacks: createLacks(log),
-    ...(links === undefined ? {} : { links }),
-  }).publish(signal ?? new AbortController().signal)
+  lacks = createLacks(log),
+  signal = NEVER,
+) => createParquetPublisher({ database, directory, clock: testClock(), log, lacks }).publish(signal)
 
 export const parquetOf = ({ directory }: Pick<TestWarehouse, 'directory'>): string =>
   join(directory, 'parquet')

@@ -1,8 +1,9 @@
 /** Parquet versions: which stay, how damaged and unfinished ones are handled, and file systems without links. */
-import { cp, link, mkdir, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
+import { createLacks, type FileSystemLacks } from '../../../../src/publish/file-system-lacks.js'
 import { scribble } from '../../../support/files/damage.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
@@ -126,18 +127,30 @@ describe('a previous version that has changed', () => {
   )
 })
 
+type Attempt = FileSystemLacks['attempt']
+
+/** A file system with other operations of these kinds. */
+const fileSystem = (
+  { log }: TestWarehouse,
+  others: { [Lack in Parameters<Attempt>[0]]?: Parameters<Attempt>[1] },
+) => {
+  const lacks = createLacks(log)
+  const attempt: Attempt = (lack, real) => lacks.attempt(lack, others[lack] ?? real)
+  return { ...lacks, attempt }
+}
+
 const lacking = (code: string) => () => Promise.reject(Object.assign(new Error(`${code}: no`), { code }))
 
 describe('a file system without links', () => {
   test.each(SLOW ? ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'] : ['EPERM'])(
     'of any kind (%s) gets copies as versions, a directory as current, and a warning per publish',
     async (code) => {
-      const links = { link: lacking(code), symlink: lacking(code) }
+      const links = { hardLinks: lacking(code), symbolicLinks: lacking(code) }
       const warehouse = await publishedTwice()
       await rm(currentOf(warehouse))
       for (const number of [3, 4]) {
         await night(warehouse, number)
-        await publishParquet(warehouse, { links })
+        await publishParquet(warehouse, fileSystem(warehouse, links))
         expect(await isLink(currentOf(warehouse))).toBe(false)
         expect((await manifestOf(currentOf(warehouse))).version).toBe(number)
       }
@@ -154,7 +167,8 @@ describe('a file system without links', () => {
   test.skipIf(!SLOW)('that gets links again has its current directory turned into a version', async () => {
     const warehouse = await publishedOnce()
     await rm(parquetOf(warehouse), { recursive: true })
-    await publishParquet(warehouse, { links: { link: lacking('EPERM'), symlink: lacking('EPERM') } })
+    const links = { hardLinks: lacking('EPERM'), symbolicLinks: lacking('EPERM') }
+    await publishParquet(warehouse, fileSystem(warehouse, links))
     await night(warehouse, 1)
     await publishParquet(warehouse)
     expect(await isLink(currentOf(warehouse))).toBe(true)
@@ -165,7 +179,7 @@ describe('a file system without links', () => {
   test.skipIf(!SLOW)('that lacks only hard links gets copied files, and current is a link', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))
-    await publishParquet(warehouse, { links: { link: lacking('EPERM'), symlink } })
+    await publishParquet(warehouse, fileSystem(warehouse, { hardLinks: lacking('EPERM') }))
     expect(await isLink(currentOf(warehouse))).toBe(true)
     const after = await filesOf(currentOf(warehouse))
     expect(writtenAnew(before, after)).toEqual([...after.keys()])
@@ -199,19 +213,14 @@ describe('a foreign file or directory is not removed: exit 7', () => {
 test('a full disk during a publish, and a signal between two files: readers keep the previous version, and the next publishes', async () => {
   const warehouse = await publishedOnce()
   await night(warehouse, 1)
-  const full = publishParquet(warehouse, { links: { link: lacking('ENOSPC'), symlink } })
+  const full = publishParquet(warehouse, fileSystem(warehouse, { hardLinks: lacking('ENOSPC') }))
   const message = expect.stringMatching(/ENOSPC: no\. The published Parquet is unchanged/)
   await expect(full).rejects.toMatchObject({ exitCode: 7, message })
   expect(await versionsIn(warehouse)).toEqual(['000001'])
   const stop = new AbortController()
-  const links = {
-    link: (existing: string, path: string) => {
-      stop.abort(new StoppedError('a signal'))
-      return link(existing, path)
-    },
-    symlink,
-  }
-  await expect(publishParquet(warehouse, { links, signal: stop.signal })).rejects.toThrow('a signal')
+  const stopping = { hardLinks: () => Promise.resolve(stop.abort(new StoppedError('a signal'))) }
+  const stopped = publishParquet(warehouse, fileSystem(warehouse, stopping), stop.signal)
+  await expect(stopped).rejects.toThrow('a signal')
   expect(await versionsIn(warehouse)).toEqual(['000001'])
   expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['Survey 1'])
   await publishParquet(warehouse)

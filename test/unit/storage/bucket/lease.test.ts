@@ -68,10 +68,10 @@ describe('to acquire the lease', () => {
     await pass(clock, 90_000)
     const lease = await acquire('b')
     expect(lease.previous).toEqual({
-      ...{ id: 'a', wasReleased: true, ledgersUploaded: true, ledgers: {}, ageMs: 90_000 },
+      ...{ id: 'a', wasReleased: true, hasLedgers: true, ledgers: {}, ageMs: 90_000 },
     })
     await lease.release({ ledgers: null, signal: NEVER })
-    expect((await acquire('c')).previous).toMatchObject({ id: 'b', ledgersUploaded: false })
+    expect((await acquire('c')).previous).toMatchObject({ id: 'b', hasLedgers: false })
   })
 
   test("a held one that is renewed is another run's, whom the error names", async () => {
@@ -101,7 +101,7 @@ describe('to acquire the lease', () => {
     expect(log.lines.map(({ message }) => message).join()).toMatch(/waiting 60 s/)
     await pass(clock, 2_000)
     const lease = await second
-    expect(lease.previous).toMatchObject({ id: 'a', wasReleased: false, ledgersUploaded: false })
+    expect(lease.previous).toMatchObject({ id: 'a', wasReleased: false, hasLedgers: false })
     expect(model.requests.filter(({ verb }) => verb === 'get').length).toBeLessThan(20)
   })
 
@@ -151,7 +151,7 @@ describe('to acquire the lease', () => {
     expect(model.objects.has('lease.json')).toBe(false)
     expect(log.lines).toMatchObject([{ level: 'warn', message: /lease.json was deleted.*waiting 60 s/ }])
     await pass(clock, 2_000)
-    const unknown = { wasReleased: false, ledgersUploaded: false, ledgers: null, ageMs: null }
+    const unknown = { wasReleased: false, hasLedgers: false, ledgers: null, ageMs: null }
     expect((await second).previous).toEqual({ id: null, ...unknown })
   })
 

@@ -264,19 +264,14 @@ test('a lease of an older version names no ledgers: what is there counts, and wh
 })
 
 const HOUR_MS = 3_600_000
-const PREVIOUS = { id: 'a', wasReleased: true, ledgersUploaded: true, ledgers: {}, ageMs: 1_000 }
+const PREVIOUS = { id: 'a', wasReleased: true, hasLedgers: true, ledgers: {}, ageMs: 1_000 }
+const WITHOUT = { ...PREVIOUS, hasLedgers: false }
 const LONG_AGO = { ...PREVIOUS, ageMs: 8 * HOUR_MS }
 
 test.each<[string, PreviousHolder, string, number | null, string]>([
   ['the last run used this directory', PREVIOUS, 'a', 1_000, 'local'],
-  [
-    'another directory, released without its ledgers',
-    { ...PREVIOUS, ledgersUploaded: false },
-    'b',
-    1_000,
-    'unknown',
-  ],
-  ['another directory, taken over', { ...PREVIOUS, wasReleased: false }, 'b', 1_000, 'unknown'],
+  ['another directory, released without its ledgers', WITHOUT, 'b', 1_000, 'unknown'],
+  ['another directory, taken over', { ...WITHOUT, wasReleased: false }, 'b', 1_000, 'unknown'],
   ['a lease and a ledger of long ago', LONG_AGO, 'b', 8 * HOUR_MS, 'none'],
   ['a lease of long ago beside a young ledger', LONG_AGO, 'b', HOUR_MS, 'bucket'],
   ['a lease of long ago beside a ledger of unknown age', LONG_AGO, 'b', null, 'bucket'],
@@ -289,7 +284,7 @@ test('a paused writer does not replace the ledger of the run after it', async ()
   const clock = testClock()
   const model = new ModelStore()
   const upload = (text: string, store = model.client(), lease = ALWAYS_HELD) =>
-    uploadLedger({ store, lease, clock }, 'l.ndjson', text, NEVER)
+    uploadLedger({ store, lease: { ...lease, previous: null }, clock }, 'l.ndjson', text, NEVER)
   const stored = () => JSON.parse(model.objects.get('ledger/l.ndjson')?.body.toString() ?? 'null')
   await upload('one')
   const slow = model.client({

@@ -12,7 +12,7 @@ const version = (number: number, run: string) => ({
   manifest: `versions/${number}-${run}.json`,
   database: `duckdb/${number}-${run}.duckdb`,
   run,
-  publishedAt: '2026-03-01T00:00:00.000Z',
+  published_at: '2026-03-01T00:00:00.000Z',
 })
 
 const snapshot = (number: number) => ({ key: `snapshots/${number}.duckdb`, bytes: 1, sha256: 'a' })
