@@ -33,7 +33,7 @@ const open = async () => {
         FROM read_parquet('${root}/shard=*/parquet/current/surveys/**/*.parquet', hive_partitioning = true)
         GROUP BY ALL ORDER BY ALL`,
     )
-  return { root, command, surveys }
+  return { root, apis, command, surveys }
 }
 
 const ALL = [
@@ -43,7 +43,10 @@ const ALL = [
 ]
 
 test('two shards sync at the same time, and another number of shards is refused', async () => {
-  const { root, command, surveys } = await open()
+  const { root, apis, command, surveys } = await open()
+  // No account gets an answer before each has asked: neither shard ends before the other one has begun.
+  const asked = Promise.all(apis.map((api) => api.arrived(() => true)))
+  for (const api of apis) api.hook = () => asked.then(() => false)
   const both = ['0/2', '1/2'].map((shard) => command('sync', '--shard', shard))
   for (const ended of await Promise.all(both)) expect(ended).toMatchObject({ code: 0 })
   expect(await surveys()).toEqual(ALL)

@@ -106,9 +106,12 @@ describe.concurrent('what the built command prints is valid', () => {
       published: [{ format: 'duckdb' }, { format: 'parquet' }],
     })
     await runJson(trial, 'check', settings)
-    for (const { survey } of trial.api.surveys) survey.title = 'another'
+    // A finding quotes both values, and a value of the API may hold the token.
+    const token = String(trial.api.env.FIELDWORK_SYNC_API_TOKEN)
+    for (const { survey } of trial.api.surveys) survey.title = `leaked ${token}`
     const { ended: verified } = await runJson(trial, 'verify', settings)
-    expect(verified.code).toBe(5)
+    expect(verified).toMatchObject({ code: 5, stdout: expect.stringContaining('leaked [redacted]') })
+    expect(`${verified.stdout}${verified.stderr}`).not.toContain(token)
     for (const { survey } of trial.api.surveys) survey.title = `Survey ${survey.id}`
     if (SLOW) await runJson(trial, 'verify --local', settings)
     await runJson(trial, 'status', settings)

@@ -15,12 +15,10 @@ const LIBRARIES = ['duckdb', 'pyarrow', 'pandas', 'polars'] as const
 const FIXTURE = new URL('read_parquet.py', import.meta.url).pathname
 const python = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
 
-const isInstalled = (library: string): boolean =>
-  spawnSync(python, [
-    '-c',
-    `import importlib.util, sys; sys.exit(importlib.util.find_spec("${library}") is None)`,
-  ]).status === 0
-const installed = LIBRARIES.filter(isInstalled)
+/** Python starts once for all of them, because each start may pass the hooks of a version manager. */
+const FIND = 'import importlib.util, sys; print(*filter(importlib.util.find_spec, sys.argv[1:]))'
+const found = spawnSync(python, ['-c', FIND, ...LIBRARIES], { encoding: 'utf8' }).stdout ?? ''
+const installed = LIBRARIES.filter((library) => found.trim().split(' ').includes(library))
 
 interface Seen {
   readonly types: Readonly<Record<string, string>>

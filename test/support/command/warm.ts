@@ -13,8 +13,10 @@ import { SLOW } from '../suite/slow.js'
 import { putEmptyWarehouse } from '../warehouse/warehouse.js'
 import { type Ended, type Env, run } from './command.js'
 
-/** Tests of one file may run concurrently. */
+/** A test may run a command line while another one waits for the API. */
 const LOADED_MAX = 2
+/** A second process is loaded if a command line takes so long while another one waits, because loading takes as much CPU as three syncs. */
+const PATIENCE_MS = 3_000
 let loaded = 0
 /** Loaded processes without work, and command lines that wait for a loaded process. */
 const idle: ChildProcess[] = []
@@ -23,18 +25,24 @@ const waiting: ((child: ChildProcess) => void)[] = []
 const take = (): ChildProcess | Promise<ChildProcess> => {
   const child = idle.pop()
   if (child !== undefined) return child
-  if (loaded === LOADED_MAX) return new Promise((resolve) => waiting.push(resolve))
-  loaded += 1
-  return load()
+  if (loaded === 0) return load()
+  patience.refresh()
+  return new Promise((resolve) => waiting.push(resolve))
 }
 
+const patience = setTimeout(() => {
+  if (waiting.length > 0 && loaded < LOADED_MAX) giveBack(load())
+}, PATIENCE_MS).unref()
+
 const giveBack = (child: ChildProcess): void => {
+  patience.refresh()
   const next = waiting.shift()
   if (next === undefined) idle.push(child)
   else next(child)
 }
 
 const load = (): ChildProcess => {
+  loaded += 1
   const child = fork(new URL('warm.mjs', import.meta.url).pathname, [], {
     env: { PATH: process.env.PATH },
     execArgv: [],

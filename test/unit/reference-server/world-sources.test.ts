@@ -138,7 +138,7 @@ describe('sources of quiet surveys', () => {
 
 describe('targets that are adjusted during fieldwork', () => {
   test('they go up and down, never below 0, and move only the updated_at of the source', async () => {
-    await using api = await startApi({ surveys: 100, pageSize: 1000 })
+    await using api = await startApi({ surveys: 50, pageSize: 1000 })
     const steps: number[] = []
     for (const change of loneChanges(
       await api.readChanges('2025-12-01T00:00:00Z', UNTIL),

@@ -81,7 +81,7 @@ describe('API document, "Resources and their fields": ISO 8601 with an offset', 
 
 describe('API document, "Resources and their fields": what a client has to handle', () => {
   test('updated_at is never before created_at; project_id may be null or look like a number', async () => {
-    await using api = await startApi({ surveys: 600, pageSize: 1000 })
+    await using api = await startApi({ surveys: 200, pageSize: 1000 })
     const surveys = (await api.readTruth()).accounts[0]!.surveys
     const sources = surveys.flatMap(({ sample_sources }) => sample_sources)
     expect(sources.every(({ country_code }) => /^[A-Z]{2}$/.test(country_code))).toBe(true)
