@@ -13,7 +13,7 @@ import {
   surveyProgress,
   surveys,
 } from '../../model/tables.js'
-import { utcDay } from '../history/compaction.js'
+import { dayStart, utcDay } from '../history/compaction.js'
 import {
   inferredSourceObservations,
   type Observations,
@@ -33,10 +33,10 @@ export const withKnownDays = (periods: string, key: readonly string[]): string =
           ${utcDay('confirmed_until')} - CAST(ended_at IS NOT NULL AND epoch_us(confirmed_until) % 86400000000 = 0 AS INTEGER) AS known_day
         FROM ${periods})`
 
-/** The pace covers a week, so that each weekday counts once. */
+/** The pace covers a week in fieldwork, so that each weekday counts once. */
 const PACE_DAYS = 7
-/** The daily gains of these days say how much the gain varies from day to day. */
-const SPREAD_DAYS = 28
+/** The pace and the variation of the daily gains are taken from these days before the last known one. */
+const READ_DAYS = 28
 /** With fewer daily gains, their variation is not known. */
 const SPREAD_GAINS_MIN = 7
 
@@ -45,7 +45,7 @@ const PACE_FIELDS = {
     'When the number of complete interviews was last seen rising, server time; null = never',
   ),
   pace_days: bigint.orNull(
-    `Days that the pace covers, at most ${PACE_DAYS}: from the first to the last known day among the last ones, UTC; null if fewer than two days are known`,
+    `Days that the pace covers, UTC: the last ones that the survey was in fieldwork from beginning to end, at most ${PACE_DAYS}, of the ${READ_DAYS} before the last known day; null without any`,
   ),
   gained: bigint.orNull(
     'Complete interviews gained in the days of the pace; negative if complete interviews failed a quality check later',
@@ -62,26 +62,26 @@ const INTERVIEWS = `${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_ind
 
 /**
  * Common table expressions that end with `pace`, one row per record: `as_of` (its last known day), `last_gain_at`, `pace_days`,
- * `gained`, `per_day`, `gained_last_day`, the first and last counts of the pace, and `spread`, the standard deviation of the daily gains.
- * `days` before the last known one are read. `counts` are further counts with their SQL.
+ * `gained`, `per_day`, `gained_last_day`, `spread` (the standard deviation of the daily gains), and for each of `counts`, with their SQL,
+ * `grown_…` in the days of the pace and `first_…` before them.
+ *
+ * A known day belongs to the pace if the survey was in fieldwork on the known day before, and has had no other status since. So the day on
+ * which it opened, and those on which it was paused, count neither as days nor with their interviews.
  */
-const paceSql = (
-  observations: Observations,
-  days: number,
-  counts: Readonly<Record<string, string>>,
-): string => {
+const paceSql = (observations: Observations, counts: Readonly<Record<string, string>>): string => {
   const { current, history } = observations
   const key = current.key.join(', ')
   const values = { interviews_count: 'interviews_count', ...counts }
   const names = Object.keys(values)
   const recentColumns = [...current.key, 'observed_at', ...names].map((name) => ({ name }))
-  const inPace = `FILTER (WHERE interviews_count IS NOT NULL AND "day" >= as_of - ${PACE_DAYS})`
-  const endsOf = (name: string) =>
-    ['first', 'last'].map((end) => `${end}(${name} ORDER BY "day" ASC) ${inPace} AS ${end}_${name}`)
+  const inPace = `FILTER (WHERE is_in_field AND field_days <= ${PACE_DAYS})`
+  const grownOf = (name: string) =>
+    `CASE WHEN count(grown_${name}) ${inPace} = count(*) ${inPace} THEN TRY_CAST(sum(grown_${name}) ${inPace} AS BIGINT) END AS grown_${name},
+        arg_min(before_${name}, "day") ${inPace} AS first_${name}`
   return `starts AS (
       SELECT ${key}, coalesce(max(observed_at) FILTER (epoch_us(observed_at) <= before), min(observed_at)) AS start_at
       FROM main.${history.name}
-      JOIN (SELECT ${key}, epoch_us(_observed_at) - ${days} * 86400000000 AS before FROM main.${current.name}) USING (${key})
+      JOIN (SELECT ${key}, epoch_us(_observed_at) - ${READ_DAYS} * 86400000000 AS before FROM main.${current.name}) USING (${key})
       GROUP BY ALL
     ), recent AS MATERIALIZED (
       SELECT ${key}, observed_at, ${Object.entries(values)
@@ -102,20 +102,36 @@ const paceSql = (
       SELECT *, max(last_day) OVER (PARTITION BY ${key}) AS as_of FROM known
     ), days AS (
       SELECT *, first_day + CAST(days_after AS INTEGER) AS "day"
-      FROM (SELECT *, unnest(range(greatest(0, as_of - ${days} - first_day), 1 + last_day - first_day)) AS days_after FROM ends)
+      FROM (SELECT *, unnest(range(greatest(0, as_of - ${READ_DAYS} - first_day), 1 + last_day - first_day)) AS days_after FROM ends)
+    ), statuses AS (
+      SELECT account, id AS survey_id, valid_from, status = 'fieldwork' AS opened,
+        count(*) FILTER (WHERE status <> 'fieldwork') OVER (PARTITION BY account, id ORDER BY valid_from ASC) AS stops
+      FROM main.surveys_history
+    ), known_days AS (
+      SELECT d.*, s.opened, s.stops FROM days d
+      ASOF LEFT JOIN statuses s ON s.account = d.account AND s.survey_id = d.survey_id AND ${dayStart('d."day" + 1')} > s.valid_from
     ), gains AS (
-      SELECT *, CASE WHEN "day" - lag("day") OVER w = 1 THEN interviews_count - lag(interviews_count) OVER w END AS gain
-      FROM days WINDOW w AS (PARTITION BY ${key} ORDER BY "day" ASC)
+      SELECT *, "day" - lag("day") OVER w AS passed, 
+        coalesce(interviews_count IS NOT NULL AND opened AND lag(opened) OVER w AND stops = lag(stops) OVER w, false) AS is_in_field,
+        ${names.map((name) => `lag(${name}) OVER w AS before_${name}, ${gainOf(name, `before_${name}`)} AS grown_${name}`).join(', ')}
+      FROM known_days WINDOW w AS (PARTITION BY ${key}, interviews_count IS NULL ORDER BY "day" ASC)
+    ), gains_in_field AS (
+      SELECT *, sum(passed) FILTER (WHERE is_in_field) OVER (PARTITION BY ${key} ORDER BY "day" DESC) AS field_days FROM gains
     ), paces AS (
-      SELECT ${key}, as_of, nullif(max("day") ${inPace} - min("day") ${inPace}, 0) AS pace_days, ${names.flatMap(endsOf).join(', ')},
-        max(gain) FILTER (WHERE "day" = as_of) AS gained_last_day, CASE WHEN count(gain) >= ${SPREAD_GAINS_MIN} THEN stddev_samp(gain) END AS spread
-      FROM gains GROUP BY ALL
+      SELECT ${key}, as_of, CAST(sum(passed) ${inPace} AS BIGINT) AS pace_days, ${names.map(grownOf).join(', ')},
+        max(grown_interviews_count) FILTER (WHERE "day" = as_of AND passed = 1) AS gained_last_day,
+        CASE WHEN count(*) FILTER (WHERE is_in_field AND passed = 1) >= ${SPREAD_GAINS_MIN}
+          THEN stddev_samp(grown_interviews_count) FILTER (WHERE is_in_field AND passed = 1) END AS spread
+      FROM gains_in_field GROUP BY ALL
     ), pace AS (
-      SELECT *, CAST(last_interviews_count - first_interviews_count AS DOUBLE) / pace_days AS per_day,
-        CASE WHEN pace_days > 0 THEN last_interviews_count - first_interviews_count END AS gained
+      SELECT *, grown_interviews_count AS gained, CAST(gained AS DOUBLE) / pace_days AS per_day
       FROM paces LEFT JOIN last_gains USING (${key})
     )`
 }
+
+/** The numbers of the API may be so far apart that their difference is no BIGINT. */
+export const gainOf = (count: string, before: string): string =>
+  `TRY_CAST(CAST(${count} AS HUGEINT) - ${before} AS BIGINT)`
 
 const lastGains = (key: string, rows: string): string => `SELECT ${key}, max(observed_at) AS last_gain_at
       FROM (SELECT ${key}, observed_at, interviews_count,
@@ -129,9 +145,19 @@ const FORECAST_DAYS_MAX = 3650
 /** 80 % of a normal distribution lie within 1.28 standard deviations. */
 const DEVIATIONS = 1.28
 
+/** With fewer days, a pace says too little for a forecast. */
+export const FORECAST_PACE_DAYS_MIN = 2
+
+/**
+ * The standard deviation of a pace from now on, as a part of the pace so far: quotas fill up, sources end, others are added. In reference
+ * worlds of three seeds the interval then covers 8 of 10 targets that are reached (docs/explanation/forecast.md).
+ */
+const PACE_CHANGE = 0.25
+
 /**
  * Adds `expected_on`, `expected_from` and `expected_to` to rows with `status`, `target`, `reached`, and the columns of the pace
- * (docs/explanation/forecast.md). The gain of d days is expected to be `per_day` · d, with the variance spread² · (d + d² / pace_days).
+ * (docs/explanation/forecast.md). The gain of d days is expected to be `per_day` · d, with the variance
+ * spread² · (d + d² / pace_days) + (0.25 · per_day · d)².
  *
  * Squaring missing - per_day · d = ± 1.28 · deviation of d days gives a quadratic equation for d. Its roots are where the upper and the
  * lower bound reach the target. If the variance grows faster than the gain, the lower bound never does. A root is taken of rows with a
@@ -141,16 +167,17 @@ export const withForecast = (rows: string): string =>
   `SELECT *, ${dayAfter('missing * pace_days / gained')} AS expected_on,
       CASE WHEN expected_on IS NOT NULL THEN ${dayAfter('2 * missing * missing / total')} END AS expected_from,
       CASE WHEN expected_on IS NOT NULL THEN ${dayAfter('CASE WHEN growth > 0 THEN total / (2 * growth) END')} END AS expected_to
-    FROM (SELECT *, 2 * missing * per_day + variance + sqrt(variance * (variance + 4 * missing * (per_day + missing / pace_days))) AS total,
-        per_day * per_day - variance / pace_days AS growth
-      FROM (SELECT *, CASE WHEN reached < target THEN CAST(target - reached AS DOUBLE) END AS missing,
-          CASE WHEN gained > 0 THEN ${DEVIATIONS * DEVIATIONS} * spread * spread END AS variance
-        FROM ${rows}))`
+    FROM (SELECT *, 2 * missing * per_day + variance + sqrt(variance * (variance + 4 * missing * per_day) + 4 * missing * missing * far_variance) AS total,
+        per_day * per_day - far_variance AS growth
+      FROM (SELECT *, variance / pace_days + ${DEVIATIONS * DEVIATIONS * PACE_CHANGE * PACE_CHANGE} * per_day * per_day AS far_variance
+        FROM (SELECT *, CASE WHEN reached < target THEN CAST(target - reached AS DOUBLE) END AS missing,
+            CASE WHEN gained > 0 THEN ${DEVIATIONS * DEVIATIONS} * spread * spread END AS variance
+          FROM ${rows})))`
 
 /** Rounding removes errors of the last digit before a day is rounded up. */
 const dayAfter = (days: string): string =>
   `CASE WHEN status <> 'fieldwork' OR target <= 0 THEN NULL WHEN reached >= target THEN as_of
-        WHEN gained > 0 AND ${days} <= ${FORECAST_DAYS_MAX} THEN as_of + CAST(ceil(round(${days}, 6)) AS INTEGER) END`
+        WHEN pace_days >= ${FORECAST_PACE_DAYS_MIN} AND gained > 0 AND ${days} <= ${FORECAST_DAYS_MAX} THEN as_of + CAST(ceil(round(${days}, 6)) AS INTEGER) END`
 
 const COUNTS = {
   complete: 'complete_individuals',
@@ -163,7 +190,7 @@ const COUNTS = {
 const rate = (part: string, rest: string): string =>
   `CASE WHEN p.pace_days > 0 AND ${part} >= 0 AND ${rest} >= 0 THEN CAST(${part} AS DOUBLE) / nullif(${part} + ${rest}, 0) END`
 
-const grown = (count: string) => `(p.last_${count} - p.first_${count})`
+const grown = (count: string) => `p.grown_${count}`
 
 export const surveyPace: ViewDeclaration = {
   schema: 'main',
@@ -180,7 +207,7 @@ export const surveyPace: ViewDeclaration = {
     ...columnsOf({
       ...PACE_FIELDS,
       expected_on: date.orNull(
-        'Day on which the target is reached if the pace goes on; null if the status is not fieldwork, without target or pace, or after more than ten years',
+        'Day on which the target is reached if the pace goes on; null if the status is not fieldwork, without target, with a pace of fewer than two days, or after more than ten years',
       ),
       expected_from: date.orNull(
         'First day of the 80 % interval of expected_on; null without expected_on or a week of daily gains',
@@ -206,7 +233,7 @@ export const surveyPace: ViewDeclaration = {
       earlier_drop_out_rate: double.orNull('incomplete / all interviews before the pace days'),
     }),
   ],
-  sql: `WITH ${paceSql(surveyObservations, SPREAD_DAYS, COUNTS)}, goals AS (
+  sql: `WITH ${paceSql(surveyObservations, COUNTS)}, goals AS (
       SELECT p.*, s.title, s.project_id, s.status, t.sample_size AS target, t.interviews_count AS reached, t.completion_rate,
         t.target_incidence_rate, t.drop_out_rate
       FROM main.survey_progress t
@@ -251,11 +278,11 @@ export const sampleSourcePace: ViewDeclaration = {
     ...columnsOf({
       ...PACE_FIELDS,
       expected_on: date.orNull(
-        'Day on which the source reaches its target if its pace goes on; null if the survey is not in fieldwork, without target or pace, or after more than ten years',
+        'Day on which the source reaches its target if its pace goes on; null if the survey is not in fieldwork, without target, with a pace of fewer than two days, or after more than ten years',
       ),
     }),
   ],
-  sql: `WITH ${paceSql(inferredSourceObservations, PACE_DAYS, {})}, goals AS (
+  sql: `WITH ${paceSql(inferredSourceObservations, {})}, goals AS (
       SELECT p.*, s.status, a.name, a.provider, a.country_code, a.sample_size AS target, t.interviews_count AS reached, t.completion_rate,
         w.completion_rate AS survey_completion_rate,
         CASE WHEN a.sample_size > 0 AND w.sample_size > 0 THEN TRY_CAST(greatest(0, ${AS_COMPLETE}) AS BIGINT) END AS behind

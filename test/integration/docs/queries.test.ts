@@ -61,10 +61,10 @@ test('pace: the query shows the interviews between two nights on the day of the 
     const expected = Array.from({ length: 10 }, (_, day) => ({
       account: world().server.accounts[0]?.name,
       survey_id: id,
+      title: on([...NIGHTS].at(-1) ?? 0, id).survey.title,
       day: dateOf(day),
       interviews_count: countOn(day),
       gained: day === 0 ? null : countOn(day) - countOn(day - 1),
-      days: day === 0 ? null : 1,
     }))
     expect(rows.filter(({ survey_id }) => survey_id === id)).toEqual(expected)
   }

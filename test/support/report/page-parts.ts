@@ -194,6 +194,10 @@ const title = (row: Row): string => {
   return text === '' ? '(no title)' : text
 }
 
+/** Of a survey that was in the field for fewer than two whole days. */
+const tooEarly = (row: Row): string | null =>
+  row.status === 'fieldwork' && Number(row.pace_days) < 2 ? 'too early to say' : null
+
 /** The cells that each row of a query must have on the page, with one account. */
 const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => readonly string[]>> => {
   const f = formatter(timeZone)
@@ -209,7 +213,9 @@ const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => reado
   const forecast = (row: Row): string => {
     if (Number(row.sample_size) > 0 && Number(row.interviews_count) >= Number(row.sample_size))
       return 'reached'
-    return row.expected_on === null ? NONE : words(f.day(row.expected_on), f.range(row, '–'))
+    return row.expected_on === null
+      ? (tooEarly(row) ?? NONE)
+      : words(f.day(row.expected_on), f.range(row, '–'))
   }
   return {
     paused: (row) => [title(row), f.instant(row.since), complete(row)],
@@ -286,7 +292,8 @@ const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
   const f = formatter(timeZone)
   const rates = (recent: unknown, earlier: unknown) =>
     `last days ${f.rate(recent)}, before ${f.rate(earlier)}`
-  const range = row.expected_on === null ? 'no forecast' : (f.range(row, 'to') ?? 'at this pace')
+  const range =
+    row.expected_on === null ? (tooEarly(row) ?? 'no forecast') : (f.range(row, 'to') ?? 'at this pace')
   const at = (value: unknown) => (value === null ? 'never' : f.instant(value))
   const length =
     row.length_of_interview === null ? NONE : `${f.rough(Number(row.length_of_interview) / 60)} min`

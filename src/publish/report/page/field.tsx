@@ -4,7 +4,16 @@ import { type Formats, UNKNOWN } from '../formats.js'
 import { overview } from '../queries/overview.js'
 import { keyOf, type ReportRows } from '../read.js'
 import { type Column, QueryTable, SqlOf } from './table.js'
-import { Completion, hasAccounts, type PartProps, type ReportPage, Status, SurveyLink } from './words.js'
+import {
+  Completion,
+  hasAccounts,
+  isTooEarly,
+  type PartProps,
+  type ReportPage,
+  Status,
+  SurveyLink,
+  TOO_EARLY,
+} from './words.js'
 
 type FieldRow = ReportRows['inField'][number]
 
@@ -130,7 +139,7 @@ const Forecast = ({ row, formats }: { readonly row: FieldRow; readonly formats: 
   const { interviews_count, sample_size, expected_on, expected_from, expected_to } = row
   if (interviews_count !== null && sample_size !== null && sample_size > 0 && interviews_count >= sample_size)
     return <b>reached</b>
-  if (expected_on === null) return <>{UNKNOWN}</>
+  if (expected_on === null) return <>{isTooEarly(row) ? TOO_EARLY : UNKNOWN}</>
   return (
     <>
       <b>{formats.day(expected_on)}</b>

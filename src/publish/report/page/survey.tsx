@@ -12,10 +12,12 @@ import {
   type Figure,
   Figures,
   hasAccounts,
+  isTooEarly,
   type PartProps,
   plural,
   Status,
   spaced,
+  TOO_EARLY,
   titleOf,
 } from './words.js'
 
@@ -140,12 +142,13 @@ const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[] => {
   ]
 }
 
-const rangeOf = ({ expected_on, expected_from, expected_to }: SurveyRow, formats: Formats): string =>
-  expected_on === null
-    ? 'no forecast'
-    : expected_from === null
-      ? 'at this pace'
-      : `${formats.dayNear(expected_from, expected_on)} to ${expected_to === null ? 'open' : formats.dayNear(expected_to, expected_on)}`
+const rangeOf = (survey: SurveyRow, formats: Formats): string => {
+  const { expected_on, expected_from, expected_to } = survey
+  if (expected_on === null) return isTooEarly(survey) ? TOO_EARLY : 'no forecast'
+  return expected_from === null
+    ? 'at this pace'
+    : `${formats.dayNear(expected_from, expected_on)} to ${expected_to === null ? 'open' : formats.dayNear(expected_to, expected_on)}`
+}
 
 const bandOf = (status: string): number =>
   BANDS.findIndex(([, statuses]) => statuses.some((one: string) => one === status))

@@ -1,5 +1,6 @@
 /** What several parts of the page need: its rows, words, and small parts. */
 import type { JSX } from 'preact'
+import { FORECAST_PACE_DAYS_MIN } from '../../../warehouse/views/pace.js'
 import { Bar } from '../charts/small.js'
 import type { Formats } from '../formats.js'
 import type { SurveyRow } from '../queries/survey.js'
@@ -65,6 +66,12 @@ export const Figures = ({ figures, query }: FiguresProps) => (
 )
 
 type Completed = Pick<SurveyRow, 'completion_rate' | 'interviews_count' | 'sample_size'>
+
+/** Whether a survey has no forecast because it was in the field for too few days. */
+export const isTooEarly = ({ status, pace_days }: Pick<SurveyRow, 'status' | 'pace_days'>): boolean =>
+  status === 'fieldwork' && (pace_days ?? 0) < FORECAST_PACE_DAYS_MIN
+
+export const TOO_EARLY = 'too early to say'
 
 /** A bar, the rate, and the numbers behind it. */
 export const Completion = ({ of, formats }: { readonly of: Completed; readonly formats: Formats }) => (

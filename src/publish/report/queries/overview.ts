@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { booleanCell } from '../../../warehouse/connection/cells.js'
 import { utcDay } from '../../../warehouse/history/compaction.js'
+import { FORECAST_PACE_DAYS_MIN } from '../../../warehouse/views/pace.js'
 import {
   at,
   change,
@@ -112,7 +113,7 @@ WHERE status = 'fieldwork' AND pace_days >= 3 AND ${FAR_DAYS} * per_day < sample
 SELECT p.account, p.survey_id, p.title, f.expected_before, p.expected_on, CAST(p.expected_on - f.expected_before AS BIGINT) AS days_later
 FROM survey_pace p
 JOIN forecasts f USING (account, survey_id)
-WHERE p.interviews_count < p.sample_size
+WHERE p.interviews_count < p.sample_size AND p.pace_days >= ${FORECAST_PACE_DAYS_MIN}
   AND (p.expected_on IS NULL OR (p.expected_on >= f.expected_before + 3 AND p.expected_from > f.expected_before))`,
     order: 'days_later DESC NULLS FIRST, account ASC, survey_id ASC',
   },

@@ -100,7 +100,7 @@ test('sample_source_pace gives the pace of each source, its expected day and how
     [43, 7, 6, -4, null, null, '10'],
     [51, null, null, null, null, null, '10'],
     [61, Number.MAX_SAFE_INTEGER - 1, null, null, null, null, '10'],
-    [71, 0, 7, 7, null, '10', '10'],
+    [71, 0, null, null, null, '10', '10'],
     [91, 10, null, null, null, null, '10'],
     [92, 0, null, null, '2026-03-10', null, '10'],
   ]

@@ -33,11 +33,16 @@ type Case = readonly [
 
 const CASES: readonly Case[] = [
   [
-    'a steady pace: 5 a day, 55 are missing, and no gain differs from another',
+    'a steady pace: 5 a day, 55 are missing, and no gain differs from another, so only the pace may change',
     nightly(steady(5)),
-    [7, 35, '2026-03-21', '2026-03-21', '2026-03-21', '10'],
+    [7, 35, '2026-03-21', '2026-03-19', '2026-03-27', '10'],
   ],
-  ['two days: too few for an interval', nightly({ 9: 5, 10: 7 }), [1, 2, '2026-04-26', null, null, '10']],
+  ['two days, so one gain: too early to say', nightly({ 9: 5, 10: 7 }), [1, 2, null, null, null, '10']],
+  [
+    'three days: too few for an interval',
+    nightly({ 8: 3, 9: 5, 10: 7 }),
+    [2, 4, '2026-04-26', null, null, '10'],
+  ],
   ['one known day', nightly({ 10: 7 }), [null, null, null, null, null, null]],
   ['no interviews', nightly(steady(0)), [7, 0, null, null, null, null]],
   ['no target', nightly(steady(5), null), [7, 35, null, null, null, '10']],
@@ -62,7 +67,7 @@ const CASES: readonly Case[] = [
   [
     'the survey was missing for a week, so the pace covers one day',
     [...nightly({ 1: 1, 2: 2 }), [at(3, 0), 'gone'], [at(9, 1), 'listed'], ...nightly({ 9: 20, 10: 24 })],
-    [1, 4, '2026-03-29', null, null, '10'],
+    [1, 4, null, null, null, '10'],
   ],
   [
     'the survey was missing inside of the week',
@@ -75,9 +80,9 @@ const CASES: readonly Case[] = [
     [7, 21, '2026-04-05', null, null, '10'],
   ],
   [
-    'fieldwork is paused',
+    'the survey was paused on all days',
     nightly(steady(5)),
-    [7, 35, null, null, null, '10'],
+    [null, null, null, null, null, '10'],
     { status: 'deviating_from_specs' },
   ],
   ['more than ten years to go', nightly({ 3: 44, 10: 45 }, 1e15), [7, 1, null, null, null, '10']],
@@ -85,7 +90,7 @@ const CASES: readonly Case[] = [
   [
     'the last reading has no number of interviews',
     [...nightly({ 1: 1, 4: 10, 9: 20 }), [at(10), read(null)]],
-    [6, 19, null, null, null, '09'],
+    [7, 19, null, null, null, '09'],
   ],
   [
     'no reading has a number of interviews',
@@ -106,7 +111,7 @@ const CASES: readonly Case[] = [
   [
     'a clock that was ten years ahead for a night: later readings follow a microsecond apart',
     [...nightly({ 1: 5, 2: 7 }), [instantOf('2036-03-03T02:00:00Z'), read(9)], ...nightly({ 4: 11 })],
-    [7, 4, '2036-08-06', '2036-06-05', '2037-05-16', '03'],
+    [7, 4, '2036-08-06', '2036-06-01', '2037-09-09', '03'],
   ],
 ]
 
@@ -153,6 +158,50 @@ test('survey_pace gives the pace, the forecast and the last gain of each survey,
   expect(named(await found())).toEqual(expected)
   await account.compactProgress(at(40), { runId: RUN, at: at(40) })
   expect(named(await found())).toEqual(expected)
+})
+
+/** What each night from the first of March on reads: the number of complete interviews, and the status where it is not fieldwork. */
+type Statuses = readonly (number | readonly [complete: number, status: Survey['status']])[]
+
+test('survey_pace counts only days in fieldwork', async () => {
+  const { account, rows } = await testWarehouse()
+  const draft = [0, 'draft'] as const
+  const pending = (complete: number) => [complete, 'pending'] as const
+  const paused = (complete: number) => [complete, 'deviating_from_specs'] as const
+  const cases: readonly (readonly [what: string, nights: Statuses, expected: readonly unknown[]])[] = [
+    ['opened on the fifth', [draft, draft, pending(0), pending(0), 5, 69, 135, 219, 276, 336], [5, 331, 60]],
+    ['opened in the last night', [draft, pending(0), 5], [null, null, 5]],
+    ['opened the night before', [draft, pending(0), 5, 69], [1, 64, 64]],
+    // A soft launch before the opening is no fieldwork.
+    ['a soft launch', [pending(0), pending(9), pending(12), 20, 30, 40], [2, 20, 10]],
+    ['paused and open again', [10, 20, 30, paused(33), paused(33), 34, 44, 56], [4, 42, 12]],
+    ['paused now', [10, 20, 30, paused(33), paused(33)], [2, 20, 0]],
+    ['paused for the week before', [10, 20, 30, ...Array.from({ length: 8 }, () => paused(30))], [2, 20, 0]],
+    ['closed', [10, 20, [25, 'data_processing'], [25, 'complete']], [1, 10, 0]],
+    // The last 7 of 9 days in fieldwork.
+    ['a week before a pause', [1, 11, 12, 13, 14, 15, paused(15), 15, 16, 17, 18, 19], [7, 7, 1]],
+  ]
+  const ids = cases.map((_, place) => place + 1)
+  await list(
+    account,
+    ids.map((id) => survey(id, { status: 'draft' })),
+    at(1, 0),
+    'full',
+  )
+  for (const id of ids) {
+    for (const [night, what] of (cases[id - 1]?.[1] ?? []).entries()) {
+      const [complete, status] = typeof what === 'number' ? [what, 'fieldwork'] : what
+      const when = at(night + 1)
+      await list(account, [survey(id, { status, updated_at: when })], when)
+      await account.commitBundles([bundle(id, when, [], read(complete), {})], RUN)
+    }
+  }
+  const found = await rows(
+    'SELECT survey_id, pace_days, gained, gained_last_day FROM survey_pace ORDER BY ALL',
+  )
+  expect(
+    found.map(({ survey_id, ...row }) => [cases[Number(survey_id) - 1]?.[0], Object.values(row)]),
+  ).toEqual(cases.map(([what, , expected]) => [what, expected]))
 })
 
 test('survey_pace gives the gain of the last known day', async () => {

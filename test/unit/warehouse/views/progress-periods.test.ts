@@ -77,18 +77,32 @@ test('a survey that was missing for a time has no progress in between, and each 
   await list(account, [survey(1)], at(5, 6))
   await read(account, 1, at(5, 7), 5)
   await read(account, 1, at(6, 7), 5)
+  await read(account, 1, at(7, 7), 9)
+  await read(account, 1, at(7, 8), 8)
   expect(await cells(DAILY)).toEqual([
     ['acme', 1, '01', 5, '01 10:00', '02 00:00'],
     ['acme', 1, '02', 5, '01 10:00', '02 12:00'],
     ['acme', 1, '05', 5, '05 07:00', '06 00:00'],
-    ['acme', 1, '06', 5, '05 07:00', '06 07:00'],
+    ['acme', 1, '06', 5, '05 07:00', '07 00:00'],
+    ['acme', 1, '07', 8, '07 08:00', '07 08:00'],
     ['bolt', 1, '03', 70, '03 10:00', '03 10:00'],
   ])
+  // A gain is since the known day before, whatever else the query selects.
+  expect(await cells('SELECT gained FROM progress_daily WHERE account = \'acme\' ORDER BY "day"')).toEqual([
+    [null],
+    [0],
+    [0],
+    [0],
+    [3],
+  ])
+  expect(await cells(`SELECT gained FROM progress_daily WHERE "day" = '2026-03-07'`)).toEqual([[3]])
   expect(
     await cells(`${PERIODS} FROM sample_source_progress_periods WHERE account = 'acme' ORDER BY observed_at`),
   ).toEqual([
     [1, 5, '01 10:00', '02 12:00', '02 12:00'],
-    [1, 5, '05 07:00', null, '06 07:00'],
+    [1, 5, '05 07:00', '07 07:00', '07 07:00'],
+    [1, 9, '07 07:00', '07 08:00', '07 08:00'],
+    [1, 8, '07 08:00', null, '07 08:00'],
   ])
   const versions = `strftime(timezone('UTC', valid_from), '%d %H:%M'), strftime(timezone('UTC', valid_to), '%d %H:%M'),
     strftime(timezone('UTC', confirmed_until), '%d %H:%M')`
@@ -103,7 +117,7 @@ test('a survey that was missing for a time has no progress in between, and each 
     await cells(`SELECT account, ${versions} FROM sample_source_periods ORDER BY account, valid_from`),
   ).toEqual([
     ['acme', '01 10:00', '02 12:00', '02 12:00'],
-    ['acme', '05 07:00', null, '06 07:00'],
+    ['acme', '05 07:00', null, '07 08:00'],
     ['bolt', '03 10:00', null, '03 10:00'],
   ])
 })
