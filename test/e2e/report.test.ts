@@ -113,10 +113,17 @@ describe('the page', () => {
       expect(await page.waitFor(`document.querySelector('.figures div:nth-child(3)').textContent`)).toMatch(
         /^Gained since yesterday\+37 /,
       )
-      const heads = await page.waitFor(
-        `[...document.querySelectorAll('.card h3')].slice(0, 3).map(({ textContent }) => textContent)`,
+      // One row per survey, the most urgent first.
+      const chips = await page.waitFor(
+        `[...document.querySelectorAll('.today tbody tr')].map((row) => [row.querySelector('a').hash, ...[...row.querySelectorAll('.chip')].map(({ textContent }) => textContent)])`,
       )
-      expect(heads).toEqual(['Paused 1', 'Stand still 1', 'Far from target 1'])
+      expect(chips).toEqual([
+        ['#default/2', 'no complete interview for 5 days'],
+        ['#default/3', 'paused for 2 days'],
+        ['#default/7', 'target in 195 days'],
+        ['#default/1', 'incidence from 100 % to 80 %'],
+        ['#default/4', 'incidence from 100 % to 80 %', '1 source behind, by 35 interviews'],
+      ])
       // Without a forecast: the paused one, and the one that stands still. Then the furthest from its target.
       expect(
         await page.waitFor(
@@ -241,7 +248,7 @@ describe('the page', () => {
           })
         stops.push(String(await page.waitFor('document.activeElement.textContent')))
       }
-      const links = ['Skip to the report', 'Needs action', 'In the field', 'What changed', 'The run']
+      const links = ['Skip to the report', 'Today', 'In the field', 'What changed', 'The run']
       expect(stops.slice(0, 6)).toEqual([...links, 'Survey 3'])
     })
 
@@ -347,7 +354,7 @@ slow('without surveys, each part says so in a sentence', async (context) => {
   const html = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
   for (const sentence of [
     'Nothing has been read yet.',
-    'No survey is paused. No survey in fieldwork stands still. No survey is far from its target. No forecast slips.',
+    'No survey needs action.',
     'No survey is in the field.',
     'No survey and no source changed in the 24 hours before the newest reading.',
     'No status changed in the last two weeks.',

@@ -17,7 +17,7 @@ import { createShownRows } from './shown-rows.js'
 export const ALL_QUERIES: readonly Query[] = [overview, survey, run].flatMap((of) => Object.values<Query>(of))
 
 /** Views that several queries read, so each is computed once. */
-const COMPUTED_ONCE = ['survey_pace', 'sample_source_pace', 'record_changes']
+const COMPUTED_ONCE = ['survey_pace', 'sample_source_pace', 'record_changes', 'needs_action']
 /** Rows of the history of a survey that its section shows. */
 const HISTORY_ROWS = 12
 
@@ -36,7 +36,8 @@ export const readReport = async (sql: Sql) => {
       // Also in a file of an older version, which has no numbers of runs.
       `SELECT ${cellsOf(row)} FROM (\n${sqlOf(query).replaceAll('_sync.runs', NUMBERED_RUNS)}\n) q ORDER BY ${query.order}`,
     )
-  for (const view of ALL_VIEWS) await sql.run(`CREATE TEMP ${kindOf(view)} ${view.name} AS ${view.sql}`)
+  for (const view of ALL_VIEWS)
+    await sql.run(`CREATE TEMP ${kindOf(view)} ${view.name} AS ${view.sql.replaceAll(A_VIEW, 'temp.$1')}`)
   await sql.run(`CREATE TEMP TABLE ${SHOWN} AS ${survey.surveys.select}`)
   const surveys = await read(survey.surveys)
   /** Only the rows of surveys with a section, and of these only what `condition` keeps. */
@@ -49,13 +50,7 @@ export const readReport = async (sql: Sql) => {
     asOf: await read(overview.asOf),
     totals: await read(overview.totals),
     inField: await read(overview.inField),
-    standsStill: await read(overview.standsStill),
-    paused: await read(overview.paused),
-    far: await read(overview.far),
-    slips: await read(overview.slips),
-    sourcesBehind: await read(overview.sourcesBehind),
-    ratesMoved: await read(overview.ratesMoved),
-    stale: await read(overview.stale),
+    needsAction: await read(overview.needsAction),
     changeCounts: await read(overview.changeCounts),
     changes: await read(overview.changes),
     timeline: await read(overview.timeline),
@@ -80,6 +75,9 @@ export const readReport = async (sql: Sql) => {
  * which has none.
  */
 const kindOf = ({ name }: ViewDeclaration): string => (COMPUTED_ONCE.includes(name) ? 'TABLE' : 'VIEW')
+
+/** A view of the file, as the views name it. */
+const A_VIEW = new RegExp(`\\bmain\\.(${ALL_VIEWS.map(({ name }) => name).join('|')})\\b`, 'g')
 
 const SHOWN = 'report_surveys'
 

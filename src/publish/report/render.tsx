@@ -60,12 +60,11 @@ ${renderToString(<Footer page={whole} program={`fieldwork-sync ${packageVersion(
 
 /** The sections by key, in the order in which surveys need attention. */
 const sectionsOf = (page: ReportPage): ReadonlyMap<string, string> => {
-  const { paused, standsStill, far, slips, sourcesBehind, ratesMoved, stale, inField, surveys } = page.rows
+  const { needsAction, inField, surveys } = page.rows
   const byKey = new Map(surveys.map((survey) => [keyOf(survey), survey]))
-  const urgent = [paused, standsStill, far, slips, sourcesBehind, ratesMoved, stale, inField, surveys].flat()
   const sections = new Map<string, string>()
   let bytes = 0
-  for (const key of new Set(urgent.map(keyOf))) {
+  for (const key of new Set([needsAction, inField, surveys].flat().map(keyOf))) {
     const survey = byKey.get(key)
     if (survey === undefined) continue
     const section = renderToString(<Survey survey={survey} page={page} />)

@@ -1,10 +1,11 @@
 /** Every view, in the order of creation: a view comes after the views that it reads. */
 import { interviewStatusCounts } from './interview-status-counts.js'
+import { needsAction } from './needs-action.js'
+import { sourceOverview, surveyOverview, surveysToday } from './overviews.js'
 import { sampleSourcePace, surveyPace } from './pace.js'
-import { progressDaily } from './progress-daily.js'
+import { progressDaily, sourceProgressDaily } from './progress-daily.js'
 import { sampleSourceProgressPeriods, surveyProgressPeriods } from './progress-periods.js'
 import { recordChanges, surveyStatusChanges } from './record-changes.js'
-import { surveyOverview } from './survey-overview.js'
 import { sampleSourcePeriods, surveyPeriods } from './version-periods.js'
 import type { ViewDeclaration } from './view-declaration.js'
 
@@ -15,9 +16,13 @@ export const ALL_VIEWS: readonly ViewDeclaration[] = [
   surveyProgressPeriods,
   progressDaily,
   sampleSourceProgressPeriods,
+  sourceProgressDaily,
   surveyPeriods,
   sampleSourcePeriods,
   surveyPace,
   sampleSourcePace,
+  sourceOverview,
   recordChanges,
+  needsAction,
+  surveysToday,
 ]

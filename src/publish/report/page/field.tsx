@@ -9,6 +9,7 @@ import {
   hasAccounts,
   isTooEarly,
   type PartProps,
+  Project,
   type ReportPage,
   Status,
   SurveyLink,
@@ -32,9 +33,9 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
           caption="Surveys in the field, those without a forecast first, then the furthest from its target"
         />
         <p class="rule">
-          Pace: complete interviews a day, over the last 7 days, and the gain of the last day. Forecast: if
-          that pace goes on, with the range that holds in 8 of 10 cases. Incidence and drop-out: of the last 7
-          days, and before.
+          Pace: complete interviews a day, over the last 7 days in fieldwork, and the gain of the last day.
+          Forecast: if that pace goes on, with the range that holds in 8 of 10 cases. Incidence and drop-out:
+          of the same days, and before.
         </p>
         {page.sections.size < rows.surveys.length && (
           <p class="rule">
@@ -86,11 +87,7 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
       cell: (row) => (
         <>
           <SurveyLink survey={row} page={page} />
-          {row.project_id !== null && row.project_id !== '' && (
-            <small>
-              <bdi>{row.project_id}</bdi>
-            </small>
-          )}
+          <Project of={row} />
           {row.status !== 'fieldwork' && <Status status={row.status} />}
         </>
       ),

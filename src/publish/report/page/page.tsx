@@ -4,11 +4,11 @@ import { formatInstant, msBetween } from '../../../model/instant.js'
 import { overview } from '../queries/overview.js'
 import { run } from '../queries/run.js'
 import { survey } from '../queries/survey.js'
-import { Attention } from './attention.js'
 import { Changes } from './changes.js'
 import { Field } from './field.js'
 import { Runs } from './run.js'
 import { SqlOf } from './table.js'
+import { Today } from './today.js'
 import { type Figure, Figures, type PartProps, plural, SurveyLink, spaced } from './words.js'
 
 /** These are not shown beside their tables, because each section of a survey has a part of them. */
@@ -19,7 +19,7 @@ export const Header = ({ page }: PartProps): JSX.Element => (
     <h1>Fieldwork</h1>
     <AsOf page={page} />
     <nav aria-label="Parts of the report">
-      <a href="#action">Needs action</a>
+      <a href="#action">Today</a>
       <a href="#field">In the field</a>
       <a href="#changes">What changed</a>
       <a href="#run">The run</a>
@@ -32,7 +32,7 @@ export const Overview = ({ page }: PartProps): JSX.Element => (
     <Unfinished page={page} />
     <Unshown page={page} />
     <Totals page={page} />
-    <Attention page={page} />
+    <Today page={page} />
     <Field page={page} />
     <Changes page={page} />
     <Runs page={page} />

@@ -36,21 +36,21 @@ i{font-style:normal;color:var(--soft)}
 .cards{columns:3 340px;column-gap:14px}
 .card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:14px 16px 10px;margin:0 0 14px;break-inside:avoid}
 .card h3{margin:0;font-size:15px}
-.card .rule{margin:2px 0 8px}
-.badge{display:inline-block;min-width:1.7em;padding:0 .5em;border-radius:1em;background:var(--bad-bg);color:var(--bad);text-align:center;font-weight:650;font-size:13px}
+.chip{display:inline-block;margin:1px 6px 1px 0;padding:0 9px;border-radius:1em;border:1px solid var(--line);font-size:13px;line-height:1.6}.chip.u1{background:var(--bad-bg);border-color:var(--bad);color:var(--bad);font-weight:600}.chip.u2{border-color:var(--soft)}
 table{border-collapse:collapse;width:100%}
 caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 th,td{text-align:right;font-weight:400;padding:6px 12px 6px 0;border-bottom:1px solid var(--line);vertical-align:baseline;overflow-wrap:anywhere}
 thead th{color:var(--soft);font-size:13px;white-space:nowrap;vertical-align:bottom}
 tr>:last-child{padding-right:0}
-th a bdi{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden}
+th a bdi{display:inline-block}
 .changes small{display:block}
 tbody tr:last-child>*{border-bottom:0}
 tbody th,th:first-child,.t{text-align:left}
 td:not(.t){white-space:nowrap}
 .field{background:var(--card);border:1px solid var(--line);border-radius:8px;border-collapse:separate;border-spacing:0;padding:4px 16px}
-.field td,.field tbody th{padding-top:8px;padding-bottom:8px;vertical-align:middle}
-.field small{display:block;line-height:1.3}
+:is(.field,.today) :is(td,tbody th){padding-top:8px;padding-bottom:8px;vertical-align:middle}
+:is(.field,.today) small{display:block;line-height:1.3}
+.today td:last-child{width:180px}
 .field thead th{padding-right:12px}
 .field td:has(progress){width:150px}
 b{font-weight:600}
@@ -102,16 +102,16 @@ th button:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 .page{padding:0 16px 48px}nav{margin-left:0}
 .figures{gap:12px 28px}
 .field{padding:0 14px}
-:is(.field,.sources,.runs,.timeline,.beside) thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-:is(.field,.sources,.runs,.timeline,.beside),:is(.field,.sources,.runs,.timeline,.beside) tbody{display:block}
-:is(.field,.sources,.runs,.timeline,.beside) tr{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:2px 16px;padding:12px 0;border-bottom:1px solid var(--line)}
-:is(.field,.sources,.runs,.timeline,.beside) tbody :is(th,td){display:block;border:0;padding:2px 0;text-align:left;max-width:none;width:auto!important;white-space:normal}
-:is(.field,.sources,.timeline,.beside) tbody th,:is(.sources,.timeline) td:nth-child(2){grid-column:1/-1}
-:is(.field,.sources,.runs,.timeline,.beside) td::before{display:block;color:var(--soft);font-size:12px}
+:is(.field,.sources,.runs,.timeline,.beside,.today) thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+:is(.field,.sources,.runs,.timeline,.beside,.today),:is(.field,.sources,.runs,.timeline,.beside,.today) tbody{display:block}
+:is(.field,.sources,.runs,.timeline,.beside,.today) tr{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:2px 16px;padding:12px 0;border-bottom:1px solid var(--line)}
+:is(.field,.sources,.runs,.timeline,.beside,.today) tbody :is(th,td){display:block;border:0;padding:2px 0;text-align:left;max-width:none;width:auto!important;white-space:normal}
+:is(.field,.sources,.timeline,.beside,.today) tbody th,:is(.sources,.timeline) td:nth-child(2),.today td{grid-column:1/-1}
+:is(.field,.sources,.runs,.timeline,.beside,.today) td::before{display:block;color:var(--soft);font-size:12px}
 .field td:nth-last-child(1)::before{content:"Read at"}.field td:nth-last-child(2)::before{content:"Drop-out, before"}.field td:nth-last-child(3)::before{content:"Incidence, before"}.field td:nth-last-child(4)::before{content:"Forecast"}.field td:nth-last-child(5)::before{content:"Pace, last day"}.field td:nth-last-child(6)::before{content:"28 days"}
 .sources td:nth-last-child(1)::before{content:"Drop-out"}.sources td:nth-last-child(2)::before{content:"Incidence"}.sources td:nth-last-child(3)::before{content:"Forecast"}.sources td:nth-last-child(4)::before{content:"Gained"}.sources td:nth-last-child(5)::before{content:"Behind"}
 .runs td:nth-last-child(1)::before{content:"Rejected rows"}.runs td:nth-last-child(2)::before{content:"Left over"}.runs td:nth-last-child(3)::before{content:"Surveys read"}.runs td:nth-last-child(4)::before{content:"Answers 429"}.runs td:nth-last-child(5)::before{content:"Requests"}.runs td:nth-last-child(6)::before{content:"Seconds"}
-.field td small{display:inline;margin-left:4px}.field td:nth-last-child(4) small{display:block;margin:0}.chart{height:200px}.field .spark{margin:0;width:140px}
+:is(.field,.today) td small{display:inline;margin-left:4px}.field td:nth-last-child(4) small{display:block;margin:0}.chart{height:200px}.field .spark{margin:0;width:140px}
 }
 @media print{
 @page{size:A4;margin:14mm}

@@ -26,14 +26,32 @@ export const spaced = (name: string): string => name.replaceAll('_', ' ')
 export const titleOf = ({ title }: { readonly title: string }): string =>
   title.trim() === '' ? '(no title)' : title
 
+/** Titles of one study differ at their end, such as the country or the wave, so a long one is cut in the middle. */
+const shortTitle = (title: string): string => {
+  const characters = [...title]
+  return characters.length <= TITLE_MAX
+    ? title
+    : [...characters.slice(0, TITLE_MAX - TITLE_END - 1), '…', ...characters.slice(-TITLE_END)].join('')
+}
+const TITLE_MAX = 60
+const TITLE_END = 22
+
 export type Titled = SurveyKey & { readonly title: string }
 
 /** Titles may be in any script, so each finds its own direction. */
 export const SurveyLink = ({ survey, page }: PartProps & { readonly survey: Titled }): JSX.Element => {
-  const title = <bdi>{titleOf(survey)}</bdi>
+  const title = <bdi>{shortTitle(titleOf(survey))}</bdi>
   const key = keyOf(survey)
   return page.sections.has(key) ? <a href={`#${key}`}>{title}</a> : title
 }
+
+/** The user's own name of its project, in small print. */
+export const Project = ({ of }: { readonly of: { readonly project_id: string | null } }) =>
+  of.project_id === null || of.project_id === '' ? null : (
+    <small>
+      <bdi>{of.project_id}</bdi>
+    </small>
+  )
 
 /** A status with a sign of its own, so that colour is not needed. */
 export const Status = ({ status }: { readonly status: string }): JSX.Element => (

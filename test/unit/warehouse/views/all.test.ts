@@ -27,6 +27,46 @@ test('survey_overview has one row per survey, with its progress, the number of i
   )
 })
 
+test('surveys_today has the surveys that the API shows, and source_overview their sources', async () => {
+  const { account, expectRows } = await testWarehouse()
+  await list(account, [survey(1, { project_id: 'P' }), survey(2), survey(3)], minute(0), 'full')
+  const whole = progress(260, { completion_rate: 1.3 })
+  for (const at of [minute(1), minute(1441), minute(2881)])
+    await account.commitBundles(
+      [bundle(1, at, [source(11), source(12)], whole, { sourceProgressRead: 'all' })],
+      RUN,
+    )
+  await account.commitBundles([{ kind: 'gone', surveyId: 2, at: minute(2882) }], RUN)
+  const first = { account: 'acme', survey_id: 1, title: 'Survey 1' }
+  const pace = { per_day: 0, gained_last_day: 0 }
+  await expectRows(
+    'SELECT * REPLACE (expected_on::VARCHAR AS expected_on) FROM surveys_today ORDER BY survey_id',
+    [
+      {
+        ...{ ...first, project_id: 'P', status: 'fieldwork', interviews_count: 260, sample_size: 200 },
+        ...{ completion_rate: 1.3, ...pace, expected_on: '2026-03-03' },
+        needs_action: 'over target by 60, still open',
+        refreshed_at: '2026-03-03T00:01:00Z',
+      },
+      {
+        ...{ account: 'acme', survey_id: 3, title: 'Survey 3', project_id: null, status: 'fieldwork' },
+        ...{ interviews_count: null, sample_size: null, completion_rate: null, per_day: null },
+        ...{
+          gained_last_day: null,
+          expected_on: null,
+          needs_action: 'not reached by the last runs',
+          refreshed_at: null,
+        },
+      },
+    ],
+  )
+  await expectRows(
+    `SELECT account, survey_id, title, status, sample_source_id, name, country_code, sample_size, interviews_count, complete_individuals, per_day, behind
+      FROM source_overview ORDER BY sample_source_id`,
+    [11, 12].map((id) => [...['acme', 1, 'Survey 1', 'fieldwork', id, `S${id}`, 'FR', 100, 260, 260, 0, 0]]),
+  )
+})
+
 test('interview_status_counts has one row per status of the current progress, also for statuses that only _extra contains', async () => {
   const { account, expectRows } = await testWarehouse()
   await account.commitBundles(

@@ -164,7 +164,7 @@ test('survey_pace gives the pace, the forecast and the last gain of each survey,
 type Statuses = readonly (number | readonly [complete: number, status: Survey['status']])[]
 
 test('survey_pace counts only days in fieldwork', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, rows } = await emptyWarehouse()
   const draft = [0, 'draft'] as const
   const pending = (complete: number) => [complete, 'pending'] as const
   const paused = (complete: number) => [complete, 'deviating_from_specs'] as const

@@ -35,7 +35,7 @@ const nightsOf = (seed: number): readonly Night[] => {
     if (opened < 0) return []
     return statuses.flatMap((code, night) => {
       if (code === undefined || night < opened - 2) return []
-      const read = world.progress(at(night), survey, null, { startedAfter: null, startedBefore: null })
+      const read = world.progress(at(night), survey, {})
       const { sample_size: target = 0, interviews_count: complete = 0 } = read ?? {}
       return [{ survey, night, status: SURVEY_STATUSES[code] ?? '', target, complete }]
     })

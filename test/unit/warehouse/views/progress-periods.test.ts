@@ -96,6 +96,17 @@ test('a survey that was missing for a time has no progress in between, and each 
     [3],
   ])
   expect(await cells(`SELECT gained FROM progress_daily WHERE "day" = '2026-03-07'`)).toEqual([[3]])
+  // The same of its source.
+  expect(
+    await cells(`SELECT name, strftime("day", '%d'), interviews_count, gained FROM source_progress_daily
+      WHERE account = 'acme' ORDER BY "day"`),
+  ).toEqual([
+    ['S10', '01', 5, null],
+    ['S10', '02', 5, 0],
+    ['S10', '05', 5, 0],
+    ['S10', '06', 5, 0],
+    ['S10', '07', 8, 3],
+  ])
   expect(
     await cells(`${PERIODS} FROM sample_source_progress_periods WHERE account = 'acme' ORDER BY observed_at`),
   ).toEqual([

@@ -1,0 +1,105 @@
+/** One row per survey, or per source: the views to start with. */
+import { bigint, type Column, columnsOf, varchar } from '../../model/columns.js'
+import { PROGRESS_FIELDS } from '../../model/fields.js'
+import {
+  freshness,
+  ofSource,
+  ofSurvey,
+  sampleSourceProgress,
+  sampleSources,
+  surveys,
+} from '../../model/tables.js'
+import { selected } from '../connection/ddl.js'
+import { sampleSourcePace, surveyPace } from './pace.js'
+import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
+
+const surveyColumns = surveys.columns.filter(({ name }) => !['_extra', '_first_seen_at'].includes(name))
+const indicators = columnsOf(PROGRESS_FIELDS).filter(({ name }) => name !== '_extra')
+const freshnessColumns = columnsFrom(freshness, ['listed_at', 'refreshed_at', 'last_error'])
+
+export const surveyOverview: ViewDeclaration = {
+  schema: 'main',
+  name: 'survey_overview',
+  comment: 'One row per survey, with its progress and the times of their last readings',
+  key: surveys.key,
+  columns: [
+    ...surveyColumns,
+    ...indicators,
+    ...columnsOf({ sample_sources_count: bigint('Number of sample sources that the API shows') }),
+    ...freshnessColumns,
+  ],
+  sql: `SELECT ${selected(surveyColumns, 's')}, ${selected(indicators, 'p')},
+      coalesce(c.sample_sources_count, 0) AS sample_sources_count, ${selected(freshnessColumns, 'f')}
+    FROM main.surveys s
+    LEFT JOIN main.survey_progress p ON p.account = s.account AND p.survey_id = s.id
+    LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+    LEFT JOIN (SELECT account, survey_id, count(*) AS sample_sources_count FROM main.sample_sources
+      WHERE _missing_since IS NULL GROUP BY ALL) c ON c.account = s.account AND c.survey_id = s.id`,
+}
+
+const todayPace = columnsFrom(surveyPace, ['interviews_count', 'sample_size', 'completion_rate', 'per_day'])
+const todayForecast = columnsFrom(surveyPace, ['gained_last_day', 'expected_on'])
+const nullable = (columns: readonly Column[]) => columns.map((column) => ({ ...column, nullable: true }))
+
+export const surveysToday: ViewDeclaration = {
+  schema: 'main',
+  name: 'surveys_today',
+  comment: 'The surveys that the API shows, in few columns for terminals and BI tools; one row per survey',
+  key: ['account', 'survey_id'],
+  references: ofSurvey,
+  columns: [
+    ...columnsFrom(sampleSourceProgress, ['account', 'survey_id']),
+    ...columnsFrom(surveys, ['title', 'project_id', 'status']),
+    ...nullable([...todayPace, ...todayForecast]),
+    ...columnsOf({
+      needs_action: varchar.orNull('What needs action, the most urgent first; null if nothing does'),
+    }),
+    columnOf(freshness, 'refreshed_at'),
+  ],
+  sql: `SELECT s.account, s.id AS survey_id, s.title, s.project_id, s.status, ${selected([...todayPace, ...todayForecast], 'p')},
+      n.needs_action, f.refreshed_at
+    FROM main.surveys s
+    LEFT JOIN main.survey_pace p ON p.account = s.account AND p.survey_id = s.id
+    LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+    LEFT JOIN (SELECT account, survey_id, string_agg(text, '; ' ORDER BY urgency ASC, kind ASC) AS needs_action
+      FROM main.needs_action GROUP BY ALL) n ON n.account = s.account AND n.survey_id = s.id
+    WHERE s._missing_since IS NULL`,
+}
+
+/** The API no longer recommends it: `target_incidence_rate` is the same. */
+const sourceIndicators = indicators.filter(({ name }) => !['sample_size', 'incidence_rate'].includes(name))
+const sourcePace = columnsFrom(sampleSourcePace, [
+  'behind',
+  'last_gain_at',
+  'pace_days',
+  'gained',
+  'per_day',
+  'gained_last_day',
+  'expected_on',
+])
+const sourceColumns = columnsFrom(sampleSources, ['name', 'provider', 'country_code', 'sample_size'])
+
+export const sourceOverview: ViewDeclaration = {
+  schema: 'main',
+  name: 'source_overview',
+  comment: 'One row per sample source that the API shows, with its survey, progress and pace',
+  key: ['account', 'survey_id', 'sample_source_id'],
+  references: ofSource('sample_source_id'),
+  columns: [
+    ...columnsFrom(sampleSourceProgress, ['account', 'survey_id']),
+    ...columnsFrom(surveys, ['title', 'status']),
+    columnOf(sampleSourceProgress, 'sample_source_id'),
+    ...sourceColumns,
+    ...sourceIndicators,
+    ...nullable(sourcePace),
+    columnOf(freshness, 'source_progress_read_at'),
+  ],
+  sql: `SELECT a.account, a.survey_id, s.title, s.status, a.id AS sample_source_id, ${selected(sourceColumns, 'a')},
+      ${selected(sourceIndicators, 'g')}, ${selected(sourcePace, 'p')}, f.source_progress_read_at
+    FROM main.sample_sources a
+    JOIN main.surveys s ON s.account = a.account AND s.id = a.survey_id AND s._missing_since IS NULL
+    LEFT JOIN main.sample_source_progress g ON g.account = a.account AND g.survey_id = a.survey_id AND g.sample_source_id = a.id
+    LEFT JOIN main.sample_source_pace p ON p.account = a.account AND p.survey_id = a.survey_id AND p.sample_source_id = a.id
+    LEFT JOIN main.freshness f ON f.account = a.account AND f.survey_id = a.survey_id
+    WHERE a._missing_since IS NULL`,
+}

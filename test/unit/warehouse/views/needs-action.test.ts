@@ -1,0 +1,155 @@
+/** Each rule of needs_action, on both sides of its limit. */
+import { expect, test } from 'vitest'
+import type { Progress, Survey } from '../../../../src/model/fields.js'
+import type { Instant } from '../../../../src/model/instant.js'
+import { minute } from '../../../support/time/instants.js'
+import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+/** Two o'clock in a night of March 2026, UTC. */
+const at = (night: number): Instant => minute((night - 1) * 1440 + 120)
+const NIGHTS = 20
+
+type Night = Partial<Progress> & { readonly complete: number }
+
+interface Case {
+  /** The status in each night; fieldwork by default. */
+  readonly status?: (night: number) => Survey['status']
+  readonly night: (night: number) => Night
+  /** Complete interviews of the sources of the last night, each with a target of 100. */
+  readonly sources?: readonly number[]
+  readonly expected: readonly (readonly [kind: string, urgency: number, since: string | null, text: string])[]
+}
+
+const steady = (perNight: number) => (night: number) => ({ complete: perNight * night })
+const after = (night: number, status: Survey['status']) => (now: number) =>
+  now >= night ? status : 'fieldwork'
+
+const CASES: Readonly<Record<string, Case>> = {
+  'all is well': { night: steady(5), expected: [] },
+  'paused today': {
+    ...{ night: steady(5), status: after(20, 'deviating_from_specs') },
+    expected: [['paused', 1, '20', 'paused']],
+  },
+  'paused yesterday': {
+    ...{ night: steady(5), status: after(19, 'deviating_from_specs') },
+    expected: [['paused', 1, '19', 'paused for 1 day']],
+  },
+  closed: { night: () => ({ complete: 5 }), status: after(12, 'complete'), expected: [] },
+  'no gain for three days': {
+    night: (night) => ({ complete: 5 * Math.min(17, night) }),
+    expected: [['slips', 2, null, 'slips 21 days']],
+  },
+  'no gain for four days': {
+    night: (night) => ({ complete: 5 * Math.min(16, night) }),
+    expected: [
+      ['slips', 2, null, 'slips 36 days'],
+      ['stands_still', 1, '16', 'no complete interview for 4 days'],
+    ],
+  },
+  'no gain for four days, but reached': {
+    night: (night) => ({ complete: 5 * Math.min(16, night), sample_size: 80 }),
+    expected: [],
+  },
+  'never a gain': {
+    night: () => ({ complete: 0 }),
+    expected: [['stands_still', 1, '01', 'no complete interview for 19 days']],
+  },
+  'never a gain, and open for two days': {
+    ...{ night: () => ({ complete: 0 }), status: (night) => (night < 18 ? 'pending' : 'fieldwork') },
+    expected: [],
+  },
+  'no gain in a pause that ended yesterday': {
+    night: (night) => ({ complete: 5 * Math.min(10, night) }),
+    status: (night) => (night > 10 && night < 19 ? 'deviating_from_specs' : 'fieldwork'),
+    expected: [],
+  },
+  reached: { night: (night) => ({ complete: 5 * night, sample_size: 100 }), expected: [] },
+  'over target': {
+    night: (night) => ({ complete: 5 * night, sample_size: 98 }),
+    expected: [['over_target', 1, null, 'over target by 2, still open']],
+  },
+  'over target and closed': {
+    ...{ night: (night) => ({ complete: 5 * night, sample_size: 98 }), status: after(20, 'complete') },
+    expected: [],
+  },
+  'without a target': { night: (night) => ({ complete: 5 * night, sample_size: 0 }), expected: [] },
+  'slower than a week ago': {
+    night: (night) => ({ complete: night < 13 ? 8 * night : 96 + 2 * (night - 12) }),
+    expected: [['slips', 2, null, 'slips 36 days']],
+  },
+  'nearly as fast as a week ago': {
+    night: (night) => ({ complete: night < 13 ? 6 * night : 72 + 5 * (night - 12) }),
+    expected: [],
+  },
+  'far away': {
+    night: (night) => ({ complete: night, sample_size: 200 }),
+    expected: [['far', 2, null, 'target in 180 days']],
+  },
+  'as far as 90 days': { night: (night) => ({ complete: night, sample_size: 110 }), expected: [] },
+  'rejected for quality': {
+    night: (night) => ({
+      ...{ complete: 5 * night, speeder_individuals: 10, straightliner_individuals: 0 },
+      failed_quality_check_individuals: 10,
+    }),
+    expected: [['quality_rejects', 2, null, '17 % rejected for quality']],
+  },
+  'rejected as usual': { night: (night) => ({ complete: 5 * night, speeder_individuals: 17 }), expected: [] },
+  'sources behind': {
+    ...{ night: steady(5), sources: [90, 5, 4] },
+    expected: [['sources_behind', 3, null, '2 sources behind, by 91 interviews']],
+  },
+  'a source that lacks less than a tenth': { night: steady(5), sources: [50, 41], expected: [] },
+  'incidence fell': {
+    night: (night) => ({ complete: 5 * night, screen_out_individuals: night < 13 ? 0 : 5 * (night - 12) }),
+    expected: [['rates_moved', 3, null, 'incidence from 93 % to 50 %']],
+  },
+}
+
+test('needs_action has a row for each survey and reason', async () => {
+  const { account, rows } = await testWarehouse()
+  const names = Object.keys(CASES)
+  const statusOf = (one: Case, night: number) => one.status?.(night) ?? 'fieldwork'
+  for (let night = 1; night <= NIGHTS; night += 1) {
+    const surveys = Object.values(CASES).map((one, place) =>
+      survey(place + 1, { status: statusOf(one, night), updated_at: at(night) }),
+    )
+    await list(account, surveys, at(night), night === 1 ? 'full' : 'incremental')
+    const bundles = Object.values(CASES).map(({ night: read, sources = [] }, place) => {
+      const { complete, ...change } = read(night)
+      const whole = progress(complete, {
+        ...{ screen_out_individuals: 0, incomplete_individuals: 0 },
+        ...change,
+        completion_rate: null,
+      })
+      const sourceIds = sources.map((_, slot) => 10 * (place + 1) + slot)
+      return bundle(
+        place + 1,
+        at(night),
+        sourceIds.map((id) => source(id)),
+        whole,
+        {
+          sourceProgress: sources.map((count, slot) => ({
+            sampleSourceId: sourceIds[slot] ?? 0,
+            progress: progress(count, { sample_size: 100 }),
+            at: at(night),
+          })),
+        },
+      )
+    })
+    await account.commitBundles(bundles, RUN)
+  }
+  const found = await rows(
+    `SELECT survey_id, kind, urgency, strftime(timezone('UTC', since), '%d') AS since, text FROM needs_action ORDER BY ALL`,
+  )
+  expect(
+    Object.fromEntries(
+      names.map((name, place) => [
+        name,
+        found
+          .filter(({ survey_id }) => survey_id === place + 1)
+          .map(({ survey_id, ...row }) => Object.values(row)),
+      ]),
+    ),
+  ).toEqual(Object.fromEntries(Object.entries(CASES).map(([name, { expected }]) => [name, expected])))
+})
