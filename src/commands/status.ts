@@ -1,23 +1,100 @@
 /** What `status` prints: the published state, or only the requests of the last runs by reason and kind. */
-import { counted, humanCount } from '../base/human.js'
+import { systemClock } from '../base/clock.js'
+import { EXIT_CODES, type ExitCode, worseOf } from '../base/errors.js'
+import { counted, humanCount, humanDuration } from '../base/human.js'
 import { onOneLine } from '../model/data-problem-names.js'
-import { formatInstant, type Instant } from '../model/instant.js'
+import { formatInstant, type Instant, instantToMs } from '../model/instant.js'
 import { REQUEST_KINDS, REQUEST_REASONS, type RequestUsage } from '../model/request-usage.js'
+import { terminalFeatures } from '../settings/environment.js'
+import { parseDuration } from '../settings/readers.js'
 import type { Settings } from '../settings/settings.js'
 import { readLastRequestUsage, readWarehouseStatus, type StatusHead } from '../storage/open.js'
 import type { RunRequestUsage } from '../warehouse/history/runs.js'
 import type { WarehouseStatus } from '../warehouse/status.js'
 import type { CliContext } from './context.js'
+import { usageError } from './flags.js'
 import { jsonOf } from './text/json.js'
 import { REQUEST_USAGE_WORDS } from './text/run-lines.js'
-import { textTable } from './text/text-table.js'
+import { painted, textTable } from './text/text-table.js'
 
-export const showStatus = async ({ signal, print }: CliContext, settings: Settings): Promise<void> => {
-  const { head, status } = await readWarehouseStatus(settings, signal)
-  await print(settings.json ? `${jsonOf({ ...head, ...status })}\n` : `${renderStatus(head, status)}\n`)
+interface StatusFlags {
+  /** Print only the verdict, and exit with its code. */
+  readonly check?: boolean | undefined
+  readonly 'max-age'?: string | undefined
 }
 
-const renderStatus = (head: StatusHead, status: WarehouseStatus): string =>
+/** A night, and two hours for a run that takes longer than the one before. */
+const MAX_AGE = '26h'
+
+export const showStatus = async (
+  { signal, print, exit, stdout, env }: CliContext,
+  settings: Settings,
+  { check = false, 'max-age': maxAge = MAX_AGE }: StatusFlags,
+): Promise<void> => {
+  const maxAgeMs = parseDuration(maxAge)
+  if (maxAgeMs === null) throw usageError('--max-age must be a duration, such as 26h', 'status')
+  const { head, status } = await readWarehouseStatus(settings, signal)
+  const { syncs, ...shown } = status
+  const verdict = verdictOf(syncs, systemClock.nowMs(), maxAgeMs)
+  if (check) exit(verdict.exitCode)
+  if (settings.json) return await print(`${jsonOf({ verdict, ...head, ...shown })}\n`)
+  const { state, text } = verdict
+  const line = terminalFeatures(env, stdout).colour ? painted(text, COLOURS[state]) : text
+  await print(check ? `${line}\n` : `${line}\n\n${renderStatus(head, shown)}\n`)
+}
+
+const COLOURS = { ok: 'green', partial: 'yellow', late: 'red', failed: 'red' } as const
+
+interface Verdict {
+  readonly state: keyof typeof COLOURS
+  readonly exitCode: ExitCode
+  readonly text: string
+}
+
+/** The worst of the accounts. */
+const verdictOf = (syncs: WarehouseStatus['syncs'], nowMs: number, maxAgeMs: number): Verdict => {
+  const verdicts = syncs.map((sync) =>
+    verdictOfAccount(sync, syncs.length === 1 ? '' : ` (account ${sync.account})`, nowMs, maxAgeMs),
+  )
+  const nothing: Verdict = {
+    state: 'late',
+    exitCode: EXIT_CODES.partial,
+    text: 'LATE: no sync has ended yet',
+  }
+  return verdicts.reduce((worst, one) => (isWorse(one, worst) ? one : worst), verdicts[0] ?? nothing)
+}
+
+/** An account is late if it had no complete run for `maxAgeMs`, unless its last run failed. */
+const verdictOfAccount = (
+  { exit_code, reason, surveys_refreshed, ended_at, complete_at }: WarehouseStatus['syncs'][number],
+  name: string,
+  nowMs: number,
+  maxAgeMs: number,
+): Verdict => {
+  const ageOf = (at: Instant): number => nowMs - instantToMs(at)
+  const ago = (at: Instant): string => `${humanDuration(ageOf(at))} ago`
+  const why = reason ?? 'no reason is recorded'
+  const exitCode = (exit_code ?? EXIT_CODES.bug) as ExitCode
+  const isPartial = exitCode === EXIT_CODES.partial
+  if (exitCode !== EXIT_CODES.complete && !isPartial)
+    return { state: 'failed', exitCode, text: `FAILED ${ago(ended_at)}${name}: ${why}` }
+  if (complete_at === null || ageOf(complete_at) > maxAgeMs) {
+    const since =
+      complete_at === null ? 'no run was complete yet' : `the last complete run ended ${ago(complete_at)}`
+    const last = isPartial ? `; the last run: ${why}` : ''
+    return { state: 'late', exitCode: EXIT_CODES.partial, text: `LATE${name}: ${since}${last}` }
+  }
+  if (isPartial) return { state: 'partial', exitCode, text: `PARTIAL ${ago(ended_at)}${name}: ${why}` }
+  const read = counted(surveys_refreshed ?? 0, 'survey')
+  return { state: 'ok', exitCode, text: `OK: the last run was complete, ${read} read, ${ago(ended_at)}` }
+}
+
+const isWorse = (one: Verdict, other: Verdict): boolean =>
+  one.exitCode === other.exitCode
+    ? one.state === 'late' && other.state === 'partial'
+    : worseOf(one.exitCode, other.exitCode) === one.exitCode
+
+const renderStatus = (head: StatusHead, status: Omit<WarehouseStatus, 'syncs'>): string =>
   [
     `${head.published}, published ${formatInstant(head.publishedAt)}${head.holder === null ? '' : `\nheld by ${head.holder}`}`,
     section(

@@ -143,12 +143,15 @@ export const COMMANDS: readonly Command[] = [
     'Show the last runs, the cursor, the queue, freshness, row counts, drift and rejected rows; makes no request to the API',
     {
       requests: option('Show only the requests of the last run of each account, by reason and kind'),
+      check: option('Print only the first line, and exit with the code of what it says: 0, 3, 4, 5 or 7'),
+      'max-age': text('Say LATE if no run was complete for this long (default: 26h)'),
       ...SETTINGS,
     },
     async (context, given) => {
       const settings = await settingsOf(context, given, NO_ACCOUNTS)
       const { showRequests, showStatus } = await import('./status.js')
-      await (given.requests === true ? showRequests : showStatus)(context, settings)
+      if (given.requests === true) await showRequests(context, settings)
+      else await showStatus(context, settings, given)
     },
   ),
   command(

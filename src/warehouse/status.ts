@@ -5,7 +5,7 @@ import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
 import type { Database, Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
 import { isStatementFault, unreadable } from './connection/duckdb-error.js'
-import { NUMBERED_RUNS } from './history/runs.js'
+import { LAST_SYNCS, NUMBERED_RUNS } from './history/runs.js'
 import { isOwnFault } from './lifecycle/migrations.js'
 import { readFailing, readQueue } from './queue/tasks.js'
 
@@ -26,6 +26,11 @@ const runRow = z.object({
   refusals: bigintCell.nullable(),
   surveys_refreshed: bigintCell.nullable(),
   left_over: bigintCell.nullable(),
+})
+const syncRow = z.object({
+  ...runRow.pick({ account: true, exit_code: true, reason: true, surveys_refreshed: true }).shape,
+  ended_at: timestamptzCell,
+  complete_at: timestamptzCell.nullable(),
 })
 const cursorRow = z.object({
   account: varcharCell,
@@ -88,6 +93,13 @@ export const readStatus = async (sql: Sql) => ({
   runs: await sql.rows(
     runRow,
     `SELECT ${columnsOf(runRow)} FROM ${NUMBERED_RUNS} ORDER BY run_number DESC, account LIMIT ${RUNS_SHOWN}`,
+  ),
+  /** The last ended sync of each account, and when its last complete one ended. A time in the future hides no delay. */
+  syncs: await sql.rows(
+    syncRow,
+    `SELECT ${columnsOf(syncRow)} FROM ${LAST_SYNCS}
+      LEFT JOIN (SELECT account, max_by(ended_at, run_number) FILTER (status = 'complete' AND ended_at <= now()) AS complete_at
+        FROM ${NUMBERED_RUNS} WHERE command = 'sync' GROUP BY account) USING (account) ORDER BY account`,
   ),
   cursors: await sql.rows(cursorRow, `SELECT ${columnsOf(cursorRow)} FROM _sync.cursors ORDER BY account`),
   queue: await readQueue(sql),

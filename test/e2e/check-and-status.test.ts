@@ -95,10 +95,42 @@ describe('status', () => {
     expect(namesIn(status).filter((name) => !/^[a-z]+(_[a-z]+)*$/.test(name))).toEqual([])
     const text = await trial.runWarm(['status'])
     expect(text).toMatchObject({ code: 0, stderr: '' })
+    expect(text.stdout).toMatch(/^FAILED \d+ m?s ago: .*credentials.*\n\n/)
     expect(text.stdout).toMatch(/failed +4 .*partial +3 .*complete +0 /s)
     expect(text.stdout).toMatch(/default +survey\.mood +\(unknown_field\) +\d times? +2026-03-01T00:00:00Z/)
     expect(text.stdout).not.toContain('held by')
     expect(trial.api.arrivals).toHaveLength(requests)
+  })
+
+  test.concurrent('--check prints how the warehouse is, and exits with its code', async (context) => {
+    const trial = await openSynced(context, [scriptedSurvey(1), scriptedSurvey(2)])
+    const check = async (...flags: readonly string[]) => {
+      const { code, stdout } = await trial.runWarm(['status', '--check', ...flags])
+      return [code, stdout]
+    }
+    expect(await check()).toEqual([
+      0,
+      expect.stringMatching(/^OK: the last run was complete, 2 surveys read, \d+ m?s ago\n$/),
+    ])
+    expect(await check('--max-age', '0s')).toEqual([
+      3,
+      expect.stringMatching(/^LATE: the last complete run ended .* ago\n$/),
+    ])
+    expect(await check('--max-age', 'a day')).toEqual([2, ''])
+    expect(await trial.runWarm(['sync', '--max-requests', '2'])).toMatchObject({ code: 3 })
+    expect(await check()).toEqual([
+      3,
+      expect.stringMatching(/^PARTIAL \d+ m?s ago: stopped by --max-requests 2/),
+    ])
+    expect(await check('--max-age', '0s')).toEqual([
+      3,
+      expect.stringMatching(/^LATE: .*; the last run: stopped by/),
+    ])
+    trial.api.hook = refusing(trial.api, 401)
+    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 4 })
+    const json = await trial.runWarm(['status', '--check', '--json'])
+    expect(json.code).toBe(4)
+    expect(JSON.parse(json.stdout)).toMatchObject({ verdict: { state: 'failed', exit_code: 4 } })
   })
 
   test.concurrent('names the process that holds the warehouse, as a second sync does, without disturbing it, and names none after a kill', async (context) => {

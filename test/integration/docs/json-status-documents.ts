@@ -5,6 +5,15 @@ import { account, columns, count, list, listOf, moment, orNull, text } from './j
 import { failingSurvey, requestUsage, withFormerName } from './json-run-document.js'
 
 export const status = z.strictObject({
+  verdict: z
+    .strictObject({
+      state: z
+        .enum(['ok', 'partial', 'late', 'failed'])
+        .meta({ description: 'The worst of the accounts; late: no run was complete for `--max-age`' }),
+      exit_code: count('What `status --check` exits with'),
+      text: text('The first line of `status`'),
+    })
+    .meta({ description: 'How the warehouse is, in a line' }),
   published: text('Path of what is published'),
   published_at: moment('When it was published, clock of the machine that did it'),
   holder: orNull(text('Who holds the warehouse: command, process, machine and time; null when nobody does')),
