@@ -63,13 +63,26 @@ const VIEWS: readonly Check[] = [
       OR (expected_on IS NULL AND expected_from IS NOT NULL) OR (expected_from IS NULL AND expected_to IS NOT NULL)`,
   },
   {
-    what: 'survey_pace has another gain than progress_daily',
-    sql: `SELECT p.account, p.survey_id FROM main.survey_pace p LEFT JOIN (
-        SELECT account, survey_id, last(interviews_count ORDER BY "day") - first(interviews_count ORDER BY "day") AS gained,
-          nullif(max("day") - min("day"), 0) AS pace_days
-        FROM (SELECT *, max("day") OVER (PARTITION BY account, survey_id) AS as_of FROM main.progress_daily)
-        WHERE interviews_count IS NOT NULL AND "day" >= as_of - 7 GROUP BY ALL) d USING (account, survey_id)
-      WHERE p.pace_days IS DISTINCT FROM d.pace_days OR (p.pace_days > 0 AND p.gained <> d.gained)`,
+    what: 'survey_pace has another gain than progress_daily on the days in fieldwork',
+    sql: `WITH days AS (
+        SELECT account, survey_id, "day", lag("day") OVER w AS day_before, interviews_count - lag(interviews_count) OVER w AS gain
+        FROM main.progress_daily WHERE interviews_count IS NOT NULL WINDOW w AS (PARTITION BY account, survey_id ORDER BY "day")
+      ), statuses AS (
+        SELECT account, id AS survey_id, status, valid_from, lead(valid_from) OVER (PARTITION BY account, id ORDER BY valid_from) AS until
+        FROM main.surveys_history
+      ), in_field AS (
+        SELECT account, survey_id, "day", "day" - day_before AS days, gain FROM days d
+        WHERE day_before >= (SELECT max("day") - 28 FROM main.progress_daily a WHERE a.account = d.account AND a.survey_id = d.survey_id)
+          AND EXISTS (FROM statuses s WHERE s.account = d.account AND s.survey_id = d.survey_id AND epoch_us(valid_from) < epoch_us(day_before + 1))
+          AND NOT EXISTS (FROM statuses s WHERE s.account = d.account AND s.survey_id = d.survey_id AND status <> 'fieldwork'
+            AND epoch_us(valid_from) < epoch_us("day" + 1) AND coalesce(epoch_us(until) >= epoch_us(day_before + 1), true))
+      ), paces AS (
+        SELECT account, survey_id, sum(gain) AS gained, sum(days) AS pace_days
+        FROM (SELECT *, sum(days) OVER (PARTITION BY account, survey_id ORDER BY "day" DESC) AS used FROM in_field)
+        WHERE used <= 7 GROUP BY ALL
+      )
+      SELECT p.account, p.survey_id FROM main.survey_pace p LEFT JOIN paces d USING (account, survey_id)
+      WHERE p.pace_days IS DISTINCT FROM d.pace_days OR p.gained IS DISTINCT FROM d.gained`,
   },
   {
     what: 'progress_daily confirms days after the last reading, or before the observation',
