@@ -9,6 +9,7 @@ import { expect } from 'vitest'
 import { startWorld } from '../support/api/reference-api.js'
 import { publishedFile, syncWarm } from '../support/command/sync.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
+import { unlimitedEnv } from '../support/oracle/rate.js'
 import { slow } from '../support/suite/slow.js'
 import { TOOLS } from './peers/tools.mjs'
 import { differences, rowsOfFile, rowsOfTruth } from './peers/truth.mjs'
@@ -24,13 +25,7 @@ slow(
   async () => {
     const warehouse = await temporaryDirectory()
     await using server = await startWorld({ surveys: SURVEYS })
-    const [account] = server.accounts
-    const env = {
-      FIELDWORK_SYNC_BASE_URL: server.baseUrl,
-      FIELDWORK_SYNC_API_ID: String(account?.id),
-      FIELDWORK_SYNC_API_TOKEN: String(account?.token),
-      FIELDWORK_SYNC_RATE_LIMIT: '10000/1s',
-    }
+    const env = unlimitedEnv(server, warehouse)
     expect((await syncWarm({ warehouse, env })).code).toBe(0)
     const truth = rowsOfTruth(await (await fetch(`${server.origin}/_reference/truth`)).json())
     expect(truth.surveys?.size).toBe(SURVEYS)

@@ -1,7 +1,7 @@
 /** Compares the requests of a plan with those of the run that follows, in the default world of the reference server. */
 
 import { expect } from 'vitest'
-import { startWorld } from '../support/api/reference-api.js'
+import { accountsOf, startWorld } from '../support/api/reference-api.js'
 import { NO_ACCOUNT } from '../support/api/scripted-api.js'
 import { openTrial } from '../support/command/trial.js'
 import { openWorld } from '../support/oracle/truth.js'
@@ -16,12 +16,7 @@ slow(
     const trial = await openTrial(context)
     await using server = await startWorld()
     const world = openWorld(server)
-    const accounts = server.accounts.map((account) => ({
-      ...account,
-      base_url: server.baseUrl,
-      rate_limit: { requests: 10_000, per: '1s' },
-    }))
-    const args = await trial.settings({ accounts })
+    const args = await trial.settings(accountsOf(server))
     const nights: { expected: number | null; made: number }[] = []
     for (let night = 1; night <= NIGHTS; night += 1) {
       const planned = await trial.run(['plan', '--json', ...args], NO_ACCOUNT)

@@ -1,4 +1,4 @@
-/** The reference server serves the tables of the API document: one test a row. Its other rules are in rules.test.ts. */
+/** The reference server serves the tables of the API document: one test a row. Its other rules are in rules.test.ts and test/unit/reference-server. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ReferenceServer } from '../../../src/reference-server/server.js'
 import {
@@ -93,6 +93,10 @@ describe.each(TABLES)('API document, the table of %s', (_, fields, records) => {
   test.each(Object.entries(fields))('%s is as documented: $type', (name, field) => {
     expect(records().filter((record) => !conforms(record[name], field))).toEqual([])
   })
+})
+
+test('API document, "Fieldwork progress": interview_count_by_status has one entry per interview status', () => {
+  for (const progress of progresses) expect(Object.keys(countsOf(progress))).toEqual(INTERVIEW_STATUSES)
 })
 
 /** Where one of them is missing, a test against this server proves little. */

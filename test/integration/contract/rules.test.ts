@@ -1,6 +1,7 @@
 /**
  * Plain HTTP requests check the reference server against the rules of the API document outside its tables of fields. One test a sentence,
- * typed in by hand from its text, under its heading.
+ * typed in by hand from its text, under its heading. Sentences that test/unit/reference-server checks in full are not repeated: the
+ * indicators of a progress, the numbers of a pagination, `updated_since`, methods, credentials.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ReferenceServer } from '../../../src/reference-server/server.js'
@@ -19,14 +20,11 @@ import {
 
 const SURVEYS = 40
 const PAGE_SIZE = 7
-const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
 
 let server: ReferenceServer
 let surveys: readonly JsonObject[]
 /** Every survey with its sources and progress, as the server's truth has it. */
 let truth: readonly JsonObject[]
-/** The progress of every survey, as its endpoint answers. */
-let progresses: readonly JsonObject[]
 /** The survey with the most interviews, and more than one source. */
 let busy: JsonObject
 
@@ -34,7 +32,6 @@ beforeAll(async () => {
   server = await startWorld({ surveys: SURVEYS, accounts: 2, pageSize: PAGE_SIZE })
   surveys = await getRows(server, '/surveys', 'surveys')
   truth = await getTruth(server)
-  progresses = await Promise.all(surveys.map(({ id }) => progressOf(id)))
   const several = truth.filter(({ sample_sources }) => asObjects(sample_sources).length > 1)
   const held = (survey: JsonObject) => Number(asObject(survey.fieldwork_progress).interviews_count)
   busy = asObject([...several].sort((one, other) => held(other) - held(one))[0])
@@ -44,27 +41,12 @@ afterAll(() => server.close())
 const progressOf = async (id: unknown, query = ''): Promise<JsonObject> =>
   asObject((await getBody(server, `/surveys/${id}/fieldwork_progress${query}`)).fieldwork_progress)
 
-/** Counts the interviews of these statuses in a progress. */
-const individualsOf =
-  (...statuses: readonly string[]) =>
-  ({ interview_count_by_status: byStatus }: JsonObject): number =>
-    statuses.reduce((sum, status) => sum + Number(asObject(asObject(byStatus)[status]).individuals), 0)
-
-const allIndividuals = individualsOf(...INTERVIEW_STATUSES)
-
-/** Every progress has part / whole as `name`, null where the whole is zero. At least one rate is between 0 and 1. */
-const expectFormula = (name: string, part: string, whole: (progress: JsonObject) => number): void => {
-  const served = progresses.map((progress) => progress[name])
-  const expected = progresses.map((progress) =>
-    whole(progress) === 0 ? null : individualsOf(part)(progress) / whole(progress),
+/** All interviews that a progress counts. */
+const allIndividuals = ({ interview_count_by_status: byStatus }: JsonObject): number =>
+  INTERVIEW_STATUSES.reduce(
+    (sum, status) => sum + Number(asObject(asObject(byStatus)[status]).individuals),
+    0,
   )
-  expect(served).toEqual(expected)
-  expect(expected.filter((value) => value !== null && value > 0 && value < 1)).not.toEqual([])
-}
-
-/** A number of the pagination of each page of the survey list. */
-const ofPages = async (name: string) =>
-  (await getPages(server, '/surveys')).map((body) => asObject(body.pagination)[name])
 
 const expectNewestFirst = (records: readonly JsonObject[]): void => {
   const created = records.map(({ created_at }) => Date.parse(String(created_at)))
@@ -108,18 +90,6 @@ const ENDPOINTS = () => [
 
 const CHECKS: Readonly<Record<string, Readonly<Record<string, () => Promise<void> | void>>>> = {
   'What the service does': {
-    'three operations exist, all reads (GET)': async () => {
-      for (const path of ENDPOINTS()) {
-        expect((await ask(server, path)).status).toBe(200)
-        for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-          const { status, headers } = await ask(server, path, { method })
-          expect([status, headers.get('allow')]).toEqual([405, 'GET'])
-        }
-      }
-      for (const path of ['', '/survey', `/surveys/${busy.id}`, `/surveys/${busy.id}/quotas`]) {
-        expect((await ask(server, path)).status).toBe(404)
-      }
-    },
     'every request is authenticated with an identifier and a token in headers': async () => {
       for (const path of ENDPOINTS()) expect((await ask(server, path, { headers: {} })).status).toBe(401)
     },
@@ -144,77 +114,11 @@ const CHECKS: Readonly<Record<string, Readonly<Record<string, () => Promise<void
       expect(server.baseUrl).toMatch(/^http:\/\/[^/]+\/api\/v1$/)
     },
   },
-  'Resources and their fields': {
-    'timestamps are ISO 8601 strings with a time-zone offset': () => {
-      const records = [...surveys, ...truth.flatMap(({ sample_sources }) => asObjects(sample_sources))]
-      const times = records.flatMap(({ created_at, updated_at }) => [String(created_at), String(updated_at)])
-      expect(times.filter((time) => !WITH_OFFSET.test(time) || Number.isNaN(Date.parse(time)))).toEqual([])
-    },
-    'hashid values are strings': () => {
-      expect(new Set(surveys.map(({ hashid }) => typeof hashid))).toEqual(new Set(['string']))
-    },
-  },
-  'Fieldwork progress': {
-    'interviews_count is the number of complete interviews': () => {
-      expect(progresses.map((one) => one.interviews_count)).toEqual(progresses.map(individualsOf('complete')))
-    },
-    'completion_rate = complete / sample_size': () =>
-      expectFormula('completion_rate', 'complete', ({ sample_size }) => Number(sample_size)),
-    'questionnaire_incidence_rate = complete / (complete + screen_out + quota_full + incomplete)': () =>
-      expectFormula(
-        'questionnaire_incidence_rate',
-        'complete',
-        individualsOf('complete', 'screen_out', 'quota_full', 'incomplete'),
-      ),
-    'target_incidence_rate = complete / (complete + screen_out)': () =>
-      expectFormula('target_incidence_rate', 'complete', individualsOf('complete', 'screen_out')),
-    'incidence_rate has the formula of target_incidence_rate': () =>
-      expectFormula('incidence_rate', 'complete', individualsOf('complete', 'screen_out')),
-    'drop_out_rate = incomplete / all interviews': () =>
-      expectFormula('drop_out_rate', 'incomplete', allIndividuals),
-    'length_of_interview is whole seconds': () => {
-      const lengths = progresses.flatMap(({ length_of_interview: length }) =>
-        length === null ? [] : [Number(length)],
-      )
-      expect(lengths).not.toEqual([])
-      expect(lengths.filter((length) => !Number.isInteger(length) || length < 1)).toEqual([])
-    },
-    'interview_count_by_status has one entry per interview status': () => {
-      for (const { interview_count_by_status } of progresses) {
-        expect(Object.keys(asObject(interview_count_by_status))).toEqual(INTERVIEW_STATUSES)
-      }
-    },
-    // test/unit/reference-server/indicators.test.ts checks in the world that there are such interviews, and how many.
-    'interviews with the Ignored status are omitted': () => {
-      expect(JSON.stringify(progresses)).not.toMatch(/ignored/i)
-      for (const { interview_count_by_status } of progresses) {
-        const entries = Object.values(asObject(interview_count_by_status)).map(asObject)
-        const whole = entries.reduce((sum, { percentage }) => sum + Number(percentage), 0)
-        expect(whole === 0 || Math.abs(whole - 100) < 1e-9).toBe(true)
-      }
-    },
-  },
   'Pagination object': {
     'is at the end of every list response': async () => {
       for (const path of ['/surveys', '/surveys?page=2', `/surveys/${busy.id}/sample_sources`]) {
         expect(Object.keys(await getBody(server, path)).at(-1)).toBe('pagination')
       }
-    },
-    'current_page is the requested page, the first page if none was requested': async () => {
-      expect(await ofPages('current_page')).toEqual([1, 2, 3, 4, 5, 6])
-      expect((await getBody(server, '/surveys')).pagination).toMatchObject({ current_page: 1 })
-    },
-    'next_page is the next page number, null on the last page': async () =>
-      expect(await ofPages('next_page')).toEqual([2, 3, 4, 5, 6, null]),
-    'prev_page is the page number before, null on the first page': async () =>
-      expect(await ofPages('prev_page')).toEqual([null, 1, 2, 3, 4, 5]),
-    'total_pages is the number of pages that have records': async () => {
-      expect(await ofPages('total_pages')).toEqual(Array(6).fill(6))
-      expect((await getBody(server, '/surveys?page=7')).surveys).toEqual([])
-    },
-    'total_count is the number of records on all pages': async () => {
-      expect(await ofPages('total_count')).toEqual(Array(6).fill(surveys.length))
-      expect(new Set(surveys.map(({ id }) => id)).size).toBe(surveys.length)
     },
   },
   'List surveys': {
@@ -236,16 +140,6 @@ const CHECKS: Readonly<Record<string, Readonly<Record<string, () => Promise<void
       const expected = surveys.filter(({ status }) => filter.includes(String(status)))
       expect(new Set(expected.map(({ status }) => status)).size).toBe(3)
       expect(await getRows(server, `/surveys?${query}`, 'surveys')).toEqual(expected)
-    },
-    'updated_since returns the records modified since this date, the date itself included': async () => {
-      const byUpdate = [...surveys].sort(
-        (one, other) => Date.parse(String(other.updated_at)) - Date.parse(String(one.updated_at)),
-      )
-      const at = String(byUpdate[9]?.updated_at)
-      const since = await getRows(server, `/surveys?updated_since=${encodeURIComponent(at)}`, 'surveys')
-      expect(new Set(since.map(({ id }) => id))).toEqual(new Set(byUpdate.slice(0, 10).map(({ id }) => id)))
-      const after = await getRows(server, `/surveys?updated_since=${utc(Date.parse(at) + 1_000)}`, 'surveys')
-      expect(after.map(({ id }) => id)).not.toContain(byUpdate[9]?.id)
     },
     'page picks the page': async () => {
       const { surveys: second } = await getBody(server, '/surveys?page=2')
@@ -273,15 +167,6 @@ const CHECKS: Readonly<Record<string, Readonly<Record<string, () => Promise<void
       const body = await getBody(server, `/surveys/${busy.id}/fieldwork_progress`)
       expect(Object.keys(body)).toEqual(['fieldwork_progress'])
     },
-    'sample_source_id restricts the indicators to that source': async () => {
-      const sources = asObjects(busy.sample_sources)
-      const parts = await Promise.all(sources.map(({ id }) => progressOf(busy.id, `?sample_source_id=${id}`)))
-      expect(parts.map(({ sample_size }) => sample_size)).toEqual(
-        sources.map(({ sample_size }) => sample_size),
-      )
-      const sum = parts.reduce((before, part) => before + allIndividuals(part), 0)
-      expect(sum).toBe(allIndividuals(await progressOf(busy.id)))
-    },
     'started_after keeps interviews that started on or after it; left out, there is no lower bound':
       async () => {
         const first = await firstStartMs()
@@ -300,31 +185,9 @@ const CHECKS: Readonly<Record<string, Readonly<Record<string, () => Promise<void
         expect(upTo + rest).toBe(allIndividuals(await progressOf(busy.id)))
       },
   },
-  Authentication: {
-    'both headers must be sent on each request': async () => {
-      const [account] = server.accounts
-      const id = { 'Authorization-ID': String(account?.id) }
-      const token = { 'Authorization-Token': String(account?.token) }
-      const statuses = await Promise.all(
-        [{}, id, token, { ...id, 'Authorization-Token': 'wrong' }, { ...id, ...token }].map(
-          async (headers) => (await ask(server, '/surveys', { headers })).status,
-        ),
-      )
-      expect(statuses).toEqual([401, 401, 401, 401, 200])
-    },
-  },
-  Errors: {
-    '429 when the rate cap is exceeded': async () => {
-      expect(await statusesAt(capOf(2), Array(4).fill('/surveys'))).toEqual([200, 200, 429, 429])
-    },
-  },
   Limits: {
     '60 requests per minute by default': async () => {
       expect(await statusesAt({}, Array(61).fill('/surveys'))).toEqual([...Array(60).fill(200), 429])
-    },
-    'one cap holds for all endpoints together': async () => {
-      const paths = ['/surveys', '/surveys/1/sample_sources', '/surveys/1/fieldwork_progress']
-      expect(await statusesAt(capOf(2), paths)).toEqual([200, 404, 429])
     },
   },
   Versioning: {

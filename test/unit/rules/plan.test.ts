@@ -12,24 +12,15 @@ import {
   requestsWithin,
   timeAtCapMs,
 } from '../../../src/rules/plan.js'
-import { DEFAULT_WEIGHTS } from '../../../src/rules/refresh.js'
 import { instantOf } from '../../support/time/instants.js'
-import { onlySurveys } from '../../support/warehouse/run-dependencies.js'
+import { onlySurveys, REFRESH_RULES } from '../../support/warehouse/run-dependencies.js'
 
 const DAY_MS = 86_400_000
 const AT = instantOf('2026-03-31T00:00:00Z')
 const daysAgo = (days: number) => minusMs(AT, days * DAY_MS)
 const msOf = (instant: bigint) => Number(instant / 1_000n)
 
-const rules: RefreshRules = {
-  settle_for: DAY_MS,
-  max_age: 30 * DAY_MS,
-  weights: DEFAULT_WEIGHTS,
-  list_sources_every: 7 * DAY_MS,
-  skip_unchanged: true,
-  recheck_unchanged_after: 7 * DAY_MS,
-  daily_windows: null,
-}
+const rules: RefreshRules = { ...REFRESH_RULES, settle_for: DAY_MS }
 const discover = { overlap: 300_000, full_listing_every: 7 * DAY_MS }
 
 let nextId = 0

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import { minusMs } from '../../../src/model/instant.js'
 import type { SurveyFacts } from '../../../src/model/plan-facts.js'
-import type { RefreshRules } from '../../../src/model/run.js'
 import {
   DEFAULT_WEIGHTS,
   refreshReason,
@@ -11,19 +10,10 @@ import {
   restsAfterRefusal,
 } from '../../../src/rules/refresh.js'
 import { instantOf } from '../../support/time/instants.js'
+import { REFRESH_RULES as rules } from '../../support/warehouse/run-dependencies.js'
 
 const DAY_MS = 86_400_000
 const NOW = instantOf('2026-03-31T00:00:00Z')
-const rules: RefreshRules = {
-  settle_for: 7 * DAY_MS,
-  max_age: 30 * DAY_MS,
-  weights: DEFAULT_WEIGHTS,
-  list_sources_every: 7 * 86_400_000,
-  skip_unchanged: true,
-  recheck_unchanged_after: 7 * DAY_MS,
-  daily_windows: null,
-}
-
 const daysAgo = (days: number) => minusMs(NOW, days * DAY_MS)
 
 const facts = (change: Partial<SurveyFacts>): SurveyFacts => ({

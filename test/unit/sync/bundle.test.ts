@@ -4,10 +4,9 @@ import { StoppedError, type UpstreamError } from '../../../src/base/errors.js'
 import { bodyTooLarge, rateRefused } from '../../../src/http/errors.js'
 import type { Progress, SampleSource } from '../../../src/model/fields.js'
 import { formatInstant } from '../../../src/model/instant.js'
-import type { TaskReason } from '../../../src/model/run.js'
+import type { RefreshRules, TaskReason } from '../../../src/model/run.js'
 import { type Reading, RefusedReadingError } from '../../../src/model/survey-source.js'
 import type { StoredBundle } from '../../../src/model/warehouse.js'
-import { DEFAULT_WEIGHTS } from '../../../src/rules/refresh.js'
 import { RunBudget } from '../../../src/sync/budget.js'
 import { readBundle } from '../../../src/sync/bundle.js'
 import { EndpointWatch } from '../../../src/sync/failure-watch.js'
@@ -23,22 +22,12 @@ import {
 import { minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
 import { progress, RUN, source } from '../../support/warehouse/rows.js'
-import { runDependencies } from '../../support/warehouse/run-dependencies.js'
+import { REFRESH_RULES, runDependencies } from '../../support/warehouse/run-dependencies.js'
 import { sharedWarehouse, storedBundle, type TestWarehouse } from '../../support/warehouse/warehouse.js'
 
 const emptyWarehouse = sharedWarehouse()
 
 const WHERE = { request: 'GET /surveys/1', account: 'acme' }
-
-const REFRESH = {
-  settle_for: 0,
-  max_age: 0,
-  weights: DEFAULT_WEIGHTS,
-  list_sources_every: 7 * 86_400_000,
-  skip_unchanged: true,
-  recheck_unchanged_after: 7 * 86_400_000,
-  daily_windows: null,
-}
 
 describe('whether the requests per source can be skipped', () => {
   const sources: SourceList = {
@@ -79,7 +68,7 @@ describe('whether the requests per source can be skipped', () => {
         stored: Partial<StoredBundle>
         sources: SourceList
         reading: Reading<Progress>
-        rules: Partial<typeof REFRESH>
+        rules: Partial<RefreshRules>
       }>,
     ]
   >([
@@ -107,7 +96,7 @@ describe('whether the requests per source can be skipped', () => {
         { ...stored, ...change.stored },
         change.sources ?? sources,
         change.reading ?? reading(progress(5)),
-        { ...REFRESH, ...change.rules },
+        { ...REFRESH_RULES, ...change.rules },
       ),
     ).toBe(can)
   })
