@@ -67,7 +67,17 @@ describe('the command offers', () => {
     expect(commands.stdout.trimEnd().split('\n')).toEqual(listed)
     const flags = await runWarm(['--get-yargs-completions', 'status', '--json', ''])
     expect(flags.stdout.trimEnd().split('\n').sort()).toEqual(
-      ['--config', '--help', '--log-level', '--requests', '--shard', '--version', '--warehouse'].sort(),
+      [
+        '--check',
+        '--config',
+        '--help',
+        '--log-level',
+        '--max-age',
+        '--requests',
+        '--shard',
+        '--version',
+        '--warehouse',
+      ].sort(),
     )
   })
 

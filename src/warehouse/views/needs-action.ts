@@ -108,7 +108,7 @@ const reason = ([kind, { urgency, when, since = 'NULL', text, numbers = {}, sour
   Rule,
 ]): string => {
   const pairs = Object.entries(numbers).flatMap(([name, sql]) => [literal(name), sql])
-  return `CASE WHEN ${when} THEN {'kind': ${literal(kind)}, 'urgency': ${urgency}, 'since': CAST(${since} AS TIMESTAMPTZ),
+  return `CASE WHEN ${when} THEN {'kind': ${literal(kind)}, 'urgency': CAST(${urgency} AS BIGINT), 'since': CAST(${since} AS TIMESTAMPTZ),
           'text': ${text}, 'numbers': json_object(${pairs.join(', ')}), 'sample_source_id': CAST(${sourceId} AS BIGINT)} END`
 }
 

@@ -38,7 +38,7 @@ export const HOSTILE_WORLD: readonly string[] = [
   // A title, an unknown field and a status that change only in case, and changes of status.
   `INSERT INTO surveys_history BY NAME ${surveys} SELECT account, id, unnest([upper(title), title]) AS title, ${old} AS created_at,
       unnest([${old}, changed_at]) AS updated_at, ${SURVEY}, unnest([NULL, project_id]) AS project_id,
-      unnest([CASE WHEN k % 2 = 0 THEN 'pending' ELSE upper(status) END, status]) AS status,
+      unnest([CASE WHEN k % 2 = 0 THEN 'pending' WHEN k % 3 = 1 THEN status ELSE upper(status) END, status]) AS status,
       unnest([lower(extra), extra]) AS _extra, unnest([${old}, changed_at]) AS valid_from,
       unnest([changed_at - CASE WHEN k % 4 = 1 THEN to_hours(1) ELSE to_hours(0) END, CASE WHEN k = 11 THEN changed_at + to_hours(1) END]) AS valid_to FROM surveys`,
   `INSERT INTO survey_progress_history BY NAME ${surveys}${readings} SELECT account, id AS survey_id, observed_at, ${COUNTS} FROM readings`,
