@@ -107,7 +107,10 @@ const reason = ([kind, { urgency, when, since = 'NULL', text, numbers = {}, sour
   string,
   Rule,
 ]): string => {
-  const pairs = Object.entries(numbers).flatMap(([name, sql]) => [literal(name), sql])
+  const pairs = Object.entries(numbers).flatMap(([name, sql]) => [
+    literal(name),
+    `TRY_CAST(${sql} AS BIGINT)`,
+  ])
   return `CASE WHEN ${when} THEN {'kind': ${literal(kind)}, 'urgency': CAST(${urgency} AS BIGINT), 'since': CAST(${since} AS TIMESTAMPTZ),
           'text': ${text}, 'numbers': json_object(${pairs.join(', ')}), 'sample_source_id': CAST(${sourceId} AS BIGINT)} END`
 }
