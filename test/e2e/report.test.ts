@@ -249,7 +249,7 @@ describe('the page', () => {
         stops.push(String(await page.waitFor('document.activeElement.textContent')))
       }
       const links = ['Skip to the report', 'Today', 'In the field', 'What changed', 'The run']
-      expect(stops.slice(0, 6)).toEqual([...links, 'Survey 3'])
+      expect(stops.slice(0, 6)).toEqual([...links, RIGHT_TO_LEFT])
     })
 
     test('it prints to A4, the overview and a survey', async () => {
