@@ -162,7 +162,7 @@ test(
         expect(/.{0,60}(?:\bNaN\b|Infinity|undefined|Invalid Date).{0,60}/.exec(html)?.[0] ?? null).toBeNull()
         await readAll(warehouse)
       }),
-      { ...cases(2, 60), endOnFailure: true },
+      { ...cases(1, 60), endOnFailure: true },
     )
   },
   CASES_TIMEOUT_MS,

@@ -188,13 +188,23 @@ test('survey_pace counts only days in fieldwork', async () => {
     at(1, 0),
     'full',
   )
-  for (const id of ids) {
-    for (const [night, what] of (cases[id - 1]?.[1] ?? []).entries()) {
+  for (let night = 0; night < 12; night += 1) {
+    const when = at(night + 1)
+    const known = ids.flatMap((id) => {
+      const what = cases[id - 1]?.[1][night]
+      if (what === undefined) return []
       const [complete, status] = typeof what === 'number' ? [what, 'fieldwork'] : what
-      const when = at(night + 1)
-      await list(account, [survey(id, { status, updated_at: when })], when)
-      await account.commitBundles([bundle(id, when, [], read(complete), {})], RUN)
-    }
+      return { id, complete, status }
+    })
+    await list(
+      account,
+      known.map(({ id, status }) => survey(id, { status, updated_at: when })),
+      when,
+    )
+    await account.commitBundles(
+      known.map(({ id, complete }) => bundle(id, when, [], read(complete))),
+      RUN,
+    )
   }
   const found = await rows(
     'SELECT survey_id, pace_days, gained, gained_last_day FROM survey_pace ORDER BY ALL',
