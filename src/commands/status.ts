@@ -74,13 +74,17 @@ const verdictOfAccount = (
   const ageOf = (at: Instant): number => nowMs - instantToMs(at)
   const ago = (at: Instant): string => `${humanDuration(ageOf(at))} ago`
   const why = reason ?? 'no reason is recorded'
-  const exitCode = (exit_code ?? EXIT_CODES.bug) as ExitCode
+  const exitCode = Object.values(EXIT_CODES).find((code) => code === exit_code) ?? EXIT_CODES.bug
   const isPartial = exitCode === EXIT_CODES.partial
   if (exitCode !== EXIT_CODES.complete && !isPartial)
     return { state: 'failed', exitCode, text: `FAILED ${ago(ended_at)}${name}: ${why}` }
-  if (complete_at === null || ageOf(complete_at) > maxAgeMs) {
-    const since =
+  if (complete_at === null || Math.abs(ageOf(complete_at)) > maxAgeMs) {
+    const isFuture = complete_at !== null && ageOf(complete_at) < 0
+    const ended =
       complete_at === null ? 'no run was complete yet' : `the last complete run ended ${ago(complete_at)}`
+    const since = isFuture
+      ? 'the last complete run is dated in the future: check the clock of its machine'
+      : ended
     const last = isPartial ? `; the last run: ${why}` : ''
     return { state: 'late', exitCode: EXIT_CODES.partial, text: `LATE${name}: ${since}${last}` }
   }

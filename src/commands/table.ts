@@ -140,7 +140,7 @@ export const COMMANDS: readonly Command[] = [
   ),
   command(
     'status',
-    'Show the last runs, the cursor, the queue, freshness, row counts, drift and rejected rows; makes no request to the API',
+    'Show whether the last night was complete, the last runs, the cursor, the queue, freshness, row counts, drift and rejected rows; makes no request to the API',
     {
       requests: option('Show only the requests of the last run of each account, by reason and kind'),
       check: option('Print only the first line, and exit with the code of what it says: 0, 3, 4, 5 or 7'),
@@ -148,6 +148,9 @@ export const COMMANDS: readonly Command[] = [
       ...SETTINGS,
     },
     async (context, given) => {
+      const unused = (['check', 'max-age'] as const).find((name) => given[name] !== undefined)
+      if (given.requests === true && unused !== undefined)
+        throw usageError(`status --requests shows no verdict: leave out --${unused}`, 'status')
       const settings = await settingsOf(context, given, NO_ACCOUNTS)
       const { showRequests, showStatus } = await import('./status.js')
       if (given.requests === true) await showRequests(context, settings)

@@ -94,11 +94,11 @@ export const readStatus = async (sql: Sql) => ({
     runRow,
     `SELECT ${columnsOf(runRow)} FROM ${NUMBERED_RUNS} ORDER BY run_number DESC, account LIMIT ${RUNS_SHOWN}`,
   ),
-  /** The last ended sync of each account, and when its last complete one ended. A time in the future hides no delay. */
+  /** The last ended sync of each account, and when its last complete one ended. */
   syncs: await sql.rows(
     syncRow,
     `SELECT ${columnsOf(syncRow)} FROM ${LAST_SYNCS}
-      LEFT JOIN (SELECT account, max_by(ended_at, run_number) FILTER (status = 'complete' AND ended_at <= now()) AS complete_at
+      LEFT JOIN (SELECT account, max_by(ended_at, run_number) FILTER (status = 'complete') AS complete_at
         FROM ${NUMBERED_RUNS} WHERE command = 'sync' GROUP BY account) USING (account) ORDER BY account`,
   ),
   cursors: await sql.rows(cursorRow, `SELECT ${columnsOf(cursorRow)} FROM _sync.cursors ORDER BY account`),

@@ -117,6 +117,7 @@ describe('status', () => {
       expect.stringMatching(/^LATE: the last complete run ended .* ago\n$/),
     ])
     expect(await check('--max-age', 'a day')).toEqual([2, ''])
+    expect(await check('--requests')).toEqual([2, ''])
     expect(await trial.runWarm(['sync', '--max-requests', '2'])).toMatchObject({ code: 3 })
     expect(await check()).toEqual([
       3,

@@ -26,6 +26,8 @@ const WARN = ['--log-level', 'warn']
 slow.concurrent('after a night 400 days ahead, the next run makes its full listing', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
   expect(await night(trial, 0, undefined, WARN, OURS_AHEAD)).toMatchObject({ code: 0 })
+  const late = await trial.runWarm(['status', '--check'])
+  expect(late).toMatchObject({ code: 3, stdout: expect.stringContaining('is dated in the future') })
   // A survey vanishes, which no incremental listing shows.
   trial.api.surveys.pop()
   const next = await night(trial, 1)

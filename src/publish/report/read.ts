@@ -76,7 +76,7 @@ export const readReport = async (sql: Sql) => {
  */
 const kindOf = ({ name }: ViewDeclaration): string => (COMPUTED_ONCE.includes(name) ? 'TABLE' : 'VIEW')
 
-/** A view of the file, as the views name it. */
+/** Views name each other as those of the file, which an older version may have written, and Parquet lacks. */
 const A_VIEW = new RegExp(`\\bmain\\.(${ALL_VIEWS.map(({ name }) => name).join('|')})\\b`, 'g')
 
 const SHOWN = 'report_surveys'

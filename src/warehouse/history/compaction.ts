@@ -50,3 +50,10 @@ const thinOut = (sql: AccountSql, history: TableDeclaration, before: Instant): P
 export const utcDay = (moment: string): string => `CAST(make_timestamp(epoch_us(${moment})) AS DATE)`
 
 export const dayStart = (day: string): string => `to_timestamp(epoch(${day}))`
+
+/**
+ * A time so many hours before another one, as microseconds. Intervals would count in the time zone and the calendar of the session,
+ * where a day may have 23 hours, or be refused.
+ */
+export const hoursBefore = (time: string, hours: number): string =>
+  `epoch_us(${time}) - ${hours} * 3600000000`

@@ -1,22 +1,38 @@
 /**
- * What a fieldwork manager should look at first: one row per survey and reason. The report, the digest and `query` read this view, so each
- * rule is here and nowhere else. Ages count from the newest reading of the account, by the server's clock.
+ * What a fieldwork manager should look at first: one row per survey and reason. The report shows these rows, and has no rules of its own. Ages count from the newest reading of the account, by the server's clock.
  */
 import { bigint, columnsOf, json, timestamptz, varchar, varcharOf } from '../../model/columns.js'
+import type { InterviewStatus } from '../../model/fields.js'
 import { ofSurvey, sampleSourceProgress, surveys } from '../../model/tables.js'
+import { INACTIVE_STATUSES } from '../../rules/refresh.js'
 import { literal } from '../connection/ddl.js'
-import { utcDay } from '../history/compaction.js'
+import { hoursBefore, utcDay } from '../history/compaction.js'
 import { FORECAST_PACE_DAYS_MIN } from './pace.js'
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
+
+/** Fieldwork is running or paused. */
+export const IN_FIELD = `('fieldwork', 'deviating_from_specs')`
+
+/** Nobody waits for interviews of these. */
+export const CLOSED = `(${INACTIVE_STATUSES.map(literal).join(', ')})`
+
+/** Interviews that were complete, but are of poor quality. */
+export const QUALITY_REJECTS = [
+  'speeder',
+  'straightliner',
+  'failed_quality_check',
+  'inappropriate_language',
+] as const satisfies readonly InterviewStatus[]
 
 /** The API has no date on which a survey must end. Few surveys are planned for longer than a quarter. */
 const FAR_DAYS = 90
 const STANDS_STILL_DAYS = 3
 const SLIP_DAYS = 3
-/** Parts of a whole. With fewer interviews, a rate says little. */
-const [BEHIND_MIN, RATE_MOVED_MIN, REJECTED_MIN, INTERVIEWS_MIN] = [0.1, 0.1, 0.15, 20]
+/** Parts of a whole. */
+const [BEHIND_MIN, RATE_MOVED_MIN, REJECTED_MIN] = [0.1, 0.1, 0.15]
+/** With fewer interviews, a rate says little. */
+const INTERVIEWS_MIN = 20
 
-const daysBefore = (time: string, days: number): string => `epoch_us(${time}) - ${days * 24} * 3600000000`
 const percent = (rate: string): string => `CAST(round(100 * ${rate}) AS BIGINT) || ' %'`
 const moved = (rate: string): string => `abs(recent_${rate} - earlier_${rate}) >= ${RATE_MOVED_MIN}`
 /** `1 day`, `2 days` */
@@ -34,6 +50,7 @@ interface Rule {
   readonly text: string
   /** The numbers in the text, by name. */
   readonly numbers?: Readonly<Record<string, string>>
+  /** The source that the reason is about. */
   readonly sourceId?: string
 }
 
@@ -49,7 +66,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   stands_still: {
     urgency: 1,
-    when: `${OPEN} AND epoch_us(still_since) < ${daysBefore('refreshed_at', STANDS_STILL_DAYS)}`,
+    when: `${OPEN} AND epoch_us(still_since) < ${hoursBefore('refreshed_at', 24 * STANDS_STILL_DAYS)}`,
     since: 'still_since',
     text: `'no complete interview for ' || ${counted('still_days', 'day')}`,
     numbers: { days: 'still_days' },
@@ -71,20 +88,20 @@ const RULES: Readonly<Record<string, Rule>> = {
     urgency: 2,
     // One that stands still has a reason of its own. A pace of one or two days says too little.
     when: `${OPEN} AND pace_days >= 3 AND ${FAR_DAYS} * per_day < sample_size - interviews_count
-        AND epoch_us(still_since) >= ${daysBefore('refreshed_at', STANDS_STILL_DAYS)}`,
+        AND epoch_us(still_since) >= ${hoursBefore('refreshed_at', 24 * STANDS_STILL_DAYS)}`,
     text: `coalesce('target in ' || (expected_on - ${utcDay('refreshed_at')}) || ' days', 'target out of sight')`,
     numbers: { days: `expected_on - ${utcDay('refreshed_at')}` },
   },
   quality_rejects: {
     urgency: 2,
-    when: `status IN ('fieldwork', 'deviating_from_specs') AND complete + rejected >= ${INTERVIEWS_MIN}
+    when: `status IN ${IN_FIELD} AND complete + rejected >= ${INTERVIEWS_MIN}
         AND rejected >= ${REJECTED_MIN} * (complete + rejected)`,
     text: `${percent('CAST(rejected AS DOUBLE) / (complete + rejected)')} || ' rejected for quality'`,
     numbers: { rejected: 'rejected', complete: 'complete' },
   },
   sources_behind: {
     urgency: 3,
-    when: `status IN ('fieldwork', 'deviating_from_specs') AND sources_behind > 0`,
+    when: `status IN ${IN_FIELD} AND sources_behind > 0`,
     sourceId: 'source_behind_most',
     text: `${counted('sources_behind', 'source')} || ' behind, by ' || ${counted('behind', 'interview')}`,
     numbers: { sources: 'sources_behind', behind: 'behind' },
@@ -96,34 +113,31 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   stale: {
     urgency: 3,
-    when: `status NOT IN ('draft', 'user_demo', 'complete')
-        AND coalesce(epoch_us(refreshed_at) < ${daysBefore('newest_at', 1)} OR last_error IS NOT NULL, true)`,
+    when: `status NOT IN ${CLOSED}
+        AND coalesce(epoch_us(refreshed_at) < ${hoursBefore('newest_at', 24)} OR last_error IS NOT NULL, true)`,
     since: 'refreshed_at',
     text: `coalesce('not read completely: ' || last_error, 'not reached by the last runs')`,
   },
 }
 
-const reason = ([kind, { urgency, when, since = 'NULL', text, numbers = {}, sourceId = 'NULL' }]: [
-  string,
-  Rule,
-]): string => {
-  const pairs = Object.entries(numbers).flatMap(([name, sql]) => [
-    literal(name),
-    `TRY_CAST(${sql} AS BIGINT)`,
-  ])
+const reason = (kind: string, rule: Rule): string => {
+  const { urgency, when, since = 'NULL', text, numbers = {}, sourceId = 'NULL' } = rule
+  const pairs = Object.entries(numbers).map(([name, sql]) => `${literal(name)}, TRY_CAST(${sql} AS BIGINT)`)
   return `CASE WHEN ${when} THEN {'kind': ${literal(kind)}, 'urgency': CAST(${urgency} AS BIGINT), 'since': CAST(${since} AS TIMESTAMPTZ),
           'text': ${text}, 'numbers': json_object(${pairs.join(', ')}), 'sample_source_id': CAST(${sourceId} AS BIGINT)} END`
 }
 
-/** What was known so many days before the last reading. The numbers of the API may be so far apart that their difference is no BIGINT. */
-const known = (column: string, days: number): string =>
-  `CAST(max_by(h.${column}, h.observed_at) FILTER (epoch_us(h.observed_at) < ${daysBefore('p.refreshed_at', days)}) AS DOUBLE)`
+const REASONS = Object.entries(RULES).map(([kind, rule]) => reason(kind, rule))
+
+/** What was known so many hours before the last reading. The numbers of the API may be so far apart that their difference is no BIGINT. */
+const known = (column: string, hours: number): string =>
+  `CAST(max_by(h.${column}, h.observed_at) FILTER (epoch_us(h.observed_at) < ${hoursBefore('p.refreshed_at', hours)}) AS DOUBLE)`
 
 /** The forecast of a week ago, from the pace of the week before it. A night's reading may come some hours later than the one before. */
 const FORECASTS = `SELECT account, survey_id, ${utcDay('refreshed_at')} - 7 + CAST(ceil(days) AS INTEGER) AS expected_before
       FROM (SELECT *, CASE WHEN week_ago > two_weeks_ago AND week_ago < target THEN 7 * (target - week_ago) / (week_ago - two_weeks_ago) END AS days
-        FROM (SELECT h.account, h.survey_id, any_value(p.refreshed_at) AS refreshed_at, ${known('sample_size', 6.5)} AS target,
-            ${known('interviews_count', 6.5)} AS week_ago, ${known('interviews_count', 13.5)} AS two_weeks_ago
+        FROM (SELECT h.account, h.survey_id, any_value(p.refreshed_at) AS refreshed_at, ${known('sample_size', 156)} AS target,
+            ${known('interviews_count', 156)} AS week_ago, ${known('interviews_count', 324)} AS two_weeks_ago
           FROM main.survey_progress_history h JOIN pace p ON p.account = h.account AND p.survey_id = h.survey_id
           WHERE p.status = 'fieldwork' GROUP BY ALL))
       WHERE days <= 3650`
@@ -131,7 +145,7 @@ const FORECASTS = `SELECT account, survey_id, ${utcDay('refreshed_at')} - 7 + CA
 export const needsAction: ViewDeclaration = {
   schema: 'main',
   name: 'needs_action',
-  comment: 'What needs action, the most urgent first: one row per survey that the API shows and reason',
+  comment: 'What needs action: one row per survey that the API shows and reason',
   key: ['account', 'survey_id', 'kind'],
   references: ofSurvey,
   columns: [
@@ -142,7 +156,7 @@ export const needsAction: ViewDeclaration = {
       urgency: bigint('1 = somebody should act today, 2 = soon, 3 = worth a look'),
       since: timestamptz.orNull('Since when, server time; null if no reading says'),
       text: varchar('The reason in words, with its numbers'),
-      numbers: json.orNull('The numbers in the text, by name'),
+      numbers: json('The numbers in the text, by name'),
     }),
     columnOf(sampleSourceProgress, 'sample_source_id', {
       nullable: true,
@@ -156,9 +170,11 @@ export const needsAction: ViewDeclaration = {
     ), facts AS (
       SELECT s.account, s.id AS survey_id, s.title, s.project_id, s.status, n.newest_at, f.refreshed_at, f.last_error, c.status_since,
         p.* EXCLUDE (account, survey_id, title, project_id, status, refreshed_at), o.expected_before,
-        greatest(p.last_gain_at, c.status_since) AS still_since, ${utcDay('n.newest_at')} - ${utcDay('c.status_since')} AS paused_days, ${utcDay('f.refreshed_at')} - ${utcDay('greatest(p.last_gain_at, c.status_since)')} AS still_days,
+        greatest(p.last_gain_at, c.status_since) AS still_since,
+        ${utcDay('n.newest_at')} - ${utcDay('c.status_since')} AS paused_days,
+        ${utcDay('f.refreshed_at')} - ${utcDay('greatest(p.last_gain_at, c.status_since)')} AS still_days,
         CAST(coalesce(g.complete_individuals, 0) AS HUGEINT) AS complete,
-        ${['speeder', 'straightliner', 'failed_quality_check', 'inappropriate_language'].map((status) => `CAST(coalesce(g.${status}_individuals, 0) AS HUGEINT)`).join(' + ')} AS rejected,
+        ${QUALITY_REJECTS.map((status) => `CAST(coalesce(g.${status}_individuals, 0) AS HUGEINT)`).join(' + ')} AS rejected,
         b.sources_behind, b.behind, b.source_behind_most
       FROM main.surveys s
       JOIN (SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at FROM main.freshness GROUP BY account) n ON n.account = s.account
@@ -174,18 +190,8 @@ export const needsAction: ViewDeclaration = {
         ON b.account = s.account AND b.survey_id = s.id
       WHERE s._missing_since IS NULL
     )
-    SELECT account, survey_id, title, project_id, status, ${[
-      'kind',
-      'urgency',
-      'since',
-      'text',
-      'numbers',
-      'sample_source_id',
-    ]
-      .map((name) =>
-        ['kind', 'text'].includes(name) ? `reason.${name} COLLATE C AS ${name}` : `reason.${name}`,
-      )
-      .join(', ')}
-    FROM (SELECT *, unnest([${Object.entries(RULES).map(reason).join(',\n        ')}]) AS reason FROM facts)
+    SELECT account, survey_id, title, project_id, status, reason.kind COLLATE C AS kind, reason.urgency, reason.since,
+      reason.text COLLATE C AS text, reason.numbers, reason.sample_source_id
+    FROM (SELECT *, unnest([${REASONS.join(',\n        ')}]) AS reason FROM facts)
     WHERE reason IS NOT NULL`,
 }

@@ -37,8 +37,9 @@ export const surveyOverview: ViewDeclaration = {
       WHERE _missing_since IS NULL GROUP BY ALL) c ON c.account = s.account AND c.survey_id = s.id`,
 }
 
-const todayPace = columnsFrom(surveyPace, ['interviews_count', 'sample_size', 'completion_rate', 'per_day'])
-const todayForecast = columnsFrom(surveyPace, ['gained_last_day', 'expected_on'])
+const PROGRESS = ['interviews_count', 'sample_size', 'completion_rate']
+const progressToday = columnsFrom(surveyPace, [...PROGRESS, 'per_day', 'gained_last_day', 'expected_on'])
+/** A survey or source whose progress is not known has a row too. */
 const nullable = (columns: readonly Column[]) => columns.map((column) => ({ ...column, nullable: true }))
 
 export const surveysToday: ViewDeclaration = {
@@ -50,13 +51,13 @@ export const surveysToday: ViewDeclaration = {
   columns: [
     ...columnsFrom(sampleSourceProgress, ['account', 'survey_id']),
     ...columnsFrom(surveys, ['title', 'project_id', 'status']),
-    ...nullable([...todayPace, ...todayForecast]),
+    ...nullable(progressToday),
     ...columnsOf({
       needs_action: varchar.orNull('What needs action, the most urgent first; null if nothing does'),
     }),
     columnOf(freshness, 'refreshed_at'),
   ],
-  sql: `SELECT s.account, s.id AS survey_id, s.title, s.project_id, s.status, ${selected([...todayPace, ...todayForecast], 'p')},
+  sql: `SELECT s.account, s.id AS survey_id, s.title, s.project_id, s.status, ${selected(progressToday, 'p')},
       n.needs_action, f.refreshed_at
     FROM main.surveys s
     LEFT JOIN main.survey_pace p ON p.account = s.account AND p.survey_id = s.id
@@ -66,17 +67,10 @@ export const surveysToday: ViewDeclaration = {
     WHERE s._missing_since IS NULL`,
 }
 
-/** The API no longer recommends it: `target_incidence_rate` is the same. */
+/** The target is the source's own. The API no longer recommends `incidence_rate`: `target_incidence_rate` is the same. */
 const sourceIndicators = indicators.filter(({ name }) => !['sample_size', 'incidence_rate'].includes(name))
-const sourcePace = columnsFrom(sampleSourcePace, [
-  'behind',
-  'last_gain_at',
-  'pace_days',
-  'gained',
-  'per_day',
-  'gained_last_day',
-  'expected_on',
-])
+const PACE = ['last_gain_at', 'pace_days', 'gained', 'per_day', 'gained_last_day', 'expected_on']
+const sourcePace = columnsFrom(sampleSourcePace, ['behind', ...PACE])
 const sourceColumns = columnsFrom(sampleSources, ['name', 'provider', 'country_code', 'sample_size'])
 
 export const sourceOverview: ViewDeclaration = {

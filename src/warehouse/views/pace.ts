@@ -13,25 +13,15 @@ import {
   surveyProgress,
   surveys,
 } from '../../model/tables.js'
-import { dayStart, utcDay } from '../history/compaction.js'
+import { dayStart } from '../history/compaction.js'
 import {
   inferredSourceObservations,
   type Observations,
   periodsSql,
   surveyObservations,
+  withKnownDays,
 } from './progress-periods.js'
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
-
-/**
- * Adds `first_day` and `last_day`, the UTC days for which progress is known, to the rows of a step function. The last observation of a
- * day stands for it, so the `last_day` of a row that was replaced on its first day is the day before.
- */
-export const withKnownDays = (periods: string, key: readonly string[]): string =>
-  `SELECT *, least(greatest(known_day, first_day), next_day - 1) AS last_day
-      FROM (SELECT *, ${utcDay('observed_at')} AS first_day,
-          lead(${utcDay('observed_at')}) OVER (PARTITION BY ${key.join(', ')} ORDER BY observed_at ASC) AS next_day,
-          ${utcDay('confirmed_until')} - CAST(ended_at IS NOT NULL AND epoch_us(confirmed_until) % 86400000000 = 0 AS INTEGER) AS known_day
-        FROM ${periods})`
 
 /** The pace covers a week in fieldwork, so that each weekday counts once. */
 const PACE_DAYS = 7

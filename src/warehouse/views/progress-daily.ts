@@ -14,8 +14,8 @@ import {
 } from '../../model/tables.js'
 import { quote, selected } from '../connection/ddl.js'
 import { dayStart } from '../history/compaction.js'
-import { gainOf, withKnownDays } from './pace.js'
-import { inferredSourceObservations, type Observations, periodsSql } from './progress-periods.js'
+import { gainOf } from './pace.js'
+import { inferredSourceObservations, periodsSql, withKnownDays } from './progress-periods.js'
 import { columnOf, type ViewDeclaration } from './view-declaration.js'
 
 const indicators = columnsOf(PROGRESS_FIELDS)
@@ -44,8 +44,8 @@ const OBSERVED = [
   }),
 ]
 
-/** `names` are further columns, which SQL joins to `d`, the rows of days. */
-const daysOf = (periods: string, key: readonly Column[], names: readonly string[], joins: string): string => {
+/** `joins` gives the further columns `names` to `d`, the rows of days. */
+const daysOf = (periods: string, key: readonly Column[], names: string, joins: string): string => {
   const keys = key.map(({ name }) => quote(name)).join(', ')
   const before = `lag(interviews_count) OVER (PARTITION BY ${keys} ORDER BY observed_at ASC)`
   return `WITH periods AS (
@@ -59,7 +59,7 @@ const daysOf = (periods: string, key: readonly Column[], names: readonly string[
       SELECT *, first_day + CAST(days_after AS INTEGER) AS "day"
       FROM (SELECT *, unnest(range(0, 1 + last_day - first_day)) AS days_after FROM periods)
     )
-    SELECT ${selected(key, 'd')}, ${names.join(', ')}, d."day",
+    SELECT ${selected(key, 'd')}, ${names}, d."day",
       CASE WHEN d.days_after = 0 THEN d.gained_first ELSE 0 * d.interviews_count END AS gained, ${selected(indicators, 'd')}, d.observed_at,
       least(d.confirmed_until, ${dayStart('d."day" + 1')}) AS confirmed_until
     FROM days d
@@ -76,17 +76,15 @@ export const progressDaily: ViewDeclaration = {
   key: ['account', 'survey_id', 'day'],
   references: ofSurvey,
   columns: [...ofWholeSurvey, TITLE, ...DAY_FIELDS, ...indicators, ...OBSERVED],
-  sql: daysOf('main.survey_progress_periods', ofWholeSurvey, ['s.title'], ''),
+  sql: daysOf('main.survey_progress_periods', ofWholeSurvey, 's.title', ''),
 }
 
 const ofOneSource = [...ofWholeSurvey, columnOf(sampleSourceProgressHistory, 'sample_source_id')]
 
-/** A source that is no longer listed keeps its row. */
+/** Null if no row of the source could be typed. */
 const SOURCE = ['name', 'provider', 'country_code'].map((name) =>
   columnOf(sampleSources, name, { nullable: true }),
 )
-
-const observed: Observations = inferredSourceObservations
 
 export const sourceProgressDaily: ViewDeclaration = {
   schema: 'main',
@@ -97,9 +95,9 @@ export const sourceProgressDaily: ViewDeclaration = {
   references: ofSource('sample_source_id'),
   columns: [...ofOneSource, TITLE, ...SOURCE, ...DAY_FIELDS, ...indicators, ...OBSERVED],
   sql: daysOf(
-    `(${periodsSql(observed, observed.history.columns, `main.${observed.history.name}`)})`,
+    `(${periodsSql(inferredSourceObservations, sampleSourceProgressHistory.columns, `main.${sampleSourceProgressHistory.name}`)})`,
     ofOneSource,
-    ['s.title', 'a.name', 'a.provider', 'a.country_code'],
+    `s.title, ${selected(SOURCE, 'a')}`,
     `LEFT JOIN main.sample_sources a ON a.account = d.account AND a.survey_id = d.survey_id AND a.id = d.sample_source_id`,
   ),
 }

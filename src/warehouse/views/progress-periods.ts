@@ -90,6 +90,17 @@ export const periodsSql = (
     LEFT JOIN main.freshness f ON f.account = o.account AND f.survey_id = o.survey_id ${joins}`
 }
 
+/**
+ * Adds `first_day` and `last_day`, the UTC days for which progress is known, to the rows of a step function. The last observation of a
+ * day stands for it, so the `last_day` of a row that was replaced on its first day is the day before.
+ */
+export const withKnownDays = (periods: string, key: readonly string[]): string =>
+  `SELECT *, least(greatest(known_day, first_day), next_day - 1) AS last_day
+      FROM (SELECT *, ${utcDay('observed_at')} AS first_day,
+          lead(${utcDay('observed_at')}) OVER (PARTITION BY ${key.join(', ')} ORDER BY observed_at ASC) AS next_day,
+          ${utcDay('confirmed_until')} - CAST(ended_at IS NOT NULL AND epoch_us(confirmed_until) % 86400000000 = 0 AS INTEGER) AS known_day
+        FROM ${periods})`
+
 /** A refresh whose progress could not be typed confirms nothing. */
 const REJECTED = `LEFT JOIN (SELECT DISTINCT account, survey_id, rejected_at FROM _sync.rejected_rows
       WHERE endpoint = 'fieldwork_progress' AND sample_source_id IS NULL AND day IS NULL) r

@@ -1,8 +1,10 @@
 /** The queries of the overview: what needs action, what is in the field, and what has changed. */
 import { z } from 'zod'
 import { booleanCell } from '../../../warehouse/connection/cells.js'
+import { hoursBefore } from '../../../warehouse/history/compaction.js'
+import { IN_FIELD } from '../../../warehouse/views/needs-action.js'
 import { at, change, count, maybe, ofSurvey, paced, progress, text, titled } from '../rows.js'
-import { hoursBefore, IN_FIELD, NEWEST, type Query } from './query.js'
+import { NEWEST, type Query } from './query.js'
 
 const LAST_DAY = `FROM record_changes c
 JOIN ${NEWEST} n ON n.account = c.account
@@ -45,11 +47,11 @@ WHERE p.status IN ${IN_FIELD}`,
     name: 'needs-action',
     title: 'Today',
     row: z.object({
-      ...{ ...titled, project_id: maybe.text, status: text, ...progress, completion_rate: maybe.number },
-      ...{ kind: text, urgency: count, since: maybe.at, text },
+      ...{ ...titled, project_id: maybe.text, ...progress, completion_rate: maybe.number },
+      ...{ urgency: count, text },
     }),
-    select: `SELECT a.account, a.survey_id, a.title, a.project_id, a.status, g.interviews_count, g.sample_size, g.completion_rate,
-  a.kind, a.urgency, a.since, a.text, min(a.urgency) OVER (PARTITION BY a.account, a.survey_id) AS most_urgent
+    select: `SELECT a.account, a.survey_id, a.title, a.project_id, g.interviews_count, g.sample_size, g.completion_rate,
+  a.kind, a.urgency, a.text, min(a.urgency) OVER (PARTITION BY a.account, a.survey_id) AS most_urgent
 FROM needs_action a
 LEFT JOIN survey_progress g USING (account, survey_id)`,
     order: 'most_urgent ASC, account ASC, survey_id ASC, urgency ASC, kind ASC',

@@ -17,19 +17,6 @@ export interface Query {
 export const sqlOf = ({ select, order, limit }: Query): string =>
   `${select}\nORDER BY ${order}${limit === undefined ? '' : `\nLIMIT ${limit}`}`
 
-/** Fieldwork is running or paused. */
-export const IN_FIELD = `('fieldwork', 'deviating_from_specs')`
-
-/** Nobody waits for interviews of these. */
-export const CLOSED = `('draft', 'user_demo', 'complete')`
-
-/**
- * A time so many hours before another one, as microseconds. Intervals would count in the time zone and the calendar of the session,
- * where a day may have 23 hours, or be refused.
- */
-export const hoursBefore = (time: string, hours: number): string =>
-  `epoch_us(${time}) - ${hours} * 3600000000`
-
 /**
  * As of when each account is known. All ages and "yesterday" count from here, by the server's clock, so the report of a published state
  * is always the same.

@@ -1,14 +1,16 @@
 /** The queries of the sections of surveys. On the page, each section shows the rows of its survey. */
 import { z } from 'zod'
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../../../model/fields.js'
+import { hoursBefore } from '../../../warehouse/history/compaction.js'
+import { CLOSED, QUALITY_REJECTS } from '../../../warehouse/views/needs-action.js'
 import { at, change, count, maybe, ofSurvey, paced, progress, sampleSource, text } from '../rows.js'
-import { CLOSED, hoursBefore, NEWEST, type Query } from './query.js'
+import { NEWEST, type Query } from './query.js'
 
 /** The bands of the chart of interviews by status, from the bottom to the top. */
 export const BANDS = [
   ['complete', ['complete']],
   ['undecided', ['manual_action', 'pending_analysis']],
-  ['rejected', ['speeder', 'straightliner', 'failed_quality_check', 'inappropriate_language']],
+  ['rejected', QUALITY_REJECTS],
   ['not_needed', ['quota_full', 'above_target']],
   ['screened_out', ['screen_out']],
   ['incomplete', ['incomplete']],

@@ -20,6 +20,7 @@ const emptyWarehouse = sharedWarehouse()
 const rejected = (rowId: number | null, raw = `{"id":"${rowId}"}`) =>
   rejection({ surveyId: rowId, rowId, problem: 'title: missing', raw })
 
+const NOTHING_QUEUED = { leftOver: 0, failing: 0, failingSurveys: [] }
 const full: ListingStart = { kind: 'full', updatedSince: null, ceiling: minute(-5), startedAt: minute(1) }
 
 const NO_LISTING = { cursor: null, fullListedAt: null, fullListingDue: false, listing: null }
@@ -161,7 +162,8 @@ test('a rejected row is stored as received, once per run, however often it is re
     ['run-1', raw],
     ['run-2', raw],
   ])
-  expect(await account.runFacts('run-1')).toMatchObject({
+  expect(await account.runFacts('run-1')).toEqual({
+    ...NOTHING_QUEUED,
     rejectedRows: 1,
     driftEvents: 0,
     drift: [],
@@ -186,7 +188,8 @@ test('drift is one event per field, value and kind, with a count and its first a
     ['colour', null, 'replaced_text', 1, start, 'run-1', start, 'run-1'],
     ['status', 'archived', 'unknown_value', 1, start, 'run-1', start, 'run-1'],
   ])
-  expect(await account.runFacts('run-2')).toMatchObject({
+  expect(await account.runFacts('run-2')).toEqual({
+    ...NOTHING_QUEUED,
     rejectedRows: 0,
     driftEvents: 1,
     drift: [{ ...field, occurrences: 3, firstSeenAt: minute(0), isNew: false }],
