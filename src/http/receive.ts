@@ -3,9 +3,8 @@ import { isUtf8 as isValidUtf8 } from 'node:buffer'
 import { promisify, toUSVString } from 'node:util'
 import { gunzip, gunzipSync } from 'node:zlib'
 import type { Dispatcher } from 'undici'
-import { throwIfAborted } from '../base/clock.js'
+import { abortReason, throwIfAborted } from '../base/clock.js'
 import { hasCode } from '../base/errors.js'
-import { unlessAborted } from '../base/signals.js'
 
 /** The part of an error body that is read, bytes. */
 const EXCERPT_BODY_BYTES_MAX = 16_384
@@ -31,24 +30,68 @@ export const headerOf = ({ headers }: Pick<Received, 'headers'>, name: string): 
   return name === 'content-encoding' ? value.join(', ') : (value[0] ?? null)
 }
 
-/** Resolves when the response headers arrive. An abort ends the request, or the body; both reject with the signal's reason then. */
-export const receive = async (
+/**
+ * Resolves when the response headers arrive. An abort ends the request, or the body; both reject with the signal's reason then, also while
+ * undici connects, when it cannot end a request.
+ * (docs/decisions/settings-and-http.md#0078-answers-are-read-from-the-events-of-undicis-dispatcher)
+ */
+export const receive = (
   dispatcher: Dispatcher,
-  request: Dispatcher.RequestOptions,
+  request: Dispatcher.DispatchOptions,
   signal: AbortSignal,
-): Promise<Received> => {
-  throwIfAborted(signal)
-  // While undici connects, it cannot end a request. The wait ends at once nevertheless.
-  const answer = unlessAborted(signal, dispatcher.request({ ...request, signal }))
-  const { statusCode, headers, body } = await answer
-  return { status: statusCode, headers, body: toTheEnd(body) }
-}
+): Promise<Received> =>
+  new Promise((resolve, reject) => {
+    throwIfAborted(signal)
+    const chunks: Uint8Array[] = []
+    let end: Error | 'complete' | null = null
+    let wake = (): void => undefined
+    let abortRequest = (_reason: Error): void => undefined
+    const finish = (how: Error | 'complete') => {
+      end ??= how
+      if (end !== 'complete') reject(end)
+      wake()
+    }
+    const abort = (reason: Error) => {
+      if (end !== null) return
+      finish(reason)
+      abortRequest(reason)
+    }
+    signal.addEventListener('abort', () => abort(abortReason(signal)), { once: true })
+    async function* read(): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) {
+          yield* chunks.splice(0)
+          if (end === 'complete') return
+          if (end !== null) throw end
+          await new Promise<void>((resume) => {
+            wake = resume
+          })
+        }
+      } finally {
+        abort(NOT_NEEDED)
+      }
+    }
+    dispatcher.dispatch(request, {
+      onRequestStart: (controller) => {
+        abortRequest = (reason) => controller.abort(reason)
+        if (end instanceof Error) controller.abort(end)
+      },
+      // Informational answers come before the answer itself.
+      onResponseStart: (_, status, headers) => {
+        if (status >= 200) resolve({ status, headers, body: read() })
+      },
+      onResponseData: (_, chunk) => {
+        chunks.push(chunk)
+        wake()
+      },
+      // undici frees the connection in an immediate after the last byte. A request before that would open another connection.
+      onResponseEnd: () => queueMicrotask(() => setImmediate(() => finish('complete'))),
+      onResponseError: (_, error) => finish(error),
+    })
+  })
 
-/** undici frees the connection in an immediate after the last byte. A request before that would open another connection. */
-async function* toTheEnd(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* body
-  await new Promise((resolve) => queueMicrotask(() => setImmediate(resolve)))
-}
+/** Breaks the connection of a body that is not read to its end. */
+const NOT_NEEDED = new Error('the rest of the body is not needed')
 
 export type BodyText =
   | { readonly kind: 'text'; readonly text: string }
