@@ -1,25 +1,17 @@
 /** When a request of one account may be sent: held slots, their ledger, the cap shared with other processes, what follows a 429. */
-import type { CapOwner } from '../../base/cap-owner.js'
-import type { Clock } from '../../base/clock.js'
 import type { UpstreamError } from '../../base/errors.js'
-import type { Log } from '../../base/log.js'
-import type { Rate, RateUsage, SharedRate } from '../../base/network.js'
+import type { Rate, RateUsage } from '../../base/network.js'
 import { rateRefused, retryAfterTooLong, type Where } from '../errors.js'
 import { HeldSlotLimiter, type Slot } from './held-slot-limiter.js'
 import { Ledger } from './ledger.js'
 import { createPacer, type Pacer } from './pacer.js'
 import { openSharedCap } from './shared/shared-cap.js'
 
-export interface RateLimiterOptions {
-  readonly account: string
-  readonly owner: CapOwner
+export interface RateLimiterOptions extends Omit<Parameters<typeof openSharedCap>[0], 'rate'> {
   readonly rate: Rate
   readonly limits: { readonly request_timeout: number; readonly pausesMax?: number }
-  readonly shared?: SharedRate | null
   /** Where the request ledger is kept; null: a restart forgets the sent requests. */
   readonly ledgerDirectory: string | null
-  readonly clock: Clock
-  readonly log: Log
 }
 
 export class RateLimiter {
