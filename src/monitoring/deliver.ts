@@ -14,8 +14,6 @@ import { createRoute, type Route } from '../http/transport.js'
 import type { Target } from '../model/monitoring.js'
 
 export interface Delivery {
-  /** The setting, for messages. */
-  readonly setting: string
   readonly target: Target
   readonly method: 'POST' | 'PUT'
   readonly contentType: string

@@ -55,7 +55,7 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
   const logged = new Set<string>()
   /** Sends a message. Of two that belong to one setting, the same outcome is logged once. */
   const report = async (delivery: Delivery, until: AbortSignal): Promise<void> => {
-    const { setting } = delivery
+    const { setting } = delivery.target
     const delivered = deliver(delivery, { clock, signal: until, redact })
     const problem = await delivered.catch((error: unknown) => redact(messageOf(error)))
     if (logged.has(`${setting} ${problem}`)) return
