@@ -24,6 +24,7 @@ export interface DeliveryTools {
   readonly clock: Clock
   /** Ends the delivery. */
   readonly signal: AbortSignal
+  /** Removes the secrets from a text. */
   readonly redact: (text: string) => string
 }
 
