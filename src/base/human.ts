@@ -1,4 +1,4 @@
-/** Durations, counts, sizes and tables as text for people. */
+/** Durations, counts, sizes, tables and wrong values as text for people. */
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -41,6 +41,22 @@ export const humanBytes = (bytes: number): string => {
 /** The length of a rate window: `min`, `h` or `d` for one of these units, otherwise a duration. */
 export const humanWindow = (perMs: number): string =>
   perMs === MINUTE_MS ? 'min' : perMs === HOUR_MS ? 'h' : perMs === DAY_MS ? 'd' : humanDuration(perMs)
+
+/** A wrong value as JSON, shortened for a message. Only for values that cannot be secret. */
+export const quoted = (value: unknown, charactersMax = 40): string => {
+  const text = jsonText(value)
+  return text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text
+}
+
+/** Its type where it cannot be JSON because it contains itself. */
+const jsonText = (value: unknown): string => {
+  if (typeof value === 'number') return String(value)
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return Object.prototype.toString.call(value)
+  }
+}
 
 export const markdownTable = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows]

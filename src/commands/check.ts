@@ -150,14 +150,11 @@ const requireWritable = async (file: string): Promise<void> => {
 
 /** A line for each address, with its host only. */
 const addressChecks = ({ metrics, notify }: Pick<Settings, 'metrics' | 'notify'>): readonly Check[] =>
-  [
-    { what: 'metrics.pushgateway', target: metrics?.pushgateway },
-    ...(['start', 'success', 'failure', 'webhook'] as const).map((key) => ({
-      what: `notify.${key}`,
-      target: notify?.[key],
-    })),
-  ].flatMap(({ what, target }) => {
-    if (!target) return []
-    const { origin } = new URL(target.url.reveal())
-    return { what, ok: true, detail: `an address of ${origin}${through(target)}; check does not request it` }
-  })
+  [metrics?.pushgateway, notify?.start, notify?.success, notify?.failure, notify?.webhook].flatMap(
+    (target) => {
+      if (!target) return []
+      const { origin } = new URL(target.url.reveal())
+      const detail = `an address of ${origin}${through(target)}; check does not request it`
+      return { what: target.setting, ok: true, detail }
+    },
+  )

@@ -11,7 +11,7 @@ import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
 import { attemptsExhausted, type Where } from './errors.js'
 import { IN_FLIGHT_MAX, type Slot } from './rate-limit/held-slot-limiter.js'
-import { RateLimiter, type RateLimiterOptions } from './rate-limit/rate-limiter.js'
+import { createRateLimiter, type RateLimiterOptions } from './rate-limit/rate-limiter.js'
 import { type CreateTransport, createTransport, type HeaderValues, type Transport } from './transport.js'
 
 export type { JsonAnswer } from './attempt.js'
@@ -68,7 +68,7 @@ class AccountClient implements AsyncDisposable {
   readonly #redact: (text: string) => string
   readonly #redactAnswer: (text: string) => string
   readonly #transport: Transport
-  readonly #limiter: RateLimiter
+  readonly #limiter: ReturnType<typeof createRateLimiter>
   /** Aborts requests that have not been sent yet. */
   readonly #ended = new AbortController()
   /** Aborts requests in flight. */
@@ -92,7 +92,7 @@ class AccountClient implements AsyncDisposable {
       connections: IN_FLIGHT_MAX,
       proxy,
     })
-    this.#limiter = new RateLimiter({ ...options, owner: { baseUrl, id } })
+    this.#limiter = createRateLimiter({ ...options, owner: { baseUrl, id } })
   }
 
   /**

@@ -9,6 +9,8 @@ export const WEBHOOK_FORMATS = ['json', 'chat'] as const
 
 /** An address that gets requests about a run. Its path, query and password may be secret; its host is not. */
 export interface Target {
+  /** The setting that names it, for messages. */
+  readonly setting: string
   readonly url: Secret
   readonly proxy: HttpProxy | null
 }

@@ -27,7 +27,7 @@ import type {
   RunStart,
   TaskReason,
 } from './run.js'
-import type { Drift, Endpoint, ReadExtent, Rejection } from './survey-source.js'
+import type { Drift, ReadExtent, Rejection } from './survey-source.js'
 
 export interface AccountWarehouse {
   readonly account: string
@@ -223,13 +223,9 @@ export interface OversizedTask extends OutcomeOfSurvey {
 }
 
 /** A row of `_sync.rejected_rows` that no replay could type so far. */
-export interface QuarantinedRow {
+export interface QuarantinedRow extends Pick<Rejection, 'endpoint' | 'surveyId' | 'sampleSourceId' | 'raw'> {
   readonly runId: string
   readonly rejectedAt: Instant
-  readonly endpoint: Endpoint
-  readonly surveyId: number | null
-  readonly sampleSourceId: number | null
-  readonly raw: string
 }
 
 /** A row as this version types it. `survey` is null for sources and progress, which are read again instead of merged. */

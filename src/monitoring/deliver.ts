@@ -14,8 +14,6 @@ import { createRoute, type Route } from '../http/transport.js'
 import type { Target } from '../model/monitoring.js'
 
 export interface Delivery {
-  /** The setting, for messages. */
-  readonly setting: string
   readonly target: Target
   readonly method: 'POST' | 'PUT'
   readonly contentType: string
@@ -26,6 +24,7 @@ export interface DeliveryTools {
   readonly clock: Clock
   /** Ends the delivery. */
   readonly signal: AbortSignal
+  /** Removes the secrets from a text. */
   readonly redact: (text: string) => string
 }
 

@@ -12,11 +12,11 @@ const JSON_TYPE = 'application/json'
 export type RunStart = Pick<RunEnd, 'command' | 'version' | 'host'>
 
 /** Nothing if the setting is absent. */
-const post = (setting: string, target: Target | null, contentType: string, body: string): Delivery[] =>
-  target === null ? [] : [{ setting, target, method: 'POST', contentType, body }]
+const post = (target: Target | null, contentType: string, body: string): Delivery[] =>
+  target === null ? [] : [{ target, method: 'POST', contentType, body }]
 
 export const startDeliveries = (target: Target | null, { command, version, host }: RunStart): Delivery[] =>
-  post('notify.start', target, PLAIN, `fieldwork-sync ${command} started (version ${version}) on ${host}\n`)
+  post(target, PLAIN, `fieldwork-sync ${command} started (version ${version}) on ${host}\n`)
 
 /** Nothing failed: a budget or a signal may have ended the run. One that a signal stopped before its report did nothing. */
 export const isSuccess = ({ exitCode, report }: Pick<RunEnd, 'exitCode' | 'report'>): boolean =>
@@ -33,11 +33,9 @@ export const endDeliveries = (
 ): readonly Delivery[] => {
   const text = redact(endText(end))
   const { success, failure, webhook, webhookFormat } = targets
-  const pings = isSuccess(end)
-    ? post('notify.success', success, PLAIN, text)
-    : post('notify.failure', failure, PLAIN, text)
+  const pings = post(isSuccess(end) ? success : failure, PLAIN, text)
   const body = webhookFormat === 'chat' ? chatBody(text) : document
-  return [...pings, ...post('notify.webhook', webhook, JSON_TYPE, body)]
+  return [...pings, ...post(webhook, JSON_TYPE, body)]
 }
 
 /** Accounts that are not complete come first, so they are among these. */

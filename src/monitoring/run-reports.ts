@@ -2,23 +2,19 @@
  * Reports a run: requests `notify.start` while it runs, and at its end writes its metrics and requests the other addresses side by
  * side. A failed report is one warning, and never changes how the run ends.
  */
-import type { Clock } from '../base/clock.js'
 import { messageOf, StoppedError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import { onAbort } from '../base/signals.js'
 import { createTimeLimit, type TimeLimit } from '../base/time-limit.js'
 import type { Monitoring, RunEnd } from '../model/monitoring.js'
-import { type Delivery, deliver } from './deliver.js'
+import { type Delivery, type DeliveryTools, deliver } from './deliver.js'
 import { endDeliveries, type RunStart, startDeliveries } from './notify.js'
 
-interface RunReportsOptions {
+interface RunReportsOptions extends Pick<DeliveryTools, 'clock' | 'redact'> {
   readonly monitoring: Monitoring
-  readonly clock: Clock
   readonly log: Log
   /** The signal of the command. */
   readonly signal: AbortSignal
-  /** Removes the secrets from a text. */
-  readonly redact: (text: string) => string
 }
 
 /** A run may end before the request at its start has an answer. Its end is reported after that, but waits no longer than this. */
@@ -55,7 +51,7 @@ export const createRunReports = ({ monitoring, clock, log, signal, redact }: Run
   const logged = new Set<string>()
   /** Sends a message. Of two that belong to one setting, the same outcome is logged once. */
   const report = async (delivery: Delivery, until: AbortSignal): Promise<void> => {
-    const { setting } = delivery
+    const { setting } = delivery.target
     const delivered = deliver(delivery, { clock, signal: until, redact })
     const problem = await delivered.catch((error: unknown) => redact(messageOf(error)))
     if (logged.has(`${setting} ${problem}`)) return

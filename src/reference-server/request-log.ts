@@ -26,31 +26,26 @@ type LoggedRequest = z.output<typeof loggedRequest>
 const REQUESTS_MAX = 1_000_000
 
 /** When it is full, the oldest entries are dropped and counted. */
-export class RequestLog {
-  readonly #requestsMax: number
-  #requests: LoggedRequest[] = []
-  #dropped = 0
-
-  constructor(requestsMax: number = REQUESTS_MAX) {
-    this.#requestsMax = requestsMax
-  }
-
-  add(request: LoggedRequest): void {
-    this.#requests.push(request)
-    if (this.#requests.length <= this.#requestsMax) return
-    this.#requests.shift()
-    this.#dropped += 1
-  }
-
-  /** Gives the empty list. */
-  clear(): ReturnType<RequestLog['list']> {
-    this.#requests = []
-    this.#dropped = 0
-    return this.list()
-  }
-
+export const createRequestLog = (requestsMax: number = REQUESTS_MAX) => {
+  let requests: LoggedRequest[] = []
+  let dropped = 0
   /** In the order of arrival, and how many were dropped since the log was last cleared. */
-  list(): { readonly requests: readonly LoggedRequest[]; readonly dropped: number } {
-    return { requests: this.#requests, dropped: this.#dropped }
+  const list = (): { readonly requests: readonly LoggedRequest[]; readonly dropped: number } => ({
+    requests,
+    dropped,
+  })
+  return {
+    list,
+    add: (request: LoggedRequest): void => {
+      if (requests.push(request) <= requestsMax) return
+      requests.shift()
+      dropped += 1
+    },
+    /** Gives the empty list. */
+    clear: (): ReturnType<typeof list> => {
+      requests = []
+      dropped = 0
+      return list()
+    },
   }
 }

@@ -11,11 +11,11 @@ import { createAccountCap } from './api/rate-limit.js'
 import { apiRoutes, noSuchPath, type ServerContext, serveNoRoute, undecodablePath } from './api/routes.js'
 import { controlRoutes } from './control/operations.js'
 import { docsRoutes } from './docs/page.js'
-import { Faults } from './faults/faults.js'
+import { createFaults } from './faults/faults.js'
 import { FaultsError, readFaultsFile } from './faults/read-faults.js'
 import { type ReferenceServerOptions, type ReferenceServerSettings, readOptions } from './options.js'
-import { RequestLog } from './request-log.js'
-import { WorldClock } from './time.js'
+import { createRequestLog } from './request-log.js'
+import { createWorldClock } from './time.js'
 import type { AccountIdentity } from './world/identities.js'
 import { Organization } from './world/organization.js'
 
@@ -54,8 +54,8 @@ export const createUnlistenedServer = async (options: ReferenceServerOptions) =>
   await assemble(readOptions(options))
 
 const assemble = async (settings: ReferenceServerSettings, signal = new AbortController().signal) => {
-  const clock = new WorldClock(settings.startAt, settings.clock)
-  const log = new RequestLog()
+  const clock = createWorldClock(settings.startAt, settings.clock.factor)
+  const log = createRequestLog()
   const organizations = Array.from(
     { length: settings.accounts },
     (_, account) =>
@@ -64,7 +64,7 @@ const assemble = async (settings: ReferenceServerSettings, signal = new AbortCon
         settings.emptyRates,
       ),
   )
-  const faults = new Faults({ seed: settings.seed, organizations, latest: clock.latest })
+  const faults = createFaults({ seed: settings.seed, organizations, latest: clock.latest })
   const { faults: given } = settings
   if (typeof given === 'string') faults.replace(await readFaultsFile(given, signal), `${given}: `)
   else if (given !== null) faults.replace(given)

@@ -81,31 +81,26 @@ export const parseIsoDuration = (text: string): Micros | null => {
 /** The clock stops so long after its start. The world of later times would not fit in memory. */
 const CLOCK_YEARS_MAX = 20
 
-/** Decides what the world shows. It stands still (`frozen`), runs with real time (`real`) or faster (`600x`), and can be moved by hand. */
-export class WorldClock {
-  /** `label` as it was given, and world seconds per real second. */
-  readonly speed: { readonly label: string; readonly factor: number }
-  readonly earliest: Micros = 0
-  readonly latest: Micros
-  #setTo: Micros
-  #setAtMs = performance.now()
-
-  constructor(startAt: Micros, speed: WorldClock['speed']) {
-    this.speed = speed
-    this.latest = startAt + CLOCK_YEARS_MAX * 366 * MICROS_PER_DAY
-    this.#setTo = startAt
-  }
-
-  now(): Micros {
-    const elapsedMs = performance.now() - this.#setAtMs
-    return Math.min(this.latest, this.#setTo + Math.floor(elapsedMs * this.speed.factor * MICROS_PER_MS))
-  }
-
-  /** Moves the clock forward or back. Returns false and moves nothing when `at` is out of its range. */
-  set(at: Micros): boolean {
-    if (at < this.earliest || at > this.latest) return false
-    this.#setTo = at
-    this.#setAtMs = performance.now()
-    return true
+/**
+ * Decides what the world shows. It stands still (`frozen`), runs with real time (`real`) or faster (`600x`), and can be moved by hand.
+ * `factor` is world seconds per real second.
+ */
+export const createWorldClock = (startAt: Micros, factor: number) => {
+  const earliest: Micros = 0
+  const latest: Micros = startAt + CLOCK_YEARS_MAX * 366 * MICROS_PER_DAY
+  let setTo = startAt
+  let setAtMs = performance.now()
+  return {
+    earliest,
+    latest,
+    now: (): Micros =>
+      Math.min(latest, setTo + Math.floor((performance.now() - setAtMs) * factor * MICROS_PER_MS)),
+    /** Moves the clock forward or back. Returns false and moves nothing when `at` is out of its range. */
+    set: (at: Micros): boolean => {
+      if (at < earliest || at > latest) return false
+      setTo = at
+      setAtMs = performance.now()
+      return true
+    },
   }
 }

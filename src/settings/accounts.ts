@@ -4,11 +4,12 @@
  */
 import { resolve } from 'node:path'
 import { capKey } from '../base/cap-owner.js'
+import { quoted } from '../base/human.js'
 import type { Secret } from '../base/secret.js'
 import { nearest } from '../base/suggest.js'
 import { readToken } from './credentials.js'
 import { type Given, type GivenFlags, SETTING_NAMES, TOKEN_KEYS } from './names.js'
-import { type Problem, quoted } from './problems.js'
+import type { Problem } from './problems.js'
 import { type Proxies, plainProblem, proxyFor } from './proxies.js'
 import { bad, good, type Read, type ReadFile, readPath, readSecret } from './readers.js'
 import type { AccountValues } from './schema.js'

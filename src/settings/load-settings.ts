@@ -3,6 +3,7 @@
  * together, before anything is requested or written.
  */
 import { resolve } from 'node:path'
+import { quoted } from '../base/human.js'
 import { createRedactor, Secret, withoutWords } from '../base/secret.js'
 import { readTextFile } from '../base/text-file.js'
 import { chooseAccounts, resolveAccounts } from './accounts.js'
@@ -10,7 +11,7 @@ import { readAccountName } from './credentials.js'
 import type { Environment } from './environment.js'
 import { resolveMonitoring } from './monitoring.js'
 import { type GivenFlags, readGiven } from './names.js'
-import { type Problem, quoted, SettingsError } from './problems.js'
+import { type Problem, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
 import { type ReadFile, readPath } from './readers.js'
 import { type Settings, type SettingsWithSecrets, secretsOf } from './settings.js'

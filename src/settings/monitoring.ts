@@ -65,7 +65,7 @@ const addressAt = async (
   const proxy = proxyFor(url.reveal(), proxies)
   const isSecret = section === 'notify' || secretsInUrl(url).length > 0
   const plain = isSecret ? plainProblem('a secret address', url.reveal(), proxy, layers.values) : null
-  return plain === null ? { url, proxy } : refuse(plain)
+  return plain === null ? { setting: `${section}.${key}`, url, proxy } : refuse(plain)
 }
 
 const READERS = { metrics: readPushgatewayUrl, notify: readNotifyUrl } as const

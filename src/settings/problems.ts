@@ -29,14 +29,6 @@ export class SettingsError extends ExpectedError {
   }
 }
 
-const QUOTED_CHARACTERS_MAX = 40
-
-/** A wrong value, shortened for a message. Only for values that cannot be secret. */
-export const quoted = (value: unknown): string => {
-  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value))
-  return text.length > QUOTED_CHARACTERS_MAX ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…` : text
-}
-
 /** What YAML makes of a value that is not in quotes, in words. */
 export const kindOf = (value: unknown): string => {
   if (typeof value === 'number') return 'a number'

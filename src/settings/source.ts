@@ -3,9 +3,10 @@
  * keeps its origin. Each refused value is reported with it and removed, so that one wrong value does not hide the next.
  */
 import type { z } from 'zod'
+import { quoted } from '../base/human.js'
 import { parse } from '../base/parse.js'
 import { type Given, TOKEN_KEYS } from './names.js'
-import { kindOf, type Problem, quoted } from './problems.js'
+import { kindOf, type Problem } from './problems.js'
 import { type SettingsValues, settingsSchema } from './schema.js'
 import { cut, type Path, pathText, put, type Tree, valueAt } from './tree.js'
 

@@ -7,7 +7,7 @@ import type { ListingPage, ListingState, Position } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
 import { firstPage, listingCeiling, listingKind, resumable } from '../rules/cursor.js'
 import type { ListingAllowance } from './budget.js'
-import { PageCommits } from './in-groups.js'
+import { createPageCommits } from './in-groups.js'
 import { driftText, endlessList, type ListingDrift, MOVED, pagesMaxOf, ShownSurveys } from './list-checks.js'
 import { type Discovery, type Run, sawServerTime } from './run-state.js'
 
@@ -106,7 +106,7 @@ type ListingEnd = 'complete' | 'interrupted' | 'clock_behind' | ListingDrift
 class Listing {
   readonly #run: Run
   readonly #options: ListingOptions
-  readonly #commits: PageCommits
+  readonly #commits: ReturnType<typeof createPageCommits>
   readonly #shown: ShownSurveys
   #previousTotal: number
   #firstTotal: number | null
@@ -115,7 +115,7 @@ class Listing {
     const { resumed, repeated } = options
     this.#run = run
     this.#options = options
-    this.#commits = new PageCommits(run)
+    this.#commits = createPageCommits(run)
     this.#shown = new ShownSurveys(repeated)
     this.#previousTotal = resumed?.totalCount ?? 0
     this.#firstTotal = resumed?.firstTotalCount ?? null

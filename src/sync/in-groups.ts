@@ -117,68 +117,56 @@ export class CommitQueue<Item> {
  * Commits the pages of a listing in their order while the next pages are read. After a failed commit no later page is
  * committed: the listing would go on behind the gap.
  */
-export class PageCommits {
-  readonly #run: Omit<Run, 'budget'>
-  readonly #commits: CommitQueue<ListingPage>
-  #failure: { readonly error: unknown } | null = null
-
-  constructor(run: Omit<Run, 'budget'>) {
-    this.#run = run
-    this.#commits = new CommitQueue({
-      commitAll: (pages) => this.#commitAll(pages),
-      rowsIn: ({ surveys, rejections }) => surveys.length + rejections.length,
-      clock: run.clock,
-    })
+export const createPageCommits = ({ warehouse, observer, log, clock, state }: Omit<Run, 'budget'>) => {
+  const { account } = warehouse
+  let failure: { readonly error: unknown } | null = null
+  const throwFailure = (): void => {
+    if (failure !== null) throw failure.error
   }
-
-  /** Resolves when the next page may be read. Rejects when a commit has failed. */
-  async add(page: ListingPage, pagination: Pagination): Promise<void> {
-    // `allEnd` and the next page throw the error.
-    this.#commits.track(this.#commit(page, pagination).catch(() => undefined))
-    while (this.#commits.isFull()) await this.#oneEnds()
-    this.#throwFailure()
-  }
-
-  /** Whether surveys are queued, also by pages that wait for their commit. */
-  async hasTasks(): Promise<boolean> {
-    await this.allEnd()
-    return await this.#run.warehouse.hasTasks()
-  }
-
-  /** Commits what waits. Rejects when a commit has failed. */
-  async allEnd(): Promise<void> {
-    while (!this.#commits.isIdle()) await this.#oneEnds()
-    this.#throwFailure()
-  }
-
-  async #commitAll(pages: readonly ListingPage[]): Promise<void> {
-    this.#throwFailure()
-    try {
-      addRows(this.#run.state, { surveys: await this.#run.warehouse.commitListingPages(pages) })
-    } catch (error) {
-      this.#failure = { error }
-      throw error
-    }
-  }
-
-  async #commit(page: ListingPage, { current_page, total_pages }: Pagination): Promise<void> {
-    const { warehouse, observer, log, state } = this.#run
-    const { account } = warehouse
+  const commits = new CommitQueue<ListingPage>({
+    commitAll: async (pages) => {
+      throwFailure()
+      try {
+        addRows(state, { surveys: await warehouse.commitListingPages(pages) })
+      } catch (error) {
+        failure = { error }
+        throw error
+      }
+    },
+    rowsIn: ({ surveys, rejections }) => surveys.length + rejections.length,
+    clock,
+  })
+  const commit = async (page: ListingPage, { current_page, total_pages }: Pagination): Promise<void> => {
     const { counts } = state
-    await this.#commits.commit(page)
+    await commits.commit(page)
     counts.surveysListed += page.surveys.length
     log.debug({ account, page: page.page }, 'committed a page of the listing')
     observer.listed({ account, page: current_page, pages: total_pages, surveys: counts.surveysListed })
   }
-
-  async #oneEnds(): Promise<void> {
+  const oneEnds = async (): Promise<void> => {
     // Nothing more arrives for the next commit.
-    this.#commits.flush()
-    await this.#commits.oneEnds()
+    commits.flush()
+    await commits.oneEnds()
   }
-
-  #throwFailure(): void {
-    if (this.#failure !== null) throw this.#failure.error
+  /** Commits what waits. Rejects when a commit has failed. */
+  const allEnd = async (): Promise<void> => {
+    while (!commits.isIdle()) await oneEnds()
+    throwFailure()
+  }
+  return {
+    allEnd,
+    /** Resolves when the next page may be read. Rejects when a commit has failed. */
+    add: async (page: ListingPage, pagination: Pagination): Promise<void> => {
+      // `allEnd` and the next page throw the error.
+      commits.track(commit(page, pagination).catch(() => undefined))
+      while (commits.isFull()) await oneEnds()
+      throwFailure()
+    },
+    /** Whether surveys are queued, also by pages that wait for their commit. */
+    hasTasks: async (): Promise<boolean> => {
+      await allEnd()
+      return await warehouse.hasTasks()
+    },
   }
 }
 

@@ -11,8 +11,7 @@ import { parse } from '../../base/parse.js'
 import { nearest } from '../../base/suggest.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import { ALL_TABLES, tableName } from '../../model/sync-tables.js'
-import { varcharCell } from '../../warehouse/connection/cells.js'
-import type { Sql } from '../../warehouse/connection/database.js'
+import { columnPaths, type Sql } from '../../warehouse/connection/database.js'
 import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { firstLine, isStatementFault, isUnknownName } from '../../warehouse/connection/duckdb-error.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
@@ -66,12 +65,7 @@ export const findTables = async (
   requested: readonly TableDeclaration[],
   { tables, source }: { readonly tables: readonly string[] | null; readonly source: string },
 ): Promise<readonly Omit<Relation, 'condition'>[]> => {
-  const rows = await sql.rows(
-    z.object({ path: varcharCell }),
-    `SELECT concat_ws('.', schema_name, table_name, column_name) AS path FROM duckdb_columns()
-      WHERE database_name = current_database() AND NOT internal`,
-  )
-  const paths = new Set(rows.map(({ path }) => path))
+  const paths = await columnPaths(sql)
   const found = requested.map((table) => ({
     table,
     columns: table.columns.filter(({ name }) => paths.has(`${table.schema}.${table.name}.${name}`)),

@@ -1,5 +1,5 @@
 /** The result of `verify`: its exit code, the text for people, and the document of `--json`. */
-import { EXIT_CODES, type ExitCode, worseOf } from '../../base/errors.js'
+import { EXIT_CODES, type ExitCode, UpstreamError, worseOf } from '../../base/errors.js'
 import { counted, humanCount, humanDuration } from '../../base/human.js'
 import type { Cell } from '../../model/columns.js'
 import { onOneLine } from '../../model/data-problem-names.js'
@@ -34,7 +34,7 @@ interface SampleOutcome {
 export const exitCodeOf = (local: LocalProof, sample: SampleOutcome | null): ExitCode => {
   const codes: ExitCode[] = [local.problems.length > 0 ? EXIT_CODES.data : EXIT_CODES.complete]
   for (const account of sample?.accounts ?? []) {
-    if (account.failure !== null) codes.push(account.failure.exitCode)
+    if (account.endedBy instanceof UpstreamError) codes.push(account.endedBy.exitCode)
     if (rowsWith(account, 'wrong').length > 0) codes.push(EXIT_CODES.data)
     if (sample !== null && isIncomplete(account, sample)) codes.push(EXIT_CODES.partial)
   }
@@ -48,8 +48,12 @@ const rowsWith = ({ rows }: Pick<SampleProof, 'rows'>, verdict: Verdict) =>
 const isIncomplete = ({ compared, chosen, unread }: AccountSample, outcome: SampleOutcome): boolean =>
   unread.length > 0 || (compared < chosen && (compared === 0 || outcome.isSampleGiven || outcome.isSignalled))
 
-export const outputOf = (report: VerifyReport, isJson: boolean, elapsedMs: number): string =>
-  isJson ? `${jsonOf(verifyToJson(report))}\n` : renderVerify(report, elapsedMs)
+/** The document of `--json` has every row that differs, and counts of all rows. */
+export const outputOf = (report: VerifyReport, isJson: boolean, elapsedMs: number): string => {
+  if (!isJson) return renderVerify(report, elapsedMs)
+  const sample = report.sample && { ...report.sample, accounts: report.sample.accounts.map(accountToJson) }
+  return `${jsonOf({ ...report, sample })}\n`
+}
 
 /** Findings of one kind that are listed; the rest is counted, and `--json` has all. */
 const LISTED_MAX = 20
@@ -105,8 +109,8 @@ const samplePart = (accounts: readonly AccountSample[]): string =>
   ].join('\n')
 
 const powerLine = (sample: AccountSample): string => {
-  const { account, surveys, compared, chosen, stopped } = sample
-  const stop = stopped === null || compared === chosen ? '' : ` (${stopped})`
+  const { account, surveys, compared, chosen, endedBy } = sample
+  const stop = endedBy === null || compared === chosen ? '' : ` (${endedBy.message})`
   if (compared === 0) return `${account}: no survey was ${surveys === 0 ? 'read yet' : 'compared'}${stop}`
   const wrong = onePercentOf(surveys)
   const [were, one] = wrong === 1 ? ['was', 'it'] : ['were', 'one']
@@ -156,18 +160,13 @@ const closing = (
       ? 'verified: nothing wrong.'
       : `not verified completely (exit ${exitCode}): nothing wrong so far.`
   return [
-    ...accounts.flatMap(({ account, failure }) => (failure ? [`${account}: ${failure.message}`] : [])),
+    ...accounts.flatMap(({ account, endedBy }) =>
+      endedBy instanceof UpstreamError ? [`${account}: ${endedBy.message}`] : [],
+    ),
     `took ${humanDuration(elapsedMs)}${seed}`,
     wrong.length > 0 ? `wrong (exit ${exitCode}): ${wrong.join(' and ')}.` : verified,
   ].join('\n')
 }
-
-/** Every row that differs, and counts of all rows. */
-const verifyToJson = ({ exitCode, local, sample }: VerifyReport) => ({
-  exitCode,
-  local,
-  sample: sample === null ? null : { seed: sample.seed, accounts: sample.accounts.map(accountToJson) },
-})
 
 const accountToJson = ({ rows, ...sample }: AccountSample) => ({
   account: sample.account,
@@ -176,7 +175,7 @@ const accountToJson = ({ rows, ...sample }: AccountSample) => ({
   compared: sample.compared,
   chanceToFindOnePercent: sample.chanceToFindOnePercent,
   requests: sample.requests,
-  stopped: sample.stopped,
+  stopped: sample.endedBy?.message ?? null,
   unread: sample.unread,
   tables: COMPARED_TABLES.map((table) => ({ table, ...countsOf(rows.filter((row) => row.table === table)) })),
   findings: rows.filter(({ verdict }) => verdict !== 'equal').map(({ fields: _, ...row }) => row),

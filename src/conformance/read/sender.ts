@@ -2,12 +2,11 @@
  * Sends requests and returns raw answers, also those that the client of the sync would retry, refuse or hide. Every request goes through
  * the held-slot limiter, so a check never exceeds the cap (API document, "Limits").
  */
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
 import type { HttpProxy } from '../../base/network.js'
 import { createRedactor, Secret } from '../../base/secret.js'
 import { type Address, addressOf } from '../../http/address.js'
 import { exchange, parseHttpDate, parseRetryAfter } from '../../http/attempt.js'
+import type { HttpClientOptions } from '../../http/client.js'
 import { ProxyRefusedError } from '../../http/connection-failure.js'
 import {
   attemptsExhausted,
@@ -21,20 +20,13 @@ import { type BodyText, excerptOf, headerOf, isUtf8, type Received, readText } f
 import { createTransport, type HeaderValues, type Transport } from '../../http/transport.js'
 import { Unseen } from '../verdict.js'
 
-export interface SenderOptions {
-  readonly account: string
-  /** Ends with `/api/v1`. */
-  readonly baseUrl: string
-  readonly id: number
+export interface SenderOptions
+  extends Pick<HttpClientOptions, 'account' | 'baseUrl' | 'id' | 'rate' | 'clock' | 'log'> {
   readonly token: Secret
   readonly proxy: HttpProxy | null
-  /** The cap: at most `requests` in any `perMs`. */
-  readonly rate: { readonly requests: number; readonly perMs: number }
   readonly requestTimeoutMs: number
   readonly responseBytesMax: number
   readonly requestsMax: number
-  readonly clock: Clock
-  readonly log: Log
   /** Its abort ends the request under way, which rejects with the signal's reason. */
   readonly signal: AbortSignal
 }

@@ -9,7 +9,7 @@ import { joinSignals, onAbort, throwIfAnyAborted } from '../../base/signals.js'
 import type { Ledger } from './ledger.js'
 import type { Pacer } from './pacer.js'
 import type { Claim, SharedCap } from './shared/shared-cap.js'
-import { type FreeSlot, SlotBlocks } from './slot-blocks.js'
+import { createSlotBlocks, type FreeSlot } from './slot-blocks.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
 
 /** Requests of one account in flight at the same time. */
@@ -48,7 +48,7 @@ interface Waiting {
 
 export class HeldSlotLimiter {
   readonly #options: HeldSlotLimiterOptions
-  readonly #slots: SlotBlocks
+  readonly #slots: ReturnType<typeof createSlotBlocks>
   /** Holds of earlier runs that have no slot here yet, until a time of the monotonic clock. They get one before anything is sent. */
   readonly #earlierHolds: number[]
   readonly #queue = new Set<Waiting>()
@@ -71,7 +71,7 @@ export class HeldSlotLimiter {
     this.#earlierHolds = (ledger?.occupiedMs(cap) ?? []).map((leftMs) => nowMs + leftMs)
     this.#slotsInUse = this.#earlierHolds.length
     this.#slotsUsed = this.#earlierHolds.length
-    this.#slots = new SlotBlocks(cap, () => this.#advance())
+    this.#slots = createSlotBlocks(cap, () => this.#advance())
     this.#advance()
   }
 

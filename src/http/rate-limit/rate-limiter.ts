@@ -1,86 +1,63 @@
 /** When a request of one account may be sent: held slots, their ledger, the cap shared with other processes, what follows a 429. */
-import type { CapOwner } from '../../base/cap-owner.js'
-import type { Clock } from '../../base/clock.js'
 import type { UpstreamError } from '../../base/errors.js'
-import type { Log } from '../../base/log.js'
-import type { Rate, RateUsage, SharedRate } from '../../base/network.js'
+import type { Rate, RateUsage } from '../../base/network.js'
 import { rateRefused, retryAfterTooLong, type Where } from '../errors.js'
 import { HeldSlotLimiter, type Slot } from './held-slot-limiter.js'
 import { Ledger } from './ledger.js'
-import { createPacer, type Pacer } from './pacer.js'
+import { createPacer } from './pacer.js'
 import { openSharedCap } from './shared/shared-cap.js'
 
-export interface RateLimiterOptions {
-  readonly account: string
-  readonly owner: CapOwner
+export interface RateLimiterOptions extends Omit<Parameters<typeof openSharedCap>[0], 'rate'> {
   readonly rate: Rate
   readonly limits: { readonly request_timeout: number; readonly pausesMax?: number }
-  readonly shared?: SharedRate | null
   /** Where the request ledger is kept; null: a restart forgets the sent requests. */
   readonly ledgerDirectory: string | null
-  readonly clock: Clock
-  readonly log: Log
 }
 
-export class RateLimiter {
-  readonly #options: RateLimiterOptions
-  readonly #ledger: Ledger | undefined
-  readonly #pacer: Pacer
-  readonly #limiter: HeldSlotLimiter
-  readonly pauses: Pauses
+export const createRateLimiter = (options: RateLimiterOptions) => {
+  const { account, owner, rate, limits, clock, log, ledgerDirectory: directory } = options
+  const timing = { perMs: rate.perMs, requestTimeoutMs: limits.request_timeout }
+  const ledger = directory === null ? undefined : new Ledger({ directory, owner, timing, clock })
+  const pacer = createPacer(rate)
+  const shared = openSharedCap(options, timing)
+  const limiter = new HeldSlotLimiter({ cap: rate.requests, timing, ledger, clock, pacer, shared })
+  const pauses = new Pauses(rate.perMs, limits.pausesMax)
 
-  constructor(options: RateLimiterOptions) {
-    const { owner, rate, limits, clock, ledgerDirectory: directory } = options
-    const timing = { perMs: rate.perMs, requestTimeoutMs: limits.request_timeout }
-    const ledger = directory === null ? undefined : new Ledger({ directory, owner, timing, clock })
-    const pacer = createPacer(rate)
-    const shared = openSharedCap(options, timing)
-    this.#options = options
-    this.#ledger = ledger
-    this.#pacer = pacer
-    this.#limiter = new HeldSlotLimiter({ cap: rate.requests, timing, ledger, clock, pacer, shared })
-    this.pauses = new Pauses(rate.perMs, limits.pausesMax)
-  }
-
-  run<Value>(work: (slot: Slot) => Promise<Value>, waitSignals: readonly AbortSignal[]): Promise<Value> {
-    return this.#limiter.run(work, waitSignals)
-  }
-
-  /** A 429 arrived for a request sent in epoch `sentIn`. Returns the error that ends the run, if it does. */
-  rateLimited(sentIn: number, retryAfterMs: number | null, where: Where): UpstreamError | null {
-    const verdict = this.pauses.rateLimited(sentIn, retryAfterMs)
-    if (verdict.kind === 'end') return rateRefused(where, verdict.pauses, this.#options.rate)
-    if (verdict.kind === 'retry_after_too_long')
-      return retryAfterTooLong(where, retryAfterMs ?? 0, RETRY_AFTER_MS_MAX)
-    if (verdict.kind === 'pause') this.#slowDown(verdict.durationMs, retryAfterMs, where.request)
-    return null
-  }
-
-  usage(): Omit<RateUsage, 'requests' | 'retries' | 'refusals'> {
-    return {
-      slotsInUse: this.#limiter.slotsInUse(),
-      pausedUntilMs: this.#limiter.pausedUntilMs(),
-      paceIntervalMs: this.#pacer.intervalMs(this.#options.clock.monotonicMs()),
-      rate: this.#options.rate,
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#limiter.close()
-    this.#ledger?.close()
-  }
-
-  #slowDown(pauseMs: number, retryAfterMs: number | null, request: string): void {
-    const { account, clock, log } = this.#options
-    const isFirst = this.#pacer.intervalMs(clock.monotonicMs()) === null
-    this.#limiter.pause(pauseMs)
-    this.#pacer.rateLimited(clock.monotonicMs(), pauseMs)
-    const intervalMs = Math.ceil(this.#pacer.intervalMs(clock.monotonicMs()) ?? 0)
+  const slowDown = (pauseMs: number, retryAfterMs: number | null, request: string): void => {
+    const isFirst = pacer.intervalMs(clock.monotonicMs()) === null
+    limiter.pause(pauseMs)
+    pacer.rateLimited(clock.monotonicMs(), pauseMs)
+    const intervalMs = Math.ceil(pacer.intervalMs(clock.monotonicMs()) ?? 0)
     const fields = { account, request, intervalMs }
     if (isFirst) log.warn(fields, FIRST_429)
     else log.info(fields, 'evenly spaced requests are refused too: requests are farther apart')
     const pause = { account, request, pauseMs, retryAfterMs }
     log.warn(pause, 'refused for the rate (429): nothing is sent for a while')
+  }
+
+  return {
+    pauses,
+    run: <Value>(work: (slot: Slot) => Promise<Value>, waitSignals: readonly AbortSignal[]): Promise<Value> =>
+      limiter.run(work, waitSignals),
+    /** A 429 arrived for a request sent in epoch `sentIn`. Returns the error that ends the run, if it does. */
+    rateLimited: (sentIn: number, retryAfterMs: number | null, where: Where): UpstreamError | null => {
+      const verdict = pauses.rateLimited(sentIn, retryAfterMs)
+      if (verdict.kind === 'end') return rateRefused(where, verdict.pauses, rate)
+      if (verdict.kind === 'retry_after_too_long')
+        return retryAfterTooLong(where, retryAfterMs ?? 0, RETRY_AFTER_MS_MAX)
+      if (verdict.kind === 'pause') slowDown(verdict.durationMs, retryAfterMs, where.request)
+      return null
+    },
+    usage: (): Omit<RateUsage, 'requests' | 'retries' | 'refusals'> => ({
+      slotsInUse: limiter.slotsInUse(),
+      pausedUntilMs: limiter.pausedUntilMs(),
+      paceIntervalMs: pacer.intervalMs(clock.monotonicMs()),
+      rate,
+    }),
+    close: async (): Promise<void> => {
+      await limiter.close()
+      ledger?.close()
+    },
   }
 }
 

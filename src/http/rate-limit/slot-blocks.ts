@@ -23,68 +23,62 @@ interface Block {
 
 export type FreeSlot = () => void
 
-export class SlotBlocks {
-  readonly #bottleneck: Bottleneck
-  readonly #size: number
-  readonly #onGranted: () => void
-  readonly #blocks = new Set<Block>()
-  #freeSlots = 0
+/** `onGranted` is called after each new block. */
+export const createSlotBlocks = (cap: number, onGranted: () => void) => {
+  const size = Math.max(1, Math.floor(cap / BLOCKS_MIN))
+  const bottleneck = new Bottleneck({ maxConcurrent: cap, minTime: NEVER_WAITS })
+  const blocks = new Set<Block>()
+  let freeSlots = 0
   /** Slots of the jobs that wait. */
-  #requestedSlots = 0
-  #hasBegun = false
+  let requestedSlots = 0
+  let hasBegun = false
 
-  /** `onGranted` is called after each new block. */
-  constructor(cap: number, onGranted: () => void) {
-    this.#size = Math.max(1, Math.floor(cap / BLOCKS_MIN))
-    this.#onGranted = onGranted
-    this.#bottleneck = new Bottleneck({ maxConcurrent: cap, minTime: NEVER_WAITS })
-    // Before its first job Bottleneck uses the wall clock of its construction: this empty job absorbs that. It takes no slot,
-    // because it waits for an hour if the clock was put back by one; `close` drops it then.
-    const begin = () => {
-      this.#hasBegun = true
-      return Promise.resolve()
-    }
-    this.#bottleneck.schedule({ weight: 0 }, begin).catch(whenClosed)
+  // Before its first job Bottleneck uses the wall clock of its construction: this empty job absorbs that. It takes no slot,
+  // because it waits for an hour if the clock was put back by one; `close` drops it then.
+  const begin = () => {
+    hasBegun = true
+    return Promise.resolve()
+  }
+  bottleneck.schedule({ weight: 0 }, begin).catch(whenClosed)
+
+  const grant = (end: () => void): void => {
+    requestedSlots -= size
+    freeSlots += size
+    blocks.add({ freeSlots: size, end })
+    onGranted()
   }
 
-  /** Requests blocks until so many slots are free or requested. */
-  request(slots: number): void {
-    while (this.#freeSlots + this.#requestedSlots < slots) {
-      this.#requestedSlots += this.#size
-      const hold = () => new Promise<void>((end) => this.#grant(end))
-      this.#bottleneck.schedule({ weight: this.#size }, hold).catch(whenClosed)
-    }
-  }
-
-  take(): FreeSlot | null {
-    for (const block of this.#blocks) {
-      this.#freeSlots -= 1
-      block.freeSlots -= 1
-      if (block.freeSlots === 0) this.#blocks.delete(block)
-      return () => this.#free(block)
-    }
-    return null
-  }
-
-  close(): void {
-    if (!this.#hasBegun) this.#bottleneck.stop({ dropWaitingJobs: true }).catch(whenClosed)
-  }
-
-  #grant(end: () => void): void {
-    this.#requestedSlots -= this.#size
-    this.#freeSlots += this.#size
-    this.#blocks.add({ freeSlots: this.#size, end })
-    this.#onGranted()
-  }
-
-  #free(block: Block): void {
-    this.#freeSlots += 1
+  const free = (block: Block): void => {
+    freeSlots += 1
     block.freeSlots += 1
-    this.#blocks.add(block)
-    if (block.freeSlots < this.#size) return
-    this.#blocks.delete(block)
-    this.#freeSlots -= this.#size
+    blocks.add(block)
+    if (block.freeSlots < size) return
+    blocks.delete(block)
+    freeSlots -= size
     block.end()
+  }
+
+  return {
+    /** Requests blocks until so many slots are free or requested. */
+    request: (slots: number): void => {
+      while (freeSlots + requestedSlots < slots) {
+        requestedSlots += size
+        const hold = () => new Promise<void>(grant)
+        bottleneck.schedule({ weight: size }, hold).catch(whenClosed)
+      }
+    },
+    take: (): FreeSlot | null => {
+      for (const block of blocks) {
+        freeSlots -= 1
+        block.freeSlots -= 1
+        if (block.freeSlots === 0) blocks.delete(block)
+        return () => free(block)
+      }
+      return null
+    },
+    close: (): void => {
+      if (!hasBegun) bottleneck.stop({ dropWaitingJobs: true }).catch(whenClosed)
+    },
   }
 }
 

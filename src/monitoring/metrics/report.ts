@@ -189,7 +189,6 @@ const pushes = async (
 ): Promise<readonly Delivery[]> => {
   const group = groupOf(target, warehouse)
   const delivery = async (method: 'POST' | 'PUT', url: string, samples: readonly Sample[]) => ({
-    setting: 'metrics.pushgateway',
     contentType: CONTENT_TYPE,
     target: { ...target, url: new Secret(url) },
     method,

@@ -1,13 +1,18 @@
-/** Opens a published version as a database with one view per table, for our own statements. */
+/** Opens a published version as a database in memory with one view per table, for our own statements. */
 import { join } from 'node:path'
 import { groups } from 'd3-array'
 import { type Database, type OpenOptions, openDatabase } from '../../warehouse/connection/database.js'
 import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
+import { defineView, type ViewDeclaration } from '../../warehouse/views/view-declaration.js'
 import { type ManifestTable, requireManifest } from './manifest.js'
 import { withoutPattern } from './sql.js'
 
-/** Throws the error of DuckDB, or `WarehouseUnusableError` without a manifest. */
-export const openParquet = async (version: string, options: OpenOptions = {}): Promise<Database> => {
+/** It also has `views`, which no file holds. Throws the error of DuckDB, or `WarehouseUnusableError` without a manifest. */
+export const openParquet = async (
+  version: string,
+  options: OpenOptions = {},
+  views: readonly ViewDeclaration[] = [],
+): Promise<Database> => {
   const manifest = await requireManifest(version)
   const database = await openDatabase(':memory:', options)
   try {
@@ -17,6 +22,7 @@ export const openParquet = async (version: string, options: OpenOptions = {}): P
         const columns = table.columns.map(({ name }) => quote(name)).join(', ')
         await sql.run(`CREATE VIEW ${qualified(table)} AS SELECT ${columns} FROM ${rowsOf(version, table)}`)
       }
+      for (const view of views) await sql.run(defineView(view))
     })
     return database
   } catch (error) {

@@ -1,12 +1,10 @@
 /** Writes the changed files of a version below a directory, and makes its manifest. The caller says which unchanged files stay. */
 import { dirname, join } from 'node:path'
-import { z } from 'zod'
 import { type Clock, throwIfAborted } from '../../base/clock.js'
 import { packageVersion } from '../../base/version.js'
 import { SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { sum } from '../../rules/estimate.js'
-import { varcharCell } from '../../warehouse/connection/cells.js'
-import type { Database, Sql } from '../../warehouse/connection/database.js'
+import { columnPaths, type Database, type Sql } from '../../warehouse/connection/database.js'
 import { WarehouseDamagedError } from '../../warehouse/connection/errors.js'
 import { readLastRun } from '../../warehouse/history/runs.js'
 import type { Manifest, ManifestTable, PublishedFile } from './manifest.js'
@@ -36,7 +34,8 @@ export const writeVersion = async (writing: VersionWriting): Promise<Manifest> =
 }
 
 const writeTables = async (writing: TableWriting): Promise<readonly ManifestTable[]> => {
-  const isNullable = await nullability(writing.sql)
+  // A column that was added to a table with rows is nullable, despite its declaration.
+  const required = await columnPaths(writing.sql, 'AND NOT is_nullable')
   const tables: ManifestTable[] = []
   for (const table of PUBLISHED_TABLES) {
     const files = await writeTable(writing, table)
@@ -45,7 +44,10 @@ const writeTables = async (writing: TableWriting): Promise<readonly ManifestTabl
       schema,
       name,
       comment,
-      columns: columns.map((column) => ({ ...column, nullable: isNullable(schema, name, column.name) })),
+      columns: columns.map((column) => ({
+        ...column,
+        nullable: !required.has(`${schema}.${name}.${column.name}`),
+      })),
       layout: table.layout,
       rows: sum(files.map(({ rows }) => rows)),
       bytes: sum(files.map(({ bytes }) => bytes)),
@@ -53,17 +55,6 @@ const writeTables = async (writing: TableWriting): Promise<readonly ManifestTabl
     })
   }
   return tables
-}
-
-/** Nullable columns of this database. A column that was added to a table with rows always is, despite its declaration. */
-const nullability = async (sql: Sql) => {
-  const required = await sql.rows(
-    z.object({ path: varcharCell }),
-    `SELECT concat_ws('.', schema_name, table_name, column_name) AS path FROM duckdb_columns()
-      WHERE database_name = current_database() AND NOT internal AND NOT is_nullable`,
-  )
-  const paths = new Set(required.map(({ path }) => path))
-  return (...path: readonly string[]): boolean => !paths.has(path.join('.'))
 }
 
 /** The manifest of version `number` with `tables`, and the runs of this database. */

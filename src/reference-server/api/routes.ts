@@ -6,10 +6,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { type Answer, Refusal, refused } from '../answer.js'
 import { succeeds } from '../faults/declaration.js'
-import { deliver, type Faults, outcomeOf } from '../faults/faults.js'
+import { type createFaults, deliver, outcomeOf } from '../faults/faults.js'
 import type { ReferenceServerSettings } from '../options.js'
-import type { RequestLog } from '../request-log.js'
-import type { Micros, WorldClock } from '../time.js'
+import type { createRequestLog } from '../request-log.js'
+import type { createWorldClock, Micros } from '../time.js'
 import type { Organization } from '../world/organization.js'
 import { ENDPOINTS } from './endpoints.js'
 import { API_PREFIX, type Endpoint } from './operation.js'
@@ -26,9 +26,9 @@ export interface ServerContext {
   readonly organizations: readonly Organization[]
   /** The same, each with its cap. */
   readonly members: readonly Member[]
-  readonly clock: WorldClock
-  readonly log: RequestLog
-  readonly faults: Faults
+  readonly clock: ReturnType<typeof createWorldClock>
+  readonly log: ReturnType<typeof createRequestLog>
+  readonly faults: ReturnType<typeof createFaults>
 }
 
 export const apiRoutes =
@@ -61,7 +61,7 @@ const serve = (
   const [, path = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(request.url) ?? []
   const { settings } = context
   const member = memberOf(context.members, request.headers)
-  let faults: ReturnType<Faults['actingOn']> = []
+  let faults: ReturnType<ServerContext['faults']['actingOn']> = []
   const answer = answerOf(at, () => {
     if (target === null) throw refusalOfRoute(path)
     const { endpoint, surveyId } = target

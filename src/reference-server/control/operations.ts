@@ -191,8 +191,8 @@ const jsonOf = ({ body }: FastifyRequest, hint: string): unknown => {
   }
 }
 
-function timeOf({ clock }: ServerContext) {
-  return { now: formatUtc(clock.now()), clock: clock.speed.label }
+function timeOf({ clock, settings }: ServerContext) {
+  return { now: formatUtc(clock.now()), clock: settings.clock.label }
 }
 
 const TIME_HINT = 'send {"advance": "PT6H"} or {"set": "2026-03-01T00:00:00Z"}'

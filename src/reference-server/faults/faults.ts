@@ -35,50 +35,39 @@ interface CountedFault extends Fault {
   acted: number
 }
 
-export class Faults {
-  readonly #world: FaultyWorld
-  #faults: readonly CountedFault[] = []
-
-  constructor(world: FaultyWorld) {
-    this.#world = world
-  }
-
-  /**
-   * Replaces all faults by `given`, a list of declarations, and starts counting again from 0. Gives the new list. Throws a
-   * `FaultsError` and replaces nothing when a declaration is wrong. Each line of the error begins with `where`.
-   */
-  replace(given: unknown, where = ''): readonly Readonly<CountedFault>[] {
-    const { organizations, latest } = this.#world
-    const hasSurvey = (id: number) => organizations.some((one) => one.createsSurvey(id, latest))
-    const faults = readFaults(given, hasSurvey, where)
-    for (const organization of organizations) organization.rememberSurveys()
-    this.#faults = faults.map((fault) => ({ ...fault, matched: 0, acted: 0 }))
-    return this.#faults
-  }
-
-  /**
-   * The faults that act on `request`, in the order of the list. A survey that one of them forgets is gone when this returns.
-   * Chance is drawn from a stream for each fault and each of its matching requests, so the same requests meet the same faults,
-   * whatever else is in the list.
-   */
-  actingOn(request: ServedRequest): readonly ActingFault[] {
-    const { seed, organizations } = this.#world
-    return this.#faults.flatMap((fault, place) => {
-      if (!matches(fault, request)) return []
-      fault.matched += 1
-      if (fault.matched <= fault.after) return []
-      if (fault.times !== 'always' && fault.acted >= fault.times) return []
-      const random = new Random({ seed, account: 0 }, fault.matched, PURPOSES.faults, place)
-      if (!random.chance(fault.probability)) return []
-      fault.acted += 1
-      const { action } = fault
-      if (action.forget !== undefined) for (const one of organizations) one.forgetSurvey(action.forget)
-      return [{ place, action }]
-    })
-  }
-
-  list(): readonly Readonly<CountedFault>[] {
-    return this.#faults
+export const createFaults = ({ seed, organizations, latest }: FaultyWorld) => {
+  const hasSurvey = (id: number) => organizations.some((one) => one.createsSurvey(id, latest))
+  let faults: readonly CountedFault[] = []
+  return {
+    list: (): readonly Readonly<CountedFault>[] => faults,
+    /**
+     * Replaces all faults by `given`, a list of declarations, and starts counting again from 0. Gives the new list. Throws a
+     * `FaultsError` and replaces nothing when a declaration is wrong. Each line of the error begins with `where`.
+     */
+    replace: (given: unknown, where = ''): readonly Readonly<CountedFault>[] => {
+      const declared = readFaults(given, hasSurvey, where)
+      for (const organization of organizations) organization.rememberSurveys()
+      faults = declared.map((fault) => ({ ...fault, matched: 0, acted: 0 }))
+      return faults
+    },
+    /**
+     * The faults that act on `request`, in the order of the list. A survey that one of them forgets is gone when this returns.
+     * Chance is drawn from a stream for each fault and each of its matching requests, so the same requests meet the same faults,
+     * whatever else is in the list.
+     */
+    actingOn: (request: ServedRequest): readonly ActingFault[] =>
+      faults.flatMap((fault, place) => {
+        if (!matches(fault, request)) return []
+        fault.matched += 1
+        if (fault.matched <= fault.after) return []
+        if (fault.times !== 'always' && fault.acted >= fault.times) return []
+        const random = new Random({ seed, account: 0 }, fault.matched, PURPOSES.faults, place)
+        if (!random.chance(fault.probability)) return []
+        fault.acted += 1
+        const { action } = fault
+        if (action.forget !== undefined) for (const one of organizations) one.forgetSurvey(action.forget)
+        return [{ place, action }]
+      }),
   }
 }
 

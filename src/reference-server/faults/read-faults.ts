@@ -2,6 +2,7 @@
 import { LineCounter, parseDocument } from 'yaml'
 import type { z } from 'zod'
 import { ExpectedError, isStop, messageOf } from '../../base/errors.js'
+import { quoted } from '../../base/human.js'
 import { nearest } from '../../base/suggest.js'
 import { readTextFile, whyUnreadable } from '../../base/text-file.js'
 import {
@@ -77,7 +78,7 @@ const allLines = (issues: readonly z.core.$ZodIssue[], given: unknown): string[]
     // A key that is only misspelt is not also reported as missing.
     if (misspelt.includes(pathText(issue.path))) return []
     const value = issue.path.reduce(memberOf, given)
-    const what = value === undefined ? 'missing' : quoted(value)
+    const what = value === undefined ? 'missing' : quoted(value, QUOTED_CHARACTERS_MAX)
     return [`${pathText(issue.path)} is ${what}: ${issue.message}.`]
   })
 }
@@ -116,18 +117,3 @@ const memberOf = (value: unknown, step: PropertyKey): unknown =>
   typeof value === 'object' && value !== null
     ? Object.entries(value).find(([name]) => name === String(step))?.[1]
     : undefined
-
-const quoted = (value: unknown): string => {
-  const text = writable(value)
-  return text.length > QUOTED_CHARACTERS_MAX ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…` : text
-}
-
-/** As JSON; its type where it cannot be JSON because it contains itself. */
-const writable = (value: unknown): string => {
-  if (typeof value === 'number') return String(value)
-  try {
-    return JSON.stringify(value) ?? String(value)
-  } catch {
-    return Object.prototype.toString.call(value)
-  }
-}

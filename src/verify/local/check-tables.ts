@@ -8,6 +8,7 @@ import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { openParquet } from '../../publish/parquet/reader.js'
 import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
 import {
+  columnPaths,
   type Database,
   type OpenOptions,
   openDatabase,
@@ -15,7 +16,6 @@ import {
 } from '../../warehouse/connection/database.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
-import { defineView } from '../../warehouse/views/view-declaration.js'
 import { type LocalProof, type Problem, PUBLISH_AGAIN } from './proof.js'
 import { BOOKKEEPING_RULES } from './rules/bookkeeping.js'
 import { HISTORY_RULES, PERIOD_RULES, type Rule, TABLE_RULES, VIEW_RULES } from './rules/rows.js'
@@ -62,12 +62,7 @@ const check = async (sql: Sql, { rule, where, says, sql: text }: Rule) => {
 
 /** Older versions published other columns, which the rules do not know. */
 const requireDeclaredColumns = async (sql: Sql, state: string): Promise<void> => {
-  const found = await sql.rows(
-    z.object({ path: varcharCell }),
-    `SELECT concat_ws('.', schema_name, table_name, column_name) AS path FROM duckdb_columns()
-      WHERE database_name = current_database() AND NOT internal`,
-  )
-  const paths = new Set(found.map(({ path }) => path))
+  const paths = await columnPaths(sql)
   const lacking = ALL_TABLES.flatMap(({ schema, name, columns }) =>
     columns.map((column) => `${schema}.${name}.${column.name}`),
   ).filter((path) => !paths.has(path))
@@ -80,20 +75,8 @@ const requireDeclaredColumns = async (sql: Sql, state: string): Promise<void> =>
 export const openDatabaseFile = (file: string): Promise<Database> =>
   withSpill((options) => openDatabase(file, { ...options, readOnly: true }))
 
-/** Views that a Parquet version does not have are created in memory. */
 export const openParquetVersion = (directory: string): Promise<Database> =>
-  withSpill(async (options) => {
-    const database = await openParquet(directory, options)
-    try {
-      await database.transaction(async (sql) => {
-        for (const view of ALL_VIEWS) await sql.run(defineView(view))
-      })
-      return database
-    } catch (error) {
-      await database.close()
-      throw error
-    }
-  })
+  withSpill((options) => openParquet(directory, options, ALL_VIEWS))
 
 /**
  * DuckDB may spill to a temporary directory of the system, because the published one may be read-only. It is removed when the database

@@ -49,10 +49,8 @@ export interface SampleProof {
   /** The chance that this sample finds at least one wrong survey if one in a hundred is wrong. */
   readonly chanceToFindOnePercent: number
   readonly unread: readonly UnreadSurvey[]
-  /** Why it ended before all chosen surveys were compared; null if it did not. */
-  readonly stopped: string | null
-  /** The error of the API that ended it. */
-  readonly failure: UpstreamError | null
+  /** What ended it before all chosen surveys were compared, a stop or an error of the API; null if nothing did. */
+  readonly endedBy: StoppedError | UpstreamError | null
 }
 
 interface UnreadSurvey {
@@ -121,10 +119,9 @@ const compareAll = async (
       await compareOne(survey)
       onCompared(found.compared + unread.length, chosen.length)
     }
-    return { ...found, stopped: null, failure: null }
+    return { ...found, endedBy: null }
   } catch (error) {
-    if (isStop(error)) return { ...found, stopped: error.message, failure: null }
-    if (error instanceof UpstreamError) return { ...found, stopped: error.message, failure: error }
+    if (isStop(error) || error instanceof UpstreamError) return { ...found, endedBy: error }
     throw error
   }
 }

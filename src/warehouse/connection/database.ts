@@ -14,7 +14,7 @@ import { parse } from '../../base/parse.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { appendTo, storedColumnsOf } from './append.js'
-import { bigintCell, fromDuckDB, type Parameter, toDuckDB } from './cells.js'
+import { bigintCell, fromDuckDB, type Parameter, toDuckDB, varcharCell } from './cells.js'
 import { createTemporary } from './ddl.js'
 import { duckdbError, isInterrupt, isLockConflict, refusedLock } from './duckdb-error.js'
 
@@ -53,6 +53,16 @@ export const countOf = async (
 ): Promise<number> => {
   const [counted] = await rows(countedRow, statement, parameters)
   return counted?.Count ?? 0
+}
+
+/** The columns of all tables and views, such as `main.surveys.title`, or those of them that `condition` keeps. */
+export const columnPaths = async (sql: Sql, condition = ''): Promise<ReadonlySet<string>> => {
+  const found = await sql.rows(
+    z.object({ path: varcharCell }),
+    `SELECT concat_ws('.', schema_name, table_name, column_name) AS path FROM duckdb_columns()
+      WHERE database_name = current_database() AND NOT internal ${condition}`,
+  )
+  return new Set(found.map(({ path }) => path))
 }
 
 export interface Database extends AsyncDisposable {

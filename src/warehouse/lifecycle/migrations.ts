@@ -10,7 +10,7 @@ import { instantFromMs } from '../../model/instant.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { sum } from '../../rules/estimate.js'
 import { bigintCell, instant } from '../connection/cells.js'
-import { countOf, type Database, openDatabase, type Sql } from '../connection/database.js'
+import { columnPaths, countOf, type Database, openDatabase, type Sql } from '../connection/database.js'
 import { addColumn, commentsOn, createTable, qualified } from '../connection/ddl.js'
 import { isStatementFault } from '../connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../connection/errors.js'
@@ -100,16 +100,12 @@ export const schemaVersion = async (sql: Sql): Promise<number> => {
 }
 
 const missingParts = async (sql: Sql): Promise<readonly string[]> => {
-  const existing = await sql.rows(
-    z.object({ table: z.string(), column: z.string() }),
-    `SELECT concat(schema_name, '.', table_name) AS "table", column_name AS "column" FROM duckdb_columns()
-      WHERE database_name = current_database() AND NOT internal`,
-  )
+  const existing = await columnPaths(sql)
   return ALL_TABLES.flatMap((table) => {
-    const columns = existing.filter((one) => one.table === `${table.schema}.${table.name}`)
-    if (columns.length === 0) return createTable(table)
-    const missing = table.columns.filter(({ name }) => !columns.some(({ column }) => column === name))
-    return missing.map((column) => addColumn(table, column))
+    const missing = table.columns.filter(({ name }) => !existing.has(`${table.schema}.${table.name}.${name}`))
+    return missing.length === table.columns.length
+      ? createTable(table)
+      : missing.map((column) => addColumn(table, column))
   })
 }
 

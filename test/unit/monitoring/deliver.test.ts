@@ -9,8 +9,7 @@ import { type Receiver, startReceiver } from '../../support/servers/receiver.js'
 const PATH = '/hooks/xoxb-webhook-secret'
 
 const deliveryTo = (url: string, proxy: Delivery['target']['proxy'] = null): Delivery => ({
-  setting: 'notify.webhook',
-  target: { url: new Secret(`${url}${PATH}`), proxy },
+  target: { setting: 'notify.webhook', url: new Secret(`${url}${PATH}`), proxy },
   method: 'POST',
   contentType: 'application/json',
   body: '{"text":"é"}',

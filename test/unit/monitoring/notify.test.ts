@@ -31,10 +31,10 @@ test.each([
 const withAccounts = (...accounts: readonly Partial<RunReport>[]) => runEnd({ report: reportOf(...accounts) })
 
 test('a start names command, version and host', () => {
-  const target = { url: new Secret('https://ping.example.com'), proxy: null }
+  const target = { setting: 'notify.start', url: new Secret('https://ping.example.com'), proxy: null }
   const body = 'fieldwork-sync sync started (version 0.1.0) on night-1\n'
   const run = { command: 'sync', version: '0.1.0', host: 'night-1' } as const
-  expect(startDeliveries(target, run)).toMatchObject([{ setting: 'notify.start', body }])
+  expect(startDeliveries(target, run)).toMatchObject([{ target, body }])
 })
 
 test('a complete run has a line for each account', () => {

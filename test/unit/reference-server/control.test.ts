@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { RequestLog } from '../../../src/reference-server/request-log.js'
+import { createRequestLog } from '../../../src/reference-server/request-log.js'
 import { SLOW } from '../../support/suite/slow.js'
 import { micros, START_AT, startApi } from './support/api.js'
 
@@ -98,7 +98,7 @@ describe('/_reference/requests', () => {
   })
 
   test('is bounded: the oldest are dropped and counted', () => {
-    const log = new RequestLog(3)
+    const log = createRequestLog(3)
     const add = (at_ms: number) =>
       log.add({ at_ms, account: null, method: 'GET', path: '/', query: '', status: 200, faults: [] })
     for (const at of [1, 2, 3, 4, 5]) add(at)

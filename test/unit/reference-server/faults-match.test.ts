@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { matchesPath } from '../../../src/reference-server/faults/declaration.js'
-import { Faults } from '../../../src/reference-server/faults/faults.js'
+import { createFaults } from '../../../src/reference-server/faults/faults.js'
 import { startApi } from './support/api.js'
 import { countsOf, loggedFaults, putFaults } from './support/faulty.js'
 
@@ -70,7 +70,7 @@ const REQUEST = { path: '/api/v1/surveys', query: new URLSearchParams(), paged: 
 
 /** For each of `count` requests: the places of the faults that act. */
 const meet = (faults: readonly (typeof EVERY)[], count: number, seed = 42): number[][] => {
-  const register = new Faults({ seed, organizations: [], latest: 0 })
+  const register = createFaults({ seed, organizations: [], latest: 0 })
   register.replace(faults)
   return Array.from({ length: count }, () => register.actingOn(REQUEST).map(({ place }) => place))
 }

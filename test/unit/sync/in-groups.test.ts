@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { AccountWarehouse, ListingPage } from '../../../src/model/warehouse.js'
 import type { Task } from '../../../src/rules/queue.js'
-import { CommitQueue, PageCommits, readStoredAhead } from '../../../src/sync/in-groups.js'
+import { CommitQueue, createPageCommits, readStoredAhead } from '../../../src/sync/in-groups.js'
 import { createRunState } from '../../../src/sync/run-state.js'
 import { rowsInOutcome } from '../../../src/sync/worker.js'
 import { memorySource } from '../../support/api/memory-source.js'
@@ -198,7 +198,7 @@ const recorded = async (failsAt = Number.POSITIVE_INFINITY) => {
   const state = createRunState()
   await begin(account, minute(0))
   return {
-    commits: new PageCommits({ ...dependencies, observer, state }),
+    commits: createPageCommits({ ...dependencies, observer, state }),
     warehouse,
     groups,
     reported,

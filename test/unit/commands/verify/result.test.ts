@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { UpstreamError } from '../../../../src/base/errors.js'
+import { StoppedError, UpstreamError } from '../../../../src/base/errors.js'
 import { type AccountSample, exitCodeOf, renderVerify } from '../../../../src/commands/verify/result.js'
 import type { Problem } from '../../../../src/verify/local/proof.js'
 import type { Compared, Verdict } from '../../../../src/verify/sample/verdict.js'
@@ -22,8 +22,7 @@ const sample = (change: Partial<AccountSample> = {}): AccountSample => ({
   rows: [row('equal')],
   chanceToFindOnePercent: 0.1837,
   unread: [],
-  stopped: null,
-  failure: null,
+  endedBy: null,
   requests: 97,
   ...change,
 })
@@ -54,7 +53,7 @@ describe('the exit code', () => {
       ...outcome,
     })
   const short = { compared: 3 }
-  const away = { ...short, failure: new UpstreamError('wrong_address', 'away'), stopped: 'away' }
+  const away = { ...short, endedBy: new UpstreamError('wrong_address', 'away') }
   test.each([
     ['all is well', codeOf(), 0],
     ['only the local half', exitCodeOf(local(), null), 0],
@@ -108,7 +107,7 @@ test('wrong and unclear rows are listed with their fields, and a long list is cu
 
 test('a sample that ended early says why', () => {
   const accounts = [
-    sample({ compared: 0, rows: [], stopped: 'stopped by --max-requests 3' }),
+    sample({ compared: 0, rows: [], endedBy: new StoppedError('stopped by --max-requests 3') }),
     sample({ account: 'globex', surveys: 0, chosen: 0, compared: 0, rows: [] }),
   ]
   const text = renderVerify({ exitCode: 3, local: local(), sample: { seed: 's', accounts } }, 0)
