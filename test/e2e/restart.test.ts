@@ -16,7 +16,7 @@ test.concurrent.for(SLOW ? (['sliding', 'fixed'] as const) : (['sliding'] as con
   async (rateWindow, context) => {
     const trial = await openTrial(context)
     await using server = await startWorld({
-      surveys: 200,
+      surveys: 60,
       rateLimit: { requests: CAP, perMs: WINDOW_MS },
       rateWindow,
     })

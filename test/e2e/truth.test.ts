@@ -9,7 +9,7 @@ import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support
 import { SLOW } from '../support/suite/slow.js'
 import type { Row } from '../support/warehouse/duckdb.js'
 
-const SURVEYS = SLOW ? 200 : 24
+const SURVEYS = SLOW ? 200 : 14
 const DAY_MS = 24 * 3_600_000
 
 test('the tables of two accounts equal the truth field by field, and again after a day', async (context) => {
