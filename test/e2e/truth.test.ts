@@ -1,5 +1,4 @@
 /** After a sync the tables equal the truth of the reference server, field by field, on the first day and a day later. */
-
 import { expect, test } from 'vitest'
 import { accountsOf, startWorld } from '../support/api/reference-api.js'
 import { NO_ACCOUNT } from '../support/api/scripted-api.js'

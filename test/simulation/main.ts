@@ -45,11 +45,9 @@ const runSeed = async (simulation: Simulation, seed: number, printsStory: boolea
 
 /** A failure can be replayed only if the same seed is the same to the last step. */
 const repeats = async (simulation: Simulation, seed: number): Promise<boolean> => {
-  const plan = drawPlan(seed)
-  const { digest } = await simulation.run(plan)
-  if ((await simulation.run(plan)).digest === digest) return true
-  print(`FAILED: seed ${seed} does not repeat to the last step`)
-  return false
+  const [one, other] = [await simulation.run(drawPlan(seed)), await simulation.run(drawPlan(seed))]
+  if (one.digest !== other.digest) print(`FAILED: seed ${seed} does not repeat to the last step`)
+  return one.digest === other.digest
 }
 
 const printLines = (lines: readonly string[], linesMax: number, indent: string): void => {
