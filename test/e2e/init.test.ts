@@ -1,5 +1,4 @@
 /** `init` writes a settings file from flags or from answers on a terminal, and ends as `check` does. */
-
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'

@@ -2,7 +2,6 @@
  * The report shows what the published file holds, number by number, in a real browser. No request leaves it, no text of the API can act in
  * it, and it needs no JavaScript.
  */
-
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -13,6 +12,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { startWorld } from '../support/api/reference-api.js'
 import { NO_ACCOUNT, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
+import { atEndOfFile } from '../support/files/temporary.js'
 import { envOf } from '../support/oracle/rate.js'
 import { openWorld } from '../support/oracle/truth.js'
 import { type ChromiumPage, hasChromium, openInChromium } from '../support/process/chromium.js'
@@ -30,15 +30,10 @@ const openPage = async (file: string, anchor = ''): Promise<ChromiumPage> => {
 describe('the page', () => {
   let trial: Trial
   let file: string
-  const cleanUp: (() => Promise<void> | void)[] = []
+  const onTestFinished = atEndOfFile()
   beforeAll(async () => {
-    trial = await openReportWorld({
-      onTestFinished: (work) => void cleanUp.push(work as () => Promise<void>),
-    })
+    trial = await openReportWorld({ onTestFinished })
     file = join(trial.warehouse, 'report.html')
-    return async () => {
-      for (const work of cleanUp.toReversed()) await work()
-    }
   })
 
   test('it is published beside the data, and the command writes the same from each state', async () => {

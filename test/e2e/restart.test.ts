@@ -1,5 +1,4 @@
 /** A sync that is killed in a burst and restarted at once keeps the cap across processes. kills.test.ts shows that no row is lost. */
-
 import { expect, test } from 'vitest'
 import { startWorld } from '../support/api/reference-api.js'
 import { answered, openTrial, stderrShows } from '../support/command/trial.js'
@@ -16,7 +15,7 @@ test.concurrent.for(SLOW ? (['sliding', 'fixed'] as const) : (['sliding'] as con
   async (rateWindow, context) => {
     const trial = await openTrial(context)
     await using server = await startWorld({
-      surveys: 200,
+      surveys: 60,
       rateLimit: { requests: CAP, perMs: WINDOW_MS },
       rateWindow,
     })

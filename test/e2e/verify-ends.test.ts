@@ -63,22 +63,22 @@ const withTwoFlips = (file: Buffer, lots: Chance): Buffer => {
 
 describe('after a sync', () => {
   const finished = atEndOfFile()
-  /** A database beside Parquet whose manifest is as long as with the names of a thousand files. Nothing compares comments of tables. */
   let synced: Trial
   beforeAll(async () => {
-    synced = await openTrial({ onTestFinished: finished }, surveys())
-    expect(await synced.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
-    const path = join(synced.warehouse, 'parquet/current/manifest.json')
-    const manifest = JSON.parse(await readFile(path, 'utf8'))
-    manifest.tables[0].comment = 'x'.repeat(200_000)
-    await writeFile(path, JSON.stringify(manifest))
+    synced = await openSynced({ onTestFinished: finished }, surveys())
   })
   beforeEach(() => {
     synced.api.hook = () => false
   })
 
-  test('it compares every row of a page, counts its requests, and sends none for a damaged Parquet file', async () => {
-    const trial = synced
+  test('it compares every row of a page, counts its requests, and sends none for a damaged Parquet file', async (context) => {
+    const trial = await openTrial(context, surveys())
+    expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
+    // A manifest as long as with the names of a thousand files. Nothing compares comments of tables.
+    const path = join(trial.warehouse, 'parquet/current/manifest.json')
+    const manifest = JSON.parse(await readFile(path, 'utf8'))
+    manifest.tables[0].comment = 'x'.repeat(200_000)
+    await writeFile(path, JSON.stringify(manifest))
     const requests = trial.api.arrivals.length
     const { code, json } = await verifyJson(trial, ['--sample', '1', '--seed', 'x'])
     expect(code).toBe(0)
@@ -113,7 +113,6 @@ describe('after a sync', () => {
     const parquet = join(trial.warehouse, 'parquet/current')
     const files = await readdir(join(parquet, 'surveys'), { recursive: true })
     const damaged = join(parquet, 'surveys', String(files.find((name) => name.endsWith('.parquet'))))
-    const intact = await readFile(damaged)
     await chmod(damaged, 0o644)
     await truncate(damaged, 100)
     const before = trial.api.arrivals.length
@@ -126,7 +125,6 @@ describe('after a sync', () => {
       },
     })
     expect(trial.api.arrivals).toHaveLength(before)
-    await writeFile(damaged, intact)
   })
 
   test('a service that is away ends it with exit 4, one that refuses the token too; the local half is printed', async () => {
@@ -136,7 +134,7 @@ describe('after a sync', () => {
       FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
     })
     expect(away.code, away.stderr).toBe(4)
-    expect(away.stdout).toMatch(/fieldwork\.duckdb and .*: \d+ checks, nothing wrong\n/)
+    expect(away.stdout).toMatch(/fieldwork\.duckdb: \d+ checks, nothing wrong\n/)
     expect(away.stdout).toContain('ECONNREFUSED')
     expect(lastLine(away)).toBe('not verified completely (exit 4): nothing wrong so far.')
     if (!SLOW) return

@@ -15,8 +15,11 @@ import { boxRows, type Command, isShown, partsOf, sourceOf } from './console-pag
 const root = new URL('../../../', import.meta.url).pathname
 const PAGE = `${root}docs/tutorial.md`
 const text = readFileSync(PAGE, 'utf8')
-/** `npm test` runs the steps to the first answer. The slow suite runs all: Parquet, a 429, Ctrl-C and a full disk too. */
-const end = SLOW ? text.length : text.indexOf('\n### What changed since yesterday?')
+/**
+ * `npm test` runs the steps to the first sync. `unit/commands/sync-text` has the words of its summary, and `queries` the questions. The
+ * slow suite runs all: two syncs, Parquet, a 429, Ctrl-C and a full disk too.
+ */
+const end = SLOW ? text.length : text.indexOf('\n## 4. The first sync')
 const RUN = partsOf(text.slice(0, end))
 const NOT_RUN = text.slice(end)
 
@@ -48,7 +51,7 @@ const programs = {
 const canRun = hasTerminal && spawnSync('curl', ['--version']).status === 0
 
 test.skipIf(!canRun)(
-  `${SLOW ? 'every command of the tutorial' : 'the tutorial up to its first answer'} prints what the page shows${canRun ? '' : ' (skipped: no curl, or no script of util-linux here)'}`,
+  `${SLOW ? 'every command of the tutorial' : 'the tutorial up to its first sync'} prints what the page shows${canRun ? '' : ' (skipped: no curl, or no script of util-linux here)'}`,
   async ({ annotate, onTestFinished }) => {
     const directory = await temporaryDirectory(onTestFinished)
     onTestFinished(() => void spawnSync('umount', ['-l', join(directory, SMALL_DISK)]))

@@ -14,13 +14,14 @@ type Call = (...given: unknown[]) => unknown
 
 export class MemoryFiles {
   readonly #files = new Map<string, Buffer>()
+  readonly #real = new Map<string, Call>()
   readonly #current: () => Machine | null
 
   constructor(current: () => Machine | null) {
     this.#current = current
   }
 
-  /** Replaces the functions of `node:fs/promises` for good. */
+  /** Replaces the functions of `node:fs/promises` until `remove`. */
   install(): void {
     this.#replace('readFile', (path, encoding) =>
       encoding === undefined ? this.#read(path) : this.#read(path).toString('utf8'),
@@ -42,6 +43,11 @@ export class MemoryFiles {
       [Symbol.asyncDispose]: async () => undefined,
       createReadStream: () => Readable.from([this.#read(path)]),
     }))
+    syncBuiltinESMExports()
+  }
+
+  remove(): void {
+    Object.assign(promises, Object.fromEntries(this.#real))
     syncBuiltinESMExports()
   }
 
@@ -79,6 +85,7 @@ export class MemoryFiles {
   #replace(name: string, act: (path: string, given: unknown) => unknown): void {
     const holder = promises as unknown as Record<string, Call>
     const real = holder[name] as Call
+    this.#real.set(name, real)
     holder[name] = async (...given: unknown[]) => {
       const [path, more] = given
       if (typeof path !== 'string' || !path.startsWith(MEMORY))

@@ -42,7 +42,10 @@ export const createBucketSimulation = () => {
         files.clear()
       }
     },
-    [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
+    [Symbol.dispose]: () => {
+      files.remove()
+      rmSync(root, { recursive: true, force: true })
+    },
   }
 }
 

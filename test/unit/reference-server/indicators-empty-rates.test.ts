@@ -21,7 +21,7 @@ interface RawSurvey {
 
 /** Progress as it is sent under a setting: of a survey without sources, of one with interviews, and in the truth. */
 const readRaw = async (emptyRates: EmptyRates) => {
-  await using api = await startApi({ surveys: 60, pageSize: 100, emptyRates })
+  await using api = await startApi({ surveys: 30, pageSize: 100, emptyRates })
   const answer = (await api.control('/truth')).json as { accounts: [{ surveys: RawSurvey[] }] }
   const { surveys } = answer.accounts[0]
   const ask = async (id: number) => {

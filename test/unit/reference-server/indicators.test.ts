@@ -5,6 +5,7 @@ import { Organization } from '../../../src/reference-server/world/organization.j
 import { type Api, micros, START_AT, startApi } from './support/api.js'
 
 const START = micros(START_AT)
+const SURVEYS = 20
 
 interface Interview {
   readonly start: number
@@ -15,8 +16,8 @@ interface Interview {
 }
 
 /** The interviews of a survey, by source, as a plain list, read directly from the world of the same seed. */
-const interviewsOf = (surveys: number, surveyId: number): Map<number, Interview[]> => {
-  const organization = new Organization({ seed: 42, account: 0, surveys, startAt: START })
+const interviewsOf = (surveyId: number): Map<number, Interview[]> => {
+  const organization = new Organization({ seed: 42, account: 0, surveys: SURVEYS, startAt: START })
   const field = organization.field(organization.findSurvey(START + 30 * 86_400e6, surveyId)!)
   return new Map(
     field.map((source) => {
@@ -91,12 +92,12 @@ const busySurvey = async (api: Api) => {
 
 describe('API document, "View the fieldwork progress of a survey"', () => {
   test('every indicator follows its formula, for surveys and for single sources, at several times', async () => {
-    await using api = await startApi({ surveys: 60 })
+    await using api = await startApi({ surveys: SURVEYS })
     for (const days of [0, 1, 9]) {
       await api.moveTime({ set: new Date(START / 1000 + days * 86_400_000 + 1234).toISOString() })
       const { now, accounts } = await api.readTruth()
-      for (const survey of accounts[0]!.surveys.slice(0, 15)) {
-        const bySource = interviewsOf(60, survey.id)
+      for (const survey of accounts[0]!.surveys) {
+        const bySource = interviewsOf(survey.id)
         const present = survey.sample_sources.flatMap(({ id }) => bySource.get(id) ?? [])
         const sampleSize = survey.sample_sources.reduce((sum, source) => sum + source.sample_size, 0)
         const expected = expectedProgress(present, sampleSize, micros(now))
@@ -112,9 +113,9 @@ describe('API document, "View the fieldwork progress of a survey"', () => {
   })
 
   test('the world has "Ignored" interviews, and no answer shows them', async () => {
-    await using api = await startApi({ surveys: 60 })
+    await using api = await startApi({ surveys: SURVEYS })
     const survey = await busySurvey(api)
-    const all = [...interviewsOf(60, survey.id).values()].flat().filter(({ start }) => start <= START)
+    const all = [...interviewsOf(survey.id).values()].flat().filter(({ start }) => start <= START)
     const ignored = all.filter(({ status }) => status === 'ignored').length
     expect(ignored).toBeGreaterThan(0)
     const counts = Object.values(survey.fieldwork_progress.interview_count_by_status)
@@ -124,9 +125,9 @@ describe('API document, "View the fieldwork progress of a survey"', () => {
   })
 
   test('an interview is incomplete until it ends, then has its final status', async () => {
-    await using api = await startApi({ surveys: 60 })
+    await using api = await startApi({ surveys: SURVEYS })
     const survey = await busySurvey(api)
-    const interviews = [...interviewsOf(60, survey.id).values()].flat()
+    const interviews = [...interviewsOf(survey.id).values()].flat()
     const chosen = interviews.find(
       ({ status, analysisSeconds, start }) => status === 'complete' && analysisSeconds === 0 && start < START,
     )!
@@ -146,7 +147,7 @@ describe('API document, "View the fieldwork progress of a survey"', () => {
   })
 
   test('the bounds do not change sample_size', async () => {
-    await using api = await startApi({ surveys: 60 })
+    await using api = await startApi({ surveys: SURVEYS })
     const { id, fieldwork_progress } = await busySurvey(api)
     const before = await api.readProgress(id, '?started_before=1999-01-01T00:00:00Z')
     expect(before).toMatchObject({ sample_size: fieldwork_progress.sample_size, interviews_count: 0 })
