@@ -130,16 +130,12 @@ describe('the message says', () => {
     expect(await failureOf(store.delete(['a', 'b'], NEVER))).toContain('cannot delete 2 objects: ')
   })
 
-  test('a port on which nobody listens', async () => {
+  test('a port on which nobody listens, and a name that does not resolve', async () => {
     const { store, server } = await open(() => null)
     await server.close()
     expect(await failureOf(store.get('a', NEVER))).toMatch(/the server cannot be reached \(ECONNREFUSED\)/)
-  })
-
-  test('a name that does not resolve', async () => {
-    const options = { endpoint: 'http://store.invalid' }
-    const { store } = await open(() => null, options)
-    expect(await failureOf(store.get('a', NEVER))).toMatch(/cannot be reached \((ENOTFOUND|EAI_AGAIN)\)/)
+    const { store: nowhere } = await open(() => null, { endpoint: 'http://store.invalid' })
+    expect(await failureOf(nowhere.get('a', NEVER))).toMatch(/cannot be reached \((ENOTFOUND|EAI_AGAIN)\)/)
   })
 
   test('a server that stays silent', async () => {
@@ -255,39 +251,33 @@ describe('a fault that passes', () => {
   })
 })
 
-describe('a deletion of several objects', () => {
-  test('has the checksum that every server knows, and none that older servers refuse', async () => {
-    const { store, server } = await open(() => null)
-    for (const key of ['a', 'b']) await store.putIfAbsent(key, Buffer.from('x'), NEVER)
-    await store.delete(['a', 'b'], NEVER)
-    expect(server.store.objects.size).toBe(0)
-    const headers = Object.keys(server.requests.at(-1)?.headers ?? {})
-    expect(headers.filter((name) => /md5|checksum/.test(name))).toEqual(['content-md5'])
-  })
+test('a deletion of several objects has the checksum that every server knows, and none that older servers refuse', async () => {
+  const { store, server } = await open(() => null)
+  for (const key of ['a', 'b']) await store.putIfAbsent(key, Buffer.from('x'), NEVER)
+  await store.delete(['a', 'b'], NEVER)
+  expect(server.store.objects.size).toBe(0)
+  const headers = Object.keys(server.requests.at(-1)?.headers ?? {})
+  expect(headers.filter((name) => /md5|checksum/.test(name))).toEqual(['content-md5'])
 })
 
-describe('a body that always breaks off', () => {
-  test('is an error, and leaves no file', async () => {
-    const { store } = await open(({ verb }) => (verb === 'get' ? TRUNCATED : null))
-    const directory = await temporaryDirectory(onTestFinished)
-    await store.putIfAbsent('a', Buffer.alloc(MIB, 'abc'), NEVER)
-    const broken = /cannot read a: the server cannot be reached \(ECONNRESET\)/
-    expect(await failureOf(store.get('a', NEVER))).toMatch(broken)
-    await failureOf(store.getToFile('a', join(directory, 'file'), NEVER))
-    expect(await readdir(directory)).toEqual([])
-  })
+test('a body that always breaks off is an error, and leaves no file', async () => {
+  const { store } = await open(({ verb }) => (verb === 'get' ? TRUNCATED : null))
+  const directory = await temporaryDirectory(onTestFinished)
+  await store.putIfAbsent('a', Buffer.alloc(MIB, 'abc'), NEVER)
+  const broken = /cannot read a: the server cannot be reached \(ECONNRESET\)/
+  expect(await failureOf(store.get('a', NEVER))).toMatch(broken)
+  await failureOf(store.getToFile('a', join(directory, 'file'), NEVER))
+  expect(await readdir(directory)).toEqual([])
 })
 
-describe('a large upload that fails', () => {
-  test('leaves no parts in the store', async () => {
-    const part = (request: S3Request) => request.query.get('partNumber') === '2'
-    const { store, server } = await open((request) => (part(request) ? FORBIDDEN : null))
-    const file = await fileOf(8 * MIB + 1)
-    const failure = await failureOf(store.putIfAbsent('large', { file }, NEVER))
-    expect(failure).toMatch(/cannot write large: refused/)
-    expect(server.uploads.size).toBe(0)
-    expect(server.store.objects.size).toBe(0)
-  })
+test('a large upload that fails leaves no parts in the store', async () => {
+  const part = (request: S3Request) => request.query.get('partNumber') === '2'
+  const { store, server } = await open((request) => (part(request) ? FORBIDDEN : null))
+  const file = await fileOf(8 * MIB + 1)
+  const failure = await failureOf(store.putIfAbsent('large', { file }, NEVER))
+  expect(failure).toMatch(/cannot write large: refused/)
+  expect(server.uploads.size).toBe(0)
+  expect(server.store.objects.size).toBe(0)
 })
 
 describe('an abort', () => {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Manifest } from '../../../../src/publish/parquet/manifest.js'
 import { writeChangedFiles } from '../../../../src/publish/parquet/write-version.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
@@ -53,71 +53,69 @@ const twoMonths = async () => {
   return { warehouse, ...first }
 }
 
-describe('files of a version for a bucket', () => {
-  test('have keys with table, partition, version, run and checksum', async () => {
-    const { manifest, contents } = await twoMonths()
-    const keys = [...contents.keys()].map((key) => key.replace(/[0-9a-f]{16}\.parquet$/, 'SHA.parquet'))
-    expect(keys).toContain('data/surveys/account=acme/created_month=2026-01/v7-run-7-SHA.parquet')
-    expect(keys).toContain('data/surveys/account=a%20b/created_month=2026-01/v7-run-7-SHA.parquet')
-    expect(keys).toContain('data/_sync/runs/v7-run-7-SHA.parquet')
-    expect(keysOf(manifest)).toEqual([...contents.keys()])
-    for (const { path, sha256, bytes } of filesIn(manifest)) {
-      const content = contents.get(path) ?? ''
-      expect(path).toContain(`-${sha256.slice(0, 16)}.parquet`)
-      expect(createHash('sha256').update(content).digest('hex')).toBe(sha256)
-      expect(content).toHaveLength(bytes)
-    }
-  })
+test('files for a bucket have keys with table, partition, version, run and checksum', async () => {
+  const { manifest, contents } = await twoMonths()
+  const keys = [...contents.keys()].map((key) => key.replace(/[0-9a-f]{16}\.parquet$/, 'SHA.parquet'))
+  expect(keys).toContain('data/surveys/account=acme/created_month=2026-01/v7-run-7-SHA.parquet')
+  expect(keys).toContain('data/surveys/account=a%20b/created_month=2026-01/v7-run-7-SHA.parquet')
+  expect(keys).toContain('data/_sync/runs/v7-run-7-SHA.parquet')
+  expect(keysOf(manifest)).toEqual([...contents.keys()])
+  for (const { path, sha256, bytes } of filesIn(manifest)) {
+    const content = contents.get(path) ?? ''
+    expect(path).toContain(`-${sha256.slice(0, 16)}.parquet`)
+    expect(createHash('sha256').update(content).digest('hex')).toBe(sha256)
+    expect(content).toHaveLength(bytes)
+  }
+})
 
-  test.runIf(SLOW)('are those of a local version, apart from their paths', async () => {
-    const { warehouse } = await twoMonths()
-    await publishParquet(warehouse)
-    const local = await manifestOf(currentOf(warehouse))
-    const { manifest } = await writeFiles(warehouse, { number: 1 })
-    const withoutPaths = (of: Manifest) => filesIn(of).map(({ path: _, ...file }) => file)
-    expect(withoutPaths(manifest)).toEqual(withoutPaths(local))
-    expect({ ...manifest, tables: [] }).toEqual({ ...local, tables: [] })
-  })
+test.runIf(SLOW)('files for a bucket are those of a local version, apart from their paths', async () => {
+  const { warehouse } = await twoMonths()
+  await publishParquet(warehouse)
+  const local = await manifestOf(currentOf(warehouse))
+  const { manifest } = await writeFiles(warehouse, { number: 1 })
+  const withoutPaths = (of: Manifest) => filesIn(of).map(({ path: _, ...file }) => file)
+  expect(withoutPaths(manifest)).toEqual(withoutPaths(local))
+  expect({ ...manifest, tables: [] }).toEqual({ ...local, tables: [] })
+})
 
-  test('are written only for changed partitions; the others keep their keys', async () => {
-    const { warehouse, manifest } = await twoMonths()
-    const same = await writeFiles(warehouse, { number: 8, base: manifest })
-    expect(same.upload).toEqual([])
-    expect(same.manifest).toEqual({ ...manifest, version: 8 })
+test('files for a bucket are written only for changed partitions; the others keep their keys', async () => {
+  const { warehouse, manifest } = await twoMonths()
+  const same = await writeFiles(warehouse, { number: 8, base: manifest })
+  expect(same.upload).toEqual([])
+  expect(same.manifest).toEqual({ ...manifest, version: 8 })
 
-    await warehouse.run(`UPDATE surveys SET title = 'changed' WHERE id = 2`)
-    const third = await writeFiles(warehouse, { number: 9, base: same.manifest })
-    expect(third.upload.map(({ key }) => key.split('/v')[0])).toEqual([
-      'data/surveys/account=acme/created_month=2026-02',
-    ])
-    const kept = keysOf(third.manifest).filter((key) => keysOf(manifest).includes(key))
-    expect(kept).toHaveLength(filesIn(third.manifest).length - 1)
-    expect(
-      filesIn(third.manifest)
-        .map(({ written_by }) => written_by)
-        .toSorted(),
-    ).toEqual([...kept.map(() => 7), 9])
-    const onDisk = (await readdir(third.directory, { recursive: true })).filter((name) =>
-      name.endsWith('.parquet'),
-    )
-    expect(onDisk.map((name) => join(third.directory, name))).toEqual(third.upload.map(({ file }) => file))
-  })
+  await warehouse.run(`UPDATE surveys SET title = 'changed' WHERE id = 2`)
+  const third = await writeFiles(warehouse, { number: 9, base: same.manifest })
+  expect(third.upload.map(({ key }) => key.split('/v')[0])).toEqual([
+    'data/surveys/account=acme/created_month=2026-02',
+  ])
+  const kept = keysOf(third.manifest).filter((key) => keysOf(manifest).includes(key))
+  expect(kept).toHaveLength(filesIn(third.manifest).length - 1)
+  expect(
+    filesIn(third.manifest)
+      .map(({ written_by }) => written_by)
+      .toSorted(),
+  ).toEqual([...kept.map(() => 7), 9])
+  const onDisk = (await readdir(third.directory, { recursive: true })).filter((name) =>
+    name.endsWith('.parquet'),
+  )
+  expect(onDisk.map((name) => join(third.directory, name))).toEqual(third.upload.map(({ file }) => file))
+})
 
-  test('are written anew when the base lacks them, because the bucket lost them', async () => {
-    const { warehouse, manifest } = await twoMonths()
-    const missing = keysOf(manifest)[0]
-    const present = manifest.tables.map((table) => ({
-      ...table,
-      files: table.files.filter(({ path }) => path !== missing),
-    }))
-    const second = await writeFiles(warehouse, { number: 8, base: { ...manifest, tables: present } })
-    expect(second.upload.map(({ key }) => key)).toEqual([missing?.replace('/v7-run-7-', '/v8-run-8-')])
-    expect(keysOf(second.manifest)).not.toContain(missing)
-  })
+test('files for a bucket are written anew when the base lacks them, because the bucket lost them', async () => {
+  const { warehouse, manifest } = await twoMonths()
+  const missing = keysOf(manifest)[0]
+  const present = manifest.tables.map((table) => ({
+    ...table,
+    files: table.files.filter(({ path }) => path !== missing),
+  }))
+  const second = await writeFiles(warehouse, { number: 8, base: { ...manifest, tables: present } })
+  expect(second.upload.map(({ key }) => key)).toEqual([missing?.replace('/v7-run-7-', '/v8-run-8-')])
+  expect(keysOf(second.manifest)).not.toContain(missing)
+})
 
-  test.runIf(SLOW)('are not written after a signal', async () => {
-    const { warehouse } = await twoMonths()
-    const stop = new Error('stop')
-    await expect(writeFiles(warehouse, { number: 1, signal: AbortSignal.abort(stop) })).rejects.toBe(stop)
-  })
+test.runIf(SLOW)('files for a bucket are not written after a signal', async () => {
+  const { warehouse } = await twoMonths()
+  const stop = new Error('stop')
+  await expect(writeFiles(warehouse, { number: 1, signal: AbortSignal.abort(stop) })).rejects.toBe(stop)
 })

@@ -240,40 +240,36 @@ describe('a failure', () => {
   })
 })
 
-describe('a signal', () => {
-  test('lets the next run continue from the uploaded database, even if there is no time for the rest', async () => {
-    const { publish, decide, stopping, current, warehouse } = await nextTrial()
-    await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
-    stopping.abort(new StoppedError('stopped by SIGTERM'))
-    const deadline = new AbortController()
-    decide.fault = ({ verb, key }) => {
-      if (verb === 'putIfAbsent' && key.startsWith('data/')) deadline.abort(new StoppedError('no time left'))
-      return null
-    }
-    await expect(publish(deadline.signal)).rejects.toThrow('no time left')
-    expect(current()).toMatchObject({ version: 1, snapshot: { key: `duckdb/000002-${RUN}.duckdb` } })
-    expect(await readNote(warehouse.directory)).toMatchObject({ state: `duckdb/000002-${RUN}.duckdb` })
-  })
+test('a signal lets the next run continue from the uploaded database, even if there is no time for the rest', async () => {
+  const { publish, decide, stopping, current, warehouse } = await nextTrial()
+  await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
+  stopping.abort(new StoppedError('stopped by SIGTERM'))
+  const deadline = new AbortController()
+  decide.fault = ({ verb, key }) => {
+    if (verb === 'putIfAbsent' && key.startsWith('data/')) deadline.abort(new StoppedError('no time left'))
+    return null
+  }
+  await expect(publish(deadline.signal)).rejects.toThrow('no time left')
+  expect(current()).toMatchObject({ version: 1, snapshot: { key: `duckdb/000002-${RUN}.duckdb` } })
+  expect(await readNote(warehouse.directory)).toMatchObject({ state: `duckdb/000002-${RUN}.duckdb` })
 })
 
-describe('a long run', () => {
-  test.runIf(SLOW)('saves the work database every 15 minutes, and a failure does not end it', async () => {
-    const { publishing, decide, clock, log, current } = await trial(['duckdb'])
-    const stop = startSnapshots(publishing)
-    const saved = async (count: number) => {
-      while (log.lines.filter(({ message }) => /^saved|could not be saved/.test(message)).length < count)
-        await new Promise((resolve) => setImmediate(resolve))
-    }
-    decide.fault = refusing(/putIfAbsent snapshots/)
-    clock.advance(SNAPSHOT_EVERY_MS)
-    await saved(1)
-    expect(current().snapshot).toBeNull()
-    decide.fault = () => null
-    clock.advance(SNAPSHOT_EVERY_MS)
-    await saved(2)
-    expect(current()).toMatchObject({ version: 0, snapshot: { key: `snapshots/000001-${RUN}-2.duckdb` } })
-    await stop()
-  })
+test.runIf(SLOW)('a long run saves the work database every 15 minutes, despite a failure', async () => {
+  const { publishing, decide, clock, log, current } = await trial(['duckdb'])
+  const stop = startSnapshots(publishing)
+  const saved = async (count: number) => {
+    while (log.lines.filter(({ message }) => /^saved|could not be saved/.test(message)).length < count)
+      await new Promise((resolve) => setImmediate(resolve))
+  }
+  decide.fault = refusing(/putIfAbsent snapshots/)
+  clock.advance(SNAPSHOT_EVERY_MS)
+  await saved(1)
+  expect(current().snapshot).toBeNull()
+  decide.fault = () => null
+  clock.advance(SNAPSHOT_EVERY_MS)
+  await saved(2)
+  expect(current()).toMatchObject({ version: 0, snapshot: { key: `snapshots/000001-${RUN}-2.duckdb` } })
+  await stop()
 })
 
 test.runIf(SLOW)('a damaged local work database is filled again from the bucket', async () => {
@@ -320,18 +316,13 @@ test.each<ModelFault>(['lost_answer', 'repeated'])('an upload with %s has happen
   expect(pointer.contents.version).toBe(1)
 })
 
-test('a foreign object under one of our keys is an error', async () => {
+test('nothing is uploaded without the lease, and a foreign object under one of our keys is an error', async () => {
   const { options, fileOf, model } = await filesToUpload()
-  model.write('data/a', 'of somebody else')
-  const uploaded = uploadFiles(options, [await fileOf('data/a', 'ours')], NEVER)
-  await expect(uploaded).rejects.toThrow('something else writes to this prefix')
-})
-
-test('nothing is uploaded without the lease', async () => {
-  const { options, fileOf, model } = await filesToUpload()
-  const files = [await fileOf('data/a', 'a')]
+  const files = [await fileOf('data/a', 'ours')]
   await expect(uploadFiles({ ...options, lease: LOST_LEASE }, files, NEVER)).rejects.toThrow('lost')
   expect(model.objects.size).toBe(0)
+  model.write('data/a', 'of somebody else')
+  await expect(uploadFiles(options, files, NEVER)).rejects.toThrow('something else writes to this prefix')
 })
 
 test('a file that is missing or truncated is not named again', async () => {
