@@ -56,7 +56,7 @@ interface Answer {
 
 interface Upload {
   readonly key: string
-  readonly parts: Map<number, Buffer>
+  readonly parts: Map<number, { readonly body: Buffer; readonly etag: string }>
 }
 
 export const startS3Server = async (
@@ -132,8 +132,9 @@ const execute = (store: ModelStore, uploads: Uploads, request: S3Request, body: 
   if (upload === undefined || upload.key !== key) return problem(404, 'NoSuchUpload')
   if (verb === 'multipart_part') {
     const number = Number(query.get('partNumber'))
-    upload.parts.set(number, body)
-    return { status: 200, headers: { etag: etagOfPart(body) } }
+    const etag = `"${createHash('md5').update(body).digest('hex')}"`
+    upload.parts.set(number, { body, etag })
+    return { status: 200, headers: { etag } }
   }
   if (verb === 'multipart_abort') {
     uploads.delete(id)
@@ -141,8 +142,6 @@ const execute = (store: ModelStore, uploads: Uploads, request: S3Request, body: 
   }
   return complete(store, uploads, id, upload, request, body)
 }
-
-const etagOfPart = (body: Buffer): string => `"${createHash('md5').update(body).digest('hex')}"`
 
 /** As S3 has it: every part but the last has at least 5 MiB. */
 const PART_BYTES_MIN = 5 * 1_048_576
@@ -161,11 +160,11 @@ const complete = (
   }))
   const found = named.map(({ number }) => parts.get(number))
   const isWrong = found.some((part, index) => {
-    const isSmall = index < found.length - 1 && (part?.length ?? 0) < PART_BYTES_MIN
-    return part === undefined || isSmall || etagOfPart(part) !== named[index]?.etag
+    const isSmall = index < found.length - 1 && (part?.body.length ?? 0) < PART_BYTES_MIN
+    return part === undefined || isSmall || part.etag !== named[index]?.etag
   })
   if (named.length === 0 || isWrong) return problem(400, 'InvalidPart')
-  const answer = put(store, request, Buffer.concat(found.flatMap((part) => part ?? [])))
+  const answer = put(store, request, Buffer.concat(found.flatMap((part) => part?.body ?? [])))
   if (answer.status !== 200) return answer
   uploads.delete(id)
   return xml(
@@ -226,7 +225,7 @@ const deliver = (
   { status, headers = {}, body = '' }: Answer,
   truncated = false,
 ): void => {
-  const bytes = Buffer.from(body)
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
   response.sendDate = false
   response.writeHead(status, {
     ...headers,

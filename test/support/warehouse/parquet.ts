@@ -31,13 +31,15 @@ export const readTable = ({ directory, surveyId }: PublishedTable, version: stri
     : `read_parquet('${version}/${directory}/**/*.parquet', hive_partitioning = true,
         hive_types = {account: VARCHAR, created_month: VARCHAR})`
 
-/** Names of the tables whose published rows or column types differ from the work database. */
+/**
+ * Names of the tables whose published rows or column types differ from the work database. One statement for all tables takes half the
+ * CPU of two for each.
+ */
 export const tablesThatDiffer = async (
   warehouse: Pick<TestWarehouse, 'rows' | 'directory'>,
   version = currentOf(warehouse),
 ) => {
-  const differing: string[] = []
-  for (const table of PUBLISHED_TABLES) {
+  const differing = PUBLISHED_TABLES.flatMap((table) => {
     const { declaration } = table
     const columns = declaration.columns.map(({ name }) => `"${name}"`).join(', ')
     // Compared as text, because DuckDB may reject JSON that came from the API.
@@ -46,16 +48,14 @@ export const tablesThatDiffer = async (
       .join(', ')
     const [stored, published] = [qualified(declaration), readTable(table, version)]
     // Two EXCEPT ALL would say the same in four times the CPU.
-    const rows =
-      await warehouse.rows(`FROM (SELECT ${cells}, 1 AS copies FROM ${stored} UNION ALL SELECT ${cells}, -1 FROM ${published})
-      SELECT ${columns}, sum(copies) AS extra GROUP BY ALL HAVING extra <> 0`)
-    const types =
-      await warehouse.rows(`SELECT column_name, replace(column_type, 'JSON', 'VARCHAR') AS column_type
-        FROM (DESCRIBE SELECT ${columns} FROM ${stored})
-      EXCEPT SELECT column_name, column_type FROM (DESCRIBE SELECT ${columns} FROM ${published})`)
-    if (rows.length + types.length > 0) differing.push(declaration.name)
-  }
-  return differing
+    const rows = `SELECT ${columns} FROM (SELECT ${cells}, 1 AS copies FROM ${stored} UNION ALL SELECT ${cells}, -1 FROM ${published})
+      GROUP BY ALL HAVING sum(copies) <> 0`
+    const types = `SELECT column_name, replace(column_type, 'JSON', 'VARCHAR') FROM (DESCRIBE SELECT ${columns} FROM ${stored})
+      EXCEPT SELECT column_name, column_type FROM (DESCRIBE SELECT ${columns} FROM ${published})`
+    return [rows, types].map((found) => `SELECT '${declaration.name}' AS name FROM (${found})`)
+  })
+  const names = new Set((await warehouse.rows(differing.join(' UNION ALL '))).map(({ name }) => name))
+  return PUBLISHED_TABLES.map(({ declaration }) => declaration.name).filter((name) => names.has(name))
 }
 
 /** Paths of the data files of a version, each with its inode. */

@@ -59,6 +59,6 @@ describe('the client over HTTP', () => {
       return store
     },
     write: (key, body) => model.write(`field/work/${key}`, body),
-    writersAtOnce: 50,
+    writersAtOnce: 20,
   })
 })

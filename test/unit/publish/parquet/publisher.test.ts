@@ -48,8 +48,11 @@ const publishedOnce = publishedCopies(async ({ account }) => {
 const isBookkeeping = (path: string): boolean => path.startsWith('_sync/')
 
 describe('a published version', () => {
-  test('holds the rows of every table, exactly and with their types', async () => {
+  test('holds the rows of every table, exactly and with their types, and of accounts whose names readers could misread', async () => {
     const warehouse = await publishedOnce()
+    const names = ['null', '__HIVE_DEFAULT_PARTITION__', '007', 'NULL', '2026-01-01', 'true', '-_']
+    for (const name of SLOW ? names : names.slice(0, 1))
+      await list(accountWarehouse(warehouse.database, name), [survey(1, JANUARY)], minute(2), 'full')
     const extra = { _extra: '{"new":"field"}', title: 'Ünïcode "quoted" \u0000 \ufeff', project_id: null }
     await list(warehouse.account, [survey(4, { ...FEBRUARY, ...extra })], minute(2))
     const odd = { completion_rate: 0.1 + 0.2, drop_out_rate: 1e-300, interviews_count: 2 ** 53 - 1 }
@@ -79,7 +82,7 @@ describe('a published version', () => {
     ])
   })
 
-  test('has the columns of a table without rows', async () => {
+  test.runIf(SLOW)('has the columns of a table without rows', async () => {
     const warehouse = await testWarehouse()
     await publishParquet(warehouse)
     expect(await tablesThatDiffer(warehouse)).toEqual([])
@@ -118,26 +121,18 @@ describe('a published version', () => {
     expect(comments).toMatchObject({ account, survey_id: 'ID of the survey' })
     expect(Object.values(comments).filter((comment) => comment === '')).toEqual([])
   })
-
-  test('keeps accounts apart, even when readers could misread their names', async () => {
-    const warehouse = await publishedOnce()
-    const names = ['null', '__HIVE_DEFAULT_PARTITION__', '007', 'NULL', '2026-01-01', 'true', '-_']
-    for (const name of SLOW ? names : names.slice(0, 1))
-      await list(accountWarehouse(warehouse.database, name), [survey(1, JANUARY)], minute(3), 'full')
-    await publishParquet(warehouse)
-    expect(await tablesThatDiffer(warehouse)).toEqual([])
-  })
 })
 
 describe('the next version', () => {
-  test('writes the partitions that changed and links all others', async () => {
+  test('writes the partitions that changed and links all others, also when a bookkeeping table alone has changed', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))
     const changed = bundle(3, minute(9), [source(30), source(31)], progress(7))
     await warehouse.account.commitBundles([changed], 'run-2')
     await publishParquet(warehouse)
     expect(await tablesThatDiffer(warehouse)).toEqual([])
-    const written = writtenAnew(before, await filesOf(currentOf(warehouse)))
+    const second = await filesOf(currentOf(warehouse))
+    const written = writtenAnew(before, second)
     const pairs = ['sample_source_progress', 'survey_progress'].flatMap((name) => [name, `${name}_history`])
     expect(written).toEqual(
       ['freshness', ...pairs].map((name) => `${name}/account=acme/created_month=2026-02/data.parquet`),
@@ -145,15 +140,10 @@ describe('the next version', () => {
     const { tables } = await manifestOf(currentOf(warehouse))
     const byManifest = tables.flatMap(({ files }) => files.filter(({ written_by }) => written_by === 2))
     expect(byManifest.map(({ path }) => path).toSorted()).toEqual(written)
-  })
-
-  test('notices a change in a bookkeeping table alone', async () => {
-    const warehouse = await publishedOnce()
-    const before = await filesOf(currentOf(warehouse))
     const run = { runId: 'run-2', command: 'sync', version: '1.2.3', startedAt: minute(20) } as const
     await warehouse.account.startRun(run)
     await publishParquet(warehouse)
-    expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual(['_sync/runs/data.parquet'])
+    expect(writtenAnew(second, await filesOf(currentOf(warehouse)))).toEqual(['_sync/runs/data.parquet'])
   })
 
   test.runIf(SLOW)('moves all rows of a survey whose month of creation changed, each once', async () => {
@@ -177,21 +167,16 @@ describe('the next version', () => {
     )
   })
 
-  test('writes all files of a table that a migration has changed, and no others', async () => {
+  test('writes all files of a table that an older version of the program laid out, and no others', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))
-    await warehouse.run('ALTER TABLE surveys DROP COLUMN title')
-    await warehouse.database.close()
-    // Like a warehouse of a version without this column: its manifest has another layout.
     const manifest = await manifestOf(currentOf(warehouse))
     const tables = manifest.tables.map((table) =>
       table.name === 'surveys' ? { ...table, layout: 'older' } : table,
     )
     await writeFile(join(currentOf(warehouse), 'manifest.json'), JSON.stringify({ ...manifest, tables }))
-    const migrated = await testWarehouse(warehouse.directory)
-    await publishParquet(migrated)
-    expect(await tablesThatDiffer(migrated)).toEqual([])
-    expect(writtenAnew(before, await filesOf(currentOf(migrated)))).toEqual(
+    await publishParquet(warehouse)
+    expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual(
       ['01', '02'].map((month) => `surveys/account=acme/created_month=2026-${month}/data.parquet`),
     )
   })

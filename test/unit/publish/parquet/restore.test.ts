@@ -1,5 +1,5 @@
 /** Rebuilding a lost work database from published Parquet files. */
-import { chmod, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, cp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../../../src/publish/duckdb.js'
@@ -58,21 +58,27 @@ const warnings = ({ log }: TestWarehouse) => log.lines.filter(({ level }) => lev
 const described = `SELECT table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()
   WHERE database_name = current_database() AND NOT internal ORDER BY ALL`
 
-describe('a work database rebuilt from the newest version', () => {
-  test('has every row, the queue, the position of the listing, comments, constraints and views', async () => {
+describe('a work database rebuilt from a version', () => {
+  test('has every row, the queue, the position of the listing, comments, constraints and views, also if a newer version is damaged', async () => {
     const before = await publishedOnce()
     const columns = await before.rows(described)
     const [position, queue] = [await before.account.position(), await plannedSurveys(before.account)]
     expect(position.listing).not.toBe(null)
     expect(queue.filter(({ task }) => task !== null)).not.toEqual([])
+    await night(before, 2)
+    await publishParquet(before)
+    const changed = 'surveys/account=acme/created_month=2025-12/data.parquet'
+    await writeFile(join(currentOf(before), changed), 'garbage')
     const rebuilt = await lose(before)
+    const intact = join(parquetOf(rebuilt), 'versions', '000001')
     expect(warnings(rebuilt)).toMatchObject([
+      { fields: { problem: expect.stringContaining(`000002/${changed} differs from its manifest`) } },
       {
-        fields: { file: join(parquetOf(rebuilt), 'versions', '000001') },
+        fields: { file: intact },
         message: 'the work database was lost and is rebuilt from published Parquet files',
       },
     ])
-    expect(await tablesThatDiffer(rebuilt)).toEqual([])
+    expect(await tablesThatDiffer(rebuilt, intact)).toEqual([])
     expect(await rebuilt.rows('SELECT json_valid(raw) AS valid FROM _sync.rejected_rows ORDER BY 1')).toEqual(
       [{ valid: false }, { valid: true }],
     )
@@ -105,48 +111,26 @@ describe('a work database rebuilt from the newest version', () => {
   })
 })
 
-describe('a damaged version is replaced by the previous one', () => {
-  test('with a warning; when no version is intact, exits 7 and harms nothing', async () => {
-    const warehouse = await publishedOnce()
-    await night(warehouse, 2)
-    await publishParquet(warehouse)
-    const changed = 'surveys/account=acme/created_month=2025-12/data.parquet'
-    await writeFile(join(currentOf(warehouse), changed), 'garbage')
-    const rebuilt = await lose(warehouse)
-    expect(await titles(rebuilt)).toEqual(['Survey 2'])
-    expect(warnings(rebuilt).map(({ fields }) => fields)).toMatchObject([
-      { problem: expect.stringContaining(`000002/${changed} differs from its manifest`) },
-      { file: join(parquetOf(rebuilt), 'versions', '000001') },
-    ])
-    await rm(join(parquetOf(rebuilt), 'versions', '000001', 'manifest.json'))
-    await expect(lose(rebuilt)).rejects.toMatchObject({
-      code: 'warehouse_unusable',
-      exitCode: 7,
-      message: expect.stringMatching(
-        /cannot be rebuilt\. .*manifest\.json cannot be read\. .*000002.* differs from its manifest\. Restore the published state/,
-      ),
-    })
-    expect((await readdir(join(parquetOf(rebuilt), 'versions'))).toSorted()).toEqual(['000001', '000002'])
-    await rm(parquetOf(rebuilt), { recursive: true })
-    expect(await titles(await testWarehouse(rebuilt.directory))).toEqual([])
+test('when no version is intact, exits 7 and harms nothing', async () => {
+  const warehouse = await publishedOnce()
+  const versions = join(parquetOf(warehouse), 'versions')
+  await cp(join(versions, '000001'), join(versions, '000002'), { recursive: true })
+  await writeFile(join(versions, '000002', '_sync', 'runs', 'data.parquet'), 'garbage')
+  await rm(join(versions, '000001', 'manifest.json'))
+  await expect(lose(warehouse)).rejects.toMatchObject({
+    code: 'warehouse_unusable',
+    exitCode: 7,
+    message: expect.stringMatching(
+      /cannot be rebuilt\. .*manifest\.json cannot be read\. .*000002.* differs from its manifest\. Restore the published state/,
+    ),
   })
+  expect((await readdir(versions)).toSorted()).toEqual(['000001', '000002'])
+  if (!SLOW) return
+  await rm(parquetOf(warehouse), { recursive: true })
+  expect(await titles(await testWarehouse(warehouse.directory))).toEqual([])
 })
 
 describe('when fieldwork.duckdb is published too', () => {
-  test('the newer of both is used', async () => {
-    const warehouse = await publishedOnce()
-    await night(warehouse, 2)
-    await publishDuckdb(warehouse)
-    const fromDuckdb = await lose(warehouse)
-    expect(await titles(fromDuckdb)).toEqual(['night 2'])
-    expect(warnings(fromDuckdb).at(-1)?.message).toMatch(/rebuilt from the published file$/)
-    await night(fromDuckdb, 3)
-    await publishParquet(fromDuckdb)
-    const fromParquet = await lose(fromDuckdb)
-    expect(await titles(fromParquet)).toEqual(['night 3'])
-    expect(warnings(fromParquet).at(-1)?.message).toMatch(/rebuilt from published Parquet files$/)
-  })
-
   test.skipIf(!SLOW)('the readable one is used when the other cannot be read', async () => {
     const warehouse = await publishedOnce()
     await writeFile(join(warehouse.directory, 'fieldwork.duckdb'), 'garbage')
@@ -170,9 +154,9 @@ describe('a published state that cannot be read now may be the newest: exit 7, a
     return warehouse.directory
   }
 
-  test('another process has the published file open for writing, and the message names it', async () => {
+  test('another process has the published file open for writing, and the message names it; then the newer of both is used', async () => {
     const directory = await lostWithBoth()
-    const published = join(directory, 'fieldwork.duckdb')
+    const [published, versions] = [join(directory, 'fieldwork.duckdb'), join(directory, 'parquet')]
     const before = await readFile(published)
     // The published file may be write-protected.
     await chmod(published, 0o644)
@@ -188,11 +172,14 @@ describe('a published state that cannot be read now may be the newest: exit 7, a
     }
     await expect(testWarehouse(directory)).rejects.toMatchObject(refused)
     // The same when it is the only published state.
-    await rm(join(directory, 'parquet'), { recursive: true })
+    await rename(versions, `${versions}.away`)
     await expect(testWarehouse(directory)).rejects.toMatchObject(refused)
+    await rename(`${versions}.away`, versions)
     await other.end()
     expect((await readFile(published)).equals(before)).toBe(true)
-    expect(await titles(await testWarehouse(directory))).toEqual(['night 2'])
+    const rebuilt = await testWarehouse(directory)
+    expect(await titles(rebuilt)).toEqual(['night 2'])
+    expect(warnings(rebuilt).at(-1)?.message).toMatch(/rebuilt from the published file$/)
   })
 
   test.runIf(SLOW)('the operating system refuses to read the published file', async () => {
@@ -207,9 +194,11 @@ describe('a published state that cannot be read now may be the newest: exit 7, a
     })
   })
 
-  test('the operating system refuses to read the manifest or a file of the newest version', async () => {
+  test('the operating system refuses to read the manifest or a file of the newest version; then the newer of both is used', async () => {
     const warehouse = await publishedOnce()
     await night(warehouse, 2)
+    await publishDuckdb(warehouse)
+    await night(warehouse, 3)
     await publishParquet(warehouse)
     await warehouse.database.close()
     await rm(join(warehouse.directory, 'work.duckdb'))
@@ -225,7 +214,9 @@ describe('a published state that cannot be read now may be the newest: exit 7, a
       await rm(hidden)
       await writeFile(hidden, content)
     }
-    expect(await titles(await testWarehouse(warehouse.directory))).toEqual(['night 2'])
+    const rebuilt = await testWarehouse(warehouse.directory)
+    expect(await titles(rebuilt)).toEqual(['night 3'])
+    expect(warnings(rebuilt).at(-1)?.message).toMatch(/rebuilt from published Parquet files$/)
   })
 
   test.runIf(SLOW)('the versions cannot be listed', async () => {

@@ -1,8 +1,9 @@
 /** Parquet files for a bucket: which of them are written, and under which keys. No file of an earlier version is on the disk. */
-import { readdir, rm, stat } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { checksum, type Manifest } from '../../../../src/publish/parquet/manifest.js'
+import { expect, test } from 'vitest'
+import type { Manifest } from '../../../../src/publish/parquet/manifest.js'
 import { writeChangedFiles } from '../../../../src/publish/parquet/write-version.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
@@ -12,7 +13,7 @@ import { instantOf, minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
 import { currentOf, manifestOf, publishParquet } from '../../../support/warehouse/parquet.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
-import { type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { copiesOf, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
 const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }
@@ -30,82 +31,91 @@ const writeFiles = async (
   return { ...(await writeChangedFiles(writing)), directory }
 }
 
-const twoMonths = async () => {
-  const warehouse = await testWarehouse()
-  await list(warehouse.account, [survey(1, JANUARY), survey(2, FEBRUARY)], minute(0), 'full')
-  return warehouse
+const writeFirst = async (warehouse: TestWarehouse) => {
+  const { manifest, upload, directory } = await writeFiles(warehouse, { number: 7 })
+  const contents = new Map<string, Buffer>()
+  for (const { key, file } of upload) contents.set(key, await readFile(file))
+  await rm(directory, { recursive: true })
+  return { manifest, contents }
 }
 
-describe('files of a version for a bucket', () => {
-  test('have keys with table, partition, version, run and checksum', async () => {
-    const warehouse = await twoMonths()
-    await list(accountWarehouse(warehouse.database, 'a b'), [survey(1, JANUARY)], minute(0), 'full')
-    const { manifest, upload } = await writeFiles(warehouse, { number: 7 })
-    const keys = upload.map(({ key }) => key.replace(/[0-9a-f]{16}\.parquet$/, 'SHA.parquet'))
-    expect(keys).toContain('data/surveys/account=acme/created_month=2026-01/v7-run-7-SHA.parquet')
-    expect(keys).toContain('data/surveys/account=a%20b/created_month=2026-01/v7-run-7-SHA.parquet')
-    expect(keys).toContain('data/_sync/runs/v7-run-7-SHA.parquet')
-    expect(keysOf(manifest)).toEqual(upload.map(({ key }) => key))
-    for (const [index, { path, sha256, bytes }] of filesIn(manifest).entries()) {
-      const file = upload[index]?.file ?? ''
-      expect(path).toContain(`-${sha256.slice(0, 16)}.parquet`)
-      expect(await checksum(file)).toBe(sha256)
-      expect((await stat(file)).size).toBe(bytes)
-    }
-  })
+let first: Awaited<ReturnType<typeof writeFirst>> | null = null
+const firstCopy = copiesOf(async (warehouse) => {
+  await list(warehouse.account, [survey(1, JANUARY), survey(2, FEBRUARY)], minute(0), 'full')
+  await list(accountWarehouse(warehouse.database, 'a b'), [survey(1, JANUARY)], minute(0), 'full')
+  first = await writeFirst(warehouse)
+})
 
-  test.runIf(SLOW)('are those of a local version, apart from their paths', async () => {
-    const warehouse = await twoMonths()
-    await publishParquet(warehouse)
-    const local = await manifestOf(currentOf(warehouse))
-    const { manifest } = await writeFiles(warehouse, { number: 1 })
-    const withoutPaths = (of: Manifest) => filesIn(of).map(({ path: _, ...file }) => file)
-    expect(withoutPaths(manifest)).toEqual(withoutPaths(local))
-    expect({ ...manifest, tables: [] }).toEqual({ ...local, tables: [] })
-  })
+/** Surveys of two months, and their first version, which is written once for all tests. Its files are not on the disk. */
+const twoMonths = async () => {
+  const warehouse = await testWarehouse(await firstCopy())
+  if (first === null) throw new Error('nothing was written')
+  return { warehouse, ...first }
+}
 
-  test('are written only for changed partitions; the others keep their keys', async () => {
-    const warehouse = await twoMonths()
-    const first = await writeFiles(warehouse, { number: 1 })
-    await rm(first.directory, { recursive: true })
-    const same = await writeFiles(warehouse, { number: 2, base: first.manifest })
-    expect(same.upload).toEqual([])
-    expect(same.manifest).toEqual({ ...first.manifest, version: 2 })
+test('files for a bucket have keys with table, partition, version, run and checksum', async () => {
+  const { manifest, contents } = await twoMonths()
+  const keys = [...contents.keys()].map((key) => key.replace(/[0-9a-f]{16}\.parquet$/, 'SHA.parquet'))
+  expect(keys).toContain('data/surveys/account=acme/created_month=2026-01/v7-run-7-SHA.parquet')
+  expect(keys).toContain('data/surveys/account=a%20b/created_month=2026-01/v7-run-7-SHA.parquet')
+  expect(keys).toContain('data/_sync/runs/v7-run-7-SHA.parquet')
+  expect(keysOf(manifest)).toEqual([...contents.keys()])
+  for (const { path, sha256, bytes } of filesIn(manifest)) {
+    const content = contents.get(path) ?? ''
+    expect(path).toContain(`-${sha256.slice(0, 16)}.parquet`)
+    expect(createHash('sha256').update(content).digest('hex')).toBe(sha256)
+    expect(content).toHaveLength(bytes)
+  }
+})
 
-    await warehouse.run(`UPDATE surveys SET title = 'changed' WHERE id = 2`)
-    const third = await writeFiles(warehouse, { number: 3, base: same.manifest })
-    expect(third.upload.map(({ key }) => key.split('/v')[0])).toEqual([
-      'data/surveys/account=acme/created_month=2026-02',
-    ])
-    const kept = keysOf(third.manifest).filter((key) => keysOf(first.manifest).includes(key))
-    expect(kept).toHaveLength(filesIn(third.manifest).length - 1)
-    expect(
-      filesIn(third.manifest)
-        .map(({ written_by }) => written_by)
-        .toSorted(),
-    ).toEqual([...kept.map(() => 1), 3])
-    const onDisk = (await readdir(third.directory, { recursive: true })).filter((name) =>
-      name.endsWith('.parquet'),
-    )
-    expect(onDisk.map((name) => join(third.directory, name))).toEqual(third.upload.map(({ file }) => file))
-  })
+test.runIf(SLOW)('files for a bucket are those of a local version, apart from their paths', async () => {
+  const { warehouse } = await twoMonths()
+  await publishParquet(warehouse)
+  const local = await manifestOf(currentOf(warehouse))
+  const { manifest } = await writeFiles(warehouse, { number: 1 })
+  const withoutPaths = (of: Manifest) => filesIn(of).map(({ path: _, ...file }) => file)
+  expect(withoutPaths(manifest)).toEqual(withoutPaths(local))
+  expect({ ...manifest, tables: [] }).toEqual({ ...local, tables: [] })
+})
 
-  test('are written anew when the base lacks them, because the bucket lost them', async () => {
-    const warehouse = await twoMonths()
-    const first = await writeFiles(warehouse, { number: 1 })
-    const missing = keysOf(first.manifest)[0]
-    const present = first.manifest.tables.map((table) => ({
-      ...table,
-      files: table.files.filter(({ path }) => path !== missing),
-    }))
-    const second = await writeFiles(warehouse, { number: 2, base: { ...first.manifest, tables: present } })
-    expect(second.upload.map(({ key }) => key)).toEqual([missing?.replace('/v1-run-1-', '/v2-run-2-')])
-    expect(keysOf(second.manifest)).not.toContain(missing)
-  })
+test('files for a bucket are written only for changed partitions; the others keep their keys', async () => {
+  const { warehouse, manifest } = await twoMonths()
+  const same = await writeFiles(warehouse, { number: 8, base: manifest })
+  expect(same.upload).toEqual([])
+  expect(same.manifest).toEqual({ ...manifest, version: 8 })
 
-  test.runIf(SLOW)('are not written after a signal', async () => {
-    const warehouse = await twoMonths()
-    const stop = new Error('stop')
-    await expect(writeFiles(warehouse, { number: 1, signal: AbortSignal.abort(stop) })).rejects.toBe(stop)
-  })
+  await warehouse.run(`UPDATE surveys SET title = 'changed' WHERE id = 2`)
+  const third = await writeFiles(warehouse, { number: 9, base: same.manifest })
+  expect(third.upload.map(({ key }) => key.split('/v')[0])).toEqual([
+    'data/surveys/account=acme/created_month=2026-02',
+  ])
+  const kept = keysOf(third.manifest).filter((key) => keysOf(manifest).includes(key))
+  expect(kept).toHaveLength(filesIn(third.manifest).length - 1)
+  expect(
+    filesIn(third.manifest)
+      .map(({ written_by }) => written_by)
+      .toSorted(),
+  ).toEqual([...kept.map(() => 7), 9])
+  const onDisk = (await readdir(third.directory, { recursive: true })).filter((name) =>
+    name.endsWith('.parquet'),
+  )
+  expect(onDisk.map((name) => join(third.directory, name))).toEqual(third.upload.map(({ file }) => file))
+})
+
+test('files for a bucket are written anew when the base lacks them, because the bucket lost them', async () => {
+  const { warehouse, manifest } = await twoMonths()
+  const missing = keysOf(manifest)[0]
+  const present = manifest.tables.map((table) => ({
+    ...table,
+    files: table.files.filter(({ path }) => path !== missing),
+  }))
+  const second = await writeFiles(warehouse, { number: 8, base: { ...manifest, tables: present } })
+  expect(second.upload.map(({ key }) => key)).toEqual([missing?.replace('/v7-run-7-', '/v8-run-8-')])
+  expect(keysOf(second.manifest)).not.toContain(missing)
+})
+
+test.runIf(SLOW)('files for a bucket are not written after a signal', async () => {
+  const { warehouse } = await twoMonths()
+  const stop = new Error('stop')
+  await expect(writeFiles(warehouse, { number: 1, signal: AbortSignal.abort(stop) })).rejects.toBe(stop)
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
 import type { PublishFormat } from '../../../../src/model/publish-formats.js'
+import type { PublishReport } from '../../../../src/model/run.js'
 import { ObjectStoreError } from '../../../../src/object-store/object-store.js'
 import { pointerSchema } from '../../../../src/storage/bucket/documents.js'
 import { acquireLease } from '../../../../src/storage/bucket/lease.js'
@@ -40,39 +41,80 @@ import { SLOW } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
-import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { copiesOf, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 type Fault = (request: ModelRequest) => ModelFault | null
 
+const DAY_MS = 24 * 3_600_000
+
 const ALL: readonly PublishFormat[] = ['duckdb', 'parquet', 'delta']
 
-const trial = async (formats: readonly PublishFormat[] = ALL) => {
-  const warehouse = await testWarehouse()
-  await list(warehouse.account, [survey(1), survey(2)], minute(0))
+/** As the program names runs. Clean-up leaves what no run has written. */
+const RUN = '20260301T000000Z-0000ab'
+
+/** A run with a warehouse of two surveys, on a store that holds these objects. */
+const trial = async (
+  formats: readonly PublishFormat[] = ALL,
+  { warehouse, objects }: { warehouse?: TestWarehouse; objects?: ModelStore['objects'] } = {},
+) => {
+  const opened = warehouse ?? (await testWarehouse())
+  if (warehouse === undefined) await list(opened.account, [survey(1), survey(2)], minute(0))
   const clock = testClock()
   const model = new ModelStore({ nowMs: clock.nowMs })
+  for (const [key, { body }] of objects ?? []) model.write(key, body)
   const log = testLog()
   const decide: { fault: Fault } = { fault: () => null }
   const store = model.client({ fault: (request) => decide.fault(request) })
   const stopping = new AbortController()
   // Its time stands still, so that it stays held.
-  const held = { store, holder: holderNamed('RUN'), clock: testClock(), log, signal: NEVER }
+  const held = { store, holder: holderNamed(RUN), clock: testClock(), log, signal: NEVER }
   const lease = await acquireLease(held)
-  onTestFinished(() => lease.release({ ledgers: {}, signal: NEVER }))
+  const release = () => lease.release({ ledgers: {}, signal: NEVER })
+  onTestFinished(release)
   const pointer = await fencePointer({ store, lease, signal: NEVER })
   const publishing: BucketPublishing = {
-    ...{ store, lease, pointer, formats, runId: 'RUN', clock, log, stopping: stopping.signal },
-    ...{ database: warehouse.database, directory: warehouse.directory },
+    ...{ store, lease, pointer, formats, runId: RUN, clock, log, stopping: stopping.signal },
+    ...{ database: opened.database, directory: opened.directory },
     report: DEFAULTS.report,
   }
   const current = () =>
     pointerSchema.parse(JSON.parse(model.objects.get('current.json')?.body.toString() ?? 'null'))
   return {
-    ...{ warehouse, model, clock, log, decide, store, stopping, pointer, publishing, current },
-    publish: (signal = NEVER, runId = 'RUN', given = formats) =>
+    ...{
+      warehouse: opened,
+      model,
+      clock,
+      log,
+      decide,
+      store,
+      stopping,
+      pointer,
+      publishing,
+      current,
+      release,
+    },
+    publish: (signal = NEVER, runId = RUN, given = formats) =>
       createBucketPublisher({ ...publishing, runId, formats: given }).publish(signal),
     publishPage: () => createPagePublisher(publishing).publish(NEVER),
   }
+}
+
+const first: { objects: ModelStore['objects']; reports: readonly PublishReport[] } = {
+  objects: new Map(),
+  reports: [],
+}
+const publishedCopy = copiesOf(async (warehouse) => {
+  await list(warehouse.account, [survey(1), survey(2)], minute(0))
+  const { model, publish, release } = await trial(ALL, { warehouse })
+  first.reports = await publish()
+  await release()
+  first.objects = model.objects
+})
+
+/** The next run after the first version, which was published once in all formats. */
+const nextTrial = async (formats: readonly PublishFormat[] = ALL) => {
+  const warehouse = await testWarehouse(await publishedCopy())
+  return trial(formats, { warehouse, objects: first.objects })
 }
 
 const refusing =
@@ -82,29 +124,23 @@ const refusing =
 
 describe('a publish', () => {
   test('reports each format with its address, and leaves nothing in the local directory but the note', async () => {
-    const { publish, model, current, warehouse } = await trial()
-    const reports = await publish()
-    expect(reports.map(({ format, path }) => ({ format, path }))).toEqual([
-      { format: 'duckdb', path: 's3://model/test/duckdb/000001-RUN.duckdb' },
-      { format: 'parquet', path: 's3://model/test/versions/000001-RUN.json' },
+    const { model, current, warehouse } = await nextTrial()
+    expect(first.reports.map(({ format, path }) => ({ format, path }))).toEqual([
+      { format: 'duckdb', path: `s3://model/test/duckdb/000001-${RUN}.duckdb` },
+      { format: 'parquet', path: `s3://model/test/versions/000001-${RUN}.json` },
       { format: 'delta', path: 's3://model/test/data/' },
     ])
-    expect(current()).toMatchObject({ version: 1, manifest: 'versions/000001-RUN.json', snapshot: null })
-    expect(reports[0]?.bytes).toBe(model.objects.get('duckdb/000001-RUN.duckdb')?.body.length)
-    expect(await readNote(warehouse.directory)).toMatchObject({ state: 'versions/000001-RUN.json' })
+    expect(current()).toMatchObject({ version: 1, manifest: `versions/000001-${RUN}.json`, snapshot: null })
+    expect(first.reports[0]?.bytes).toBe(model.objects.get(`duckdb/000001-${RUN}.duckdb`)?.body.length)
+    expect(await readNote(warehouse.directory)).toMatchObject({ state: `versions/000001-${RUN}.json` })
     expect(await readdir(warehouse.directory)).not.toContain('upload')
   })
 
-  test('without Parquet uploads the database alone', async () => {
-    const { publish, model } = await trial(['duckdb'])
-    expect(await publish()).toHaveLength(1)
-    expect([...model.objects.keys()].filter((key) => key.startsWith('data/'))).toEqual([])
-  })
-
-  test('is committed although the report cannot be written or read, which fails the run', async () => {
-    const { publish, publishPage, decide, current } = await trial(['duckdb', 'report'])
+  test('without Parquet uploads the database alone, and is committed although the report cannot be written or read, which fails the run', async () => {
+    const { publish, publishPage, decide, current, model } = await trial(['duckdb', 'report'])
     decide.fault = refusing(/put\w+ report/)
-    await publish()
+    expect((await publish()).map(({ format }) => format)).toEqual(['duckdb'])
+    expect([...model.objects.keys()].filter((key) => key.startsWith('data/'))).toEqual([])
     await expect(publishPage()).rejects.toThrow(ObjectStoreError)
     decide.fault = refusing(/get report/)
     await expect(publishPage()).rejects.toThrow(ObjectStoreError)
@@ -112,27 +148,23 @@ describe('a publish', () => {
   })
 
   test('writes and replaces the report, despite a repeated request and a lost answer, and clean-up leaves it', async () => {
-    const { publish, publishPage, model, warehouse, decide } = await trial(['duckdb', 'report'])
-    const published = () => model.objects.get('report.html')?.body.toString()
-    expect((await publish()).map(({ format }) => format)).toEqual(['duckdb'])
+    const { publish, publishPage, model, warehouse, decide, clock } = await nextTrial(['duckdb', 'report'])
     for (const fault of ['repeated', 'lost_answer'] as const) {
       decide.fault = ({ verb, key }) => (/^put/.test(verb) && key === 'report.html' ? fault : null)
-      model.objects.delete('report.html')
-      await publishPage()
       await list(warehouse.account, [survey(1, { title: `new: ${fault}` })], minute(1))
-      const bytes = expect.any(Number)
       const [report] = await publishPage()
+      const html = model.objects.get('report.html')?.body.toString() ?? ''
+      const bytes = Buffer.byteLength(html)
       expect(report).toEqual({ format: 'report', path: 's3://model/test/report.html', bytes })
-      expect(report?.bytes).toBe(Buffer.byteLength(published() ?? ''))
-      expect(published()).toMatch(new RegExp(`^<!doctype html>[^]*new: ${fault}`))
+      expect(html).toMatch(new RegExp(`^<!doctype html>[^]*new: ${fault}`))
     }
+    clock.advance(60 * DAY_MS)
     await publish(NEVER, 'RUN-2')
-    expect(published()).toContain('new: lost_answer')
+    expect(model.objects.get('report.html')?.body.toString()).toContain('new: lost_answer')
   })
 
   test.runIf(SLOW)('writes a file again that somebody deleted from the bucket, and says so', async () => {
-    const { publish, model, log } = await trial()
-    await publish()
+    const { publish, model, log } = await nextTrial()
     const [lost] = [...model.objects.keys()].filter((key) => /^data\/surveys\/account.*parquet$/.test(key))
     model.objects.delete(String(lost))
     await publish(NEVER, 'RUN-2')
@@ -146,8 +178,7 @@ describe('a publish', () => {
 
 describe('a failure', () => {
   test('at any step leaves the published version and an empty staging directory', async () => {
-    const { publish, decide, current, warehouse } = await trial(['duckdb', 'parquet'])
-    await publish()
+    const { publish, decide, current, warehouse } = await nextTrial(['duckdb', 'parquet'])
     await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
     for (const [nth, match] of [
       /putIfAbsent duckdb/,
@@ -157,7 +188,7 @@ describe('a failure', () => {
     ].entries()) {
       decide.fault = refusing(match)
       await expect(publish(NEVER, `RUN-${nth + 2}`), String(match)).rejects.toThrow('refused (403)')
-      expect(current(), String(match)).toMatchObject({ version: 1, manifest: 'versions/000001-RUN.json' })
+      expect(current(), String(match)).toMatchObject({ version: 1, manifest: `versions/000001-${RUN}.json` })
       expect(await readdir(warehouse.directory), String(match)).not.toContain('upload')
     }
     decide.fault = () => null
@@ -181,22 +212,22 @@ describe('a failure', () => {
   })
 
   test('without Delta keeps the logs for 30 days, and then removes them; with Delta again they start anew', async () => {
-    const { publish, model, clock, log } = await trial()
+    const { publish, model, clock, log } = await nextTrial()
     const night = async (number: number, formats: readonly PublishFormat[]) => {
       await publish(NEVER, `2026030${number}T000000Z-0000ab`, formats)
-      clock.advance(15 * 24 * 3_600_000)
+      clock.advance(15 * DAY_MS)
     }
     const logs = () => [...model.objects.keys()].filter((key) => key.includes('/_delta_log/'))
-    await night(1, ALL)
-    const first = logs()
+    const before = logs()
+    clock.advance(15 * DAY_MS)
     await night(2, ['duckdb', 'parquet'])
-    expect(logs()).toEqual(first)
+    expect(logs()).toEqual(before)
     const said = log.lines.filter(({ level }) => level !== 'debug').map(({ message }) => message)
     expect(said.join()).not.toContain('Delta')
     await night(3, ['duckdb', 'parquet'])
     expect(logs()).toEqual([])
     await night(4, ALL)
-    expect(logs().toSorted()).toEqual(first.toSorted())
+    expect(logs().toSorted()).toEqual(before.toSorted())
   })
 
   test('of clean-up is only logged', async () => {
@@ -209,39 +240,36 @@ describe('a failure', () => {
   })
 })
 
-describe('a signal', () => {
-  test('lets the next run continue from the uploaded database, even if there is no time for the rest', async () => {
-    const { publish, decide, stopping, current, warehouse } = await trial()
-    stopping.abort(new StoppedError('stopped by SIGTERM'))
-    const deadline = new AbortController()
-    decide.fault = ({ verb, key }) => {
-      if (verb === 'putIfAbsent' && key.startsWith('data/')) deadline.abort(new StoppedError('no time left'))
-      return null
-    }
-    await expect(publish(deadline.signal)).rejects.toThrow('no time left')
-    expect(current()).toMatchObject({ version: 0, snapshot: { key: 'duckdb/000001-RUN.duckdb' } })
-    expect(await readNote(warehouse.directory)).toMatchObject({ state: 'duckdb/000001-RUN.duckdb' })
-  })
+test('a signal lets the next run continue from the uploaded database, even if there is no time for the rest', async () => {
+  const { publish, decide, stopping, current, warehouse } = await nextTrial()
+  await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
+  stopping.abort(new StoppedError('stopped by SIGTERM'))
+  const deadline = new AbortController()
+  decide.fault = ({ verb, key }) => {
+    if (verb === 'putIfAbsent' && key.startsWith('data/')) deadline.abort(new StoppedError('no time left'))
+    return null
+  }
+  await expect(publish(deadline.signal)).rejects.toThrow('no time left')
+  expect(current()).toMatchObject({ version: 1, snapshot: { key: `duckdb/000002-${RUN}.duckdb` } })
+  expect(await readNote(warehouse.directory)).toMatchObject({ state: `duckdb/000002-${RUN}.duckdb` })
 })
 
-describe('a long run', () => {
-  test.runIf(SLOW)('saves the work database every 15 minutes, and a failure does not end it', async () => {
-    const { publishing, decide, clock, log, current } = await trial(['duckdb'])
-    const stop = startSnapshots(publishing)
-    const saved = async (count: number) => {
-      while (log.lines.filter(({ message }) => /^saved|could not be saved/.test(message)).length < count)
-        await new Promise((resolve) => setImmediate(resolve))
-    }
-    decide.fault = refusing(/putIfAbsent snapshots/)
-    clock.advance(SNAPSHOT_EVERY_MS)
-    await saved(1)
-    expect(current().snapshot).toBeNull()
-    decide.fault = () => null
-    clock.advance(SNAPSHOT_EVERY_MS)
-    await saved(2)
-    expect(current()).toMatchObject({ version: 0, snapshot: { key: 'snapshots/000001-RUN-2.duckdb' } })
-    await stop()
-  })
+test.runIf(SLOW)('a long run saves the work database every 15 minutes, despite a failure', async () => {
+  const { publishing, decide, clock, log, current } = await trial(['duckdb'])
+  const stop = startSnapshots(publishing)
+  const saved = async (count: number) => {
+    while (log.lines.filter(({ message }) => /^saved|could not be saved/.test(message)).length < count)
+      await new Promise((resolve) => setImmediate(resolve))
+  }
+  decide.fault = refusing(/putIfAbsent snapshots/)
+  clock.advance(SNAPSHOT_EVERY_MS)
+  await saved(1)
+  expect(current().snapshot).toBeNull()
+  decide.fault = () => null
+  clock.advance(SNAPSHOT_EVERY_MS)
+  await saved(2)
+  expect(current()).toMatchObject({ version: 0, snapshot: { key: `snapshots/000001-${RUN}-2.duckdb` } })
+  await stop()
 })
 
 test.runIf(SLOW)('a damaged local work database is filled again from the bucket', async () => {
@@ -288,18 +316,13 @@ test.each<ModelFault>(['lost_answer', 'repeated'])('an upload with %s has happen
   expect(pointer.contents.version).toBe(1)
 })
 
-test('a foreign object under one of our keys is an error', async () => {
+test('nothing is uploaded without the lease, and a foreign object under one of our keys is an error', async () => {
   const { options, fileOf, model } = await filesToUpload()
-  model.write('data/a', 'of somebody else')
-  const uploaded = uploadFiles(options, [await fileOf('data/a', 'ours')], NEVER)
-  await expect(uploaded).rejects.toThrow('something else writes to this prefix')
-})
-
-test('nothing is uploaded without the lease', async () => {
-  const { options, fileOf, model } = await filesToUpload()
-  const files = [await fileOf('data/a', 'a')]
+  const files = [await fileOf('data/a', 'ours')]
   await expect(uploadFiles({ ...options, lease: LOST_LEASE }, files, NEVER)).rejects.toThrow('lost')
   expect(model.objects.size).toBe(0)
+  model.write('data/a', 'of somebody else')
+  await expect(uploadFiles(options, files, NEVER)).rejects.toThrow('something else writes to this prefix')
 })
 
 test('a file that is missing or truncated is not named again', async () => {

@@ -32,8 +32,11 @@ const check = () => {
   return checkTables({ state: database.file, database, signal: NEVER })
 }
 
-test('a sound warehouse breaks no rule', async () => {
-  expect(await check()).toEqual({ checks: ALL_RULES.length, problems: [] })
+test('a sound warehouse breaks no rule but that of a row that is broken, which is named', async () => {
+  await warehouse.run('UPDATE _sync.runs SET exit_code = 3')
+  const problem = { rule: 'exit_code_follows_status', where: '_sync.runs', count: 1 }
+  expect(await check()).toMatchObject({ checks: ALL_RULES.length, problems: [problem] })
+  await warehouse.run('UPDATE _sync.runs SET exit_code = 0')
 })
 
 test('a rule is named once for each table', () => {
