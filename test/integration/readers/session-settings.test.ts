@@ -29,14 +29,20 @@ const inThisWorld = (sql: string): string =>
     .replace("'default'", "'acme'")
     .replaceAll(/\b2147483\d{3}\b/g, '101')
 
-const queries: Readonly<Record<string, string>> = Object.fromEntries([
-  ...ALL_VIEWS.map(({ name }) => [`view ${name}`, `SELECT * FROM main.${name}`]),
-  ...[...QUERIES].map(([title, sql]) => [`queries.md, ${title}`, sql]),
-  ...ALL_QUERIES.map((query) => [`report.md, ${query.title}`, sqlOf(query)]),
+const toCopy: readonly (readonly [title: string, sql: string])[] = [
+  ...[...QUERIES].map(([title, sql]) => [`queries.md, ${title}`, sql] as const),
+  ...ALL_QUERIES.map((query) => [`report.md, ${query.title}`, sqlOf(query)] as const),
   // A page about the schema shows no rows of ours.
   ...queriesOfOtherPages()
     .filter(([, sql]) => !/duckdb_columns/.test(sql))
-    .map(([page, sql], at) => [`${page}, ${at}`, inThisWorld(sql)]),
+    .map(([page, sql], at) => [`${page}, ${at}`, inThisWorld(sql)] as const),
+]
+const isCopied = (view: string) => toCopy.some(([, sql]) => new RegExp(`\\b${view}\\b`).test(sql))
+/** `npm test` reads a view by itself only if no query to copy reads it. */
+const views = ALL_VIEWS.filter(({ name }) => SLOW || !isCopied(name))
+const queries: Readonly<Record<string, string>> = Object.fromEntries([
+  ...views.map(({ name }) => [`view ${name}`, `SELECT * FROM main.${name}`]),
+  ...toCopy,
 ])
 
 const finished = atEndOfFile()
