@@ -15,7 +15,7 @@ import { qualified } from '../../../src/warehouse/connection/ddl.js'
 import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
 import { atEndOfFile, temporaryDirectory } from '../../support/files/temporary.js'
 import { SLOW } from '../../support/suite/slow.js'
-import { QUERIES, queriesOfOtherPages } from '../docs/queries.js'
+import { QUERIES, queriesOfOtherPages, viewsBeside } from '../docs/queries.js'
 import { HOSTILE_WORLD } from './hostile-world.js'
 import { ENVIRONMENTS, environmentProblem, runPython, testUnless } from './python.js'
 import { MEANING, NOT_TRIED, TRIED } from './session-settings.js'
@@ -37,11 +37,11 @@ const toCopy: readonly (readonly [title: string, sql: string])[] = [
     .filter(([, sql]) => !/duckdb_columns/.test(sql))
     .map(([page, sql], at) => [`${page}, ${at}`, inThisWorld(sql)] as const),
 ]
-const isCopied = (view: string) => toCopy.some(([, sql]) => new RegExp(`\\b${view}\\b`).test(sql))
-/** `npm test` reads a view by itself only if no query to copy reads it. */
-const views = ALL_VIEWS.filter(({ name }) => SLOW || !isCopied(name))
 const queries: Readonly<Record<string, string>> = Object.fromEntries([
-  ...views.map(({ name }) => [`view ${name}`, `SELECT * FROM main.${name}`]),
+  ...viewsBeside(toCopy.map(([, sql]) => sql)).map(({ name }) => [
+    `view ${name}`,
+    `SELECT * FROM main.${name}`,
+  ]),
   ...toCopy,
 ])
 
