@@ -40,7 +40,7 @@ const totalOf = ({ interview_count_by_status }: { interview_count_by_status: obj
 
 describe('sources that are added late', () => {
   test('they come during fieldwork, and none of their interviews began before', async () => {
-    await using api = await startApi({ surveys: 60, pageSize: 1000 })
+    await using api = await startApi({ surveys: 30, pageSize: 1000 })
     let late = 0
     for (const change of loneChanges(await api.readChanges('2026-02-01T00:00:00Z', UNTIL), 'source_added')) {
       const { before, after } = await around(api, change)
@@ -59,7 +59,7 @@ describe('sources that are added late', () => {
 
 describe('sources that are removed', () => {
   test('a removed source is not listed, its id is 404, and its interviews and target no longer count', async () => {
-    await using api = await startApi({ surveys: 100, pageSize: 1000 })
+    await using api = await startApi({ surveys: 60, pageSize: 1000 })
     const removals = loneChanges(await api.readChanges('2025-12-01T00:00:00Z', UNTIL), 'source_removed')
     let withInterviews = 0
     for (const change of removals) {
@@ -94,7 +94,7 @@ describe('sources that are removed', () => {
 
 describe('sources of quiet surveys', () => {
   test('a source is added, changed or removed in an open survey, or at the same moment as its quiet survey changes', async () => {
-    await using api = await startApi({ surveys: 300 })
+    await using api = await startApi({ surveys: 150 })
     const changes = await api.readChanges('2020-01-01T00:00:00Z', '2028-01-01T00:00:00Z')
     const status = new Map<number, string>()
     const ownMoments = new Set(
@@ -116,7 +116,7 @@ describe('sources of quiet surveys', () => {
   })
 
   test('the sources and progress of drafts, demos and complete surveys change only together with the survey', async () => {
-    await using api = await startApi({ surveys: 60, pageSize: 1000 })
+    await using api = await startApi({ surveys: 30, pageSize: 1000 })
     const quiet = ['draft', 'complete', 'user_demo']
     const read = async () =>
       new Map((await api.readTruth()).accounts[0]!.surveys.map((survey) => [survey.id, survey]))
@@ -132,13 +132,13 @@ describe('sources of quiet surveys', () => {
       }
       before = after
     }
-    expect(compared).toBeGreaterThan(200)
+    expect(compared).toBeGreaterThan(100)
   })
 })
 
 describe('targets that are adjusted during fieldwork', () => {
   test('they go up and down, never below 0, and move only the updated_at of the source', async () => {
-    await using api = await startApi({ surveys: 50, pageSize: 1000 })
+    await using api = await startApi({ surveys: 25, pageSize: 1000 })
     const steps: number[] = []
     for (const change of loneChanges(
       await api.readChanges('2025-12-01T00:00:00Z', UNTIL),

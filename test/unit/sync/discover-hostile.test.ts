@@ -173,7 +173,7 @@ test('listings of a server that lies about its pages end, and the cursor passes 
       for (const { result } of played.done) results.set(result, (results.get(result) ?? 0) + 1)
       holds(played)
     }),
-    cases(150),
+    cases(200),
   )
   // Every kind of result occurred, so the cases cover what they should.
   for (const result of ['complete', 'interrupted', 'drifted', 'failed'])
@@ -255,10 +255,9 @@ test('the number of pages has a limit, whatever the first page announces', () =>
 test('an endless list of sample sources fails its task with a message of one line', async () => {
   const endless = memorySource({ 7: { sources: [], progress: null, sourceProgress: {} } })
   endless.pageSize = 1
-  endless.before = (request) => {
-    const page = Number(request.split(' ').at(-1))
-    endless.surveys.get(7)!.sources = Array.from({ length: page + 1 }, (_, id) => source(id))
-  }
+  const { sources } = endless.surveys.get(7)!
+  sources.push(source(0))
+  endless.before = () => void sources.push(source(sources.length))
   const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
   const readPage = (page: number) => endless.listSampleSources(7, page, context)
   await expect(readSources(7, readPage, () => undefined)).rejects.toMatchObject({
