@@ -22,8 +22,11 @@ import { sharedWarehouse, testWarehouse } from '../../../support/warehouse/wareh
 
 const emptyWarehouse = sharedWarehouse()
 
-const read = (account: AccountWarehouse, surveyId: number, when: Instant, complete: number) =>
-  account.commitBundles([bundle(surveyId, when, [source(surveyId * 10)], progress(complete))], RUN)
+const readingOf = (surveyId: number, when: Instant, complete: number) =>
+  bundle(surveyId, when, [source(surveyId * 10)], progress(complete))
+
+const read = (account: AccountWarehouse, ...reading: Parameters<typeof readingOf>) =>
+  account.commitBundles([readingOf(...reading)], RUN)
 
 const gone = (account: AccountWarehouse, surveyId: number, when: Instant) =>
   account.commitBundles([{ kind: 'gone', surveyId, at: when }], RUN)
@@ -136,8 +139,7 @@ test('a survey that was missing for a time has no progress in between, and each 
 test('the progress of a survey that is gone for good holds until it was found missing', async () => {
   const { account, cells } = await emptyWarehouse()
   await list(account, [survey(1), survey(2)], at(1, 9), 'full')
-  await read(account, 1, at(1, 10), 5)
-  await read(account, 2, at(1, 10), 6)
+  await account.commitBundles([readingOf(1, at(1, 10), 5), readingOf(2, at(1, 10), 6)], RUN)
   await gone(account, 1, at(2, 12))
   await gone(account, 2, at(3, 0))
   await gone(account, 2, at(4, 0))
@@ -167,13 +169,8 @@ test('the periods of a source end when it leaves its survey, though the survey c
 
 test('midnight belongs to the day that it begins, for confirmed readings and for ended ones', async () => {
   const { account, cells } = await emptyWarehouse()
-  for (const [id, complete] of [
-    [1, 5],
-    [2, 6],
-  ] as const) {
-    await read(account, id, at(1, 0), 5)
-    await read(account, id, at(3, 0), complete)
-  }
+  await account.commitBundles([readingOf(1, at(1, 0), 5), readingOf(2, at(1, 0), 5)], RUN)
+  await account.commitBundles([readingOf(1, at(3, 0), 5), readingOf(2, at(3, 0), 6)], RUN)
   await list(account, [survey(3)], at(1, 9))
   await read(account, 3, at(2, 0), 7)
   await gone(account, 3, at(2, 0))
@@ -191,19 +188,27 @@ test('midnight belongs to the day that it begins, for confirmed readings and for
 test('a skipped source is confirmed until its last reading, and a failed or untyped reading confirms nothing', async () => {
   const { account, cells } = await emptyWarehouse()
   const skipped = { sourceProgress: [], sourceProgressRead: 'none' } as const
-  for (const id of [1, 2, 3, 4]) await read(account, id, at(1, 10), 5)
-  await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5), skipped)], RUN)
-  await account.commitBundles([failedTask(2, at(2, 10))], RUN)
+  await account.commitBundles(
+    [1, 2, 3, 4].map((id) => readingOf(id, at(1, 10), 5)),
+    RUN,
+  )
   const untyped = { ...skipped, sourceProgressRead: 'some', listedSourceIds: [30] } as const
   const rejections = [
     rejection({ endpoint: 'fieldwork_progress', surveyId: 3 }),
     rejection({ endpoint: 'sample_sources', surveyId: 3, sampleSourceId: 30, rowId: 30 }),
   ]
-  await account.commitBundles([bundle(3, at(2, 10), [], null, { ...untyped, rejections })], RUN)
   // The unreadable id may belong to any source of survey 4.
   const unreadable = rejection({ endpoint: 'sample_sources', surveyId: 4 })
   const unread = { ...skipped, listedSourceIds: null, rejections: [unreadable] }
-  await account.commitBundles([bundle(4, at(2, 10), [], progress(5), unread)], RUN)
+  await account.commitBundles(
+    [
+      bundle(1, at(2, 10), [source(10)], progress(5), skipped),
+      failedTask(2, at(2, 10)),
+      bundle(3, at(2, 10), [], null, { ...untyped, rejections }),
+      bundle(4, at(2, 10), [], progress(5), unread),
+    ],
+    RUN,
+  )
   const known = (view: string) =>
     cells(
       `SELECT survey_id, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known FROM ${view} ORDER BY ALL`,
@@ -256,7 +261,10 @@ test('a refused list of sources confirms nothing, also after a list with a row t
 test('a survey row is confirmed until its last listing, or until the first reading of a pending change', async () => {
   const { account, cells } = await emptyWarehouse()
   await list(account, [survey(1), survey(2), survey(3)], at(1, 9), 'full')
-  for (const id of [1, 2, 3]) await read(account, id, at(1, 10), 5)
+  await account.commitBundles(
+    [1, 2, 3].map((id) => readingOf(id, at(1, 10), 5)),
+    RUN,
+  )
   await begin(account, at(2, 9), 'incremental')
   await commitPage(account, [survey(1), survey(2, { title: 'Renamed' })], at(2, 9), {
     rejections: [rejection({ surveyId: 3, rowId: 3 })],
