@@ -123,8 +123,8 @@ test('three failing accounts leave the fourth complete, and the run reports the 
 })
 
 test('--accounts reads the named accounts only; the others keep cursor, queue and rows and stay published', async (context) => {
-  const trial = await openAccounts(context, { a: surveys(2), b: surveys(2), c: surveys(1) })
-  await trial.sync({ flags: { 'max-requests': 12 } })
+  const trial = await openAccounts(context, { a: surveys(1), b: surveys(2), c: surveys(1) })
+  await trial.sync({ flags: { accounts: 'b', 'max-requests': 4 } })
   const stateOfB = () =>
     trial.query(
       `SELECT (SELECT to_json(list(c ORDER BY account)) FROM _sync.cursors c WHERE account = 'b') AS cursors,
