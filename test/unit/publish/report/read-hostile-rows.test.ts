@@ -16,6 +16,7 @@ import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
 import { anyText } from '../../../support/hostile/any-text.js'
 import { DEFAULTS } from '../../../support/settings/settings-from-yaml.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
+import { SLOW } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { sharedWarehouse, type TestWarehouse } from '../../../support/warehouse/warehouse.js'
@@ -100,7 +101,7 @@ interface Nights {
 
 const exactly = (length: number) => ({ minLength: length, maxLength: length })
 
-const anyNights: fc.Arbitrary<Nights> = fc.integer({ min: 2, max: 10 }).chain((nights) =>
+const anyNights: fc.Arbitrary<Nights> = fc.integer({ min: 2, max: SLOW ? 10 : 4 }).chain((nights) =>
   fc.record({
     surveys: fc.array(anySurvey, exactly(2)),
     sources: fc.array(anySource, exactly(2)),

@@ -277,7 +277,7 @@ describe('the directory of a warehouse', () => {
   })
 
   test('is created with its parents when it does not exist', async () => {
-    const directory = join(await temporaryDirectory(), 'a', 'b')
+    const directory = join(await temporaryDirectory(), 'a', 'b', 'c')
     await requireWritable(directory)
     expect(await readdir(directory)).toEqual([])
   })

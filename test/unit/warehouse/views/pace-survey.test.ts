@@ -187,6 +187,7 @@ test('survey_pace counts only days in fieldwork', async () => {
     at(1, 0),
     'full',
   )
+  const listed = new Map<number, Survey['status']>()
   for (let night = 0; night < 12; night += 1) {
     const when = at(night + 1)
     const known = ids.flatMap((id) => {
@@ -195,11 +196,10 @@ test('survey_pace counts only days in fieldwork', async () => {
       const [complete, status] = typeof what === 'number' ? [what, 'fieldwork'] : what
       return { id, complete, status }
     })
-    await list(
-      account,
-      known.map(({ id, status }) => survey(id, { status, updated_at: when })),
-      when,
-    )
+    const changed = known.filter(({ id, status }) => listed.get(id) !== status)
+    const surveys = changed.map(({ id, status }) => survey(id, { status, updated_at: when }))
+    if (surveys.length > 0) await list(account, surveys, when)
+    for (const { id, status } of changed) listed.set(id, status)
     await account.commitBundles(
       known.map(({ id, complete }) => bundle(id, when, [], read(complete))),
       RUN,
