@@ -163,17 +163,21 @@ const holds = ({ done, requests }: Awaited<ReturnType<typeof play>>): void => {
   }
 }
 
+const SHORT = ['truth', 'fewer surveys than it announces']
+/** The others go on for hundreds of pages, so they come less often. */
+const ENDS = [...Object.keys(ENDLESS), ...SHORT, ...SHORT, ...SHORT]
+
 test('listings of a server that lies about its pages end, and the cursor passes no unread change (in memory)', {
   timeout: CASES_TIMEOUT_MS,
 }, async () => {
   const results = new Map<string, number>()
   await fc.assert(
-    fc.asyncProperty(worldOf(lyingStep, Object.keys(ENDLESS)), runs, async (world, planned) => {
+    fc.asyncProperty(worldOf(lyingStep, ENDS), runs, async (world, planned) => {
       const played = await play(world, planned, memoryListing().account)
       for (const { result } of played.done) results.set(result, (results.get(result) ?? 0) + 1)
       holds(played)
     }),
-    cases(200),
+    cases(150),
   )
   // Every kind of result occurred, so the cases cover what they should.
   for (const result of ['complete', 'interrupted', 'drifted', 'failed'])
