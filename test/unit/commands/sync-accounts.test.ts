@@ -12,6 +12,14 @@ import { type AccountsTrial, openAccounts } from './accounts-trial.js'
 
 const surveys = (count: number, title = 'a survey') => scriptedSurveys(count, { title }, 1)
 
+const answerAll = (trial: AccountsTrial, account: string, status: number): void => {
+  const api = trial.api(account)
+  api.hook = (_, response) => {
+    sendJson(api, response, status, {})
+    return true
+  }
+}
+
 test.runIf(SLOW)('a run reads accounts at the same time and reports them in their order', async (context) => {
   const trial = await openAccounts(context, { a: surveys(1), b: surveys(1), c: surveys(1) })
   const all = gate<boolean>()
@@ -85,18 +93,12 @@ test('three failing accounts leave the fourth complete, and the run reports the 
     paused: surveys(2),
     working: surveys(4),
   })
-  trial.api('refused').hook = (_, response) => {
-    sendJson(trial.api('refused'), response, 401, {})
-    return true
-  }
+  answerAll(trial, 'refused', 401)
   trial.api('disconnected').hook = (_, response) => {
     response.destroy()
     return true
   }
-  trial.api('paused').hook = (_, response) => {
-    sendJson(trial.api('paused'), response, 429, {})
-    return true
-  }
+  answerAll(trial, 'paused', 429)
   const report = await trial.sync({
     settings: { limits: { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' } },
     accounts: { paused: { rate_limit: { requests: 10, per: '100ms' } } },
@@ -214,10 +216,7 @@ describe('--max-requests', () => {
 
   test.runIf(SLOW)('gives unused requests to other accounts, also of a refused account', async (context) => {
     const trial = await openAccounts(context, { a: surveys(12), b: surveys(1), c: surveys(1) })
-    trial.api('c').hook = (_, response) => {
-      sendJson(trial.api('c'), response, 401, {})
-      return true
-    }
+    answerAll(trial, 'c', 401)
     const report = await trial.sync({ flags: { 'max-requests': 43 } })
     expect(report.accounts.map(({ status }) => status)).toEqual(['complete', 'complete', 'failed'])
     expect(total(trial, 'a', 'b', 'c')).toBe(37 + 4 + 2)

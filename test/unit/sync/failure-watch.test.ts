@@ -42,16 +42,14 @@ const watched = (steps: readonly Step[], max = 3) => {
   return watch
 }
 
-describe('the run goes on', () => {
-  test.each<[string, readonly Step[]]>([
-    ['when one survey is refused', [READ, GONE, READ]],
-    ['when fewer than three fail in a row', [{ ...GONE, times: 2 }, READ, { ...GONE, times: 2 }, READ, READ]],
-    ['when surveys fail that were refused before', [{ ...FORBIDDEN, isKnown: true, times: 9 }, READ]],
-    ['when many surveys have sources and no progress', [{ answers: 1, kinds: ['not_found'], times: 50 }]],
-  ])('%s', (_, steps) => {
-    expect(watched(steps).verdict()).toBeNull()
-    expect(watched(steps).lastVerdict()).toBeNull()
-  })
+test.each<[string, readonly Step[]]>([
+  ['when one survey is refused', [READ, GONE, READ]],
+  ['when fewer than three fail in a row', [{ ...GONE, times: 2 }, READ, { ...GONE, times: 2 }, READ, READ]],
+  ['when surveys fail that were refused before', [{ ...FORBIDDEN, isKnown: true, times: 9 }, READ]],
+  ['when many surveys have sources and no progress', [{ answers: 1, kinds: ['not_found'], times: 50 }]],
+])('the run goes on %s', (_, steps) => {
+  expect(watched(steps).verdict()).toBeNull()
+  expect(watched(steps).lastVerdict()).toBeNull()
 })
 
 describe('the run ends', () => {
