@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { type Clock, systemClock } from '../../base/clock.js'
+import type { Clock } from '../../base/clock.js'
 import { WarehouseError } from '../../base/errors.js'
 import { instantFromMs } from '../../model/instant.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
@@ -15,7 +15,7 @@ import { addColumn, commentsOn, createTable, qualified } from '../connection/ddl
 import { isStatementFault } from '../connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
-import { createView } from '../views/view-declaration.js'
+import { createView, defineView } from '../views/view-declaration.js'
 
 interface Migration {
   readonly version: number
@@ -117,12 +117,12 @@ const record = (sql: Sql, version: number, description: string, clock: Clock): P
 
 /**
  * Tells a bug from a damaged file: whether `work`, in which a statement failed, also fails in an empty warehouse of this version. Then no
- * file is at fault. Both can end with the same error of DuckDB: a flipped bit in a stored view is a name that no table has, and so is a
- * mistake in a statement of ours.
+ * file is at fault. Both can end with one error of DuckDB: a flipped bit in a stored view is an unknown name, and so is a mistake of ours.
  */
 export const isOwnFault = async (work: (database: Database) => Promise<unknown>): Promise<boolean> => {
   await using database = await openDatabase(':memory:')
-  await migrate(database, systemClock)
+  const parts = ['CREATE SCHEMA _sync', ...ALL_TABLES.map(createTable), ...ALL_VIEWS.map(defineView)]
+  await database.exclusively((sql) => sql.run(parts.join(';\n')))
   try {
     await work(database)
     return false

@@ -1,5 +1,7 @@
 /** Reads the queries of docs/reference/queries.md, by their headings, and those of the other pages. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
+import { SLOW } from '../../support/suite/slow.js'
 
 export const page = readFileSync(new URL('../../../docs/reference/queries.md', import.meta.url), 'utf8')
 
@@ -36,3 +38,10 @@ export const queriesOfOtherPages = (): readonly (readonly [string, string])[] =>
       .map((sql) => [name, sql] as const),
   )
 }
+
+/** The views to select from beside these queries. `npm test` leaves out those that one of them, or another view, reads. */
+export const viewsBeside = (queries: readonly string[]) =>
+  ALL_VIEWS.filter(({ name }) => {
+    const reads = new RegExp(`\\b${name}\\b`)
+    return SLOW || ![...queries, ...ALL_VIEWS.map(({ sql }) => sql)].some((sql) => reads.test(sql))
+  })

@@ -1,6 +1,6 @@
 /** A directory for one test, removed when the test has finished. */
-import { existsSync, statfsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync, rmSync, statfsSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, onTestFinished } from 'vitest'
@@ -33,6 +33,7 @@ const PARENT = !SLOW && hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir()
 
 export const temporaryDirectory = async (finished: Finished = onTestFinished): Promise<string> => {
   const directory = await mkdtemp(join(PARENT, 'fieldwork-sync-'))
-  finished(() => rm(directory, { recursive: true, force: true }))
+  // With promises it takes three times the CPU.
+  finished(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }

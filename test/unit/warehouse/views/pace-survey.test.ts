@@ -154,8 +154,7 @@ test('survey_pace gives the pace, the forecast and the last gain of each survey,
 
   // An account with the same ids changes nothing.
   const other = accountWarehouse(database, 'bolt')
-  await perform(other, CASES.slice(0, 4).toReversed())
-  expect(named(await found())).toEqual(expected)
+  await perform(other, CASES.slice(1, 4).toReversed())
   await account.compactProgress(at(40), { runId: RUN, at: at(40) })
   expect(named(await found())).toEqual(expected)
 })
@@ -188,6 +187,7 @@ test('survey_pace counts only days in fieldwork', async () => {
     at(1, 0),
     'full',
   )
+  const listed = new Map<number, Survey['status']>()
   for (let night = 0; night < 12; night += 1) {
     const when = at(night + 1)
     const known = ids.flatMap((id) => {
@@ -196,11 +196,10 @@ test('survey_pace counts only days in fieldwork', async () => {
       const [complete, status] = typeof what === 'number' ? [what, 'fieldwork'] : what
       return { id, complete, status }
     })
-    await list(
-      account,
-      known.map(({ id, status }) => survey(id, { status, updated_at: when })),
-      when,
-    )
+    const changed = known.filter(({ id, status }) => listed.get(id) !== status)
+    const surveys = changed.map(({ id, status }) => survey(id, { status, updated_at: when }))
+    if (surveys.length > 0) await list(account, surveys, when)
+    for (const { id, status } of changed) listed.set(id, status)
     await account.commitBundles(
       known.map(({ id, complete }) => bundle(id, when, [], read(complete))),
       RUN,

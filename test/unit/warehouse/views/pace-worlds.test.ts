@@ -1,9 +1,10 @@
-/** The forecast against what happens later, in reference worlds: every night of every survey in fieldwork is one forecast. */
+/** The forecast against what happens later, in reference worlds: every night in fieldwork before a survey's target is one forecast. */
 import { median } from 'd3-array'
 import { expect, test } from 'vitest'
 import { SURVEY_STATUSES } from '../../../../src/reference-server/resources.js'
 import { Organization } from '../../../../src/reference-server/world/organization.js'
 import { TITLE_EDIT } from '../../../../src/reference-server/world/timeline.js'
+import { SLOW } from '../../../support/suite/slow.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const DAY = 86_400_000_000
@@ -21,7 +22,10 @@ interface Night {
   readonly complete: number
 }
 
-/** What a nightly run reads of each survey that is ever in fieldwork, from two nights before that. */
+/**
+ * What a nightly run reads of each survey, from two nights before it opens until it reaches its target. Others say nothing about a
+ * forecast. `npm test` also leaves out surveys that are below a new target at the end, because it reads only that night of the others.
+ */
 const nightsOf = (seed: number): readonly Night[] => {
   const world = new Organization({ seed, account: 0, surveys: 1_500, startAt: START })
   const at = (night: number) => START + night * DAY + DAY / 12
@@ -32,13 +36,20 @@ const nightsOf = (seed: number): readonly Night[] => {
       (_, night) => changes.findLast((change) => change.at <= at(night) && change.code < TITLE_EDIT)?.code,
     )
     const opened = statuses.indexOf(FIELDWORK)
-    if (opened < 0) return []
-    return statuses.flatMap((code, night) => {
-      if (code === undefined || night < opened - 2) return []
-      const read = world.progress(at(night), survey, {})
-      const { sample_size: target = 0, interviews_count: complete = 0 } = read ?? {}
-      return [{ survey, night, status: SURVEY_STATUSES[code] ?? '', target, complete }]
-    })
+    const read = (night: number) => {
+      const { sample_size: target = 0, interviews_count: complete = 0 } =
+        world.progress(at(night), survey, {}) ?? {}
+      return { target, complete, isReached: target > 0 && complete >= target }
+    }
+    if (opened < 0 || opened >= NIGHTS || !(SLOW || read(HORIZON - 1).isReached)) return []
+    const nights: Night[] = []
+    for (const [night, code] of statuses.entries()) {
+      if (code === undefined || night < opened - 2) continue
+      const { isReached, ...progress } = read(night)
+      nights.push({ survey, night, status: SURVEY_STATUSES[code] ?? '', ...progress })
+      if (isReached) return nights
+    }
+    return []
   })
 }
 
@@ -52,7 +63,7 @@ interface Forecast {
   readonly to: number | null
 }
 
-/** The forecasts of all nights, of targets that are reached later. Each night is an account that knows the nights up to it. */
+/** The forecasts of all nights. Each night is an account that knows the nights up to it. */
 const forecastsOf = async (nights: readonly Night[]): Promise<readonly Forecast[]> => {
   const { run, rows } = await testWarehouse()
   const columns = (['survey', 'night', 'status', 'target', 'complete'] as const).map(
@@ -77,9 +88,8 @@ const forecastsOf = async (nights: readonly Night[]): Promise<readonly Forecast[
       p.expected_on - day AS expected, p.expected_from - day AS "from", p.expected_to - day AS "to"
     FROM (SELECT *, CAST('2026-03-01' AS DATE) + CAST(made_at AS INTEGER) AS day FROM made)
     JOIN (SELECT survey, min(night) AS first_night, min(night) FILTER (status = 'fieldwork') AS opened_at,
-        min(night) FILTER (complete >= target AND target > 0) AS reached_at FROM nights GROUP BY ALL) USING (survey)
-    JOIN survey_pace p ON p.account = CAST(made_at AS VARCHAR) AND p.survey_id = survey
-    WHERE reached_at > made_at`)) as unknown as readonly Forecast[]
+        max(night) AS reached_at FROM nights GROUP BY ALL) USING (survey)
+    JOIN survey_pace p ON p.account = CAST(made_at AS VARCHAR) AND p.survey_id = survey`)) as unknown as readonly Forecast[]
 }
 
 const errorsOf = (forecasts: readonly Forecast[]): number[] =>

@@ -22,8 +22,11 @@ import { sharedWarehouse, testWarehouse } from '../../../support/warehouse/wareh
 
 const emptyWarehouse = sharedWarehouse()
 
-const read = (account: AccountWarehouse, surveyId: number, when: Instant, complete: number) =>
-  account.commitBundles([bundle(surveyId, when, [source(surveyId * 10)], progress(complete))], RUN)
+const read = (account: AccountWarehouse, surveys: number | number[], when: Instant, complete: number) =>
+  account.commitBundles(
+    [surveys].flat().map((id) => bundle(id, when, [source(id * 10)], progress(complete))),
+    RUN,
+  )
 
 const gone = (account: AccountWarehouse, surveyId: number, when: Instant) =>
   account.commitBundles([{ kind: 'gone', surveyId, at: when }], RUN)
@@ -44,14 +47,11 @@ test('an empty warehouse has no rows in any view', async () => {
 test('indicators hold until the next ones were read, and the current ones until their last confirmation', async () => {
   const { account, cells } = await emptyWarehouse()
   await list(account, [survey(1)], at(1, 9), 'full')
-  for (const [day, hour, complete] of [
-    [1, 10, 5],
-    [2, 10, 5],
-    [4, 9, 8],
-    [4, 18, 9],
-    [5, 23, 9],
-  ] as const)
-    await read(account, 1, at(day, hour), complete)
+  await read(account, 1, at(1, 10), 5)
+  await read(account, 1, at(2, 10), 5)
+  await read(account, 1, at(4, 9), 8)
+  await read(account, 1, at(4, 18), 9)
+  await read(account, 1, at(5, 23), 9)
   expect(await cells(`${PERIODS} FROM survey_progress_periods ORDER BY observed_at`)).toEqual([
     [1, 5, '01 10:00', '04 09:00', '04 09:00'],
     [1, 8, '04 09:00', '04 18:00', '04 18:00'],
@@ -167,13 +167,9 @@ test('the periods of a source end when it leaves its survey, though the survey c
 
 test('midnight belongs to the day that it begins, for confirmed readings and for ended ones', async () => {
   const { account, cells } = await emptyWarehouse()
-  for (const [id, complete] of [
-    [1, 5],
-    [2, 6],
-  ] as const) {
-    await read(account, id, at(1, 0), 5)
-    await read(account, id, at(3, 0), complete)
-  }
+  await read(account, [1, 2], at(1, 0), 5)
+  await read(account, 1, at(3, 0), 5)
+  await read(account, 2, at(3, 0), 6)
   await list(account, [survey(3)], at(1, 9))
   await read(account, 3, at(2, 0), 7)
   await gone(account, 3, at(2, 0))
@@ -191,19 +187,24 @@ test('midnight belongs to the day that it begins, for confirmed readings and for
 test('a skipped source is confirmed until its last reading, and a failed or untyped reading confirms nothing', async () => {
   const { account, cells } = await emptyWarehouse()
   const skipped = { sourceProgress: [], sourceProgressRead: 'none' } as const
-  for (const id of [1, 2, 3, 4]) await read(account, id, at(1, 10), 5)
-  await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5), skipped)], RUN)
-  await account.commitBundles([failedTask(2, at(2, 10))], RUN)
+  await read(account, [1, 2, 3, 4], at(1, 10), 5)
   const untyped = { ...skipped, sourceProgressRead: 'some', listedSourceIds: [30] } as const
   const rejections = [
     rejection({ endpoint: 'fieldwork_progress', surveyId: 3 }),
     rejection({ endpoint: 'sample_sources', surveyId: 3, sampleSourceId: 30, rowId: 30 }),
   ]
-  await account.commitBundles([bundle(3, at(2, 10), [], null, { ...untyped, rejections })], RUN)
   // The unreadable id may belong to any source of survey 4.
   const unreadable = rejection({ endpoint: 'sample_sources', surveyId: 4 })
   const unread = { ...skipped, listedSourceIds: null, rejections: [unreadable] }
-  await account.commitBundles([bundle(4, at(2, 10), [], progress(5), unread)], RUN)
+  await account.commitBundles(
+    [
+      bundle(1, at(2, 10), [source(10)], progress(5), skipped),
+      failedTask(2, at(2, 10)),
+      bundle(3, at(2, 10), [], null, { ...untyped, rejections }),
+      bundle(4, at(2, 10), [], progress(5), unread),
+    ],
+    RUN,
+  )
   const known = (view: string) =>
     cells(
       `SELECT survey_id, strftime(timezone('UTC', confirmed_until), '%d %H:%M') AS known FROM ${view} ORDER BY ALL`,
@@ -256,7 +257,7 @@ test('a refused list of sources confirms nothing, also after a list with a row t
 test('a survey row is confirmed until its last listing, or until the first reading of a pending change', async () => {
   const { account, cells } = await emptyWarehouse()
   await list(account, [survey(1), survey(2), survey(3)], at(1, 9), 'full')
-  for (const id of [1, 2, 3]) await read(account, id, at(1, 10), 5)
+  await read(account, [1, 2, 3], at(1, 10), 5)
   await begin(account, at(2, 9), 'incremental')
   await commitPage(account, [survey(1), survey(2, { title: 'Renamed' })], at(2, 9), {
     rejections: [rejection({ surveyId: 3, rowId: 3 })],
