@@ -2,7 +2,7 @@
 
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { StoppedError } from '../../src/base/errors.js'
+import { hasCode, StoppedError } from '../../src/base/errors.js'
 import { Secret } from '../../src/base/secret.js'
 import { reportError } from '../../src/commands/report-error.js'
 import { syncAccounts } from '../../src/commands/sync.js'
@@ -182,6 +182,19 @@ const copyDirectory = (from: string, to: string): void => {
   }
 }
 
+/** Begins again if DuckDB removes a file meanwhile, as the end of a checkpoint does: half a checkpoint is no state that a kill leaves. */
+const copyWhole = (from: string, to: string): void => {
+  fs.mkdirSync(to, { recursive: true })
+  if (!fs.existsSync(from)) return
+  try {
+    copyDirectory(from, to)
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error
+    fs.rmSync(to, { recursive: true })
+    copyWhole(from, to)
+  }
+}
+
 const leftOpen: (() => Promise<void>)[] = []
 
 /** Copies the files as SIGKILL leaves them. Then closes what the dead process has open, which changes only the old files. */
@@ -190,8 +203,7 @@ const leaveBehind = async (
   { time, databases, directory, nextDirectory }: StartOptions,
 ): Promise<void> => {
   await time.idle()
-  if (fs.existsSync(directory)) copyDirectory(directory, nextDirectory)
-  else fs.mkdirSync(nextDirectory, { recursive: true })
+  copyWhole(directory, nextDirectory)
   const wal = join(nextDirectory, 'work.duckdb.wal')
   if (generation.tornLogFrom !== null && fs.existsSync(wal)) {
     const { size } = fs.statSync(wal)
