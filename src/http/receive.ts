@@ -60,12 +60,15 @@ export const receive = (
     async function* read(): AsyncGenerator<Uint8Array> {
       try {
         for (;;) {
-          yield* chunks.splice(0)
-          if (end === 'complete') return
-          if (end !== null) throw end
-          await new Promise<void>((resume) => {
-            wake = resume
-          })
+          // Before the end is looked at, because more may arrive with it while the reader is busy.
+          const chunk = chunks.shift()
+          if (chunk !== undefined) yield chunk
+          else if (end === 'complete') return
+          else if (end !== null) throw end
+          else
+            await new Promise<void>((resume) => {
+              wake = resume
+            })
         }
       } finally {
         abort(NOT_NEEDED)
