@@ -5,9 +5,9 @@ import { rateRefused, retryAfterTooLong, type Where } from '../errors.js'
 import { HeldSlotLimiter, type Slot } from './held-slot-limiter.js'
 import { Ledger } from './ledger.js'
 import { createPacer } from './pacer.js'
-import { openSharedCap } from './shared/shared-cap.js'
+import { openSharedCap, type SharedCapOptions } from './shared/shared-cap.js'
 
-export interface RateLimiterOptions extends Omit<Parameters<typeof openSharedCap>[0], 'rate'> {
+export interface RateLimiterOptions extends Omit<SharedCapOptions, 'rate'> {
   readonly rate: Rate
   readonly limits: { readonly request_timeout: number; readonly pausesMax?: number }
   /** Where the request ledger is kept; null: a restart forgets the sent requests. */

@@ -35,7 +35,7 @@ export const writeVersion = async (writing: VersionWriting): Promise<Manifest> =
 
 const writeTables = async (writing: TableWriting): Promise<readonly ManifestTable[]> => {
   // A column that was added to a table with rows is nullable, despite its declaration.
-  const required = await columnPaths(writing.sql, 'AND NOT is_nullable')
+  const required = await columnPaths(writing.sql, 'NOT is_nullable')
   const tables: ManifestTable[] = []
   for (const table of PUBLISHED_TABLES) {
     const files = await writeTable(writing, table)

@@ -21,7 +21,7 @@ import {
   type Reply,
 } from './redis.js'
 
-interface SharedCapOptions {
+export interface SharedCapOptions {
   readonly account: string
   readonly owner: CapOwner
   readonly rate: Pick<Rate, 'requests'>
