@@ -2,18 +2,15 @@
  * Time as a dependency: everything that waits or reads the time gets a `Clock`, so that a test can simulate a whole
  * night without sleeping. The wall clock may jump (NTP, suspend). `monotonicMs` does not, so durations are measured on it.
  */
-import { StoppedError } from './errors.js'
+import { onAbort, throwIfAborted } from './signals.js'
 
 export interface Clock {
   /** Wall clock, milliseconds since 1970-01-01T00:00:00Z. */
   nowMs(): number
   /** A clock that never goes back, milliseconds since an arbitrary start. */
   monotonicMs(): number
-  /**
-   * Resolves after `durationMs`. When `signal` aborts, it clears its timer and rejects at once: with the signal's
-   * `reason` if that is an `Error`, otherwise with a `StoppedError`.
-   */
-  sleep(durationMs: number, signal?: AbortSignal): Promise<void>
+  /** Calls `act` after `durationMs`, unless the returned function is called before. */
+  after(durationMs: number, act: () => void): () => void
 }
 
 export interface Span {
@@ -34,28 +31,23 @@ const TIMER_MS_MAX = 2_147_483_647
 export const systemClock: Clock = Object.freeze({
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
-  sleep: (durationMs: number, signal?: AbortSignal) =>
-    new Promise<void>((resolve, reject) => {
-      if (signal?.aborted) return reject(abortReason(signal))
-      const onAbort = () => {
-        clearTimeout(timer)
-        reject(signal === undefined ? new StoppedError('stopped') : abortReason(signal))
-      }
-      const timer = setTimeout(
-        () => {
-          signal?.removeEventListener('abort', onAbort)
-          resolve()
-        },
-        Math.min(Math.max(0, durationMs), TIMER_MS_MAX),
-      )
-      signal?.addEventListener('abort', onAbort, { once: true })
-    }),
+  after: (durationMs: number, act: () => void) => {
+    const timer = setTimeout(act, Math.min(Math.max(0, durationMs), TIMER_MS_MAX))
+    return () => clearTimeout(timer)
+  },
 })
 
-/** The reason why `signal` aborted, always an `Error`. */
-export const abortReason = (signal: AbortSignal): Error =>
-  signal.reason instanceof Error ? signal.reason : new StoppedError('stopped')
-
-export const throwIfAborted = (signal: AbortSignal): void => {
-  if (signal.aborted) throw abortReason(signal)
-}
+/** Resolves after `durationMs`. When `signal` aborts, it rejects at once, with its reason. */
+export const sleep = (clock: Clock, durationMs: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (signal === undefined) return void clock.after(durationMs, resolve)
+    throwIfAborted(signal)
+    const listening = onAbort([signal], (reason) => {
+      cancel()
+      reject(reason)
+    })
+    const cancel = clock.after(durationMs, () => {
+      listening[Symbol.dispose]()
+      resolve()
+    })
+  })

@@ -3,24 +3,44 @@
  * run of a night makes a hundred thousand of them.
  */
 import { setMaxListeners } from 'node:events'
-import { abortReason, throwIfAborted } from './clock.js'
+import { StoppedError } from './errors.js'
 
-/**
- * Calls `listener` with the reason when one of the sources aborts, or at once if one has aborted. Dispose it after use. A source may have
- * any number of listeners: Node 20 reports more than ten as a leak.
- */
-export const onAbort = (sources: readonly AbortSignal[], listener: (reason: Error) => void): Disposable => {
-  const onEvent = ({ target }: Event) => {
-    if (target instanceof AbortSignal) listener(abortReason(target))
+/** The reason why `signal` aborted, always an `Error`. */
+export const abortReason = (signal: AbortSignal): Error =>
+  signal.reason instanceof Error ? signal.reason : new StoppedError('stopped')
+
+export const throwIfAborted = (signal: AbortSignal): void => {
+  if (signal.aborted) throw abortReason(signal)
+}
+
+type Listener = (reason: Error) => void
+
+/** One listener of each signal calls them all: Node looks through the listeners of a signal one by one. */
+const listenersOf = new WeakMap<AbortSignal, Set<Listener>>()
+
+const listenTo = (signal: AbortSignal): Set<Listener> => {
+  const listeners = new Set<Listener>()
+  listenersOf.set(signal, listeners)
+  // Libraries listen as well. Node 20 reports more than ten as a leak.
+  setMaxListeners(0, signal)
+  const callAll = () => {
+    for (const listener of listeners) listener(abortReason(signal))
   }
+  signal.addEventListener('abort', callAll, { once: true })
+  return listeners
+}
+
+/** Calls `listener` with the reason when one of the sources aborts, or at once if one has aborted. Dispose it after use. */
+export const onAbort = (sources: readonly AbortSignal[], listener: Listener): Disposable => {
+  // Sets compare by identity, and one function may listen twice.
+  const own: Listener = (reason) => listener(reason)
   for (const source of sources) {
-    setMaxListeners(0, source)
     if (source.aborted) listener(abortReason(source))
-    else source.addEventListener('abort', onEvent, { once: true })
+    else (listenersOf.get(source) ?? listenTo(source)).add(own)
   }
   return {
     [Symbol.dispose]: () => {
-      for (const source of sources) source.removeEventListener('abort', onEvent)
+      for (const source of sources) listenersOf.get(source)?.delete(own)
     },
   }
 }

@@ -11,14 +11,14 @@ export interface TimeLimit extends Disposable {
 }
 
 export const createTimeLimit = (clock: Clock): TimeLimit => {
-  const [passed, ended] = [new AbortController(), new AbortController()]
+  const passed = new AbortController()
+  const cancels: (() => void)[] = []
   return {
     signal: passed.signal,
     end: (error) => passed.abort(error),
-    after: (durationMs, act) => {
-      // It rejects only after disposal, when nothing waits for it.
-      clock.sleep(durationMs, ended.signal).then(act, () => undefined)
+    after: (durationMs, act) => void cancels.push(clock.after(durationMs, act)),
+    [Symbol.dispose]: () => {
+      for (const cancel of cancels) cancel()
     },
-    [Symbol.dispose]: () => ended.abort(),
   }
 }

@@ -1,10 +1,10 @@
 /** What `check` does: tests each part that a sync needs, and reports every failure. `init` does the same. No request without the warehouse. */
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type Clock, systemClock, throwIfAborted } from '../base/clock.js'
+import { type Clock, systemClock } from '../base/clock.js'
 import { EXIT_CODES, type ExitCode, ExpectedError, messageOf, StoppedError } from '../base/errors.js'
 import { counted } from '../base/human.js'
-import { unlessAborted } from '../base/signals.js'
+import { throwIfAborted, unlessAborted } from '../base/signals.js'
 import type { Target } from '../model/monitoring.js'
 import { ifMissing } from '../publish/replace-file.js'
 import { loadSettings, type SettingsRequest } from '../settings/load-settings.js'

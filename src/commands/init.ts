@@ -3,9 +3,9 @@
  */
 import { rm } from 'node:fs/promises'
 import { basename, delimiter, dirname, relative, resolve } from 'node:path'
-import { throwIfAborted } from '../base/clock.js'
 import { EXIT_CODES } from '../base/errors.js'
 import { Secret } from '../base/secret.js'
+import { throwIfAborted } from '../base/signals.js'
 import { createStderr } from '../logging/stderr.js'
 import type { Environment } from '../settings/environment.js'
 import { SETTING_NAMES } from '../settings/names.js'

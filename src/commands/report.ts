@@ -1,10 +1,10 @@
 /** What `report` does: finds the published state, reads it, writes the page, and prints what was written. */
 import { lstat, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { throwIfAborted } from '../base/clock.js'
 import { asWarehouseError } from '../base/errors.js'
 import { counted, humanBytes } from '../base/human.js'
 import { makeDirectory } from '../base/make-directory.js'
+import { throwIfAborted } from '../base/signals.js'
 import { writeReport } from '../publish/report/publisher.js'
 import { readReport } from '../publish/report/read.js'
 import { REPORT_START, renderReport } from '../publish/report/render.js'

@@ -1,6 +1,6 @@
 /** One attempt. It ends with an answer, a 429, or a failure that is worth another attempt. Any other failure is thrown. */
 import type { Clock } from '../base/clock.js'
-import { ExpectedError, StoppedError } from '../base/errors.js'
+import { ExpectedError } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
 import { onAbort, throwIfAnyAborted } from '../base/signals.js'
 import { type Address, locationHost } from './address.js'
@@ -62,7 +62,7 @@ export const attempt = async (options: AttemptOptions): Promise<Outcome> => {
 }
 
 const outcomeOf = async (answer: Received, options: AttemptOptions): Promise<Outcome> => {
-  const { status, body } = answer
+  const { status } = answer
   const { where, redact } = options
   const action = statusAction(status)
   if (action === 'parse') return parse(answer, options)
@@ -70,7 +70,7 @@ const outcomeOf = async (answer: Received, options: AttemptOptions): Promise<Out
   const retryAfterMs = parseRetryAfter(headerOf(answer, 'retry-after'), answeredAtMs)
   // The pause begins before the body is read, so that no waiting request is sent meanwhile.
   if (action === 'pause') options.onRateLimited(retryAfterMs)
-  const excerpt = await readExcerpt(body, headerOf(answer, 'content-encoding'), redact)
+  const excerpt = await readExcerpt(answer, redact)
   if (action === 'pause') return { kind: 'rate_limited' }
   if (action === 'retry') return retry(serverTrouble(status, excerpt), retryAfterMs)
   if (action !== 'redirect_refused') throw refused(action, status, where, excerpt)
@@ -80,7 +80,7 @@ const outcomeOf = async (answer: Received, options: AttemptOptions): Promise<Out
 
 const parse = async (answer: Received, options: AttemptOptions): Promise<Outcome> => {
   const { where, redact, responseBytesMax } = options
-  const read = await readText(answer.body, headerOf(answer, 'content-encoding'), responseBytesMax)
+  const read = await readText(answer, responseBytesMax)
   if (read.kind === 'too_large') throw bodyTooLarge(where, responseBytesMax)
   if (read.kind === 'invalid') return invalid(excerptOf(read.problem, redact))
   try {
@@ -121,8 +121,6 @@ type Exchanged<Value> =
       readonly certainlyUnsent: boolean
     }
 
-const ENDED = new StoppedError('the exchange has ended')
-
 /**
  * Sends a request once, within the request timeout. `read` is called when the response headers have arrived, and reads as much of the
  * body as it needs. Returns a failure that may pass, such as a timeout or a broken connection, and throws any other.
@@ -134,15 +132,13 @@ export const exchange = async <Value>(
   const stop = new AbortController()
   using _listening = onAbort(signals, (reason) => stop.abort(reason))
   let timeout: TransientError | null = null
-  clock.sleep(requestTimeoutMs, stop.signal).then(
-    () => {
-      timeout = requestTimeout(peerOf(address, proxy), requestTimeoutMs)
-      stop.abort(timeout)
-    },
-    () => undefined,
-  )
+  const cancelTimeout = clock.after(requestTimeoutMs, () => {
+    timeout = requestTimeout(peerOf(address, proxy), requestTimeoutMs)
+    stop.abort(timeout)
+  })
   try {
-    const value = await read(await transport.get(address, stop.signal))
+    using answer = await transport.get(address, stop.signal)
+    const value = await read(answer)
     throwIfAnyAborted(signals)
     return { kind: 'answered', value }
   } catch (error) {
@@ -158,7 +154,7 @@ export const exchange = async <Value>(
     const failed = connectionFailed(peerOf(address, proxy), problem, error)
     return { kind: 'broken', error: failed, certainlyUnsent }
   } finally {
-    stop.abort(ENDED)
+    cancelTimeout()
   }
 }
 

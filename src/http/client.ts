@@ -3,6 +3,7 @@
  * again, and an error that ends the run ends all waiting requests.
  */
 import type { RequestContext } from '../base/allowance.js'
+import { sleep } from '../base/clock.js'
 import { StoppedError, UpstreamError } from '../base/errors.js'
 import type { HttpProxy, RateUsage } from '../base/network.js'
 import { createRedactor, Secret } from '../base/secret.js'
@@ -143,7 +144,7 @@ class AccountClient implements AsyncDisposable {
       const problem = outcome.error.message
       log.warn({ account, request, attempts, waitMs, problem }, 'request failed and will be sent again')
       using joined = joinSignals(waitSignals)
-      await clock.sleep(waitMs, joined.signal)
+      await sleep(clock, waitMs, joined.signal)
     }
   }
 

@@ -3,8 +3,8 @@ import { isUtf8 as isValidUtf8 } from 'node:buffer'
 import { promisify, toUSVString } from 'node:util'
 import { gunzip, gunzipSync } from 'node:zlib'
 import type { Dispatcher } from 'undici'
-import { abortReason, throwIfAborted } from '../base/clock.js'
 import { hasCode } from '../base/errors.js'
+import { onAbort, throwIfAborted } from '../base/signals.js'
 
 /** The part of an error body that is read, bytes. */
 const EXCERPT_BODY_BYTES_MAX = 16_384
@@ -20,7 +20,10 @@ export interface Received {
   readonly status: number
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly body: AsyncIterable<Uint8Array>
+  /** The body, read once. Null if it has more than `bytesMax` bytes. Rejects when the connection breaks or the signal aborts. */
+  readonly read: (bytesMax: number) => Promise<Buffer | null>
+  /** Breaks the connection of a body that was not read to its end. */
+  readonly [Symbol.dispose]: () => void
 }
 
 /** By lower-case name; null if it is missing. If it is repeated: the first value, but the whole list of `content-encoding`. */
@@ -43,37 +46,34 @@ export const receive = (
   new Promise((resolve, reject) => {
     throwIfAborted(signal)
     const chunks: Uint8Array[] = []
+    let bytes = 0
     let end: Error | 'complete' | null = null
-    let wake = (): void => undefined
+    let changed = (): void => undefined
     let abortRequest = (_reason: Error): void => undefined
     const finish = (how: Error | 'complete') => {
-      end ??= how
-      if (end !== 'complete') reject(end)
-      wake()
+      if (end !== null) return
+      end = how
+      listening[Symbol.dispose]()
+      if (how !== 'complete') reject(how)
+      changed()
     }
     const abort = (reason: Error) => {
       if (end !== null) return
       finish(reason)
       abortRequest(reason)
     }
-    signal.addEventListener('abort', () => abort(abortReason(signal)), { once: true })
-    async function* read(): AsyncGenerator<Uint8Array> {
-      try {
-        for (;;) {
-          // Before the end is looked at, because more may arrive with it while the reader is busy.
-          const chunk = chunks.shift()
-          if (chunk !== undefined) yield chunk
-          else if (end === 'complete') return
-          else if (end !== null) throw end
-          else
-            await new Promise<void>((resume) => {
-              wake = resume
-            })
+    const listening = onAbort([signal], abort)
+    const read = (bytesMax: number): Promise<Buffer | null> =>
+      new Promise((resolveBody, rejectBody) => {
+        changed = () => {
+          if (bytes > bytesMax) {
+            resolveBody(null)
+            abort(NOT_NEEDED)
+          } else if (end === 'complete') resolveBody(Buffer.concat(chunks))
+          else if (end !== null) rejectBody(end)
         }
-      } finally {
-        abort(NOT_NEEDED)
-      }
-    }
+        changed()
+      })
     dispatcher.dispatch(request, {
       onRequestStart: (controller) => {
         abortRequest = (reason) => controller.abort(reason)
@@ -81,11 +81,12 @@ export const receive = (
       },
       // Informational answers come before the answer itself.
       onResponseStart: (_, status, headers) => {
-        if (status >= 200) resolve({ status, headers, body: read() })
+        if (status >= 200) resolve({ status, headers, read, [Symbol.dispose]: () => abort(NOT_NEEDED) })
       },
       onResponseData: (_, chunk) => {
         chunks.push(chunk)
-        wake()
+        bytes += chunk.byteLength
+        changed()
       },
       // undici frees the connection in an immediate after the last byte. A request before that would open another connection.
       onResponseEnd: () => queueMicrotask(() => setImmediate(() => finish('complete'))),
@@ -93,7 +94,6 @@ export const receive = (
     })
   })
 
-/** Breaks the connection of a body that is not read to its end. */
 const NOT_NEEDED = new Error('the rest of the body is not needed')
 
 export type BodyText =
@@ -101,21 +101,19 @@ export type BodyText =
   | { readonly kind: 'too_large' }
   | { readonly kind: 'invalid'; readonly problem: string }
 
+type Body = Pick<Received, 'headers' | 'read'>
+
 /**
- * Reads a body of UTF-8 text to its end, without a byte order mark. Other bytes become lone surrogates (`isUtf8`). A problem may quote
- * `encoding`, the `Content-Encoding`, as it came. Rejects with the body's error: a broken connection, or an abort.
+ * Reads a body of UTF-8 text to its end, without a byte order mark. Other bytes become lone surrogates (`isUtf8`). A problem may quote the
+ * `Content-Encoding` as it came. Rejects like `read`.
  */
-export const readText = async (
-  body: AsyncIterable<unknown>,
-  encoding: string | null,
-  bytesMax: number,
-): Promise<BodyText> => {
-  const codings = codingsOf(encoding)
+export const readText = async (body: Body, bytesMax: number): Promise<BodyText> => {
+  const codings = codingsOf(headerOf(body, 'content-encoding'))
   const unknown = codings.find((coding) => !GZIP.test(coding))
   if (unknown !== undefined)
     return invalid(`it has the content encoding "${unknown}", which was not requested`)
   if (codings.length > CODINGS_MAX) return invalid(`it is compressed more than ${CODINGS_MAX} times`)
-  let bytes = await readBytes(body, codings.length === 0 ? bytesMax : compressedMax(bytesMax))
+  let bytes = await body.read(codings.length === 0 ? bytesMax : compressedMax(bytesMax))
   if (bytes === null) return { kind: 'too_large' }
   try {
     for (let left = codings.length - 1; left >= 0; left -= 1)
@@ -142,19 +140,6 @@ const GZIP = /^(?:x-)?gzip$/i
 const UNCHANGED = /^(?:identity|none|utf-?8|(?:us-)?ascii|iso-8859-1|7bit|8bit|binary)$/i
 /** More of them would only cost time. */
 const CODINGS_MAX = 5
-
-/** Null if there are more than `bytesMax`. */
-const readBytes = async (body: AsyncIterable<unknown>, bytesMax: number): Promise<Buffer | null> => {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    if (!(chunk instanceof Uint8Array)) continue
-    bytes += chunk.byteLength
-    if (bytes > bytesMax) return null
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
 
 /** Compression makes no content longer than by this, even `CODINGS_MAX` times. */
 const compressedMax = (bytesMax: number): number => Math.ceil(bytesMax * 1.01) + 1_024
@@ -190,12 +175,8 @@ const markedTextOf = (bytes: Buffer): string => {
 }
 
 /** The beginning of an error body, on one line; empty if the body cannot be read. */
-export const readExcerpt = async (
-  body: AsyncIterable<unknown>,
-  encoding: string | null,
-  redact: (text: string) => string,
-): Promise<string> => {
-  const read = await readText(body, encoding, EXCERPT_BODY_BYTES_MAX).catch(() => null)
+export const readExcerpt = async (body: Body, redact: (text: string) => string): Promise<string> => {
+  const read = await readText(body, EXCERPT_BODY_BYTES_MAX).catch(() => null)
   return read?.kind === 'text' ? excerptOf(read.text, redact) : ''
 }
 

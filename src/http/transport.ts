@@ -111,6 +111,7 @@ const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Route => 
       }
       const answer = await receive(plain, request, signal)
       if (answer.status !== 407) return answer
+      answer[Symbol.dispose]()
       throw new ProxyRefusedError(proxy, host, 407, false)
     },
     destroy: async () => {

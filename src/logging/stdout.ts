@@ -2,7 +2,7 @@
  * Standard output. Every command writes through this, whole or with an error that says why not. `process.stdout` is not enough: into
  * a file it writes once, and drops what a full disk did not take (measured: 86,614 of 127,574 bytes dropped, without an error).
  */
-import { systemClock } from '../base/clock.js'
+import { sleep, systemClock } from '../base/clock.js'
 import { asWarehouseError, hasCode, messageOf, StoppedError } from '../base/errors.js'
 import { writeSome } from './stderr.js'
 
@@ -26,7 +26,7 @@ export const createStdout = (signal: AbortSignal): ((text: string) => Promise<vo
       if (systemClock.monotonicMs() - stoppedMs >= STALL_AFTER_SIGNAL_MS_MAX)
         throw new StoppedError(`${messageOf(signal.reason)} before the output was read from stdout`)
     }
-    await systemClock.sleep(retryMs)
+    await sleep(systemClock, retryMs)
   }
 
   const writeAll = async (bytes: Uint8Array): Promise<void> => {

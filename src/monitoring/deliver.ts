@@ -2,7 +2,7 @@
  * Sends one message about a run. It is sent again once after a failure that may pass. A redirect is not followed, because its target
  * would get the content, and the address may be a secret.
  */
-import type { Clock } from '../base/clock.js'
+import { type Clock, sleep } from '../base/clock.js'
 import { ExpectedError } from '../base/errors.js'
 import { basicCredentials } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
@@ -40,7 +40,7 @@ export const deliver = async (delivery: Delivery, tools: DeliveryTools): Promise
     for (let attempt = 1; ; attempt++) {
       const { problem, mayPass } = await send(route, delivery, tools)
       if (problem === null || !mayPass || attempt === ATTEMPTS_MAX) return problem
-      await clock.sleep(RETRY_AFTER_MS, signal).catch(() => undefined)
+      await sleep(clock, RETRY_AFTER_MS, signal).catch(() => undefined)
       if (signal.aborted) return problem
     }
   } finally {
@@ -78,7 +78,7 @@ const send = async (
       const problem = `${host} redirects (${status}) to ${to ?? 'an unknown host'}, and redirects are not followed`
       return { problem: redact(problem), mayPass: false }
     }
-    const excerpt = await readExcerpt(answer.body, null, redact)
+    const excerpt = await readExcerpt(answer, redact)
     return {
       problem: `${host} answered ${status}${excerpt === '' ? '' : ` (response: ${excerpt})`}`,
       mayPass: status >= 500 || status === 408 || status === 429,

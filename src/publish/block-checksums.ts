@@ -3,7 +3,7 @@
  * cut off, or damaged on the disk shows. That takes 0.6 s of CPU for a GiB; reading all rows with SQL takes several times as long.
  */
 import { open } from 'node:fs/promises'
-import { throwIfAborted } from '../base/clock.js'
+import { throwIfAborted } from '../base/signals.js'
 
 /** DuckDB's default, which all our files have. */
 const BLOCK_BYTES = 262_144

@@ -5,8 +5,8 @@
  */
 import { stat } from 'node:fs/promises'
 import { z } from 'zod'
-import { throwIfAborted } from '../base/clock.js'
 import { messageOf } from '../base/errors.js'
+import { throwIfAborted } from '../base/signals.js'
 import { publishedPath } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
 import { bigintCell } from '../warehouse/connection/cells.js'

@@ -87,10 +87,13 @@ export class CommitQueue<Item> {
     const { clock } = this.#options
     const pauseMs = this.#pauseEndsMs - clock.monotonicMs()
     if (pauseMs <= 0 || this.#isUrgent) return
-    const urged = new AbortController()
-    this.#endPause = () => urged.abort()
-    // The signal is only ours: it ends the pause early.
-    await clock.sleep(pauseMs, urged.signal).catch(() => undefined)
+    await new Promise<void>((resolve) => {
+      const cancel = clock.after(pauseMs, resolve)
+      this.#endPause = () => {
+        cancel()
+        resolve()
+      }
+    })
   }
 
   async #commitWaiting(): Promise<void> {

@@ -1,6 +1,7 @@
 /** Reads some surveys of the queue at the same time, commits them meanwhile, and decides what their failures mean for the run. */
-import { abortReason } from '../base/clock.js'
+
 import { isStop, StoppedError, type UpstreamError } from '../base/errors.js'
+import { abortReason } from '../base/signals.js'
 import type { BundleOutcome, StoredBundle } from '../model/warehouse.js'
 import { requestsIn, sum } from '../rules/estimate.js'
 import type { Task } from '../rules/queue.js'

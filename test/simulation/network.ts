@@ -49,7 +49,8 @@ export const createNetwork =
         return {
           status: answer.status,
           headers: answer.headers,
-          body: bodyOf(answer, fault === 'truncate' && honest.status === 200, draw, signal),
+          read: () => bodyOf(answer, fault === 'truncate' && honest.status === 200, signal),
+          [Symbol.dispose]: () => undefined,
         }
       },
       destroy: async () => undefined,
@@ -127,19 +128,12 @@ const comeBack = async (fault: NetworkFault | null, afterMs: number, signal: Abo
 
 const failure = (code: string): Error => Object.assign(new Error(`simulated: ${code}`), { code })
 
-async function* bodyOf(
-  answer: Answer,
-  isCut: boolean,
-  draw: number,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const whole = isCut ? answer.body.subarray(0, Math.floor(draw * answer.body.length)) : answer.body
+const bodyOf = async (answer: Answer, isCut: boolean, signal: AbortSignal): Promise<Buffer> => {
   // A body arrives after its headers.
   await Promise.resolve()
   signal.throwIfAborted()
-  if (whole.length > 0) yield whole
-  signal.throwIfAborted()
   if (isCut) throw failure('UND_ERR_SOCKET')
+  return answer.body
 }
 
 const withFault = (fault: NetworkFault | null, answer: Answer, draw: number, log: NetworkLog): Answer => {

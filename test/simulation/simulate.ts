@@ -60,7 +60,7 @@ const emptyDatabase = async (directory: string, { time, databases }: TakenOver):
   const file = join(directory, 'work.duckdb')
   ;(await databases.open(file, false)).close()
   await databases.settled()
-  const clock = { nowMs: () => time.wallMs, monotonicMs: () => 0, sleep: async () => undefined }
+  const clock = { nowMs: () => time.wallMs, monotonicMs: () => 0, after: () => () => undefined }
   const database = await openWarehouse({ directory, clock, log: SILENT, command: 'a simulation' })
   await database.close()
   return fs.readFileSync(file)

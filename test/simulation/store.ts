@@ -1,9 +1,8 @@
 /** The way of a process to the bucket: latency and faults, drawn for each request. A request that was sent happens though its sender died. */
 import { readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
-import { throwIfAborted } from '../../src/base/clock.js'
 import { messageOf } from '../../src/base/errors.js'
-import { unlessAborted } from '../../src/base/signals.js'
+import { throwIfAborted, unlessAborted } from '../../src/base/signals.js'
 import {
   listAll,
   type ObjectBody,

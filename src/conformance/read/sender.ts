@@ -2,6 +2,7 @@
  * Sends requests and returns raw answers, also those that the client of the sync would retry, refuse or hide. Every request goes through
  * the held-slot limiter, so a check never exceeds the cap (API document, "Limits").
  */
+import { sleep } from '../../base/clock.js'
 import type { HttpProxy } from '../../base/network.js'
 import { createRedactor, Secret } from '../../base/secret.js'
 import { type Address, addressOf } from '../../http/address.js'
@@ -119,7 +120,7 @@ export class Sender implements AsyncDisposable {
       } else if (outcome.status < 500 || attempt >= (isDescribed ? ATTEMPTS_MAX : ANSWERS_5XX_MAX)) {
         return outcome
       }
-      await clock.sleep(RETRY_WAIT_MS * attempt, signal)
+      await sleep(clock, RETRY_WAIT_MS * attempt, signal)
     }
   }
 
@@ -180,7 +181,7 @@ export class Sender implements AsyncDisposable {
     }
     const waitMs = Math.max(RETRY_WAIT_MS, retryAfterMs ?? rate.perMs)
     log.warn({ wait_ms: waitMs }, 'refused with 429 below the cap: waiting')
-    await clock.sleep(waitMs, signal)
+    await sleep(clock, waitMs, signal)
   }
 }
 
@@ -216,7 +217,7 @@ const readAnswer = async (
   responseBytesMax: number,
   redact: (text: string) => string,
 ): Promise<Answer> => {
-  const read = await readText(answer.body, headerOf(answer, 'content-encoding'), responseBytesMax)
+  const read = await readText(answer, responseBytesMax)
   const text = read.kind === 'text' ? read.text : ''
   const excerpt = excerptOf(text, redact, EXCERPT_LENGTH_MAX)
   const parsed = isUtf8(text) ? parse(text) : undefined

@@ -3,8 +3,7 @@
  * after the response headers (docs/decisions/cap.md#0018-a-request-holds-its-slot-until-a-window-after-its-answer; `slot-timing.ts` has the
  * proof). `slot-blocks.ts` keeps the slots.
  */
-import { setMaxListeners } from 'node:events'
-import type { Clock } from '../../base/clock.js'
+import { type Clock, sleep } from '../../base/clock.js'
 import { joinSignals, onAbort, throwIfAnyAborted } from '../../base/signals.js'
 import type { Ledger } from './ledger.js'
 import type { Pacer } from './pacer.js'
@@ -65,8 +64,6 @@ export class HeldSlotLimiter {
   constructor(options: HeldSlotLimiterOptions) {
     const { cap, ledger, clock } = options
     const nowMs = clock.monotonicMs()
-    // Every hold listens to it. Node 20 reports more than ten listeners as a leak.
-    setMaxListeners(0, this.#closing.signal)
     this.#options = options
     this.#earlierHolds = (ledger?.occupiedMs(cap) ?? []).map((leftMs) => nowMs + leftMs)
     this.#slotsInUse = this.#earlierHolds.length
@@ -156,7 +153,7 @@ export class HeldSlotLimiter {
       this.#isTimed = false
       this.#advance()
     }
-    this.#options.clock.sleep(this.#leftMs(), this.#closing.signal).then(advance, endsTheWait)
+    sleep(this.#options.clock, this.#leftMs(), this.#closing.signal).then(advance, endsTheWait)
   }
 
   #inFlightMax(): number {
@@ -196,7 +193,7 @@ export class HeldSlotLimiter {
   /** Waits for the next condition. Rejects with an error `shared_cap_unreachable`, or when the signal aborts. */
   async #wait(shared: SharedCap, slot: HeldSlot, signal: AbortSignal): Promise<void> {
     const leftMs = this.#leftMs()
-    if (leftMs > 0) await this.#options.clock.sleep(leftMs, signal)
+    if (leftMs > 0) await sleep(this.#options.clock, leftMs, signal)
     else slot.take(await shared.claim(signal))
   }
 
@@ -213,7 +210,7 @@ export class HeldSlotLimiter {
   async #hold(heldUntil: number, free: FreeSlot): Promise<void> {
     const { clock } = this.#options
     const leftMs = heldUntil - clock.monotonicMs()
-    if (leftMs > 0) await clock.sleep(leftMs, this.#closing.signal).catch(endsTheWait)
+    if (leftMs > 0) await sleep(clock, leftMs, this.#closing.signal).catch(endsTheWait)
     this.#slotsInUse -= 1
     free()
     this.#advance()

@@ -9,8 +9,7 @@ import {
   type ServiceOutputTypes,
 } from '@aws-sdk/client-s3'
 import { z } from 'zod'
-import { throwIfAborted } from '../../base/clock.js'
-import { unlessAborted } from '../../base/signals.js'
+import { throwIfAborted, unlessAborted } from '../../base/signals.js'
 import { ObjectStoreError } from '../object-store.js'
 import { reasonOf } from './failure.js'
 

@@ -6,9 +6,10 @@
 
 import { randomUUID } from 'node:crypto'
 import pLimit from 'p-limit'
-import { type Clock, throwIfAborted } from '../../base/clock.js'
+import type { Clock } from '../../base/clock.js'
 import { isStop, messageOf } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import { throwIfAborted } from '../../base/signals.js'
 import { type ListedObject, ObjectStoreError } from '../../object-store/object-store.js'
 import { putOwned, putOwnedBytes } from '../../object-store/owned-document.js'
 import type { Manifest, ManifestTable } from '../parquet/manifest.js'

@@ -5,10 +5,11 @@
  */
 import { copyFile, link, mkdir, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Clock, throwIfAborted } from '../../base/clock.js'
+import type { Clock } from '../../base/clock.js'
 import { messageOf } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
+import { throwIfAborted } from '../../base/signals.js'
 import type { Publisher } from '../../model/warehouse.js'
 import { sum } from '../../rules/estimate.js'
 import type { Database } from '../../warehouse/connection/database.js'

@@ -1,6 +1,7 @@
 /** Writes the changed files of a version below a directory, and makes its manifest. The caller says which unchanged files stay. */
 import { dirname, join } from 'node:path'
-import { type Clock, throwIfAborted } from '../../base/clock.js'
+import type { Clock } from '../../base/clock.js'
+import { throwIfAborted } from '../../base/signals.js'
 import { packageVersion } from '../../base/version.js'
 import { SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { sum } from '../../rules/estimate.js'

@@ -1,6 +1,6 @@
 /** Publishes the report, after the states that it shows. A report that cannot be written fails the run as a state would; the states are published. */
 import { writeFile } from 'node:fs/promises'
-import { throwIfAborted } from '../../base/clock.js'
+import { throwIfAborted } from '../../base/signals.js'
 import type { Publisher } from '../../model/warehouse.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import type { FileSystemLacks } from '../file-system-lacks.js'

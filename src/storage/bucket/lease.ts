@@ -3,7 +3,7 @@
  * machines are never compared: we take another run's lease only after we watched it unchanged for its whole life, on our own monotonic
  * clock.
  */
-import type { Clock } from '../../base/clock.js'
+import { type Clock, sleep } from '../../base/clock.js'
 import { EXIT_CODES, type ExitCode, messageOf, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { type ObjectStore, ObjectStoreError } from '../../object-store/object-store.js'
@@ -99,7 +99,7 @@ export const acquireLease = async (options: LeaseOptions): Promise<Lease> => {
         watched = { etag, sinceMs: clock.monotonicMs() }
         sayWhy(options, found)
       }
-      await clock.sleep(Math.min(action.leftMs, WATCH_EVERY_MS), signal)
+      await sleep(clock, Math.min(action.leftMs, WATCH_EVERY_MS), signal)
     }
   }
   throw new ObjectStoreError(
@@ -260,7 +260,7 @@ class HeldLease implements Lease {
     let waitMs = RENEW_EVERY_MS
     while (!signal.aborted) {
       try {
-        await clock.sleep(waitMs, signal)
+        await sleep(clock, waitMs, signal)
         const startedAt = now(clock)
         const taken = await this.#put('held', null, signal)
         if (signal.aborted) return
@@ -301,7 +301,7 @@ class HeldLease implements Lease {
       const leftMs = this.#safeForMs()
       if (leftMs <= 0) return this.#expire()
       try {
-        await this.#options.clock.sleep(leftMs, signal)
+        await sleep(this.#options.clock, leftMs, signal)
       } catch {
         return
       }

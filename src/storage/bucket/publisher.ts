@@ -3,9 +3,10 @@
  * which is the commit. A failure before that leaves the published version as it was.
  */
 import { join } from 'node:path'
-import { throwIfAborted } from '../../base/clock.js'
+import { sleep } from '../../base/clock.js'
 import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
+import { throwIfAborted } from '../../base/signals.js'
 import { type PublishFormat, REPORT_FILE } from '../../model/publish-formats.js'
 import type { PublishReport } from '../../model/run.js'
 import type { Publisher } from '../../model/warehouse.js'
@@ -222,7 +223,7 @@ const takeSnapshots = async (publishing: BucketPublishing, signal: AbortSignal):
   const { clock, log, store, pointer, runId } = publishing
   for (let number = 1; !signal.aborted; number += 1) {
     try {
-      await clock.sleep(SNAPSHOT_EVERY_MS, signal)
+      await sleep(clock, SNAPSHOT_EVERY_MS, signal)
       await inStaging(publishing, signal, async (staging) => {
         const key = snapshotKey(pointer.contents.version + 1, runId, number)
         await commitSnapshot(publishing, await uploadDatabase(publishing, key, staging, signal), signal)

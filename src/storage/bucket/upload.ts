@@ -2,9 +2,10 @@
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
-import { type Clock, throwIfAborted } from '../../base/clock.js'
+import type { Clock } from '../../base/clock.js'
 import { WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import { throwIfAborted } from '../../base/signals.js'
 import type { PublishFormat } from '../../model/publish-formats.js'
 import {
   type ListedObject,

@@ -6,7 +6,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { throwIfAborted } from '../../base/clock.js'
+import { throwIfAborted } from '../../base/signals.js'
 import { haveBlocksChecksums } from '../../publish/block-checksums.js'
 import { readEverything } from '../../publish/duckdb.js'
 import { readManifest } from '../../publish/parquet/manifest.js'

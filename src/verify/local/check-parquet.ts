@@ -4,8 +4,8 @@
  */
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { throwIfAborted } from '../../base/clock.js'
 import { hasCode } from '../../base/errors.js'
+import { throwIfAborted } from '../../base/signals.js'
 import { tableName } from '../../model/sync-tables.js'
 import { checksum, type Manifest, type PublishedFile } from '../../publish/parquet/manifest.js'
 import { PUBLISHED_TABLES } from '../../publish/parquet/tables.js'

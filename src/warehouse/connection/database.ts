@@ -9,8 +9,8 @@ import {
 } from '@duckdb/node-api'
 import pLimit from 'p-limit'
 import { z } from 'zod'
-import { abortReason, throwIfAborted } from '../../base/clock.js'
 import { parse } from '../../base/parse.js'
+import { abortReason, onAbort, throwIfAborted } from '../../base/signals.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { appendTo, storedColumnsOf } from './append.js'
@@ -177,16 +177,14 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
       stopping = signal
       const interrupt = () => connection.interrupt()
       let interval: NodeJS.Timeout | undefined
-      const onAbort = () => {
+      using _listening = onAbort([signal], () => {
         interrupt()
         // Again and again, because DuckDB forgets an interrupt that comes before a statement has begun.
         interval = setInterval(interrupt, INTERRUPT_EVERY_MS)
-      }
-      signal.addEventListener('abort', onAbort, { once: true })
+      })
       try {
         return await work()
       } finally {
-        signal.removeEventListener('abort', onAbort)
         clearInterval(interval)
         stopping = null
       }

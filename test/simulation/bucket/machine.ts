@@ -2,7 +2,7 @@
  * One process: its clocks, its local directory, and when it is killed or stands still. Each store request, file operation, API request
  * and wake-up is a step.
  */
-import { abortReason, type Clock } from '../../../src/base/clock.js'
+import type { Clock } from '../../../src/base/clock.js'
 import { never } from '../generation.js'
 import type { Random } from '../random.js'
 
@@ -121,18 +121,9 @@ export class Machine {
   readonly clock: Clock = {
     nowMs: () => Math.floor(START_MS + this.place.skewMs + this.schedule.nowMs * this.place.speed),
     monotonicMs: () => (this.schedule.nowMs - this.#suspendedMs()) * this.place.speed,
-    sleep: (ms, signal) =>
-      new Promise<void>((resolve, reject) => {
-        if (signal?.aborted) return reject(abortReason(signal))
-        const onAbort = () => {
-          cancel()
-          if (signal !== undefined) reject(abortReason(signal))
-        }
-        const cancel = this.after(Math.ceil(ms / this.place.speed), () => {
-          signal?.removeEventListener('abort', onAbort)
-          if (this.step('wake up')) void this.settle().then(resolve)
-        })
-        signal?.addEventListener('abort', onAbort, { once: true })
+    after: (ms, act) =>
+      this.after(Math.ceil(ms / this.place.speed), () => {
+        if (this.step('wake up')) void this.settle().then(act)
       }),
   }
 

@@ -2,7 +2,7 @@
  * The way of a process to the store. A request takes time, and happens although its process died, stands still, or gave up waiting.
  */
 import { readFileSync } from 'node:fs'
-import { abortReason, throwIfAborted } from '../../../src/base/clock.js'
+import { abortReason, throwIfAborted } from '../../../src/base/signals.js'
 import { type ObjectStore, ObjectStoreError } from '../../../src/object-store/object-store.js'
 import { never } from '../generation.js'
 import { clientOn } from '../store.js'

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
-import type { Clock } from '../../../src/base/clock.js'
+import { type Clock, sleep } from '../../../src/base/clock.js'
 import { hasCode } from '../../../src/base/errors.js'
 import type { Log } from '../../../src/base/log.js'
 import { Secret } from '../../../src/base/secret.js'
@@ -167,7 +167,7 @@ const sync = async (writing: Writing, ledger: Ledger): Promise<void> => {
   for (let request = 1; request <= work.requests; request += 1) {
     const slot = freeAtMs.indexOf(Math.min(...freeAtMs))
     const waitMs = (freeAtMs[slot] ?? 0) - clock.monotonicMs()
-    if (waitMs > 0) await clock.sleep(waitMs, signal)
+    if (waitMs > 0) await sleep(clock, waitMs, signal)
     const holdMs = await sendOne(writing, ledger)
     freeAtMs[slot] = clock.monotonicMs() + holdMs
     await appendFile(workFile(machine), `${machine.run}.${request}\n`)

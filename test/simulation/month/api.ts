@@ -1,5 +1,4 @@
 /** The reference server's endpoints, called without a server. All requests of a night are answered as of one moment. */
-import { Readable } from 'node:stream'
 import type { Received } from '../../../src/http/receive.js'
 import type { CreateTransport } from '../../../src/http/transport.js'
 import { Refusal } from '../../../src/reference-server/answer.js'
@@ -41,7 +40,8 @@ export const createApi = (organization: Organization) => {
       return {
         status,
         headers,
-        body: Readable.from([Buffer.from(text)]),
+        read: async () => Buffer.from(text),
+        [Symbol.dispose]: () => undefined,
       }
     }
     return { arrivals, createTransport: () => ({ get, destroy: async () => undefined }) }

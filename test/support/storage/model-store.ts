@@ -1,6 +1,6 @@
 /** An object store in memory, with the faults of real ones. `fault` decides per request, so a test or a simulation chooses where. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { throwIfAborted } from '../../../src/base/clock.js'
+import { throwIfAborted } from '../../../src/base/signals.js'
 import {
   type ListedObject,
   type ObjectBody,

@@ -1,4 +1,4 @@
-import { abortReason, type Clock } from '../../../src/base/clock.js'
+import type { Clock } from '../../../src/base/clock.js'
 
 interface TestClock extends Clock {
   /** Time passes. */
@@ -10,34 +10,23 @@ interface TestClock extends Clock {
 /** A clock that stands still until the test moves it; who sleeps on it wakes when it has moved far enough. */
 export const testClock = (startsAt = '2026-03-01T00:00:00Z'): TestClock => {
   let startMs = Date.parse(startsAt)
-  const sleepers = new Set<{ readonly untilMs: number; wake(): void }>()
+  const timers = new Set<{ readonly dueMs: number; readonly act: () => void }>()
   let passedMs = 0
   return {
     nowMs: () => startMs + passedMs,
     monotonicMs: () => passedMs,
-    sleep: (durationMs, signal) =>
-      new Promise((resolve, reject) => {
-        const onAbort = () => {
-          sleepers.delete(sleeper)
-          if (signal !== undefined) reject(abortReason(signal))
-        }
-        const wake = () => {
-          signal?.removeEventListener('abort', onAbort)
-          resolve()
-        }
-        const sleeper = { untilMs: passedMs + durationMs, wake }
-        sleepers.add(sleeper)
-        signal?.addEventListener('abort', onAbort, { once: true })
-      }),
+    after: (durationMs, act) => {
+      const timer = { dueMs: passedMs + durationMs, act }
+      timers.add(timer)
+      return () => timers.delete(timer)
+    },
     put: (ms) => {
       startMs += ms
     },
     advance: (ms) => {
       passedMs += ms
-      for (const sleeper of [...sleepers].filter(({ untilMs }) => untilMs <= passedMs)) {
-        sleepers.delete(sleeper)
-        sleeper.wake()
-      }
+      for (const timer of [...timers].filter(({ dueMs }) => dueMs <= passedMs))
+        if (timers.delete(timer)) timer.act()
     },
   }
 }

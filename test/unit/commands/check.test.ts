@@ -21,11 +21,11 @@ const skippingClock = (): Clock & { advance(ms: number): void; skipNext(): void 
     skipNext: () => {
       skips = true
     },
-    sleep: (durationMs, signal) => {
-      const slept = clock.sleep(durationMs, signal)
+    after: (durationMs, act) => {
+      const cancel = clock.after(durationMs, act)
       if (skips) setImmediate(() => clock.advance(durationMs))
       skips = false
-      return slept
+      return cancel
     },
   }
 }

@@ -216,7 +216,7 @@ test.each([
 /** Waits before a repeated request end at once; timeouts stay. */
 const impatient: Clock = {
   ...systemClock,
-  sleep: (durationMs, signal) => systemClock.sleep(durationMs < 10_000 ? 0 : durationMs, signal),
+  after: (durationMs, act) => systemClock.after(durationMs < 10_000 ? 0 : durationMs, act),
 }
 
 test('a run repeats requests after a 503, a reset and an answer that breaks off', async () => {

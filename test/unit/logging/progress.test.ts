@@ -33,7 +33,7 @@ const open = () => {
   let nowMs = 1_000_000
   let pausedUntilMs: number | null = null
   const written: string[] = []
-  const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() }
+  const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, after: () => () => undefined }
   const usage = (): RateUsage => ({
     ...{ requests: 10, retries: 0, refusals: 0, slotsInUse: 10, paceIntervalMs: null, pausedUntilMs },
     rate: { requests: 60, perMs: 60_000 },

@@ -17,7 +17,7 @@ const deliveryTo = (url: string, proxy: Delivery['target']['proxy'] = null): Del
 
 /** The wait before the second attempt takes no time. */
 const tools = (signal = new AbortController().signal): DeliveryTools => ({
-  clock: { ...systemClock, sleep: async () => undefined },
+  clock: { ...systemClock, after: (_, act) => systemClock.after(0, act) },
   signal,
   redact: createRedactor([new Secret(PATH)]),
 })

@@ -7,9 +7,10 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { type CapOwner, capKey } from '../../../base/cap-owner.js'
-import { type Clock, throwIfAborted } from '../../../base/clock.js'
+import { type Clock, sleep } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
 import type { Rate, SharedRate } from '../../../base/network.js'
+import { throwIfAborted } from '../../../base/signals.js'
 import { sharedCapError } from '../../errors.js'
 import { holdAfterLossMs, type SlotTiming } from '../slot-timing.js'
 import {
@@ -96,7 +97,7 @@ export class SharedCap {
       throwIfAborted(signal)
       const claim = await this.#ask().catch((error: unknown) => this.#away(error))
       if (typeof claim !== 'number') return claim
-      if (claim > 0) await clock.sleep(Math.min(claim, LOOK_AGAIN_MS), signal)
+      if (claim > 0) await sleep(clock, Math.min(claim, LOOK_AGAIN_MS), signal)
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { systemClock } from '../../../../src/base/clock.js'
+import { sleep, systemClock } from '../../../../src/base/clock.js'
 import type { Slot } from '../../../../src/http/rate-limit/held-slot-limiter.js'
 import { HeldSlotLimiter } from '../../../../src/http/rate-limit/held-slot-limiter.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
@@ -88,7 +88,7 @@ test(
             inUseMax = Math.max(inUseMax, limiter.slotsInUse())
             const atMs = performance.now() + latencyMs * countedPart
             if (outcome !== 'unsent') arrivals.push(arrivedAt(atMs))
-            await systemClock.sleep(latencyMs)
+            await sleep(systemClock, latencyMs)
             if (outcome === 'unsent') slot.neverSent()
             else if (outcome !== 'loss') slot.answered()
           }
@@ -136,7 +136,7 @@ test('a slow request holds back no slot but its own', async () => {
   const slow = limiter.run(
     async (slot) => {
       slot.sending()
-      await systemClock.sleep(10 * PER_MS)
+      await sleep(systemClock, 10 * PER_MS)
       slot.answered()
     },
     [NEVER_ABORTED],

@@ -2,7 +2,6 @@
  * A server without a network, with a configurable rate window and latency. Under fake timers the real client works for ten
  * simulated minutes at once. The rate windows are those of the reference server.
  */
-import { Readable } from 'node:stream'
 import type { CreateTransport } from '../../../../src/http/transport.js'
 import { type CapSettings, createAccountCap } from '../../../../src/reference-server/api/rate-limit.js'
 
@@ -44,7 +43,8 @@ export const simulateServer = ({
         return {
           status: waitMs > 0 ? 429 : 200,
           headers: waitMs > 0 && retryAfter ? { 'retry-after': String(Math.ceil(waitMs / 1_000)) } : {},
-          body: Readable.from([Buffer.from('{}')]),
+          read: async () => Buffer.from('{}'),
+          [Symbol.dispose]: () => undefined,
         }
       },
       destroy: () => Promise.resolve(),

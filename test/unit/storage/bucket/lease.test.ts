@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { sleep } from '../../../../src/base/clock.js'
 import { EXIT_CODES, StoppedError } from '../../../../src/base/errors.js'
 import type { ObjectStore } from '../../../../src/object-store/object-store.js'
 import { acquireLease, type Lease, LeaseLostError } from '../../../../src/storage/bucket/lease.js'
@@ -108,7 +109,7 @@ describe('to acquire the lease', () => {
   test('the wall clock counts for nothing', async () => {
     const { acquire, clock } = trial()
     await acquire('a', { on: testClock() })
-    const ahead = { ...testClock('2031-01-01T00:00:00Z'), monotonicMs: clock.monotonicMs, sleep: clock.sleep }
+    const ahead = { ...testClock('2031-01-01T00:00:00Z'), monotonicMs: clock.monotonicMs, after: clock.after }
     const second = acquire('b', { on: ahead })
     await pass(clock, 59_000)
     expect(await stateOf(second)).toBe('pending')
@@ -327,7 +328,7 @@ describe('a held lease', () => {
     let slow = false
     const store = model.client({
       fault: async () => {
-        if (slow) await clock.sleep(30_000)
+        if (slow) await sleep(clock, 30_000)
         return null
       },
     })
