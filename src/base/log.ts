@@ -8,12 +8,16 @@ export interface Log {
 
 export type LogFields = Readonly<Record<string, unknown>>
 
+/** A level that is not written. */
+export const notWritten = (): undefined => undefined
+
 /** A log that puts the fields of `common` before the fields of every line. */
-export const logWith = (log: Log, common: LogFields): Log => ({
-  debug: (fields, message) => log.debug({ ...common, ...fields }, message),
-  info: (fields, message) => log.info({ ...common, ...fields }, message),
-  warn: (fields, message) => log.warn({ ...common, ...fields }, message),
-  error: (fields, message) => log.error({ ...common, ...fields }, message),
-})
+export const logWith = (log: Log, common: LogFields): Log => {
+  const at = (level: keyof Log): Log[keyof Log] =>
+    log[level] === notWritten
+      ? notWritten
+      : (fields, message) => log[level]({ ...common, ...fields }, message)
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const

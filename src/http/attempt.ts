@@ -189,7 +189,15 @@ const WEEKDAY_LENGTH = 'Mon, '.length
 
 /** Milliseconds since 1970 of an HTTP date; null if it is missing or invalid. */
 export const parseHttpDate = (text: string | null): number | null => {
-  if (text === null || !HTTP_DATE.test(text)) return null
+  // All answers of a second have the same date.
+  if (text !== last.text) last = { text, ms: text === null ? null : readHttpDate(text) }
+  return last.ms
+}
+
+let last: { readonly text: string | null; readonly ms: number | null } = { text: null, ms: null }
+
+const readHttpDate = (text: string): number | null => {
+  if (!HTTP_DATE.test(text)) return null
   const ms = Date.parse(text)
   if (Number.isNaN(ms)) return null
   // `Date.parse` reads 31 Feb as 3 Mar. A date is valid if formatting it gives the same text.

@@ -4,7 +4,7 @@
  */
 import { pino } from 'pino'
 import { ExpectedError } from '../base/errors.js'
-import type { LOG_LEVELS, Log } from '../base/log.js'
+import { type LOG_LEVELS, type Log, notWritten } from '../base/log.js'
 import { readableStack } from '../base/stack.js'
 import type { TextStream } from './stderr.js'
 
@@ -39,7 +39,7 @@ export const createLog = ({ level, stream, pretty, redact }: LogOptions): Log =>
   const at = (name: Exclude<LogLevel, 'silent'>): Log[typeof name] =>
     logger.isLevelEnabled(name)
       ? (fields, message) => logger[name](plainFields(fields, redact), redact(message))
-      : () => undefined
+      : notWritten
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 

@@ -12,7 +12,7 @@ import { addRows, type Run } from './run-state.js'
 const ITEMS_MAX = 256
 const ROWS_MAX = 5_000
 /** Pauses begin when so many items are committed, so that a run that is killed early has brought the warehouse forward. */
-const ITEMS_WITHOUT_PAUSE = 64
+const ITEMS_WITHOUT_PAUSE = 24
 /** The pause after a commit, as a multiple of its duration. */
 const PAUSE_FACTOR = 9
 const PAUSE_MS_MAX = 1_000

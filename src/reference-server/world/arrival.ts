@@ -43,32 +43,30 @@ const WEEKEND_PACE = [
 /** 1970-01-01 was a Thursday: days since then, plus so many, are 0 on a Saturday modulo 7. */
 const DAYS_SINCE_SATURDAY = 5
 
-/** A stretch of open time within one local hour, in which interviews begin at one pace. */
-interface OpenHour extends FieldWindow {
-  /** The open time that is earlier, weighed by its pace. */
-  readonly before: number
-  /** How many interviews begin in a given time, relative to the average of a weekday; above 0. */
-  readonly pace: number
-}
-
-/** `windows`, which are in the order of time, from `createdAt` on, weighed by the pace at `utcOffsetMinutes` east of UTC. */
+/**
+ * `windows`, which are in the order of time, from `createdAt` on, weighed by the pace at `utcOffsetMinutes` east of UTC: how many
+ * interviews begin in a given time, relative to the average of a weekday.
+ */
 export const openTime = (windows: readonly FieldWindow[], createdAt: Micros, utcOffsetMinutes: number) => {
   const offset = utcOffsetMinutes * 60 * MICROS_PER_SECOND
-  const hours: OpenHour[] = []
-  let weight = 0
-  for (const { from: opensAt, to: closesAt, settledAt } of windows) {
+  const open = windows.flatMap((window) => {
     // On a whole second, because interviews begin on one.
-    const first = Math.ceil(Math.max(opensAt, createdAt) / MICROS_PER_SECOND) * MICROS_PER_SECOND
-    for (let from = first; from < closesAt; ) {
-      const nextHour = (Math.floor((from + offset) / MICROS_PER_HOUR) + 1) * MICROS_PER_HOUR - offset
-      const to = Math.min(nextHour, closesAt)
-      const pace = paceAt(from + offset)
-      hours.push({ from, to, settledAt, pace, before: weight })
-      weight += (to - from) * pace
-      from = to
+    const from = Math.ceil(Math.max(window.from, createdAt) / MICROS_PER_SECOND) * MICROS_PER_SECOND
+    return from < window.to ? [{ ...window, from }] : []
+  })
+  /** The end of the local hour that holds `from`, or of the window. */
+  const hourEnd = (from: Micros, { to }: FieldWindow): Micros =>
+    Math.min((Math.floor((from + offset) / MICROS_PER_HOUR) + 1) * MICROS_PER_HOUR - offset, to)
+  let weight = 0
+  for (const window of open)
+    for (let from = window.from, to = from; from < window.to; from = to) {
+      to = hourEnd(from, window)
+      weight += (to - from) * paceAt(from + offset)
     }
-  }
+  // Where the last moment was. The open hours are walked through again: a list of them would have hundreds of objects for each source.
   let place = 0
+  let from = open[0]?.from ?? 0
+  let before = 0
   return {
     weight,
     /**
@@ -76,12 +74,21 @@ export const openTime = (windows: readonly FieldWindow[], createdAt: Micros, utc
      * never gets smaller, because a search for each moment took a tenth of the time of a survey.
      */
     momentAt: (along: number) => {
-      while (along >= (hours[place + 1]?.before ?? Number.POSITIVE_INFINITY)) place += 1
-      const hour = hours[place]
-      if (hour === undefined) throw new Error('there is no open time')
-      const { from, to, settledAt, pace, before } = hour
-      const moment = Math.min(from + (along - before) / pace, to - 1)
-      return { start: Math.floor(moment / MICROS_PER_SECOND) * MICROS_PER_SECOND, settledAt }
+      for (let window = open[place]; window !== undefined; window = open[place]) {
+        const to = hourEnd(from, window)
+        const pace = paceAt(from + offset)
+        const after = before + (to - from) * pace
+        const next = to < window.to ? to : open[place + 1]?.from
+        if (along < after || next === undefined) {
+          const moment = Math.min(from + (along - before) / pace, to - 1)
+          const start = Math.floor(moment / MICROS_PER_SECOND) * MICROS_PER_SECOND
+          return { start, settledAt: window.settledAt }
+        }
+        if (to === window.to) place += 1
+        before = after
+        from = next
+      }
+      throw new Error('there is no open time')
     },
   }
 }

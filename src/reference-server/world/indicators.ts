@@ -1,5 +1,4 @@
 /** Computes the fieldwork progress indicators from single interviews, by the API document ("Fieldwork progress"). */
-import { quantileSorted } from 'd3-array'
 import type { EmptyRates } from '../option-texts.js'
 import { INTERVIEW_STATUSES, type InterviewStatus, type ProgressResource } from '../resources.js'
 import type { Micros } from '../time.js'
@@ -39,7 +38,8 @@ export const progressOf = (
   const complete = individuals('complete')
   const screenOut = individuals('screen_out')
   const incomplete = individuals('incomplete')
-  const length = quantileSorted([...completeSeconds.subarray(0, complete).sort()], 0.5)
+  const seconds = completeSeconds.subarray(0, complete).sort()
+  const middle = [seconds[complete >> 1] ?? 0, seconds[(complete - 1) >> 1] ?? 0] as const
   const targetIncidenceRate = rate(complete, complete + screenOut)
   return {
     sample_size: sampleSize,
@@ -66,7 +66,7 @@ export const progressOf = (
     incidence_rate: targetIncidenceRate,
     drop_out_rate: rate(incomplete, total),
     // For an even count the mean of the middle two, rounded half up, because the API document's field is an integer.
-    length_of_interview: length === undefined ? empty : Math.round(length),
+    length_of_interview: complete === 0 ? empty : Math.round((middle[0] + middle[1]) / 2),
   }
 }
 

@@ -1,5 +1,4 @@
 /** The fieldwork of one survey over all time: its sources, and their interviews, derived on demand in flat arrays sorted by start. */
-import { bisectRight } from 'd3-array'
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources.js'
 import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { type FieldWindow, openTime, openWindows } from './arrival.js'
@@ -120,7 +119,9 @@ const deriveInterviews = (
   for (let place = 0; place < count; place++) {
     const { start, settledAt } = momentAt(((place + random.fraction()) / count) * weight)
     const fill = quota.fillAt(start)
-    let status = bisectRight(habits.cumulative, random.fraction(), 0, IGNORED)
+    const drawn = random.fraction()
+    let status = 0
+    while (drawn >= (habits.cumulative[status] ?? 1)) status += 1
     if (status === COMPLETE && isRejected(random, fill, habits.quotaPressure)) status = QUOTA_FULL
     const seconds = drawSeconds(random, status, habits.typicalSeconds)
     const end = start + seconds * MICROS_PER_SECOND
@@ -182,23 +183,37 @@ const createQuota = (
   /** The undecided interviews, by their end. */
   const open: { readonly place: number; readonly endsAt: Micros }[] = []
   let complete = 0
-  const targetAt = (moment: Micros): number =>
-    versions.findLast(({ at }) => at <= moment)?.shown.sample_size ?? 0
+  let next = 0
+  let target = 0
+  /** `moment` never goes back. */
+  const targetAt = (moment: Micros): number => {
+    for (
+      let version = versions[next];
+      version !== undefined && version.at <= moment;
+      version = versions[next]
+    ) {
+      target = version.shown.sample_size
+      next += 1
+    }
+    return target
+  }
   return {
     /** The interview at `place` completes at `endsAt`, if there is room then. Most that begin earlier also end earlier. */
     add: (place: number, endsAt: Micros): void => {
-      open.splice(open.findLastIndex((other) => other.endsAt <= endsAt) + 1, 0, { place, endsAt })
+      let at = open.length
+      while (at > 0 && (open[at - 1]?.endsAt ?? 0) > endsAt) at -= 1
+      open.splice(at, 0, { place, endsAt })
     },
     /** Decides all interviews that ended by `moment`, which never goes back. Returns how full the target is; 1 is full. */
     fillAt: (moment: Micros): number => {
-      for (let next = open[0]; next !== undefined && next.endsAt <= moment; next = open[0]) {
+      for (let first = open[0]; first !== undefined && first.endsAt <= moment; first = open[0]) {
         open.shift()
-        const hasRoom = complete < targetAt(next.endsAt)
+        const hasRoom = complete < targetAt(first.endsAt)
         if (hasRoom) complete += 1
-        decide(next.place, hasRoom)
+        decide(first.place, hasRoom)
       }
-      const target = targetAt(moment)
-      return complete >= target ? 1 : complete / target
+      const full = targetAt(moment)
+      return complete >= full ? 1 : complete / full
     },
   }
 }

@@ -76,10 +76,10 @@ test('a failed commit rejects every item of its group, and the next group is com
   expect(committed).toEqual([1])
 })
 
-/** A queue that has committed 64 items, the last of them in 50 ms, and in which another item waits. */
+/** A queue that has committed 24 items, the last of them in 50 ms, and in which another item waits. */
 const afterSlowCommit = async () => {
   const all = scripted()
-  const before = Array.from({ length: 63 }, (_, id) => all.queue.commit(item(1_000 + id)))
+  const before = Array.from({ length: 23 }, (_, id) => all.queue.commit(item(1_000 + id)))
   await settled()
   all.groups[0]?.end()
   await Promise.all(before)
@@ -128,12 +128,12 @@ test('a flush ends the pause', async () => {
 test('256 waiting items fill the queue, and are committed without a pause', async () => {
   const { queue, groups } = await afterSlowCommit()
   for (let id = 3; id <= 256; id += 1) void queue.commit(item(id))
-  expect(queue.isFull(63)).toBe(false)
+  expect(queue.isFull(23)).toBe(false)
   void queue.commit(item(257))
   expect(queue.isFull(8)).toBe(true)
   await settled()
   expect(groups.map(({ ids }) => ids.length)).toEqual([1, 256])
-  expect(queue.isFull(63)).toBe(false)
+  expect(queue.isFull(23)).toBe(false)
 })
 
 test.each([
@@ -151,7 +151,7 @@ test('the rows of a survey are its sources and their progress', () => {
   expect(rowsInOutcome({ kind: 'gone', surveyId: 3, at: 0n })).toBe(0)
 })
 
-test('no more than eight are under way, or than were committed, and the first 64 items are committed without a pause', async () => {
+test('no more than eight are under way, or than were committed, and the first 24 items are committed without a pause', async () => {
   const { queue, groups, clock } = scripted()
   expect(queue.isFull(8)).toBe(true)
   const first = queue.commit(item(1))
