@@ -20,7 +20,10 @@ const YEAR_IS_CLEAR_MS = 180 * 86_400_000
 /** A value that is not known. */
 export const UNKNOWN = '–'
 
-export const createFormats = ({ time_zone: timeZone, locale }: ReportSettings) => {
+export const createFormats = ({
+  time_zone: timeZone,
+  locale,
+}: Pick<ReportSettings, 'time_zone' | 'locale'>) => {
   const rough = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   const roundest = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
   const dates = { year: 'numeric', month: 'short', day: 'numeric' } as const
