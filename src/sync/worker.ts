@@ -1,5 +1,4 @@
 /** Reads some surveys of the queue at the same time, commits them meanwhile, and decides what their failures mean for the run. */
-
 import { isStop, StoppedError, type UpstreamError } from '../base/errors.js'
 import { abortReason } from '../base/signals.js'
 import type { BundleOutcome, StoredBundle } from '../model/warehouse.js'

@@ -1,5 +1,4 @@
 /** One start of the command, composed like `commands/sync`, until it ends, is killed, or hangs. */
-
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { hasCode, StoppedError } from '../../src/base/errors.js'

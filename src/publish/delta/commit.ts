@@ -3,7 +3,6 @@
  * switched off for a while: then one commit catches up. Nothing here needs the lease. A commit is a put-if-absent at the number
  * after the highest one, and a loser reads the log again.
  */
-
 import { randomUUID } from 'node:crypto'
 import pLimit from 'p-limit'
 import type { Clock } from '../../base/clock.js'

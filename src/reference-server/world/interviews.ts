@@ -184,7 +184,7 @@ const createQuota = (
   const open: { readonly place: number; readonly endsAt: Micros }[] = []
   let complete = 0
   let next = 0
-  let target = 0
+  let current = 0
   /** `moment` never goes back. */
   const targetAt = (moment: Micros): number => {
     for (
@@ -192,10 +192,10 @@ const createQuota = (
       version !== undefined && version.at <= moment;
       version = versions[next]
     ) {
-      target = version.shown.sample_size
+      current = version.shown.sample_size
       next += 1
     }
-    return target
+    return current
   }
   return {
     /** The interview at `place` completes at `endsAt`, if there is room then. Most that begin earlier also end earlier. */
@@ -212,8 +212,8 @@ const createQuota = (
         if (hasRoom) complete += 1
         decide(first.place, hasRoom)
       }
-      const full = targetAt(moment)
-      return complete >= full ? 1 : complete / full
+      const target = targetAt(moment)
+      return complete >= target ? 1 : complete / target
     },
   }
 }

@@ -86,7 +86,7 @@ export const hasCurrentSchema = async (sql: Sql): Promise<boolean> => {
 }
 
 const describe = async (sql: Sql): Promise<void> => {
-  // The statements of a table are sent at once. Sent one by one they take longer, and so do all at once: DuckDB copies the text for each.
+  // Sent one by one, the statements take longer. Sent all at once as well, because DuckDB copies the whole text for each statement.
   for (const statements of DESCRIPTIONS) await sql.run(statements)
   await sql.run('UPDATE _sync.schema_version SET descriptions_digest = $1', [DESCRIPTIONS_DIGEST])
 }

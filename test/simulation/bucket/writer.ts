@@ -2,7 +2,6 @@
  * One run of a process: the real modules in the order in which a sync uses them. A text file with a row a line stands for the work
  * database, and a file a partition for Parquet.
  */
-
 import { createHash } from 'node:crypto'
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
 import { type Clock, sleep } from '../../../src/base/clock.js'
