@@ -90,7 +90,7 @@ const SLOW_CASES: Cases = {
     '({ shown }) => shown)',
     '({ shown }) => ({ ...shown, sample_size: String(shown.sample_size) }))',
   ],
-  'progress.length_of_interview': [INDICATORS, 'Math.round(length)', 'Math.round(length) + 0.5'],
+  'progress.length_of_interview': [INDICATORS, 'Math.round((middle[0]', '0.5 + Math.round((middle[0]'],
   'progress.interviews-are-complete': [INDICATORS, 'interviews_count: complete,', 'interviews_count: total,'],
   'answers.fieldwork_progress': [
     ENDPOINTS,
