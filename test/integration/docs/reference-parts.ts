@@ -119,21 +119,24 @@ const errorCodes = (): string =>
     ERRORS.map(({ code, exit, means }) => [`\`${code}\``, String(exit), means]),
   )
 
+/** Rules such as `survey.title`, that a field has the type of its row in the table of `api.md`. */
+const isOfField = ({ id, text }: (typeof RULES)[number]): boolean =>
+  text.startsWith(`${id.split('.').at(-1)}: `)
+
 const rules = (): string => {
-  const sections = [...new Set(RULES.map(({ section }) => section))]
+  const others = RULES.filter((rule) => !isOfField(rule))
+  const sections = [...new Set(others.map(({ section }) => section))]
   return sections
     .map((section) => {
-      const rows = RULES.filter((rule) => rule.section === section).map(({ id, text }) => [`\`${id}\``, text])
+      const rows = others
+        .filter((rule) => rule.section === section)
+        .map(({ id, text }) => [`\`${id}\``, text])
       return `### ${section}\n\n${markdownTable(['Rule', 'What it demands'], rows)}`
     })
     .join('\n')
 }
 
-const observations = (): string =>
-  markdownTable(
-    ['Observation', 'Section of the API document'],
-    OBSERVATIONS.map(({ topic, section }) => [topic, section]),
-  )
+const observations = (): string => OBSERVATIONS.map(({ topic }) => `- ${topic}\n`).join('')
 
 const choices = (): string =>
   Object.entries(CHOICES)
