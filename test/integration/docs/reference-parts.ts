@@ -7,11 +7,9 @@ import { markdownTable } from '../../../src/base/human.js'
 import type { Command } from '../../../src/commands/context.js'
 import { COMMANDS } from '../../../src/commands/table.js'
 import { OBSERVATIONS } from '../../../src/conformance/observations.js'
-import { RULES } from '../../../src/conformance/run.js'
 import { ACCOUNT_METRICS, type Metric, RUN_METRICS } from '../../../src/monitoring/metrics/metrics.js'
 import { sqlOf } from '../../../src/publish/report/queries/query.js'
 import { ALL_QUERIES } from '../../../src/publish/report/read.js'
-import { CHOICES } from '../../../src/reference-server/docs/openapi.js'
 import { settingKeys } from '../../../src/settings/keys.js'
 
 export const generatedParts = (): ReadonlyMap<string, string> => {
@@ -21,9 +19,7 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
     ['settings', settings()],
     ['exit codes', exitCodes()],
     ['error codes', errorCodes()],
-    ['conformance rules', rules()],
     ['conformance observations', observations()],
-    ['choices', choices()],
     ['report queries', reportQueries()],
     ['metrics of runs', metricsTable(RUN_METRICS, ['warehouse', 'command'])],
     ['metrics of accounts', metricsTable(ACCOUNT_METRICS, ['warehouse', 'account'])],
@@ -119,29 +115,7 @@ const errorCodes = (): string =>
     ERRORS.map(({ code, exit, means }) => [`\`${code}\``, String(exit), means]),
   )
 
-/** Rules such as `survey.title`, that a field has the type of its row in the table of `api.md`. */
-const isOfField = ({ id, text }: (typeof RULES)[number]): boolean =>
-  text.startsWith(`${id.split('.').at(-1)}: `)
-
-const rules = (): string => {
-  const others = RULES.filter((rule) => !isOfField(rule))
-  const sections = [...new Set(others.map(({ section }) => section))]
-  return sections
-    .map((section) => {
-      const rows = others
-        .filter((rule) => rule.section === section)
-        .map(({ id, text }) => [`\`${id}\``, text])
-      return `### ${section}\n\n${markdownTable(['Rule', 'What it demands'], rows)}`
-    })
-    .join('\n')
-}
-
 const observations = (): string => OBSERVATIONS.map(({ topic }) => `- ${topic}\n`).join('')
-
-const choices = (): string =>
-  Object.entries(CHOICES)
-    .map(([topic, list]) => `**${topic}**\n\n${list.map((choice) => `- ${choice}\n`).join('')}`)
-    .join('\n')
 
 const reportQueries = (): string =>
   ALL_QUERIES.map((query) => `### ${query.title}\n\n\`\`\`sql\n${sqlOf(query)};\n\`\`\`\n`).join('\n')
