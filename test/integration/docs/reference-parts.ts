@@ -109,11 +109,14 @@ const exitCodes = (): string =>
     Object.entries(EXITS).map(([code, { meaning, next }]) => [code, meaning, next]),
   )
 
+/** The codes of each exit. */
 const errorCodes = (): string =>
-  markdownTable(
-    ['Code', 'Exit', 'Means'],
-    ERRORS.map(({ code, exit, means }) => [`\`${code}\``, String(exit), means]),
-  )
+  [...new Set(ERRORS.map(({ exit }) => exit))]
+    .map((code) => {
+      const own = ERRORS.filter(({ exit }) => exit === code)
+      return `Exit ${code}:\n\n${own.map((error) => `- \`${error.code}\`: ${error.means}\n`).join('')}`
+    })
+    .join('\n')
 
 const observations = (): string => OBSERVATIONS.map(({ topic }) => `- ${topic}\n`).join('')
 
