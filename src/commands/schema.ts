@@ -52,7 +52,7 @@ const relationToJson = ({ columns, ...relation }: CatalogEntry) => ({
   columns: columns.map((column) => ({ ...column, values: column.values ?? null })),
 })
 
-/** The data dictionary: a table of columns for each table and view. */
+/** The data dictionary: a table of columns for each table and view. A column is described where it stands first. */
 export const schemaAsMarkdown = (): string =>
   [HEAD, ...SECTIONS.flatMap(({ title, about, relations }) => section(title, about, relations))].join('\n')
 
@@ -66,6 +66,7 @@ Every table and view of the warehouse, generated from their declarations (\`fiel
 - Rows are never deleted: a survey or source that the API no longer shows has \`_missing_since\`. \`_extra\` has the fields that this version
   does not know, as JSON.
 - Times of observation are those of the server. If its clock did not move between two versions, the second is a microsecond later.
+- A column is described where it stands first. Other tables and views name that place.
 `
 
 const section = (title: string, about: string, relations: readonly CatalogEntry[]): readonly string[] => {
@@ -78,21 +79,38 @@ const section = (title: string, about: string, relations: readonly CatalogEntry[
 const anchor = (relation: CatalogEntry): string => tableName(relation).replaceAll('.', '')
 
 const relationSection = (relation: CatalogEntry): string => {
-  const { key, references = [], columns } = relation
+  const { key, references = [] } = relation
   const belongs = references.map(
     ({ columns, table, to }) => ` Belongs to \`${table}\`: ${names(columns)} = ${names(to)}.`,
   )
-  const rows = columns.map((column) => [
-    names([column.name]),
-    column.type,
-    column.nullable ? 'yes' : 'no',
-    column.comment,
-  ])
   return `### ${tableName(relation)}
 
 ${relation.comment}.${key.length === 0 ? '' : ` Key: ${names(key)}.`}${belongs.join('')}
 
-${markdownTable(['Column', 'Type', 'Null', 'Meaning'], rows)}`
+${columnTable(relation)}`
+}
+
+/** The first relation with each column, to the word of its comment. */
+const FIRST = new Map<string, CatalogEntry>()
+for (const relation of CATALOG)
+  for (const column of relation.columns) {
+    const declared = JSON.stringify(column)
+    if (!FIRST.has(declared)) FIRST.set(declared, relation)
+  }
+
+/** A row per column, and one for neighbours that another relation describes. */
+const columnTable = (relation: CatalogEntry): string => {
+  const rows: string[][] = []
+  for (const column of relation.columns) {
+    const name = names([column.name])
+    const first = FIRST.get(JSON.stringify(column)) ?? relation
+    const elsewhere = `As in [${names([tableName(first)])}](#${anchor(first)})`
+    const last = rows.at(-1)
+    if (first === relation) rows.push([name, column.type, column.nullable ? 'yes' : 'no', column.comment])
+    else if (last?.[3] === elsewhere) last[0] += `, ${name}`
+    else rows.push([name, '', '', elsewhere])
+  }
+  return markdownTable(['Column', 'Type', 'Null', 'Meaning'], rows)
 }
 
 const names = (columns: readonly string[]): string => columns.map((name) => `\`${name}\``).join(', ')

@@ -177,7 +177,7 @@ const unfinishedUploads = async (gateway: Versitygw, finished: Finished) => {
 }
 
 const ruleOfPage = async () => {
-  const page = await readFile(new URL('../../docs/how-to/bucket-costs.md', import.meta.url), 'utf8')
+  const page = await readFile(new URL('../../docs/how-to/bucket-upkeep.md', import.meta.url), 'utf8')
   const [, json = ''] = /^```json\n([\s\S]*?)^```$/m.exec(page) ?? []
   const { Rules } = z
     .object({

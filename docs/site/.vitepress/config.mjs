@@ -1,4 +1,4 @@
-/** The site has the Markdown files of the repository as they are, in the order of docs/README.md. */
+/** The site has the Markdown files of the repository as they are, grouped as docs/README.md groups them. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { repositoryLinks } from './links.mjs'
@@ -9,20 +9,28 @@ const root = join(site, '..')
 /** A README is the first page of its directory. */
 const siteName = (page) => page.replace(/(^|\/)README\.md$/, '$1index.md')
 
-/** The sections and links of docs/README.md. */
+const linksOf = (text) =>
+  [...text.matchAll(/\[([^\]]+)\]\(([^)#]+\.md)\)/g)].map(([, name, path]) => ({
+    text: `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    link: `/${siteName(join('docs', path))}`.replace(/(index)?\.md$/, ''),
+  }))
+
+/** The roles of docs/README.md, each with its groups and links. The last one, for maintainers, is closed. */
 const sidebar = () => {
-  const index = readFileSync(join(root, 'docs/README.md'), 'utf8')
-  return index
-    .split(/^## /m)
-    .slice(1)
-    .map((section) => ({
-      text: section.split('\n')[0],
-      collapsed: false,
-      items: [...section.matchAll(/\[([^\]]+)\]\(([^)#]+\.md)\)/g)].map(([, text, path]) => ({
-        text: `${text.charAt(0).toUpperCase()}${text.slice(1)}`,
-        link: `/${siteName(join('docs', path))}`.replace(/(index)?\.md$/, ''),
-      })),
+  const [, ...roles] = readFileSync(join(root, 'docs/README.md'), 'utf8').split(/^## /m)
+  return roles.map((role, place) => {
+    const [own, ...groups] = role.split(/^### /m)
+    const items = groups.map((group) => ({
+      text: group.split('\n')[0],
+      collapsed: true,
+      items: linksOf(group),
     }))
+    return {
+      text: own.split('\n')[0],
+      collapsed: place === roles.length - 1,
+      items: [...linksOf(own), ...items],
+    }
+  })
 }
 
 /** The anchors are those that GitHub gives to headings. */

@@ -110,8 +110,7 @@ export const writePage = async (tools, results) => {
   for (const mode of Object.keys(MODE_COLUMNS)) {
     const measured = results.filter((result) => result.mode === mode)
     if (measured.length === 0) continue
-    const notes = notesOf(mode, measured).map((note) => `\n- ${note}`)
-    replace(mode, `${tableOf(mode, measured)}${notes.length === 0 ? '' : `\n${notes.join('')}`}`)
+    replace(mode, tableOf(mode, measured))
   }
   await writeFile(page, text)
 }

@@ -1,34 +1,28 @@
 /**
  * The generated parts of `docs/reference`, by the name in their markers: `<!-- generated: exit codes -->`. They follow from what the
- * code declares: flags, settings, exit codes, rules, and the JSON that commands print.
+ * code declares: flags, settings, exit codes, rules and metrics.
  */
 import { ERRORS, EXITS } from '../../../src/base/errors.js'
 import { markdownTable } from '../../../src/base/human.js'
 import type { Command } from '../../../src/commands/context.js'
 import { COMMANDS } from '../../../src/commands/table.js'
 import { OBSERVATIONS } from '../../../src/conformance/observations.js'
-import { RULES } from '../../../src/conformance/run.js'
 import { ACCOUNT_METRICS, type Metric, RUN_METRICS } from '../../../src/monitoring/metrics/metrics.js'
 import { sqlOf } from '../../../src/publish/report/queries/query.js'
 import { ALL_QUERIES } from '../../../src/publish/report/read.js'
-import { CHOICES } from '../../../src/reference-server/docs/openapi.js'
 import { settingKeys } from '../../../src/settings/keys.js'
-import { JSON_DOCUMENTS, jsonSchemaOf } from './json-documents.js'
-import type { JsonSchema } from './json-fields.js'
 
 export const generatedParts = (): ReadonlyMap<string, string> => {
   return new Map([
     ...COMMANDS.map((command) => [`command ${command.name}`, commandPart(command)] as const),
+    ['shared flags', sharedFlags()],
     ['settings', settings()],
     ['exit codes', exitCodes()],
     ['error codes', errorCodes()],
-    ['conformance rules', rules()],
     ['conformance observations', observations()],
-    ['choices', choices()],
     ['report queries', reportQueries()],
     ['metrics of runs', metricsTable(RUN_METRICS, ['warehouse', 'command'])],
     ['metrics of accounts', metricsTable(ACCOUNT_METRICS, ['warehouse', 'account'])],
-    ...JSON_DOCUMENTS.map((document) => [`json ${document.name}`, fieldsOf(jsonSchemaOf(document))] as const),
   ])
 }
 
@@ -61,21 +55,51 @@ const unitOf = (name: string): string =>
     ? 'seconds since 1970'
     : (/_(seconds|bytes)$/.exec(name)?.[1] ?? (/_(info|status|code)$/.test(name) ? '' : 'number'))
 
-const commandPart = ({ name: command, describe, flags: declared }: Command): string => {
+type Flag = Command['flags'][string]
+
+/** Flags that several commands have in the same words, by their name and declaration. */
+const SHARED_FLAGS = new Map<
+  string,
+  { readonly name: string; readonly flag: Flag; readonly commands: string[] }
+>()
+for (const { name: command, flags } of COMMANDS)
+  for (const [name, flag] of Object.entries(flags)) {
+    const known = SHARED_FLAGS.get(JSON.stringify([name, flag]))
+    if (known === undefined)
+      SHARED_FLAGS.set(JSON.stringify([name, flag]), { name, flag, commands: [command] })
+    else known.commands.push(command)
+  }
+const isShared = ([name, flag]: readonly [string, Flag]): boolean =>
+  (SHARED_FLAGS.get(JSON.stringify([name, flag]))?.commands.length ?? 0) > 1
+
+const flagCells = ([name, { type, default: value, describe }]: readonly [
+  string,
+  Flag,
+]): readonly string[] => [
+  type === 'argument' ? `\`${name}\`` : `\`--${name}\``,
+  type === 'boolean' ? 'none' : 'text',
+  value === undefined ? '' : `\`${value}\``,
+  describe,
+]
+
+const FLAG_HEAD = ['Flag', 'Value', 'Default', 'Meaning']
+
+const sharedFlags = (): string =>
+  markdownTable(
+    [...FLAG_HEAD, 'Of'],
+    [...SHARED_FLAGS.values()]
+      .filter(({ commands }) => commands.length > 1)
+      .map(({ name, flag, commands }) => [...flagCells([name, flag]), commands.join(', ')]),
+  )
+
+const commandPart = ({ describe, flags: declared }: Command): string => {
   const flags = Object.entries(declared)
-  const isArgument = flags.some(([, { type }]) => type === 'argument')
+  const own = flags.filter((entry) => !isShared(entry))
+  const shared = flags.filter(isShared).map(([name]) => `\`--${name}\``)
   return [
     `${describe}.\n`,
-    markdownTable(
-      [isArgument ? 'Argument' : 'Flag', 'Value', 'Default', 'Meaning'],
-      flags.map(([name, { type, default: value, describe: meaning }]) => [
-        type === 'argument' ? `\`${name}\`` : `\`--${name}\``,
-        type === 'boolean' ? 'none' : 'text',
-        value === undefined ? '' : `\`${value}\``,
-        meaning,
-      ]),
-    ),
-    `\`${command} --help\` shows the same.\n`,
+    ...(own.length === 0 ? [] : [markdownTable(FLAG_HEAD, own.map(flagCells))]),
+    ...(shared.length === 0 ? [] : [`[Shared flags](#shared-flags): ${shared.join(', ')}.\n`]),
   ].join('\n')
 }
 
@@ -85,72 +109,16 @@ const exitCodes = (): string =>
     Object.entries(EXITS).map(([code, { meaning, next }]) => [code, meaning, next]),
   )
 
+/** The codes of each exit. */
 const errorCodes = (): string =>
-  markdownTable(
-    ['Code', 'Exit', 'Means'],
-    ERRORS.map(({ code, exit, means }) => [`\`${code}\``, String(exit), means]),
-  )
-
-const rules = (): string => {
-  const sections = [...new Set(RULES.map(({ section }) => section))]
-  return sections
-    .map((section) => {
-      const rows = RULES.filter((rule) => rule.section === section).map(({ id, text }) => [`\`${id}\``, text])
-      return `### ${section}\n\n${markdownTable(['Rule', 'What it demands'], rows)}`
+  [...new Set(ERRORS.map(({ exit }) => exit))]
+    .map((code) => {
+      const own = ERRORS.filter(({ exit }) => exit === code)
+      return `Exit ${code}:\n\n${own.map((error) => `- \`${error.code}\`: ${error.means}\n`).join('')}`
     })
     .join('\n')
-}
 
-const observations = (): string =>
-  markdownTable(
-    ['Observation', 'Section of the API document'],
-    OBSERVATIONS.map(({ topic, section }) => [topic, section]),
-  )
-
-const choices = (): string =>
-  Object.entries(CHOICES)
-    .map(([topic, list]) => `**${topic}**\n\n${list.map((choice) => `- ${choice}\n`).join('')}`)
-    .join('\n')
+const observations = (): string => OBSERVATIONS.map(({ topic }) => `- ${topic}\n`).join('')
 
 const reportQueries = (): string =>
   ALL_QUERIES.map((query) => `### ${query.title}\n\n\`\`\`sql\n${sqlOf(query)};\n\`\`\`\n`).join('\n')
-
-const fieldsOf = (schema: JsonSchema): string =>
-  markdownTable(
-    ['Field', 'Type', 'Meaning'],
-    fieldRows([schema], '').map(([path, type, meaning]) => [`\`${path}\``, type, meaning]),
-  )
-
-/** The fields of an object with those of the objects in it. A rule of conformance is an object of one of three forms. */
-const fieldRows = (
-  forms: readonly JsonSchema[],
-  prefix: string,
-): readonly (readonly [path: string, type: string, meaning: string])[] => {
-  const names = new Set(forms.flatMap(({ properties = {} }) => Object.keys(properties)))
-  return [...names].flatMap((name) => {
-    const parts = forms.flatMap(({ properties }): readonly JsonSchema[] => {
-      const part = properties?.[name]
-      return part === undefined ? [] : [part]
-    })
-    const types = new Set(parts.map(typeOf))
-    const description = parts[0]?.description ?? ''
-    const inner = parts.flatMap(formsOf)
-    const isList = inner.some(({ items }) => items !== undefined)
-    const items = isList ? inner.flatMap(({ items }) => formsOf(items ?? {})) : inner
-    const path = `${prefix}${name}`
-    return [
-      [path, [...types].join(', '), description] as const,
-      ...fieldRows(items, `${path}${isList ? '[]' : ''}.`),
-    ]
-  })
-}
-
-const formsOf = (part: JsonSchema): readonly JsonSchema[] => part.anyOf ?? [part]
-
-const typeOf = (part: JsonSchema): string => {
-  if (part.items !== undefined) return `list of ${typeOf(part.items)}`
-  if (part.anyOf !== undefined) return [...new Set(part.anyOf.map(typeOf))].join(' or ')
-  if (part.enum !== undefined) return part.enum.map((value) => `\`${value}\``).join(', ')
-  if (part.const !== undefined) return `\`${part.const}\``
-  return part.format ?? part.type ?? 'any'
-}

@@ -13,7 +13,7 @@ const rule = z.object({
   alert: z.string(),
   expr: z.string(),
   labels: z.object({ severity: z.enum(['critical', 'warning', 'info']) }),
-  annotations: z.object({ summary: z.string() }),
+  annotations: z.object({ summary: z.string(), runbook_url: z.string() }),
 })
 const rules = z
   .object({ groups: z.array(z.object({ rules: z.array(rule) })) })
@@ -25,6 +25,14 @@ const tests = z
   .object({ tests: z.array(z.object({ alert_rule_test: z.array(ruleTest) })) })
   .parse(read('alerts.test.yaml'))
   .tests.flatMap(({ alert_rule_test: ofTest }) => ofTest)
+
+test('every alert leads to its section of the runbook, and every section but the last is that of an alert', () => {
+  const page = readFileSync(`${DIRECTORY}../../docs/how-to/woken-up.md`, 'utf8')
+  const sections = [...page.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)
+  expect(sections).toEqual([...rules.map(({ alert }) => alert), 'See that it works'])
+  for (const { alert, annotations } of rules)
+    expect(annotations.runbook_url).toBe(`docs/how-to/woken-up.md#${alert.toLowerCase()}`)
+})
 
 test('every metric of a rule is one that a run reports', () => {
   for (const { expr } of rules) expect(unknownMetrics(expr)).toEqual([])

@@ -2,13 +2,14 @@
  * Every query of docs/reference/queries.md and every view gives the same result in every supported version of DuckDB as in our own.
  * They run on a file that the real command has published.
  */
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { schemaAsSql } from '../../../src/commands/schema.js'
 import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
 import { publishedFile } from '../../support/command/sync.js'
 import type { Reader, Row } from '../../support/warehouse/duckdb.js'
 import { fourNights } from '../../support/warehouse/four-nights.js'
-import { page, QUERIES } from '../docs/queries.js'
+import { QUERIES } from '../docs/queries.js'
 import { ENVIRONMENTS, environmentProblem, runPython, testUnless } from './python.js'
 
 const SCRIPT = new URL('queries.py', import.meta.url).pathname
@@ -34,7 +35,11 @@ const answerOf = async (reader: Reader, sql: string): Promise<Answer> => {
   }
 }
 
-test('the tests try the versions of DuckDB that the page names', () => {
+test('docs/reference/tested.md names the versions of DuckDB, and of each package that the tests install', () => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
+  const page = read('../../../docs/reference/tested.md')
+  const pinned = [...read('environments.json').matchAll(/"(?!pytz|duckdb)([\w-]+)==([\d.]+)"/g)]
+  expect(pinned.filter(([, name, version]) => !page.includes(`${name} ${version}`))).toEqual([])
   const [, named = ''] = /tried with DuckDB ([\d., and]+\d)/.exec(page) ?? []
   expect(VERSIONS.map((name) => name.slice('duckdb-'.length))).toEqual(named.split(/, | and /))
 })
