@@ -77,7 +77,8 @@ export const withBucket = (plan: Plan): Plan => {
     starts: starts
       .map((start) => (silences.chance(0.08) ? withSilence(silences, start) : start))
       .map((start) => withDeltaOff(deltas, start))
-      .map((start) => (losses.chance(0.15) ? withLoss(losses, start) : start)),
+      // A low cap is soon used up, so that what is lost matters.
+      .map((start) => (losses.chance(isSlow ? 0.5 : 0.15) ? withLoss(losses, start) : start)),
   }
 }
 
@@ -87,11 +88,11 @@ export const STORES_WITHOUT_CONDITIONS = [
   ['putIfAbsent', 'putIfMatch'],
 ] as const
 
-/** Somebody deletes what makes the next run wait, and starts it at once. */
+/** Somebody deletes what makes the next run wait, and starts it at once, on a machine that knows nothing. */
 const withLoss = (random: Random, start: InBucket): InBucket => {
   const lost = random.pick(['lease.json', 'ledger/'] as const)
   const gapMs = random.whole(0, 20_000)
-  return start.isOrdinary ? start : { ...start, gapMs, bucket: { ...start.bucket, lost } }
+  return start.isOrdinary ? start : { ...start, gapMs, bucket: { ...start.bucket, lost, isEmptied: true } }
 }
 
 /** A signal, from which on the store does not answer: the run must end in time all the same. */
