@@ -1,7 +1,6 @@
 /** What `status` prints: a verdict and the published state, one survey, or only the requests of the last runs by reason and kind. */
 import { systemClock } from '../base/clock.js'
 import { counted, humanCount } from '../base/human.js'
-import { onOneLine } from '../model/data-problem-names.js'
 import { formatInstant } from '../model/instant.js'
 import { REQUEST_KINDS, REQUEST_REASONS, type RequestUsage } from '../model/request-usage.js'
 import { parseDuration } from '../settings/readers.js'
@@ -50,7 +49,7 @@ export const showStatus = async (
   if (settings.json) return await print(`${jsonOf({ verdict, ...head, ...shown })}\n`)
   const { width, colour } = terminalOf(context)
   const { state, text } = verdict
-  const line = check ? onOneLine(text) : wrapped(onOneLine(text), width)
+  const line = check ? text : wrapped(text, width)
   const first = colour ? painted(line, VERDICT_COLOURS[state]) : line
   if (check)
     return await print(`${first}
@@ -58,7 +57,7 @@ export const showStatus = async (
   const overlapMs = settings.discover.overlap
   await print(`${first}
 
-${renderOverview(head, shown, { nowMs, overlapMs, width })}
+${renderOverview(head, shown, { nowMs, overlapMs, width, said: text })}
 `)
 }
 

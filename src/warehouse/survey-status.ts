@@ -29,9 +29,9 @@ const runRow = z.object({
 })
 const rejectionRow = z.object({
   endpoint: varcharCell,
-  sample_source_id: bigintCell.nullable(),
-  day: varcharCell.nullable(),
   problem: varcharCell,
+  sources: bigintCell,
+  days: bigintCell,
   rows: bigintCell,
   replayed: bigintCell,
   last_at: timestamptzCell,
@@ -84,10 +84,10 @@ export const readSurveyStatus = async (
     planned: await readPlannedSurvey({ ...sql, account }, surveyId, rules),
     rejections: await sql.rows(
       rejectionRow,
-      `SELECT endpoint, sample_source_id, CAST(day AS VARCHAR) AS day, problem, count(*) AS "rows", count(replayed_at) AS replayed,
-          max(rejected_at) AS last_at
+      `SELECT endpoint, problem, count(DISTINCT sample_source_id) AS sources, count(DISTINCT day) AS days, count(*) AS "rows",
+          count(replayed_at) AS replayed, max(rejected_at) AS last_at
         FROM _sync.rejected_rows WHERE account = $1 AND survey_id = $2
-        GROUP BY ALL ORDER BY last_at DESC, endpoint, sample_source_id, day, problem`,
+        GROUP BY endpoint, problem, sample_source_id IS NULL, day IS NULL ORDER BY last_at DESC, endpoint, problem, sources, days`,
       [account, surveyId],
     ),
     days: await sql.rows(

@@ -7,6 +7,7 @@ import type { RefreshRules, TaskReason } from '../../model/run.js'
 import type { Plan } from '../../rules/plan.js'
 import { listsSourcesFrom, nextRefresh, refusalRestEnd, rulesFor } from '../../rules/refresh.js'
 import type { SurveyStatus } from '../../warehouse/survey-status.js'
+import { shortReason } from './verdict.js'
 
 /** The causes of old data, in the order in which they are named. */
 export const CAUSES = [
@@ -156,9 +157,10 @@ const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): read
   const { stored, lastRun, planned } = status
   const { refreshed_at: refreshedAt, progress_since: since, source_progress_read_at: sourcesAt } = stored
   const task = planned?.task ?? null
-  const reason = lastRun?.reason == null ? '' : `: ${onOneLine(lastRun.reason)}`
+  const reason = lastRun?.reason == null ? '' : `: ${shortReason(lastRun.reason)}`
   const isOld = refreshedAt !== null && listedAt !== null && refreshedAt < listedAt
   const rests = task === null && next.when !== 'next_run' && !(planned?.missing ?? true) && isOld
+  const rejected = rejectedText(status)
   const texts: Readonly<Record<Cause['cause'], string | false>> = {
     no_run:
       (lastRun === null || Math.abs(msBetween(lastRun.ended_at, ours)) > maxAgeMs) &&
@@ -169,22 +171,24 @@ const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): read
     failed:
       stored.last_error !== null &&
       `its last reading failed (tried ${counted(stored.attempts ?? 1, 'time')}): ${onOneLine(stored.last_error)}`,
-    rejected: rejectedText(status),
+    rejected,
     queued:
       task !== null &&
       stored.last_error === null &&
-      `it waits in the queue since ${withAge(task.enqueuedAt, now)}: the last run ended before it read it${reason}`,
+      `it waits in the queue since ${withAge(task.enqueuedAt, now)}: the last run ended before it read the survey${reason}`,
     not_queued:
       task === null &&
       next.when === 'next_run' &&
       lastRun !== null &&
       lastRun.status !== 'complete' &&
       (lastRun.surveys_refreshed ?? 0) === 0 &&
-      `the last run ended before it queued it${reason}`,
-    idle: rests && next.when === 'after_change' && `it was not due: it is read only when its row changes`,
+      `the last run ended before it queued the survey${reason}`,
+    idle: rests && next.when === 'after_change' && 'it was not due: it is read only when its row changes',
     settled:
       rests && next.when === 'later' && 'it was not due: a complete survey is read after 1, 2, 4, 8 … days',
     unchanged:
+      rejected === false &&
+      stored.missing_since === null &&
       refreshedAt !== null &&
       since !== null &&
       since < refreshedAt &&
@@ -205,11 +209,11 @@ const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): read
 /** A row of the last listing or reading is in quarantine, so the row before it stays. */
 const rejectedText = ({ stored, rejections }: SurveyStatus): string | false => {
   const found = rejections.find(
-    ({ endpoint, sample_source_id: source, day, rows, replayed, last_at: at }) =>
+    ({ endpoint, sources, days, rows, replayed, last_at: at }) =>
       replayed < rows &&
       (endpoint === 'surveys'
         ? at === stored.listed_at
-        : endpoint === 'fieldwork_progress' && source === null && day === null && at === stored.refreshed_at),
+        : endpoint === 'fieldwork_progress' && sources + days === 0 && at === stored.refreshed_at),
   )
   if (found === undefined) return false
   const what = found.endpoint === 'surveys' ? 'row in the listing' : 'progress'

@@ -7,6 +7,7 @@ import type { StatusHead } from '../../storage/open.js'
 import type { WarehouseStatus } from '../../warehouse/status.js'
 import { textTable, wrapped } from '../text/text-table.js'
 import { shortInstant, withAge } from './explain.js'
+import { shortReason } from './verdict.js'
 
 interface Shown {
   readonly nowMs: number
@@ -14,6 +15,8 @@ interface Shown {
   readonly overlapMs: number
   /** Columns of the terminal. */
   readonly width: number
+  /** The verdict: it is not said again why a run ended. */
+  readonly said: string
 }
 
 type Status = Omit<WarehouseStatus, 'syncs'>
@@ -21,7 +24,7 @@ type Status = Omit<WarehouseStatus, 'syncs'>
 export const renderOverview = (
   head: StatusHead,
   status: Status,
-  { nowMs, overlapMs, width }: Shown,
+  { nowMs, overlapMs, width, said }: Shown,
 ): string => {
   const now = instantFromMs(nowMs)
   const servers = new Map(
@@ -33,8 +36,11 @@ export const renderOverview = (
   const accounts = new Set([...status.runs, ...status.freshness].map((row) => row.account))
   const words: Words = {
     now,
+    reason: (reason) => (reason === null || said.includes(shortReason(reason)) ? null : shortReason(reason)),
     account: (account) => (accounts.size > 1 ? { account } : {}),
     at: (account, moment) => (moment === null ? null : withAge(moment, servers.get(account) ?? now)),
+    age: (account, moment) =>
+      moment === null ? null : humanAge(msBetween(moment, servers.get(account) ?? now)),
   }
   return [
     [head.published, `published ${withAge(head.publishedAt, now)}`].join('\n'),
@@ -46,12 +52,16 @@ export const renderOverview = (
 }
 
 interface Words {
+  /** Why a run ended as it did, unless the verdict says it. */
+  reason(reason: string | null): string | null
   /** By our clock. */
   readonly now: Instant
   /** The column of the account, where there are several. */
   account(account: string): Row
   /** A time by the server's clock, with its age. */
   at(account: string, moment: Instant | null): string | null
+  /** Only its age. */
+  age(account: string, moment: Instant | null): string | null
 }
 
 interface Section {
@@ -64,7 +74,7 @@ interface Section {
 /** The names of the columns are the keys. */
 type Row = Readonly<Record<string, string | number | null>>
 
-const ofRuns = ({ runs, cursors }: Status, { now, account, at }: Words): readonly Section[] => [
+const ofRuns = ({ runs, cursors }: Status, { now, reason, account, at }: Words): readonly Section[] => [
   {
     title: 'last runs',
     rows: runs.map((run) => ({
@@ -74,10 +84,10 @@ const ofRuns = ({ runs, cursors }: Status, { now, account, at }: Words): readonl
       ended: run.status,
       exit: run.exit_code,
       requests: run.requests,
-      'surveys read': run.surveys_refreshed,
-      'left over': run.left_over,
+      read: run.surveys_refreshed,
+      left: run.left_over,
     })),
-    remarks: runs.map(({ reason }) => reason),
+    remarks: runs.map((run) => reason(run.reason)),
   },
   {
     title: 'next listing',
@@ -89,7 +99,7 @@ const ofRuns = ({ runs, cursors }: Status, { now, account, at }: Words): readonl
   },
 ]
 
-const ofSurveys = ({ queue, failing, freshness }: Status, { account, at }: Words): readonly Section[] => [
+const ofSurveys = ({ queue, failing, freshness }: Status, { account, at, age }: Words): readonly Section[] => [
   {
     title: 'queue',
     rows: queue.map((row) => ({
@@ -108,14 +118,14 @@ const ofSurveys = ({ queue, failing, freshness }: Status, { account, at }: Words
       title: printable(row.title ?? ''),
       'times tried': row.attempts,
     })),
-    remarks: failing.map(({ error }) => error),
+    remarks: failing.map(({ error }) => onOneLine(error)),
   },
   {
     title: 'freshness',
     rows: freshness.map((row) => ({
       ...account(row.account),
       'oldest reading': at(row.account, row.oldest_refresh_at),
-      newest: at(row.account, row.newest_refresh_at),
+      newest: age(row.account, row.newest_refresh_at),
       surveys: row.surveys,
       unread: row.never_refreshed,
       failing: row.with_error,
@@ -143,7 +153,7 @@ const ofData = ({ tables, drift, rejections }: Status, { account, at }: Words): 
       rows: row.rows,
       replayed: row.replayed,
     })),
-    remarks: rejections.map(({ problem }) => problem),
+    remarks: rejections.map(({ problem }) => onOneLine(problem)),
   },
   { title: 'rows', rows: tables.filter(({ rows }) => rows > 0) },
 ]
@@ -159,12 +169,15 @@ const textOf = ({ title, rows, remarks = [] }: Section, width: number): string[]
   const lines = rows.flatMap((row, place) => {
     const remark = remarks[place] ?? null
     const cells = columns.map((name) => cellOf(row[name] ?? null))
-    return remark === null ? [cells] : [cells, [`  ${wrapped(onOneLine(remark), width - 4, '    ')}`]]
+    return remark === null ? [cells] : [cells, [`  ${wrapped(remark, width - 4, '    ')}`]]
   })
-  return [
-    `${title}\n${textTable([columns, ...lines], { indent: '  ', leftColumns: words.length, widthMax: width })}`,
-  ]
+  const cut = columns.flatMap((name, place) => (CUT.includes(name) ? [place] : []))
+  const shape = { indent: '  ', leftColumns: words.length, widthMax: width, cut }
+  return [`${title}\n${textTable([columns, ...lines], shape)}`]
 }
+
+/** Columns of texts whose length others decide. */
+const CUT: readonly string[] = ['account', 'title', 'field', 'value']
 
 const cellOf = (cell: string | number | null): string => {
   if (cell === null) return '-'

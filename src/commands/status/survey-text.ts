@@ -37,7 +37,7 @@ const COLOURS: Partial<Record<Explained['why'][number]['cause'], Colour>> = {
   not_queued: 'red',
 }
 
-const LABEL_WIDTH = 14
+const LABEL_WIDTH = 15
 
 const factsOf = (survey: Explained): readonly (readonly [string, string])[] => {
   const { status, pendingStatus, now, listedAt, refreshedAt, next, queue, lastError, sources } = survey
@@ -52,25 +52,23 @@ const factsOf = (survey: Explained): readonly (readonly [string, string])[] => {
     ['next reading', next.text],
     [
       'queue',
-      queue === null ? 'not waiting' : `waiting since ${withAge(queue.enqueuedAt, now)} (${queue.reason})`,
+      queue === null ? 'not waiting' : `waiting since ${withAge(queue.enqueuedAt, now)}: ${queue.reason}`,
     ],
     ...(queue === null || queue.refusedAt === null
       ? []
       : [
           [
             'refused',
-            `${counted(queue.refusals, 'time')} in a row, last ${withAge(queue.refusedAt, now)}`,
+            `${queue.refusals === 1 ? 'once' : `${humanCount(queue.refusals)} times in a row`}, last ${withAge(queue.refusedAt, now)}`,
           ] as const,
         ]),
     ...(lastError === null ? [] : [['last error', onOneLine(lastError)] as const]),
     ['sources', `${counted(sources.count, 'source')}, ${list}${relisted}`],
-    ...survey.rejections.map(
-      ({ endpoint, sample_source_id: source, problem, rows, replayed, last_at: at }) =>
-        [
-          'rejected rows',
-          `${humanCount(rows)} of ${endpoint}${source === null ? '' : ` (source ${source})`}, last ${withAge(at, now)}${replayed === 0 ? '' : `, ${humanCount(replayed)} replayed`}: ${onOneLine(problem)}`,
-        ] as const,
-    ),
+    ...survey.rejections.map(({ endpoint, problem, sources: of, rows, replayed, last_at: at }) => {
+      const what = `${humanCount(rows)} of ${endpoint}${of === 0 ? '' : ` (${counted(of, 'source')})`}`
+      const again = replayed === 0 ? '' : `, ${humanCount(replayed)} replayed`
+      return ['rejected rows', `${what}, last ${withAge(at, now)}${again}: ${onOneLine(problem)}`] as const
+    }),
   ]
 }
 

@@ -1,6 +1,7 @@
 /** How a warehouse is, in one line: whether the last runs were complete, how long ago, and what to do if they were not. */
 import { EXIT_CODES, type ExitCode, worseOf } from '../../base/errors.js'
-import { counted, humanAge } from '../../base/human.js'
+import { counted, cutInMiddle, humanAge } from '../../base/human.js'
+import { printable } from '../../model/data-problem-names.js'
 import { type Instant, instantToMs } from '../../model/instant.js'
 import type { WarehouseStatus } from '../../warehouse/status.js'
 import type { Colour } from '../text/text-table.js'
@@ -40,7 +41,7 @@ const verdictOfAccount = (
 ): Verdict => {
   const ageOf = (at: Instant): number => nowMs - instantToMs(at)
   const ago = (at: Instant): string => humanAge(ageOf(at))
-  const why = reason ?? 'no reason is recorded'
+  const why = reason === null ? 'no reason is recorded' : shortReason(reason)
   const exitCode = Object.values(EXIT_CODES).find((code) => code === exit_code) ?? EXIT_CODES.bug
   const isPartial = exitCode === EXIT_CODES.partial
   if (exitCode !== EXIT_CODES.complete && !isPartial)
@@ -68,6 +69,11 @@ const isWorse = (one: Verdict, other: Verdict): boolean =>
   one.exitCode === other.exitCode
     ? one.state === 'late' && other.state === 'partial'
     : worseOf(one.exitCode, other.exitCode) === one.exitCode
+
+/** On one line. Its end stays, because it says what to do. */
+export const shortReason = (reason: string): string => cutInMiddle(printable(reason), REASON_WIDTH_MAX)
+
+const REASON_WIDTH_MAX = 300
 
 /** What to do after a failed run. The reason before it names what to correct, if that is known. */
 const NEXT: Readonly<

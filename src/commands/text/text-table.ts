@@ -8,21 +8,22 @@ interface TableShape {
   readonly indent?: string
   /** So many first columns (words) align left, the others (numbers) right. */
   readonly leftColumns?: number
-  /** Columns of the terminal. Cells of the widest left columns are cut in the middle until the table fits. */
+  /** Columns of the terminal. The widest of the columns at `cut` are cut in the middle until the table fits. */
   readonly widthMax?: number
+  readonly cut?: readonly number[]
 }
 
 /** A table with aligned columns. A row of one cell is a remark, which may be wider than its column, and is not cut. */
 export const textTable = (
   rows: readonly (readonly string[])[],
-  { indent = '', leftColumns = 1, widthMax = Number.POSITIVE_INFINITY }: TableShape = {},
+  { indent = '', leftColumns = 1, widthMax = Number.POSITIVE_INFINITY, cut = [] }: TableShape = {},
 ): string => {
   const columns = Math.max(0, ...rows.map((row) => row.length))
   const isRemark = (row: readonly string[]) => row.length === 1 && columns > 1
   const widths = Array.from({ length: columns }, (_, column) =>
     Math.max(0, ...rows.map((row) => (isRemark(row) ? 0 : stringWidth(row[column] ?? '')))),
   )
-  shrink(widths, leftColumns, widthMax - indent.length - 2 * (columns - 1))
+  shrink(widths, cut, widthMax - indent.length - 2 * (columns - 1))
   const line = (row: readonly string[]): string => {
     if (isRemark(row)) return row[0] ?? ''
     const cells = widths.map((width, column) => {
@@ -35,15 +36,13 @@ export const textTable = (
   return rows.map((row) => `${indent}${line(row)}`.trimEnd()).join('\n')
 }
 
-/** Takes columns of the terminal from the widest left column, until all of them take at most `widthMax`. */
-const shrink = (widths: number[], leftColumns: number, widthMax: number): void => {
-  let excess = widths.reduce((sum, width) => sum + width, -widthMax)
-  while (excess > 0) {
-    const left = widths.slice(0, leftColumns)
-    const widest = Math.max(...left)
-    if (widest <= CELL_WIDTH_MIN) return
-    widths[left.indexOf(widest)] = widest - 1
-    excess -= 1
+/** Takes room from the widest of the columns at `cut`, until all columns take at most `widthMax`. */
+const shrink = (widths: number[], cut: readonly number[], widthMax: number): void => {
+  const widthOf = (column: number) => widths[column] ?? 0
+  for (let excess = widths.reduce((sum, width) => sum + width, -widthMax); excess > 0; excess -= 1) {
+    const widest = cut.reduce((one, other) => (widthOf(other) > widthOf(one) ? other : one), cut[0] ?? 0)
+    if (cut.length === 0 || widthOf(widest) <= CELL_WIDTH_MIN) return
+    widths[widest] = widthOf(widest) - 1
   }
 }
 

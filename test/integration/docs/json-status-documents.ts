@@ -119,7 +119,9 @@ export const statusSurvey = z.strictObject({
     ),
     ...columns(freshness, 'last_error'),
     rejections: listOf('Its rejected rows, by reason', {
-      ...columns(rejectedRows, 'endpoint sample_source_id day problem'),
+      ...columns(rejectedRows, 'endpoint problem'),
+      sources: count('Sources that they belong to; 0 for the whole survey'),
+      days: count('Days that were requested; 0 for all interviews'),
       rows: count('Rows that were rejected for this reason'),
       replayed: count('Those of them that a replay could type'),
       last_at: moment('When the last of them was read, server time'),
