@@ -5,7 +5,7 @@ import { TASK_REASONS } from '../../../src/model/request-usage.js'
 import { cursors, driftEvents, rejectedRows, runs, tasks } from '../../../src/model/sync-tables.js'
 import { freshness, surveys } from '../../../src/model/tables.js'
 import { progressDaily } from '../../../src/warehouse/views/progress-daily.js'
-import { account, columns, count, list, listOf, moment, object, orNull, text } from './json-fields.js'
+import { account, columnOf, columns, count, declared, list, listOf, moment, object, orNull, text } from './json-fields.js'
 import { failingSurvey, requestUsage, withFormerName } from './json-run-document.js'
 
 const head = {
@@ -92,7 +92,7 @@ export const statusSurvey = z.strictObject({
     title: orNull(text('Its title; null if none of its rows could be typed')),
     status: orNull(text('Its status; null if none of its rows could be typed')),
     pending_status: orNull(text('The status of a changed row that waits for the next reading; null without')),
-    missing_since: columns(surveys, '_missing_since')._missing_since,
+    missing_since: declared(columnOf(surveys, '_missing_since')),
     now: moment("The server's time, by which ages are counted"),
     why: listOf('Why its data is as old as it is; empty if it is as new as the last run', {
       cause: z.enum(CAUSES).describe('Stable name of the cause'),
@@ -128,13 +128,13 @@ export const statusSurvey = z.strictObject({
     }),
     sources: object('Its sample sources', {
       count: count('Sources that the API shows'),
-      listed_at: columns(freshness, 'sources_read_at').sources_read_at,
+      listed_at: declared(columnOf(freshness, 'sources_read_at')),
       listed_next_at: orNull(
         moment(
           'From when a reading lists them without a sign of a change; null if the next one does, or none',
         ),
       ),
-      progress_read_at: columns(freshness, 'source_progress_read_at').source_progress_read_at,
+      progress_read_at: declared(columnOf(freshness, 'source_progress_read_at')),
     }),
     days: listOf('The last seven days of `progress_daily` that are known', {
       ...columns(progressDaily, 'day interviews_count gained completion_rate'),

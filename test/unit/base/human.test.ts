@@ -96,7 +96,7 @@ test('a table gives its widest texts less room until it fits, and keeps its numb
     ['4711', `${'お客様'.repeat(20)} wave 12`, '1,234'],
   ]
   const lines = textTable(rows, { indent: '  ', leftColumns: 2, widthMax: 40, cut: [1] }).split('\n')
-  expect(lines.map(stringWidth)).toEqual([40, 40])
+  expect(lines.map((line) => stringWidth(line))).toEqual([40, 40])
   expect(lines[1]).toMatch(/^ {2}4711 {4}お.*….*wave 12 +1,234$/)
 })
 
