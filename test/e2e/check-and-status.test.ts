@@ -1,6 +1,13 @@
 import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
-import { NO_ACCOUNT, refusing, scriptedSurvey, startScriptedApi, TOKEN } from '../support/api/scripted-api.js'
+import {
+  NO_ACCOUNT,
+  refusing,
+  type ScriptedApi,
+  scriptedSurvey,
+  startScriptedApi,
+  TOKEN,
+} from '../support/api/scripted-api.js'
 import { MAIN } from '../support/command/command.js'
 import { openSynced, openTrial } from '../support/command/trial.js'
 import { hasTerminal, openTerminal, screenOf } from '../support/process/terminal.mjs'
@@ -42,6 +49,11 @@ describe('check', () => {
     expect(trial.api.arrivals).toHaveLength(1)
   })
 })
+
+/** For `map`. The caps of accounts with different ids are apart. */
+const accountOf =
+  ({ baseUrl }: ScriptedApi) =>
+  (name: string, place: number) => ({ name, id: place + 1, token: TOKEN, base_url: baseUrl })
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
@@ -104,7 +116,7 @@ describe('status', () => {
     )
     expect(text.stdout).toMatch(/failed +4 .*partial +3 .*complete +0 /s)
     expect(text.stdout).toMatch(/survey\.mood +\(unknown_field\) +2026-03-01T00:00Z \(.* ago\) +\d\n/)
-    for (const nothing of ['held by', 'rejected rows', ' 0 ', 'default'])
+    for (const nothing of ['held by', 'rejected rows', 'by_day', 'failing'])
       expect(text.stdout).not.toContain(nothing)
     expect(trial.api.arrivals).toHaveLength(requests)
   })
@@ -148,7 +160,7 @@ describe('status', () => {
       scriptedSurvey(2, { title: 12, mood: 'x'.repeat(200) }),
     ])
     trial.api.hook = refusing(trial.api, 422, ({ path }) => path.startsWith('/surveys/1/'))
-    const account = (name: string) => ({ name, id: 1, token: TOKEN, base_url: trial.api.baseUrl })
+    const account = accountOf(trial.api)
     const accounts = ['a'.repeat(64), 'b'].map(account)
     const file = await trial.settings({ accounts })
     expect(await trial.runWarm(['sync', ...file], NO_ACCOUNT)).toMatchObject({ code: 5 })
@@ -175,7 +187,7 @@ describe('status', () => {
 
   test.concurrent('--survey explains a survey of each account that has it; of an unknown one it says so in a line', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
-    const account = (name: string) => ({ name, id: 1, token: TOKEN, base_url: trial.api.baseUrl })
+    const account = accountOf(trial.api)
     const file = await trial.settings({ accounts: ['acme', 'globex'].map(account) })
     expect(await trial.runWarm(['sync', ...file], NO_ACCOUNT)).toMatchObject({ code: 0 })
     const of = async (survey: string) => {

@@ -99,7 +99,10 @@ const ofRuns = ({ runs, cursors }: Status, { now, reason, account, at }: Words):
   },
 ]
 
-const ofSurveys = ({ queue, failing, freshness }: Status, { account, at, age }: Words): readonly Section[] => [
+const ofSurveys = (
+  { queue, failing, freshness }: Status,
+  { account, at, age }: Words,
+): readonly Section[] => [
   {
     title: 'queue',
     rows: queue.map((row) => ({

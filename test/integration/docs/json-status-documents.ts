@@ -5,7 +5,19 @@ import { TASK_REASONS } from '../../../src/model/request-usage.js'
 import { cursors, driftEvents, rejectedRows, runs, tasks } from '../../../src/model/sync-tables.js'
 import { freshness, surveys } from '../../../src/model/tables.js'
 import { progressDaily } from '../../../src/warehouse/views/progress-daily.js'
-import { account, columnOf, columns, count, declared, list, listOf, moment, object, orNull, text } from './json-fields.js'
+import {
+  account,
+  columnOf,
+  columns,
+  count,
+  declared,
+  list,
+  listOf,
+  moment,
+  object,
+  orNull,
+  text,
+} from './json-fields.js'
 import { failingSurvey, requestUsage, withFormerName } from './json-run-document.js'
 
 const head = {
