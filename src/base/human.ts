@@ -20,6 +20,56 @@ export const humanDuration = (durationMs: number): string => {
 
 const twoDigits = (count: number): string => String(count).padStart(2, '0')
 
+/** `42 s ago`, `5 min ago`, `3 h ago`, `12 d ago`; `in 3 h` if it is to come. Whole units, rounded down. */
+export const humanAge = (ageMs: number): string => {
+  const seconds = Math.floor(Math.abs(ageMs) / SECOND_MS)
+  const [count, unit] =
+    seconds < 60
+      ? [seconds, 's']
+      : seconds < 3_600
+        ? [seconds / 60, 'min']
+        : seconds < 2 * 86_400
+          ? [seconds / 3_600, 'h']
+          : [seconds / 86_400, 'd']
+  const length = `${Math.floor(count)} ${unit}`
+  return ageMs < 0 ? `in ${length}` : `${length} ago`
+}
+
+/**
+ * A text in at most `widthMax` columns. It loses its middle, because similar titles differ at their end. `widthOf` measures a text in
+ * columns; without it every character takes one.
+ */
+export const cutInMiddle = (
+  text: string,
+  widthMax: number,
+  widthOf: (text: string) => number = (one) => Array.from(one).length,
+): string => {
+  if (widthOf(text) <= widthMax) return text
+  const tailMax = Math.ceil((widthMax - 1) / 2)
+  // No more than this is looked at, however long the text is.
+  const near = 8 * widthMax
+  const head = fitting(charactersOf(text.slice(0, near)), widthMax - 1 - tailMax, widthOf)
+  const tail = fitting(charactersOf(text.slice(-near)).toReversed(), tailMax, widthOf).toReversed()
+  return widthMax < 1 ? '' : `${head.join('').trimEnd()}…${tail.join('').trimStart()}`
+}
+
+/** What a reader takes for one character may be several code points. */
+const charactersOf = (text: string): readonly string[] =>
+  Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
+
+const fitting = (
+  characters: readonly string[],
+  widthMax: number,
+  widthOf: (text: string) => number,
+): readonly string[] => {
+  let width = 0
+  const end = characters.findIndex((one) => {
+    width += widthOf(one)
+    return width > widthMax
+  })
+  return end === -1 ? characters : characters.slice(0, end)
+}
+
 /** `1,234,567` of a whole number. `toLocaleString` would load the tables of all languages, 12 ms of CPU. */
 export const humanCount = (count: number): string => String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 

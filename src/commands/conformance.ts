@@ -71,7 +71,7 @@ const renderConformance = (report: ConformanceReport, style: ConformanceStyle): 
   return [
     `${report.baseUrl}, checked against the API document`,
     ruleTable(report.rules, style.colour),
-    `where the document is silent\n${textTable(observations, '  ', 2)}`,
+    `where the document is silent\n${textTable(observations, { indent: '  ', leftColumns: 2 })}`,
     lastLines(report, style),
   ]
     .map((section) => `${section}\n`)
@@ -87,7 +87,7 @@ const ruleTable = (rules: readonly RuleResult[], colour: boolean): string => {
   const sections = [...new Set(rules.map(({ section }) => section))]
   const sorted = sections.flatMap((section) => rules.filter((rule) => rule.section === section))
   const cells = sorted.map(({ id, text, verdict }) => [WORDS[verdict.verdict], id, text])
-  const lines = textTable(cells, '', 3).split('\n')
+  const lines = textTable(cells, { leftColumns: 3 }).split('\n')
   return sorted
     .flatMap(({ section, verdict }, place) => [
       ...(section === sorted[place - 1]?.section ? [] : ['', section]),

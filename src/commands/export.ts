@@ -140,7 +140,7 @@ const renderExport = (out: string, { format, where, rows, tables }: ExportManife
     ...(where === null ? [] : [filtered ? 'filtered' : 'whole']),
   ])
   const header = isWorkbook ? ['table', 'file', 'rows', 'file size'] : ['table', 'rows', 'size']
-  const table = textTable([header, ...lines], '', isWorkbook ? 2 : 1)
+  const table = textTable([header, ...lines], { leftColumns: isWorkbook ? 2 : 1 })
   return `${table}\n\nexported ${counted(rows, 'row')} of ${counted(tables.length, 'table')} to ${out}\n${cutTexts(tables)}`
 }
 

@@ -4,7 +4,6 @@ import { counted, humanCount, humanDuration, humanWindow } from '../base/human.j
 import { formatInstant } from '../model/instant.js'
 import { REQUEST_KINDS } from '../model/request-usage.js'
 import type { Budget } from '../model/run.js'
-import { SCHEMA_VERSION } from '../model/sync-tables.js'
 import { requestsIn, sum } from '../rules/estimate.js'
 import { type AccountPlan, fitPlan, type Plan, type PlanEntry, timeAtCapMs } from '../rules/plan.js'
 import type { AccountSettings, Settings } from '../settings/settings.js'
@@ -12,10 +11,7 @@ import { findState } from '../storage/open.js'
 import { planOf } from '../sync/planning.js'
 import { expectedAllocations } from '../sync/requests.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
-import type { Database } from '../warehouse/connection/database.js'
-import { WarehouseUnusableError } from '../warehouse/connection/errors.js'
-import { schemaVersion } from '../warehouse/lifecycle/migrations.js'
-import { readPublished } from '../warehouse/status.js'
+import { readPublished, requireCurrentSchema } from '../warehouse/status.js'
 import type { CliContext } from './context.js'
 import { jsonOf } from './text/json.js'
 import { REQUEST_USAGE_WORDS } from './text/run-lines.js'
@@ -35,21 +31,12 @@ const planAll = async (
   const { published: found } = await findState({ warehouseDirectory, publish, storage }, signal)
   if (found === null) return fitted(accounts, [], rules.budget)
   return await readPublished(found, signal, async (database) => {
-    await requireCurrentSchema(database, found.path)
+    await requireCurrentSchema(database, found.path, 'plan')
     const plans: (Plan | null)[] = []
     for (const { name } of accounts)
       plans.push(await planOf(accountWarehouse(database, name), rules, systemClock.nowMs()))
     return fitted(accounts, plans, rules.budget)
   })
-}
-
-/** A plan reads columns that older versions did not publish. */
-const requireCurrentSchema = async (database: Database, path: string): Promise<void> => {
-  const version = await database.transaction(schemaVersion)
-  if (version < SCHEMA_VERSION)
-    throw new WarehouseUnusableError(
-      `${path} was published by an older fieldwork-sync (schema version ${version}; this one needs ${SCHEMA_VERSION}). Run fieldwork-sync sync once, then fieldwork-sync plan`,
-    )
 }
 
 /** The part of each account's plan that fits into the budget. A request limit is divided by the weights of the accounts. */
@@ -77,7 +64,7 @@ export const renderPlans = (plans: readonly AccountPlan[], budget: Budget): stri
         ? `${account}: no survey is listed yet. The first run lists all surveys and reads each of them, the newest first. If a budget ends it, the next run continues`
         : [
             `${account}: the next run, expected at ${formatInstant(plan.at)} by the server's clock`,
-            textTable(tableOf(plan), '  '),
+            textTable(tableOf(plan), { indent: '  ' }),
             ...closing(one, plan, budget),
           ].join('\n'),
     )

@@ -140,17 +140,22 @@ export const COMMANDS: readonly Command[] = [
   ),
   command(
     'status',
-    'Show whether the last night was complete, the last runs, the cursor, the queue, freshness, row counts, drift and rejected rows; makes no request to the API',
+    'Show whether the last night was complete, and the runs, the queue and what is wrong; or explain one survey; makes no request to the API',
     {
+      survey: text(
+        'Explain one survey, such as 4711 or acme/4711: why its data is so old, and when it is read next',
+      ),
       requests: option('Show only the requests of the last run of each account, by reason and kind'),
       check: option('Print only the first line, and exit with the code of what it says: 0, 3, 4, 5 or 7'),
       'max-age': text('Say LATE if no run was complete for this long (default: 26h)'),
       ...SETTINGS,
     },
     async (context, given) => {
-      const unused = (['check', 'max-age'] as const).find((name) => given[name] !== undefined)
+      const unused = (['survey', 'check', 'max-age'] as const).find((name) => given[name] !== undefined)
       if (given.requests === true && unused !== undefined)
-        throw usageError(`status --requests shows no verdict: leave out --${unused}`, 'status')
+        throw usageError(`status --requests shows only requests: leave out --${unused}`, 'status')
+      if (given.check === true && given.survey !== undefined)
+        throw usageError('status --check is about all surveys: leave out --survey', 'status')
       const settings = await settingsOf(context, given, NO_ACCOUNTS)
       const { showRequests, showStatus } = await import('./status.js')
       if (given.requests === true) await showRequests(context, settings)

@@ -44,12 +44,22 @@ const RUN_EVERY_MS = DAY_MS
 const CHANGES_SEEN_MS = 7 * DAY_MS
 const PAGE_ROWS = 50
 
-/** When the next run is expected, server time: the usual time after the last run, or now (`nowMs`, our clock) if that has passed. */
-export const expectedAt = ({ listedAt, listedAtOurs, everyMs }: PastRuns, nowMs: number): Instant => {
+/** The server's time now: as much later than the last listing as our clock (`nowMs`) says; our time before the first listing. */
+export const serverNow = (
+  { listedAt, listedAtOurs }: Pick<PastRuns, 'listedAt' | 'listedAtOurs'>,
+  nowMs: number,
+): Instant => {
   const now = instantFromMs(nowMs)
   if (listedAt === null) return now
-  const sinceMs = listedAtOurs === null ? 0 : msBetween(listedAtOurs, now)
-  return minusMs(listedAt, -Math.max(sinceMs, everyMs ?? RUN_EVERY_MS))
+  return minusMs(listedAt, listedAtOurs === null ? 0 : -msBetween(listedAtOurs, now))
+}
+
+/** When the next run is expected, server time: the usual time after the last run, or now (`nowMs`, our clock) if that has passed. */
+export const expectedAt = (past: PastRuns, nowMs: number): Instant => {
+  const now = serverNow(past, nowMs)
+  if (past.listedAt === null) return now
+  const usual = minusMs(past.listedAt, -(past.everyMs ?? RUN_EVERY_MS))
+  return usual > now ? usual : now
 }
 
 /** Changes since then, server time, say how many the next listing is expected to bring. */

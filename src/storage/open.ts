@@ -6,10 +6,11 @@ import { publishedPath, STATE_FORMATS } from '../model/publish-formats.js'
 import { findPublished, type Published } from '../publish/formats.js'
 import type { Settings } from '../settings/settings.js'
 import { storageAddress } from '../settings/storage.js'
+import type { Database } from '../warehouse/connection/database.js'
 import { lastRequestUsage } from '../warehouse/history/runs.js'
 import { bucketNoteFile } from '../warehouse/lifecycle/files.js'
 import { describeHolder, isAlive, readHolder } from '../warehouse/lifecycle/holder.js'
-import { readPublished, readStatus } from '../warehouse/status.js'
+import { readPublished } from '../warehouse/status.js'
 import { directoryStorage, holdsWarehouse, shardsIn } from './directory.js'
 import type { HoldStorage, Storage } from './storage.js'
 
@@ -95,16 +96,19 @@ export interface StatusHead {
   readonly holder: string | null
 }
 
-/** Throws `nothing_published`, or `WarehouseUnusableError` if the published state cannot be read. */
-export const readWarehouseStatus = async (where: Where, signal: AbortSignal) => {
+/** Reads the published state, and who holds it. Throws `nothing_published`, or `WarehouseUnusableError` if it cannot be read. */
+export const readWithHead = async <Result>(
+  where: Where,
+  signal: AbortSignal,
+  read: (database: Database, path: string) => Promise<Result>,
+): Promise<{ readonly head: StatusHead; readonly result: Result }> => {
   const { published, holder } = await findState(where, signal)
   const found = await requirePublished(where, { published, holder })
   const head: StatusHead = { published: found.path, publishedAt: instantFromMs(found.atMs), holder }
-  const status = await readPublished(found, signal, (database) => database.transaction(readStatus))
-  return { head, status }
+  return { head, result: await readPublished(found, signal, (database) => read(database, found.path)) }
 }
 
-/** The request usage of the last run of each account. Throws like `readWarehouseStatus`. */
+/** The request usage of the last run of each account. Throws like `readWithHead`. */
 export const readLastRequestUsage = async (where: Where, signal: AbortSignal) =>
   readPublished(await requirePublished(where, await findState(where, signal)), signal, (database) =>
     database.transaction(lastRequestUsage),

@@ -1,12 +1,13 @@
 /** Reads the status of a warehouse from its published state: readers of that block nobody. */
 import { z } from 'zod'
-import { ALL_TABLES } from '../model/sync-tables.js'
+import { ALL_TABLES, SCHEMA_VERSION } from '../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
 import type { Database, Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
 import { isStatementFault, unreadable } from './connection/duckdb-error.js'
+import { WarehouseUnusableError } from './connection/errors.js'
 import { LAST_SYNCS, NUMBERED_RUNS } from './history/runs.js'
-import { isOwnFault } from './lifecycle/migrations.js'
+import { isOwnFault, schemaVersion } from './lifecycle/migrations.js'
 import { readFailing, readQueue } from './queue/tasks.js'
 
 const RUNS_SHOWN = 5
@@ -36,6 +37,7 @@ const cursorRow = z.object({
   account: varcharCell,
   updated_since: timestamptzCell,
   full_listed_at: timestamptzCell,
+  moved_at: timestamptzCell,
 })
 const freshnessRow = z.object({
   account: varcharCell,
@@ -85,6 +87,19 @@ export const readPublished = async <Result>(
     const isBug = isStatementFault(error) && (await isOwnFault(read))
     throw isBug ? error : unreadable(path, error)
   }
+}
+
+/** For a command that reads columns which older versions did not publish. Throws `WarehouseUnusableError`. */
+export const requireCurrentSchema = async (
+  database: Database,
+  path: string,
+  command: string,
+): Promise<void> => {
+  const version = await database.transaction(schemaVersion)
+  if (version < SCHEMA_VERSION)
+    throw new WarehouseUnusableError(
+      `${path} was published by an older fieldwork-sync (schema version ${version}; this one needs ${SCHEMA_VERSION}). Run fieldwork-sync sync once, then fieldwork-sync ${command}`,
+    )
 }
 
 const columnsOf = (row: z.ZodObject): string => Object.keys(row.shape).join(', ')

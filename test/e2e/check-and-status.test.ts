@@ -1,6 +1,16 @@
+import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
-import { NO_ACCOUNT, refusing, scriptedSurvey, startScriptedApi, TOKEN } from '../support/api/scripted-api.js'
+import {
+  NO_ACCOUNT,
+  refusing,
+  type ScriptedApi,
+  scriptedSurvey,
+  startScriptedApi,
+  TOKEN,
+} from '../support/api/scripted-api.js'
+import { MAIN } from '../support/command/command.js'
 import { openSynced, openTrial } from '../support/command/trial.js'
+import { hasTerminal, openTerminal, screenOf } from '../support/process/terminal.mjs'
 
 describe('check', () => {
   test.concurrent('makes one request per account and reports the result', async (context) => {
@@ -39,6 +49,11 @@ describe('check', () => {
     expect(trial.api.arrivals).toHaveLength(1)
   })
 })
+
+/** For `map`. The caps of accounts with different ids are apart. */
+const accountOf =
+  ({ baseUrl }: ScriptedApi) =>
+  (name: string, place: number) => ({ name, id: place + 1, token: TOKEN, base_url: baseUrl })
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
@@ -95,10 +110,14 @@ describe('status', () => {
     expect(namesIn(status).filter((name) => !/^[a-z]+(_[a-z]+)*$/.test(name))).toEqual([])
     const text = await trial.runWarm(['status'])
     expect(text).toMatchObject({ code: 0, stderr: '' })
-    expect(text.stdout).toMatch(/^FAILED \d+ m?s ago: .*credentials.*\n\n/)
+    const [verdict] = text.stdout.split('\n\n')
+    expect(verdict?.replaceAll(/\s+/g, ' ')).toMatch(
+      /^FAILED \d+ \w+ ago: .*credentials.*check id and token of account 'default'.*; next: .* fieldwork-sync check$/,
+    )
     expect(text.stdout).toMatch(/failed +4 .*partial +3 .*complete +0 /s)
-    expect(text.stdout).toMatch(/default +survey\.mood +\(unknown_field\) +\d times? +2026-03-01T00:00:00Z/)
-    expect(text.stdout).not.toContain('held by')
+    expect(text.stdout).toMatch(/survey\.mood +\(unknown_field\) +2026-03-01T00:00Z \(.* ago\) +\d\n/)
+    for (const nothing of ['held by', 'rejected rows', 'by_day', 'failing'])
+      expect(text.stdout).not.toContain(nothing)
     expect(trial.api.arrivals).toHaveLength(requests)
   })
 
@@ -110,18 +129,19 @@ describe('status', () => {
     }
     expect(await check()).toEqual([
       0,
-      expect.stringMatching(/^OK: the last run was complete, 2 surveys read, \d+ m?s ago\n$/),
+      expect.stringMatching(/^OK: the last run was complete, 2 surveys read, \d+ \w+ ago\n$/),
     ])
     expect(await check('--max-age', '0s')).toEqual([
       3,
       expect.stringMatching(/^LATE: the last complete run ended .* ago\n$/),
     ])
     expect(await check('--max-age', 'a day')).toEqual([2, ''])
-    expect(await check('--requests')).toEqual([2, ''])
+    for (const other of [['--requests'], ['--survey', '1']])
+      expect(await check(...other), other[0]).toEqual([2, ''])
     expect(await trial.runWarm(['sync', '--max-requests', '2'])).toMatchObject({ code: 3 })
     expect(await check()).toEqual([
       3,
-      expect.stringMatching(/^PARTIAL \d+ m?s ago: stopped by --max-requests 2/),
+      expect.stringMatching(/^PARTIAL \d+ \w+ ago: stopped by --max-requests 2/),
     ])
     expect(await check('--max-age', '0s')).toEqual([
       3,
@@ -132,6 +152,67 @@ describe('status', () => {
     const json = await trial.runWarm(['status', '--check', '--json'])
     expect(json.code).toBe(4)
     expect(JSON.parse(json.stdout)).toMatchObject({ verdict: { state: 'failed', exit_code: 4 } })
+  })
+
+  test.concurrent('fits 80 columns, whatever the titles are; the end of a title stays, and only a terminal gets colours', async (context) => {
+    const trial = await openTrial(context, [
+      scriptedSurvey(1, { title: `${'お客様アンケート'.repeat(30)}\u001b[31m wave 12` }),
+      scriptedSurvey(2, { title: 12, mood: 'x'.repeat(200) }),
+    ])
+    trial.api.hook = refusing(trial.api, 422, ({ path }) => path.startsWith('/surveys/1/'))
+    const account = accountOf(trial.api)
+    const accounts = ['a'.repeat(64), 'b'].map(account)
+    const file = await trial.settings({ accounts })
+    expect(await trial.runWarm(['sync', ...file], NO_ACCOUNT)).toMatchObject({ code: 5 })
+    for (const line of [['status'], ['status', '--survey', '1'], ['status', '--survey', 'b/2']]) {
+      const { code, stdout } = await trial.runWarm([...line, ...file], NO_ACCOUNT)
+      expect(code).toBe(0)
+      expect(stdout).not.toContain('\u001b')
+      const words = stdout.split('\n').filter((text) => !text.startsWith('/'))
+      expect(words.filter((text) => stringWidth(text) > 80)).toEqual([])
+      expect(stdout).toContain(line[2] === 'b/2' ? 'title: expected a string' : ' wave 12')
+    }
+    if (!hasTerminal) return
+    await using terminal = await openTerminal({
+      cwd: trial.warehouse,
+      env: { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse },
+    })
+    const styleOf = async (environment: string) => {
+      const [verdict] = screenOf(await terminal.run(`${environment} node ${MAIN} status --check`))
+      expect(verdict?.[0]?.text).toMatch(/^FAILED/)
+      return verdict?.[0]?.style
+    }
+    expect([await styleOf(''), await styleOf('NO_COLOR=1')]).toEqual([[31], []])
+  })
+
+  test.concurrent('--survey explains a survey of each account that has it; of an unknown one it says so in a line', async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+    const account = accountOf(trial.api)
+    const file = await trial.settings({ accounts: ['acme', 'globex'].map(account) })
+    expect(await trial.runWarm(['sync', ...file], NO_ACCOUNT)).toMatchObject({ code: 0 })
+    const of = async (survey: string) => {
+      const { code, stdout, stderr } = await trial.runWarm(['status', '--survey', survey], NO_ACCOUNT)
+      return { code, heads: stdout.match(/^survey .*$/gm), stderr: stderr.split('\n')[0] }
+    }
+    expect(await of('1')).toMatchObject({
+      code: 0,
+      heads: ['survey 1 of acme: Survey 1', 'survey 1 of globex: Survey 1'],
+    })
+    expect(await of('globex/2')).toMatchObject({ code: 0, heads: ['survey 2 of globex: Survey 2'] })
+    const unknown = { code: 2, heads: null }
+    expect(await of('4711')).toMatchObject({
+      ...unknown,
+      stderr: expect.stringMatching(/ has no survey 4711$/),
+    })
+    expect(await of('acne/1')).toMatchObject({
+      ...unknown,
+      stderr: expect.stringMatching(/ has no survey acne\/1: there is acme\/1, globex\/1$/),
+    })
+    for (const wrong of ['', 'acme', 'acme/', '1.5', '-1', '99999999999999999'])
+      expect(await of(wrong), wrong).toMatchObject({
+        ...unknown,
+        stderr: expect.stringContaining('--survey must be the id of a survey, such as 4711 or acme/4711'),
+      })
   })
 
   test.concurrent('names the process that holds the warehouse, as a second sync does, without disturbing it, and names none after a kill', async (context) => {

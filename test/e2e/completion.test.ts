@@ -75,6 +75,7 @@ describe('the command offers', () => {
         '--max-age',
         '--requests',
         '--shard',
+        '--survey',
         '--version',
         '--warehouse',
       ].sort(),

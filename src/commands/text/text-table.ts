@@ -1,22 +1,80 @@
-/**
- * A text table with aligned columns. The first `leftColumns` columns (words) align left, the others (numbers) right. A row of one
- * cell is a remark, and may be wider than its column.
- */
-export const textTable = (rows: readonly (readonly string[])[], indent = '', leftColumns = 1): string => {
-  const columns = Math.max(0, ...rows.map((row) => row.length))
-  const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(...rows.map((row) => (row.length === 1 && columns > 1 ? 0 : (row[column]?.length ?? 0)))),
-  )
-  return rows
-    .map((row) => {
-      const cells = widths.map((width, column) => {
-        const cell = row[column] ?? ''
-        return column < leftColumns ? cell.padEnd(width) : cell.padStart(width)
-      })
-      return `${indent}${cells.join('  ')}`.trimEnd()
-    })
-    .join('\n')
+/** Texts for people: aligned tables and paragraphs that fit a terminal, and its colours. */
+import stringWidth from 'string-width'
+import { cutInMiddle } from '../../base/human.js'
+import { terminalFeatures } from '../../settings/environment.js'
+import type { CliContext } from '../context.js'
+
+interface TableShape {
+  readonly indent?: string
+  /** So many first columns (words) align left, the others (numbers) right. */
+  readonly leftColumns?: number
+  /** Columns of the terminal. The widest of the columns at `cut` are cut in the middle until the table fits. */
+  readonly widthMax?: number
+  readonly cut?: readonly number[]
 }
+
+/** A table with aligned columns. A row of one cell is a remark, which may be wider than its column, and is not cut. */
+export const textTable = (
+  rows: readonly (readonly string[])[],
+  { indent = '', leftColumns = 1, widthMax = Number.POSITIVE_INFINITY, cut = [] }: TableShape = {},
+): string => {
+  const columns = Math.max(0, ...rows.map((row) => row.length))
+  const isRemark = (row: readonly string[]) => row.length === 1 && columns > 1
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(0, ...rows.map((row) => (isRemark(row) ? 0 : stringWidth(row[column] ?? '')))),
+  )
+  shrink(widths, cut, widthMax - indent.length - 2 * (columns - 1))
+  const line = (row: readonly string[]): string => {
+    if (isRemark(row)) return row[0] ?? ''
+    const cells = widths.map((width, column) => {
+      const cell = cutInMiddle(row[column] ?? '', width, stringWidth)
+      const blank = ' '.repeat(width - stringWidth(cell))
+      return column < leftColumns ? cell + blank : blank + cell
+    })
+    return cells.join('  ')
+  }
+  return rows.map((row) => `${indent}${line(row)}`.trimEnd()).join('\n')
+}
+
+/** Takes room from the widest of the columns at `cut`, until all columns take at most `widthMax`. */
+const shrink = (widths: number[], cut: readonly number[], widthMax: number): void => {
+  const widthOf = (column: number) => widths[column] ?? 0
+  for (let excess = widths.reduce((sum, width) => sum + width, -widthMax); excess > 0; excess -= 1) {
+    const widest = cut.reduce((one, other) => (widthOf(other) > widthOf(one) ? other : one), cut[0] ?? 0)
+    if (cut.length === 0 || widthOf(widest) <= CELL_WIDTH_MIN) return
+    widths[widest] = widthOf(widest) - 1
+  }
+}
+
+/** Narrower cells say nothing. */
+const CELL_WIDTH_MIN = 8
+
+/** A text in lines of at most `widthMax` columns. All but the first begin with `indent`. A longer word, such as a path, stays whole. */
+export const wrapped = (text: string, widthMax: number, indent = '  '): string => {
+  let width = 0
+  return text
+    .split(' ')
+    .map((word, place) => {
+      const wordWidth = stringWidth(word)
+      const breaks = place > 0 && width + 1 + wordWidth > widthMax
+      width = breaks ? indent.length + wordWidth : width + wordWidth + (place > 0 ? 1 : 0)
+      return `${place === 0 ? '' : breaks ? `\n${indent}` : ' '}${word}`
+    })
+    .join('')
+}
+
+export interface Terminal {
+  /** Columns; 80 where it is none. */
+  readonly width: number
+  readonly colour: boolean
+}
+
+export const terminalOf = ({ env, stdout }: Pick<CliContext, 'env' | 'stdout'>): Terminal => ({
+  width: (stdout.isTTY ? stdout.columns : 0) || WIDTH_DEFAULT,
+  colour: terminalFeatures(env, stdout).colour,
+})
+
+const WIDTH_DEFAULT = 80
 
 const COLOURS = { green: 32, yellow: 33, red: 31 } as const
 export type Colour = keyof typeof COLOURS

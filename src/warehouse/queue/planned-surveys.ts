@@ -47,7 +47,16 @@ export const eachPlannedSurvey = (
   sql: AccountSql,
   selection: SurveySelection,
   use: (survey: PlannedSurvey) => void,
-): Promise<void> => sql.each(surveyRow, selectPlanned(selection), [sql.account], use)
+): Promise<void> =>
+  sql.each(surveyRow, selectPlanned(selectedIds(selection), selection.rules), [sql.account], use)
+
+/** The same of one survey, due or not; null if no listing has shown a row that could be typed. */
+export const readPlannedSurvey = async (
+  sql: AccountSql,
+  surveyId: number,
+  rules: SurveySelection['rules'],
+): Promise<PlannedSurvey | null> =>
+  (await sql.rows(surveyRow, selectPlanned(`SELECT ${surveyId} AS id`, rules), [sql.account]))[0] ?? null
 
 export const surveyTotals = async (sql: AccountSql): Promise<SurveyTotals> => {
   const [totals] = await sql.rows(
@@ -60,10 +69,10 @@ export const surveyTotals = async (sql: AccountSql): Promise<SurveyTotals> => {
   return { present: 0, sources: 0, withSources: 0, ...totals }
 }
 
-const selectPlanned = (selection: SurveySelection): string => {
-  const { daily_windows: windows } = selection.rules
+/** `ids` is a query. */
+const selectPlanned = (ids: string, { daily_windows: windows }: SurveySelection['rules']): string => {
   const OF_SELECTED = 'account = $1 AND survey_id IN (FROM selected)'
-  return `WITH selected AS MATERIALIZED (${selectedIds(selection)})
+  return `WITH selected AS MATERIALIZED (${ids})
     SELECT s.id, coalesce(w.status, s.status) AS status, s.created_at AS "createdAt",
       coalesce(w.updated_at, s.updated_at) AS "updatedAt", f.refreshed_at AS "refreshedAt",
       CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END AS "progressChangedAt",

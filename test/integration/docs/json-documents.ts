@@ -22,7 +22,7 @@ import {
   withoutDialect,
 } from './json-fields.js'
 import { runDocument } from './json-run-document.js'
-import { status, statusRequests } from './json-status-documents.js'
+import { status, statusRequests, statusSurvey } from './json-status-documents.js'
 
 export interface JsonDocument {
   readonly name: string
@@ -306,6 +306,7 @@ export const JSON_DOCUMENTS: readonly JsonDocument[] = [
   { name: 'plan', title: 'plan --json', schema: plan },
   { name: 'check', title: 'check --json', schema: check },
   { name: 'status', title: 'status --json', schema: status },
+  { name: 'status-survey', title: 'status --survey --json', schema: statusSurvey },
   { name: 'status-requests', title: 'status --requests --json', schema: statusRequests },
   { name: 'verify', title: 'verify --json', schema: verify },
   { name: 'export', title: 'export --json, and export.json but for out', schema: exported },

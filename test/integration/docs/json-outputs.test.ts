@@ -83,6 +83,7 @@ describe.concurrent('what the built command prints is valid', () => {
     expect(json).toMatchObject({ accounts: [{ requests: null, expected_at: null }] })
     for (const args of [
       'status',
+      'status --survey 1',
       'status --requests',
       `export --format csv --out ${await trial.temporary()}`,
       'replay',
@@ -149,6 +150,8 @@ describe.concurrent('what the built command prints is valid', () => {
     })
     const { json: status } = await runJson(trial, 'status')
     expect(status).toMatchObject({ failing: [{ survey_id: 2 }] })
+    const { json: survey } = await runJson(trial, 'status --survey 2', [], { name: 'status-survey' })
+    expect(survey).toMatchObject({ surveys: [{ queue: { refusals: 1 }, why: [{ cause: 'failed' }] }] })
     const next = trial.api.arrivals.length + 1
     trial.api.hook = refusing(trial.api, 429, ({ number }) => number === next)
     const { json: paced } = await runJson(trial, 'sync --full')

@@ -1,8 +1,30 @@
 /** What `status` and `status --requests` print. Columns of tables have the meaning that their declaration gives. */
 import { z } from 'zod'
-import { cursors, driftEvents, rejectedRows, runs } from '../../../src/model/sync-tables.js'
-import { account, columns, count, list, listOf, moment, orNull, text } from './json-fields.js'
+import { CAUSES, NEXT_READINGS } from '../../../src/commands/status/explain.js'
+import { TASK_REASONS } from '../../../src/model/request-usage.js'
+import { cursors, driftEvents, rejectedRows, runs, tasks } from '../../../src/model/sync-tables.js'
+import { freshness, surveys } from '../../../src/model/tables.js'
+import { progressDaily } from '../../../src/warehouse/views/progress-daily.js'
+import {
+  account,
+  columnOf,
+  columns,
+  count,
+  declared,
+  list,
+  listOf,
+  moment,
+  object,
+  orNull,
+  text,
+} from './json-fields.js'
 import { failingSurvey, requestUsage, withFormerName } from './json-run-document.js'
+
+const head = {
+  published: text('Path of what is published'),
+  published_at: moment('When it was published, clock of the machine that did it'),
+  holder: orNull(text('Who holds the warehouse: command, process, machine and time; null when nobody does')),
+}
 
 export const status = z.strictObject({
   verdict: z
@@ -14,9 +36,7 @@ export const status = z.strictObject({
       text: text('The first line of `status`'),
     })
     .meta({ description: 'How the warehouse is, in a line' }),
-  published: text('Path of what is published'),
-  published_at: moment('When it was published, clock of the machine that did it'),
-  holder: orNull(text('Who holds the warehouse: command, process, machine and time; null when nobody does')),
+  ...head,
   runs: listOf(
     'The last five runs, newest first, one entry a run and account',
     columns(
@@ -26,7 +46,7 @@ export const status = z.strictObject({
   ),
   cursors: listOf(
     'Where the next listing of each account starts',
-    columns(cursors, 'account updated_since full_listed_at'),
+    columns(cursors, 'account updated_since full_listed_at moved_at'),
   ),
   queue: listOf('The queue, by account and reason', {
     account,
@@ -74,4 +94,62 @@ export const statusRequests = z.strictObject({
     ),
     'The last sync of each account that has ended',
   ),
+})
+
+export const statusSurvey = z.strictObject({
+  ...head,
+  surveys: listOf('The survey, of each account that has it', {
+    account,
+    survey_id: count('ID of the survey'),
+    title: orNull(text('Its title; null if none of its rows could be typed')),
+    status: orNull(text('Its status; null if none of its rows could be typed')),
+    pending_status: orNull(text('The status of a changed row that waits for the next reading; null without')),
+    missing_since: declared(columnOf(surveys, '_missing_since')),
+    now: moment("The server's time, by which ages are counted"),
+    why: listOf('Why its data is as old as it is; empty if it is as new as the last run', {
+      cause: z.enum(CAUSES).describe('Stable name of the cause'),
+      text: text('The cause in words'),
+    }),
+    ...columns(freshness, 'listed_at refreshed_at'),
+    progress_since: orNull(
+      moment('Since when its progress has these numbers, server time; null = never read'),
+    ),
+    next: object('Its next reading', {
+      when: z.enum(NEXT_READINGS).describe('In the next run, later, after a change of its row, or not'),
+      at: orNull(moment('When the next run is expected, or from when it is due, server time')),
+      reason: orNull(z.enum(TASK_REASONS).describe('Why it is read')),
+      place: orNull(count('Its place among the surveys that the next run is known to read')),
+      of: orNull(count('How many these are')),
+      text: text('The same in words'),
+    }),
+    queue: orNull(
+      object('Its place in the queue; null if it does not wait', {
+        ...columns(tasks, 'reason enqueued_at attempts'),
+        refusals: count('Runs in a row in which the API refused it'),
+        ...columns(tasks, 'refused_at'),
+      }),
+    ),
+    ...columns(freshness, 'last_error'),
+    rejections: listOf('Its rejected rows, by reason', {
+      ...columns(rejectedRows, 'endpoint problem'),
+      sources: count('Sources that they belong to; 0 for the whole survey'),
+      days: count('Days that were requested; 0 for all interviews'),
+      rows: count('Rows that were rejected for this reason'),
+      replayed: count('Those of them that a replay could type'),
+      last_at: moment('When the last of them was read, server time'),
+    }),
+    sources: object('Its sample sources', {
+      count: count('Sources that the API shows'),
+      listed_at: declared(columnOf(freshness, 'sources_read_at')),
+      listed_next_at: orNull(
+        moment(
+          'From when a reading lists them without a sign of a change; null if the next one does, or none',
+        ),
+      ),
+      progress_read_at: declared(columnOf(freshness, 'source_progress_read_at')),
+    }),
+    days: listOf('The last seven days of `progress_daily` that are known', {
+      ...columns(progressDaily, 'day interviews_count gained completion_rate'),
+    }),
+  }),
 })

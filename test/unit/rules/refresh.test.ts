@@ -4,6 +4,7 @@ import { minusMs } from '../../../src/model/instant.js'
 import type { SurveyFacts } from '../../../src/model/plan-facts.js'
 import {
   DEFAULT_WEIGHTS,
+  nextRefresh,
   refreshReason,
   refreshWeight,
   restBetweenRefreshesMs,
@@ -112,4 +113,17 @@ describe('a survey is due', () => {
       ),
     ).toEqual([9, 3, 3, 2, 2])
   })
+})
+
+test.each<[string, Partial<SurveyFacts>]>([
+  ['settled for a week', { updatedAt: daysAgo(21), refreshedAt: daysAgo(3) }],
+  ['unchanged for long', { refreshedAt: daysAgo(12) }],
+  ['with a rest of odd milliseconds', { updatedAt: daysAgo(9.123_456), refreshedAt: daysAgo(0.3) }],
+])('a complete survey %s is due from the time that is shown, and not before', (_name, change) => {
+  const survey = facts(change)
+  const next = nextRefresh(survey, NOW, rules)
+  if (next === null) throw new Error('it is never due')
+  expect(next.at).toBeGreaterThan(NOW)
+  expect(refreshReason(survey, next.at, rules)).toBe(next.reason)
+  expect(refreshReason(survey, minusMs(next.at, 1), rules)).toBeNull()
 })

@@ -1,0 +1,221 @@
+/** Why the data of one survey is as old as it is, and when the survey is read next. Pure: the rules of a run decide, this puts it into words. */
+import { counted, humanAge } from '../../base/human.js'
+import { onOneLine } from '../../model/data-problem-names.js'
+import { formatInstant, type Instant, msBetween } from '../../model/instant.js'
+import type { PlannedSurvey } from '../../model/plan-facts.js'
+import type { RefreshRules, TaskReason } from '../../model/run.js'
+import type { Plan } from '../../rules/plan.js'
+import { listsSourcesFrom, nextRefresh, refusalRestEnd, rulesFor } from '../../rules/refresh.js'
+import type { SurveyStatus } from '../../warehouse/survey-status.js'
+import { shortReason } from './verdict.js'
+
+/** The causes of old data, in the order in which they are named. */
+export const CAUSES = [
+  'no_run',
+  'missing',
+  'failed',
+  'rejected',
+  'queued',
+  'not_queued',
+  'idle',
+  'settled',
+  'unchanged',
+  'sources_skipped',
+] as const
+
+interface Cause {
+  readonly cause: (typeof CAUSES)[number]
+  readonly text: string
+}
+
+export const NEXT_READINGS = ['next_run', 'later', 'after_change', 'never'] as const
+
+interface NextReading {
+  readonly when: (typeof NEXT_READINGS)[number]
+  /** When the next run is expected, or from when the survey is due, server time; null without such a time. */
+  readonly at: Instant | null
+  readonly reason: TaskReason | null
+  /** Its place among the `of` surveys that the next run is known to read; null if it is none of them. */
+  readonly place: number | null
+  readonly of: number | null
+  readonly text: string
+}
+
+export interface Clocks {
+  /** The server's time. */
+  readonly now: Instant
+  readonly ours: Instant
+  /** The server's time when the last complete listing was made; null before the first. */
+  readonly listedAt: Instant | null
+  readonly maxAgeMs: number
+}
+
+/** A minute is exact enough for people. */
+export const shortInstant = (at: Instant): string => `${formatInstant(at).slice(0, 16)}Z`
+
+/** `2026-03-10T00:00Z (3 h ago)` */
+export const withAge = (at: Instant, now: Instant): string =>
+  `${shortInstant(at)} (${humanAge(msBetween(at, now))})`
+
+/** `plan` is that of the next run; null before the first complete listing. */
+export const explain = (
+  survey: { readonly account: string; readonly surveyId: number },
+  status: SurveyStatus,
+  plan: Plan | null,
+  clocks: Clocks,
+  rules: RefreshRules,
+) => {
+  const { stored, planned, rejections, days } = status
+  const task = planned?.task ?? null
+  const next = nextReading(survey.surveyId, planned, plan, clocks.now, rules)
+  const reason = task?.reason ?? next.reason
+  return {
+    ...survey,
+    title: stored.title,
+    status: stored.status,
+    /** It waits with its row for the next reading. */
+    pendingStatus: planned === null || planned.status === stored.status ? null : planned.status,
+    missingSince: stored.missing_since,
+    now: clocks.now,
+    why: causesOf(status, next, clocks),
+    listedAt: stored.listed_at,
+    refreshedAt: stored.refreshed_at,
+    progressSince: stored.progress_since,
+    next,
+    queue:
+      task === null
+        ? null
+        : {
+            reason: task.reason,
+            enqueuedAt: task.enqueuedAt,
+            attempts: stored.attempts ?? 0,
+            refusals: task.refusals,
+            refusedAt: task.refusedAt,
+          },
+    lastError: stored.last_error,
+    rejections,
+    sources: {
+      count: planned?.sources ?? 0,
+      listedAt: stored.sources_read_at,
+      /** Without a sign of a change; null if the next reading lists them. */
+      listedNextAt:
+        reason === null
+          ? null
+          : listsSourcesFrom(stored.sources_read_at, reason, clocks.now, rulesFor(reason, rules)),
+      progressReadAt: stored.source_progress_read_at,
+    },
+    days,
+  }
+}
+
+export type Explained = ReturnType<typeof explain>
+
+const nextReading = (
+  surveyId: number,
+  survey: PlannedSurvey | null,
+  plan: Plan | null,
+  now: Instant,
+  rules: RefreshRules,
+): NextReading => {
+  const none = { at: null, reason: null, place: null, of: null }
+  if (plan === null)
+    return { ...none, when: 'next_run', text: 'the next run continues the first listing of all surveys' }
+  const place = plan.tasks.findIndex((task) => task.surveyId === surveyId)
+  const { reason } = plan.tasks[place] ?? { reason: null }
+  if (survey !== null && reason !== null) {
+    const of = plan.tasks.length
+    const text = `in the next run, expected ${withAge(plan.at, now)}: ${REASONS[reason](survey.status)}; place ${place + 1} of ${of}`
+    return { when: 'next_run', at: plan.at, reason, place: place + 1, of, text }
+  }
+  if (survey === null)
+    return { ...none, when: 'after_change', text: 'when a listing shows a row of it that can be typed' }
+  if (survey.task !== null) {
+    const at = refusalRestEnd(survey.task, plan.at, rules)
+    const refused = `the API refused it in ${counted(survey.task.refusals, 'run')} in a row`
+    const text = at === null ? refused : `from ${withAge(at, now)}, or when its row changes: ${refused}`
+    return { ...none, when: 'later', at, reason: survey.task.reason, text }
+  }
+  if (survey.missing) return { ...none, when: 'never', text: 'not before a listing shows it again' }
+  const next = nextRefresh(survey, plan.at, rules)
+  if (next === null)
+    return { ...none, when: 'after_change', text: `when its row changes: nobody answers a ${survey.status}` }
+  const { at, reason: why } = next
+  const text = `from ${withAge(at, now)}, or when its row changes: ${REASONS[why](survey.status)}`
+  return { ...none, when: 'later', at, reason: why, text }
+}
+
+const REASONS: Readonly<Record<TaskReason, (status: string) => string>> = {
+  changed: () => 'its row is new or has changed',
+  active: (status) => `every run reads a survey in ${status}`,
+  settling: () => 'a complete survey is read after 1, 2, 4, 8 … days',
+  old: () => 'a complete survey is read again after refresh.max_age at the latest',
+  missing: () => 'the last full listing did not show it',
+}
+
+const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): readonly Cause[] => {
+  const { now, ours, listedAt, maxAgeMs } = clocks
+  const { stored, lastRun, planned } = status
+  const { refreshed_at: refreshedAt, progress_since: since, source_progress_read_at: sourcesAt } = stored
+  const task = planned?.task ?? null
+  const reason = lastRun?.reason == null ? '' : `: ${shortReason(lastRun.reason)}`
+  const isOld = refreshedAt !== null && listedAt !== null && refreshedAt < listedAt
+  const rests = task === null && next.when !== 'next_run' && !(planned?.missing ?? true) && isOld
+  const rejected = rejectedText(status)
+  const texts: Readonly<Record<Cause['cause'], string | false>> = {
+    no_run:
+      (lastRun === null || Math.abs(msBetween(lastRun.ended_at, ours)) > maxAgeMs) &&
+      `${lastRun === null ? 'no sync of the account has ended' : `the last sync that is published ended ${humanAge(msBetween(lastRun.ended_at, ours))}`}: no run took place or could publish since, or this is an old file`,
+    missing:
+      stored.missing_since !== null &&
+      `the API does not show it since ${withAge(stored.missing_since, now)}, so it is not read`,
+    failed:
+      stored.last_error !== null &&
+      `its last reading failed (tried ${counted(stored.attempts ?? 1, 'time')}): ${onOneLine(stored.last_error)}`,
+    rejected,
+    queued:
+      task !== null &&
+      stored.last_error === null &&
+      `it waits in the queue since ${withAge(task.enqueuedAt, now)}: the last run ended before it read the survey${reason}`,
+    not_queued:
+      task === null &&
+      next.when === 'next_run' &&
+      lastRun !== null &&
+      lastRun.status !== 'complete' &&
+      (lastRun.surveys_refreshed ?? 0) === 0 &&
+      `the last run ended before it queued the survey${reason}`,
+    idle: rests && next.when === 'after_change' && 'it was not due: it is read only when its row changes',
+    settled:
+      rests && next.when === 'later' && 'it was not due: a complete survey is read after 1, 2, 4, 8 … days',
+    unchanged:
+      rejected === false &&
+      stored.missing_since === null &&
+      refreshedAt !== null &&
+      since !== null &&
+      since < refreshedAt &&
+      `its progress is unchanged since ${withAge(since, now)}`,
+    sources_skipped:
+      (planned?.sources ?? 0) > 0 &&
+      refreshedAt !== null &&
+      sourcesAt !== null &&
+      sourcesAt < refreshedAt &&
+      `the progress of its sources was last read ${withAge(sourcesAt, now)}, and is skipped while sources and total progress are unchanged`,
+  }
+  return CAUSES.flatMap((cause) => {
+    const text = texts[cause]
+    return text === false ? [] : [{ cause, text }]
+  })
+}
+
+/** A row of the last listing or reading is in quarantine, so the row before it stays. */
+const rejectedText = ({ stored, rejections }: SurveyStatus): string | false => {
+  const found = rejections.find(
+    ({ endpoint, sources, days, rows, replayed, last_at: at }) =>
+      replayed < rows &&
+      (endpoint === 'surveys'
+        ? at === stored.listed_at
+        : endpoint === 'fieldwork_progress' && sources + days === 0 && at === stored.refreshed_at),
+  )
+  if (found === undefined) return false
+  const what = found.endpoint === 'surveys' ? 'row in the listing' : 'progress'
+  return `its last ${what} could not be typed and is in quarantine: ${onOneLine(found.problem)}`
+}

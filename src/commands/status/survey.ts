@@ -1,0 +1,83 @@
+/** What `status --survey` does: explains one survey, of every account that has it. The rules of a run say when it is read next. */
+import { systemClock } from '../../base/clock.js'
+import { ExpectedError } from '../../base/errors.js'
+import { instantFromMs } from '../../model/instant.js'
+import { serverNow } from '../../rules/plan.js'
+import type { Settings } from '../../settings/settings.js'
+import { readWithHead } from '../../storage/open.js'
+import { planOf } from '../../sync/planning.js'
+import { accountWarehouse } from '../../warehouse/account-warehouse.js'
+import type { Database } from '../../warehouse/connection/database.js'
+import { requireCurrentSchema } from '../../warehouse/status.js'
+import { accountsWithSurvey, readSurveyStatus } from '../../warehouse/survey-status.js'
+import type { CliContext } from '../context.js'
+import { usageError } from '../flags.js'
+import { jsonOf } from '../text/json.js'
+import { terminalOf } from '../text/text-table.js'
+import { type Explained, explain } from './explain.js'
+import { renderSurvey } from './survey-text.js'
+
+export const showSurvey = async (
+  context: CliContext,
+  settings: Settings,
+  { survey, maxAgeMs }: { readonly survey: string; readonly maxAgeMs: number },
+): Promise<void> => {
+  const wanted = wantedOf(survey)
+  const { head, result: surveys } = await readWithHead(settings, context.signal, async (database, path) => {
+    await requireCurrentSchema(database, path, 'status')
+    const found: Explained[] = []
+    for (const account of await accountsOf(database, wanted, path))
+      found.push(await explainSurvey(database, { account, surveyId: wanted.surveyId }, settings, maxAgeMs))
+    return found
+  })
+  if (settings.json) return await context.print(`${jsonOf({ ...head, surveys })}\n`)
+  const terminal = terminalOf(context)
+  await context.print(`${surveys.map((one) => renderSurvey(one, terminal)).join('\n\n')}\n`)
+}
+
+interface Wanted {
+  /** Null for every account that has the survey. */
+  readonly account: string | null
+  readonly surveyId: number
+}
+
+/** `4711` or `acme/4711` */
+const wantedOf = (survey: string): Wanted => {
+  const [, account = null, id = ''] = /^(?:([A-Za-z0-9_-]+)\/)?(\d{1,16})$/.exec(survey) ?? []
+  const surveyId = Number(id)
+  if (id === '' || !Number.isSafeInteger(surveyId))
+    throw usageError('--survey must be the id of a survey, such as 4711 or acme/4711', 'status')
+  return { account, surveyId }
+}
+
+const accountsOf = async (
+  database: Database,
+  { account, surveyId }: Wanted,
+  path: string,
+): Promise<readonly string[]> => {
+  const accounts = await database.transaction((sql) => accountsWithSurvey(sql, surveyId))
+  if (account === null && accounts.length > 0) return accounts
+  if (account !== null && accounts.includes(account)) return [account]
+  const others = accounts.map((name) => `${name}/${surveyId}`)
+  const meant = others.length === 0 ? '' : `: there is ${others.join(', ')}`
+  throw new ExpectedError(
+    'unknown_survey',
+    `${path} has no survey ${account === null ? '' : `${account}/`}${surveyId}${meant}`,
+  )
+}
+
+const explainSurvey = async (
+  database: Database,
+  survey: { readonly account: string; readonly surveyId: number },
+  rules: Settings,
+  maxAgeMs: number,
+): Promise<Explained> => {
+  const nowMs = systemClock.nowMs()
+  const warehouse = accountWarehouse(database, survey.account)
+  const past = await warehouse.pastRuns(rules.discover.overlap)
+  const now = serverNow(past, nowMs)
+  const status = await database.transaction((sql) => readSurveyStatus(sql, survey, now, rules.refresh))
+  const plan = await planOf(warehouse, rules, nowMs)
+  const clocks = { now, ours: instantFromMs(nowMs), listedAt: past.listedAt, maxAgeMs }
+  return explain(survey, status, plan, clocks, rules.refresh)
+}

@@ -1,0 +1,102 @@
+/** Reads from a published state what explains how old the data of one survey is. */
+import { z } from 'zod'
+import { formatInstant, type Instant } from '../model/instant.js'
+import type { RefreshRules } from '../model/run.js'
+import { bigintCell, doubleCell, timestamptzCell, varcharCell } from './connection/cells.js'
+import type { Sql } from './connection/database.js'
+import { LAST_SYNCS } from './history/runs.js'
+import { readPlannedSurvey } from './queue/planned-surveys.js'
+
+const DAYS_SHOWN = 7
+
+const storedRow = z.object({
+  title: varcharCell.nullable(),
+  status: varcharCell.nullable(),
+  missing_since: timestamptzCell.nullable(),
+  listed_at: timestamptzCell.nullable(),
+  refreshed_at: timestamptzCell.nullable(),
+  progress_since: timestamptzCell.nullable(),
+  sources_read_at: timestamptzCell.nullable(),
+  source_progress_read_at: timestamptzCell.nullable(),
+  last_error: varcharCell.nullable(),
+  attempts: bigintCell.nullable(),
+})
+const runRow = z.object({
+  ended_at: timestamptzCell,
+  status: varcharCell,
+  reason: varcharCell.nullable(),
+  surveys_refreshed: bigintCell.nullable(),
+})
+const rejectionRow = z.object({
+  endpoint: varcharCell,
+  problem: varcharCell,
+  sources: bigintCell,
+  days: bigintCell,
+  rows: bigintCell,
+  replayed: bigintCell,
+  last_at: timestamptzCell,
+})
+const dayRow = z.object({
+  day: varcharCell,
+  interviews_count: bigintCell.nullable(),
+  gained: bigintCell.nullable(),
+  completion_rate: doubleCell.nullable(),
+})
+
+/** The accounts that have a survey with this id, also one of which only rows in quarantine are known. */
+export const accountsWithSurvey = async (sql: Sql, surveyId: number): Promise<readonly string[]> => {
+  const rows = await sql.rows(
+    z.object({ account: varcharCell }),
+    `SELECT account FROM main.surveys WHERE id = $1 UNION SELECT account FROM main.freshness WHERE survey_id = $1
+      UNION SELECT account FROM _sync.rejected_rows WHERE survey_id = $1 ORDER BY account`,
+    [surveyId],
+  )
+  return rows.map(({ account }) => account)
+}
+
+/** `now` is the server's time. */
+export const readSurveyStatus = async (
+  sql: Sql,
+  { account, surveyId }: { readonly account: string; readonly surveyId: number },
+  now: Instant,
+  rules: RefreshRules,
+) => {
+  const [stored] = await sql.rows(
+    storedRow,
+    `SELECT s.title, s.status, s._missing_since AS missing_since, f.listed_at, f.refreshed_at,
+        p._observed_at AS progress_since, f.sources_read_at, f.source_progress_read_at, f.last_error, t.attempts
+      FROM (SELECT $1 AS account, $2::BIGINT AS id) k
+      LEFT JOIN main.surveys s ON s.account = k.account AND s.id = k.id
+      LEFT JOIN main.freshness f ON f.account = k.account AND f.survey_id = k.id
+      LEFT JOIN main.survey_progress p ON p.account = k.account AND p.survey_id = k.id
+      LEFT JOIN _sync.tasks t ON t.account = k.account AND t.survey_id = k.id`,
+    [account, surveyId],
+  )
+  const [lastRun = null] = await sql.rows(
+    runRow,
+    `SELECT ended_at, status, reason, surveys_refreshed FROM ${LAST_SYNCS} WHERE account = $1`,
+    [account],
+  )
+  return {
+    stored: storedRow.parse(stored),
+    lastRun,
+    /** With the status and time of the pending row, by which the next run decides; null if none of its rows could be typed. */
+    planned: await readPlannedSurvey({ ...sql, account }, surveyId, rules),
+    rejections: await sql.rows(
+      rejectionRow,
+      `SELECT endpoint, problem, count(DISTINCT sample_source_id) AS sources, count(DISTINCT day) AS days, count(*) AS "rows",
+          count(replayed_at) AS replayed, max(rejected_at) AS last_at
+        FROM _sync.rejected_rows WHERE account = $1 AND survey_id = $2
+        GROUP BY endpoint, problem, sample_source_id IS NULL, day IS NULL ORDER BY last_at DESC, endpoint, problem, sources, days`,
+      [account, surveyId],
+    ),
+    days: await sql.rows(
+      dayRow,
+      `SELECT CAST(day AS VARCHAR) AS day, interviews_count, gained, completion_rate FROM main.progress_daily
+        WHERE account = $1 AND survey_id = $2 AND day > CAST($3 AS DATE) - ${DAYS_SHOWN} ORDER BY day`,
+      [account, surveyId, formatInstant(now).slice(0, 10)],
+    ),
+  }
+}
+
+export type SurveyStatus = Awaited<ReturnType<typeof readSurveyStatus>>
