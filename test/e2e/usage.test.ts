@@ -1,8 +1,11 @@
 /** A wrong call of the command, or a first call without settings, prints sentences and never a stack. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { EXITS } from '../../src/base/errors.js'
 import { COMMANDS } from '../../src/commands/table.js'
-import { run } from '../support/command/command.js'
+import { manifest, projectDirectory } from '../integration/deploy/dockerfile.js'
+import { type Env, run, start } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 
@@ -33,6 +36,46 @@ describe('help', () => {
       code: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     })
+  })
+})
+
+describe('an old Node', () => {
+  const aged = (version: string): Env => {
+    const versions = `Object.defineProperty(process, 'versions', { value: { node: '${version}' } })`
+    return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(versions)}` }
+  }
+
+  test.concurrent.for([
+    ['20.18.3', ['sync', '--json']],
+    ['18.20.8', ['--version']],
+    ['8.17.0', []],
+  ] as const)('%s gets one line and exit 2', async ([version, args]) => {
+    expect(await run(args, aged(version))).toEqual({
+      code: 2,
+      signal: null,
+      stdout: '',
+      stderr: `fieldwork-sync: Node 20.19 or newer is needed, but ${process.execPath} is Node ${version}. Nothing was read or changed\n`,
+    })
+  })
+
+  test.concurrent('ends the demo and the build before they remove anything', async () => {
+    const demo = new URL('../demo/demo.mjs', import.meta.url).pathname
+    const ended = await start([], aged('20.18.3'), demo).ended
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toMatch(/^fieldwork-sync: Node 20\.19 or newer is needed, .*\n$/)
+    expect(manifest.scripts.build).toMatch(/^node src\/node-floor\.js && /)
+    expect(manifest.scripts.demo).toMatch(/^npm run --silent build && /)
+  })
+
+  test.concurrent.for(['20.19.0', '22.0.0', '100.0.0'])('is none of %s', async (version) => {
+    expect(await run(['--version'], aged(version))).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('is older than package.json demands', () => {
+    const floor = /FLOOR = \[(\d+), (\d+)\]/.exec(
+      readFileSync(join(projectDirectory, 'src/node-floor.js'), 'utf8'),
+    )
+    expect(manifest.engines.node).toBe(`>=${floor?.slice(1).join('.')}`)
   })
 })
 
