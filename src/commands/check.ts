@@ -36,7 +36,7 @@ export const check = async (context: CliContext, flags: CheckFlags): Promise<voi
 /** Reads settings as `sync` would. */
 export const runChecks = async (context: CliContext, flags: CheckFlags): Promise<CheckResult> => {
   const { env, signal } = context
-  const settings = await loadSettings({ env, signal, flags, withReports: true })
+  const settings = await loadSettings({ env, signal, flags, withReports: true, mayFindFile: true })
   const { requireShardLayout } = await import('../storage/directory.js')
   await requireShardLayout(settings)
   const { log } = await openTelemetry(settings, context)

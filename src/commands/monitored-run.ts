@@ -107,7 +107,8 @@ export const monitoredCommand = async (
   const startedMs = systemClock.monotonicMs()
   const settings = await loadMonitoredSettings(context, command, request)
   const { log, colour, progress, redact } = await openTelemetry(settings, context)
-  const { metrics, notify, storage, warehouseDirectory, accountNames } = settings
+  const { metrics, notify, storage, warehouseDirectory, accountNames, foundFile } = settings
+  if (foundFile !== null) log.info({}, foundFile)
   const warehouse = storage === null ? warehouseDirectory : storageAddress(storage)
   const monitored = { monitoring: { warehouse, metrics, notify }, command, accountNames, log, signal, redact }
   let elapsedMs = 0
@@ -131,7 +132,7 @@ const loadMonitoredSettings = async (
 ): Promise<Settings> => {
   const { env, signal } = context
   try {
-    return await loadSettings({ ...request, withReports: true, env, signal })
+    return await loadSettings({ ...request, withReports: true, mayFindFile: true, env, signal })
   } catch (error) {
     const monitoring = error instanceof SettingsError ? error.monitoring : null
     if (monitoring === null || (monitoring.metrics === null && monitoring.notify === null)) throw error

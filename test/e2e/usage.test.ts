@@ -121,7 +121,7 @@ test.concurrent('without any settings the command says which ones are needed', a
   const ended = await runWarm(['sync'])
   expect(ended).toMatchObject({ code: 2, stdout: '' })
   expect(ended.stderr).toMatch(
-    /^fieldwork-sync: 1 problem in the settings; nothing was requested:\n {2}accounts: no account is configured; set FIELDWORK_SYNC_BASE_URL, .* --config\n$/,
+    /^fieldwork-sync: 1 problem in the settings; nothing was requested:\n {2}accounts: no account is configured\. Run fieldwork-sync init: it asks for one, .* --config\n$/,
   )
 })
 

@@ -282,5 +282,6 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     full: start.full,
     json: false,
     settingsFile: null,
+    foundFile: null,
   }
 }
