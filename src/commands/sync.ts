@@ -39,7 +39,7 @@ export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */
 export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
   const { settings, observer, onSource, createTransport } = options
-  return runAndPublish({ ...options, command: 'sync' }, ({ database, runId, storage }) =>
+  return runAndPublish({ ...options, command: 'sync' }, ({ database, storage }) =>
     sideBySide({
       accounts: settings.accounts,
       requestsMax: settings.budget.requests_max,
@@ -62,7 +62,7 @@ export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
             signal,
             rules: settings,
             requests,
-            runId,
+            runId: options.runId,
             version: packageVersion(),
           })
           status = report.status
