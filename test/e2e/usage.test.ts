@@ -4,22 +4,25 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { EXITS } from '../../src/base/errors.js'
 import { COMMANDS } from '../../src/commands/table.js'
+import { readCommandLine } from '../../src/commands/yargs.js'
 import { manifest, projectDirectory } from '../integration/deploy/dockerfile.js'
 import { type Env, run, start } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 
+/** ASCII, because columns count as such, in 80 columns. */
+const FITS = /^([ -~]{0,80}\n)*$/
+
 describe('help', () => {
   test.concurrent('names every command and exit code', async () => {
     const { code, stdout } = await runWarm(['--help'])
     expect(code).toBe(0)
-    const commands = [...stdout.matchAll(/^ {2}fieldwork-sync ([a-z-]+) +[A-Z]/gm)].map(
-      ([, name = '']) => name,
-    )
-    expect(commands).toEqual(COMMANDS.map(({ name }) => name))
-    for (const [exit, { meaning }] of Object.entries(EXITS))
-      expect(stdout).toContain(`\n  ${exit}  ${meaning}\n`)
-    expect(stdout).toMatch(/^[\n -~]*$/)
+    const commands = [...stdout.matchAll(/^ {2}([a-z-]+) +[A-Z]/gm)].map(([, name = '']) => name)
+    expect(commands.toSorted()).toEqual(COMMANDS.map(({ name }) => name).toSorted())
+    expect(stdout.match(/^\S.*:$/gm)).toEqual(['Options:', 'Run:', 'Read:', 'Check:', 'Develop:', 'Exit codes:'])
+    const text = stdout.replaceAll(/\s+/g, ' ')
+    for (const [exit, { meaning }] of Object.entries(EXITS)) expect(text).toContain(` ${exit} ${meaning} `)
+    expect(stdout).toMatch(FITS)
   })
 
   test.concurrent.for(COMMANDS)('of $name describes every flag', async ({ name, flags }) => {
@@ -28,7 +31,16 @@ describe('help', () => {
     const described = [...stdout.matchAll(/^ +(?:-\w, )?--([\w-]+) +([A-Z]\w*)/gm)].map(([, flag]) => flag)
     const declared = Object.entries(flags).flatMap(([flag, { type }]) => (type === 'argument' ? [] : [flag]))
     expect(described).toEqual(expect.arrayContaining(['version', 'help', ...declared]))
-    expect(stdout, 'columns count as ASCII: REPLACED in config/bundle.mjs').toMatch(/^[\n -~]*$/)
+    expect(stdout).toMatch(FITS)
+    const [, examples = '', settings] = /^Examples:\n(.*)\n\n(Settings: .*)$/ms.exec(stdout) ?? []
+    const lines = examples.split('\n').filter((_, at) => at % 2 === 1)
+    expect(lines).toHaveLength(2)
+    for (const line of lines) {
+      const [program, ...words] = line.trim().split(' ')
+      expect(program).toBe('fieldwork-sync')
+      expect(readCommandLine(words, COMMANDS)).toMatchObject({ command: { name }, output: '' })
+    }
+    expect(settings).toMatch('config' in flags ? /\.\/fieldwork-sync\.yaml/ : /these flags/)
   })
 
   test.concurrent('--version prints only the version', async () => {
@@ -94,7 +106,16 @@ const WRONG: readonly { args: string[]; says: string }[] = [
     args: ['sync', '-x', '--'],
     says: 'sync has no flag -x; sync has no flag --. See fieldwork-sync sync --help',
   },
-  { args: ['sync', 'yesterday'], says: 'Unknown argument: yesterday. See fieldwork-sync sync --help' },
+  { args: ['sync', 'yesterday'], says: 'sync cannot take the word yesterday. See fieldwork-sync sync --help' },
+  {
+    args: ['--verison'],
+    says: 'fieldwork-sync has no flag --verison: did you mean --version? See fieldwork-sync --help',
+  },
+  {
+    args: ['sync', '--dry-run'],
+    says:
+      'sync has no flag --dry-run: fieldwork-sync plan shows what sync would request. See fieldwork-sync sync --help',
+  },
 ]
 
 test.concurrent.for(WRONG)(
