@@ -83,7 +83,11 @@ const lastLine = (report: SyncReport): string => {
   }
   const rows = `${counted(typed, 'row')} replayed, ${waiting === 0 ? 'none is' : humanCount(waiting)} waiting.`
   if (report.status === 'complete') return `complete: ${rows}`
-  const reasons = [...report.accounts.map(({ reason }) => reason), report.publishError]
+  const { accounts, publishError } = report
+  const reasons = accounts.map(({ reason }) => reason)
+  // The reason of an account that was not published contains it.
+  if (publishError !== null && !reasons.some((reason) => reason?.includes(publishError)))
+    reasons.push(publishError)
   const distinct = new Set(reasons.flatMap((reason) => reason?.replace(/\.$/, '') ?? []))
   return `${report.status} (exit ${report.exitCode}): ${[...distinct].join('; ').replaceAll(/\s*\n\s*/g, ' ')}; ${rows}`
 }

@@ -19,7 +19,14 @@ describe('help', () => {
     expect(code).toBe(0)
     const commands = [...stdout.matchAll(/^ {2}([a-z-]+) +[A-Z]/gm)].map(([, name = '']) => name)
     expect(commands.toSorted()).toEqual(COMMANDS.map(({ name }) => name).toSorted())
-    expect(stdout.match(/^\S.*:$/gm)).toEqual(['Options:', 'Run:', 'Read:', 'Check:', 'Develop:', 'Exit codes:'])
+    expect(stdout.match(/^\S.*:$/gm)).toEqual([
+      'Options:',
+      'Run:',
+      'Read:',
+      'Check:',
+      'Develop:',
+      'Exit codes:',
+    ])
     const text = stdout.replaceAll(/\s+/g, ' ')
     for (const [exit, { meaning }] of Object.entries(EXITS)) expect(text).toContain(` ${exit} ${meaning} `)
     expect(stdout).toMatch(FITS)
@@ -106,15 +113,17 @@ const WRONG: readonly { args: string[]; says: string }[] = [
     args: ['sync', '-x', '--'],
     says: 'sync has no flag -x; sync has no flag --. See fieldwork-sync sync --help',
   },
-  { args: ['sync', 'yesterday'], says: 'sync cannot take the word yesterday. See fieldwork-sync sync --help' },
+  {
+    args: ['sync', 'yesterday'],
+    says: 'sync cannot take the word yesterday. See fieldwork-sync sync --help',
+  },
   {
     args: ['--verison'],
     says: 'fieldwork-sync has no flag --verison: did you mean --version? See fieldwork-sync --help',
   },
   {
     args: ['sync', '--dry-run'],
-    says:
-      'sync has no flag --dry-run: fieldwork-sync plan shows what sync would request. See fieldwork-sync sync --help',
+    says: 'sync has no flag --dry-run: fieldwork-sync plan shows what sync would request. See fieldwork-sync sync --help',
   },
 ]
 
