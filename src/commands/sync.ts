@@ -159,8 +159,11 @@ const reasonOf = ({ accounts, exitCode, publishError }: SyncReport): string => {
   const reasons = accounts
     .filter((run) => run.exitCode === exitCode && run.reason !== null)
     .map(({ account, reason }) => `${accounts.length > 1 ? `${account}: ` : ''}${withoutStop(reason ?? '')}`)
-  if (publishError !== null && (reasons.length === 0 || exitCode === EXIT_CODES.warehouse))
-    reasons.unshift(`not published: ${withoutStop(publishError)}`)
+  const why = withoutStop(publishError ?? '')
+  // Where the publish failed, the reason of each account has it already.
+  const isSaid = why === '' || reasons.some((reason) => reason.includes(why))
+  if (!isSaid && (reasons.length === 0 || exitCode === EXIT_CODES.warehouse))
+    reasons.unshift(`not published: ${why}`)
   return [...new Set(reasons)].join('; ') || 'no reason was given'
 }
 

@@ -45,7 +45,7 @@ const sourceOf = (text: string) => {
       retries: 0,
       refusals: 0,
       slotsInUse: 1,
-      pausedUntilMs: null,
+      pausedUntilMs: null, slotFreeAtMs: null, retryAtMs: null,
       paceIntervalMs: null,
       rate: { requests: 60, perMs: 60_000 },
     }),
