@@ -123,6 +123,7 @@ describe('the progress bar', () => {
     advance(20_000)
     tick()
     expect(screen()).toEqual(['waiting 40 s for the bucket'])
+    advance(100)
     bar.listed({ account: 'a', page: 1, pages: 2, surveys: 50 })
     expect(screen()[0]).toMatch(/^listing page 1 of 2/)
   })

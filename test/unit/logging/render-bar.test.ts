@@ -54,7 +54,12 @@ test.each<[string, Partial<AccountState>, number, string]>([
   ['a refresh at 12 columns, cut off', {}, 12, 'refreshing …'],
   ['a terminal without width', {}, 0, ''],
   ['a pause', { wait: { why: 'refused', forMs: 41_200 } }, 70, `refreshing 43/212 (20%) | ${WAITING}`],
-  ['a pause at 40 columns, cut off', { wait: { why: 'refused', forMs: 41_200 } }, 40, 'refreshing 43/212 (20%) | waiting 42 s:…'],
+  [
+    'a pause at 40 columns, cut off',
+    { wait: { why: 'refused', forMs: 41_200 } },
+    40,
+    'refreshing 43/212 (20%) | waiting 42 s:…',
+  ],
   [
     'a refresh at the cap',
     { wait: { why: 'cap', forMs: 41_200 }, slotsInUse: 60 },
@@ -67,7 +72,12 @@ test.each<[string, Partial<AccountState>, number, string]>([
     79,
     `listing page 3 of 12, 150 surveys | waits 5 s to try again | ${REQUESTS}`,
   ],
-  ['a short wait for the cap', { phase: 'listing', wait: { why: 'cap', forMs: 900 } }, 79, `listing page 3 of 12, 150 surveys | ${REQUESTS}`],
+  [
+    'a short wait for the cap',
+    { phase: 'listing', wait: { why: 'cap', forMs: 900 } },
+    79,
+    `listing page 3 of 12, 150 surveys | ${REQUESTS}`,
+  ],
   [
     'a refresh with one survey left',
     { done: 999, left: 1, requestsLeft: 4, slotsInUse: 0 },
@@ -132,7 +142,11 @@ test.each<[string, BarState, number, string]>([
   ['refreshes in 40 columns', several({}, {}, {}), 39, 'refreshing 129/636 (20%)'],
   [
     'one in a pause and one failed, in 80 columns',
-    several({ wait: { why: 'refused', forMs: 41_200 } }, { account: 'globex', phase: 'failed' }, { account: 'initech' }),
+    several(
+      { wait: { why: 'refused', forMs: 41_200 } },
+      { account: 'globex', phase: 'failed' },
+      { account: 'initech' },
+    ),
     79,
     'refreshing 129/636 (20%) | globex failed | acme waits 42 s (429)',
   ],

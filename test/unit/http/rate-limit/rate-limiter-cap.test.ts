@@ -31,7 +31,9 @@ test.concurrent('a client says when the next slot is free, and only while a requ
 })
 
 test.concurrent('a client says when it sends a failed request again, if nothing else is under way', async () => {
-  await using server = await startServer((_, response) => response.writeHead(503, { 'retry-after': '60' }).end())
+  await using server = await startServer((_, response) =>
+    response.writeHead(503, { 'retry-after': '60' }).end(),
+  )
   const client = startClient(server.baseUrl, { limits: { backoff_max: 60_000 } })
   const failing = client.get().catch(() => undefined)
   await until(() => client.usage().retryAtMs !== null)
