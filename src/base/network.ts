@@ -19,6 +19,10 @@ export interface RateUsage {
   readonly rate: Rate
   /** Until when all requests are paused after a 429, wall-clock milliseconds; null without a pause. */
   readonly pausedUntilMs: number | null
+  /** When the next slot of the window is free, wall-clock milliseconds; null if no request waits for one. */
+  readonly slotFreeAtMs: number | null
+  /** When the first failed request is sent again, wall-clock milliseconds; null if none waits for that, or others are under way. */
+  readonly retryAtMs: number | null
   /** Distance between requests, milliseconds, after the API refused bursts; null while they go in bursts. */
   readonly paceIntervalMs: number | null
 }

@@ -36,11 +36,11 @@ export const check = async (context: CliContext, flags: CheckFlags): Promise<voi
 /** Reads settings as `sync` would. */
 export const runChecks = async (context: CliContext, flags: CheckFlags): Promise<CheckResult> => {
   const { env, signal } = context
-  const settings = await loadSettings({ env, signal, flags, withReports: true })
+  const settings = await loadSettings({ env, signal, flags, withReports: true, mayFindFile: true })
   const { requireShardLayout } = await import('../storage/directory.js')
   await requireShardLayout(settings)
-  const { log } = await openTelemetry(settings, context)
-  return await checkAll({ settings, log, signal })
+  const { log, runId } = await openTelemetry(settings, context)
+  return await checkAll({ settings, runId, log, signal })
 }
 
 /** For people: a line for each check. */
@@ -71,15 +71,10 @@ export const checkAll = async (options: Work, clock: Clock = systemClock): Promi
   const file = settings.metrics?.file ?? null
   if (file !== null) await add('metrics.file', checkMetricsFile(file, signal))
   checks.push(...addressChecks(settings))
-  const { newRunId } = await import('./warehouse-run.js')
   const { holdStorage } = await import('../storage/open.js')
   try {
     // Held during the requests: together with a sync at the same time, we would exceed the cap.
-    await using storage = await holdStorage({
-      ...options,
-      command: 'check',
-      runId: newRunId(systemClock.nowMs()),
-    })
+    await using storage = await holdStorage({ ...options, command: 'check' })
     checks.push(...(await storage.tryOut()).map((part) => ({ ...part, ok: true })))
     for (const account of settings.accounts)
       await add(`API of ${account.name}`, requestSurveys(options, account, storage, clock))

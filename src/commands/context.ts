@@ -1,4 +1,5 @@
 /** The parts of every command, and its context: output streams, stop signal, the secrets to redact, and the exit code. */
+import { randomBytes } from 'node:crypto'
 import type { ExitCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import type { Secret } from '../base/secret.js'
@@ -38,7 +39,16 @@ export interface CliContext extends Omit<Surroundings, 'stdout'> {
 
 /** The input of a command after its settings are read. */
 export interface Work {
+  /** It is in every line of `log`. */
+  readonly runId: string
   readonly settings: Settings
   readonly log: Log
   readonly signal: AbortSignal
 }
+
+/**
+ * The id of a run: of its records, its log lines, what it publishes, and of the holder of a bucket. Ids sort by time, and are unique even
+ * if two runs start in the same second.
+ */
+export const newRunId = (nowMs: number): string =>
+  `${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}`

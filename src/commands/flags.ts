@@ -25,24 +25,64 @@ type ValueOf<Type> = Type extends 'boolean' ? boolean : string
 export type FlagValues = Readonly<Record<string, string | boolean | undefined>>
 
 /**
- * The mistakes in the flags among `words`, each with the most similar flag. yargs reports only one mistake, suggests no flag, and
- * reads `--full=yes` as false.
+ * The mistakes in the flags and other words of a command, each with a hint. yargs reports only one mistake, suggests no flag, and reads
+ * `--full=yes` as false.
  */
 export const flagProblems = (words: readonly string[], command: string, flags: Flags): readonly string[] => {
   const all: Readonly<Record<string, Pick<Flag, 'type'>>> = { ...flags, ...COMMON }
   const names = Object.keys(all).filter((name) => all[name]?.type !== 'argument')
-  return words.flatMap((word) => {
+  const wrong = words.flatMap((word) => {
     const [, flag = '', value] = FLAG.exec(word) ?? []
     if (flag === '' || flag === '-h') return []
     const name = flag.slice('--'.length)
     const known = Object.hasOwn(all, name) ? all[name] : undefined
     if (known === undefined || known.type === 'argument' || !flag.startsWith('--'))
-      return `${command} has no flag ${flag}${suggestion(flag.replace(/^-+/, ''), names, '--')}`
+      return `${command} has no flag ${flag}${HINTS[flag] ?? suggestion(flag.replace(/^-+/, ''), names, '--')}`
     return known.type === 'boolean' && value !== undefined && !['true', 'false'].includes(value)
       ? `--${name} takes no value: leave out =${value}`
       : []
   })
+  // After an unknown flag, nobody knows whether a word is its value.
+  return wrong.length > 0 ? wrong : wordProblems(words, command, all)
 }
+
+/** For flags of other programs that people try. */
+const HINTS: Readonly<Record<string, string>> = {
+  '--dry-run': ': fieldwork-sync plan shows what sync would request',
+}
+
+/** Words that are neither flags, nor values of flags, nor arguments. Most are the rest of a text whose quotes are missing. */
+const wordProblems = (
+  words: readonly string[],
+  command: string,
+  flags: Readonly<Record<string, Pick<Flag, 'type'>>>,
+): readonly string[] => {
+  const typeOf = (name = '') => (Object.hasOwn(flags, name) ? flags[name]?.type : undefined)
+  const isValue = (at: number): boolean => {
+    const type = typeOf(/^--([^=]+)$/.exec(words[at - 1] ?? '')?.[1])
+    return type === 'string' || (type === 'boolean' && ['true', 'false'].includes(words[at] ?? ''))
+  }
+  const taken = Object.values(flags).filter(({ type }) => type === 'argument').length
+  // yargs takes the word `help` for `--help`.
+  const [first, ...more] = words
+    .flatMap((word, at) => (FLAG.test(word) || isValue(at) || word === 'help' ? [] : [at]))
+    .slice(taken)
+  if (first === undefined) return []
+  const named = [first, ...more].slice(0, WORDS_NAMED_MAX).map((at) => words[at])
+  if (more.length >= WORDS_NAMED_MAX) named.push('…')
+  const before = words[isValue(first - 1) ? first - 2 : first - 1] ?? ''
+  const [, flag = ''] = FLAG.exec(before) ?? []
+  const unquoted = typeOf(flag.slice('--'.length)) === 'string' ? flag : taken > 0 ? command : null
+  const names = Object.keys(flags).filter((name) => typeOf(name) !== 'argument')
+  const hint =
+    unquoted === null
+      ? suggestion(words[first] ?? '', names, '--')
+      : `: a text with blanks needs quotes, as in ${unquoted} "…"`
+  return [`${command} cannot take ${more.length === 0 ? 'the word' : 'the words'} ${named.join(' ')}${hint}`]
+}
+
+/** An unquoted `*` becomes the names of all files. */
+const WORDS_NAMED_MAX = 3
 
 /** `-5` and `-` may be values; `-x`, `--` and `--x` are flags. */
 const FLAG = /^(-[^0-9=][^=]*)(?:=(.*))?$/s

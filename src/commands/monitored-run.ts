@@ -23,13 +23,12 @@ import {
   secretsOf,
 } from '../settings/settings.js'
 import { storageAddress } from '../settings/storage.js'
-import type { CliContext, Work } from './context.js'
+import { type CliContext, newRunId, type Work } from './context.js'
 import { reportError } from './report-error.js'
 import { jsonOf } from './text/json.js'
 import type { RunWatch } from './warehouse-run.js'
 
-interface CommandTelemetry {
-  readonly log: Log
+interface CommandTelemetry extends Pick<Work, 'runId' | 'log'> {
   /** Replaces the secrets of the settings in a text. */
   redact(text: string): string
   /** Shows the progress of a run: a bar on a terminal, log lines elsewhere. */
@@ -48,7 +47,9 @@ export const openTelemetry = async (
   const redact = createRedactor(secrets)
   const { redraw, colour } = terminalFeatures(env, stderr)
   const line = createStatusLine(createStderr())
+  const runId = newRunId(systemClock.nowMs())
   const log = createLog({
+    runId,
     level: settings.log_level,
     stream: line,
     pretty: stderr.isTTY ? (await import('../logging/pretty.js')).prettyLines(colour) : null,
@@ -58,6 +59,7 @@ export const openTelemetry = async (
   const accounts = settings.accounts.map(({ name }) => name)
   const shown = { clock: systemClock, line, accounts, columns: () => stderr.columns }
   return {
+    runId,
     log,
     redact,
     colour: terminalFeatures(env, stdout).colour,
@@ -106,13 +108,14 @@ export const monitoredCommand = async (
   const { signal, exit, print } = context
   const startedMs = systemClock.monotonicMs()
   const settings = await loadMonitoredSettings(context, command, request)
-  const { log, colour, progress, redact } = await openTelemetry(settings, context)
-  const { metrics, notify, storage, warehouseDirectory, accountNames } = settings
+  const { runId, log, colour, progress, redact } = await openTelemetry(settings, context)
+  const { metrics, notify, storage, warehouseDirectory, accountNames, foundFile } = settings
+  if (foundFile !== null) log.info({}, foundFile)
   const warehouse = storage === null ? warehouseDirectory : storageAddress(storage)
   const monitored = { monitoring: { warehouse, metrics, notify }, command, accountNames, log, signal, redact }
   let elapsedMs = 0
   const report = await withReports(monitored, async (watch) => {
-    const ended = await (await load()).run({ settings, log, signal, watch, progress })
+    const ended = await (await load()).run({ settings, runId, log, signal, watch, progress })
     elapsedMs = systemClock.monotonicMs() - startedMs
     return ended
   })
@@ -131,7 +134,7 @@ const loadMonitoredSettings = async (
 ): Promise<Settings> => {
   const { env, signal } = context
   try {
-    return await loadSettings({ ...request, withReports: true, env, signal })
+    return await loadSettings({ ...request, withReports: true, mayFindFile: true, env, signal })
   } catch (error) {
     const monitoring = error instanceof SettingsError ? error.monitoring : null
     if (monitoring === null || (monitoring.metrics === null && monitoring.notify === null)) throw error
@@ -142,7 +145,7 @@ const loadMonitoredSettings = async (
   }
 }
 
-interface Monitored extends Omit<Work, 'settings'> {
+interface Monitored extends Omit<Work, 'settings' | 'runId'> {
   readonly monitoring: Monitoring
   readonly command: RunCommand
   readonly accountNames: readonly string[]

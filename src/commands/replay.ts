@@ -20,7 +20,7 @@ import { runAndPublish } from './warehouse-run.js'
  * Publishes even if quarantine is empty: a killed replay may have committed rows that are not published yet.
  * Throws a `WarehouseError`, an error `no_warehouse` or a bug; every other failure is in the report.
  */
-export const run = async ({ settings, log, signal, watch }: MonitoredRun): Promise<SyncReport> => {
+export const run = async ({ settings, runId, log, signal, watch }: MonitoredRun): Promise<SyncReport> => {
   const { warehouseDirectory, storage } = settings
   // Opening would create a warehouse, even for a mistyped path.
   if (!(await hasWarehouse(settings, signal))) {
@@ -33,8 +33,8 @@ export const run = async ({ settings, log, signal, watch }: MonitoredRun): Promi
   }
   const observer = createProgressLog({ log, clock: systemClock, usage: () => undefined })
   return runAndPublish(
-    { settings, command: 'replay', log, observer, signal, watch },
-    async ({ database, runId, storage }) => {
+    { settings, command: 'replay', runId, log, observer, signal, watch },
+    async ({ database, storage }) => {
       const reports: RunReport[] = []
       for (const account of await database.exclusively(accountsInQuarantine))
         reports.push(
@@ -83,7 +83,11 @@ const lastLine = (report: SyncReport): string => {
   }
   const rows = `${counted(typed, 'row')} replayed, ${waiting === 0 ? 'none is' : humanCount(waiting)} waiting.`
   if (report.status === 'complete') return `complete: ${rows}`
-  const reasons = [...report.accounts.map(({ reason }) => reason), report.publishError]
+  const { accounts, publishError } = report
+  const reasons = accounts.map(({ reason }) => reason)
+  // The reason of an account that was not published contains it.
+  if (publishError !== null && !reasons.some((reason) => reason?.includes(publishError)))
+    reasons.push(publishError)
   const distinct = new Set(reasons.flatMap((reason) => reason?.replace(/\.$/, '') ?? []))
   return `${report.status} (exit ${report.exitCode}): ${[...distinct].join('; ').replaceAll(/\s*\n\s*/g, ' ')}; ${rows}`
 }

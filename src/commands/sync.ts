@@ -39,7 +39,7 @@ export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */
 export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
   const { settings, observer, onSource, createTransport } = options
-  return runAndPublish({ ...options, command: 'sync' }, ({ database, runId, storage }) =>
+  return runAndPublish({ ...options, command: 'sync' }, ({ database, storage }) =>
     sideBySide({
       accounts: settings.accounts,
       requestsMax: settings.budget.requests_max,
@@ -62,11 +62,13 @@ export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
             signal,
             rules: settings,
             requests,
-            runId,
+            runId: options.runId,
             version: packageVersion(),
           })
           status = report.status
-          if (status === 'failed') log.error({ reason: report.reason }, 'the run of this account failed')
+          // The last line has the reasons. Of one account, it follows at once.
+          if (status === 'failed' && settings.accounts.length > 1)
+            log.error({}, 'the run of this account failed; the last line will say why')
           return report
         } finally {
           observer.ended({ account: account.name, status })
@@ -90,22 +92,24 @@ const recordingWithout = (settings: SettingsWithSecrets, warehouse: AccountWareh
 export const render = (report: SyncReport, { elapsedMs, colour = false }: Summary = {}): string =>
   [
     ...report.accounts.map((account) => accountSection(account, report.accounts.length > 1)),
-    publishSection(report, elapsedMs),
+    publishSection(report, elapsedMs, report.accounts.length > 1 ? ' in all' : ''),
     colour ? painted(lastLine(report), COLOURS[report.status]) : lastLine(report),
   ]
     .map((section) => `${section}\n`)
     .join('\n')
 
 const accountSection = (run: RunReport, isOneOfSeveral: boolean): string => {
-  const tables = Object.entries(run.rowsByTable).map(([table, { added, changed, unchanged }]) => [
-    table,
-    ...[added, changed, unchanged].map(humanCount),
-  ])
+  const tables = Object.entries(run.rowsByTable).map(
+    ([table, { added, changed, unchanged }]) => [table, added, changed, unchanged] as const,
+  )
+  const hasRows = tables.some(([, ...counts]) => counts.some((count) => count > 0))
+  const rows = tables.map(([table, ...counts]) => [table, ...counts.map(humanCount)])
   const head = isOneOfSeveral ? `account ${run.account}: ${run.status}\n` : ''
-  return `${head}${textTable([['rows', 'added', 'changed', 'unchanged'], ...tables])}\n\n${factsOf(run)}`
+  const table = hasRows ? `${textTable([['rows', 'added', 'changed', 'unchanged'], ...rows])}\n\n` : ''
+  return `${head}${table}${factsOf(run, isOneOfSeveral)}`
 }
 
-const factsOf = (run: RunReport): string => {
+const factsOf = (run: RunReport, isOneOfSeveral: boolean): string => {
   const refusals = `${counted(run.retries, 'retry', 'retries')}, ${counted(run.refusals, 'refusal')} with 429`
   const pace = `a request every ${humanCount(Math.ceil(run.paceIntervalMs ?? 0))} ms: the API refuses bursts within the cap`
   const failed = run.surveysFailed > 0 ? `, ${humanCount(run.surveysFailed)} failed` : ''
@@ -118,7 +122,7 @@ const factsOf = (run: RunReport): string => {
       [label, text],
       ...(EXPLANATIONS[field]?.(run) ?? []).map((line) => ['', `  ${line}`]),
     ]),
-    ['time', humanDuration(Number((run.endedAt - run.startedAt) / 1_000n))],
+    ...(isOneOfSeveral ? [['time', humanDuration(Number((run.endedAt - run.startedAt) / 1_000n))]] : []),
   ]
     .map(([label = '', text = '']) => `${label.padEnd(LABEL_COLUMNS)}  ${text}`)
     .join('\n')
@@ -155,8 +159,11 @@ const reasonOf = ({ accounts, exitCode, publishError }: SyncReport): string => {
   const reasons = accounts
     .filter((run) => run.exitCode === exitCode && run.reason !== null)
     .map(({ account, reason }) => `${accounts.length > 1 ? `${account}: ` : ''}${withoutStop(reason ?? '')}`)
-  if (publishError !== null && (reasons.length === 0 || exitCode === EXIT_CODES.warehouse))
-    reasons.unshift(`not published: ${withoutStop(publishError)}`)
+  const why = withoutStop(publishError ?? '')
+  // Where the publish failed, the reason of each account has it already.
+  const isSaid = why === '' || reasons.some((reason) => reason.includes(why))
+  if (!isSaid && (reasons.length === 0 || exitCode === EXIT_CODES.warehouse))
+    reasons.unshift(`not published: ${why}`)
   return [...new Set(reasons)].join('; ') || 'no reason was given'
 }
 

@@ -5,9 +5,11 @@
 import { resolve } from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { LOG_LEVELS } from '../base/log.js'
+import { createStderr } from '../logging/stderr.js'
 import { PUBLISH_FORMATS } from '../model/publish-formats.js'
 import { flagOf, OPTIONS } from '../reference-server/option-texts.js'
 import type { SettingsRequest } from '../settings/load-settings.js'
+import { SETTINGS_FILE_HERE } from '../settings/names.js'
 import type { Settings } from '../settings/settings.js'
 import type { CliContext, Command } from './context.js'
 import { choiceOf, type Flag, type Flags, usageError } from './flags.js'
@@ -25,7 +27,7 @@ const LOGGED = {
 
 /** Most values are text here; `src/settings` parses them and reports wrong ones. */
 const SETTINGS = {
-  config: text('Settings file (YAML); optional if the environment has all settings'),
+  config: text(`Settings file (YAML) (default: ./${SETTINGS_FILE_HERE}, if it exists)`),
   warehouse: text('Directory of the warehouse; overrides the settings (default: ./warehouse)'),
   shard: text('Only the accounts of shard i/n, such as 0/4, in their own warehouse below --warehouse'),
   ...LOGGED,
@@ -47,7 +49,7 @@ const ACCOUNT = {
 const INIT = {
   ...ACCOUNT,
   warehouse: text('Where to put the warehouse: a directory, or a bucket such as s3://bucket/prefix'),
-  out: { ...text('Settings file to write'), default: 'fieldwork-sync.yaml' },
+  out: { ...text('Settings file to write'), default: SETTINGS_FILE_HERE },
   force: option('Replace the settings file if it exists'),
   'no-check': option('Only write the file, for a machine that cannot reach the API'),
   ...LOGGED,
@@ -63,7 +65,7 @@ const relationNames = async (): Promise<readonly string[]> => {
   return [...ALL_TABLES, ...ALL_VIEWS].map(tableName)
 }
 
-type Request = Omit<SettingsRequest, 'env' | 'signal' | 'flags'>
+type Request = Omit<SettingsRequest, 'env' | 'signal' | 'flags' | 'mayFindFile'>
 
 /** For commands that read what is published. */
 const NO_ACCOUNTS: Request = { requireAccounts: false }
@@ -72,8 +74,14 @@ const settingsOf = async (
   { env, signal }: CliContext,
   flags: SettingsRequest['flags'],
   request: Request = {},
-): Promise<Settings> =>
-  (await import('../settings/load-settings.js')).loadSettings({ ...request, env, signal, flags })
+): Promise<Settings> => {
+  const { loadSettings } = await import('../settings/load-settings.js')
+  const settings = await loadSettings({ ...request, mayFindFile: true, env, signal, flags })
+  const { foundFile, log_level: level } = settings
+  if (foundFile !== null && (level === 'info' || level === 'debug'))
+    createStderr().write(`fieldwork-sync: ${foundFile}\n`)
+  return settings
+}
 
 /** The absolute path that `--out` names. */
 const outOf = (out: string | undefined, command: string, what: string): string => {

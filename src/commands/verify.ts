@@ -19,7 +19,7 @@ import { unreadable } from '../warehouse/connection/duckdb-error.js'
 import type { CliContext, Work } from './context.js'
 import { openTelemetry } from './monitored-run.js'
 import { type AccountSample, exitCodeOf, outputOf, type VerifyReport } from './verify/result.js'
-import { newRunId, openSource } from './warehouse-run.js'
+import { openSource } from './warehouse-run.js'
 
 interface VerifyRequest {
   readonly settings: Settings
@@ -34,8 +34,8 @@ interface VerifyRequest {
 export const verify = async (context: CliContext, request: VerifyRequest): Promise<void> => {
   const { settings, startedMs, seed = randomBytes(SEED_BYTES).toString('hex') } = request
   await requireShardLayout(settings)
-  const { log, redact } = await openTelemetry(settings, context)
-  const report = await verifyAll({ ...request, log, signal: context.signal, seed })
+  const { runId, log, redact } = await openTelemetry(settings, context)
+  const report = await verifyAll({ ...request, runId, log, signal: context.signal, seed })
   const output = outputOf(report, settings.json, systemClock.monotonicMs() - startedMs)
   context.exit(report.exitCode)
   // Values of the API are quoted, and any of them may contain a token.
@@ -54,7 +54,7 @@ const verifyAll = async (work: VerifyWork): Promise<VerifyReport> => {
     const local = await verifyPublished(settings, signal)
     return { exitCode: exitCodeOf(local, null), local, sample: null }
   }
-  await using held = await holdStorage({ ...work, command: 'verify', runId: newRunId(systemClock.nowMs()) })
+  await using held = await holdStorage({ ...work, command: 'verify' })
   const local = await verifyPublished(settings, held.signal)
   // A state that cannot be read has been reported.
   const isReadable = !local.problems.some(({ rule }) => UNREADABLE.includes(rule))

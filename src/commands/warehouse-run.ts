@@ -1,5 +1,4 @@
 /** A run that writes to the warehouse: holds its storage, does the work, and publishes the committed rows. Also the API of an account. */
-import { randomBytes } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { type Clock, systemClock } from '../base/clock.js'
 import { createHttpClient, type HttpLimits } from '../http/client.js'
@@ -33,7 +32,6 @@ export interface RunWatch {
 
 interface OpenRun {
   readonly database: Database
-  readonly runId: string
   readonly storage: Pick<Storage, 'signal' | 'requireHeld'>
 }
 
@@ -48,20 +46,19 @@ const keepHeapSmall = (): void => {
 
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */
 export const runAndPublish = async (
-  { settings, command, log, observer, signal, openStore, watch = null }: WarehouseRun,
+  { settings, command, runId, log, observer, signal, openStore, watch = null }: WarehouseRun,
   work: (run: OpenRun) => Promise<readonly RunReport[]>,
 ): Promise<SyncReport> => {
   keepHeapSmall()
   const clock = systemClock
   using shutdown = shutdownDeadlineAfter(signal, clock)
-  const runId = newRunId(clock.nowMs())
   const startedMs = clock.monotonicMs()
-  await using storage = await holdStorage({ settings, command, runId, log, signal, openStore })
+  await using storage = await holdStorage({ settings, command, runId, log, observer, signal, openStore })
   const waitMs = clock.monotonicMs() - startedMs
   const { database: opened, publishers } = await storage.openWarehouse()
   await using database = opened
   watch?.held(waitMs)
-  const reports = await work({ database, runId, storage })
+  const reports = await work({ database, storage })
   const report = await publishAll({
     publishers,
     reports,
@@ -73,13 +70,6 @@ export const runAndPublish = async (
   await watch?.published(database)
   return report
 }
-
-/**
- * The id of a run: of its records, of what it publishes, and of the holder of a bucket. Ids sort by time, and are unique even if two runs
- * start in the same second.
- */
-export const newRunId = (nowMs: number): string =>
-  `${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}`
 
 interface SourceOptions extends Pick<Work, 'settings' | 'log'> {
   readonly account: AccountSettings

@@ -7,9 +7,12 @@ import { EXITS } from '../base/errors.js'
 import { packageVersion } from '../base/version.js'
 import type { Command } from './context.js'
 import { type Flag, type FlagValues, flagProblems, suggestion, usageError } from './flags.js'
+import { commandHelp, commandList, inColumns } from './help.js'
 
 /** Wider terminals get no longer lines. */
 const COLUMNS_MAX = 110
+/** Of what is no terminal. */
+const COLUMNS = 80
 
 /** With `--help` or `--version`, `output` is the text to print; without them, `command` is present. */
 export interface CommandLine {
@@ -25,11 +28,11 @@ export interface CommandLine {
 export const readCommandLine = (
   argv: readonly string[],
   commands: readonly Command[],
-  columns = COLUMNS_MAX,
+  columns = COLUMNS,
 ): CommandLine => {
   const { command, words } = splitCommand(argv, commands)
   const problems =
-    command === undefined ? unknownCommand(words, commands) : flagProblems(words, command.name, command.flags)
+    command === undefined ? withoutCommand(words, commands) : flagProblems(words, command.name, command.flags)
   if (problems.length > 0) throw usageError(problems.join('; '), command?.name ?? '')
   let output = ''
   const parser = parserOf(command, commands, Math.min(COLUMNS_MAX, columns))
@@ -42,11 +45,12 @@ export const readCommandLine = (
 const isFlag = (entry: [string, unknown]): entry is [string, string | boolean] =>
   entry[0] !== '$0' && ['string', 'boolean'].includes(typeof entry[1])
 
-const unknownCommand = (words: readonly string[], commands: readonly Command[]): readonly string[] => {
+const withoutCommand = (words: readonly string[], commands: readonly Command[]): readonly string[] => {
   // yargs takes the word `help` for `--help`.
   const word = words.find((one) => !one.startsWith('-') && one !== 'help')
   const names = commands.map(({ name }) => name)
-  return word === undefined ? [] : [`there is no command ${word}${suggestion(word, names)}`]
+  if (word !== undefined) return [`there is no command ${word}${suggestion(word, names)}`]
+  return flagProblems(words, 'fieldwork-sync', Object.assign({}, ...commands.map(({ flags }) => flags)))
 }
 
 /**
@@ -66,7 +70,9 @@ export const completionsOf = async (
   if (flag?.type === 'string') return await valuesOf(flag, current)
   const argument = Object.values(flags).find(({ type }) => type === 'argument')
   if (argument !== undefined && !current.startsWith('-')) return await valuesOf(argument, current)
-  return await parserOf(command, commands, COLUMNS_MAX).getCompletion([...given, current])
+  const parser = parserOf(command, commands, COLUMNS_MAX)
+  if (command === undefined) for (const { name, describe } of commands) parser.command(name, describe)
+  return await parser.getCompletion([...given, current])
 }
 
 /** Makes two words of `--flag=value`. bash has made three. */
@@ -123,7 +129,9 @@ const parserOf = (command: Command | undefined, commands: readonly Command[], co
     .fail((message) => {
       throw usageError(message, command?.name ?? '')
     })
-  return command === undefined ? declareAll(parser, commands) : declareOne(parser, command)
+  return command === undefined
+    ? declareAll(parser, commands)
+    : declareOne(parser, command).epilogue(commandHelp(command.name, Object.hasOwn(command.flags, 'config')))
 }
 
 const declareOne = (parser: Argv, { name, describe, flags }: Command): Argv => {
@@ -139,16 +147,29 @@ const declareOne = (parser: Argv, { name, describe, flags }: Command): Argv => {
         ...(type === 'string' && { nargs: 1 }),
         ...(defaultDescription !== undefined && { defaultDescription }),
       })
-  return parser
+  const own = Object.keys(flags).filter((flag) => !args.includes(flag) && !(flag in COMMON_GROUPS))
+  if (own.length > 0) parser.group(own, 'Options:')
+  for (const [flag, title] of Object.entries(COMMON_GROUPS)) if (flag in flags) parser.group(flag, title)
+  return parser.group(['help', 'version'], 'General:')
+}
+
+/** The flags that many commands have, below those of the command itself. */
+const COMMON_GROUPS: Readonly<Record<string, string>> = {
+  config: 'Settings:',
+  warehouse: 'Settings:',
+  shard: 'Settings:',
+  'log-level': 'General:',
+  json: 'General:',
 }
 
 const declareAll = (parser: Argv, commands: readonly Command[]): Argv => {
-  for (const { name, describe } of commands) parser.command(name, describe)
-  const exits = Object.entries(EXITS).map(([code, { meaning }]) => `  ${code}  ${meaning}`)
+  const exits = Object.entries(EXITS).map(([code, { meaning }]) => inColumns(code, meaning))
   return parser
     .usage(
       '$0 <command>\n\nSyncs surveys, sample sources and fieldwork progress from the API into DuckDB, Parquet and Delta tables, within its request cap.',
     )
     .demandCommand(1, 'say which command to run')
-    .epilogue(['Exit codes:', ...exits].join('\n'))
+    .epilogue([commandList(commands), 'Exit codes:', ...exits, '', MORE_HELP].join('\n'))
 }
+
+const MORE_HELP = 'fieldwork-sync COMMAND --help shows the flags of a command, and two examples.'

@@ -74,6 +74,9 @@ class AccountClient implements AsyncDisposable {
   readonly #ended = new AbortController()
   /** Aborts requests in flight. */
   readonly #closing = new AbortController()
+  /** When each failed request is sent again, wall clock. */
+  readonly #retriesAtMs = new Set<{ readonly atMs: number }>()
+  #underWay = 0
   readonly #counts = { requests: 0, retries: 0, refusals: 0 }
 
   constructor(options: HttpClientOptions) {
@@ -117,7 +120,9 @@ class AccountClient implements AsyncDisposable {
   }
 
   usage(): RateUsage {
-    return { ...this.#counts, ...this.#limiter.usage() }
+    const retries = this.#underWay > 0 ? [] : [...this.#retriesAtMs].map(({ atMs }) => atMs)
+    const retryAtMs = retries.length === 0 ? null : Math.min(...retries)
+    return { ...this.#counts, ...this.#limiter.usage(), retryAtMs }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -144,7 +149,9 @@ class AccountClient implements AsyncDisposable {
       const problem = outcome.error.message
       log.warn({ account, request, attempts, waitMs, problem }, 'request failed and will be sent again')
       using joined = joinSignals(waitSignals)
-      await sleep(clock, waitMs, joined.signal)
+      const retry = { atMs: clock.nowMs() + waitMs }
+      this.#retriesAtMs.add(retry)
+      await sleep(clock, waitMs, joined.signal).finally(() => this.#retriesAtMs.delete(retry))
     }
   }
 
@@ -157,6 +164,7 @@ class AccountClient implements AsyncDisposable {
     if (pending.sends > 0) this.#counts.retries += 1
     pending.sends += 1
     this.#counts.requests += 1
+    this.#underWay += 1
     const epoch = this.#limiter.pauses.epoch
     const startedMs = clock.monotonicMs()
     let status: number | null = null
@@ -182,6 +190,7 @@ class AccountClient implements AsyncDisposable {
       if (outcome.kind === 'answer') this.#limiter.pauses.succeeded(epoch)
       return outcome
     } finally {
+      this.#underWay -= 1
       const ms = Math.round(clock.monotonicMs() - startedMs)
       const { slotsInUse } = this.#limiter.usage()
       log.debug({ account, request: pending.where.request, status, ms, slotsInUse }, 'request')

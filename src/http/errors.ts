@@ -29,8 +29,9 @@ const STATUS_PROBLEMS: Readonly<Record<StatusCode, (status: number, where: Where
   // 401, 403.
   credentials_refused: (status, { request, account }) =>
     `the API refused the credentials (${status}) at ${request}: check id and token of account '${account}'`,
-  // 404: the resource does not exist, or no longer. The caller decides what follows.
-  not_there: (status, { request }) => `the API has no resource at ${request} (${status})`,
+  // 404: the resource does not exist, or no longer. The caller decides what follows. The list of surveys exists at every right address.
+  not_there: (status, { request, account }) =>
+    `the API has no resource at ${request} (${status})${/\/surveys\/\d/.test(request) ? '' : `: check base_url of account '${account}'`}`,
   // Any other 4xx: this request is wrong; others may succeed.
   request_rejected: (status, { request }) =>
     `the API rejected ${request} (${status}); a later run may repeat it`,

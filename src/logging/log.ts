@@ -11,6 +11,8 @@ import type { TextStream } from './stderr.js'
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface LogOptions {
+  /** Every line ends with it, as `run_id`. */
+  readonly runId: string
   readonly level: LogLevel
   /** `createStderr()`, or a status line that writes to it. */
   readonly stream: TextStream
@@ -20,7 +22,7 @@ export interface LogOptions {
   readonly redact: (text: string) => string
 }
 
-export const createLog = ({ level, stream, pretty, redact }: LogOptions): Log => {
+export const createLog = ({ runId, level, stream, pretty, redact }: LogOptions): Log => {
   const destination = {
     write: (line: string): void => {
       const safe = redact(line)
@@ -38,7 +40,7 @@ export const createLog = ({ level, stream, pretty, redact }: LogOptions): Log =>
   )
   const at = (name: Exclude<LogLevel, 'silent'>): Log[typeof name] =>
     logger.isLevelEnabled(name)
-      ? (fields, message) => logger[name](plainFields(fields, redact), redact(message))
+      ? (fields, message) => logger[name]({ ...plainFields(fields, redact), run_id: runId }, redact(message))
       : notWritten
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

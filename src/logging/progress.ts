@@ -48,6 +48,7 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
   const { line, clock, usage, columns } = options
   const accounts = new Map(options.accounts.map((name) => [name, NOTHING_YET]))
   let format: string | null = null
+  let waiting: { readonly what: string; readonly untilMs: number } | null = null
   let drawnAtMs = Number.NEGATIVE_INFINITY
   let closed = false
   const draw = (): void => {
@@ -59,14 +60,21 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
       ...limitsOf(usage(account), clock.nowMs()),
     }))
     // The last column stays free, because some terminals wrap as soon as it is filled.
-    line.draw(renderBar({ format, accounts: states }, (columns() ?? COLUMNS_DEFAULT) - 1))
+    const leftMs = (waiting?.untilMs ?? 0) - clock.monotonicMs()
+    const shown = waiting !== null && leftMs > 0 ? { what: waiting.what, forMs: leftMs } : null
+    line.draw(renderBar({ format, waiting: shown, accounts: states }, (columns() ?? COLUMNS_DEFAULT) - 1))
   }
   const update = (account: string, change: Partial<AccountProgress>): void => {
+    waiting = null
     accounts.set(account, { ...(accounts.get(account) ?? NOTHING_YET), ...change })
     if (clock.monotonicMs() - drawnAtMs >= REDRAW_MS_MIN) draw()
   }
   const timer = setInterval(draw, TICK_MS).unref()
   return {
+    waiting: ({ what, forMs }) => {
+      waiting = { what, untilMs: clock.monotonicMs() + forMs }
+      draw()
+    },
     listed: ({ account, page, pages, surveys }) =>
       update(account, { phase: 'listing', page, pages, surveysListed: surveys }),
     refreshed: ({ account, done, left, requestsLeft }) =>
@@ -85,9 +93,11 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
 }
 
 const limitsOf = (usage: RateUsage | undefined, nowMs: number): Limits => {
-  const { slotsInUse = 0, rate = null, pausedUntilMs = null } = usage ?? {}
-  const pausedForMs = pausedUntilMs === null || pausedUntilMs <= nowMs ? null : pausedUntilMs - nowMs
-  return { slotsInUse, rate, pausedForMs }
+  if (usage === undefined) return { slotsInUse: 0, rate: null, wait: null }
+  const { slotsInUse, rate, pausedUntilMs, slotFreeAtMs, retryAtMs } = usage
+  const untilMs = { refused: pausedUntilMs, cap: slotFreeAtMs, retry: retryAtMs }
+  const why = (['refused', 'cap', 'retry'] as const).find((one) => (untilMs[one] ?? 0) > nowMs)
+  return { slotsInUse, rate, wait: why === undefined ? null : { why, forMs: (untilMs[why] ?? 0) - nowMs } }
 }
 
 type ProgressLogOptions = Pick<ProgressBarOptions, 'clock' | 'usage'> & { readonly log: Log }
@@ -110,6 +120,8 @@ export const createProgressLog = ({ log, clock, usage }: ProgressLogOptions): Pr
     return due
   }
   return {
+    // Whoever makes a run wait logs why.
+    waiting: () => undefined,
     listed: (event) => {
       listing.add(event.account)
       if (isDue(event.account, event.page / Math.max(1, event.pages), false))

@@ -8,6 +8,8 @@ import type { Rate } from '../base/network.js'
 
 /** The progress of a run. Accounts run side by side, each in its own phase. */
 export interface BarState {
+  /** For what the run waits before its first request; null if it does not. */
+  readonly waiting: { readonly what: string; readonly forMs: number } | null
   /** The format that is being published; null before the first. */
   readonly format: string | null
   /** Every account of the run, in the order in which they first appeared. */
@@ -31,15 +33,21 @@ export interface AccountState extends Limits {
 export interface Limits {
   readonly slotsInUse: number
   readonly rate: Rate | null
-  /** How long a 429 still pauses its requests, milliseconds; null without a pause. */
-  readonly pausedForMs: number | null
+  /** Why and how long nothing is sent, milliseconds; null if something is. */
+  readonly wait: { readonly why: 'refused' | 'cap' | 'retry'; readonly forMs: number } | null
 }
+
+/** A shorter wait for the cap or a retry is not shown. */
+const SHOWN_WAIT_MS_MIN = 2_000
 
 const BAR_COLUMNS = 24
 
 /** One line of at most `columns` characters. The least important parts are omitted first. */
 export const renderBar = (state: BarState, columns: number): string => {
-  if (state.format !== null) return fitted([`publishing ${state.format}`], columns)
+  const { format, waiting } = state
+  if (format !== null) return fitted([`publishing ${format}`], columns)
+  if (waiting !== null)
+    return fitted([`waiting ${humanDuration(wholeSeconds(waiting.forMs))} for ${waiting.what}`], columns)
   const [only, ...more] = state.accounts
   if (only === undefined) return fitted(['starting'], columns)
   return more.length === 0 ? renderOne(only, columns) : renderSeveral(state.accounts, columns)
@@ -50,22 +58,23 @@ export const etaMs = ({
   requestsLeft,
   slotsInUse,
   rate,
-  pausedForMs,
+  wait,
 }: Limits & Pick<AccountState, 'requestsLeft'>): number => {
   if (rate === null) return 0
   const waiting = Math.max(0, requestsLeft - Math.max(0, rate.requests - slotsInUse))
-  return (waiting / rate.requests) * rate.perMs + (pausedForMs ?? 0)
+  return (waiting / rate.requests) * rate.perMs + (wait?.why === 'refused' ? wait.forMs : 0)
 }
 
 const renderOne = (account: AccountState, columns: number): string => {
-  const { phase, rate, pausedForMs, done, left } = account
+  const { phase, rate, wait, done, left } = account
   const isRefreshing = phase === 'refreshing'
-  const isPaused = pausedForMs !== null
-  const wait = `waiting ${humanDuration(wholeSeconds(pausedForMs ?? 0))}: the API asked to slow down`
+  const isPaused = wait?.why === 'refused'
+  const pause = `waiting ${humanDuration(wholeSeconds(wait?.forMs ?? 0))}: the API asked to slow down`
   return fitted(
     [
-      isPaused ? `${phaseText(account)} | ${wait}` : phaseText(account),
+      isPaused ? `${phaseText(account)} | ${pause}` : phaseText(account),
       !isPaused && isRefreshing && rate !== null && left > 0 ? etaText(etaMs(account)) : null,
+      nextText([account]),
       requestsOf([account]),
       isRefreshing ? barText(done, left) : null,
     ],
@@ -96,6 +105,7 @@ const renderSeveral = (accounts: readonly AccountState[], columns: number): stri
       namedText('failed', inPhase('failed')),
       waitingText(accounts),
       longestMs > 0 ? etaText(longestMs) : null,
+      nextText(accounts.filter(isAtWork)),
       `${humanCount(inPhase('ended', 'failed').length)}/${counted(accounts.length, 'account')} done`,
       requestsOf(accounts),
       isListing ? null : barText(done, left),
@@ -113,10 +123,19 @@ const namedText = (what: string, accounts: readonly AccountState[]): string | nu
     : `${accounts.map(({ account }) => account).join(', ')} ${what}`
 }
 
+const isAtWork = ({ phase }: AccountState): boolean => phase !== 'ended' && phase !== 'failed'
+
+/** For what all of them wait; null if one of them is sending, or waits for the end of a pause. */
+const nextText = (accounts: readonly AccountState[]): string | null => {
+  const waits = accounts.flatMap(({ wait }) => (wait === null || wait.why === 'refused' ? [] : [wait]))
+  const [first] = waits.toSorted((a, b) => a.forMs - b.forMs)
+  if (first === undefined || waits.length < accounts.length || first.forMs < SHOWN_WAIT_MS_MIN) return null
+  return `waits ${humanDuration(wholeSeconds(first.forMs))} ${first.why === 'cap' ? 'for the cap' : 'to try again'}`
+}
+
 const waitingText = (accounts: readonly AccountState[]): string | null => {
-  const isAtWork = ({ phase }: AccountState) => phase !== 'ended' && phase !== 'failed'
-  const paused = accounts.filter((account) => account.pausedForMs !== null && isAtWork(account))
-  const longestMs = Math.max(0, ...paused.map(({ pausedForMs }) => pausedForMs ?? 0))
+  const paused = accounts.filter((account) => account.wait?.why === 'refused' && isAtWork(account))
+  const longestMs = Math.max(0, ...paused.map(({ wait }) => wait?.forMs ?? 0))
   return namedText(
     `${paused.length === 1 ? 'waits' : 'wait'} ${humanDuration(wholeSeconds(longestMs))} (429)`,
     paused,

@@ -172,6 +172,8 @@ export interface SyncReport {
 
 /** Observes a run, as the progress bar does. Every number is a total so far. */
 export interface RunObserver {
+  /** Nothing is requested yet: the run waits for `what`, at most for so many milliseconds. */
+  waiting(event: { what: string; forMs: number }): void
   /** A listing page was committed. `pages` is the API's total_pages. */
   listed(event: { account: string; page: number; pages: number; surveys: number }): void
   /** Surveys refreshed (or failed) so far, and surveys still to do. */

@@ -8,7 +8,7 @@ import { quoted } from '../base/human.js'
 import type { Secret } from '../base/secret.js'
 import { nearest } from '../base/suggest.js'
 import { readToken } from './credentials.js'
-import { type Given, type GivenFlags, SETTING_NAMES, TOKEN_KEYS } from './names.js'
+import { type Given, type GivenFlags, SETTING_NAMES, SETTINGS_FILE_HERE, TOKEN_KEYS } from './names.js'
 import type { Problem } from './problems.js'
 import { type Proxies, plainProblem, proxyFor } from './proxies.js'
 import { bad, good, type Read, type ReadFile, readPath, readSecret } from './readers.js'
@@ -40,7 +40,7 @@ export const resolveAccounts = async (request: AccountsRequest): Promise<readonl
   if (chosen.size === 0) return []
   const { accounts: all, shard } = layers.values
   if (all.length === 0 && !layers.isBroken(['accounts']))
-    layers.problems.push({ where: 'accounts', text: noAccount(request) })
+    layers.problems.push({ where: request.file.originOf(['accounts']).where, text: noAccount(request) })
   const read = all
     .map((account, index): OneAccount => ({ ...request, account, path: ['accounts', index] }))
     .filter((_, index) => chosen.has(index))
@@ -53,7 +53,7 @@ export const resolveAccounts = async (request: AccountsRequest): Promise<readonl
 }
 
 const noAccount = ({ oneAccount }: AccountsRequest): string =>
-  `no account is configured; ${oneAccount ? 'give --base-url, --id and --token-file, or ' : ''}set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or give a settings file that has one by --config`
+  `no account is configured. Run fieldwork-sync init: it asks for one, and writes ./${SETTINGS_FILE_HERE}. Or ${oneAccount ? 'give --base-url, --id and --token-file, or ' : ''}set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or name a settings file that has one by --config`
 
 const refuseNamesTwice = ({ values, isBroken, refuse }: Layers): void => {
   const names = values.accounts.map(({ name }) => name)

@@ -2,15 +2,18 @@
  * Loads the settings of a command. The environment overrides the file, and flags override both. All problems are reported
  * together, before anything is requested or written.
  */
+import { lstat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { hasCode } from '../base/errors.js'
 import { quoted } from '../base/human.js'
 import { createRedactor, Secret, withoutWords } from '../base/secret.js'
+import { unlessAborted } from '../base/signals.js'
 import { readTextFile } from '../base/text-file.js'
 import { chooseAccounts, resolveAccounts } from './accounts.js'
 import { readAccountName } from './credentials.js'
 import type { Environment } from './environment.js'
 import { resolveMonitoring } from './monitoring.js'
-import { type GivenFlags, readGiven } from './names.js'
+import { type Given, type GivenFlags, readGiven, SETTINGS_FILE_HERE } from './names.js'
 import { type Problem, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
 import { type ReadFile, readPath } from './readers.js'
@@ -30,6 +33,8 @@ export interface SettingsRequest {
   readonly withReports?: boolean
   /** True for commands that work on one account: they have its flags, and `--account` to choose it. */
   readonly oneAccount?: boolean
+  /** True for commands that read `./fieldwork-sync.yaml` if neither flag nor variable names a file. */
+  readonly mayFindFile?: boolean
   /** Ends the reading of files that do not answer. */
   readonly signal: AbortSignal
   /** Default: `readTextFile`. */
@@ -43,9 +48,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   const unused = [...(requireAccounts ? [] : ['accounts']), ...(withReports ? [] : ['metrics', 'notify'])]
   const given = readGiven(env, flags).filter(({ ofAccount }) => requireAccounts || !ofAccount)
 
-  const config = readPath(given.findLast(({ path }) => path[0] === 'config')?.value)
-  const opening = { env, unused, readFile }
-  const file = config.ok ? await openSettingsFile({ ...opening, name: config.value }) : ABSENT_FILE
+  const { file, settingsFile, foundFile } = await openFile(request, given, unused, readFile)
 
   const choice = requireAccounts ? chooseAccounts(flags, given, oneAccount, accountNamesIn(file)) : NO_CHOICE
   const layers = layered(file, given, choice.place)
@@ -79,8 +82,35 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
     storage,
     metrics,
     notify,
-    settingsFile: config.ok ? resolve(config.value) : null,
+    settingsFile,
+    foundFile,
   })
+}
+
+/** The file that flag or variable names, or the one in the directory of the start. */
+const openFile = async (
+  { env, signal, mayFindFile = false }: SettingsRequest,
+  given: readonly Given[],
+  unused: readonly string[],
+  readFile: ReadFile,
+) => {
+  const named = given.findLast(({ path }) => path[0] === 'config')?.value
+  const found = named === undefined && mayFindFile ? await fileHere(signal) : null
+  const config = readPath(named ?? found)
+  return {
+    file: config.ok ? await openSettingsFile({ env, unused, readFile, name: config.value }) : ABSENT_FILE,
+    settingsFile: config.ok ? resolve(config.value) : null,
+    foundFile: found === null ? null : `settings from ${found}`,
+  }
+}
+
+/** Also if it cannot be read, which is then a problem: somebody has put it there. */
+const fileHere = async (signal: AbortSignal): Promise<string | null> => {
+  const found = lstat(SETTINGS_FILE_HERE).then(
+    () => true,
+    (error: unknown) => !hasCode(error, 'ENOENT'),
+  )
+  return (await unlessAborted(signal, found)) ? `./${SETTINGS_FILE_HERE}` : null
 }
 
 const NO_CHOICE = { chosen: new Set<number>(), place: null, problems: [] } as const

@@ -5,6 +5,9 @@
 import type { Environment } from './environment.js'
 import type { Path, Tree } from './tree.js'
 
+/** The file that a command reads if neither flag nor variable names one, and that `init` writes: in the directory of its start. */
+export const SETTINGS_FILE_HERE = 'fieldwork-sync.yaml'
+
 interface SettingName<Flag extends string = string> {
   /** Null if only the variable can give it. */
   readonly flag: Flag | null

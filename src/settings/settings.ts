@@ -54,4 +54,6 @@ export interface Settings
   readonly storage: StorageSettings | null
   /** Absolute path of the settings file; null without one. */
   readonly settingsFile: string | null
+  /** What to say of a settings file that neither flag nor variable names; null without one. */
+  readonly foundFile: string | null
 }

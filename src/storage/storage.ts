@@ -1,6 +1,6 @@
 /** Where a warehouse lasts between two runs: its directory, or a bucket. Both hold it for one process at a time. */
 import type { Log } from '../base/log.js'
-import type { RunCommand } from '../model/run.js'
+import type { RunCommand, RunObserver } from '../model/run.js'
 import type { Publisher } from '../model/warehouse.js'
 import type { OpenStore } from '../object-store/s3.js'
 import type { Settings } from '../settings/settings.js'
@@ -12,6 +12,8 @@ export interface HoldStorage {
   readonly runId: string
   readonly log: Log
   readonly signal: AbortSignal
+  /** Learns for what the storage waits. */
+  readonly observer?: Pick<RunObserver, 'waiting'>
   /** The object store, by default a real one. */
   readonly openStore?: OpenStore | undefined
 }

@@ -2,13 +2,16 @@
  * `npm run demo`: starts the reference server, syncs twice with a day of its clock in between, and shows the tables and their
  * changes. After some more nights it writes a report, so that its curves show something. It runs the real commands, all on this machine.
  */
+import '../../src/node-floor.js'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { TOOLS } from '../bench/peers/tools.mjs'
-import { differences, rowsOfFile, rowsOfTruth } from '../bench/peers/truth.mjs'
-import { envOf, main, startWorld } from '../bench/support.mjs'
-import { show } from './show.mjs'
+
+// After the check of Node: it could not load these files.
+const { TOOLS } = await import('../bench/peers/tools.mjs')
+const { differences, rowsOfFile, rowsOfTruth } = await import('../bench/peers/truth.mjs')
+const { envOf, main, startWorld } = await import('../bench/support.mjs')
+const { show } = await import('./show.mjs')
 
 const root = new URL('../..', import.meta.url).pathname
 const warehouse = `${root}warehouse/demo`

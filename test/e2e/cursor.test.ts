@@ -95,7 +95,7 @@ test('after a kill between two pages, the next run resumes one page earlier and 
   // The API never answers the third page.
   api.hook = (arrival) => (isPage(arrival, 3) ? new Promise(() => undefined) : false)
   const killed = start(['sync', ...args, '--log-level', 'debug'])
-  await stderrShows(killed, /"page":2,"msg":"committed a page of the listing"/)
+  await stderrShows(killed, /"page":2,"run_id":"[^"]+","msg":"committed a page of the listing"/)
   killed.child.kill('SIGKILL')
   expect(await killed.ended).toMatchObject({ signal: 'SIGKILL' })
   const work = join(warehouse, 'work.duckdb')

@@ -1,22 +1,35 @@
 /** A wrong call of the command, or a first call without settings, prints sentences and never a stack. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { EXITS } from '../../src/base/errors.js'
 import { COMMANDS } from '../../src/commands/table.js'
-import { run } from '../support/command/command.js'
+import { readCommandLine } from '../../src/commands/yargs.js'
+import { manifest, projectDirectory } from '../integration/deploy/dockerfile.js'
+import { type Env, run, start } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
+
+/** ASCII, because columns count as such, in 80 columns. */
+const FITS = /^([ -~]{0,80}\n)*$/
 
 describe('help', () => {
   test.concurrent('names every command and exit code', async () => {
     const { code, stdout } = await runWarm(['--help'])
     expect(code).toBe(0)
-    const commands = [...stdout.matchAll(/^ {2}fieldwork-sync ([a-z-]+) +[A-Z]/gm)].map(
-      ([, name = '']) => name,
-    )
-    expect(commands).toEqual(COMMANDS.map(({ name }) => name))
-    for (const [exit, { meaning }] of Object.entries(EXITS))
-      expect(stdout).toContain(`\n  ${exit}  ${meaning}\n`)
-    expect(stdout).toMatch(/^[\n -~]*$/)
+    const commands = [...stdout.matchAll(/^ {2}([a-z-]+) +[A-Z]/gm)].map(([, name = '']) => name)
+    expect(commands.toSorted()).toEqual(COMMANDS.map(({ name }) => name).toSorted())
+    expect(stdout.match(/^\S.*:$/gm)).toEqual([
+      'Options:',
+      'Run:',
+      'Read:',
+      'Check:',
+      'Develop:',
+      'Exit codes:',
+    ])
+    const text = stdout.replaceAll(/\s+/g, ' ')
+    for (const [exit, { meaning }] of Object.entries(EXITS)) expect(text).toContain(` ${exit} ${meaning} `)
+    expect(stdout).toMatch(FITS)
   })
 
   test.concurrent.for(COMMANDS)('of $name describes every flag', async ({ name, flags }) => {
@@ -25,7 +38,16 @@ describe('help', () => {
     const described = [...stdout.matchAll(/^ +(?:-\w, )?--([\w-]+) +([A-Z]\w*)/gm)].map(([, flag]) => flag)
     const declared = Object.entries(flags).flatMap(([flag, { type }]) => (type === 'argument' ? [] : [flag]))
     expect(described).toEqual(expect.arrayContaining(['version', 'help', ...declared]))
-    expect(stdout, 'columns count as ASCII: REPLACED in config/bundle.mjs').toMatch(/^[\n -~]*$/)
+    expect(stdout).toMatch(FITS)
+    const [, examples = '', settings] = /^Examples:\n(.*)\n\n(Settings: .*)$/ms.exec(stdout) ?? []
+    const lines = examples.split('\n').filter((_, at) => at % 2 === 1)
+    expect(lines).toHaveLength(2)
+    for (const line of lines) {
+      const [program, ...words] = line.trim().split(' ')
+      expect(program).toBe('fieldwork-sync')
+      expect(readCommandLine(words, COMMANDS)).toMatchObject({ command: { name }, output: '' })
+    }
+    expect(settings).toMatch('config' in flags ? /\.\/fieldwork-sync\.yaml/ : /these flags/)
   })
 
   test.concurrent('--version prints only the version', async () => {
@@ -33,6 +55,46 @@ describe('help', () => {
       code: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     })
+  })
+})
+
+describe('an old Node', () => {
+  const aged = (version: string): Env => {
+    const versions = `Object.defineProperty(process, 'versions', { value: { node: '${version}' } })`
+    return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(versions)}` }
+  }
+
+  test.concurrent.for([
+    ['20.18.3', ['sync', '--json']],
+    ['18.20.8', ['--version']],
+    ['8.17.0', []],
+  ] as const)('%s gets one line and exit 2', async ([version, args]) => {
+    expect(await run(args, aged(version))).toEqual({
+      code: 2,
+      signal: null,
+      stdout: '',
+      stderr: `fieldwork-sync: Node 20.19 or newer is needed, but ${process.execPath} is Node ${version}. Nothing was read or changed\n`,
+    })
+  })
+
+  test.concurrent('ends the demo and the build before they remove anything', async () => {
+    const demo = new URL('../demo/demo.mjs', import.meta.url).pathname
+    const ended = await start([], aged('20.18.3'), demo).ended
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toMatch(/^fieldwork-sync: Node 20\.19 or newer is needed, .*\n$/)
+    expect(manifest.scripts.build).toMatch(/^node src\/node-floor\.js && /)
+    expect(manifest.scripts.demo).toMatch(/^npm run --silent build && /)
+  })
+
+  test.concurrent.for(['20.19.0', '22.0.0', '100.0.0'])('is none of %s', async (version) => {
+    expect(await run(['--version'], aged(version))).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('is older than package.json demands', () => {
+    const floor = /FLOOR = \[(\d+), (\d+)\]/.exec(
+      readFileSync(join(projectDirectory, 'src/node-floor.js'), 'utf8'),
+    )
+    expect(manifest.engines.node).toBe(`>=${floor?.slice(1).join('.')}`)
   })
 })
 
@@ -51,7 +113,18 @@ const WRONG: readonly { args: string[]; says: string }[] = [
     args: ['sync', '-x', '--'],
     says: 'sync has no flag -x; sync has no flag --. See fieldwork-sync sync --help',
   },
-  { args: ['sync', 'yesterday'], says: 'Unknown argument: yesterday. See fieldwork-sync sync --help' },
+  {
+    args: ['sync', 'yesterday'],
+    says: 'sync cannot take the word yesterday. See fieldwork-sync sync --help',
+  },
+  {
+    args: ['--verison'],
+    says: 'fieldwork-sync has no flag --verison: did you mean --version? See fieldwork-sync --help',
+  },
+  {
+    args: ['sync', '--dry-run'],
+    says: 'sync has no flag --dry-run: fieldwork-sync plan shows what sync would request. See fieldwork-sync sync --help',
+  },
 ]
 
 test.concurrent.for(WRONG)(
@@ -78,7 +151,7 @@ test.concurrent('without any settings the command says which ones are needed', a
   const ended = await runWarm(['sync'])
   expect(ended).toMatchObject({ code: 2, stdout: '' })
   expect(ended.stderr).toMatch(
-    /^fieldwork-sync: 1 problem in the settings; nothing was requested:\n {2}accounts: no account is configured; set FIELDWORK_SYNC_BASE_URL, .* --config\n$/,
+    /^fieldwork-sync: 1 problem in the settings; nothing was requested:\n {2}accounts: no account is configured\. Run fieldwork-sync init: it asks for one, .* --config\n$/,
   )
 })
 

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { hasCode, StoppedError } from '../../src/base/errors.js'
 import { Secret } from '../../src/base/secret.js'
+import { newRunId } from '../../src/commands/context.js'
 import { reportError } from '../../src/commands/report-error.js'
 import { syncAccounts } from '../../src/commands/sync.js'
 import type { SyncReport } from '../../src/model/run.js'
@@ -92,6 +93,7 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     generations.run(of, () =>
       syncAccounts({
         settings: settingsOf({ ...options, directory: home }),
+        runId: newRunId(time.nowMs),
         log,
         observer: UNOBSERVED,
         signal: of === generation ? stop.signal : new AbortController().signal,
@@ -282,5 +284,6 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     full: start.full,
     json: false,
     settingsFile: null,
+    foundFile: null,
   }
 }

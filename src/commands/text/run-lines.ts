@@ -37,14 +37,18 @@ export const failingLines = ({ failing, failingSurveys }: RunReport): readonly s
 const withRest = (lines: readonly string[], rest: number): readonly string[] =>
   lines.length > 0 && rest > 0 ? [...lines, `and ${humanCount(rest)} more`] : lines
 
-/** The lines about publishing: the published files of a run, or why there are none. */
-export const publishSection = ({ published, publishError }: SyncReport, elapsedMs?: number): string => {
+/** The published files of a run, and how long it took. Why something is not published is in the reason of the run. */
+export const publishSection = (
+  { published, publishError }: SyncReport,
+  elapsedMs?: number,
+  inAll = '',
+): string => {
   const files = published.map(
     ({ format, path, bytes }: PublishReport) => `published ${format}: ${path} (${humanBytes(bytes)})`,
   )
-  if (publishError !== null) files.push(`not published: ${publishError}`)
-  if (files.length === 0) files.push('published nothing: there was nothing new')
-  if (elapsedMs !== undefined) files.push(`took ${humanDuration(elapsedMs)} in all`)
+  if (files.length === 0)
+    files.push(`published nothing${publishError === null ? ': there was nothing new' : ''}`)
+  if (elapsedMs !== undefined) files.push(`took ${humanDuration(elapsedMs)}${inAll}`)
   return files.join('\n')
 }
 

@@ -51,6 +51,8 @@ export class HeldSlotLimiter {
   /** Holds of earlier runs that have no slot here yet, until a time of the monotonic clock. They get one before anything is sent. */
   readonly #earlierHolds: number[]
   readonly #queue = new Set<Waiting>()
+  /** Slots after their request, and until when they are held: a time of the monotonic clock. */
+  readonly #held = new Map<FreeSlot, number>()
   /** Work that has a slot and has not ended. */
   readonly #works = new Set<Promise<void>>()
   readonly #closing = new AbortController()
@@ -110,6 +112,13 @@ export class HeldSlotLimiter {
   pausedUntilMs(): number | null {
     const leftMs = this.#pauseLeftMs()
     return leftMs > 0 ? Math.ceil(this.#options.clock.nowMs() + leftMs) : null
+  }
+
+  /** When the next slot is free, wall clock; null if no request waits for one. */
+  slotFreeAtMs(): number | null {
+    const { cap, clock } = this.#options
+    if (this.#queue.size === 0 || this.#slotsInUse < cap || this.#held.size === 0) return null
+    return Math.ceil(clock.nowMs() + Math.min(...this.#held.values()) - clock.monotonicMs())
   }
 
   /** Slots that requests hold, including those of earlier runs. */
@@ -210,7 +219,9 @@ export class HeldSlotLimiter {
   async #hold(heldUntil: number, free: FreeSlot): Promise<void> {
     const { clock } = this.#options
     const leftMs = heldUntil - clock.monotonicMs()
+    this.#held.set(free, heldUntil)
     if (leftMs > 0) await sleep(clock, leftMs, this.#closing.signal).catch(endsTheWait)
+    this.#held.delete(free)
     this.#slotsInUse -= 1
     free()
     this.#advance()

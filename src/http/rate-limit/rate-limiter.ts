@@ -48,9 +48,10 @@ export const createRateLimiter = (options: RateLimiterOptions) => {
       if (verdict.kind === 'pause') slowDown(verdict.durationMs, retryAfterMs, where.request)
       return null
     },
-    usage: (): Omit<RateUsage, 'requests' | 'retries' | 'refusals'> => ({
+    usage: (): Omit<RateUsage, 'requests' | 'retries' | 'refusals' | 'retryAtMs'> => ({
       slotsInUse: limiter.slotsInUse(),
       pausedUntilMs: limiter.pausedUntilMs(),
+      slotFreeAtMs: limiter.slotFreeAtMs(),
       paceIntervalMs: pacer.intervalMs(clock.monotonicMs()),
       rate,
     }),

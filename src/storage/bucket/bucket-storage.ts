@@ -34,7 +34,7 @@ import { bucketStates, findLocal, prepareLocal, readNote, writeNote } from './re
 
 /** Throws a `WarehouseHeldError`, an `ObjectStoreError` or another `WarehouseError`. */
 export const bucketStorage = async (held: HoldStorage, storage: StorageSettings): Promise<Storage> => {
-  const { settings, command, runId, log, signal, openStore = createS3Store } = held
+  const { settings, command, runId, log, observer, signal, openStore = createS3Store } = held
   const clock = systemClock
   await requireWritable(settings.warehouseDirectory)
   // Connections of its own: uploads that are throttled must not delay a renewal.
@@ -48,7 +48,7 @@ export const bucketStorage = async (held: HoldStorage, storage: StorageSettings)
       command: `fieldwork-sync ${command}`,
       since: new Date(clock.nowMs()).toISOString(),
     }
-    const lease = await acquireLease({ store: leaseStore, holder, clock, log, signal })
+    const lease = await acquireLease({ store: leaseStore, holder, clock, log, observer, signal })
     return new BucketStorage({ ...held, openStore, storage, store, leaseStore, lease, clock })
   } catch (error) {
     await Promise.all([store[Symbol.asyncDispose](), leaseStore[Symbol.asyncDispose]()])

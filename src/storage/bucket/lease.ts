@@ -6,6 +6,7 @@
 import { type Clock, sleep } from '../../base/clock.js'
 import { EXIT_CODES, type ExitCode, messageOf, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import type { RunObserver } from '../../model/run.js'
 import { type ObjectStore, ObjectStoreError } from '../../object-store/object-store.js'
 import {
   OwnedDocument,
@@ -73,6 +74,7 @@ interface LeaseOptions {
   readonly holder: LeaseHolder
   readonly clock: Clock
   readonly log: Log
+  readonly observer?: Pick<RunObserver, 'waiting'> | undefined
   /** Ends the waiting for the lease. It does not end the lease. */
   readonly signal: AbortSignal
 }
@@ -107,7 +109,8 @@ export const acquireLease = async (options: LeaseOptions): Promise<Lease> => {
   )
 }
 
-const sayWhy = ({ store, log }: LeaseOptions, found: FoundLease): void => {
+const sayWhy = ({ store, log, observer }: LeaseOptions, found: FoundLease): void => {
+  observer?.waiting({ what: 'the bucket, which the last run has not released', forMs: LEASE_MS })
   const waiting = `waiting ${LEASE_MS / 1_000} s`
   if (found === null)
     log.warn(

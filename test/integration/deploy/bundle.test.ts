@@ -79,8 +79,13 @@ const packagesIn = (paths: Iterable<string>): readonly string[] =>
 const bundled = packagesIn(files)
 
 describe('a start loads', () => {
+  test('nothing before it has checked the version of Node', () => {
+    expect(withoutNode(loadedWith('main.js'))).toEqual(['main.js'])
+    expect(textOf('main.js'), 'syntax of today').not.toMatch(/^[^*]*(\?\?|\?\.|\bawait\b)/m)
+  })
+
   test('no package before it reads the command line', () => {
-    expect(packagesIn(loadedWith('main.js'))).toEqual([])
+    expect(packagesIn(loadedWith(fileOf('start.ts')))).toEqual([])
   })
 
   test('only yargs in addition for --help and wrong usage', () => {

@@ -77,7 +77,7 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
     ],
   },
   'A command': {
-    files: { src: 2, others: 0 },
+    files: { src: 3, others: 0 },
     edits: [
       [
         'src/commands/measure.ts',
@@ -99,10 +99,18 @@ export const measure = ({ print }: CliContext): Promise<void> =>
     await measure(context)
   }),`,
       ],
+      [
+        'src/commands/help.ts',
+        '  Check: {',
+        `    measure: [
+      ['How many are there?', 'measure'],
+      ['And with a settings file here, which it does not read', 'measure'],
+    ],`,
+      ],
       ['README.md', '| `completion` |', '| `measure` | Counts tables and views |'],
       [
         'docs/reference/commands.md',
-        '- An unknown flag ends',
+        '- An unknown flag or word ends',
         '\n## measure\n\nIt reads nothing.\n\n<!-- generated: command measure -->\n\n<!-- end of command measure -->',
       ],
     ],

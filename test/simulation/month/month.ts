@@ -1,5 +1,6 @@
 /** A month of nights with one run of the command each, in a warehouse that stays, and the measurements of each night. */
 import { join } from 'node:path'
+import { newRunId } from '../../../src/commands/context.js'
 import { syncAccounts } from '../../../src/commands/sync.js'
 import type { CreateTransport } from '../../../src/http/transport.js'
 import type { RunReport } from '../../../src/model/run.js'
@@ -89,6 +90,7 @@ const sync = async (
     syncAccounts({
       settings,
       createTransport,
+      runId: newRunId(time.nowMs),
       log: SILENT,
       observer: UNOBSERVED,
       signal: new AbortController().signal,

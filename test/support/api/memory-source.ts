@@ -82,7 +82,13 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
     },
     usage: () => ({
       ...{ requests: source.asked.length, retries: 0, refusals: 0, slotsInUse: 0 },
-      ...{ rate: { requests: 60, perMs: 60_000 }, pausedUntilMs: null, paceIntervalMs: null },
+      ...{
+        rate: { requests: 60, perMs: 60_000 },
+        pausedUntilMs: null,
+        slotFreeAtMs: null,
+        retryAtMs: null,
+        paceIntervalMs: null,
+      },
     }),
   }
   return source

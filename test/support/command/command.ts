@@ -25,8 +25,9 @@ const V8_OPTIONS = SLOW ? [] : ['--no-opt', '--liftoff-only', '--single-threaded
 export type Env = Readonly<Record<string, string | undefined>>
 
 /** Starts a command line. It inherits only PATH from the tests' environment. `main` may be another build. */
-export const start = (args: readonly string[], env: Env = {}, main = MAIN): Running => {
+export const start = (args: readonly string[], env: Env = {}, main = MAIN, cwd = process.cwd()): Running => {
   const child = spawn(process.execPath, [...V8_OPTIONS, main, ...args], {
+    cwd,
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -20,6 +20,7 @@ const ignore = () => undefined
 
 export const SILENT: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 export const UNOBSERVED: RunObserver = {
+  waiting: ignore,
   listed: ignore,
   refreshed: ignore,
   ended: ignore,

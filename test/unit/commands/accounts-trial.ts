@@ -1,5 +1,6 @@
 /** Runs syncs of several accounts in this process. Each account has a scripted API of its own. */
 import { join } from 'node:path'
+import { newRunId } from '../../../src/commands/context.js'
 import { type SyncAccounts, syncAccounts } from '../../../src/commands/sync.js'
 import type { SyncReport } from '../../../src/model/run.js'
 import type { GivenFlags } from '../../../src/settings/names.js'
@@ -58,6 +59,7 @@ export const openAccounts = async (
       })
       return syncAccounts({
         settings: await load({ yaml, flags: { warehouse, ...flags } }),
+        runId: newRunId(Date.now()),
         log,
         observer: UNOBSERVED,
         signal: new AbortController().signal,

@@ -48,7 +48,7 @@ test('the wait for a slot is reported separately from the response time of the A
   })
   const check = async () => {
     const { checks } = await checkAll(
-      { settings, log: testLog(), signal: new AbortController().signal },
+      { settings, runId: 'r', log: testLog(), signal: new AbortController().signal },
       clock,
     )
     return checks.find(({ what }) => what === 'API of default')?.detail

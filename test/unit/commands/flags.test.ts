@@ -41,9 +41,28 @@ test.each([
   [['--wheer=secret', 'b'], 'export has no flag --wheer: did you mean --where?'],
   [['--constructor'], 'export has no flag --constructor'],
   [['--'], 'export has no flag --'],
-  [['--full', 'a', 'b'], 'Unknown arguments: a, b'],
+  [['--full', 'a', 'b'], 'export cannot take the words a b'],
+  [['--full', 'true', 'out'], 'export cannot take the word out: did you mean --out?'],
+  [
+    ['--where', 'status', '=', 'open', '--full'],
+    'export cannot take the words = open: a text with blanks needs quotes, as in --where "…"',
+  ],
+  [
+    ['--where=a', 'b', 'c', 'd', 'e', 'f'],
+    'export cannot take the words b c d …: a text with blanks needs quotes, as in --where "…"',
+  ],
+  [['--dry-run'], 'export has no flag --dry-run: fieldwork-sync plan shows what sync would request'],
+  [['--verison'], 'export has no flag --verison: did you mean --version?'],
 ])('%j is refused', (words, problem) => {
   expect(() => read(...words)).toThrow(new RegExp(`^${problem.replace('?', '\\?')}\\.? See`))
+})
+
+test('a word behind an argument needs quotes too', () => {
+  const flags: Command['flags'] = { text: { type: 'argument', describe: 'A query' } }
+  const words = ['query', 'SELECT', 'id', 'FROM', 'surveys']
+  expect(() => readCommandLine(words, [{ ...COMMAND, name: 'query', flags }])).toThrow(
+    'query cannot take the words id FROM surveys: a text with blanks needs quotes, as in query "…". See',
+  )
 })
 
 test.each([
@@ -58,6 +77,6 @@ test.each([
 
 test.each([['-h'], ['--help'], ['help']])('%s prints the help of the command', (word) => {
   expect(read(word).output).toMatch(
-    /^fieldwork-sync export\n\nWrite files\n\nOptions:\n.* {2}--where {3,}A condition/s,
+    /^fieldwork-sync export\n\nWrite files\n\nOptions:\n.* {2}--where +A condition.*\nGeneral:\n.*--help.*\nExamples:\n/s,
   )
 })

@@ -22,10 +22,9 @@ refreshed  212 surveys
 left over  nothing
 rejected   none
 drift      none
-time       12 min 05 s
 
 published duckdb: /data/warehouse/fieldwork.duckdb (2.5 MiB)
-took 12 min 06 s in all
+took 12 min 06 s
 
 complete: 212 surveys refreshed, nothing left over.
 `)
@@ -94,18 +93,35 @@ test('each account has a section, and the last line adds them up', () => {
     syncReport({ accounts: [runReport(), runReport({ account: 'beta', surveysRefreshed: 1_000 })] }),
   )
   expect(text.match(/^account .*$/gm)).toEqual(['account acme: complete', 'account beta: complete'])
+  expect(text.match(/^(time|took) .*$/gm)).toEqual([
+    'time       12 min 05 s',
+    'time       12 min 05 s',
+    'took 12 min 06 s in all',
+  ])
   expect(text).toMatch(/\ncomplete: 1,212 surveys refreshed, nothing left over\.\n$/)
 })
 
 test('the summary has the time of the whole command only if it is known', () => {
-  expect(renderSummary(syncReport())).not.toContain('in all')
+  expect(renderSummary(syncReport())).not.toContain('took')
 })
 
 test('the summary says that nothing was published, and why', () => {
   expect(render(syncReport({ published: [] }))).toContain('published nothing: there was nothing new\n')
-  expect(
-    render(syncReport({ published: [], publishError: 'disk full', exitCode: 7, status: 'failed' })),
-  ).toContain('not published: disk full\n')
+  const unpublished = { published: [], publishError: 'disk full', exitCode: 7, status: 'failed' } as const
+  const text = render(syncReport(unpublished))
+  expect(text).toContain('published nothing\n')
+  expect(text.split('disk full')).toHaveLength(2)
+})
+
+test('the summary of a run that read nothing has no table of zeros', () => {
+  const none = { added: 0, changed: 0, unchanged: 0 }
+  const rowsByTable = {
+    surveys: none,
+    sample_sources: none,
+    survey_progress: none,
+    sample_source_progress: none,
+  }
+  expect(render(syncReport({ accounts: [runReport({ rowsByTable })] }))).toMatch(/^requests /)
 })
 
 describe('the last line', () => {

@@ -5,11 +5,13 @@ import { createRedactor, Secret } from '../../../src/base/secret.js'
 import { createLog, type LogLevel } from '../../../src/logging/log.js'
 import { prettyLines } from '../../../src/logging/pretty.js'
 
+const RUN_ID = '20260301T020000Z-1a2b3c'
 const TOKEN = 'to"k\\en/ü-tail77'
 
 const open = ({ level = 'debug', pretty = false }: { level?: LogLevel; pretty?: boolean } = {}) => {
   const lines: string[] = []
   const log = createLog({
+    runId: RUN_ID,
     level,
     pretty: pretty ? prettyLines(false) : null,
     stream: { write: (line) => lines.push(line) },
@@ -27,6 +29,7 @@ describe('a JSON line', () => {
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       account: 'acme',
       requests: 3,
+      run_id: RUN_ID,
       msg: 'page read',
     })
     expect(lines[0]).toMatch(/^\{[^\n]*\}\n$/)
@@ -63,7 +66,15 @@ describe('a JSON line', () => {
     const odd = { big: 12345678901234567890n, at: new Date(0), ids: new Set([1, 2]), token: new Secret('x') }
     log.info({ ...odd, missing: undefined, nan: Number.NaN, cycle, level: 'mine' }, 'odd')
     expect(last()).toEqual({
-      ...{ level: 'info', time: expect.any(String), msg: 'odd', _level: 'mine', ids: [1, 2], nan: 'NaN' },
+      ...{
+        level: 'info',
+        time: expect.any(String),
+        run_id: RUN_ID,
+        msg: 'odd',
+        _level: 'mine',
+        ids: [1, 2],
+        nan: 'NaN',
+      },
       ...{ big: '12345678901234567890', at: '1970-01-01T00:00:00.000Z', token: '[redacted]' },
       cycle: { self: { self: { self: { self: { self: '…' } } } } },
     })
@@ -98,7 +109,9 @@ describe('a token', () => {
 test('a pretty line has time, level, message and fields on one line, without colours by default', () => {
   const { log, lines } = open({ pretty: true })
   log.warn({ account: 'acme' }, 'slow')
-  expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\] WARN: slow \{"account":"acme"\}\n$/)
+  expect(lines[0]).toMatch(
+    /^\[\d\d:\d\d:\d\d\] WARN: slow \{"account":"acme","run_id":"20260301T020000Z-1a2b3c"\}\n$/,
+  )
 })
 
 describe('the level', () => {

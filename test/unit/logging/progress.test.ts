@@ -36,6 +36,7 @@ const open = () => {
   const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, after: () => () => undefined }
   const usage = (): RateUsage => ({
     ...{ requests: 10, retries: 0, refusals: 0, slotsInUse: 10, paceIntervalMs: null, pausedUntilMs },
+    ...{ slotFreeAtMs: null, retryAtMs: null },
     rate: { requests: 60, perMs: 60_000 },
   })
   const line = createStatusLine({ write: (text) => written.push(text) })
@@ -113,6 +114,18 @@ describe('the progress bar', () => {
     advance(40_000)
     tick()
     expect(screen()[0]).not.toContain('waiting')
+  })
+
+  test('counts down the wait for a bucket until the first request', () => {
+    const { bar, screen, tick, advance } = open()
+    bar.waiting({ what: 'the bucket', forMs: 60_000 })
+    expect(screen()).toEqual(['waiting 1 min 00 s for the bucket'])
+    advance(20_000)
+    tick()
+    expect(screen()).toEqual(['waiting 40 s for the bucket'])
+    advance(100)
+    bar.listed({ account: 'a', page: 1, pages: 2, surveys: 50 })
+    expect(screen()[0]).toMatch(/^listing page 1 of 2/)
   })
 
   test('stays below log lines', () => {

@@ -15,13 +15,15 @@ const account = (changes: Partial<AccountState> = {}): AccountState => ({
   requestsLeft: 507,
   slotsInUse: 37,
   rate: { requests: 60, perMs: 60_000 },
-  pausedForMs: null,
+  wait: null,
   ...changes,
 })
 
-const one = (changes: Partial<AccountState>): BarState => ({ format: null, accounts: [account(changes)] })
+const QUIET = { format: null, waiting: null } as const
+
+const one = (changes: Partial<AccountState>): BarState => ({ ...QUIET, accounts: [account(changes)] })
 const several = (...accounts: readonly Partial<AccountState>[]): BarState => ({
-  format: null,
+  ...QUIET,
   accounts: accounts.map(account),
 })
 
@@ -51,8 +53,31 @@ test.each<[string, Partial<AccountState>, number, string]>([
   ['a refresh at 30 columns, without the time', {}, 30, 'refreshing 43/212 (20%)'],
   ['a refresh at 12 columns, cut off', {}, 12, 'refreshing …'],
   ['a terminal without width', {}, 0, ''],
-  ['a pause', { pausedForMs: 41_200 }, 70, `refreshing 43/212 (20%) | ${WAITING}`],
-  ['a pause at 40 columns, cut off', { pausedForMs: 41_200 }, 40, 'refreshing 43/212 (20%) | waiting 42 s:…'],
+  ['a pause', { wait: { why: 'refused', forMs: 41_200 } }, 70, `refreshing 43/212 (20%) | ${WAITING}`],
+  [
+    'a pause at 40 columns, cut off',
+    { wait: { why: 'refused', forMs: 41_200 } },
+    40,
+    'refreshing 43/212 (20%) | waiting 42 s:…',
+  ],
+  [
+    'a refresh at the cap',
+    { wait: { why: 'cap', forMs: 41_200 }, slotsInUse: 60 },
+    79,
+    'refreshing 43/212 (20%) | about 8 min 27 s left | waits 42 s for the cap',
+  ],
+  [
+    'a listing whose page failed',
+    { phase: 'listing', wait: { why: 'retry', forMs: 4_820 } },
+    79,
+    `listing page 3 of 12, 150 surveys | waits 5 s to try again | ${REQUESTS}`,
+  ],
+  [
+    'a short wait for the cap',
+    { phase: 'listing', wait: { why: 'cap', forMs: 900 } },
+    79,
+    `listing page 3 of 12, 150 surveys | ${REQUESTS}`,
+  ],
   [
     'a refresh with one survey left',
     { done: 999, left: 1, requestsLeft: 4, slotsInUse: 0 },
@@ -76,7 +101,7 @@ describe('the time left at the cap', () => {
     [{ requestsLeft: 23, slotsInUse: 37 }, 0],
     [{ requestsLeft: 24, slotsInUse: 37 }, 1_000],
     [{ requestsLeft: 120, slotsInUse: 60 }, 120_000],
-    [{ requestsLeft: 120, slotsInUse: 60, pausedForMs: 5_000 }, 125_000],
+    [{ requestsLeft: 120, slotsInUse: 60, wait: { why: 'refused', forMs: 5_000 } }, 125_000],
     [{ requestsLeft: 120, rate: null }, 0],
   ])('for %j is %d ms', (changes, expected) => {
     expect(etaMs(account(changes))).toBe(expected)
@@ -87,8 +112,14 @@ const LISTING = { phase: 'listing', done: 0, left: 0, requestsLeft: 0 } as const
 const STARTING = { ...LISTING, phase: 'starting', rate: null } as const
 
 test.each<[string, BarState, number, string]>([
-  ['a publish', { format: 'duckdb', accounts: [account()] }, 80, 'publishing duckdb'],
-  ['no account', { format: null, accounts: [] }, 80, 'starting'],
+  ['a publish', { ...QUIET, format: 'duckdb', accounts: [account()] }, 80, 'publishing duckdb'],
+  [
+    'a bucket that the last run has not released',
+    { ...QUIET, waiting: { what: 'the bucket', forMs: 41_200 }, accounts: [account()] },
+    80,
+    'waiting 42 s for the bucket',
+  ],
+  ['no account', { ...QUIET, accounts: [] }, 80, 'starting'],
   ['the start', several(STARTING, STARTING), 80, 'starting | 0/2 accounts done'],
   [
     'listings',
@@ -111,9 +142,23 @@ test.each<[string, BarState, number, string]>([
   ['refreshes in 40 columns', several({}, {}, {}), 39, 'refreshing 129/636 (20%)'],
   [
     'one in a pause and one failed, in 80 columns',
-    several({ pausedForMs: 41_200 }, { account: 'globex', phase: 'failed' }, { account: 'initech' }),
+    several(
+      { wait: { why: 'refused', forMs: 41_200 } },
+      { account: 'globex', phase: 'failed' },
+      { account: 'initech' },
+    ),
     79,
     'refreshing 129/636 (20%) | globex failed | acme waits 42 s (429)',
+  ],
+  [
+    'all at the cap, with the time until the next request',
+    several(
+      { requestsLeft: 23, wait: { why: 'cap', forMs: 9_000 } },
+      { requestsLeft: 23, wait: { why: 'retry', forMs: 4_000 } },
+      { phase: 'ended', done: 0, left: 0 },
+    ),
+    79,
+    'refreshing 86/424 (20%) | waits 4 s to try again | 1/3 accounts done',
   ],
   [
     'several failed',
@@ -146,7 +191,7 @@ test('every state fits on one line of the terminal', () => {
       done: count,
       left: count,
       requestsLeft: count,
-      pausedForMs: fc.option(count),
+      wait: fc.option(fc.record({ why: fc.constantFrom('refused', 'cap', 'retry'), forMs: count })),
     })
     .map((changes) => account(changes))
   fc.assert(
@@ -154,7 +199,7 @@ test('every state fits on one line of the terminal', () => {
       fc.array(anyAccount, { maxLength: 5 }),
       fc.integer({ min: 0, max: 200 }),
       (accounts, columns) => {
-        const line = renderBar({ format: null, accounts }, columns)
+        const line = renderBar({ ...QUIET, accounts }, columns)
         expect(line.length).toBeLessThanOrEqual(columns)
         expect(line).not.toMatch(/[\r\n]|NaN|Infinity/)
       },

@@ -8,7 +8,7 @@ const script = (end: string) => `
   const { createLog } = await import(${url('log.js')})
   const { createStderr } = await import(${url('stderr.js')})
   if (process.stderr.isTTY) throw new Error('not meant for a terminal')
-  const log = createLog({ level: 'info', pretty: null, stream: createStderr(), redact: (text) => text })
+  const log = createLog({ runId: 'r', level: 'info', pretty: null, stream: createStderr(), redact: (text) => text })
   for (let n = 1; n <= 2000; n += 1) log.info({ n, padding: 'ü'.repeat(200) }, 'line')
   ${end}`
 

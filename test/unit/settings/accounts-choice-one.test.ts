@@ -64,7 +64,7 @@ test.each([
   ],
   [
     {},
-    'accounts: no account is configured; give --base-url, --id and --token-file, or set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or give a settings file that has one by --config',
+    'accounts: no account is configured. Run fieldwork-sync init: it asks for one, and writes ./fieldwork-sync.yaml. Or give --base-url, --id and --token-file, or set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or name a settings file that has one by --config',
   ],
   [
     { env: { ...ACCOUNT_ENV, FIELDWORK_SYNC_API_ID: undefined } },

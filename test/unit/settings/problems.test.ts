@@ -160,7 +160,7 @@ describe('an account', () => {
 
   test('that is missing is reported with the three variables it needs', async () => {
     expect(await problemsOf({})).toEqual([
-      'accounts: no account is configured; set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or give a settings file that has one by --config',
+      'accounts: no account is configured. Run fieldwork-sync init: it asks for one, and writes ./fieldwork-sync.yaml. Or set FIELDWORK_SYNC_BASE_URL, FIELDWORK_SYNC_API_ID and FIELDWORK_SYNC_API_TOKEN or FIELDWORK_SYNC_API_TOKEN_FILE, or name a settings file that has one by --config',
     ])
   })
 

@@ -46,6 +46,8 @@ const sourceOf = (text: string) => {
       refusals: 0,
       slotsInUse: 1,
       pausedUntilMs: null,
+      slotFreeAtMs: null,
+      retryAtMs: null,
       paceIntervalMs: null,
       rate: { requests: 60, perMs: 60_000 },
     }),

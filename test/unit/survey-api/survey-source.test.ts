@@ -195,6 +195,7 @@ describe('failures', () => {
     const failure = await reading(notFound, listAll).catch((error) => error)
     expect(failure).toBeInstanceOf(StatusError)
     expect(failure).not.toBeInstanceOf(RefusedReadingError)
+    expect(failure.message).toContain('(404): check base_url of account ')
   })
 
   it.each([1, 2, 6])(

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
-import { json, startClient, startServer, worstWindow } from '../server-and-client.js'
+import { json, startClient, startServer, until, worstWindow } from '../server-and-client.js'
 
 test.concurrent('requests that fit into the cap are sent in one burst, before any slot is used again', async () => {
   // Even pacing would take 40 minutes, and the test may take one.
@@ -14,6 +14,35 @@ test.concurrent('requests that fit into the cap are sent in one burst, before an
   await Promise.all(Array.from({ length: 40 }, () => client.get()))
   expect(server.arrivals).toHaveLength(40)
   expect(client.usage()).toMatchObject({ requests: 40, retries: 0, slotsInUse: 40 })
+})
+
+test.concurrent('a client says when the next slot is free, and only while a request waits for it', async () => {
+  await using server = await startServer((_, response) => json(response, {}))
+  const client = startClient(server.baseUrl, { rate: { requests: 2, perMs: 3_600_000 } })
+  await Promise.all([client.get(), client.get()])
+  expect(client.usage()).toMatchObject({ slotsInUse: 2, slotFreeAtMs: null })
+  const late = client.get().catch(() => undefined)
+  await until(() => client.usage().slotFreeAtMs !== null)
+  const inMs = (client.usage().slotFreeAtMs ?? 0) - Date.now()
+  expect(inMs).toBeGreaterThan(3_000_000)
+  expect(inMs).toBeLessThan(3_700_000)
+  await client.close()
+  await late
+})
+
+test.concurrent('a client says when it sends a failed request again, if nothing else is under way', async () => {
+  await using server = await startServer((_, response) =>
+    response.writeHead(503, { 'retry-after': '60' }).end(),
+  )
+  const client = startClient(server.baseUrl, { limits: { backoff_max: 60_000 } })
+  const failing = client.get().catch(() => undefined)
+  await until(() => client.usage().retryAtMs !== null)
+  const inMs = (client.usage().retryAtMs ?? 0) - Date.now()
+  expect(inMs).toBeGreaterThan(30_000)
+  expect(inMs).toBeLessThan(61_000)
+  await client.close()
+  await failing
+  expect(client.usage().retryAtMs).toBe(null)
 })
 
 test.concurrent('retries count, so a server that fails every other request sees no more than the cap', async () => {

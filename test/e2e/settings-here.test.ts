@@ -1,0 +1,93 @@
+/** Without `--config` and its variable, a command reads the `fieldwork-sync.yaml` of the directory in which it starts, and says so. */
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Env, start } from '../support/command/command.js'
+import { openTrial } from '../support/command/trial.js'
+
+const NOTE = 'settings from ./fieldwork-sync.yaml'
+
+const openHere = async (context: Parameters<typeof openTrial>[0]) => {
+  const trial = await openTrial(context)
+  const directory = await trial.temporary()
+  const settings = {
+    accounts: [
+      {
+        name: 'acme',
+        base_url: trial.api.env.FIELDWORK_SYNC_BASE_URL,
+        id: Number(trial.api.env.FIELDWORK_SYNC_API_ID),
+        token: trial.api.env.FIELDWORK_SYNC_API_TOKEN,
+      },
+    ],
+    warehouse: { directory: trial.warehouse },
+  }
+  return {
+    file: join(directory, 'fieldwork-sync.yaml'),
+    put: (more: object = {}) =>
+      writeFile(join(directory, 'fieldwork-sync.yaml'), JSON.stringify({ ...settings, ...more })),
+    other: () => trial.settings({ ...settings, warehouse: { directory: join(directory, 'other') } }),
+    run: (args: readonly string[], env: Env = {}) => start(args, env, undefined, directory).ended,
+  }
+}
+
+test.concurrent('it is used and named: in the log of a run, on stderr of other commands', async (context) => {
+  const { put, run } = await openHere(context)
+  await put()
+  const synced = await run(['sync', '--json'])
+  expect(synced).toMatchObject({ code: 0, stderr: expect.stringContaining(`"msg":"${NOTE}"`) })
+  expect(JSON.parse(synced.stdout).accounts[0].account).toBe('acme')
+  const status = await run(['status', '--json'])
+  expect(status).toMatchObject({ code: 0, stderr: `fieldwork-sync: ${NOTE}\n` })
+  expect(JSON.parse(status.stdout)).toHaveProperty('verdict')
+  expect(await run(['status', '--log-level', 'warn'])).toMatchObject({ code: 0, stderr: '' })
+})
+
+test.concurrent('--config and FIELDWORK_SYNC_CONFIG come before it, and the other variables override it', async (context) => {
+  const { put, other, run } = await openHere(context)
+  await put({ nonsense: true })
+  const [flag = '', path = ''] = await other()
+  for (const ended of [await run(['plan', flag, path]), await run(['plan'], { FIELDWORK_SYNC_CONFIG: path })])
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+  expect(await run(['plan'], { FIELDWORK_SYNC_CONFIG: '' })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('FIELDWORK_SYNC_CONFIG: is set but empty'),
+  })
+  await put()
+  const elsewhere = await run(['plan', '--json'], { FIELDWORK_SYNC_API_ID: 'x' })
+  expect(elsewhere).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('FIELDWORK_SYNC_API_ID: must be'),
+  })
+})
+
+test.concurrent('its problems name it, and a file that cannot be read is one', async (context) => {
+  const { put, run } = await openHere(context)
+  const problem = async () => (await run(['status'])).stderr.split('\n')[1]
+  await put({ nonsense: true })
+  expect(await problem()).toBe('  ./fieldwork-sync.yaml:1: nonsense is not a setting; remove it')
+  await put({ accounts: [] })
+  expect((await run(['sync'])).stderr).toMatch(
+    /^ {2}\.\/fieldwork-sync\.yaml:1: no account is configured\. Run fieldwork-sync init: /m,
+  )
+})
+
+test.concurrent.for([
+  ['a directory', (file: string) => mkdir(file), 'is a directory, not a file'],
+  ['a link to nothing', (file: string) => symlink('absent', file), 'does not exist'],
+] as const)('%s is an error as if --config named it', async ([, make, why], context) => {
+  const { file, run } = await openHere(context)
+  await make(file)
+  expect(await run(['status'])).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: `fieldwork-sync: 1 problem in the settings; nothing was requested:\n  ./fieldwork-sync.yaml: the settings file ${why}; see --config and FIELDWORK_SYNC_CONFIG\n`,
+  })
+})
+
+test.concurrent('init is not disturbed by it', async (context) => {
+  const { put, run } = await openHere(context)
+  await put({ nonsense: true })
+  const answers = ['--base-url', 'https://api.example/api/v1', '--id', '1', '--token-file', 'token']
+  const ended = await run(['init', ...answers, '--out', 'new.yaml', '--no-check'])
+  expect(ended.stderr).toContain('--token-file: the token file that it names does not exist')
+})
