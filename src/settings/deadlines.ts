@@ -90,11 +90,10 @@ const recordsOf = (text: string) => {
       return null
     },
     on_skip: (error) => {
-      const isLine = hasCode(error, 'INVALID_OPENING_QUOTE')
-      if (isLine)
+      if (hasCode(error, 'INVALID_OPENING_QUOTE'))
         problems.push([end + 1, 'a quote inside a cell: put the cell in quotes, and write "" for the quote'])
       else broken ??= `line ${end + 1}: a quote is opened, but not closed before the next comma or semicolon`
-      end += 1
+      end = typeof error?.lines === 'number' ? error.lines : end + 1
     },
   })
   return { records, problems, broken }
