@@ -66,8 +66,8 @@ const perDay = (rate: string, round: 'ceil' | 'floor'): string =>
 const NEEDED = `': needs ' || ${perDay('needed_per_day', 'ceil')} || ' a day' || CASE WHEN per_day > 0
       THEN CASE WHEN status = 'fieldwork' THEN ', has ' ELSE ', had ' END || ${perDay('per_day', 'floor')} ELSE '' END`
 const DUE = {
-  needed_per_day: 'ceil(needed_per_day)',
-  per_day: 'floor(per_day)',
+  needed_per_day: perDay('needed_per_day', 'ceil'),
+  per_day: perDay('per_day', 'floor'),
   missing: 'sample_size - interviews_count',
 }
 
@@ -153,7 +153,9 @@ const RULES: Readonly<Record<string, Rule>> = {
 
 const reason = (kind: string, rule: Rule): string => {
   const { urgency, when, since = 'NULL', text, numbers = {}, sourceId = 'NULL' } = rule
-  const pairs = Object.entries(numbers).map(([name, sql]) => `${literal(name)}, TRY_CAST(${sql} AS BIGINT)`)
+  const pairs = Object.entries(numbers).map(
+    ([name, sql]) => `${literal(name)}, TRY_CAST(${sql} AS ${name.endsWith('per_day') ? 'DOUBLE' : 'BIGINT'})`,
+  )
   return `CASE WHEN ${when} THEN {'kind': ${literal(kind)}, 'urgency': CAST(${urgency} AS BIGINT), 'since': CAST(${since} AS TIMESTAMPTZ),
           'text': ${text}, 'numbers': json_object(${pairs.join(', ')}), 'sample_source_id': CAST(${sourceId} AS BIGINT)} END`
 }

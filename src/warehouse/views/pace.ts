@@ -285,7 +285,7 @@ export const surveyPace: ViewDeclaration = {
     )
     SELECT p.account, p.survey_id, p.title, p.project_id, p.status, p.target AS sample_size, p.reached AS interviews_count,
       p.completion_rate, f.refreshed_at, p.last_gain_at, p.pace_days, p.gained, p.per_day, p.gained_last_day, p.expected_on, p.expected_from, p.expected_to,
-      p.due_on, p.due_note, p.deadline, p.needed_per_day, p.target_incidence_rate, ${rate(grown('complete'), grown('screened'))} AS recent_incidence_rate,
+      p.due_on, p.due_note, p.deadline COLLATE C AS deadline, p.needed_per_day, p.target_incidence_rate, ${rate(grown('complete'), grown('screened'))} AS recent_incidence_rate,
       ${rate('p.first_complete', 'p.first_screened')} AS earlier_incidence_rate,
       p.drop_out_rate, ${rate(grown('dropped'), `(${grown('interviews')} - ${grown('dropped')})`)} AS recent_drop_out_rate,
       ${rate('p.first_dropped', '(p.first_interviews - p.first_dropped)')} AS earlier_drop_out_rate

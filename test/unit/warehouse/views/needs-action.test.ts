@@ -247,4 +247,8 @@ test('needs_action has a row for each survey and reason', async () => {
       ]),
     ),
   ).toEqual(Object.fromEntries(Object.entries(CASES).map(([name, { expected }]) => [name, expected])))
+  const place = names.indexOf('due a day before the expected one')
+  const [row] = await rows(`SELECT numbers FROM needs_action WHERE survey_id = ${place + 1}`)
+  const numbers = { needed_per_day: 5.3, per_day: 5, missing: 100, days_late: 1 }
+  expect(JSON.parse(String(row?.numbers))).toEqual(numbers)
 })
