@@ -52,6 +52,8 @@ export const EXITS = {
       settings_file_unwritable: '`init`: the settings file or the token file cannot be written',
       metrics_file_unwritable:
         '`check`: the directory of `metrics.file` cannot be written. A `sync` would work without its metrics',
+      deadlines_unreadable:
+        '`check`: lines of the file of due dates cannot be read. A `sync` would work without them',
       no_warehouse: '`replay`: this directory has no warehouse',
       nothing_published:
         '`status`, `export`, `report`, `verify`: nothing is published in this directory or bucket',

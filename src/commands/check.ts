@@ -3,9 +3,11 @@ import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Clock, systemClock } from '../base/clock.js'
 import { EXIT_CODES, type ExitCode, ExpectedError, messageOf, StoppedError } from '../base/errors.js'
-import { counted } from '../base/human.js'
+import { counted, humanCount } from '../base/human.js'
 import { throwIfAborted, unlessAborted } from '../base/signals.js'
+import { onOneLine } from '../model/data-problem-names.js'
 import type { Target } from '../model/monitoring.js'
+import type { DeadlineFile } from '../model/run.js'
 import { ifMissing } from '../publish/replace-file.js'
 import { loadSettings, type SettingsRequest } from '../settings/load-settings.js'
 import type { AccountSettings, Settings } from '../settings/settings.js'
@@ -71,6 +73,14 @@ export const checkAll = async (options: Work, clock: Clock = systemClock): Promi
   const file = settings.metrics?.file ?? null
   if (file !== null) await add('metrics.file', checkMetricsFile(file, signal))
   checks.push(...addressChecks(settings))
+  const { deadlines } = settings
+  if (deadlines !== null) {
+    const problem = problemOfDeadlines(deadlines)
+    const dates = counted(deadlines.rows?.length ?? 0, 'due date')
+    if (problem === null)
+      checks.push({ what: 'deadlines', ok: true, detail: `${deadlines.path} has ${dates}` })
+    else fail('deadlines', problem)
+  }
   const { holdStorage } = await import('../storage/open.js')
   try {
     // Held during the requests: together with a sync at the same time, we would exceed the cap.
@@ -135,6 +145,15 @@ const checkMetricsFile = async (file: string, signal: AbortSignal): Promise<stri
     )
   })
   return `${file} can be written`
+}
+
+/** A file of due dates with wrong lines is a failed check, although a sync works with the other lines. */
+const problemOfDeadlines = ({ path, problems, rejectedLines }: DeadlineFile): ExpectedError | null => {
+  const [first] = problems
+  if (first === undefined) return null
+  const rest = rejectedLines > 1 ? `; and ${humanCount(rejectedLines - 1)} more` : ''
+  const message = `${path} cannot be read completely: ${onOneLine(first)}${rest}; runs work without these lines`
+  return new ExpectedError('deadlines_unreadable', message)
 }
 
 const requireWritable = async (file: string): Promise<void> => {

@@ -7,7 +7,8 @@ import type { RateUsage } from '../base/network.js'
 import { createRedactor } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import type { CreateTransport } from '../http/transport.js'
-import type { RunReport, RunStatus, SyncReport } from '../model/run.js'
+import { onOneLine } from '../model/data-problem-names.js'
+import type { DeadlinesReport, RunReport, RunStatus, SyncReport } from '../model/run.js'
 import { summaryLines } from '../model/run-record.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 import { type SettingsWithSecrets, secretsOf } from '../settings/settings.js'
@@ -15,6 +16,8 @@ import { requireShardLayout } from '../storage/directory.js'
 import { runAccount } from '../sync/run.js'
 import { sideBySide } from '../sync/side-by-side.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
+import type { Database } from '../warehouse/connection/database.js'
+import { storeDeadlines } from '../warehouse/deadlines.js'
 import type { MonitoredRun, Summary } from './monitored-run.js'
 import { driftLines, failingLines, publishSection, rejectionLines } from './text/run-lines.js'
 import { painted, textTable } from './text/text-table.js'
@@ -37,10 +40,11 @@ export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 
 }
 
 /** Throws a `WarehouseError` or a bug; every other failure is in the report. */
-export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
+export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> => {
   const { settings, observer, onSource, createTransport } = options
-  return runAndPublish({ ...options, command: 'sync' }, ({ database, storage }) =>
-    sideBySide({
+  let deadlines: DeadlinesReport | null = null
+  const report = await runAndPublish({ ...options, command: 'sync' }, async ({ database, storage }) => {
+    const reports = await sideBySide({
       accounts: settings.accounts,
       requestsMax: settings.budget.requests_max,
       signal: storage.signal,
@@ -74,8 +78,28 @@ export const syncAccounts = (options: SyncAccounts): Promise<SyncReport> => {
           observer.ended({ account: account.name, status })
         }
       },
-    }),
-  )
+    })
+    // After the listing, so that surveys of this run are known.
+    deadlines = await replaceDeadlines(database, options)
+    return reports
+  })
+  return { ...report, deadlines }
+}
+
+const replaceDeadlines = async (
+  database: Database,
+  { settings, log }: SyncAccounts,
+): Promise<DeadlinesReport | null> => {
+  const { deadlines } = settings
+  // Without the setting, the due dates of earlier runs go.
+  const counts = await storeDeadlines(database, deadlines === null ? [] : deadlines.rows)
+  if (deadlines === null) return null
+  const { path: file, rows, rejectedLines, problems } = deadlines
+  const isKept = rows === null
+  if (isKept) log.warn({ file, problems }, 'no due date can be read; those of earlier runs are kept')
+  else if (rejectedLines > 0)
+    log.warn({ file, problems }, `${counted(rejectedLines, 'line')} of the file of due dates cannot be read`)
+  return { file, ...counts, isKept, rejectedLines, problems }
 }
 
 /** The message of a bug is recorded as the reason of a failed run, and it may contain a token. */
@@ -92,6 +116,7 @@ const recordingWithout = (settings: SettingsWithSecrets, warehouse: AccountWareh
 export const render = (report: SyncReport, { elapsedMs, colour = false }: Summary = {}): string =>
   [
     ...report.accounts.map((account) => accountSection(account, report.accounts.length > 1)),
+    ...(report.deadlines ? [deadlinesSection(report.deadlines)] : []),
     publishSection(report, elapsedMs, report.accounts.length > 1 ? ' in all' : ''),
     colour ? painted(lastLine(report), COLOURS[report.status]) : lastLine(report),
   ]
@@ -134,6 +159,25 @@ const EXPLANATIONS: Readonly<Record<string, (run: RunReport) => readonly string[
   rejectedRows: rejectionLines,
   driftEvents: driftLines,
 }
+
+/** The due dates, and why lines of their file were rejected. */
+const deadlinesSection = (report: DeadlinesReport): string => {
+  const { file, stored, unknown, isKept, rejectedLines, problems } = report
+  const dates = counted(stored, 'due date')
+  const lines = problems.slice(0, PROBLEMS_SHOWN).map((problem) => `  ${onOneLine(problem)}`)
+  const rest = Math.max(rejectedLines, problems.length) - lines.length
+  return [
+    isKept
+      ? `due dates: none can be read from ${file}; ${dates} of earlier runs stay`
+      : `due dates: ${dates} from ${file}`,
+    ...(unknown === 0 ? [] : [`  ${humanCount(unknown)} of a survey or project that the API does not show`]),
+    ...(rejectedLines === 0 ? [] : [`  ${counted(rejectedLines, 'line')} rejected`]),
+    ...lines,
+    ...(rest > 0 ? [`  and ${humanCount(rest)} more`] : []),
+  ].join('\n')
+}
+
+const PROBLEMS_SHOWN = 5
 
 const LABEL_COLUMNS = 'refreshed'.length
 

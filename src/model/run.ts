@@ -4,6 +4,7 @@ import type { Instant } from './instant.js'
 import type { RequestUsage, TASK_REASONS } from './request-usage.js'
 import type { LISTING_KINDS, ReportedFields, RUN_COMMANDS, RunRecord } from './run-record.js'
 import type { Drift } from './survey-source.js'
+import type { Deadline } from './tables.js'
 
 /** The rules for finding changes (settings `discover`). */
 export interface DiscoverRules {
@@ -160,6 +161,27 @@ export interface PublishReport {
   readonly bytes: number
 }
 
+/** The file of due dates (setting `deadlines`), read before a run. */
+export interface DeadlineFile {
+  readonly path: string
+  /** Null if no line can be read. */
+  readonly rows: readonly Deadline[] | null
+  readonly rejectedLines: number
+  /** Why the first of these lines were rejected, or why the file as a whole cannot be read. */
+  readonly problems: readonly string[]
+}
+
+/** What a run did with that file. */
+export interface DeadlinesReport extends Pick<DeadlineFile, 'rejectedLines' | 'problems'> {
+  readonly file: string
+  /** Stored due dates: those of the file, or of an earlier run if none of its lines can be read. */
+  readonly stored: number
+  /** Of these, those whose survey or project the API does not show. */
+  readonly unknown: number
+  /** Whether they are of an earlier run. */
+  readonly isKept: boolean
+}
+
 /** A whole run of the command, with the worst exit code of its accounts. */
 export interface SyncReport {
   readonly exitCode: ExitCode
@@ -168,6 +190,8 @@ export interface SyncReport {
   readonly published: readonly PublishReport[]
   /** Why nothing, or not everything, was published; null if everything was. */
   readonly publishError: string | null
+  /** Of a sync; null without a file of due dates. */
+  readonly deadlines?: DeadlinesReport | null
 }
 
 /** Observes a run, as the progress bar does. Every number is a total so far. */

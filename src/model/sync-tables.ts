@@ -16,7 +16,7 @@ import { REQUEST_KINDS, REQUEST_REASONS, TASK_REASONS } from './request-usage.js
 import { REPLAY_RESULTS } from './run.js'
 import { LISTING_KINDS, RUN_COLUMNS, RUN_FIELDS } from './run-record.js'
 import { DRIFT_KINDS, ENDPOINTS } from './survey-source.js'
-import { DATA_TABLES, freshness, HISTORY_TABLES, surveyProgressByDay, surveys } from './tables.js'
+import { DATA_TABLES, deadlines, freshness, HISTORY_TABLES, surveyProgressByDay, surveys } from './tables.js'
 
 const { account, runId } = RUN_FIELDS
 const surveyId = bigint('ID of the survey')
@@ -202,6 +202,7 @@ export const ALL_TABLES: readonly TableDeclaration[] = [
   ...HISTORY_TABLES,
   surveyProgressByDay,
   freshness,
+  deadlines,
   runs,
   requests,
   cursors,

@@ -10,6 +10,7 @@ import {
   date,
   type Fields,
   type Reference,
+  type RowOf,
   type TableDeclaration,
   timestamptz,
   varchar,
@@ -188,6 +189,21 @@ export const freshness = main(
       'Why the last attempt to read sources and progress failed; null if it did not',
     ),
   },
+)
+
+const DEADLINE_FIELDS = {
+  survey_id: bigint.orNull('ID of the survey; null = every survey of the project without a line of its own'),
+  project_id: varchar.orNull('The project, as in surveys.project_id; null = the line is about one survey'),
+  due_on: date('Last day on which the survey may reach its target, UTC'),
+  note: varchar.orNull('Note of the line'),
+}
+export type Deadline = { readonly account: string } & RowOf<typeof DEADLINE_FIELDS>
+
+export const deadlines = main(
+  'deadlines',
+  'Due dates of surveys and projects, from the file of the setting `deadlines`; one row per line. Each sync replaces all rows',
+  ['survey_id', 'project_id'],
+  DEADLINE_FIELDS,
 )
 
 /** The four resources that carry API fields, each with the table that keeps its past. */

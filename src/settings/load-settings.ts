@@ -9,6 +9,7 @@ import { quoted } from '../base/human.js'
 import { createRedactor, Secret, withoutWords } from '../base/secret.js'
 import { unlessAborted } from '../base/signals.js'
 import { readTextFile } from '../base/text-file.js'
+import type { DeadlineFile } from '../model/run.js'
 import { chooseAccounts, resolveAccounts } from './accounts.js'
 import { readAccountName } from './credentials.js'
 import type { Environment } from './environment.js'
@@ -52,7 +53,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
 
   const choice = requireAccounts ? chooseAccounts(flags, given, oneAccount, accountNamesIn(file)) : NO_CHOICE
   const layers = layered(file, given, choice.place)
-  const { allow_insecure_http: _, config: __, warehouse, ...values } = layers.values
+  const { allow_insecure_http: _, config: __, warehouse, deadlines: ___, ...values } = layers.values
   const { shard } = values
   const { problems } = layers
   const { problems: ofProxies, ...proxies } = readProxies(requireAccounts || withReports ? env : {})
@@ -62,6 +63,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   // Commands that work on one account have no warehouse.
   const storage = oneAccount ? null : resolveStorage(layers, env)
   const { metrics, notify } = await resolveMonitoring({ layers, proxies, readFile })
+  const deadlines = requireAccounts && withReports ? await resolveDeadlines(layers, readFile) : null
   const shardPath = shard === null ? [] : [shardDirectory(shard)]
   const warehouseDirectory = resolve(warehouse.directory, ...shardPath)
   if (!oneAccount) refuseWarehouse(layers, warehouseDirectory)
@@ -78,6 +80,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
     ...values,
     accounts,
     accountNames,
+    deadlines,
     warehouseDirectory,
     storage,
     metrics,
@@ -111,6 +114,22 @@ const fileHere = async (signal: AbortSignal): Promise<string | null> => {
     (error: unknown) => !hasCode(error, 'ENOENT'),
   )
   return (await unlessAborted(signal, found)) ? `./${SETTINGS_FILE_HERE}` : null
+}
+
+/** The due dates of the accounts of this shard. */
+const resolveDeadlines = async (layers: Layers, readFile: ReadFile): Promise<DeadlineFile | null> => {
+  const { deadlines: name, accounts, shard } = layers.values
+  if (name === undefined) return null
+  const path = resolve(layers.originOf(['deadlines']).directory, name)
+  const { readDeadlines } = await import('./deadlines.js')
+  const names = accounts.map((account) => account.name)
+  const read = await readDeadlines(path, names, readFile)
+  if (!read.ok) {
+    layers.refuse(['deadlines'], `names the file ${path}, which ${read.problem}`)
+    return null
+  }
+  const rows = read.value.rows?.filter(({ account }) => isInShard(account, shard)) ?? null
+  return { ...read.value, rows }
 }
 
 const NO_CHOICE = { chosen: new Set<number>(), place: null, problems: [] } as const

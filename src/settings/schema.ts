@@ -214,6 +214,9 @@ export const settingsSchema = section({
       'Locale of the numbers and dates of the report, such as `de-DE`; its words are English',
     ),
   }).prefault({}),
+  deadlines: optional('path', readPath).describe(
+    'CSV file with the due dates of surveys or projects; its path is relative to the directory of the settings file',
+  ),
   limits: section({
     request_timeout: duration('30s', '100ms', '10m').describe('Longest time that one request may take'),
     attempts: wholeNumber(6, 1, 20).describe(

@@ -2,6 +2,7 @@
 import type { HttpProxy, Rate, SharedRate } from '../base/network.js'
 import { type Secret, secretsInUrl } from '../base/secret.js'
 import type { Monitoring } from '../model/monitoring.js'
+import type { DeadlineFile } from '../model/run.js'
 import { secretsOfMonitoring } from './monitoring.js'
 import type { SettingsValues } from './schema.js'
 import type { StorageSettings } from './storage.js'
@@ -38,7 +39,14 @@ export const secretsOf = ({ accounts, storage, ...monitoring }: SettingsWithSecr
 export interface Settings
   extends Omit<
     SettingsValues,
-    'accounts' | 'metrics' | 'notify' | 'storage' | 'warehouse' | 'config' | 'allow_insecure_http'
+    | 'accounts'
+    | 'metrics'
+    | 'notify'
+    | 'storage'
+    | 'warehouse'
+    | 'config'
+    | 'deadlines'
+    | 'allow_insecure_http'
   > {
   /** At least one, unless the command needs no accounts, or no account belongs to the shard. */
   readonly accounts: readonly AccountSettings[]
@@ -48,6 +56,8 @@ export interface Settings
   readonly metrics: Monitoring['metrics']
   /** What is requested about a run; null if nothing. */
   readonly notify: Monitoring['notify']
+  /** The due dates of these accounts; null without a file, and for commands other than `sync` and `check`. */
+  readonly deadlines: DeadlineFile | null
   /** Absolute path; with `--shard`, the directory of the shard. */
   readonly warehouseDirectory: string
   /** The bucket that holds the warehouse; null if the directory holds it. */

@@ -1,8 +1,9 @@
 /** Reads the status of a warehouse from its published state: readers of that block nobody. */
 import { z } from 'zod'
+import type { TableDeclaration } from '../model/columns.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../model/sync-tables.js'
 import { bigintCell, timestamptzCell, varcharCell } from './connection/cells.js'
-import type { Database, Sql } from './connection/database.js'
+import { columnPaths, type Database, type Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
 import { isStatementFault, unreadable } from './connection/duckdb-error.js'
 import { WarehouseUnusableError } from './connection/errors.js'
@@ -104,6 +105,12 @@ export const requireCurrentSchema = async (
 
 const columnsOf = (row: z.ZodObject): string => Object.keys(row.shape).join(', ')
 
+/** The tables for readers. A state of an older version lacks newer ones. */
+const publishedTables = async (sql: Sql): Promise<readonly TableDeclaration[]> => {
+  const paths = await columnPaths(sql, `schema_name = 'main'`)
+  return ALL_TABLES.filter(({ schema, name }) => schema === 'main' && paths.has(`main.${name}.account`))
+}
+
 export const readStatus = async (sql: Sql) => ({
   runs: await sql.rows(
     runRow,
@@ -127,7 +134,7 @@ export const readStatus = async (sql: Sql) => ({
   ),
   tables: await sql.rows(
     tableRow,
-    ALL_TABLES.filter(({ schema }) => schema === 'main')
+    (await publishedTables(sql))
       .map((table) => `SELECT ${literal(table.name)} AS "table", count(*) AS "rows" FROM ${qualified(table)}`)
       .join(' UNION ALL '),
   ),

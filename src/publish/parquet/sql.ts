@@ -37,7 +37,7 @@ const CHANGED_SURVEYS_TABLE = 'changed_surveys'
 export const stageSurveys = (table: PublishedTable, surveyId: string, hasUnknownMonth: boolean): string => {
   const known = `SELECT s.account, s.id, ${CREATED_MONTH} AS created_month FROM main.surveys s`
   const others = `SELECT DISTINCT t.account, t.${quote(surveyId)}, ${literal(UNKNOWN_MONTH)}
-    FROM ${qualified(table.declaration)} t ANTI JOIN main.surveys s ON ${ofSurvey(surveyId, 's')}`
+    FROM ${qualified(table.declaration)} t ANTI JOIN main.surveys s ON ${ofSurvey(table, surveyId, 's')}`
   return `CREATE OR REPLACE TEMP TABLE ${CHANGED_SURVEYS_TABLE} AS SELECT c.place, r.account, r.id
     FROM (${hasUnknownMonth ? `${known} UNION ALL ${others}` : known}) r
     JOIN temp.${CHANGED_TABLE} c ON c.account = r.account AND c.created_month = r.created_month`
@@ -51,7 +51,7 @@ export const stageChanged = (table: PublishedTable): string =>
   `CREATE OR REPLACE TEMP TABLE ${STAGED_TABLE} AS
   SELECT c.place, ${table.columns.map((column) => `${published(column)} AS ${quote(fileColumn(column))}`).join(', ')}
   FROM ${qualified(table.declaration)} t
-  JOIN ${table.surveyId === null ? `temp.${CHANGED_TABLE} c ON true` : `temp.${CHANGED_SURVEYS_TABLE} c ON ${ofSurvey(table.surveyId, 'c')}`}
+  JOIN ${table.surveyId === null ? `temp.${CHANGED_TABLE} c ON true` : `temp.${CHANGED_SURVEYS_TABLE} c ON ${ofSurvey(table, table.surveyId, 'c')}`}
   ORDER BY c.place`
 
 /** Writes the partition at `place` as one file, its rows sorted by key. */
@@ -101,13 +101,15 @@ const partitionColumns = ({ surveyId }: PublishedTable): string =>
 
 const CREATED_MONTH = `coalesce(strftime(s.created_at, '%Y-%m'), ${literal(UNKNOWN_MONTH)})`
 
-/** Joins the rows `t` with the survey that their column `surveyId` names. */
-const ofSurvey = (surveyId: string, surveys: string): string =>
-  `${surveys}.account = t.account AND ${surveys}.id = t.${quote(surveyId)}`
+/** Joins the rows `t` with the survey that their column `surveyId` names. Only equality spares DuckDB a scan, but no null is equal. */
+const ofSurvey = ({ columns }: PublishedTable, surveyId: string, surveys: string): string => {
+  const isNullable = columns.some(({ name, nullable }) => name === surveyId && nullable)
+  return `${surveys}.account = t.account AND ${surveys}.id ${isNullable ? 'IS NOT DISTINCT FROM' : '='} t.${quote(surveyId)}`
+}
 
 /** The rows of a table as `t`; in a partitioned table, joined with their survey as `s`. */
 const source = (table: PublishedTable): string =>
   table.surveyId === null
     ? `${qualified(table.declaration)} t`
     : `${qualified(table.declaration)} t LEFT JOIN (SELECT account, id, created_at FROM main.surveys) s
-        ON ${ofSurvey(table.surveyId, 's')}`
+        ON ${ofSurvey(table, table.surveyId, 's')}`

@@ -90,7 +90,7 @@ const cellsOf = (schema: z.ZodObject): string =>
     .map((name) => (isDay(name) ? `CAST(q.${quote(name)} AS VARCHAR) AS ${quote(name)}` : `q.${quote(name)}`))
     .join(', ')
 
-const isDay = (name: string): boolean => name.startsWith('expected_')
+const isDay = (name: string): boolean => name.startsWith('expected_') || name === 'due_on'
 
 export interface SurveyKey {
   readonly account: string

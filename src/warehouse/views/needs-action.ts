@@ -24,7 +24,7 @@ export const QUALITY_REJECTS = [
   'inappropriate_language',
 ] as const satisfies readonly InterviewStatus[]
 
-/** The API has no date on which a survey must end. Few surveys are planned for longer than a quarter. */
+/** Without a due date, few surveys are planned for longer than a quarter. */
 const FAR_DAYS = 90
 const STANDS_STILL_DAYS = 3
 const SLIP_DAYS = 3
@@ -43,8 +43,8 @@ const movedText = (rate: string, word: string): string =>
 
 /** The rules, in SQL over the columns of `facts`. */
 interface Rule {
-  /** 1: somebody should act today; 3: worth a look. */
-  readonly urgency: 1 | 2 | 3
+  /** 0: late for a customer; 1: somebody should act today; 3: worth a look. */
+  readonly urgency: 0 | 1 | 2 | 3
   readonly when: string
   readonly since?: string
   readonly text: string
@@ -56,7 +56,38 @@ interface Rule {
 
 const OPEN = `status = 'fieldwork' AND coalesce(interviews_count < sample_size, true)`
 
+/** `12 March`, and the year if it is not that of the last reading. */
+const dayText = (day: string): string =>
+  `strftime(${day}, '%-d %B') || CASE WHEN year(${day}) = year(${utcDay('newest_at')}) THEN '' ELSE strftime(${day}, ' %Y') END`
+/** Interviews a day, rounded so that the needed ones are never fewer than they are. Below 10, a tenth counts. */
+const perDay = (rate: string, round: 'ceil' | 'floor'): string =>
+  `CASE WHEN ${rate} < 10 THEN replace(CAST(${round}(round(10 * ${rate}, 6)) / 10 AS VARCHAR), '.0', '')
+      ELSE CAST(CAST(${round}(round(${rate}, 6)) AS BIGINT) AS VARCHAR) END`
+const NEEDED = `': needs ' || ${perDay('needed_per_day', 'ceil')} || ' a day' || CASE WHEN per_day > 0
+      THEN CASE WHEN status = 'fieldwork' THEN ', has ' ELSE ', had ' END || ${perDay('per_day', 'floor')} ELSE '' END`
+const DUE = {
+  needed_per_day: perDay('needed_per_day', 'ceil'),
+  per_day: perDay('per_day', 'floor'),
+  missing: 'sample_size - interviews_count',
+}
+
 const RULES: Readonly<Record<string, Rule>> = {
+  late: {
+    urgency: 0,
+    when: `deadline = 'late'`,
+    text: `CASE WHEN due_on < ${utcDay('newest_at')} THEN 'was due ' ELSE 'due ' END || ${dayText('due_on')} || CASE
+      WHEN needed_per_day IS NULL THEN ', ' || (sample_size - interviews_count) || ' missing'
+      ELSE CASE WHEN status = 'deviating_from_specs' THEN ', paused' WHEN expected_on IS NOT NULL THEN ', expected ' || ${dayText('expected_on')}
+        WHEN gained > 0 THEN ', out of sight' ELSE ', stands still' END || ${NEEDED} END`,
+    numbers: { ...DUE, days_late: 'expected_on - due_on' },
+  },
+  at_risk: {
+    urgency: 2,
+    when: `deadline = 'at_risk'`,
+    text: `'due ' || ${dayText('due_on')} || CASE WHEN status = 'deviating_from_specs' THEN ', paused'
+      ELSE ', expected ' || ${dayText('expected_on')} || coalesce(' or as late as ' || ${dayText('expected_to')}, ' or far later') END || ${NEEDED}`,
+    numbers: { ...DUE, days_late: 'expected_to - due_on' },
+  },
   paused: {
     urgency: 1,
     when: `status = 'deviating_from_specs'`,
@@ -122,7 +153,9 @@ const RULES: Readonly<Record<string, Rule>> = {
 
 const reason = (kind: string, rule: Rule): string => {
   const { urgency, when, since = 'NULL', text, numbers = {}, sourceId = 'NULL' } = rule
-  const pairs = Object.entries(numbers).map(([name, sql]) => `${literal(name)}, TRY_CAST(${sql} AS BIGINT)`)
+  const pairs = Object.entries(numbers).map(
+    ([name, sql]) => `${literal(name)}, TRY_CAST(${sql} AS ${name.endsWith('per_day') ? 'DOUBLE' : 'BIGINT'})`,
+  )
   return `CASE WHEN ${when} THEN {'kind': ${literal(kind)}, 'urgency': CAST(${urgency} AS BIGINT), 'since': CAST(${since} AS TIMESTAMPTZ),
           'text': ${text}, 'numbers': json_object(${pairs.join(', ')}), 'sample_source_id': CAST(${sourceId} AS BIGINT)} END`
 }
@@ -153,7 +186,7 @@ export const needsAction: ViewDeclaration = {
     ...columnsFrom(surveys, ['title', 'project_id', 'status']),
     ...columnsOf({
       kind: varcharOf(Object.keys(RULES), 'The reason'),
-      urgency: bigint('1 = somebody should act today, 2 = soon, 3 = worth a look'),
+      urgency: bigint('0 = late for its due date, 1 = somebody should act today, 2 = soon, 3 = worth a look'),
       since: timestamptz.orNull('Since when, server time; null if no reading says'),
       text: varchar('The reason in words, with its numbers'),
       numbers: json('The numbers in the text, by name'),

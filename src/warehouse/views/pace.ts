@@ -2,9 +2,19 @@
  * The pace of records with progress: the complete interviews that each gained in its last known days. A year of daily history has
  * hundreds of rows of each record, so window functions read only the last ones.
  */
-import { bigint, columnsOf, date, double, type Fields, timestamptz } from '../../model/columns.js'
+import {
+  bigint,
+  columnsOf,
+  date,
+  double,
+  type Fields,
+  nullable,
+  timestamptz,
+  varcharOf,
+} from '../../model/columns.js'
 import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import {
+  deadlines,
   freshness,
   ofSource,
   ofSurvey,
@@ -13,7 +23,7 @@ import {
   surveyProgress,
   surveys,
 } from '../../model/tables.js'
-import { dayStart } from '../history/compaction.js'
+import { dayStart, utcDay } from '../history/compaction.js'
 import {
   inferredSourceObservations,
   type Observations,
@@ -169,6 +179,27 @@ const dayAfter = (days: string): string =>
   `CASE WHEN status <> 'fieldwork' OR target <= 0 THEN NULL WHEN reached >= target THEN as_of
         WHEN pace_days >= ${FORECAST_PACE_DAYS_MIN} AND gained > 0 AND ${days} <= ${FORECAST_DAYS_MAX} THEN as_of + CAST(ceil(round(${days}, 6)) AS INTEGER) END`
 
+/** Statuses in which nobody waits for interviews of a survey, whatever its due date. */
+const WITHOUT_DUE_DATE = `('draft', 'user_demo', 'data_processing', 'complete')`
+
+/**
+ * Adds `needed_per_day` and `deadline` to rows with a forecast, `due_on`, and `today`, the day of the newest reading of the account. Like
+ * the forecast, it counts the days after the last known one, so the pace is below the needed one exactly where `expected_on` is late.
+ */
+const withDeadline = (rows: string): string =>
+  `SELECT *, CASE WHEN deadline IS DISTINCT FROM 'reached' AND status NOT IN ${WITHOUT_DUE_DATE} AND due_on > as_of AND due_on >= today
+        THEN missing / (due_on - as_of) END AS needed_per_day
+    FROM (SELECT *, CASE WHEN due_on IS NULL THEN NULL
+        WHEN target > 0 AND reached >= target THEN 'reached'
+        WHEN status IN ${WITHOUT_DUE_DATE} OR missing IS NULL THEN NULL
+        WHEN due_on <= as_of OR due_on < today THEN 'late'
+        WHEN status = 'deviating_from_specs' THEN CASE WHEN missing > per_day * (due_on - as_of) THEN 'late' ELSE 'at_risk' END
+        WHEN status <> 'fieldwork' OR coalesce(pace_days, 0) < ${FORECAST_PACE_DAYS_MIN} THEN NULL
+        WHEN expected_on IS NULL OR expected_on > due_on THEN 'late'
+        WHEN expected_from IS NOT NULL AND coalesce(expected_to > due_on, true) THEN 'at_risk'
+        ELSE 'on_time' END AS deadline
+      FROM ${rows})`
+
 const COUNTS = {
   complete: 'complete_individuals',
   screened: 'screen_out_individuals',
@@ -206,6 +237,23 @@ export const surveyPace: ViewDeclaration = {
         'Last day of the 80 % interval; null with expected_from set: the interval has no end',
       ),
     }),
+    columnOf(deadlines, 'due_on', {
+      nullable: true,
+      comment:
+        'Due date of the survey in the table deadlines, or else of its project: the last day, UTC, on which it may reach its target; null without one',
+    }),
+    columnOf(deadlines, 'note', { name: 'due_note', comment: 'Note of that line' }),
+    ...columnsOf({
+      deadline: nullable(
+        varcharOf(
+          ['reached', 'on_time', 'at_risk', 'late'],
+          'Whether it reaches its target by due_on. late: expected after it, passed, or not gaining; at_risk: only the end of the 80 % interval is after it, or paused; null without due date or target, before and after fieldwork, or too early to say',
+        ),
+      ),
+      needed_per_day: double.orNull(
+        'Complete interviews needed on each day after the last known one, up to and including due_on; null if the target is reached or no such day is left',
+      ),
+    }),
     columnOf(surveyProgress, 'target_incidence_rate'),
     ...columnsOf({
       recent_incidence_rate: double.orNull(
@@ -225,18 +273,23 @@ export const surveyPace: ViewDeclaration = {
   ],
   sql: `WITH ${paceSql(surveyObservations, COUNTS)}, goals AS (
       SELECT p.*, s.title, s.project_id, s.status, t.sample_size AS target, t.interviews_count AS reached, t.completion_rate,
-        t.target_incidence_rate, t.drop_out_rate
+        t.target_incidence_rate, t.drop_out_rate, n.today, coalesce(d.due_on, e.due_on) AS due_on,
+        CASE WHEN d.due_on IS NULL THEN e.note ELSE d.note END AS due_note
       FROM main.survey_progress t
       JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
       JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id
+      LEFT JOIN (SELECT account, ${utcDay('max(greatest(listed_at, refreshed_at))')} AS today FROM main.freshness GROUP BY account) n
+        ON n.account = t.account
+      LEFT JOIN main.deadlines d ON d.account = t.account AND d.survey_id = t.survey_id
+      LEFT JOIN main.deadlines e ON e.account = t.account AND e.survey_id IS NULL AND e.project_id = s.project_id
     )
     SELECT p.account, p.survey_id, p.title, p.project_id, p.status, p.target AS sample_size, p.reached AS interviews_count,
       p.completion_rate, f.refreshed_at, p.last_gain_at, p.pace_days, p.gained, p.per_day, p.gained_last_day, p.expected_on, p.expected_from, p.expected_to,
-      p.target_incidence_rate, ${rate(grown('complete'), grown('screened'))} AS recent_incidence_rate,
+      p.due_on, p.due_note, p.deadline COLLATE C AS deadline, p.needed_per_day, p.target_incidence_rate, ${rate(grown('complete'), grown('screened'))} AS recent_incidence_rate,
       ${rate('p.first_complete', 'p.first_screened')} AS earlier_incidence_rate,
       p.drop_out_rate, ${rate(grown('dropped'), `(${grown('interviews')} - ${grown('dropped')})`)} AS recent_drop_out_rate,
       ${rate('p.first_dropped', '(p.first_interviews - p.first_dropped)')} AS earlier_drop_out_rate
-    FROM (${withForecast('goals')}) p
+    FROM (${withDeadline(`(${withForecast('goals')})`)}) p
     LEFT JOIN main.freshness f ON f.account = p.account AND f.survey_id = p.survey_id`,
 }
 

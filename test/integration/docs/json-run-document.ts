@@ -139,6 +139,18 @@ const accountReport = (command: RunCommand) =>
     }),
   )
 
+const deadlines = object('The file of due dates; null without the setting `deadlines`', {
+  file: text('Path of the file'),
+  stored: count('Due dates in the table deadlines'),
+  unknown: count('Of these, those of a survey or project that the API does not show'),
+  is_kept: flag('Whether they are of an earlier run, because no line of the file can be read'),
+  rejected_lines: count('Lines that cannot be read'),
+  problems: list(
+    text('Line and reason, or why no line can be read'),
+    'The first of these lines, or why no line can be read',
+  ),
+})
+
 export const runDocument = (command: RunCommand) =>
   z.strictObject({
     exit_code: exitCode(`${EXIT_CODE}; the worst of all accounts`),
@@ -155,4 +167,5 @@ export const runDocument = (command: RunCommand) =>
       bytes: count('Size of it, bytes'),
     }),
     publish_error: orNull(text('Why nothing, or not everything, was published; null when all was')),
+    ...(command === 'sync' ? { deadlines: orNull(deadlines) } : {}),
   })

@@ -60,7 +60,8 @@ const VIEWS: readonly Check[] = [
   {
     what: 'survey_pace expects a day outside of its interval, or has an interval without it',
     sql: `SELECT * FROM main.survey_pace WHERE expected_from > expected_on OR expected_to < expected_on
-      OR (expected_on IS NULL AND expected_from IS NOT NULL) OR (expected_from IS NULL AND expected_to IS NOT NULL)`,
+      OR (expected_on IS NULL AND expected_from IS NOT NULL) OR (expected_from IS NULL AND expected_to IS NOT NULL)
+      OR (expected_on > due_on AND deadline NOT IN ('late', 'reached')) OR (expected_on <= due_on AND needed_per_day > per_day)`,
   },
   {
     what: 'survey_pace has another gain than progress_daily on the days in fieldwork',

@@ -202,6 +202,11 @@ const title = (row: Row): string => {
 const tooEarly = (row: Row): string | null =>
   row.status === 'fieldwork' && Number(row.pace_days) < 2 ? 'too early to say' : null
 
+const due = ({ rough }: ReturnType<typeof formatter>, { deadline, needed_per_day: needed }: Row): string =>
+  [deadline === null ? null : spaced(deadline), needed === null ? null : `needs ${rough(needed)} a day`]
+    .filter((part) => part !== null)
+    .join(', ')
+
 /** The cells that each row of a query must have on the page, with one account. */
 const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => readonly string[]>> => {
   const f = formatter(timeZone)
@@ -231,7 +236,7 @@ const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => reado
       words(f.rate(row.completion_rate), complete(row)),
       '',
       words(f.rough(row.per_day), f.signed(row.gained_last_day)),
-      forecast(row),
+      words(forecast(row), row.due_on === null ? null : `due ${f.day(row.due_on)}`, due(f, row)),
       words(f.rate(row.recent_incidence_rate), f.rate(row.earlier_incidence_rate)),
       words(f.rate(row.recent_drop_out_rate), f.rate(row.earlier_drop_out_rate)),
       f.instant(row.refreshed_at),
@@ -298,6 +303,7 @@ const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
       ...['Complete', f.fineRate(row.completion_rate)],
       `${f.count(row.interviews_count)} of ${f.count(row.sample_size)}`,
       ...['Pace', f.rough(row.per_day), pace, 'Forecast', f.day(row.expected_on), range],
+      ...(row.due_on === null ? [] : ['Due', f.day(row.due_on), due(f, row)]),
       ...['Incidence', f.fineRate(row.target_incidence_rate)],
       rates(row.recent_incidence_rate, row.earlier_incidence_rate),
       ...['Drop-out', f.fineRate(row.drop_out_rate)],

@@ -1,5 +1,7 @@
 /** A warehouse of some nights with a report: one survey goes on, one stands still, one is paused, one has a source behind, one is completed,
  * one is slow. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'vitest'
 import { type ScriptedSurvey, scriptedProgress, scriptedSurvey } from '../api/scripted-api.js'
 import { openTrial, type Trial } from '../command/trial.js'
@@ -9,6 +11,9 @@ export const SETTINGS = { report: { time_zone: 'Europe/Paris' } }
 export const HOSTILE = `</script></style><script>document.title='hit'</script><img src="https://example.org/x" onerror="document.title='hit'">`
 export const RIGHT_TO_LEFT = 'סקר שביעות רצון \u202e(v2)'
 const NIGHTS = 6
+/** Late, at risk because it is paused, passed without an end in sight, reached or closed; and one of a project. */
+const DUE =
+  'survey_id;project_id;due_on;note\n1;;2026-03-07;"<b>;"\n3;;2026-12-31;\n5;;2026-03-07;\n7;;2026-03-01;\n2;;2027-03-01;'
 
 export const openReportWorld = async (context: Parameters<typeof openTrial>[0]): Promise<Trial> => {
   const trial = await openTrial(context, [
@@ -20,7 +25,9 @@ export const openReportWorld = async (context: Parameters<typeof openTrial>[0]):
     scriptedSurvey(6, { status: 'draft' }),
     scriptedSurvey(7),
   ])
-  const config = await trial.settings(SETTINGS)
+  const deadlines = join(await trial.temporary(), 'due.csv')
+  await writeFile(deadlines, DUE)
+  const config = await trial.settings({ ...SETTINGS, deadlines })
   for (let night = 0; night < NIGHTS; night += 1) {
     trial.api.now = new Date(Date.UTC(2026, 2, 1 + night, 2))
     for (const one of trial.api.surveys) change(one, night, trial.api.now)

@@ -25,8 +25,13 @@ test('the tables have the fields of the API document, with its names in its orde
   ])
 })
 
-/** Key columns in which null has a meaning: a drift event without a value, and the survey as a whole instead of a source. */
-const MAY_BE_NULL = ['drift_events.value', 'survey_progress_by_day.sample_source_id']
+/** Key columns in which null has a meaning, such as a drift event without a value, and the survey as a whole instead of a source. */
+const MAY_BE_NULL = [
+  'drift_events.value',
+  'survey_progress_by_day.sample_source_id',
+  'deadlines.survey_id',
+  'deadlines.project_id',
+]
 
 test.each(ALL_TABLES.map((table) => [`${table.schema}.${table.name}`, table] as const))(
   '%s has unique columns with comments, and a key of its own columns without nulls',

@@ -6,6 +6,7 @@ import { keyOf, type ReportRows } from '../read.js'
 import { type Column, QueryTable, SqlOf } from './table.js'
 import {
   Completion,
+  dueText,
   hasAccounts,
   isTooEarly,
   type PartProps,
@@ -111,7 +112,16 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
     },
     {
       head: 'Forecast',
-      cell: (row) => <Forecast row={row} formats={formats} />,
+      cell: (row) => (
+        <>
+          <Forecast row={row} formats={formats} />
+          {row.due_on !== null && (
+            <small
+              class={row.deadline ?? ''}
+            >{`due ${formats.day(row.due_on)} ${dueText(row, formats)}`}</small>
+          )}
+        </>
+      ),
       sortBy: ({ expected_on }) => expected_on,
     },
     {

@@ -36,7 +36,7 @@ i{font-style:normal;color:var(--soft)}
 .cards{columns:3 340px;column-gap:14px}
 .card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:14px 16px 10px;margin:0 0 14px;break-inside:avoid}
 .card h3{margin:0;font-size:15px}
-.chip{display:inline-block;margin:1px 6px 1px 0;padding:0 9px;border-radius:1em;border:1px solid var(--line);font-size:13px;line-height:1.6}.chip.u1{background:var(--bad-bg);border-color:var(--bad);color:var(--bad);font-weight:600}.chip.u2{border-color:var(--soft)}
+.chip{display:inline-block;margin:1px 6px 1px 0;padding:0 9px;border-radius:1em;border:1px solid var(--line);font-size:13px;line-height:1.6}small.late{color:var(--bad)}.chip.u0{background:var(--bad);border-color:var(--bad);color:var(--card);font-weight:600}.chip.u1{background:var(--bad-bg);border-color:var(--bad);color:var(--bad);font-weight:600}.chip.u2{border-color:var(--soft)}
 table{border-collapse:collapse;width:100%}
 caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 th,td{text-align:right;font-weight:400;padding:6px 12px 6px 0;border-bottom:1px solid var(--line);vertical-align:baseline;overflow-wrap:anywhere}

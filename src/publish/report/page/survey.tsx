@@ -9,6 +9,7 @@ import { Change } from './changes.js'
 import { QueryTable } from './table.js'
 import {
   Completion,
+  dueText,
   type Figure,
   Figures,
   hasAccounts,
@@ -131,11 +132,13 @@ const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[] => {
     `last days ${rate(recent)}, before ${rate(earlier)}`
   const incidence = lately(survey.recent_incidence_rate, survey.earlier_incidence_rate)
   const dropOut = lately(survey.recent_drop_out_rate, survey.earlier_drop_out_rate)
+  const due = dueText(survey, formats)
   const completed = `${count(survey.interviews_count)} of ${count(survey.sample_size)}`
   return [
     ['Complete', fineRate(survey.completion_rate), completed],
     ['Pace', rough(survey.per_day), days === null ? 'a day' : `a day, ${pace}`],
     ['Forecast', formats.day(survey.expected_on), rangeOf(survey, formats)],
+    ...(due === null ? [] : [['Due', formats.day(survey.due_on), due] as const]),
     ['Incidence', fineRate(survey.target_incidence_rate), incidence],
     ['Drop-out', fineRate(survey.drop_out_rate), dropOut],
     ['Length', seconds === null ? UNKNOWN : `${rough(seconds / 60)} min`, 'median'],

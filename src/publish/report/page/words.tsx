@@ -91,6 +91,18 @@ export const isTooEarly = ({ status, pace_days }: Pick<SurveyRow, 'status' | 'pa
 
 export const TOO_EARLY = 'too early to say'
 
+/** `late, needs 41 a day`; null without a due date. */
+export const dueText = (
+  { due_on, deadline, needed_per_day }: Pick<SurveyRow, 'due_on' | 'deadline' | 'needed_per_day'>,
+  { rough }: Formats,
+): string | null =>
+  due_on === null
+    ? null
+    : [
+        ...(deadline === null ? [] : [spaced(deadline)]),
+        ...(needed_per_day === null ? [] : [`needs ${rough(needed_per_day)} a day`]),
+      ].join(', ')
+
 /** A bar, the rate, and the numbers behind it. */
 export const Completion = ({ of, formats }: { readonly of: Completed; readonly formats: Formats }) => (
   <>

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { storeDeadlines } from '../../../../src/warehouse/deadlines.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
 import {
@@ -30,8 +31,8 @@ import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
 const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }
 
-/** Two surveys of January, one of February, with sources and progress; published. */
-const publishedOnce = publishedCopies(async ({ account }) => {
+/** Two surveys of January, one of February, with sources, progress and due dates; published. Two due dates are of no known survey. */
+const publishedOnce = publishedCopies(async ({ account, database }) => {
   await account.startRun({ runId: 'run-1', command: 'sync', version: '1.2.3', startedAt: minute(0) })
   await list(account, [survey(1, JANUARY), survey(2, JANUARY), survey(3, FEBRUARY)], minute(0), 'full')
   await account.commitBundles(
@@ -42,6 +43,9 @@ const publishedOnce = publishedCopies(async ({ account }) => {
     ),
     'run-1',
   )
+  const due = { account: 'acme', due_on: '2026-03-09', note: 'Ünïcode; "quoted"' }
+  const ids = [1, 2, 3, 9].map((survey_id) => ({ ...due, survey_id, project_id: null }))
+  await storeDeadlines(database, [...ids, { ...due, survey_id: null, project_id: 'wave 3', note: null }])
   await account.finishRun(runReport())
 })
 
@@ -68,10 +72,11 @@ describe('a published version', () => {
     const warehouse = await publishedOnce()
     const directories = (await readdir(currentOf(warehouse))).filter((name) => name !== 'manifest.json')
     for (const table of directories.filter((name) => name !== '_sync')) {
-      expect([...(await filesOf(join(currentOf(warehouse), table))).keys()], table).toEqual([
-        'account=acme/created_month=2026-01/data.parquet',
-        'account=acme/created_month=2026-02/data.parquet',
-      ])
+      expect([...(await filesOf(join(currentOf(warehouse), table))).keys()], table).toEqual(
+        ['2026-01', '2026-02', ...(table === 'deadlines' ? ['unknown'] : [])].map(
+          (month) => `account=acme/created_month=${month}/data.parquet`,
+        ),
+      )
     }
     expect(
       await warehouse.rows(`SELECT account, created_month, count(*) AS sources

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Progress, Survey } from '../../../../src/model/fields.js'
 import type { Instant } from '../../../../src/model/instant.js'
+import { storeDeadlines } from '../../../../src/warehouse/deadlines.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
@@ -16,6 +17,7 @@ interface Case {
   /** The status in each night; fieldwork by default. */
   readonly status?: (night: number) => Survey['status']
   readonly night: (night: number) => Night
+  readonly due?: string
   /** Complete interviews of the sources of the last night, each with a target of 100. */
   readonly sources?: readonly number[]
   readonly expected: readonly (readonly [kind: string, urgency: number, since: string | null, text: string])[]
@@ -27,6 +29,91 @@ const after = (night: number, status: Survey['status']) => (now: number) =>
 
 const CASES: Readonly<Record<string, Case>> = {
   'all is well': { night: steady(5), expected: [] },
+  // 100 of 200, at 5 a day: expected on 9 April, or from 5 to 19 April.
+  'due on the last day of the interval': { ...{ night: steady(5), due: '2026-04-19' }, expected: [] },
+  'due a day before the end of the interval': {
+    ...{ night: steady(5), due: '2026-04-18' },
+    expected: [
+      ['at_risk', 2, null, 'due 18 April, expected 9 April or as late as 19 April: needs 3.5 a day, has 5'],
+    ],
+  },
+  'due on the expected day': {
+    ...{ night: steady(5), due: '2026-04-09' },
+    expected: [
+      ['at_risk', 2, null, 'due 9 April, expected 9 April or as late as 19 April: needs 5 a day, has 5'],
+    ],
+  },
+  'due a day before the expected one': {
+    ...{ night: steady(5), due: '2026-04-08' },
+    expected: [['late', 0, null, 'due 8 April, expected 9 April: needs 5.3 a day, has 5']],
+  },
+  'due tomorrow': {
+    ...{ night: steady(5), due: '2026-03-21' },
+    expected: [['late', 0, null, 'due 21 March, expected 9 April: needs 100 a day, has 5']],
+  },
+  'due today': {
+    ...{ night: steady(5), due: '2026-03-20' },
+    expected: [['late', 0, null, 'due 20 March, 100 missing']],
+  },
+  'due in another year': {
+    ...{ night: steady(5), due: '2025-12-31' },
+    expected: [['late', 0, null, 'was due 31 December 2025, 100 missing']],
+  },
+  'due yesterday, and reached today': {
+    ...{ night: (night) => ({ complete: 5 * night, sample_size: 100 }), due: '2026-03-19' },
+    expected: [],
+  },
+  'due yesterday, without a target': {
+    ...{ night: (night) => ({ complete: 5 * night, sample_size: 0 }), due: '2026-03-19' },
+    expected: [],
+  },
+  'due yesterday, and closed': {
+    ...{ night: () => ({ complete: 5 }), status: after(12, 'complete'), due: '2026-03-19' },
+    expected: [],
+  },
+  'due tomorrow, and opened yesterday': {
+    ...{ night: steady(5), status: (night) => (night < 19 ? 'pending' : 'fieldwork'), due: '2026-03-21' },
+    expected: [],
+  },
+  'due today, and not opened': {
+    ...{ night: () => ({ complete: 0 }), status: () => 'pending', due: '2026-03-20' },
+    expected: [['late', 0, null, 'due 20 March, 200 missing']],
+  },
+  'due, and never a gain': {
+    ...{ night: () => ({ complete: 0 }), due: '2026-04-09' },
+    expected: [
+      ['late', 0, null, 'due 9 April, stands still: needs 10 a day'],
+      ['stands_still', 1, '01', 'no complete interview for 19 days'],
+    ],
+  },
+  'due, and out of sight': {
+    ...{ night: (night) => ({ complete: night, sample_size: 30_020 }), due: '2026-04-09' },
+    expected: [
+      ['far', 2, null, 'target out of sight'],
+      ['late', 0, null, 'due 9 April, out of sight: needs 1500 a day, has 1'],
+    ],
+  },
+  'paused, and in time if it goes on now': {
+    ...{ night: steady(5), status: after(20, 'deviating_from_specs'), due: '2026-04-09' },
+    expected: [
+      ['at_risk', 2, null, 'due 9 April, paused: needs 5 a day, had 5'],
+      ['paused', 1, '20', 'paused'],
+    ],
+  },
+  'paused, and late even if it goes on now': {
+    ...{ night: steady(5), status: after(20, 'deviating_from_specs'), due: '2026-04-08' },
+    expected: [
+      ['late', 0, null, 'due 8 April, paused: needs 5.3 a day, had 5'],
+      ['paused', 1, '20', 'paused'],
+    ],
+  },
+  'paused, and never seen in fieldwork': {
+    ...{ night: () => ({ complete: 0 }), status: () => 'deviating_from_specs', due: '2026-04-09' },
+    expected: [
+      ['at_risk', 2, null, 'due 9 April, paused: needs 10 a day'],
+      ['paused', 1, '01', 'paused for 19 days'],
+    ],
+  },
   'paused today': {
     ...{ night: steady(5), status: after(20, 'deviating_from_specs') },
     expected: [['paused', 1, '20', 'paused']],
@@ -107,7 +194,7 @@ const CASES: Readonly<Record<string, Case>> = {
 }
 
 test('needs_action has a row for each survey and reason', async () => {
-  const { account, rows } = await testWarehouse()
+  const { account, database, rows } = await testWarehouse()
   const names = Object.keys(CASES)
   const statusOf = (one: Case, night: number) => one.status?.(night) ?? 'fieldwork'
   for (let night = 1; night <= NIGHTS; night += 1) {
@@ -141,6 +228,12 @@ test('needs_action has a row for each survey and reason', async () => {
     })
     await account.commitBundles(bundles, RUN)
   }
+  const due = Object.values(CASES).flatMap(({ due: due_on }, place) =>
+    due_on === undefined
+      ? []
+      : [{ account: 'acme', survey_id: place + 1, project_id: null, due_on, note: null }],
+  )
+  expect(await storeDeadlines(database, due)).toEqual({ stored: due.length, unknown: 0 })
   const found = await rows(
     `SELECT survey_id, kind, urgency, strftime(timezone('UTC', since), '%d') AS since, text FROM needs_action ORDER BY ALL`,
   )
@@ -154,4 +247,8 @@ test('needs_action has a row for each survey and reason', async () => {
       ]),
     ),
   ).toEqual(Object.fromEntries(Object.entries(CASES).map(([name, { expected }]) => [name, expected])))
+  const place = names.indexOf('due a day before the expected one')
+  const [row] = await rows(`SELECT numbers FROM needs_action WHERE survey_id = ${place + 1}`)
+  const numbers = { needed_per_day: 5.3, per_day: 5, missing: 100, days_late: 1 }
+  expect(JSON.parse(String(row?.numbers))).toEqual(numbers)
 })

@@ -4,6 +4,7 @@ import type { Progress, Survey } from '../../../../src/model/fields.js'
 import type { Instant } from '../../../../src/model/instant.js'
 import type { AccountWarehouse, BundleOutcome } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
+import { storeDeadlines } from '../../../../src/warehouse/deadlines.js'
 import { hourOf as at, instantOf } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { sharedWarehouse } from '../../../support/warehouse/warehouse.js'
@@ -269,6 +270,10 @@ test('survey_pace shows surveys that the API shows, with their own columns, if t
       expected_on: null,
       expected_from: null,
       expected_to: null,
+      due_on: null,
+      due_note: null,
+      deadline: null,
+      needed_per_day: null,
       target_incidence_rate: null,
       recent_incidence_rate: null,
       earlier_incidence_rate: null,
@@ -277,6 +282,53 @@ test('survey_pace shows surveys that the API shows, with their own columns, if t
       earlier_drop_out_rate: null,
     },
   ])
+})
+
+test('survey_pace knows the due date of a survey, or else of its project', async () => {
+  const { account, database, expectRows } = await emptyWarehouse()
+  // 5 a day, and 55 are missing on 10 March: expected on 21 March.
+  const surveys = ['P', 'P', 'p', null, 'Q', 'P'].map(
+    (project_id): Case => ['', nightly(steady(5)), [], { project_id }],
+  )
+  await perform(account, surveys)
+  await perform(accountWarehouse(database, 'bolt'), surveys.slice(0, 1))
+  // The account was read again four days later, but not the sixth survey.
+  const later = [1, 2, 3, 4, 5].map((id) => bundle(id, at(14), [source(id * 10)], read(65)))
+  await account.commitBundles(later, RUN)
+  const due = (survey_id: number | null, project_id: string | null, due_on: string, note: string | null) => ({
+    ...{ account: 'acme', survey_id, project_id, due_on, note },
+  })
+  const rows = [
+    ...[
+      due(1, null, '2026-03-15', null),
+      due(null, 'P', '2026-04-17', 'board'),
+      due(5, null, '2026-03-14', ''),
+    ],
+    ...[
+      due(6, null, '2026-03-13', 'old'),
+      due(99, null, '2026-03-31', null),
+      due(null, 'R', '2026-03-31', null),
+    ],
+  ]
+  const expected = [
+    ['acme', 1, '2026-03-15', null, 'late', 35],
+    ['acme', 2, '2026-04-17', 'board', 'on_time', 35 / 34],
+    ['acme', 3, null, null, null, null],
+    ['acme', 4, null, null, null, null],
+    ['acme', 5, '2026-03-14', '', 'late', null],
+    ['acme', 6, '2026-03-13', 'old', 'late', null],
+    ['bolt', 1, null, null, null, null],
+  ]
+  const found =
+    'SELECT account, survey_id, due_on::VARCHAR, due_note, deadline, needed_per_day FROM survey_pace ORDER BY ALL'
+  expect(await storeDeadlines(database, rows)).toEqual({ stored: 6, unknown: 2 })
+  await expectRows(found, expected)
+  // A file that cannot be read keeps them, an empty one does not.
+  expect(await storeDeadlines(database, null)).toEqual({ stored: 6, unknown: 2 })
+  await expectRows(found, expected)
+  expect(await storeDeadlines(database, rows.slice(0, 1))).toEqual({ stored: 1, unknown: 0 })
+  await expectRows('SELECT survey_id, due_on::VARCHAR FROM deadlines', [[1, '2026-03-15']])
+  expect(await storeDeadlines(database, [])).toEqual({ stored: 0, unknown: 0 })
 })
 
 const counts = (complete: number, screenOut: number | null, incomplete: number | null, change = {}) =>
