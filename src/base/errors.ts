@@ -54,12 +54,13 @@ export const EXITS = {
         '`check`: the directory of `metrics.file` cannot be written. A `sync` would work without its metrics',
       no_warehouse: '`replay`: this directory has no warehouse',
       nothing_published:
-        '`status`, `export`, `report`, `verify`: nothing is published in this directory or bucket',
+        '`status`, `export`, `query`, `report`, `verify`: nothing is published in this directory or bucket',
       other_shards:
         'The directory holds another number of shards, a warehouse without shards, or shards although the command has no `--shard`',
       other_bucket:
         'The local directory belongs to another bucket or warehouse, or the bucket is divided into other shards',
-      export_request: '`export`: a table, condition or directory that it refuses',
+      export_request: '`export`: a table or directory that it refuses',
+      query_refused: '`query`: SQL, a name or a value that it refuses',
       reference_server_options: '`reference-server`: wrong options',
       reference_server_faults: '`reference-server`: faults that cannot be used',
       reference_server_listen: '`reference-server`: an address that it cannot listen on',
@@ -151,6 +152,7 @@ export const EXITS = {
       unsynced:
         'A file has its new content and readers see it, but the disk failed afterwards: a power failure may undo it',
       export_failed: '`export`: the files cannot be written',
+      query_failed: '`query`: the file cannot be written',
       report_failed: '`report`: the file cannot be written',
     },
   },

@@ -31,11 +31,13 @@ export type FlagValues = Readonly<Record<string, string | boolean | undefined>>
 export const flagProblems = (words: readonly string[], command: string, flags: Flags): readonly string[] => {
   const all: Readonly<Record<string, Pick<Flag, 'type'>>> = { ...flags, ...COMMON }
   const names = Object.keys(all).filter((name) => all[name]?.type !== 'argument')
-  return words.flatMap((word) => {
+  return flagWords(words, flags).flatMap((word) => {
     const [, flag = '', value] = FLAG.exec(word) ?? []
     if (flag === '' || flag === '-h') return []
     const name = flag.slice('--'.length)
     const known = Object.hasOwn(all, name) ? all[name] : undefined
+    const removed = REMOVED[`${command} ${flag}`]
+    if (removed !== undefined) return removed
     if (known === undefined || known.type === 'argument' || !flag.startsWith('--'))
       return `${command} has no flag ${flag}${suggestion(flag.replace(/^-+/, ''), names, '--')}`
     return known.type === 'boolean' && value !== undefined && !['true', 'false'].includes(value)
@@ -43,6 +45,20 @@ export const flagProblems = (words: readonly string[], command: string, flags: F
       : []
   })
 }
+
+/** Flags of earlier versions, and what replaces them. */
+const REMOVED: Readonly<Record<string, string>> = {
+  'export --where':
+    'export has no --where any more. To choose rows, use fieldwork-sync query "SELECT … WHERE …" --output rows.csv',
+}
+
+/** For a command with an argument: whether a word is a text that begins with a comment of SQL, and no flag. */
+export const isArgumentText = (word: string, flags: Flags): boolean =>
+  /^--\s/.test(word) && Object.values(flags).some(({ type }) => type === 'argument')
+
+/** The words that may be flags. */
+const flagWords = (words: readonly string[], flags: Flags): readonly string[] =>
+  words.filter((word) => !isArgumentText(word, flags))
 
 /** `-5` and `-` may be values; `-x`, `--` and `--x` are flags. */
 const FLAG = /^(-[^0-9=][^=]*)(?:=(.*))?$/s

@@ -37,7 +37,7 @@ export const showStatus = async (
   const { syncs, ...shown } = status
   const verdict = verdictOf(syncs, systemClock.nowMs(), maxAgeMs)
   if (check) exit(verdict.exitCode)
-  if (settings.json) return await print(`${jsonOf({ verdict, ...head, ...shown })}\n`)
+  if (settings.json) return void (await print(`${jsonOf({ verdict, ...head, ...shown })}\n`))
   const { state, text } = verdict
   const line = terminalFeatures(env, stdout).colour ? painted(text, COLOURS[state]) : text
   await print(check ? `${line}\n` : `${line}\n\n${renderStatus(head, shown)}\n`)

@@ -6,7 +6,7 @@ import yargs, { type Argv } from 'yargs'
 import { EXITS } from '../base/errors.js'
 import { packageVersion } from '../base/version.js'
 import type { Command } from './context.js'
-import { type Flag, type FlagValues, flagProblems, suggestion, usageError } from './flags.js'
+import { type Flag, type FlagValues, flagProblems, isArgumentText, suggestion, usageError } from './flags.js'
 
 /** Wider terminals get no longer lines. */
 const COLUMNS_MAX = 110
@@ -33,7 +33,11 @@ export const readCommandLine = (
   if (problems.length > 0) throw usageError(problems.join('; '), command?.name ?? '')
   let output = ''
   const parser = parserOf(command, commands, Math.min(COLUMNS_MAX, columns))
-  const values = parser.parseSync([...words], {}, (_error, _values, text) => {
+  const texts = words.filter((word) => isArgumentText(word, command?.flags ?? {}))
+  // Behind `--`, yargs takes no word for a flag.
+  const parsed =
+    texts.length === 0 ? words : [...words.filter((word) => !texts.includes(word)), '--', ...texts]
+  const values = parser.parseSync([...parsed], {}, (_error, _values, text) => {
     output = text
   })
   return { command, flags: Object.fromEntries(Object.entries(values).filter(isFlag)), output }
