@@ -52,9 +52,9 @@ const REMOVED: Readonly<Record<string, string>> = {
     'export has no --where any more. To choose rows, use fieldwork-sync query "SELECT … WHERE …" --output rows.csv',
 }
 
-/** For a command with an argument: whether a word is a text that begins with a comment of SQL, and no flag. */
+/** For a command with an argument: whether a word is a text that yargs would take for flags: stdin, or SQL that begins with a comment. */
 export const isArgumentText = (word: string, flags: Flags): boolean =>
-  /^--\s/.test(word) && Object.values(flags).some(({ type }) => type === 'argument')
+  /^(-$|--\s)/.test(word) && Object.values(flags).some(({ type }) => type === 'argument')
 
 /** The words that may be flags. */
 const flagWords = (words: readonly string[], flags: Flags): readonly string[] =>

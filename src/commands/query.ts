@@ -16,7 +16,13 @@ import type { Settings } from '../settings/settings.js'
 import { findState, requirePublished } from '../storage/open.js'
 import type { Sql } from '../warehouse/connection/database.js'
 import { literal } from '../warehouse/connection/ddl.js'
-import { duckdbCause, firstLine, isFileFailure, unreadable } from '../warehouse/connection/duckdb-error.js'
+import {
+  duckdbCause,
+  firstLine,
+  isFileFailure,
+  isOutOfMemory,
+  unreadable,
+} from '../warehouse/connection/duckdb-error.js'
 import { createViews } from '../warehouse/views/all.js'
 import type { CliContext } from './context.js'
 import { usageError } from './flags.js'
@@ -58,12 +64,25 @@ export const query = async (
   const question = questionOf(await textOf(context, asked))
   const given = parametersOf(narrowed)
   const published = await requirePublished(settings, await findState(settings, signal))
-  const run = (file: string | null, write: Write): Promise<number> =>
-    onPublished(published, file, signal, async (sql) => {
+  const runIn = (memoryLimit: string, file: string | null, write: Write): Promise<number> =>
+    onPublished(published, { memoryLimit, file, signal }, async (sql) => {
       const statement = await prepare(sql, question, given)
       const width = stdout.isTTY && out === null ? (stdout.columns ?? WIDTH) : WIDTH
       return await writeAs(format, sql, statement, { file: file ?? '', write, signal, width })
     })
+  const run = async (file: string | null, write: Write): Promise<number> => {
+    let hasWritten = false
+    const noted: Write = (text) => {
+      hasWritten = true
+      return write(text)
+    }
+    try {
+      return await runIn(MEMORY, file, noted)
+    } catch (error) {
+      if (hasWritten || !isOutOfMemory(error)) throw error
+      return await runIn(MEMORY_MAX, file, write)
+    }
+  }
   if (out === null) await run(null, print)
   else await print(await writeFile(out, run))
 }
@@ -117,35 +136,40 @@ const writeAs = async (
 }
 
 /**
- * Runs `work` on a connection that reads the published state, writes at most `written`, and cannot be changed. Sorts that need more
+ * Runs `work` on a connection that reads the published state, writes at most `file`, and cannot be changed. Sorts that need more
  * memory spill into a directory of their own.
  */
 const onPublished = async (
   { path, file, open: openState, isDirectory }: Awaited<ReturnType<typeof requirePublished>>,
-  written: string | null,
-  signal: AbortSignal,
+  options: { readonly memoryLimit: string; readonly file: string | null; readonly signal: AbortSignal },
   work: (sql: Sql) => Promise<number>,
 ): Promise<number> => {
   // Where it cannot be made, as with a read-only disk, only a query that would spill fails.
   const temporaryDirectory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-query-')).catch(() => '')
   try {
     const source = await realpath(file)
-    await using database = await openState(source, { memoryLimit: MEMORY, temporaryDirectory })
-    return await database.interruptibly(signal, () =>
+    await using database = await openState(source, { memoryLimit: options.memoryLimit, temporaryDirectory })
+    return await database.interruptibly(options.signal, () =>
       database.exclusively(async (sql) => {
         if (isDirectory) await createViews(sql)
-        await lock(sql, isDirectory ? [source, withoutPattern(source)] : [], written)
+        await lock(sql, isDirectory ? [source, withoutPattern(source)] : [], options.file)
         return await work(sql)
       }),
     )
   } catch (error) {
-    throw unreadable(path, error)
+    const cause = duckdbCause(error)
+    if (!isOutOfMemory(cause)) throw unreadable(path, error)
+    if (options.memoryLimit !== MEMORY_MAX) throw cause
+    throw refused(
+      `the query needs more than ${MEMORY_MAX} of memory. Select fewer rows or columns, or group them`,
+    )
   } finally {
     if (temporaryDirectory !== '') await rm(temporaryDirectory, { recursive: true, force: true })
   }
 }
 
-const MEMORY = '48MB'
+/** Most queries read rows as they come, or spill. The others get the memory of a sync. */
+const [MEMORY, MEMORY_MAX] = ['64MB', '256MB']
 
 /** After this, the connection opens no other file, and no statement can change that. */
 const lock = async (sql: Sql, directories: readonly string[], file: string | null): Promise<void> => {

@@ -33,15 +33,23 @@ export const readCommandLine = (
   if (problems.length > 0) throw usageError(problems.join('; '), command?.name ?? '')
   let output = ''
   const parser = parserOf(command, commands, Math.min(COLUMNS_MAX, columns))
-  const texts = words.filter((word) => isArgumentText(word, command?.flags ?? {}))
-  // Behind `--`, yargs takes no word for a flag.
-  const parsed =
-    texts.length === 0 ? words : [...words.filter((word) => !texts.includes(word)), '--', ...texts]
-  const values = parser.parseSync([...parsed], {}, (_error, _values, text) => {
-    output = text
-  })
-  return { command, flags: Object.fromEntries(Object.entries(values).filter(isFlag)), output }
+  const isText = (word: string) => isArgumentText(word, command?.flags ?? {})
+  const values = parser.parseSync(
+    words.map((word) => (isText(word) ? TEXT : word)),
+    {},
+    (_error, _values, text) => {
+      output = text
+    },
+  )
+  const given = Object.entries(values).filter(isFlag)
+  const flags = given.map(
+    ([name, value]) => [name, value === TEXT ? (words.find(isText) ?? '') : value] as const,
+  )
+  return { command, flags: Object.fromEntries(flags), output }
 }
+
+/** Stands for a word that yargs would misread. */
+const TEXT = 'a text'
 
 const isFlag = (entry: [string, unknown]): entry is [string, string | boolean] =>
   entry[0] !== '$0' && ['string', 'boolean'].includes(typeof entry[1])
@@ -125,10 +133,17 @@ const parserOf = (command: Command | undefined, commands: readonly Command[], co
     .alias('help', 'h')
     .wrap(columns)
     .fail((message) => {
-      throw usageError(message, command?.name ?? '')
+      const isQuoted = !message.startsWith('Unknown argument') || !hasArgument(command)
+      throw usageError(
+        isQuoted ? message : `${message}: put a text with spaces in quotes`,
+        command?.name ?? '',
+      )
     })
   return command === undefined ? declareAll(parser, commands) : declareOne(parser, command)
 }
+
+const hasArgument = (command: Command | undefined): boolean =>
+  Object.values(command?.flags ?? {}).some(({ type }) => type === 'argument')
 
 const declareOne = (parser: Argv, { name, describe, flags }: Command): Argv => {
   const args = Object.keys(flags).filter((flag) => flags[flag]?.type === 'argument')

@@ -2,6 +2,8 @@
  * A result as lines of CSV, JSON or Markdown. DuckDB writes each row as one text, so a cell is never in our memory: a million rows of 35
  * columns as JavaScript values take 200 MiB.
  */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/signals.js'
 import type { Sql } from '../../warehouse/connection/database.js'
@@ -17,7 +19,26 @@ export const selectLines = (
   statement: Statement,
   row: string,
 ): AsyncIterable<Iterable<readonly string[]>> =>
-  sql.batches(z.array(z.string()), `SELECT ${row} FROM ${namedRows(statement)}`, statement.parameters)
+  frugally(
+    sql.batches(z.array(z.string()), `SELECT ${row} FROM ${namedRows(statement)}`, statement.parameters),
+  )
+
+/**
+ * V8 does not see the memory of DuckDB's batches, and frees them late. With this, a million rows of 5 columns take 133 MiB instead of
+ * 153.
+ */
+export const frugally = async function* <Batch>(batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
+  setFlagsFromString('--expose-gc')
+  const collect: unknown = runInNewContext('gc')
+  let taken = 0
+  for await (const batch of batches) {
+    yield batch
+    taken += 1
+    if (taken % COLLECT_EVERY_BATCHES === 0 && typeof collect === 'function') collect({ type: 'minor' })
+  }
+}
+
+const COLLECT_EVERY_BATCHES = 2
 
 /** Returns the number of rows. Nothing is written before the first rows are there. */
 export const writeLines = async (
@@ -53,20 +74,25 @@ export interface LineFormat {
 export const CSV: LineFormat = {
   head: (columns) =>
     `${columns.map(({ name }) => (/[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name)).join(',')}\r\n`,
-  row: (columns) => columns.map((column) => `coalesce(${quotedCsv(exact(column))}, '')`).join(` || ',' || `),
+  row: (columns) =>
+    `concat_ws(',', ${columns.map((column) => `coalesce(${csvCell(column)}, '')`).join(', ')})`,
   between: '\r\n',
   end: (rows) => (rows === 0 ? '' : '\r\n'),
 }
 
 /** A null is nothing, and an empty text is `""`. */
-const quotedCsv = (text: string): string =>
-  `CASE WHEN ${text} = '' OR regexp_matches(${text}, '[",\\r\\n]') THEN '"' || replace(${text}, '"', '""') || '"' ELSE ${text} END`
+const csvCell = (column: ResultColumn): string => {
+  const text = exact(column)
+  return isBare(column)
+    ? text
+    : `CASE WHEN ${text} = '' OR regexp_matches(${text}, '[",\\r\\n]') THEN concat('"', replace(${text}, '"', '""'), '"') ELSE ${text} END`
+}
 
 /** One document: a list with an object for each row. */
 export const JSON_LIST: LineFormat = {
   head: () => '[\n',
   row: (columns) =>
-    `'{' || ${columns.map((column) => `${literal(`${JSON.stringify(column.name)}:`)} || coalesce(${jsonValue(column)}, 'null')`).join(` || ',' || `)} || '}'`,
+    `concat(${columns.map((column, place) => `${literal(`${place === 0 ? '{' : ','}${JSON.stringify(column.name)}:`)}, coalesce(${jsonValue(column)}, 'null')`).join(', ')}, '}')`,
   between: ',\n',
   end: (rows) => (rows === 0 ? ']\n' : '\n]\n'),
 }
@@ -76,16 +102,16 @@ const jsonValue = (column: ResultColumn): string => {
   const asText = `CAST(to_json(${exact(column)}) AS VARCHAR)`
   if (/^(DOUBLE|FLOAT)$/.test(column.type))
     return `CASE WHEN isfinite(${cell}) THEN CAST(${cell} AS VARCHAR) ELSE ${asText} END`
-  return isNumber(column) || column.type === 'BOOLEAN' || column.type === 'JSON' || isNested(column)
-    ? exact(column)
-    : asText
+  if (isNumber(column) || column.type === 'BOOLEAN' || column.type === 'JSON' || isNested(column))
+    return exact(column)
+  return isBare(column) ? `concat('"', ${exact(column)}, '"')` : asText
 }
 
 export const MARKDOWN: LineFormat = {
   head: (columns) =>
     `| ${columns.map(({ name }) => escapedMarkdown(name)).join(' | ')} |\n|${columns.map((column) => (isNumber(column) ? ' ---: ' : ' --- ')).join('|')}|\n`,
   row: (columns) =>
-    `'| ' || ${columns.map((column) => `coalesce(${escapedSql(readable(column))}, '')`).join(` || ' | ' || `)} || ' |'`,
+    `concat('| ', concat_ws(' | ', ${columns.map((column) => `coalesce(${markdownCell(column)}, '')`).join(', ')}), ' |')`,
   between: '\n',
   end: (rows) => (rows === 0 ? '' : '\n'),
 }
@@ -93,8 +119,14 @@ export const MARKDOWN: LineFormat = {
 /** What Markdown or HTML could read as markup. An underscore within a word is none. */
 const MARKUP = String.raw`([\\\x60*\[\]<>|~&#$]|\b_|_\b)`
 const CONTROL = String.raw`[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+`
-const escapedSql = (text: string): string =>
-  `regexp_replace(regexp_replace(${text}, '${CONTROL}', ' ', 'g'), '${MARKUP}', '\\\\\\1', 'g')`
+const markdownCell = (column: ResultColumn): string =>
+  isBare(column)
+    ? readable(column)
+    : `regexp_replace(${onOneLineSql(readable(column))}, '${MARKUP}', '\\\\\\1', 'g')`
+
+/** SQL of a text without line ends and characters that would steer a terminal. */
+export const onOneLineSql = (text: string): string => `regexp_replace(${text}, '${CONTROL}', ' ', 'g')`
+
 const escapedMarkdown = (text: string): string =>
   text.replaceAll(new RegExp(CONTROL, 'gu'), ' ').replaceAll(new RegExp(MARKUP, 'g'), '\\$1')
 
@@ -102,6 +134,9 @@ const INTEGER = /^U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)$/
 export const isInteger = ({ type }: ResultColumn): boolean => INTEGER.test(type)
 export const isNumber = (column: ResultColumn): boolean =>
   isInteger(column) || /^(DOUBLE|FLOAT|DECIMAL)/.test(column.type)
+/** Whether no cell of the column has a character that a format must escape. */
+export const isBare = (column: ResultColumn): boolean =>
+  isNumber(column) || /^(BOOLEAN|DATE|TIME|UUID$)/.test(column.type)
 const isNested = ({ type }: ResultColumn): boolean => /\]$|^(STRUCT|MAP|UNION)\(/.test(type)
 
 /** SQL of a cell as text that holds its value exactly. Times are UTC, whatever the session says. */

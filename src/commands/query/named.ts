@@ -14,6 +14,22 @@ export interface NamedQuery {
 
 export const NAMED_QUERIES: readonly NamedQuery[] = [
   {
+    name: 'needs-action',
+    title: 'What needs action',
+    describe: 'What needs action, the most urgent first',
+    sql: `SELECT account, survey_id, title, text, urgency
+FROM needs_action
+ORDER BY urgency ASC, account ASC, survey_id ASC, kind ASC`,
+  },
+  {
+    name: 'surveys-today',
+    title: 'The surveys today',
+    describe: 'Each survey with its status, interviews, target and pace',
+    sql: `SELECT account, survey_id, title, status, interviews_count AS interviews, sample_size AS target, expected_on
+FROM surveys_today
+ORDER BY account ASC, survey_id ASC`,
+  },
+  {
     name: 'pace-by-day',
     title: 'Fieldwork pace by day',
     describe: 'Complete interviews that each survey gained, by day',

@@ -1,4 +1,5 @@
 /** What is asked: SQL, or a named query. `--survey` and `--days` are values of `$survey`, `$account` and `$days`, never part of the SQL. */
+import { ExpectedError } from '../../base/errors.js'
 import { nearest } from '../../base/suggest.js'
 import { ALL_TABLES, tableName } from '../../model/sync-tables.js'
 import type { NamedParameters, Sql } from '../../warehouse/connection/database.js'
@@ -65,7 +66,12 @@ export const prepare = async (
         : `the query uses $${unknown}. Only $survey, $account and $days can be given, by --survey and --days`,
     )
   const parameters = only(values, (name) => used.has(name))
-  const columns = await columnsOf(sql, text, parameters)
+  const columns = await columnsOf(sql, text, parameters).catch((error: unknown) => {
+    if (named === null || !(error instanceof ExpectedError) || error.code !== 'query_refused') throw error
+    throw refused(
+      `${named.name} needs a newer published state: run fieldwork-sync sync first (${error.message})`,
+    )
+  })
   const rest = Object.keys(given).filter((name) => !used.has(name))
   if (rest.length === 0) return { text, columns, parameters }
   const conditions = rest.map((name) => {

@@ -8,7 +8,7 @@ import { parse } from '../../base/parse.js'
 import { varcharCell } from '../../warehouse/connection/cells.js'
 import type { NamedParameters, Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
-import { faultOnOneLine, isQueryFault } from '../../warehouse/connection/duckdb-error.js'
+import { faultOnOneLine, isOutOfMemory, isQueryFault } from '../../warehouse/connection/duckdb-error.js'
 
 /** The columns of a result have different names. */
 export interface ResultColumn {
@@ -48,8 +48,15 @@ export const readStatement = async (
   const foreign = [...found.functions].find((name) => !TABLE_FUNCTIONS.has(name))
   if (foreign !== undefined)
     throw refused(`the query cannot use the table function ${foreign}: it reads the published tables only`)
-  return { text: text.replace(/[;\s]+$/, ''), parameters: found.parameters }
+  return { text: withoutSemicolons(text), parameters: found.parameters }
 }
+
+/** One statement may still end in semicolons and comments. Those in texts, names and comments stay. */
+const withoutSemicolons = (text: string): string =>
+  text.replaceAll(TOKEN, (token) => (token === ';' ? ' ' : token))
+
+const TOKEN =
+  /[eE]'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|;/g
 
 const parsedSchema = z.object({
   error_type: z.string().optional(),
@@ -130,7 +137,9 @@ export const ofStatement = async <Result>(work: () => Promise<Result>): Promise<
   try {
     return await work()
   } catch (error) {
-    throw isQueryFault(error) ? refused(`the query failed: ${faultOnOneLine(error, LINES_ABOVE)}`) : error
+    throw isQueryFault(error) && !isOutOfMemory(error)
+      ? refused(`the query failed: ${faultOnOneLine(error, LINES_ABOVE)}`)
+      : error
   }
 }
 

@@ -8,7 +8,7 @@ import type { Column } from '../../model/columns.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
 import { columnDefinition, FIXED_HEADER, selectSheetCell, sheetCell, sheetCellSchema } from '../text/sheet.js'
-import { isInteger, isNumber } from './lines.js'
+import { frugally, isInteger, isNumber } from './lines.js'
 import { namedRows, ofStatement, type ResultColumn, type Statement } from './statement.js'
 
 /** Returns the number of rows. */
@@ -25,7 +25,7 @@ export const writeWorkbook = async (
   const select = `SELECT ${columns.map(selectSheetCell).join(', ')} FROM (SELECT ${typed.join(', ')} FROM ${namedRows(statement)}) t`
   let rows = 0
   const cells = async function* (): AsyncGenerator<CellValue[]> {
-    for await (const batch of sql.batches(z.array(sheetCellSchema), select, statement.parameters)) {
+    for await (const batch of frugally(sql.batches(z.array(sheetCellSchema), select, statement.parameters))) {
       throwIfAborted(signal)
       for (const row of batch) {
         rows += 1

@@ -104,6 +104,8 @@ export const isStatementFault = (error: unknown): boolean =>
 export const isQueryFault = (error: unknown): boolean =>
   isDuckdbError(error) && /^(?!IO |FATAL |INTERNAL |INTERRUPT )[A-Z][\w -]* Error: /.test(messageOf(error))
 
+export const isOutOfMemory = (error: unknown): boolean => OUT_OF_MEMORY.test(messageOf(error))
+
 /** What DuckDB says of a statement, on one line. `linesAbove` were put in front of the user's own. */
 export const faultOnOneLine = (error: unknown, linesAbove: number): string => {
   const [what = '', line = '', excerpt = '', caret = ''] = messageOf(error).split(EXCERPT)

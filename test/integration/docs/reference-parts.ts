@@ -5,6 +5,7 @@
 import { ERRORS, EXITS } from '../../../src/base/errors.js'
 import { markdownTable } from '../../../src/base/human.js'
 import type { Command } from '../../../src/commands/context.js'
+import { NAMED_QUERIES, type NamedQuery, sqlToCopy } from '../../../src/commands/query/named.js'
 import { COMMANDS } from '../../../src/commands/table.js'
 import { OBSERVATIONS } from '../../../src/conformance/observations.js'
 import { RULES } from '../../../src/conformance/run.js'
@@ -26,6 +27,7 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
     ['conformance observations', observations()],
     ['choices', choices()],
     ['report queries', reportQueries()],
+    ...NAMED_QUERIES.map((query) => [`query ${query.name}`, namedQuery(query)] as const),
     ['metrics of runs', metricsTable(RUN_METRICS, ['warehouse', 'command'])],
     ['metrics of accounts', metricsTable(ACCOUNT_METRICS, ['warehouse', 'account'])],
     ...JSON_DOCUMENTS.map((document) => [`json ${document.name}`, fieldsOf(jsonSchemaOf(document))] as const),
@@ -114,6 +116,9 @@ const choices = (): string =>
 
 const reportQueries = (): string =>
   ALL_QUERIES.map((query) => `### ${query.title}\n\n\`\`\`sql\n${sqlOf(query)};\n\`\`\`\n`).join('\n')
+
+const namedQuery = (query: NamedQuery): string =>
+  `    fieldwork-sync query ${query.name}\n\n\`\`\`sql\n${sqlToCopy(query)};\n\`\`\`\n`
 
 const fieldsOf = (schema: JsonSchema): string =>
   markdownTable(
