@@ -37,7 +37,7 @@ export const flagProblems = (words: readonly string[], command: string, flags: F
     const name = flag.slice('--'.length)
     const known = Object.hasOwn(all, name) ? all[name] : undefined
     const removed = REMOVED[`${command} ${flag}`]
-    if (removed !== undefined) return removed
+    if (known === undefined && removed !== undefined) return removed
     if (known === undefined || known.type === 'argument' || !flag.startsWith('--'))
       return `${command} has no flag ${flag}${suggestion(flag.replace(/^-+/, ''), names, '--')}`
     return known.type === 'boolean' && value !== undefined && !['true', 'false'].includes(value)
