@@ -132,7 +132,12 @@ const writeAs = async (
       writing.file,
       writing.signal,
     )
-  return await writeLines(sql, statement, { csv: CSV, json: JSON_LIST, markdown: MARKDOWN }[format], writing)
+  return await writeLines(
+    sql,
+    statement,
+    { csv: CSV, json: JSON_LIST, markdown: MARKDOWN }[format],
+    writing.write,
+  )
 }
 
 /**
@@ -202,7 +207,8 @@ const writeFile = async (
       throw new WarehouseError('query_failed', `cannot write ${out}: ${firstLine(cause)}`, { cause })
     return asWarehouseError('query_failed', (reason) => `cannot write ${out}: ${reason}. ${ADVICE}`)(error)
   } finally {
-    await rm(temporary, { force: true })
+    // Also where the directory is none.
+    await rm(temporary, { force: true }).catch(() => undefined)
   }
 }
 

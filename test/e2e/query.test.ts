@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { readXlsx } from 'hucre/xlsx'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { NAMED_QUERIES } from '../../src/commands/query/named.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { MAIN } from '../support/command/command.js'
@@ -79,12 +79,12 @@ test.concurrent('a table fits 80 columns: a text loses its middle, and too many 
   const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
   const cut = await rowsOf(trial, 'SELECT id, title, title AS again, updated_at FROM surveys WHERE id = 3')
   expect(widest(cut.replace(/\(1 row.*\n/, ''))).toBeLessThanOrEqual(80)
-  expect(cut).toMatch(/A title that is.*….*, wave 3/)
+  expect(cut).toMatch(/ {2}A title that …able, wave 3 {2}/)
   expect(cut).toContain('(1 row; longer texts are cut: --format csv or json has them whole)\n')
   const blocks = await rowsOf(trial, 'FROM surveys ORDER BY id')
   expect(widest(blocks)).toBeLessThanOrEqual(80)
   expect(blocks).toMatch(
-    /^account {2,}\S+\nid {2,}1\n[\s\S]*\n\naccount {2,}\S+\nid {2,}2\n[\s\S]*\n\n\(3 rows\)\n$/,
+    /^account {2,}\S+\nid {2,}1\n[\s\S]*\n\naccount {2,}\S+\nid {2,}2\n[\s\S]*\n\n\(3 rows; longer/,
   )
   const empty = await rowsOf(trial, 'FROM surveys WHERE false')
   expect(widest(empty)).toBeLessThanOrEqual(80)
@@ -149,7 +149,7 @@ test.concurrent('what does more than read, is no query, or is asked wrongly is r
     [['CALL pragma_version()'], ONE_SELECT],
     [['INSTALL httpfs'], ONE_SELECT],
     [['LOAD httpfs'], ONE_SELECT],
-    [['CHECKPOINT'], ONE_SELECT],
+    [['FORCE CHECKPOINT'], ONE_SELECT],
     [['SELECT 1; DROP TABLE surveys'], ONE_SELECT],
     [['SELECT 1) ; DROP TABLE surveys; --'], 'syntax error at or near ")" (line 1, column 9)'],
     [["FROM read_csv('/etc/passwd')"], 'the table function read_csv'],
@@ -181,7 +181,7 @@ test.concurrent('what does more than read, is no query, or is asked wrongly is r
       ['SELECT 1', '--output', `${stolen}.duckdb`],
       'must end in one of .txt, .md, .csv, .json, .parquet, .xlsx',
     ],
-    [['SELECT 1', '--output', `${stolen}.csv`, '--json'], '--json and --output'],
+    [['SELECT 1', '--output', `${stolen}.csv`, '--format', 'json'], '--format json and --output'],
     [['SELECT 1', '--format', 'xlsx'], 'needs a file: --output rows.xlsx'],
     [['SELECT 1', '--warehouse', root], 'nothing has been published there yet'],
     [[], 'query needs SQL, or the name of a query'],
@@ -281,7 +281,10 @@ test.concurrent('SQL comes from stdin or after a comment; a reader that leaves, 
     })
     if (arrived) await once(running.stdout, 'data')
     else
-      await expect.poll(async () => (await readdir(temporary, { recursive: true })).length).toBeGreaterThan(1)
+      await vi.waitFor(
+        async () => expect((await readdir(temporary, { recursive: true })).length).toBeGreaterThan(1),
+        20_000,
+      )
     running.kill('SIGTERM')
     expect(await once(running, 'close')).toEqual([3, null])
     expect(stderr).toBe('fieldwork-sync: stopped by SIGTERM\n')

@@ -5,7 +5,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { z } from 'zod'
-import { throwIfAborted } from '../../base/signals.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { literal, quote } from '../../warehouse/connection/ddl.js'
 import { namedRows, ofStatement, type ResultColumn, type Statement } from './statement.js'
@@ -45,13 +44,12 @@ export const writeLines = async (
   sql: Sql,
   statement: Statement,
   { head, row, between, end }: LineFormat,
-  { write, signal }: { readonly write: Write; readonly signal: AbortSignal },
+  write: Write,
 ): Promise<number> =>
   ofStatement(async () => {
     const { columns } = statement
     let [rows, text] = [0, head(columns)]
     for await (const batch of selectLines(sql, statement, row(columns))) {
-      throwIfAborted(signal)
       for (const [line = ''] of batch) {
         text += rows === 0 ? line : `${between}${line}`
         rows += 1

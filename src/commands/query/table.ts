@@ -4,7 +4,6 @@
  */
 import stringWidth from 'string-width'
 import { counted } from '../../base/human.js'
-import { throwIfAborted } from '../../base/signals.js'
 import { onOneLine } from '../../model/data-problem-names.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { isBare, isNumber, onOneLineSql, readable, selectLines, type Write } from './lines.js'
@@ -24,7 +23,7 @@ const GAP = '  '
 export const writeTable = (
   sql: Sql,
   statement: Statement,
-  { write, signal, width }: { readonly write: Write; readonly signal: AbortSignal; readonly width: number },
+  { write, width }: { readonly write: Write; readonly width: number },
 ): Promise<number> =>
   ofStatement(async () => {
     const { columns } = statement
@@ -41,7 +40,6 @@ export const writeTable = (
       return `${begins ? head : ''}${text}`
     }
     for await (const batch of selectLines(sql, statement, row)) {
-      throwIfAborted(signal)
       for (const [line = ''] of batch) waiting.push(line.split(SEPARATOR))
       if (waiting.length + rows >= SIZED_ROWS && !(await write(laidOut()))) return rows
     }
@@ -144,7 +142,8 @@ const blockOf = (names: Cells, width: number, fitted: Fitted) => {
 }
 
 /** Latin, Greek and Cyrillic. The library takes a hundred times as long. */
-const ONE_COLUMN_EACH = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u20a0-\u20bf]*$/
+const ONE_COLUMN_EACH =
+  /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u20a0-\u20bf]*$/
 /** The columns of a terminal that a text takes. */
 const widthOf = (text: string): number => (ONE_COLUMN_EACH.test(text) ? text.length : stringWidth(text))
 

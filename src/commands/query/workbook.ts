@@ -26,7 +26,6 @@ export const writeWorkbook = async (
   let rows = 0
   const cells = async function* (): AsyncGenerator<CellValue[]> {
     for await (const batch of frugally(sql.batches(z.array(sheetCellSchema), select, statement.parameters))) {
-      throwIfAborted(signal)
       for (const row of batch) {
         rows += 1
         yield columns.map((column, index) => sheetCell(column, row[index] ?? null, () => undefined))

@@ -150,7 +150,7 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
         throw stopping?.aborted === true && isInterrupt(error) ? abortReason(stopping) : error
       }
     })
-  const sql = sqlOn(connection, statement)
+  const sql = sqlOn(connection, statement, () => stopping !== null && throwIfAborted(stopping))
   /**
    * Reads the file beside DuckDB. When a process closes any descriptor of a file, the system releases all its locks on that file. So this
    * one stays open until DuckDB has closed its own. A stream is not used, because it closes it when it is aborted.
@@ -235,7 +235,7 @@ const inTransaction = async <Result>(sql: Sql, work: (sql: Sql) => Promise<Resul
 /** Runs one statement, after those before it. */
 type Statement = <Result>(work: () => Result | Promise<Result>) => Promise<Result>
 
-const sqlOn = (connection: DuckDBConnection, statement: Statement): Sql => {
+const sqlOn = (connection: DuckDBConnection, statement: Statement, throwIfStopped: () => unknown): Sql => {
   const storedColumns = storedColumnsOf(connection)
 
   return {
@@ -263,6 +263,8 @@ const sqlOn = (connection: DuckDBConnection, statement: Statement): Sql => {
       for (;;) {
         // A caller may stop between two batches. Only a batch that is being read must keep other statements waiting.
         const chunk = await statement(() => result.fetchChunk())
+        // An interrupt between two batches looks like the end.
+        throwIfStopped()
         if (chunk === null || chunk.rowCount === 0) return
         yield convertedRows(schema, chunk)
       }
