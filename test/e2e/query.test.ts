@@ -127,7 +127,7 @@ test.concurrent('every named query runs, by its name and by the SQL that it prin
   ).toEqual([2, 3])
 })
 
-test.concurrent('what does more than read, is no query, or is asked wrongly is refused in one line', async (context) => {
+test.concurrent('what does more than read, and what is no query, is refused in one line', async (context) => {
   const trial = await openSynced(context, SURVEYS())
   const root = await trial.temporary()
   const before = await readFile(trial.published)

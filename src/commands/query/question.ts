@@ -1,4 +1,4 @@
-/** What is asked: SQL, or a named query. `--survey` and `--days` are values of `$survey`, `$account` and `$days`, never part of the SQL. */
+/** The question: SQL, or a named query. `--survey` and `--days` are values of `$survey`, `$account` and `$days`, never part of the SQL. */
 import { ExpectedError } from '../../base/errors.js'
 import { nearest } from '../../base/suggest.js'
 import { ALL_TABLES, tableName } from '../../model/sync-tables.js'
