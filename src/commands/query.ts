@@ -174,12 +174,14 @@ const onPublished = async (
 }
 
 /** Most queries read rows as they come, or spill. The others get the memory of a sync. */
-const [MEMORY, MEMORY_MAX] = ['64MB', '256MB']
+const [MEMORY, MEMORY_MAX] = ['32MB', '256MB']
 
 /** After this, the connection opens no other file, and no statement can change that. */
 const lock = async (sql: Sql, directories: readonly string[], file: string | null): Promise<void> => {
   await sql.run(`SET allowed_directories = [${directories.map(literal).join(', ')}]`)
   if (file !== null) await sql.run(`SET allowed_paths = [${literal(file)}]`)
+  // By default it keeps 1 MB of rows ahead.
+  await sql.run(`SET streaming_buffer_size = '100KB'`)
   await sql.run('SET enable_external_access = false')
   await sql.run('SET lock_configuration = true')
 }
