@@ -56,13 +56,14 @@ export const EXITS = {
         '`check`: lines of the file of due dates cannot be read. A `sync` would work without them',
       no_warehouse: '`replay`: this directory has no warehouse',
       nothing_published:
-        '`status`, `export`, `report`, `verify`: nothing is published in this directory or bucket',
+        '`status`, `export`, `query`, `report`, `verify`: nothing is published in this directory or bucket',
       unknown_survey: '`status --survey`: nothing is known of this survey in the published state',
       other_shards:
         'The directory holds another number of shards, a warehouse without shards, or shards although the command has no `--shard`',
       other_bucket:
         'The local directory belongs to another bucket or warehouse, or the bucket is divided into other shards',
-      export_request: '`export`: a table, condition or directory that it refuses',
+      export_request: '`export`: a table or directory that it refuses',
+      query_refused: '`query`: SQL, a name or a value that it refuses',
       reference_server_options: '`reference-server`: wrong options',
       reference_server_faults: '`reference-server`: faults that cannot be used',
       reference_server_listen: '`reference-server`: an address that it cannot listen on',
@@ -154,6 +155,7 @@ export const EXITS = {
       unsynced:
         'A file has its new content and readers see it, but the disk failed afterwards: a power failure may undo it',
       export_failed: '`export`: the files cannot be written',
+      query_failed: '`query`: the file cannot be written',
       report_failed: '`report`: the file cannot be written',
     },
   },

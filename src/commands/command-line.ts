@@ -43,7 +43,10 @@ export const runCommandLine = async (
   }
   try {
     if (argv.length === 0) {
-      const toStderr = async (text: string) => void stderr.write(text)
+      const toStderr = (text: string) => {
+        stderr.write(text)
+        return Promise.resolve(true)
+      }
       await run(['--help'], { ...context, stdout: context.stderr, print: toStderr })
       return EXIT_CODES.usage
     }

@@ -30,8 +30,11 @@ export interface Surroundings {
 export interface CliContext extends Omit<Surroundings, 'stdout'> {
   /** What stdout is. Only `print` writes to it. */
   readonly stdout: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>
-  /** Writes to stdout. Rejects if that fails, so a command says by `exit` how it has ended before it prints that. */
-  print(text: string): Promise<void>
+  /**
+   * Writes to stdout. Rejects if that fails, so a command says by `exit` how it has ended before it prints that. False if nobody
+   * reads any more.
+   */
+  print(text: string): Promise<boolean>
   exit(code: ExitCode): void
   /** Registers secrets to redact in the report of an error. */
   protect(secrets: readonly Secret[]): void

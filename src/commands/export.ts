@@ -9,16 +9,15 @@ import { asWarehouseError } from '../base/errors.js'
 import { counted, humanBytes, humanCount } from '../base/human.js'
 import { packageVersion } from '../base/version.js'
 import type { TableDeclaration } from '../model/columns.js'
-import { withoutPattern } from '../publish/parquet/sql.js'
 import type { Settings } from '../settings/settings.js'
 import { findState, requirePublished } from '../storage/open.js'
 import type { Database, OpenOptions, Sql } from '../warehouse/connection/database.js'
-import { literal } from '../warehouse/connection/ddl.js'
 import { unreadable } from '../warehouse/connection/duckdb-error.js'
 import { readLastRun } from '../warehouse/history/runs.js'
+import { createViews } from '../warehouse/views/all.js'
 import type { CliContext } from './context.js'
 import { type FileFormat, writeFiles } from './export/files.js'
-import { createViews, findTables, isView, requestedTables, withCondition } from './export/relations.js'
+import { findTables, isView, requestedTables } from './export/relations.js'
 import { type ExportManifest, replaceDirectory } from './export/target.js'
 import { jsonOf } from './text/json.js'
 import { textTable } from './text/text-table.js'
@@ -27,7 +26,7 @@ import { textTable } from './text/text-table.js'
 export const exportPublished = async (
   { signal, print }: CliContext,
   settings: Settings,
-  request: Pick<Export, 'out' | 'format' | 'bom' | 'tables' | 'condition'>,
+  request: Pick<Export, 'out' | 'format' | 'bom' | 'tables'>,
 ): Promise<void> => {
   const { file, open, isDirectory } = await requirePublished(settings, await findState(settings, signal))
   // We follow the link once, so all tables are read from the same version.
@@ -38,7 +37,7 @@ export const exportPublished = async (
     ...request,
     source,
     open: (options) => open(source, options),
-    sourceDirectories: isDirectory ? [source] : [],
+    isDirectory,
     signal,
   })
   const { out } = request
@@ -49,8 +48,8 @@ export interface Export {
   /** Path of the published state; `open` opens it read-only. */
   readonly source: string
   readonly open: (options: OpenOptions) => Promise<Database>
-  /** Directories from which the opened source reads more files. */
-  readonly sourceDirectories: readonly string[]
+  /** Whether the source is Parquet, which holds no views. */
+  readonly isDirectory: boolean
   /** Absolute path. */
   readonly out: string
   readonly format: FileFormat | 'xlsx'
@@ -58,7 +57,6 @@ export interface Export {
   readonly bom: boolean
   /** Such as `surveys`, `survey_overview` or `_sync.runs`; null for all tables outside `_sync`. */
   readonly tables: readonly string[] | null
-  readonly condition: string | null
   readonly signal: AbortSignal
 }
 
@@ -99,11 +97,9 @@ const write = async (
   directory: string,
   requested: readonly TableDeclaration[],
 ): Promise<ExportManifest> => {
-  const { sourceDirectories, format, bom, out, signal } = options
-  if (sourceDirectories.length > 0 && requested.some(isView)) await createViews(sql)
-  // A source path is a pattern. DuckDB checks both the pattern and the path that matches it against the list.
-  await confine(sql, [directory, ...sourceDirectories, ...sourceDirectories.map(withoutPattern)])
-  const relations = await withCondition(sql, await findTables(sql, requested, options), options.condition)
+  const { isDirectory, format, bom, out, signal } = options
+  if (isDirectory && requested.some(isView)) await createViews(sql)
+  const relations = await findTables(sql, requested, options)
   const writing = { sql, relations, directory, out, signal }
   const tables =
     format === 'xlsx'
@@ -117,27 +113,18 @@ const write = async (
     run_id: (await readLastRun(sql)).run_id,
     format,
     bom,
-    where: options.condition,
     rows: tables.reduce((sum, { rows }) => sum + rows, 0),
     tables: [...tables],
   }
 }
 
-/** After this, the connection opens no file outside these directories, and no condition can change that. */
-const confine = async (sql: Sql, directories: readonly string[]): Promise<void> => {
-  await sql.run(`SET allowed_directories = [${directories.map(literal).join(', ')}]`)
-  await sql.run('SET enable_external_access = false')
-  await sql.run('SET lock_configuration = true')
-}
-
-const renderExport = (out: string, { format, where, rows, tables }: ExportManifest): string => {
+const renderExport = (out: string, { format, rows, tables }: ExportManifest): string => {
   const isWorkbook = format === 'xlsx'
-  const lines = tables.map(({ table, file, rows: tableRows, bytes, filtered }) => [
+  const lines = tables.map(({ table, file, rows: tableRows, bytes }) => [
     table,
     ...(isWorkbook ? [file] : []),
     humanCount(tableRows),
     humanBytes(bytes),
-    ...(where === null ? [] : [filtered ? 'filtered' : 'whole']),
   ])
   const header = isWorkbook ? ['table', 'file', 'rows', 'file size'] : ['table', 'rows', 'size']
   const table = textTable([header, ...lines], { leftColumns: isWorkbook ? 2 : 1 })

@@ -32,6 +32,7 @@ export const flagProblems = (words: readonly string[], command: string, flags: F
   const all: Readonly<Record<string, Pick<Flag, 'type'>>> = { ...flags, ...COMMON }
   const names = Object.keys(all).filter((name) => all[name]?.type !== 'argument')
   const wrong = words.flatMap((word) => {
+    if (isArgumentText(word, flags)) return []
     const [, flag = '', value] = FLAG.exec(word) ?? []
     if (flag === '' || flag === '-h') return []
     const name = flag.slice('--'.length)
@@ -49,7 +50,13 @@ export const flagProblems = (words: readonly string[], command: string, flags: F
 /** For flags of other programs that people try. */
 const HINTS: Readonly<Record<string, string>> = {
   '--dry-run': ': fieldwork-sync plan shows what sync would request',
+  // A flag of earlier versions.
+  '--where': ': to choose rows, use fieldwork-sync query "SELECT … WHERE …" --output rows.csv',
 }
+
+/** For a command with an argument: whether a word is a text that yargs would take for flags: stdin, or SQL that begins with a comment. */
+export const isArgumentText = (word: string, flags: Readonly<Record<string, Pick<Flag, 'type'>>>): boolean =>
+  /^(-$|--\s)/.test(word) && Object.values(flags).some(({ type }) => type === 'argument')
 
 /** Words that are neither flags, nor values of flags, nor arguments. Most are the rest of a text whose quotes are missing. */
 const wordProblems = (
@@ -65,7 +72,7 @@ const wordProblems = (
   const taken = Object.values(flags).filter(({ type }) => type === 'argument').length
   // yargs takes the word `help` for `--help`.
   const [first, ...more] = words
-    .flatMap((word, at) => (FLAG.test(word) || isValue(at) || word === 'help' ? [] : [at]))
+    .flatMap((word, at) => ((FLAG.test(word) && !isArgumentText(word, flags)) || isValue(at) || word === 'help' ? [] : [at]))
     .slice(taken)
   if (first === undefined) return []
   const named = [first, ...more].slice(0, WORDS_NAMED_MAX).map((at) => words[at])

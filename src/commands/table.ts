@@ -2,7 +2,7 @@
  * The table of commands: what `--help` says about each, its flags, and the file that does it. Every start loads this file, so a row
  * checks the flags and reads the settings, and then loads its command with `import()`. The parameters of that file say which flags it gets.
  */
-import { resolve } from 'node:path'
+import { extname, resolve } from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { LOG_LEVELS } from '../base/log.js'
 import { createStderr } from '../logging/stderr.js'
@@ -58,6 +58,38 @@ const INIT = {
 export const EXPORT_FORMATS = ['parquet', 'csv', 'xlsx'] as const
 const SCHEMA_FORMATS = ['sql', 'markdown', 'json', 'dbt'] as const
 const SHELLS = ['bash', 'zsh', 'fish'] as const
+
+const QUERY_FORMATS = ['table', 'markdown', 'csv', 'json', 'parquet', 'xlsx'] as const
+
+/** The format of a file, by the end of its name. */
+const QUERY_FILES: Readonly<Record<string, (typeof QUERY_FORMATS)[number]>> = {
+  '.txt': 'table',
+  '.md': 'markdown',
+  '.csv': 'csv',
+  '.json': 'json',
+  '.parquet': 'parquet',
+  '.xlsx': 'xlsx',
+}
+
+/** A file whose name says another format, such as fieldwork.duckdb, is never replaced. */
+const queryFormatOf = (given: string | undefined, output: string | undefined, flag: string) => {
+  const problem = `--format must be one of ${QUERY_FORMATS.join(', ')}`
+  const format = given === undefined ? null : choiceOf(given, QUERY_FORMATS, { command: 'query', problem })
+  if (output === undefined) {
+    if (format === 'parquet' || format === 'xlsx')
+      throw usageError(`--format ${format} needs a file: --output rows.${format}`, 'query')
+    return format ?? 'table'
+  }
+  const named = QUERY_FILES[extname(output).toLowerCase()]
+  if (named === undefined)
+    throw usageError(`--output ${output} must end in one of ${Object.keys(QUERY_FILES).join(', ')}`, 'query')
+  if (format !== null && format !== named)
+    throw usageError(`${flag} and --output ${output} exclude each other`, 'query')
+  return named
+}
+
+const queryNames = async (): Promise<readonly string[]> =>
+  (await import('./query/named.js')).NAMED_QUERIES.map(({ name }) => name)
 
 const relationNames = async (): Promise<readonly string[]> => {
   const { ALL_TABLES, tableName } = await import('../model/sync-tables.js')
@@ -216,9 +248,6 @@ export const COMMANDS: readonly Command[] = [
       bom: option(
         'For CSV that people open in Excel: begin with a byte order mark, and put an apostrophe before formulas and error values',
       ),
-      where: text(
-        'Export only matching rows, such as "account = \'acme\'"; a table without these columns is exported whole',
-      ),
       ...SETTINGS,
     },
     async (context, given) => {
@@ -230,7 +259,46 @@ export const COMMANDS: readonly Command[] = [
       const settings = await settingsOf(context, given, NO_ACCOUNTS)
       const { exportPublished } = await import('./export.js')
       const tables = given.tables?.split(',').flatMap((name) => name.trim() || []) ?? null
-      await exportPublished(context, settings, { out, format, bom, tables, condition: given.where ?? null })
+      await exportPublished(context, settings, { out, format, bom, tables })
+    },
+  ),
+  command(
+    'query',
+    'Run SQL, or a query that has a name, on the published tables and views, and print the rows; only reads, and makes no request to the API',
+    {
+      query: {
+        type: 'argument',
+        describe: 'SQL, such as "FROM surveys_today"; or the name of a query; or - for SQL on stdin',
+        values: queryNames,
+      },
+      list: option('Show the queries that have a name'),
+      sql: option('Print the SQL instead of running it'),
+      survey: text('Only this survey: its id, or acme/4711; SQL of your own uses it as $survey and $account'),
+      days: text('Only the last days before the newest reading, such as 7; SQL of your own uses it as $days'),
+      format: text(`Format: ${QUERY_FORMATS.join(', ')} (default: by --output, or table)`, {
+        values: QUERY_FORMATS,
+      }),
+      output: text(
+        `File to write, which replaces an earlier one: ${Object.keys(QUERY_FILES).join(', ')}; Parquet and xlsx need it`,
+      ),
+      ...SETTINGS,
+      json: option('The same as --format json'),
+    },
+    async (context, { query: asked, list, sql, format: given, output, json, ...flags }) => {
+      const { listOfQueries, query, sqlOfQuery } = await import('./query.js')
+      if (list === true) return void (await context.print(listOfQueries()))
+      if (asked === undefined)
+        throw usageError('query needs SQL, or the name of a query: query --list shows them', 'query')
+      if (sql === true) return void (await context.print(await sqlOfQuery(context, asked)))
+      const format = queryFormatOf(
+        json === true ? 'json' : given,
+        output,
+        json === true ? '--json' : `--format ${given}`,
+      )
+      const out = output === undefined ? null : resolve(output)
+      const settings = await settingsOf(context, flags, NO_ACCOUNTS)
+      const { survey, days } = flags
+      await query(context, settings, { asked, format, out, survey, days })
     },
   ),
   command(

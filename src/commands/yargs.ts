@@ -6,7 +6,7 @@ import yargs, { type Argv } from 'yargs'
 import { EXITS } from '../base/errors.js'
 import { packageVersion } from '../base/version.js'
 import type { Command } from './context.js'
-import { type Flag, type FlagValues, flagProblems, suggestion, usageError } from './flags.js'
+import { type Flag, type FlagValues, flagProblems, isArgumentText, suggestion, usageError } from './flags.js'
 import { commandHelp, commandList, inColumns } from './help.js'
 
 /** Wider terminals get no longer lines. */
@@ -36,11 +36,23 @@ export const readCommandLine = (
   if (problems.length > 0) throw usageError(problems.join('; '), command?.name ?? '')
   let output = ''
   const parser = parserOf(command, commands, Math.min(COLUMNS_MAX, columns))
-  const values = parser.parseSync([...words], {}, (_error, _values, text) => {
-    output = text
-  })
-  return { command, flags: Object.fromEntries(Object.entries(values).filter(isFlag)), output }
+  const isText = (word: string) => isArgumentText(word, command?.flags ?? {})
+  const values = parser.parseSync(
+    words.map((word) => (isText(word) ? TEXT : word)),
+    {},
+    (_error, _values, text) => {
+      output = text
+    },
+  )
+  const given = Object.entries(values).filter(isFlag)
+  const flags = given.map(
+    ([name, value]) => [name, value === TEXT ? (words.find(isText) ?? '') : value] as const,
+  )
+  return { command, flags: Object.fromEntries(flags), output }
 }
+
+/** Stands for a word that yargs would misread. */
+const TEXT = 'a text'
 
 const isFlag = (entry: [string, unknown]): entry is [string, string | boolean] =>
   entry[0] !== '$0' && ['string', 'boolean'].includes(typeof entry[1])

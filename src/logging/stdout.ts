@@ -13,10 +13,11 @@ const RETRY_MS_MIN = 1
 const RETRY_MS_MAX = 100
 
 /**
- * Writes texts. It resolves when all of a text is written, or when nobody reads it any more. After a rejection it writes nothing.
+ * Writes texts. It resolves to true when all of a text is written, and to false when nobody reads it any more. After a rejection it
+ * writes nothing.
  * A pipe must not block: Node makes it so when `process.stdout` is first used.
  */
-export const createStdout = (signal: AbortSignal): ((text: string) => Promise<void>) => {
+export const createStdout = (signal: AbortSignal): ((text: string) => Promise<boolean>) => {
   let hasEnded = false
   let stoppedMs: number | null = null
 
@@ -43,11 +44,12 @@ export const createStdout = (signal: AbortSignal): ((text: string) => Promise<vo
   return async (text) => {
     try {
       await writeAll(Buffer.from(text))
+      return !hasEnded
     } catch (error) {
       hasEnded = true
       // The reader reads no more (`| head`), which is no failure.
-      if (hasCode(error, 'EPIPE')) return
-      asWarehouseError(
+      if (hasCode(error, 'EPIPE')) return false
+      return asWarehouseError(
         'output_failed',
         (reason) =>
           `the output is not complete, because stdout cannot be written: ${reason}. Check the place that it goes to, such as the space on its disk`,

@@ -1,7 +1,8 @@
 /**
  * `npm run bench -- export`: measures each command that reads or publishes a whole warehouse of 50,000 surveys with 4.6 million
  * observations of progress. It prints peak memory, time and CPU of the process. The arguments are other numbers of surveys and of
- * observations. It fails when an export takes more memory than `EXPORT_MIB_MAX`.
+ * observations. It fails when an export takes more memory than `EXPORT_MIB_MAX`, or a query
+ * more than `QUERY_MB_MAX`.
  */
 import { rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,6 +14,9 @@ const SOURCES = 3
 const OWNERS = SURVEYS * (1 + SOURCES)
 const NIGHTS = Math.ceil(Number(process.argv[3] ?? 90 * SURVEYS) / OWNERS)
 const EXPORT_MIB_MAX = 400
+const QUERY_MB_MAX = 150
+const QUERY =
+  'SELECT account, survey_id, interviews_count, sample_size, completion_rate FROM survey_progress_history'
 
 await inDirectory(async (directory) => {
   const warehouse = join(directory, 'warehouse')
@@ -29,6 +33,8 @@ await inDirectory(async (directory) => {
     row(what, mib, wall, cpu)
     if (args[0] === 'export' && mib > EXPORT_MIB_MAX)
       throw new Error(`${what} took ${mib.toFixed(0)} MiB of memory, more than ${EXPORT_MIB_MAX}`)
+    if (args[0] === 'query' && peak > QUERY_MB_MAX)
+      throw new Error(`${what} took ${peak.toFixed(0)} MB of memory, more than ${QUERY_MB_MAX}`)
   }
   // No row is in quarantine, so a replay only publishes.
   for (const format of ['duckdb', 'parquet']) {
@@ -42,6 +48,8 @@ await inDirectory(async (directory) => {
     measure(what, 'export', '--format', format, '--out', join(directory, format), ...more)
   await exported('export, CSV', 'csv')
   await exported('export, Parquet', 'parquet')
+  for (const end of ['csv', 'json', 'md', 'txt', 'parquet'])
+    await measure(`query, .${end}`, 'query', QUERY, '--output', join(directory, `rows.${end}`))
   // The history of surveys fills more than one sheet of 1,048,576 rows.
   const tables = 'surveys,survey_progress,survey_overview,survey_progress_history'
   await exported('export, Excel', 'xlsx', '--tables', tables)

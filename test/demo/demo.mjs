@@ -37,7 +37,7 @@ try {
   say('4. The tables')
   await show(published)
   console.log(
-    `\nThe file stays at warehouse/demo/fieldwork.duckdb: open it with duckdb -readonly, or read_only=True in Python.`,
+    `\nThe file stays at warehouse/demo/fieldwork.duckdb. Any DuckDB from 1.1 on opens it: duckdb -readonly, or read_only=True in Python.`,
   )
 
   say(`5. ${MORE_NIGHTS} more nights, and the report of the last one`)
@@ -47,7 +47,12 @@ try {
   }
   await run(['report', '--out', `${warehouse}/report.html`])
   console.log(
-    `\nOpen warehouse/demo/report.html in a browser: it shows what a fieldwork manager sees in the morning.`,
+    `\nOpen warehouse/demo/report.html in a browser: it shows what a fieldwork manager sees in the morning.
+
+Ask the tables yourself:
+  node dist/main.js query needs-action --warehouse warehouse/demo
+  node dist/main.js query "FROM surveys_today WHERE status = 'fieldwork'" --warehouse warehouse/demo
+  node dist/main.js query --list`,
   )
 } finally {
   await world.close()

@@ -36,6 +36,8 @@ const LINES: readonly (readonly [line: string, words: readonly string[], only: s
   ['a table', ['export', '--tables', '_sync.ru'], '_sync.runs'],
   ['the second table of a list', ['export', '--tables', 'surveys,fr'], 'surveys,freshness'],
   ['the second format of a list', ['sync', '--publish', 'duckdb,p'], 'duckdb,parquet'],
+  ['a query', ['query', 'forec'], 'forecast'],
+  ['a format of query', ['query', 'forecast', '--format', 'm'], 'markdown'],
   ['a shell', ['completion', 'z'], 'zsh'],
   ['a flag behind a given one', ['sync', '--full', '--js'], '--json'],
 ]

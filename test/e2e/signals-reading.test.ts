@@ -15,6 +15,7 @@ const COMMANDS = [
   ['plan'],
   ['export', '--format', 'csv', '--out', OUT],
   ['export', '--format', 'xlsx', '--out', OUT],
+  ['query', 'FROM surveys'],
   ['verify', '--local'],
   ['verify'],
 ].slice(0, SLOW ? undefined : 1)

@@ -13,9 +13,9 @@ import { checksum } from '../../publish/parquet/manifest.js'
 import { metadata, published } from '../../publish/parquet/sql.js'
 import { bigintCell } from '../../warehouse/connection/cells.js'
 import type { Sql } from '../../warehouse/connection/database.js'
-import { literal, quote } from '../../warehouse/connection/ddl.js'
+import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { firstLine, isFileFailure } from '../../warehouse/connection/duckdb-error.js'
-import { chosenRows, conditionError, type Relation } from './relations.js'
+import type { Relation } from './relations.js'
 import type { ExportManifest } from './target.js'
 
 export interface Writing {
@@ -33,7 +33,7 @@ export type ExportEntry = ExportManifest['tables'][number]
 /** What the manifest says about a written file. */
 export const entryOf = async (
   directory: string,
-  { table, condition }: Relation,
+  { table }: Relation,
   file: string,
   rows: number,
   cutTexts = 0,
@@ -41,27 +41,26 @@ export const entryOf = async (
   const path = join(directory, file)
   const { size: bytes } = await stat(path)
   const written = { table: tableName(table), file, bytes, sha256: await checksum(path), rows }
-  return { ...written, filtered: condition !== null, cut_texts: cutTexts }
+  return { ...written, cut_texts: cutTexts }
 }
 
-/** The error to throw if a table cannot be written: the condition's, an error `export_failed`, or a stop or bug itself. */
-export const writeError = (error: unknown, { table, condition }: Relation, out: string): unknown => {
-  const fault = conditionError(error, condition)
-  if (fault !== error || !isFileFailure(error)) return fault
+/** The error to throw if a table cannot be written: an error `export_failed`, or a stop or bug itself. */
+export const writeError = (error: unknown, { table }: Relation, out: string): unknown => {
+  if (!isFileFailure(error)) return error
   const message = `cannot export ${tableName(table)} to ${out}: ${firstLine(error)}`
   return new WarehouseError('export_failed', message, { cause: error })
 }
 
 /** Rows are sorted by key, so equal rows give an equal file. */
 export const selectRows = (
-  { table, columns, condition }: Relation,
+  { table, columns }: Relation,
   cell: (column: Column) => string,
   alias = ({ name }: Column): string => name,
 ): string => {
   const cells = columns.map((column) => `${cell(column)} AS ${quote(alias(column))}`)
   const key = table.key.length > 0 ? table.key : columns.map(({ name }) => name)
   const order = columns.filter(({ name }) => key.includes(name)).map(({ name }) => `t.${quote(name)}`)
-  return `SELECT ${cells.join(', ')} FROM ${chosenRows(table, condition)} ORDER BY ${order.join(', ')}`
+  return `SELECT ${cells.join(', ')} FROM ${qualified(table)} t ORDER BY ${order.join(', ')}`
 }
 
 export type FileFormat = 'parquet' | 'csv'

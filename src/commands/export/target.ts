@@ -24,7 +24,6 @@ const manifestSchema = z.object({
   format: z.string(),
   /** Whether CSV files are for spreadsheet programs. */
   bom: z.boolean().default(false),
-  where: z.string().nullable(),
   rows: z.number(),
   tables: z.array(
     z.object({
@@ -33,8 +32,6 @@ const manifestSchema = z.object({
       rows: z.number(),
       bytes: z.number(),
       sha256: z.string(),
-      /** Whether the condition was applied; false if the table lacks one of its columns. */
-      filtered: z.boolean(),
       /** Texts that were cut, because a cell of a spreadsheet could not hold them. */
       cut_texts: z.number().default(0),
     }),

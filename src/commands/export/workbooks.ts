@@ -13,19 +13,20 @@ import { asWarehouseError } from '../../base/errors.js'
 import { throwIfAborted } from '../../base/signals.js'
 import { tableName } from '../../model/sync-tables.js'
 import { bigintCell } from '../../warehouse/connection/cells.js'
-import { quote } from '../../warehouse/connection/ddl.js'
-import { type ExportEntry, entryOf, selectRows, type Writing, writeError } from './files.js'
-import { chosenRows, type Relation } from './relations.js'
+import { qualified, quote } from '../../warehouse/connection/ddl.js'
 import {
+  BOLD,
   columnDefinition,
-  columnsSheet,
   FIXED_HEADER,
   headerCells,
+  headerComment,
   isText,
   selectSheetCell,
   sheetCell,
   sheetCellSchema,
-} from './sheet.js'
+} from '../text/sheet.js'
+import { type ExportEntry, entryOf, selectRows, type Writing, writeError } from './files.js'
+import type { Relation } from './relations.js'
 
 const SHARED_FILE = 'fieldwork.xlsx'
 
@@ -61,7 +62,7 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
 const sizeOf = async ({ sql, out }: Writing, relation: Relation) => {
   const texts = relation.columns.filter(isText).map(({ name }) => `strlen(t.${quote(name)}::VARCHAR)`)
   const bytes = texts.map((length) => `coalesce(sum(${length}), 0)`).join(' + ') || '0'
-  const select = `SELECT count(*) AS rows, (${bytes})::BIGINT AS bytes FROM ${chosenRows(relation.table, relation.condition)}`
+  const select = `SELECT count(*) AS rows, (${bytes})::BIGINT AS bytes FROM ${qualified(relation.table)} t`
   const [size] = await sql
     .rows(z.object({ rows: bigintCell, bytes: bigintCell }), select)
     .catch((error: unknown) => {
@@ -174,3 +175,21 @@ export const sharedTables = <Table extends TableSize>(
 
 const cellsOf = ({ rows, columns, textBytes }: TableSize): number =>
   (rows + 1) * columns + Math.ceil(textBytes / CELL_TEXT_BYTES)
+
+const COLUMNS_HEADER = ['table', 'file', 'column', 'type', 'comment']
+
+/** One row per column of every exported table and view. */
+export const columnsSheet = (
+  relations: readonly { readonly relation: Relation; readonly file: string }[],
+): WriteSheet => ({
+  name: 'Columns',
+  freezePane: FIXED_HEADER,
+  columns: [32, 36, 32, 14, 100].map((width) => ({ width, numFmt: '@' })),
+  cells: new Map(COLUMNS_HEADER.map((_, index) => [`0,${index}`, BOLD])),
+  rows: [
+    COLUMNS_HEADER,
+    ...relations.flatMap(({ relation: { table, columns }, file }) =>
+      columns.map((column) => [tableName(table), file, column.name, column.type, headerComment(column)]),
+    ),
+  ],
+})

@@ -1,12 +1,7 @@
 /** One DuckDB database on one connection. Transactions run one at a time, because conflicts between our own would have to be retried. */
 import { type FileHandle, open } from 'node:fs/promises'
 import { setImmediate as eventsHandled } from 'node:timers/promises'
-import {
-  type DuckDBConnection,
-  type DuckDBDataChunk,
-  DuckDBInstance,
-  type DuckDBValue,
-} from '@duckdb/node-api'
+import { type DuckDBConnection, type DuckDBDataChunk, DuckDBInstance } from '@duckdb/node-api'
 import pLimit from 'p-limit'
 import { z } from 'zod'
 import { parse } from '../../base/parse.js'
@@ -18,9 +13,16 @@ import { bigintCell, fromDuckDB, type Parameter, toDuckDB, varcharCell } from '.
 import { createTemporary } from './ddl.js'
 import { duckdbError, isInterrupt, isLockConflict, refusedLock } from './duckdb-error.js'
 
+/** Values of `$name` in a statement. */
+export type NamedParameters = Readonly<Record<string, Parameter>>
+
 export interface Sql {
   run(sql: string, parameters?: readonly Parameter[]): Promise<void>
-  rows<Row>(schema: z.ZodType<Row>, sql: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>
+  rows<Row>(
+    schema: z.ZodType<Row>,
+    sql: string,
+    parameters?: readonly Parameter[] | NamedParameters,
+  ): Promise<readonly Row[]>
   /** Passes the rows of the result to `use` one by one. A long result is never in memory as a whole. */
   each<Row>(
     schema: z.ZodType<Row>,
@@ -32,7 +34,11 @@ export interface Sql {
    * The rows of a large result in batches, each read when the caller takes it. A row is an array of cells in the order of the columns,
    * also converted when the caller takes it.
    */
-  batches<Row>(schema: z.ZodType<Row>, sql: string): AsyncIterable<Iterable<Row>>
+  batches<Row>(
+    schema: z.ZodType<Row>,
+    sql: string,
+    parameters?: NamedParameters,
+  ): AsyncIterable<Iterable<Row>>
   /** Puts rows into a new temporary table with `columns`, and replaces an old one. */
   stage(temporaryTable: string, columns: readonly Column[], rows: readonly CellRow[]): Promise<void>
   /** Adds rows to a table. A missing cell becomes null. */
@@ -144,7 +150,7 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
         throw stopping?.aborted === true && isInterrupt(error) ? abortReason(stopping) : error
       }
     })
-  const sql = sqlOn(connection, statement)
+  const sql = sqlOn(connection, statement, () => stopping !== null && throwIfAborted(stopping))
   /**
    * Reads the file beside DuckDB. When a process closes any descriptor of a file, the system releases all its locks on that file. So this
    * one stays open until DuckDB has closed its own. A stream is not used, because it closes it when it is aborted.
@@ -229,7 +235,7 @@ const inTransaction = async <Result>(sql: Sql, work: (sql: Sql) => Promise<Resul
 /** Runs one statement, after those before it. */
 type Statement = <Result>(work: () => Result | Promise<Result>) => Promise<Result>
 
-const sqlOn = (connection: DuckDBConnection, statement: Statement): Sql => {
+const sqlOn = (connection: DuckDBConnection, statement: Statement, throwIfStopped: () => unknown): Sql => {
   const storedColumns = storedColumnsOf(connection)
 
   return {
@@ -252,11 +258,13 @@ const sqlOn = (connection: DuckDBConnection, statement: Statement): Sql => {
           for (const row of rows) use(parse(schema, row, ROW))
         }
       }),
-    async *batches(schema, sql) {
-      const result = await statement(() => connection.stream(sql))
+    async *batches(schema, sql, parameters = {}) {
+      const result = await statement(() => connection.stream(sql, bound(parameters)))
       for (;;) {
         // A caller may stop between two batches. Only a batch that is being read must keep other statements waiting.
         const chunk = await statement(() => result.fetchChunk())
+        // An interrupt between two batches looks like the end.
+        throwIfStopped()
         if (chunk === null || chunk.rowCount === 0) return
         yield convertedRows(schema, chunk)
       }
@@ -282,5 +290,11 @@ const COMPILED_FROM_ROWS = 50
 const ROW = 'a row of the warehouse'
 
 /** Without parameters DuckDB runs a statement in one step; with them it parses, prepares and runs it. */
-const bound = (parameters: readonly Parameter[]): DuckDBValue[] | undefined =>
-  parameters.length === 0 ? undefined : parameters.map(toDuckDB)
+const bound = (parameters: readonly Parameter[] | NamedParameters) => {
+  if (isList(parameters)) return parameters.length === 0 ? undefined : parameters.map(toDuckDB)
+  const named = Object.entries(parameters).map(([name, value]) => [name, toDuckDB(value)] as const)
+  return named.length === 0 ? undefined : Object.fromEntries(named)
+}
+
+const isList = (parameters: readonly Parameter[] | NamedParameters): parameters is readonly Parameter[] =>
+  Array.isArray(parameters)

@@ -89,12 +89,6 @@ export const isDamage = (error: unknown): boolean => {
   return DAMAGE.test(text) || DAMAGED_LOG.test(text) || !MAY_PASS.test(text)
 }
 
-/** A condition uses a name that the table does not have. */
-export const isUnknownName = (error: unknown): boolean =>
-  /^Binder Error: (?:Referenced (?:column|table) |Table "[^"]*" does not have a column)/.test(
-    messageOf(error),
-  )
-
 /** Also true for a text of DuckDB without a path, as its readers of single blocks have. Less certain than `isDamage`: only for a report. */
 export const isAboutContent = (error: unknown): boolean =>
   isDamage(error) ||
@@ -105,6 +99,27 @@ export const isStatementFault = (error: unknown): boolean =>
   /^(?:Binder|Conversion|Catalog|Parser|Invalid Input|Out of Range|Permission|Not implemented) Error: /.test(
     messageOf(error),
   )
+
+/** A statement of a user failed, and not because a file could not be read. */
+export const isQueryFault = (error: unknown): boolean =>
+  isDuckdbError(error) && /^(?!IO |FATAL |INTERNAL |INTERRUPT )[A-Z][\w -]* Error: /.test(messageOf(error))
+
+export const isOutOfMemory = (error: unknown): boolean => OUT_OF_MEMORY.test(messageOf(error))
+
+/** What DuckDB says of a statement, on one line. `linesAbove` were put in front of the user's own. */
+export const faultOnOneLine = (error: unknown, linesAbove: number): string => {
+  const [what = '', line = '', excerpt = '', caret = ''] = messageOf(error).split(EXCERPT)
+  const place =
+    line === '' ? '' : ` (line ${Number(line) - linesAbove}, at ${JSON.stringify(from(excerpt, caret))})`
+  return `${what.trim().replaceAll(/\s+/g, ' ').replace(/[.!]$/, '')}${place}`
+}
+
+/** DuckDB cuts a long line around the place. */
+const EXCERPT = /\n+LINE (\d+): (.*)\n( *)\^[\s\S]*$/
+
+const EXCERPT_MAX = 24
+const from = (excerpt: string, caret: string): string =>
+  excerpt.slice(Math.max(0, caret.length - 'LINE 1: '.length)).slice(0, EXCERPT_MAX)
 
 /** The error to throw for `error`, which occurred while doing `action` to `file`. */
 export const duckdbError = (error: unknown, action: string, file: string): unknown => {

@@ -87,6 +87,7 @@ export const surveyStatusChanges: ViewDeclaration = {
   columns: [
     columnOf(surveysHistory, 'account'),
     columnOf(surveysHistory, 'id', { name: 'survey_id' }),
+    columnOf(surveysHistory, 'title', { comment: 'Title then' }),
     ...columnsOf({
       from_status: {
         ...varchar.orNull('Status before; null = the survey was first seen'),
@@ -96,7 +97,7 @@ export const surveyStatusChanges: ViewDeclaration = {
       observed_at: timestamptz('When the new status was first read, server time'),
     }),
   ],
-  sql: `SELECT account, id AS survey_id, from_status, status AS to_status, valid_from AS observed_at
+  sql: `SELECT account, id AS survey_id, title, from_status, status AS to_status, valid_from AS observed_at
     FROM (SELECT *, lag(status) OVER (PARTITION BY account, id ORDER BY valid_from ASC) AS from_status FROM main.surveys_history)
     WHERE from_status IS DISTINCT FROM status`,
 }

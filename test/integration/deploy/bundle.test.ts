@@ -116,7 +116,7 @@ describe('a start loads', () => {
     },
   )
 
-  test.each(['plan', 'export', 'report', 'status'])(
+  test.each(['plan', 'query', 'export', 'report', 'status'])(
     'no HTTP client for a command without requests: %s',
     (command) => {
       const loaded = withoutNode(loadedWith(fileOf(`commands/${command}.ts`)))
@@ -127,8 +127,9 @@ describe('a start loads', () => {
 
   test('the library for workbooks only where a workbook is written', () => {
     const loads = files.filter((path) => packagesIn([path]).includes('hucre'))
-    expect(loads).toEqual([fileOf('commands/export/workbooks.ts')])
-    expect(withoutNode(loadedWith(fileOf('commands/export.ts')))).not.toContain(loads[0])
+    expect(loads).toEqual([fileOf('commands/text/sheet.ts')])
+    for (const command of ['export', 'query'])
+      expect(withoutNode(loadedWith(fileOf(`commands/${command}.ts`)))).not.toContain(loads[0])
   })
 })
 

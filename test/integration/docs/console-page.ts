@@ -83,15 +83,3 @@ export const isShown = (shown: readonly string[], actual: readonly string[]): bo
     actual[0] !== undefined && normalized(first) === normalized(actual[0]) && isShown(rest, actual.slice(1))
   )
 }
-
-/** The rows of a table that DuckDB's command line has drawn, without its head. */
-export const boxRows = (lines: readonly string[]): readonly (readonly string[])[] =>
-  lines
-    .slice(lines.findIndex((line) => line.startsWith('├')) + 1)
-    .filter((line) => line.startsWith('│'))
-    .map((line) =>
-      line
-        .split('│')
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    )

@@ -99,7 +99,6 @@ const exported = z.strictObject({
   run_id: orNull(text('The last run in it')),
   format: z.enum(EXPORT_FORMATS).describe('Format of the files'),
   bom: flag('Whether CSV files are for spreadsheet programs'),
-  where: orNull(text('The condition of --where')),
   rows: count('Rows of all files'),
   tables: listOf('The exported tables and views', {
     table: text('Name of the table or view'),
@@ -107,7 +106,6 @@ const exported = z.strictObject({
     rows: count('Its rows'),
     bytes: count('Size of the file, bytes'),
     sha256: text('SHA-256 of the file, hexadecimal'),
-    filtered: flag('Whether the condition was applied; false where the table has not all of its columns'),
     cut_texts: count('Texts that were cut, because a cell of a workbook could not hold them'),
   }),
 })

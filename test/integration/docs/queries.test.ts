@@ -4,11 +4,13 @@
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { NAMED_QUERIES } from '../../../src/commands/query/named.js'
 import { PUBLISHED_TABLES } from '../../../src/publish/parquet/tables.js'
 import { qualified } from '../../../src/warehouse/connection/ddl.js'
 import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
 import { createView } from '../../../src/warehouse/views/view-declaration.js'
 import { INTERVIEW_STATUSES } from '../../support/api/api-document.js'
+import { runWarm } from '../../support/command/warm.js'
 import type { SurveyRows } from '../../support/oracle/truth.js'
 import { openReader, type Reader, type Row } from '../../support/warehouse/duckdb.js'
 import { dateOf, fourNights, NIGHTS, nightAt } from '../../support/warehouse/four-nights.js'
@@ -34,12 +36,18 @@ const runQuery = async (title: string, reader: Reader = world().reader): Promise
   reader.query(sqlOf(title))
 
 test('the page has exactly the queries that these tests run', () => {
+  expect([...QUERIES.keys()]).toEqual(NAMED_QUERIES.map(({ title }) => title))
   expect([...QUERIES.keys()]).toEqual([
+    'What needs action',
+    'The surveys today',
     'Fieldwork pace by day',
+    'Fieldwork pace by source and day',
     'Sources behind target',
     'Forecast of completion',
     'Incidence and drop-out against the past',
     'Changes of the last day',
+    'Status changes',
+    'Interviews by source and country',
     'Incidence and drop-out by source',
     'Incidence and drop-out by provider',
     'Status timeline',
@@ -354,6 +362,95 @@ test('the last runs: the query shows a partial last run and the time of the last
       left_over: 2,
     },
   ])
+})
+
+// The four questions of an analyst, asked with the command. Each reads one view.
+
+const asked = async (...args: readonly string[]): Promise<readonly Row[]> => {
+  const env = { FIELDWORK_SYNC_WAREHOUSE: world().warehouse }
+  const { code, stdout, stderr } = await runWarm(['query', ...args, '--json'], env)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(NAMED_QUERIES.find(({ name }) => name === args[0])?.sql.match(/\b(FROM|JOIN)\b/g)).toEqual(['FROM'])
+  return JSON.parse(stdout)
+}
+
+/** The night whose reading a day shows. */
+const nightOf = (day: number): number => [...NIGHTS].filter((night) => night <= day).at(-1) ?? 0
+const LAST_WEEK = [3, 4, 5, 6, 7, 8, 9]
+
+test('an analyst: how did a survey go on each day of the last week?', async () => {
+  for (const id of world().inField) {
+    const countOn = (day: number) => count(on(nightOf(day), id).progress)
+    const rows = await asked(
+      'pace-by-day',
+      '--survey',
+      `${world().server.accounts[0]?.name}/${id}`,
+      '--days',
+      '7',
+    )
+    expect(rows).toEqual(
+      LAST_WEEK.map((day) => ({
+        account: world().server.accounts[0]?.name,
+        survey_id: id,
+        title: on(9, id).survey.title,
+        day: dateOf(day),
+        interviews_count: countOn(day),
+        gained: countOn(day) - countOn(day - 1),
+      })),
+    )
+  }
+})
+
+test('an analyst: which statuses changed since the night before?', async () => {
+  const expected = lastNight().flatMap(([id, { survey }]) => {
+    const before = world().nights.at(-2)?.surveys.get(id)?.survey.status
+    return before === undefined || before === survey.status || id === world().failing
+      ? []
+      : [`${id} ${before} -> ${survey.status}`]
+  })
+  const rows = await asked('status-changes', '--days', '1')
+  const changes = rows.map(
+    ({ survey_id, from_status, to_status }) => `${survey_id} ${from_status} -> ${to_status}`,
+  )
+  expect(changes.toSorted()).toEqual(expected.toSorted())
+  expect(rows.length).toBeGreaterThan(0)
+})
+
+test('an analyst: how many interviews has each source, in which country, and on which day of the last week?', async () => {
+  const today = await asked('interviews-by-source')
+  for (const [id, { sources, sourceProgress, survey }] of surveysReadLast()) {
+    if (survey.status === 'draft' || survey.status === 'user_demo') continue
+    const inOrder = today.filter(({ survey_id }) => survey_id === id)
+    const expected = sources.map((source, place) => [
+      source.id,
+      source.country_code,
+      sourceProgress[place]?.interviews_count,
+    ])
+    expect(
+      new Set(inOrder.map((row) => [row.sample_source_id, row.country_code, row.interviews_count].join())),
+    ).toEqual(new Set(expected.map((cells) => cells.join())))
+  }
+  for (const id of world().inField.filter((one) => one !== world().unlisted)) {
+    const rows = await asked('source-pace-by-day', '--survey', String(id), '--days', '7')
+    const { sources } = on(9, id)
+    const known = sources.filter(({ id: source }) => on(2, id).sources.some((one) => one.id === source))
+    for (const { id: source, country_code } of known) {
+      const countOn = (day: number) => {
+        const night = on(nightOf(day), id)
+        const place = night.sources.findIndex((one) => one.id === source)
+        return Number(night.sourceProgress[place]?.interviews_count)
+      }
+      expect(rows.filter(({ sample_source_id }) => sample_source_id === source)).toMatchObject(
+        LAST_WEEK.map((day) => ({
+          country_code,
+          day: dateOf(day),
+          interviews_count: countOn(day),
+          gained: countOn(day) - countOn(day - 1),
+        })),
+      )
+    }
+    expect(known.length).toBeGreaterThan(0)
+  }
 })
 
 test('every query and every view gives the same rows over Parquet with our views', async () => {

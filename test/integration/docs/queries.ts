@@ -21,8 +21,9 @@ export const sqlOf = (title: string): string => {
 export const asText = (title: string, columns: readonly string[]): string =>
   `SELECT * REPLACE (${columns.map((name) => `${name}::VARCHAR AS ${name}`).join(', ')}) FROM (${sqlOf(title)})`
 
-/** Blocks of SQL, and the SQL of `duckdb -readonly` lines. */
-const SQL = /^```sql\n([\s\S]*?)^```$|duckdb -readonly[^"\n]* "([^"]+)"/gm
+/** Blocks of SQL, and the SQL of `duckdb -readonly` and `query` lines. */
+const SQL =
+  /^```sql\n([\s\S]*?)^```$|(?:duckdb -readonly|(?:fieldwork-sync|main\.js) query)[^"\n]* "([^"]+)"/gm
 
 /** The queries of the other pages that read tables of the warehouse: page and SQL. */
 export const queriesOfOtherPages = (): readonly (readonly [string, string])[] => {

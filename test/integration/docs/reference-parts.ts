@@ -5,6 +5,7 @@
 import { ERRORS, EXITS } from '../../../src/base/errors.js'
 import { markdownTable } from '../../../src/base/human.js'
 import type { Command } from '../../../src/commands/context.js'
+import { NAMED_QUERIES, type NamedQuery, sqlToCopy } from '../../../src/commands/query/named.js'
 import { COMMANDS } from '../../../src/commands/table.js'
 import { OBSERVATIONS } from '../../../src/conformance/observations.js'
 import { ACCOUNT_METRICS, type Metric, RUN_METRICS } from '../../../src/monitoring/metrics/metrics.js'
@@ -21,6 +22,7 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
     ['error codes', errorCodes()],
     ['conformance observations', observations()],
     ['report queries', reportQueries()],
+    ...NAMED_QUERIES.map((query) => [`query ${query.name}`, namedQuery(query)] as const),
     ['metrics of runs', metricsTable(RUN_METRICS, ['warehouse', 'command'])],
     ['metrics of accounts', metricsTable(ACCOUNT_METRICS, ['warehouse', 'account'])],
   ])
@@ -122,3 +124,6 @@ const observations = (): string => OBSERVATIONS.map(({ topic }) => `- ${topic}\n
 
 const reportQueries = (): string =>
   ALL_QUERIES.map((query) => `### ${query.title}\n\n\`\`\`sql\n${sqlOf(query)};\n\`\`\`\n`).join('\n')
+
+const namedQuery = (query: NamedQuery): string =>
+  `    fieldwork-sync query ${query.name}\n\n\`\`\`sql\n${sqlToCopy(query)};\n\`\`\`\n`

@@ -3,14 +3,14 @@
  * the new output into the page. A command whose program is missing here is not run: a note names it.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { hasTerminal, openTerminal, textOf } from '../../support/process/terminal.mjs'
 import { SLOW } from '../../support/suite/slow.js'
-import { boxRows, type Command, isShown, partsOf, sourceOf } from './console-page.js'
+import { type Command, isShown, partsOf, sourceOf } from './console-page.js'
 
 const root = new URL('../../../', import.meta.url).pathname
 const PAGE = `${root}docs/tutorial.md`
@@ -26,24 +26,10 @@ const NOT_RUN = text.slice(end)
 const SHOWN_DIRECTORY = '/home/you/fieldwork-sync'
 const SHOWN_PORT = '8080'
 
-/** DuckDB's command line of the version whose tables the page shows. `npm run readers` installs it. */
-const COMMAND_LINE = `${root}.readers/command-line`
-const PYTHON = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
-const PYTHON_READERS = `${root}.readers/duckdb-1.5.6`
-const hasDuckdb = SLOW && existsSync(COMMAND_LINE)
-const pythonPath = SLOW && existsSync(PYTHON_READERS) ? PYTHON_READERS : ''
-/** The steps of `npm test` run no Python. */
-const hasPython =
-  SLOW &&
-  spawnSync(PYTHON, ['-c', 'import duckdb'], { env: { ...process.env, PYTHONPATH: pythonPath } }).status === 0
-
-const READ_WITH_DUCKDB = /^duckdb -readonly (\S+) -f (\S+)$/
 const SMALL_DISK = 'warehouse/small'
 
 /** Programs that the page names, as small scripts: it does not matter where they are, and what colours a terminal has. */
 const programs = {
-  duckdb: `PYTHONPATH=${COMMAND_LINE} exec ${COMMAND_LINE}/bin/duckdb "$@" < /dev/null | cat`,
-  python3: `PATH=${process.env.PATH} PYTHONPATH=${pythonPath} exec ${PYTHON} "$@"`,
   // Without a password prompt. Without the right to mount, the command fails, and the test skips the step.
   sudo: 'exec "$@"',
 }
@@ -69,7 +55,7 @@ test.skipIf(!canRun)(
       textOf(output.replaceAll(`:${port}`, `:${SHOWN_PORT}`).replaceAll(directory, SHOWN_DIRECTORY))
 
     /** Returns what the command printed, or null where it cannot run here. */
-    const run = async ({ line, shown, instruction }: Command): Promise<readonly string[] | null> => {
+    const run = async ({ line, instruction }: Command): Promise<readonly string[] | null> => {
       const onOurPort = line.replaceAll(`:${SHOWN_PORT}`, `:${port}`)
       if (instruction === 'first terminal') {
         first.type(line.replace(`--port ${SHOWN_PORT}`, '--port 0'))
@@ -82,19 +68,6 @@ test.skipIf(!canRun)(
         await second.waitFor(/^Ctrl-C at: (.+)$/.exec(instruction)?.[1] ?? '')
         second.pressCtrlC()
         return asShown(await second.finish())
-      }
-      const [, file = '', sql = ''] = READ_WITH_DUCKDB.exec(line) ?? []
-      if (sql !== '' && !hasDuckdb) {
-        await annotate(
-          'the version of DuckDB’s command line that the page shows is not installed: npm run readers',
-        )
-        const [, ...rows] = asShown(await second.run(`node warehouse/query.mjs ${file} ${sql}`))
-        expect(boxRows(shown)).toEqual(rows.map((row) => row.split(' | ')))
-        return null
-      }
-      if (line.startsWith('python3 ') && !hasPython) {
-        await annotate('Python has no duckdb here: FIELDWORK_SYNC_TEST_PYTHON names another interpreter')
-        return null
       }
       if (line.includes(SMALL_DISK) && !canMount) return null
       const output = asShown(await second.run(onOurPort))

@@ -14,7 +14,7 @@ const start = (flags: string) => {
   const exitCodes: ExitCode[] = []
   const context = {
     signal: controller.signal,
-    print: async (text: string) => void stdout.write(text),
+    print: async (text: string) => stdout.write(text),
     exit: (code: ExitCode) => exitCodes.push(code),
   }
   const ended = serve(context, readCommandLine(['reference-server', ...flags.split(' ')], COMMANDS).flags)

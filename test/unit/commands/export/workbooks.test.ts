@@ -37,12 +37,11 @@ const exportTo = (out: string, request: Partial<Export> = {}) =>
   exportTables({
     source,
     open: (options) => openDatabase(source, { ...options, readOnly: true }),
-    sourceDirectories: [],
+    isDirectory: false,
     out,
     format: 'xlsx',
     bom: false,
     tables: ['surveys', 'survey_progress_history', 'survey_progress'],
-    condition: null,
     signal: new AbortController().signal,
     ...request,
   })
@@ -75,14 +74,6 @@ test('a table that is too large for the shared workbook gets its own; all files 
   expect(String(alone?.rows.at(-1)?.[2])).toMatch(/^=+… \[cut: 260000 characters\]$/)
   const again = await exportTo(out)
   expect(again.tables).toEqual(manifest.tables)
-})
-
-test('a small part of a large table is a sheet of the shared workbook', async ({ onTestFinished }) => {
-  const out = join(await temporaryDirectory(onTestFinished), 'out')
-  await exportTo(out, { tables: ['surveys'], condition: 'id <= 5' })
-  expect((await readdir(out)).sort()).toEqual(['export.json', 'fieldwork.xlsx'])
-  const [sheet] = await sheetsOf(join(out, 'fieldwork.xlsx'))
-  expect(sheet?.rows.map((row) => row[1])).toEqual(['id', ...range(5)])
 })
 
 /** What Excel takes for an error, a boolean, a number or a date when a person enters it. */

@@ -142,6 +142,7 @@ test('survey_status_changes has a row for each change of the status, not for eac
     ].map(([survey_id, from_status, to_status, at]) => ({
       account: 'acme',
       survey_id,
+      title: `Survey ${survey_id}`,
       from_status,
       to_status,
       observed_at: `2026-03-01T00:0${at}:00Z`,

@@ -6,7 +6,7 @@ import {
   headerComment,
   type SelectedCell,
   sheetCell,
-} from '../../../../src/commands/export/sheet.js'
+} from '../../../../src/commands/text/sheet.js'
 import type { Column } from '../../../../src/model/columns.js'
 import { tableName } from '../../../../src/model/sync-tables.js'
 import { instantOf } from '../../../support/time/instants.js'

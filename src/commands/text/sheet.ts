@@ -1,15 +1,12 @@
 /**
- * The sheets of workbooks: typed cells, headers, comments, widths and formats, and the sheet that describes all columns. Excel has no
- * time zone, no 64-bit integers, no infinity, and no dates before 1900. What it cannot hold as a number or a date becomes a text, so no
- * value changes.
+ * The sheets of workbooks: typed cells, headers, comments, widths and formats. Excel has no time zone, no 64-bit integers, no
+ * infinity, and no dates before 1900. What it cannot hold as a number or a date becomes a text, so no value changes.
  */
-import type { Cell, CellValue, ColumnDef, WriteSheet } from 'hucre/xlsx'
+import type { Cell, CellValue, ColumnDef } from 'hucre/xlsx'
 import { z } from 'zod'
 import type { Column } from '../../model/columns.js'
 import { formatInstant, instantToMs } from '../../model/instant.js'
-import { tableName } from '../../model/sync-tables.js'
 import { quote } from '../../warehouse/connection/ddl.js'
-import type { Relation } from './relations.js'
 
 /** A cell that `selectSheetCell` selects. */
 export const sheetCellSchema = z.union([
@@ -119,22 +116,4 @@ export const headerCells = (columns: readonly Column[]): Map<string, Partial<Cel
     ]),
   )
 
-const BOLD = { style: { font: { bold: true } } } as const
-
-const COLUMNS_HEADER = ['table', 'file', 'column', 'type', 'comment']
-
-/** One row per column of every exported table and view. */
-export const columnsSheet = (
-  relations: readonly { readonly relation: Relation; readonly file: string }[],
-): WriteSheet => ({
-  name: 'Columns',
-  freezePane: FIXED_HEADER,
-  columns: [32, 36, 32, 14, 100].map((width) => ({ width, numFmt: '@' })),
-  cells: new Map(COLUMNS_HEADER.map((_, index) => [`0,${index}`, BOLD])),
-  rows: [
-    COLUMNS_HEADER,
-    ...relations.flatMap(({ relation: { table, columns }, file }) =>
-      columns.map((column) => [tableName(table), file, column.name, column.type, headerComment(column)]),
-    ),
-  ],
-})
+export const BOLD = { style: { font: { bold: true } } } as const

@@ -1,0 +1,225 @@
+/**
+ * What `query` does: runs one SELECT, or a named query, on the published state, and prints its rows or writes them to a file. It reads
+ * only published files, so it works while a sync runs.
+ */
+import { mkdtemp, open, realpath, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { addAbortSignal } from 'node:stream'
+import { asWarehouseError, WarehouseError } from '../base/errors.js'
+import { counted, humanBytes } from '../base/human.js'
+import { makeDirectory } from '../base/make-directory.js'
+import { throwIfAborted } from '../base/signals.js'
+import { withoutPattern } from '../publish/parquet/sql.js'
+import { renameDurably, syncToDisk, temporaryBeside } from '../publish/replace-file.js'
+import type { Settings } from '../settings/settings.js'
+import { findState, requirePublished } from '../storage/open.js'
+import type { Sql } from '../warehouse/connection/database.js'
+import { literal } from '../warehouse/connection/ddl.js'
+import {
+  duckdbCause,
+  firstLine,
+  isFileFailure,
+  isOutOfMemory,
+  unreadable,
+} from '../warehouse/connection/duckdb-error.js'
+import { createViews } from '../warehouse/views/all.js'
+import type { CliContext } from './context.js'
+import { usageError } from './flags.js'
+import { CSV, JSON_LIST, MARKDOWN, type Write, writeLines } from './query/lines.js'
+import { NAMED_QUERIES, sqlToCopy } from './query/named.js'
+import { type Narrowed, parametersOf, prepare, questionOf } from './query/question.js'
+import { refused, type Statement } from './query/statement.js'
+import { writeTable } from './query/table.js'
+import { textTable } from './text/text-table.js'
+
+export interface QueryRequest extends Narrowed {
+  /** SQL, the name of a query, or `-` for SQL on stdin. */
+  readonly asked: string
+  readonly format: 'table' | 'markdown' | 'csv' | 'json' | 'parquet' | 'xlsx'
+  /** Absolute path of the file to write; null for stdout. */
+  readonly out: string | null
+}
+
+export const listOfQueries = (): string =>
+  `${textTable(
+    NAMED_QUERIES.map(({ name, describe }) => [name, describe]),
+    '',
+    2,
+  )}\n\nfieldwork-sync query NAME runs one, and query NAME --sql prints its SQL.\n`
+
+/** Throws `query_refused` for an unknown name. */
+export const sqlOfQuery = async (context: CliContext, asked: string): Promise<string> => {
+  const { text, named } = questionOf(await textOf(context, asked))
+  return named === null ? text : `${sqlToCopy(named)};\n`
+}
+
+/** Throws `usage`, `query_refused`, `nothing_published`, `query_failed`, or the error of a state that cannot be read. */
+export const query = async (
+  context: CliContext,
+  settings: Settings,
+  { asked, format, out, ...narrowed }: QueryRequest,
+): Promise<void> => {
+  const { print, signal, stdout } = context
+  const question = questionOf(await textOf(context, asked))
+  const given = parametersOf(narrowed)
+  const published = await requirePublished(settings, await findState(settings, signal))
+  const runIn = (memoryLimit: string, file: string | null, write: Write): Promise<number> =>
+    onPublished(published, { memoryLimit, file, signal }, async (sql) => {
+      const statement = await prepare(sql, question, given)
+      const width = stdout.isTTY && out === null ? (stdout.columns ?? WIDTH) : WIDTH
+      return await writeAs(format, sql, statement, { file: file ?? '', write, signal, width })
+    })
+  const run = async (file: string | null, write: Write): Promise<number> => {
+    let hasWritten = false
+    const noted: Write = (text) => {
+      hasWritten = true
+      return write(text)
+    }
+    try {
+      return await runIn(MEMORY, file, noted)
+    } catch (error) {
+      if (hasWritten || !isOutOfMemory(error)) throw error
+      return await runIn(MEMORY_MAX, file, write)
+    }
+  }
+  if (out === null) await run(null, print)
+  else await print(await writeFile(out, run))
+}
+
+/** Where nothing says how wide the output may be. */
+const WIDTH = 80
+
+const textOf = async ({ stdin, signal }: CliContext, asked: string): Promise<string> => {
+  if (asked !== '-') return asked
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of addAbortSignal(signal, stdin())) {
+      chunks.push(Buffer.from(chunk))
+      bytes += chunk.length
+      if (bytes > TEXT_BYTES_MAX) throw refused('the query on stdin is longer than 1 MiB')
+    }
+  } catch (error) {
+    throwIfAborted(signal)
+    throw error
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+const TEXT_BYTES_MAX = 1_048_576
+
+interface Writing {
+  readonly file: string
+  readonly write: Write
+  readonly signal: AbortSignal
+  readonly width: number
+}
+
+const writeAs = async (
+  format: QueryRequest['format'],
+  sql: Sql,
+  statement: Statement,
+  writing: Writing,
+): Promise<number> => {
+  if (format === 'table') return await writeTable(sql, statement, writing)
+  if (format === 'parquet')
+    return await (await import('./query/parquet.js')).writeParquet(sql, statement, writing.file)
+  if (format === 'xlsx')
+    return await (await import('./query/workbook.js')).writeWorkbook(
+      sql,
+      statement,
+      writing.file,
+      writing.signal,
+    )
+  return await writeLines(
+    sql,
+    statement,
+    { csv: CSV, json: JSON_LIST, markdown: MARKDOWN }[format],
+    writing.write,
+  )
+}
+
+/**
+ * Runs `work` on a connection that reads the published state, writes at most `file`, and cannot be changed. Sorts that need more
+ * memory spill into a directory of their own.
+ */
+const onPublished = async (
+  { path, file, open: openState, isDirectory }: Awaited<ReturnType<typeof requirePublished>>,
+  options: { readonly memoryLimit: string; readonly file: string | null; readonly signal: AbortSignal },
+  work: (sql: Sql) => Promise<number>,
+): Promise<number> => {
+  // Where it cannot be made, as with a read-only disk, only a query that would spill fails.
+  const temporaryDirectory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-query-')).catch(() => '')
+  try {
+    const source = await realpath(file)
+    await using database = await openState(source, { memoryLimit: options.memoryLimit, temporaryDirectory })
+    return await database.interruptibly(options.signal, () =>
+      database.exclusively(async (sql) => {
+        if (isDirectory) await createViews(sql)
+        await lock(sql, isDirectory ? [source, withoutPattern(source)] : [], options.file)
+        return await work(sql)
+      }),
+    )
+  } catch (error) {
+    const cause = duckdbCause(error)
+    if (!isOutOfMemory(cause)) throw unreadable(path, error)
+    if (options.memoryLimit !== MEMORY_MAX) throw cause
+    throw refused(
+      `the query needs more than ${MEMORY_MAX} of memory. Select fewer rows or columns, or group them`,
+    )
+  } finally {
+    if (temporaryDirectory !== '') await rm(temporaryDirectory, { recursive: true, force: true })
+  }
+}
+
+/** Most queries read rows as they come, or spill. The others get the memory of a sync. */
+const [MEMORY, MEMORY_MAX] = ['32MB', '256MB']
+
+/** After this, the connection opens no other file, and no statement can change that. */
+const lock = async (sql: Sql, directories: readonly string[], file: string | null): Promise<void> => {
+  await sql.run(`SET allowed_directories = [${directories.map(literal).join(', ')}]`)
+  if (file !== null) await sql.run(`SET allowed_paths = [${literal(file)}]`)
+  // By default it keeps 1 MB of rows ahead.
+  await sql.run(`SET streaming_buffer_size = '100KB'`)
+  await sql.run('SET enable_external_access = false')
+  await sql.run('SET lock_configuration = true')
+}
+
+/** Runs a query into a file that then replaces `out`. Returns what was written, in words. */
+const writeFile = async (
+  out: string,
+  run: (file: string, write: Write) => Promise<number>,
+): Promise<string> => {
+  const found = await stat(out).catch(() => null)
+  if (found !== null && !found.isFile())
+    throw usageError(`--output ${out} is not a file. Name another one`, 'query')
+  const temporary = temporaryBeside(out)
+  try {
+    await makeDirectory(dirname(out))
+    const rows = await into(temporary, (write) => run(temporary, write))
+    await syncToDisk(temporary)
+    const { size } = await stat(temporary)
+    await renameDurably(temporary, out)
+    return `${counted(rows, 'row')} written to ${out} (${humanBytes(size)})\n`
+  } catch (error) {
+    // DuckDB writes a Parquet file itself, and names it.
+    const cause = duckdbCause(error)
+    if (isFileFailure(cause) && firstLine(cause).includes(temporary))
+      throw new WarehouseError('query_failed', `cannot write ${out}: ${firstLine(cause)}`, { cause })
+    return asWarehouseError('query_failed', (reason) => `cannot write ${out}: ${reason}. ${ADVICE}`)(error)
+  } finally {
+    // Also where the directory is none.
+    await rm(temporary, { force: true }).catch(() => undefined)
+  }
+}
+
+const ADVICE = 'Check the permissions and the free space'
+
+const into = async (file: string, run: (write: Write) => Promise<number>): Promise<number> => {
+  await using handle = await open(file, 'w')
+  return await run(async (text) => {
+    await handle.writeFile(text)
+    return true
+  })
+}

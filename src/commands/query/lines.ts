@@ -1,0 +1,155 @@
+/**
+ * A result as lines of CSV, JSON or Markdown. DuckDB writes each row as one text, so a cell is never in our memory: a million rows of 35
+ * columns as JavaScript values take 200 MiB.
+ */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { z } from 'zod'
+import type { Sql } from '../../warehouse/connection/database.js'
+import { literal, quote } from '../../warehouse/connection/ddl.js'
+import { namedRows, ofStatement, type ResultColumn, type Statement } from './statement.js'
+
+/** Where text goes. Resolves to false if nobody reads it any more. */
+export type Write = (text: string) => Promise<boolean>
+
+/** The rows of a statement, each as the one text that `row` selects. */
+export const selectLines = (
+  sql: Sql,
+  statement: Statement,
+  row: string,
+): AsyncIterable<Iterable<readonly string[]>> =>
+  frugally(
+    sql.batches(z.array(z.string()), `SELECT ${row} FROM ${namedRows(statement)}`, statement.parameters),
+  )
+
+/**
+ * V8 does not see the memory of DuckDB's batches, and frees them late. See
+ * docs/decisions/export-and-sql.md#0079-a-query-writes-its-rows-in-duckdb.
+ */
+export const frugally = async function* <Batch>(batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
+  setFlagsFromString('--expose-gc')
+  const collect: unknown = runInNewContext('gc')
+  for await (const batch of batches) {
+    yield batch
+    if (typeof collect === 'function') collect({ type: 'minor' })
+  }
+}
+
+/** Returns the number of rows. Nothing is written before the first rows are there. */
+export const writeLines = async (
+  sql: Sql,
+  statement: Statement,
+  { head, row, between, end }: LineFormat,
+  write: Write,
+): Promise<number> =>
+  ofStatement(async () => {
+    const { columns } = statement
+    let [rows, text] = [0, head(columns)]
+    for await (const batch of selectLines(sql, statement, row(columns))) {
+      for (const [line = ''] of batch) {
+        text += rows === 0 ? line : `${between}${line}`
+        rows += 1
+      }
+      if (!(await write(text))) return rows
+      text = ''
+    }
+    await write(`${text}${end(rows)}`)
+    return rows
+  })
+
+export interface LineFormat {
+  /** SQL of the line of a row. */
+  readonly row: (columns: readonly ResultColumn[]) => string
+  readonly head: (columns: readonly ResultColumn[]) => string
+  readonly between: string
+  readonly end: (rows: number) => string
+}
+
+export const CSV: LineFormat = {
+  head: (columns) =>
+    `${columns.map(({ name }) => (/[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name)).join(',')}\r\n`,
+  row: (columns) =>
+    `concat_ws(',', ${columns.map((column) => `coalesce(${csvCell(column)}, '')`).join(', ')})`,
+  between: '\r\n',
+  end: (rows) => (rows === 0 ? '' : '\r\n'),
+}
+
+/** A null is nothing, and an empty text is `""`. */
+const csvCell = (column: ResultColumn): string => {
+  const text = exact(column)
+  return isBare(column)
+    ? text
+    : `CASE WHEN ${text} = '' OR regexp_matches(${text}, '[",\\r\\n]') THEN concat('"', replace(${text}, '"', '""'), '"') ELSE ${text} END`
+}
+
+/** One document: a list with an object for each row. */
+export const JSON_LIST: LineFormat = {
+  head: () => '[\n',
+  row: (columns) =>
+    `concat(${columns.map((column, place) => `${literal(`${place === 0 ? '{' : ','}${JSON.stringify(column.name)}:`)}, coalesce(${jsonValue(column)}, 'null')`).join(', ')}, '}')`,
+  between: ',\n',
+  end: (rows) => (rows === 0 ? ']\n' : '\n]\n'),
+}
+
+const jsonValue = (column: ResultColumn): string => {
+  const cell = quote(column.name)
+  const asText = `CAST(to_json(${exact(column)}) AS VARCHAR)`
+  if (/^(DOUBLE|FLOAT)$/.test(column.type))
+    return `CASE WHEN isfinite(${cell}) THEN CAST(${cell} AS VARCHAR) ELSE ${asText} END`
+  if (isNumber(column) || column.type === 'BOOLEAN' || column.type === 'JSON' || isNested(column))
+    return exact(column)
+  return isBare(column) ? `concat('"', ${exact(column)}, '"')` : asText
+}
+
+export const MARKDOWN: LineFormat = {
+  head: (columns) =>
+    `| ${columns.map(({ name }) => escapedMarkdown(name)).join(' | ')} |\n|${columns.map((column) => (isNumber(column) ? ' ---: ' : ' --- ')).join('|')}|\n`,
+  row: (columns) =>
+    `concat('| ', concat_ws(' | ', ${columns.map((column) => `coalesce(${markdownCell(column)}, '')`).join(', ')}), ' |')`,
+  between: '\n',
+  end: (rows) => (rows === 0 ? '' : '\n'),
+}
+
+/** What Markdown or HTML could read as markup. An underscore within a word is none. */
+const MARKUP = String.raw`([\\\x60*\[\]<>|~&#$]|\b_|_\b)`
+const CONTROL = String.raw`[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+`
+const markdownCell = (column: ResultColumn): string =>
+  isBare(column)
+    ? readable(column)
+    : `regexp_replace(${onOneLineSql(readable(column))}, '${MARKUP}', '\\\\\\1', 'g')`
+
+/** SQL of a text without line ends and characters that would steer a terminal. */
+export const onOneLineSql = (text: string): string => `regexp_replace(${text}, '${CONTROL}', ' ', 'g')`
+
+const escapedMarkdown = (text: string): string =>
+  text.replaceAll(new RegExp(CONTROL, 'gu'), ' ').replaceAll(new RegExp(MARKUP, 'g'), '\\$1')
+
+const INTEGER = /^U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)$/
+export const isInteger = ({ type }: ResultColumn): boolean => INTEGER.test(type)
+export const isNumber = (column: ResultColumn): boolean =>
+  isInteger(column) || /^(DOUBLE|FLOAT|DECIMAL)/.test(column.type)
+/** Whether no cell of the column has a character that a format must escape. */
+export const isBare = (column: ResultColumn): boolean =>
+  isNumber(column) || /^(BOOLEAN|DATE|TIME|UUID$)/.test(column.type)
+const isNested = ({ type }: ResultColumn): boolean => /\]$|^(STRUCT|MAP|UNION)\(/.test(type)
+
+/** SQL of a cell as text that holds its value exactly. Times are UTC, whatever the session says. */
+const exact = (column: ResultColumn): string => {
+  const cell = quote(column.name)
+  const asText = `CAST(${cell} AS VARCHAR)`
+  if (isNested(column)) return `CAST(to_json(${cell}) AS VARCHAR)`
+  if (!column.type.startsWith('TIMESTAMP')) return asText
+  const zone = column.type === ZONED ? 'Z' : ''
+  return `CASE WHEN isfinite(${cell}) THEN strftime(make_timestamp(epoch_us(${cell})), '%Y-%m-%dT%H:%M:%S.%f${zone}') ELSE ${asText} END`
+}
+
+const ZONED = 'TIMESTAMP WITH TIME ZONE'
+
+/** SQL of a cell for people: no microseconds of zero, and at most four decimals. */
+export const readable = (column: ResultColumn): string => {
+  const cell = quote(column.name)
+  if (/^(DOUBLE|FLOAT)$/.test(column.type))
+    return `CAST(CASE WHEN abs(${cell}) >= 0.001 AND isfinite(${cell}) THEN round(${cell}, 4) ELSE ${cell} END AS VARCHAR)`
+  if (!column.type.startsWith('TIMESTAMP')) return exact(column)
+  return `regexp_replace(replace(${exact(column)}, 'T', ' '), '\\.?0+(Z?)$', '\\1')`
+}

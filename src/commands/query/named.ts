@@ -1,0 +1,201 @@
+/**
+ * The queries that `query NAME` runs. docs/reference/queries.md shows the same, with what each means. They are for any DuckDB from
+ * 1.1 on, so nothing in them depends on settings of a session (docs/decisions/export-and-sql.md#0077-sql-for-readers-leaves-nothing-to-session-settings).
+ */
+export interface NamedQuery {
+  readonly name: string
+  /** Its heading on the page. */
+  readonly title: string
+  /** Its line in `query --list`. */
+  readonly describe: string
+  /** `$days` is a number of days; where it is not given, 1. */
+  readonly sql: string
+}
+
+export const NAMED_QUERIES: readonly NamedQuery[] = [
+  {
+    name: 'needs-action',
+    title: 'What needs action',
+    describe: 'What needs action, the most urgent first',
+    sql: `SELECT account, survey_id, title, text, urgency
+FROM needs_action
+ORDER BY urgency ASC, account ASC, survey_id ASC, kind ASC`,
+  },
+  {
+    name: 'surveys-today',
+    title: 'The surveys today',
+    describe: 'Each survey with its status, interviews, target and pace',
+    sql: `SELECT account, survey_id, title, status, interviews_count AS interviews, sample_size AS target, expected_on
+FROM surveys_today
+ORDER BY account ASC, survey_id ASC`,
+  },
+  {
+    name: 'pace-by-day',
+    title: 'Fieldwork pace by day',
+    describe: 'Complete interviews that each survey gained, by day',
+    sql: `SELECT account, survey_id, title, day, interviews_count, gained
+FROM progress_daily
+ORDER BY account ASC, survey_id ASC, day ASC`,
+  },
+  {
+    name: 'source-pace-by-day',
+    title: 'Fieldwork pace by source and day',
+    describe: 'Complete interviews that each source gained, by day',
+    sql: `SELECT account, survey_id, sample_source_id, name, country_code, day, interviews_count, gained
+FROM source_progress_daily
+ORDER BY account ASC, survey_id ASC, sample_source_id ASC, day ASC`,
+  },
+  {
+    name: 'sources-behind',
+    title: 'Sources behind target',
+    describe: 'Sources that are less complete than their survey, those that lack most first',
+    sql: `SELECT p.account, p.survey_id, s.title, p.sample_source_id, p.name, p.country_code, p.interviews_count, p.sample_size,
+  p.behind, p.per_day, p.expected_on
+FROM sample_source_pace p
+JOIN surveys s ON s.account = p.account AND s.id = p.survey_id
+WHERE s.status IN ('fieldwork', 'deviating_from_specs') AND p.behind > 0
+ORDER BY p.behind DESC, p.account ASC, p.survey_id ASC, p.sample_source_id ASC`,
+  },
+  {
+    name: 'forecast',
+    title: 'Forecast of completion',
+    describe: 'When each survey in the field reaches its target',
+    sql: `SELECT account, survey_id, title, interviews_count, sample_size, pace_days, per_day, expected_on, expected_from, expected_to
+FROM survey_pace
+WHERE status = 'fieldwork'
+ORDER BY expected_on ASC NULLS LAST, account ASC, survey_id ASC`,
+  },
+  {
+    name: 'rates-moved',
+    title: 'Incidence and drop-out against the past',
+    describe: 'Incidence and drop-out of the last days in the field against those before',
+    sql: `SELECT account, survey_id, title, gained, recent_incidence_rate, earlier_incidence_rate, recent_drop_out_rate, earlier_drop_out_rate
+FROM survey_pace
+WHERE status = 'fieldwork' AND (recent_incidence_rate IS NOT NULL OR recent_drop_out_rate IS NOT NULL)
+ORDER BY recent_drop_out_rate - earlier_drop_out_rate DESC NULLS LAST, account ASC, survey_id ASC`,
+  },
+  {
+    name: 'changes',
+    title: 'Changes of the last day',
+    describe: 'What changed in surveys and sources, each field',
+    sql: `SELECT c.account, c.observed_at, c.survey_id, s.title, c.sample_source_id, c.kind, c.field, c.from_value, c.to_value
+FROM record_changes c
+JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
+JOIN (SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at FROM freshness GROUP BY account) n
+  ON n.account = c.account
+WHERE epoch_us(c.observed_at) > epoch_us(n.newest_at) - $days * 24 * 3600000000
+ORDER BY c.observed_at DESC, c.account ASC, c.survey_id ASC, c.sample_source_id ASC NULLS FIRST, c.kind ASC, c.field ASC`,
+  },
+  {
+    name: 'status-changes',
+    title: 'Status changes',
+    describe: 'Changes of status, the newest first',
+    sql: `SELECT account, observed_at, survey_id, title, from_status, to_status
+FROM survey_status_changes
+WHERE from_status IS NOT NULL
+ORDER BY observed_at DESC, account ASC, survey_id ASC`,
+  },
+  {
+    name: 'interviews-by-source',
+    title: 'Interviews by source and country',
+    describe: 'Interviews, target and pace of each source, with its provider and country',
+    sql: `SELECT account, survey_id, title, sample_source_id, name, provider, country_code, interviews_count, sample_size, per_day
+FROM source_overview
+ORDER BY account ASC, survey_id ASC, country_code ASC, sample_source_id ASC`,
+  },
+  {
+    name: 'rates-by-source',
+    title: 'Incidence and drop-out by source',
+    describe: 'Incidence and drop-out of each source',
+    sql: `SELECT s.account, s.survey_id, s.id AS sample_source_id, s.name, s.provider, s.country_code,
+  CAST(sum(c.individuals) AS BIGINT) AS interviews, p.target_incidence_rate, p.questionnaire_incidence_rate, p.drop_out_rate
+FROM sample_sources s
+JOIN sample_source_progress p
+  ON p.account = s.account AND p.survey_id = s.survey_id AND p.sample_source_id = s.id
+LEFT JOIN interview_status_counts c
+  ON c.account = s.account AND c.survey_id = s.survey_id AND c.sample_source_id = s.id
+WHERE s._missing_since IS NULL
+GROUP BY ALL
+ORDER BY s.account ASC, s.survey_id ASC, drop_out_rate DESC NULLS LAST, sample_source_id ASC`,
+  },
+  {
+    name: 'rates-by-provider',
+    title: 'Incidence and drop-out by provider',
+    describe: 'Incidence and drop-out by provider and country',
+    sql: `SELECT s.account, s.provider, s.country_code, count(*) AS sources,
+  CAST(sum(p.complete_individuals) AS BIGINT) AS complete,
+  CAST(sum(p.complete_individuals) AS DOUBLE) / nullif(sum(p.complete_individuals + p.screen_out_individuals), 0) AS target_incidence_rate,
+  CAST(sum(p.incomplete_individuals) AS DOUBLE) / nullif(sum(c.interviews), 0) AS drop_out_rate
+FROM sample_sources s
+JOIN sample_source_progress p
+  ON p.account = s.account AND p.survey_id = s.survey_id AND p.sample_source_id = s.id
+LEFT JOIN (
+  SELECT account, survey_id, sample_source_id, sum(individuals) AS interviews
+  FROM interview_status_counts WHERE sample_source_id IS NOT NULL GROUP BY ALL
+) c ON c.account = s.account AND c.survey_id = s.survey_id AND c.sample_source_id = s.id
+WHERE s._missing_since IS NULL
+GROUP BY ALL
+ORDER BY s.account ASC, s.provider ASC, s.country_code ASC`,
+  },
+  {
+    name: 'status-timeline',
+    title: 'Status timeline',
+    describe: 'Each status of a survey, with its start and end',
+    sql: `SELECT c.account, c.survey_id, s.title, c.to_status AS status, c.observed_at AS since,
+  lead(c.observed_at) OVER (PARTITION BY c.account, c.survey_id ORDER BY c.observed_at ASC) AS until,
+  s._missing_since AS missing_since
+FROM survey_status_changes c
+JOIN surveys s ON s.account = c.account AND s.id = c.survey_id
+ORDER BY c.account ASC, c.survey_id ASC, since ASC`,
+  },
+  {
+    name: 'stale',
+    title: 'Surveys gone stale',
+    describe: 'Active surveys whose numbers are old, and why',
+    sql: `SELECT o.account, o.id AS survey_id, o.title, o.status, o.refreshed_at,
+  make_timestamp(epoch_us(n.newest_at)) - make_timestamp(epoch_us(o.refreshed_at)) AS behind, o.last_error
+FROM survey_overview o
+JOIN (SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at FROM freshness GROUP BY account) n
+  ON n.account = o.account
+WHERE o.status NOT IN ('draft', 'user_demo', 'complete') AND o._missing_since IS NULL
+  AND (o.refreshed_at IS NULL OR epoch_us(o.refreshed_at) < epoch_us(n.newest_at) - 24 * 3600000000 OR o.last_error IS NOT NULL)
+ORDER BY o.refreshed_at ASC NULLS FIRST, o.account ASC, survey_id ASC`,
+  },
+  {
+    name: 'stands-still',
+    title: 'In the field, but nothing moves',
+    describe: 'Surveys in the field without a change for 3 days',
+    sql: `SELECT o.account, o.id AS survey_id, o.title, o.interviews_count, o.sample_size,
+  p.observed_at AS unchanged_since,
+  make_timestamp(epoch_us(p.confirmed_until)) - make_timestamp(epoch_us(p.observed_at)) AS unchanged_for
+FROM survey_overview o
+JOIN survey_progress_periods p ON p.account = o.account AND p.survey_id = o.id AND p.ended_at IS NULL
+WHERE o.status = 'fieldwork' AND o._missing_since IS NULL
+  AND epoch_us(p.confirmed_until) >= epoch_us(p.observed_at) + 72 * 3600000000
+ORDER BY unchanged_for DESC, o.account ASC, survey_id ASC`,
+  },
+  {
+    name: 'interviews-by-start-day',
+    title: 'Interviews by start day',
+    describe: 'What happened to the interviews that started on a day',
+    sql: `SELECT d.account, d.survey_id, s.title, d.day, d.interviews_count, d.drop_out_rate, d.length_of_interview,
+  d.is_final, d._observed_at
+FROM survey_progress_by_day d
+JOIN surveys s ON s.account = d.account AND s.id = d.survey_id
+WHERE d.sample_source_id IS NULL AND d._missing_since IS NULL
+ORDER BY d.account ASC, d.survey_id ASC, d.day ASC`,
+  },
+  {
+    name: 'last-runs',
+    title: 'The last runs',
+    describe: 'When each account was last read completely, and how the last run ended',
+    sql: `SELECT account, max_by(ended_at, run_number) FILTER (WHERE status = 'complete') AS last_complete_at,
+  max_by(status, run_number) AS last_status, last(reason ORDER BY run_number ASC NULLS FIRST) AS last_reason,
+  last(left_over ORDER BY run_number ASC NULLS FIRST) AS left_over
+FROM _sync.runs
+GROUP BY account ORDER BY account ASC`,
+  },
+]
+
+/** The statement to copy. */
+export const sqlToCopy = ({ sql }: NamedQuery): string => sql.replaceAll('$days', '1')

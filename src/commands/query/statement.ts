@@ -1,0 +1,146 @@
+/**
+ * The SQL of a query. DuckDB's own parser must find one SELECT in it, and no table function but a few harmless ones: others read and write
+ * files, or change the session. The connection is locked as well. See docs/decisions/export-and-sql.md#0048-sql-of-users-is-bounded-twice.
+ */
+import { z } from 'zod'
+import { ExpectedError } from '../../base/errors.js'
+import { parse } from '../../base/parse.js'
+import { varcharCell } from '../../warehouse/connection/cells.js'
+import type { NamedParameters, Sql } from '../../warehouse/connection/database.js'
+import { quote } from '../../warehouse/connection/ddl.js'
+import { faultOnOneLine, isOutOfMemory, isQueryFault } from '../../warehouse/connection/duckdb-error.js'
+
+/** The columns of a result have different names. */
+export interface ResultColumn {
+  readonly name: string
+  /** As DuckDB writes it: `BIGINT`, `TIMESTAMP WITH TIME ZONE`, `VARCHAR[]`. */
+  readonly type: string
+}
+
+export interface Statement {
+  readonly text: string
+  readonly columns: readonly ResultColumn[]
+  readonly parameters: NamedParameters
+}
+
+export const refused = (problem: string): ExpectedError => new ExpectedError('query_refused', problem)
+
+/** The text and its parameters. Throws `query_refused` if it is not one SELECT. */
+export const readStatement = async (
+  sql: Sql,
+  text: string,
+): Promise<{ readonly text: string; readonly parameters: ReadonlySet<string> }> => {
+  const [row] = await sql.rows(
+    z.object({ parsed: varcharCell }),
+    'SELECT CAST(json_serialize_sql(CAST($1 AS VARCHAR)) AS VARCHAR) AS parsed',
+    [text],
+  )
+  const parsed = parse(parsedSchema, JSON.parse(row?.parsed ?? '{}'), 'the parsed query')
+  if (parsed.error_type === 'parser') throw refused(`the query cannot be read: ${syntaxError(text, parsed)}`)
+  if (parsed.statements?.length !== 1)
+    throw refused(
+      parsed.statements?.length === 0
+        ? 'the query is empty. Write one SELECT'
+        : 'the query must be one SELECT (or FROM, WITH, VALUES, DESCRIBE, SHOW, SUMMARIZE): it only reads, and runs one statement',
+    )
+  const found: Found = { functions: new Set(), parameters: new Set() }
+  collect(parsed.statements, found)
+  const foreign = [...found.functions].find((name) => !TABLE_FUNCTIONS.has(name))
+  if (foreign !== undefined)
+    throw refused(`the query cannot use the table function ${foreign}: it reads the published tables only`)
+  return { text: withoutSemicolons(text), parameters: found.parameters }
+}
+
+/** One statement may still end in semicolons and comments. Those in texts, names and comments stay. */
+const withoutSemicolons = (text: string): string =>
+  text.replaceAll(TOKEN, (token) => (token === ';' ? ' ' : token))
+
+const TOKEN =
+  /[eE]'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|;/g
+
+const parsedSchema = z.object({
+  error_type: z.string().optional(),
+  error_message: z.string().optional(),
+  position: z.coerce.number().optional(),
+  statements: z.array(z.unknown()).optional(),
+})
+
+const syntaxError = (
+  text: string,
+  { error_message = '', position }: z.output<typeof parsedSchema>,
+): string => {
+  const lines = text.slice(0, position ?? 0).split('\n')
+  const place =
+    position === undefined ? '' : ` (line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1})`
+  return `${error_message}${place}`
+}
+
+const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
+  'duckdb_columns',
+  'duckdb_schemas',
+  'duckdb_tables',
+  'duckdb_views',
+  'generate_series',
+  'json_each',
+  'json_tree',
+  'range',
+  'repeat',
+  'repeat_row',
+  'unnest',
+])
+
+interface Found {
+  readonly functions: Set<string>
+  readonly parameters: Set<string>
+}
+
+const tableFunction = z.object({
+  type: z.literal('TABLE_FUNCTION'),
+  function: z.object({ function_name: z.string() }),
+})
+const parameter = z.object({ class: z.literal('PARAMETER'), identifier: z.string() })
+
+/** The table functions and parameters below a node of DuckDB's tree. */
+const collect = (node: unknown, found: Found): void => {
+  if (typeof node !== 'object' || node === null) return
+  const called = tableFunction.safeParse(node)
+  if (called.success) found.functions.add(called.data.function.function_name.toLowerCase())
+  const named = parameter.safeParse(node)
+  if (named.success) found.parameters.add(named.data.identifier)
+  for (const part of Object.values(node)) collect(part, found)
+}
+
+/** The columns of the result. Two of one name get different ones. */
+export const columnsOf = (
+  sql: Sql,
+  text: string,
+  parameters: NamedParameters,
+): Promise<readonly ResultColumn[]> =>
+  ofStatement(async () => {
+    const rows = await sql.rows(
+      z.object({ column_name: varcharCell, column_type: varcharCell }),
+      `DESCRIBE SELECT * FROM ${rowsOf(text)}`,
+      parameters,
+    )
+    return rows.map(({ column_name, column_type }) => ({ name: column_name, type: column_type }))
+  })
+
+/** The line ends keep a comment from hiding what follows. */
+const rowsOf = (text: string): string => `(\n${text}\n)`
+
+/** The rows of a statement as `t`, with the names of its columns. */
+export const namedRows = ({ text, columns }: Pick<Statement, 'text' | 'columns'>): string =>
+  `${rowsOf(text)} AS t(${columns.map(({ name }) => quote(name)).join(', ')})`
+
+/** Runs what contains the text of a user. Throws `query_refused` with what DuckDB says. */
+export const ofStatement = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await work()
+  } catch (error) {
+    throw isQueryFault(error) && !isOutOfMemory(error)
+      ? refused(`the query failed: ${faultOnOneLine(error, LINES_ABOVE)}`)
+      : error
+  }
+}
+
+const LINES_ABOVE = 1

@@ -1,0 +1,181 @@
+/**
+ * A result for a terminal: a table where it fits into the width, and one record a block where it does not. The first rows decide the
+ * widths, so that a result of any length begins at once. A text that is too long loses its middle: titles differ at the end.
+ */
+import stringWidth from 'string-width'
+import { counted } from '../../base/human.js'
+import { onOneLine } from '../../model/data-problem-names.js'
+import type { Sql } from '../../warehouse/connection/database.js'
+import { isBare, isNumber, onOneLineSql, readable, selectLines, type Write } from './lines.js'
+import { ofStatement, type ResultColumn, type Statement } from './statement.js'
+
+type Cells = readonly string[]
+
+/** The rows that decide the widths. */
+const SIZED_ROWS = 1_000
+/** No line shows more of a text. */
+const CELL_CHARACTERS_MAX = 400
+/** A text of a table is at least this wide, unless all of its texts are shorter. */
+const TEXT_WIDTH_MIN = 12
+const GAP = '  '
+
+/** Returns the number of rows. */
+export const writeTable = (
+  sql: Sql,
+  statement: Statement,
+  { write, width }: { readonly write: Write; readonly width: number },
+): Promise<number> =>
+  ofStatement(async () => {
+    const { columns } = statement
+    const row = `concat_ws('${SEPARATOR}', ${columns.map((column) => `coalesce(${shownCell(column)}, '')`).join(', ')})`
+    let waiting: Cells[] = []
+    let layout: Layout | null = null
+    let rows = 0
+    const laidOut = (): string => {
+      const begins = layout === null
+      layout ??= layoutOf(columns, waiting, width)
+      const { head, line } = layout
+      const text = waiting.map((one) => line(one, rows++)).join('')
+      waiting = []
+      return `${begins ? head : ''}${text}`
+    }
+    for await (const batch of selectLines(sql, statement, row)) {
+      for (const [line = ''] of batch) waiting.push(line.split(SEPARATOR))
+      if (waiting.length + rows >= SIZED_ROWS && !(await write(laidOut()))) return rows
+    }
+    const rest = laidOut()
+    await write(`${rest}${layoutEnd(layout, rows)}`)
+    return rows
+  })
+
+/** No cell has it: control characters become spaces. */
+const SEPARATOR = '\u001f'
+
+const shownCell = (column: ResultColumn): string =>
+  isBare(column) ? readable(column) : onOneLineSql(`left(${readable(column)}, ${CELL_CHARACTERS_MAX})`)
+
+const layoutEnd = (layout: Layout | null, rows: number): string =>
+  `${layout?.isTable === false && rows > 0 ? '\n' : ''}(${counted(rows, 'row')}${layout?.hasCut() === true ? '; longer texts are cut: --format csv or json has them whole' : ''})\n`
+
+interface Layout {
+  readonly isTable: boolean
+  readonly head: string
+  /** The text of a row; `place` counts from 0. */
+  readonly line: (cells: Cells, place: number) => string
+  /** Whether a text was cut. */
+  readonly hasCut: () => boolean
+}
+
+/** The layout for columns whose first rows are `sized`, in lines of `width` characters. */
+const layoutOf = (columns: readonly ResultColumn[], sized: readonly Cells[], width: number): Layout => {
+  let isCut = false
+  const fitted = (text: string, widthMax: number): string => {
+    const fit = cutTo(text, widthMax)
+    isCut ||= fit !== text
+    return fit
+  }
+  const hasCut = () => isCut
+  const names = columns.map(({ name }) => onOneLine(name))
+  const widths = tableWidths(columns, [names, ...sized], width)
+  // Without a row there is no block that could show the names.
+  if (widths === null && sized.length > 0)
+    return { isTable: false, head: '', line: blockOf(names, width, fitted), hasCut }
+  const line = (cells: Cells): string => {
+    const padded = columns.map((column, place) => {
+      const [cell, to] = [cells[place] ?? '', widths?.[place] ?? 0]
+      // A number is never cut.
+      return isNumber(column) ? padStart(cell, to) : padEnd(widths === null ? cell : fitted(cell, to), to)
+    })
+    return `${padded.join(GAP).trimEnd()}\n`
+  }
+  // Names that are wider than the terminal go on below.
+  const head = widths === null ? `${wrapped(names, width)}\n` : line(names)
+  const rule = widths === null ? '' : `${widths.map((one) => '-'.repeat(one)).join(GAP)}\n`
+  return { isTable: true, head: `${head}${rule}`, line, hasCut }
+}
+
+const wrapped = (names: Cells, width: number): string =>
+  names.reduce((text, name) => {
+    const line = text.slice(text.lastIndexOf('\n') + 1)
+    return widthOf(`${line}${GAP}${name}`) > width ? `${text}\n${name}` : `${text}${GAP}${name}`
+  })
+
+/** Null if the columns do not fit. */
+const tableWidths = (
+  columns: readonly ResultColumn[],
+  rows: readonly Cells[],
+  width: number,
+): readonly number[] | null => {
+  const widths = columns.map((_, place) =>
+    rows.reduce((widest, cells) => Math.max(widest, widthOf(cells[place] ?? '')), 1),
+  )
+  const least = columns.map((column, place) => {
+    const wanted = widths[place] ?? 0
+    if (isNumber(column) || IS_SHORT.test(column.type)) return wanted
+    return Math.min(wanted, Math.max(TEXT_WIDTH_MIN, widthOf(rows[0]?.[place] ?? '')))
+  })
+  const room = width - GAP.length * (columns.length - 1)
+  if (sum(least) > room) return null
+  for (let excess = sum(widths) - room; excess > 0; excess -= 1) {
+    // The widest of those that can be narrower gives way.
+    const spare = widths.map((one, place) => (one > (least[place] ?? 0) ? one : 0))
+    const widest = spare.indexOf(Math.max(...spare))
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+  return widths
+}
+
+const IS_SHORT = /^(TIMESTAMP|DATE|TIME|BOOLEAN)/
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
+
+type Fitted = (text: string, widthMax: number) => string
+
+const blockOf = (names: Cells, width: number, fitted: Fitted) => {
+  const nameWidth = Math.min(Math.max(...names.map(widthOf)), Math.floor(width / 2))
+  const valueWidth = Math.max(1, width - nameWidth - GAP.length)
+  return (cells: Cells, place: number): string => {
+    const lines = names.map((name, index) =>
+      `${padEnd(cutTo(name, nameWidth), nameWidth)}${GAP}${fitted(cells[index] ?? '', valueWidth)}`.trimEnd(),
+    )
+    return `${place === 0 ? '' : '\n'}${lines.join('\n')}\n`
+  }
+}
+
+/** Latin, Greek and Cyrillic. The library takes a hundred times as long. */
+const ONE_COLUMN_EACH =
+  /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u20a0-\u20bf]*$/
+/** The columns of a terminal that a text takes. */
+const widthOf = (text: string): number => (ONE_COLUMN_EACH.test(text) ? text.length : stringWidth(text))
+
+const padStart = (text: string, width: number): string =>
+  `${' '.repeat(Math.max(0, width - widthOf(text)))}${text}`
+const padEnd = (text: string, width: number): string =>
+  `${text}${' '.repeat(Math.max(0, width - widthOf(text)))}`
+
+/** The text within `width` columns, without its middle if it is longer. */
+const cutTo = (text: string, width: number): string => {
+  if (widthOf(text) <= width) return text
+  if (ONE_COLUMN_EACH.test(text)) {
+    const tail = Math.floor((width - 1) / 2)
+    return `${text.slice(0, Math.max(0, width - 1 - tail))}…${text.slice(text.length - tail)}`
+  }
+  const characters = [...SEGMENTS.segment(text)].map(({ segment }) => segment)
+  let [head, tail] = ['', '']
+  for (let [first, last, room] = [0, characters.length - 1, width - 1]; first <= last; ) {
+    const takesHead = widthOf(head) <= widthOf(tail)
+    const next = characters[takesHead ? first : last] ?? ''
+    room -= widthOf(next)
+    if (room < 0) break
+    if (takesHead) {
+      head += next
+      first += 1
+    } else {
+      tail = `${next}${tail}`
+      last -= 1
+    }
+  }
+  return `${head}…${tail}`
+}
+
+/** A letter with its accents is one. */
+const SEGMENTS = new Intl.Segmenter('en', { granularity: 'grapheme' })

@@ -1,0 +1,63 @@
+/** Writes a result as an Excel workbook of one sheet, row by row. */
+import { createWriteStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import { type CellValue, writeXlsxStream } from 'hucre/xlsx'
+import { z } from 'zod'
+import { throwIfAborted } from '../../base/signals.js'
+import type { Column } from '../../model/columns.js'
+import type { Sql } from '../../warehouse/connection/database.js'
+import { quote } from '../../warehouse/connection/ddl.js'
+import { columnDefinition, FIXED_HEADER, selectSheetCell, sheetCell, sheetCellSchema } from '../text/sheet.js'
+import { frugally, isInteger, isNumber } from './lines.js'
+import { namedRows, ofStatement, type ResultColumn, type Statement } from './statement.js'
+
+/** Returns the number of rows. */
+export const writeWorkbook = async (
+  sql: Sql,
+  statement: Statement,
+  file: string,
+  signal: AbortSignal,
+): Promise<number> => {
+  const columns = statement.columns.map(sheetColumn)
+  const typed = statement.columns.map(
+    (column, place) => `${sheetSql(column, columns[place])} AS ${quote(column.name)}`,
+  )
+  const select = `SELECT ${columns.map(selectSheetCell).join(', ')} FROM (SELECT ${typed.join(', ')} FROM ${namedRows(statement)}) t`
+  let rows = 0
+  const cells = async function* (): AsyncGenerator<CellValue[]> {
+    for await (const batch of frugally(sql.batches(z.array(sheetCellSchema), select, statement.parameters))) {
+      for (const row of batch) {
+        rows += 1
+        yield columns.map((column, index) => sheetCell(column, row[index] ?? null, () => undefined))
+      }
+    }
+  }
+  const workbook = writeXlsxStream(cells(), {
+    name: 'query',
+    freezePane: FIXED_HEADER,
+    columns: columns.map((column) => ({ ...columnDefinition(column), header: column.name })),
+  })
+  await ofStatement(() => pipeline(workbook, createWriteStream(file), { signal })).catch((error: unknown) => {
+    // The pipeline has an error of its own for a signal.
+    if (error instanceof Error && error.name === 'AbortError') throwIfAborted(signal)
+    throw error
+  })
+  return rows
+}
+
+/** The column of a sheet, by the types that our tables have. */
+const sheetColumn = (column: ResultColumn): Column => {
+  const { name, type } = column
+  const nullable = { name, nullable: true, comment: '' }
+  if (isInteger(column)) return { ...nullable, type: 'BIGINT' }
+  if (isNumber(column)) return { ...nullable, type: 'DOUBLE' }
+  if (type.startsWith('TIMESTAMP')) return { ...nullable, type: 'TIMESTAMPTZ' }
+  return { ...nullable, type: type === 'DATE' || type === 'BOOLEAN' || type === 'JSON' ? type : 'VARCHAR' }
+}
+
+const sheetSql = ({ name, type: given }: ResultColumn, column: Column | undefined): string => {
+  const cell = quote(name)
+  if (given.startsWith('TIMESTAMP')) return `make_timestamptz(epoch_us(${cell}))`
+  if (column?.type === 'DOUBLE') return `CAST(${cell} AS DOUBLE)`
+  return column?.type === 'VARCHAR' ? `CAST(${cell} AS VARCHAR)` : cell
+}
