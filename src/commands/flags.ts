@@ -72,7 +72,9 @@ const wordProblems = (
   const taken = Object.values(flags).filter(({ type }) => type === 'argument').length
   // yargs takes the word `help` for `--help`.
   const [first, ...more] = words
-    .flatMap((word, at) => ((FLAG.test(word) && !isArgumentText(word, flags)) || isValue(at) || word === 'help' ? [] : [at]))
+    .flatMap((word, at) =>
+      (FLAG.test(word) && !isArgumentText(word, flags)) || isValue(at) || word === 'help' ? [] : [at],
+    )
     .slice(taken)
   if (first === undefined) return []
   const named = [first, ...more].slice(0, WORDS_NAMED_MAX).map((at) => words[at])

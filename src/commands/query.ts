@@ -44,8 +44,7 @@ export interface QueryRequest extends Narrowed {
 export const listOfQueries = (): string =>
   `${textTable(
     NAMED_QUERIES.map(({ name, describe }) => [name, describe]),
-    '',
-    2,
+    { leftColumns: 2 },
   )}\n\nfieldwork-sync query NAME runs one, and query NAME --sql prints its SQL.\n`
 
 /** Throws `query_refused` for an unknown name. */

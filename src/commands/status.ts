@@ -46,14 +46,14 @@ export const showStatus = async (
   const nowMs = systemClock.nowMs()
   const verdict = verdictOf(syncs, nowMs, maxAgeMs)
   if (check) exit(verdict.exitCode)
-  if (settings.json) return await print(`${jsonOf({ verdict, ...head, ...shown })}\n`)
+  if (settings.json) return void (await print(`${jsonOf({ verdict, ...head, ...shown })}\n`))
   const { width, colour } = terminalOf(context)
   const { state, text } = verdict
   const line = check ? text : wrapped(text, width)
   const first = colour ? painted(line, VERDICT_COLOURS[state]) : line
   if (check)
-    return await print(`${first}
-`)
+    return void (await print(`${first}
+`))
   const overlapMs = settings.discover.overlap
   await print(`${first}
 

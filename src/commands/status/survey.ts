@@ -30,7 +30,7 @@ export const showSurvey = async (
       found.push(await explainSurvey(database, { account, surveyId: wanted.surveyId }, settings, maxAgeMs))
     return found
   })
-  if (settings.json) return await context.print(`${jsonOf({ ...head, surveys })}\n`)
+  if (settings.json) return void (await context.print(`${jsonOf({ ...head, surveys })}\n`))
   const terminal = terminalOf(context)
   await context.print(`${surveys.map((one) => renderSurvey(one, terminal)).join('\n\n')}\n`)
 }

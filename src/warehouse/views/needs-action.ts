@@ -154,7 +154,8 @@ const RULES: Readonly<Record<string, Rule>> = {
 const reason = (kind: string, rule: Rule): string => {
   const { urgency, when, since = 'NULL', text, numbers = {}, sourceId = 'NULL' } = rule
   const pairs = Object.entries(numbers).map(
-    ([name, sql]) => `${literal(name)}, TRY_CAST(${sql} AS ${name.endsWith('per_day') ? 'DOUBLE' : 'BIGINT'})`,
+    ([name, sql]) =>
+      `${literal(name)}, TRY_CAST(${sql} AS ${name.endsWith('per_day') ? 'DOUBLE' : 'BIGINT'})`,
   )
   return `CASE WHEN ${when} THEN {'kind': ${literal(kind)}, 'urgency': CAST(${urgency} AS BIGINT), 'since': CAST(${since} AS TIMESTAMPTZ),
           'text': ${text}, 'numbers': json_object(${pairs.join(', ')}), 'sample_source_id': CAST(${sourceId} AS BIGINT)} END`
