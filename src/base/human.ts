@@ -42,6 +42,15 @@ export const humanBytes = (bytes: number): string => {
 export const humanWindow = (perMs: number): string =>
   perMs === MINUTE_MS ? 'min' : perMs === HOUR_MS ? 'h' : perMs === DAY_MS ? 'd' : humanDuration(perMs)
 
+/** A text without its middle, so that it has at most `widthMax` characters. Titles of one study differ at their end. */
+export const cutInMiddle = (text: string, widthMax: number): string => {
+  const characters = [...text]
+  if (characters.length <= widthMax) return text
+  const end = Math.floor(((widthMax - 1) * 3) / 8)
+  const start = characters.slice(0, Math.max(0, widthMax - 1 - end))
+  return [...start, '…', ...characters.slice(characters.length - end)].join('')
+}
+
 /** A wrong value as JSON, shortened for a message. Only for values that cannot be secret. */
 export const quoted = (value: unknown, charactersMax = 40): string => {
   const text = jsonText(value)

@@ -17,7 +17,7 @@ import { envOf } from '../support/oracle/rate.js'
 import { openWorld } from '../support/oracle/truth.js'
 import { type ChromiumPage, hasChromium, openInChromium } from '../support/process/chromium.js'
 import { compareWithQueries } from '../support/report/page-parts.js'
-import { HOSTILE, openReportWorld, RIGHT_TO_LEFT, SETTINGS } from '../support/report/report-world.js'
+import { HOSTILE, openReportWorld, RIGHT_TO_LEFT, SETTINGS, TITLE } from '../support/report/report-world.js'
 import { openBucketTrial } from '../support/storage/bucket-trial.js'
 import { SLOW, slow } from '../support/suite/slow.js'
 
@@ -101,7 +101,7 @@ describe('the page', () => {
       expect(await compareWithQueries(page, trial.published, SETTINGS.report.time_zone)).toBeGreaterThan(25)
       expect(page.requests).toEqual([`${pathToFileURL(file)}`])
       expect(page.problems).toEqual([])
-      expect(await page.waitFor('document.title')).toBe('Fieldwork report')
+      expect(await page.waitFor('document.title')).toBe(`${TITLE}, 6 Mar 2026`)
       expect(await page.waitFor(`document.querySelector('a bdi').getClientRects().length`)).toBe(1)
       expect(await violations(page)).toEqual([])
       // Survey 2 stands still, survey 7 gains 1 a night, and the three others gain 12.
@@ -110,7 +110,7 @@ describe('the page', () => {
       )
       // One row per survey, the most urgent first.
       const chips = await page.waitFor(
-        `[...document.querySelectorAll('.today tbody tr')].map((row) => [row.querySelector('a').hash, ...[...row.querySelectorAll('.chip')].map(({ textContent }) => textContent)])`,
+        `[...document.querySelectorAll('.today summary')].map((row) => [row.querySelector('a').hash, ...[...row.querySelectorAll('.chip')].map(({ textContent }) => textContent)])`,
       )
       expect(chips).toEqual([
         ['#default/2', 'no complete interview for 5 days'],

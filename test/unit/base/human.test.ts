@@ -1,6 +1,13 @@
 /** Durations, sizes and tables are printed for people. */
 import { expect, test } from 'vitest'
-import { counted, humanBytes, humanCount, humanDuration, humanWindow } from '../../../src/base/human.js'
+import {
+  counted,
+  cutInMiddle,
+  humanBytes,
+  humanCount,
+  humanDuration,
+  humanWindow,
+} from '../../../src/base/human.js'
 import { textTable } from '../../../src/commands/text/text-table.js'
 
 test.each([
@@ -57,4 +64,13 @@ test('a table stays aligned when a row is wide, short, empty or a remark', () =>
     '',
     '  a remark that is wider than the columns',
   ])
+})
+
+test.each([
+  ['short', 5, 'short'],
+  ['Tracker of all brands, wave 12, DE', 20, 'Tracker of a… 12, DE'],
+  ['👍👍👍👍', 3, '👍👍…'],
+  ['', 0, ''],
+])('%s is cut to %d characters', (text, widthMax, cut) => {
+  expect(cutInMiddle(text, widthMax)).toBe(cut)
 })
