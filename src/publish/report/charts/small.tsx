@@ -75,6 +75,9 @@ export const StatusStrip = ({ periods, now, span: { from, to } }: StripProps) =>
   )
 }
 
+/** A label further right would run into the next column. */
+const AXIS_SHARE_MAX = 0.8
+
 /** The days of all strips, above them. */
 export const StripAxis = ({
   span: { from, to },
@@ -86,10 +89,10 @@ export const StripAxis = ({
   <svg class="axis" aria-hidden="true">
     {dayTicks(Math.floor(from / 24), Math.ceil(to / 24))
       .map((day) => ({ day, share: (day * 24 - from) / (to - from) }))
-      .filter(({ share }) => share >= 0 && share <= 0.9)
+      .filter(({ share }) => share >= 0 && share <= AXIS_SHARE_MAX)
       .map(({ day, share }) => (
         <>
-          <line x1={percent(share)} x2={percent(share)} y1="0" y2="200%" />
+          <line x1={percent(share)} x2={percent(share)} y1="25%" y2="100%" />
           <text x={percent(share)} dx="4" y="1em">
             {formats.shortDay(day)}
           </text>

@@ -120,19 +120,20 @@ th button:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 :is(${STACKED}) tbody :is(th,td){display:block;border:0;padding:1px 0;text-align:left;width:auto;white-space:normal}
 :is(${STACKED}) tbody th,.timeline tbody td:nth-child(2){flex-basis:100%}
 :is(.field,.today) progress,.sources progress{display:inline-block;width:84px;min-width:0;margin:0 8px 2px 0}.field td:has(progress),.sources td:nth-child(2){flex-basis:100%}
-:is(.field,.sources,.runs) td::before{color:var(--soft);font-size:13px}:is(.field,.sources) small{display:inline}.field th small,.field th .status{margin-left:6px}
+:is(.field,.sources,.runs) td::before{color:var(--soft);font-size:13px}:is(.field,.sources) small{display:inline}.field small,.field th .status{margin-left:6px}
 .field td:nth-last-child(-n+3),.field td:has(.spark){display:none!important}.field td:nth-last-child(4)::before{content:"Forecast "}.field td:nth-last-child(5)::before{content:"Pace "}
 .sources td:nth-last-child(1)::before{content:"Drop-out "}.sources td:nth-last-child(2)::before{content:"Incidence "}.sources td:nth-last-child(3)::before{content:"Forecast "}.sources td:nth-last-child(4)::before{content:"Gained "}.sources td:nth-last-child(5)::before{content:"Behind "}
 .runs td:nth-last-child(1)::before{content:"Rejected rows "}.runs td:nth-last-child(2)::before{content:"Left over "}.runs td:nth-last-child(3)::before{content:"Surveys read "}.runs td:nth-last-child(4)::before{content:"Answers 429 "}.runs td:nth-last-child(5)::before{content:"Requests "}.runs td:nth-last-child(6)::before{content:"Seconds "}
-.timeline thead,.timeline thead tr{display:block;padding:0}.timeline thead th{display:none}.timeline thead th:nth-child(2){display:block;padding:0;border:0}
+.timeline thead{position:static;width:auto;height:auto;overflow:visible;clip-path:none}.timeline thead,.timeline thead tr{display:block;padding:0}.timeline thead th{display:none}.timeline thead th:nth-child(2){display:block;padding:0;border:0}
 .layers{display:block}.chart{height:200px}.copy{display:none}
 }
 @media print{
 @page{size:A4;margin:14mm 14mm 18mm}
 :root{${LIGHT};--bg:#fff}
-body{font-size:9pt}small,.rule,caption,.meta,thead th,.status,.chip{font-size:8pt}th,td{padding-right:8px}.page{max-width:none;padding:0}.cards{columns:2}.spark{width:70px}.spark path{stroke-width:1.7}th button{display:contents}th button::after{display:none}.figures b{font-size:16pt}.figures dt,.times dt,summary,footer{font-size:8pt}.today .figures b{font-size:10pt}.today .figures{gap:2px 18px;margin:2px 0 4px}.today [data-of]{padding-bottom:6px}.layers{grid-template-columns:minmax(0,1fr) max-content}.field{padding:2px 8px}
+body{font-size:9pt}small,.rule,caption,.meta,thead th,.status,.chip{font-size:8pt}th,td{padding-right:8px}.page{max-width:none;padding:0}.cards{columns:2}.spark{width:70px}.spark path{stroke-width:1.7}th button{display:contents}th button::after{display:none}.figures b{font-size:16pt}.figures dt,.times dt,summary,footer{font-size:8pt}.today .figures b{font-size:10pt}.today .figures{display:grid;grid-template-columns:5fr 4fr 3fr 3fr;gap:2px 14px;margin:2px 0 4px}.today [data-of]{padding-bottom:6px}.layers{grid-template-columns:minmax(0,1fr) max-content}.field{padding:2px 8px}
 nav,.sql,.tools,.copy,.back,.skip,.read-out,footer label,[data-of]>a{display:none!important}
-.card,tr,.chart,.figures,.layers,.today li{break-inside:avoid}h2,h3,.rule:has(+.today),.rule:has(+.tools){break-after:avoid}thead{break-after:avoid}
+.card,tr,.chart,.figures,.layers,.today li{break-inside:avoid}h2,h3{break-after:avoid;break-inside:avoid}.rule:has(+.today),.rule:has(+.tools){break-after:avoid}
+section>:is(h2,h3)::after{content:"";display:block;height:32mm;margin-bottom:-32mm}
 details::details-content{content-visibility:visible;display:block}summary{list-style:none;break-after:avoid}.today summary{grid-template-columns:minmax(0,5fr) minmax(0,6fr) 130px;min-height:0}.today summary::before{display:none}.today [data-of]{padding-left:0}
 .field,.card{border-color:#ccc}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
