@@ -33,7 +33,7 @@ export const Bar = ({ rate }: { readonly rate: number | null }) => (
 )
 
 /** The span of a status timeline, in hours since 1970. */
-export interface Span {
+interface Span {
   readonly from: number
   readonly to: number
 }
