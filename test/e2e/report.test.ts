@@ -110,7 +110,7 @@ describe('the page', () => {
       )
       // One row per survey, the most urgent first.
       const chips = await page.waitFor(
-        `[...document.querySelectorAll('.today summary')].map((row) => [row.querySelector('a').hash, ...[...row.querySelectorAll('.chip')].map(({ textContent }) => textContent)])`,
+        `[...document.querySelectorAll('.today li')].map((row) => [row.querySelector('a').hash, ...[...row.querySelectorAll('.chip')].map(({ textContent }) => textContent)])`,
       )
       expect(chips).toEqual([
         ['#default/2', 'no complete interview for 5 days'],
@@ -247,9 +247,9 @@ describe('the page', () => {
       }
       const links = ['Skip to the report', 'Today', 'In the field', 'What changed', 'The run']
       expect(stops.slice(0, 5)).toEqual(links)
-      // The row, which opens its details, and then the title in it.
+      // Rows that open.
       expect(stops[5]).toContain('no complete interview for 5 days')
-      expect(stops[6]).toBe(RIGHT_TO_LEFT)
+      expect(stops[6]).toContain('paused for 2 days')
     })
 
     test('it prints to A4, the overview and a survey', async () => {

@@ -108,7 +108,7 @@ const compareSurvey = async ({ parts, rowsOf, timeZone }: Comparison, row: Row):
   const behind = (await ofSurvey('sources')).filter((one) => Number(one.behind) > 0)
   const named = behind.slice(0, 3).map((one) => words(one.name, 'by', number(one.behind)))
   expect(textsOf('behind', true)).toEqual(
-    reasons.some(({ kind }) => kind === 'sources_behind') ? [`Behind most: ${named.join(' , ')}`] : [],
+    reasons.some(({ kind }) => kind === 'sources_behind') ? [`Behind most: ${named.join(', ')}`] : [],
   )
   expect(textsOf('reasons', true)).toEqual(
     reasons.flatMap(({ text, since }) =>

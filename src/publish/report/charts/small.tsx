@@ -86,7 +86,11 @@ export const StripAxis = ({
   readonly span: Span
   readonly formats: Formats
 }) => (
-  <svg class="axis" aria-hidden="true">
+  <svg
+    class="axis"
+    role="img"
+    aria-label={`Days from ${formats.shortDay(Math.ceil(from / 24))} to ${formats.shortDay(Math.floor(to / 24))}`}
+  >
     {dayTicks(Math.floor(from / 24), Math.ceil(to / 24))
       .map((day) => ({ day, share: (day * 24 - from) / (to - from) }))
       .filter(({ share }) => share >= 0 && share <= AXIS_SHARE_MAX)

@@ -7,7 +7,7 @@ import type { SurveyRow } from '../queries/survey.js'
 import { keyOf, type ReportRows } from '../read.js'
 import { figuresOf } from './survey.js'
 import { SqlOf } from './table.js'
-import { Completion, Figures, Fold, hasAccounts, type PartProps, plural, SurveyLink } from './words.js'
+import { Completion, Figures, Fold, hasAccounts, type PartProps, plural, Title } from './words.js'
 
 /** Surveys before the rest is folded: more than a laptop shows without scrolling. */
 const SHOWN = 12
@@ -62,7 +62,9 @@ const List = ({ of, page }: PartProps & { readonly of: readonly Waiting[] }): JS
           <details>
             <summary>
               <span>
-                <SurveyLink survey={waiting} page={page} />
+                <b>
+                  <Title of={waiting} />
+                </b>
                 <Origin of={waiting} page={page} />
               </span>
               <span>

@@ -44,11 +44,15 @@ const TITLE_CHARACTERS_MAX = 60
 
 export type Titled = SurveyKey & { readonly title: string }
 
-/** Titles may be in any script, so each finds its own direction. */
-export const SurveyLink = ({ survey, page }: PartProps & { readonly survey: Titled }): JSX.Element => {
-  const whole = titleOf(survey)
+/** Cut in the middle if it is long. Titles may be in any script, so each finds its own direction. */
+export const Title = ({ of }: { readonly of: Titled }): JSX.Element => {
+  const whole = titleOf(of)
   const short = cutInMiddle(whole, TITLE_CHARACTERS_MAX)
-  const title = <bdi title={short === whole ? undefined : whole}>{short}</bdi>
+  return <bdi title={short === whole ? undefined : whole}>{short}</bdi>
+}
+
+export const SurveyLink = ({ survey, page }: PartProps & { readonly survey: Titled }): JSX.Element => {
+  const title = <Title of={survey} />
   const key = keyOf(survey)
   return page.sections.has(key) ? <a href={`#${key}`}>{title}</a> : title
 }
