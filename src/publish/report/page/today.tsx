@@ -54,7 +54,9 @@ export const Today = ({ page, page: { rows, formats } }: PartProps) => {
 }
 
 const List = ({ of, page }: PartProps & { readonly of: readonly Waiting[] }): JSX.Element => {
-  const known = new Map(page.rows.surveys.map((survey) => [keyOf(survey), survey]))
+  // As with sections, a page has no room for the numbers of a thousand surveys.
+  const shown = page.rows.surveys.filter((survey) => page.sections.has(keyOf(survey)))
+  const known = new Map(shown.map((survey) => [keyOf(survey), survey]))
   return (
     <ol class="today" data-query={overview.needsAction.name}>
       {of.map((waiting) => (
@@ -87,7 +89,7 @@ const List = ({ of, page }: PartProps & { readonly of: readonly Waiting[] }): JS
 /** The user's own name of its project, and the account if there are several. */
 const Origin = ({ of: { account, project_id }, page }: PartProps & { readonly of: Waiting }) => {
   const project = project_id === null || project_id === '' ? null : <bdi>{project_id}</bdi>
-  if (!hasAccounts(page)) return <small>{project}</small>
+  if (!hasAccounts(page)) return project === null ? null : <small>{project}</small>
   return (
     <small>
       {project}
@@ -99,46 +101,50 @@ const Origin = ({ of: { account, project_id }, page }: PartProps & { readonly of
 
 interface DetailsProps extends PartProps {
   readonly of: Waiting
-  /** Undefined for surveys without a section, such as drafts. */
+  /** Undefined if it has no section. */
   readonly survey: SurveyRow | undefined
 }
 
-const Details = ({ of, survey, page }: DetailsProps): JSX.Element => {
-  const { rows, formats } = page
-  const isBehind = of.reasons.some(({ kind }) => kind === 'sources_behind')
-  const behind = isBehind ? (rows.sources.get(keyOf(of)) ?? []).filter((one) => (one.behind ?? 0) > 0) : []
-  return (
-    <div data-of={keyOf(of)}>
-      {of.reasons.map(
-        ({ text, since }) =>
-          (since !== null || text.length > CHIP_CHARACTERS_MAX) && (
-            <p data-list="reasons">
-              {text}
-              {since !== null && <small>{` since ${formats.instant(since)}`}</small>}
-            </p>
-          ),
-      )}
-      {survey !== undefined && (
+const Details = ({ of, survey, page }: DetailsProps): JSX.Element => (
+  <div data-of={keyOf(of)}>
+    {of.reasons.map(
+      ({ text, since }) =>
+        (since !== null || text.length > CHIP_CHARACTERS_MAX) && (
+          <p data-list="reasons">
+            {text}
+            {since !== null && <small>{` since ${page.formats.instant(since)}`}</small>}
+          </p>
+        ),
+    )}
+    {survey === undefined ? (
+      <p class="rule">This survey has no section on the page. The tables have its numbers.</p>
+    ) : (
+      <>
         <Figures
-          figures={figuresOf(survey, formats).filter(([name]) => SHOWN_FIGURES.includes(name))}
+          figures={figuresOf(survey, page.formats).filter(([name]) => SHOWN_FIGURES.includes(name))}
           query="surveys"
         />
-      )}
-      {behind.length > 0 && (
-        <p data-list="behind">
-          Behind most:{' '}
-          {behind.slice(0, SOURCES_NAMED_MAX).map(({ name, behind: interviews }, place) => (
-            <>
-              {place === 0 ? '' : ', '}
-              <b>
-                <bdi>{name}</bdi>
-              </b>{' '}
-              by {formats.count(interviews)}
-            </>
-          ))}
-        </p>
-      )}
-      {page.sections.has(keyOf(of)) && <a href={`#${keyOf(of)}`}>Charts, sources and history</a>}
-    </div>
-  )
-}
+        {of.reasons.some(({ kind }) => kind === 'sources_behind') && <Behind of={of} page={page} />}
+        <a href={`#${keyOf(of)}`}>Charts, sources and history</a>
+      </>
+    )}
+  </div>
+)
+
+const Behind = ({ of, page: { rows, formats } }: PartProps & { readonly of: Waiting }): JSX.Element => (
+  <p data-list="behind">
+    Behind most:{' '}
+    {(rows.sources.get(keyOf(of)) ?? [])
+      .filter(({ behind }) => (behind ?? 0) > 0)
+      .slice(0, SOURCES_NAMED_MAX)
+      .map(({ name, behind }, place) => (
+        <>
+          {place === 0 ? '' : ', '}
+          <b>
+            <bdi>{name}</bdi>
+          </b>{' '}
+          by {formats.count(behind)}
+        </>
+      ))}
+  </p>
+)
