@@ -109,6 +109,15 @@ export const readLocale: Reader<string> = (value) => {
   return bad('must be the tag of a language that Node supports, such as en-GB or de-DE')
 }
 
+const REPORT_TITLE_CHARACTERS_MAX = 100
+
+export const readReportTitle: Reader<string> = (value) => {
+  const title = typeof value === 'string' ? value.trim() : ''
+  return title !== '' && [...title].length <= REPORT_TITLE_CHARACTERS_MAX && !/\p{Cc}/u.test(title)
+    ? good(title)
+    : bad(`must be a text of 1 to ${REPORT_TITLE_CHARACTERS_MAX} characters on one line`)
+}
+
 /** A path of a file or directory, unchanged. */
 export const readPath: Reader<string> = (value) =>
   typeof value === 'string' && value.trim() !== '' && !value.includes('\0')

@@ -33,6 +33,7 @@ import {
   readRate,
   readRatePer,
   readRateRequests,
+  readReportTitle,
   readTimeZone,
   wholeNumberFrom,
 } from './readers.js'
@@ -207,6 +208,9 @@ export const settingsSchema = section({
     ),
   }).prefault({}),
   report: section({
+    title: preset('Fieldwork report', 'text of 1 to 100 characters', readReportTitle).describe(
+      'Title of the report, such as the name of the organization; the browser tab shows it with the date',
+    ),
     time_zone: preset('UTC', 'name of a time zone', readTimeZone).describe(
       'Time zone in which the report shows instants',
     ),

@@ -17,7 +17,7 @@ import { envOf } from '../support/oracle/rate.js'
 import { openWorld } from '../support/oracle/truth.js'
 import { type ChromiumPage, hasChromium, openInChromium } from '../support/process/chromium.js'
 import { compareWithQueries } from '../support/report/page-parts.js'
-import { HOSTILE, openReportWorld, RIGHT_TO_LEFT, SETTINGS } from '../support/report/report-world.js'
+import { HOSTILE, openReportWorld, RIGHT_TO_LEFT, SETTINGS, TITLE } from '../support/report/report-world.js'
 import { openBucketTrial } from '../support/storage/bucket-trial.js'
 import { SLOW, slow } from '../support/suite/slow.js'
 
@@ -101,7 +101,7 @@ describe('the page', () => {
       expect(await compareWithQueries(page, trial.published, SETTINGS.report.time_zone)).toBeGreaterThan(25)
       expect(page.requests).toEqual([`${pathToFileURL(file)}`])
       expect(page.problems).toEqual([])
-      expect(await page.waitFor('document.title')).toBe('Fieldwork report')
+      expect(await page.waitFor('document.title')).toBe(`${TITLE}, 6 Mar 2026`)
       expect(await page.waitFor(`document.querySelector('a bdi').getClientRects().length`)).toBe(1)
       expect(await violations(page)).toEqual([])
       // Survey 2 stands still, survey 7 gains 1 a night, and the three others gain 12.
@@ -110,7 +110,7 @@ describe('the page', () => {
       )
       // One row per survey, the most urgent first.
       const chips = await page.waitFor(
-        `[...document.querySelectorAll('.today tbody tr')].map((row) => [row.querySelector('a').hash, ...[...row.querySelectorAll('.chip')].map(({ textContent }) => textContent)])`,
+        `[...document.querySelectorAll('.today li')].map((row) => [row.querySelector('a').hash, ...[...row.querySelectorAll('.chip')].map(({ textContent }) => textContent)])`,
       )
       expect(chips).toEqual([
         [
@@ -159,8 +159,7 @@ describe('the page', () => {
         await page.send('Emulation.setEmulatedMedia', {
           features: [{ name: 'prefers-color-scheme', value: scheme }],
         })
-        const phone = { width: 390, height: 844, deviceScaleFactor: 1, mobile: true }
-        if (width === 'phone') await page.send('Emulation.setDeviceMetricsOverride', phone)
+        if (width === 'phone') await page.send('Emulation.setDeviceMetricsOverride', PHONE)
         expect(await violations(page)).toEqual([])
         const tooWide = `[...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > ${width === 'phone' ? 391 : 1201} && one.closest('pre, caption, .skip') === null).map(({ outerHTML }) => outerHTML.slice(0, 120))`
         expect(await page.waitFor(tooWide)).toEqual([])
@@ -228,7 +227,10 @@ describe('the page', () => {
       await key('ArrowLeft')
       expect(await page.waitFor(readOut)).toBe('5 Mar 2026: 59 complete interviews')
       await page.waitFor(
-        `(location.hash = '#action', document.querySelector('#action .sql summary').click(), document.querySelector('#action .sql').open)`,
+        `(location.hash = '#action', getComputedStyle(document.querySelector('#action .sql')).display === 'none')`,
+      )
+      await page.waitFor(
+        `(document.querySelector('#queries').click(), getComputedStyle(document.querySelector('#action .sql')).display === 'block')`,
       )
       await page.waitFor(
         `(document.querySelector('#action .copy').click(), /Copied|Selected/.test(document.querySelector('#action .copy').textContent))`,
@@ -251,39 +253,106 @@ describe('the page', () => {
         stops.push(String(await page.waitFor('document.activeElement.textContent')))
       }
       const links = ['Skip to the report', 'Today', 'In the field', 'What changed', 'The run']
-      expect(stops.slice(0, 6)).toEqual([...links, RIGHT_TO_LEFT])
+      expect(stops.slice(0, 5)).toEqual(links)
+      // Rows that open.
+      expect(stops[5]).toContain('no complete interview for 5 days')
+      expect(stops[6]).toContain('paused for 2 days')
     })
 
     test('it prints to A4, the overview and a survey', async () => {
       for (const anchor of ['', '#default/1']) {
         await using page = await openPage(file, anchor)
-        const { data } = (await page.send('Page.printToPDF', { preferCSSPageSize: true })) as { data: string }
-        const pdf = Buffer.from(data, 'base64').toString('latin1')
-        expect(pdf.startsWith('%PDF-')).toBe(true)
-        expect(Number(/\/Count (\d+)/.exec(pdf)?.[1])).toBeGreaterThan(0)
-        expect(pdf).toMatch(/\/MediaBox \[0 0 59[45][.\d]* 84[12]/)
+        const pdf = await printed(page)
+        expect(pdf.toString('latin1')).toMatch(/\/MediaBox \[0 0 59[45][.\d]* 84[12]/)
       }
     })
   })
 })
 
-test.runIf(hasChromium && SLOW)('in the world of the demo every number equals a query', async (context) => {
-  await using server = await startWorld({ seed: 6, surveys: 60 })
-  const trial = await openTrial(context)
-  const config = await trial.settings(SETTINGS)
-  const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '1000/1s' }
-  for (let night = 0; night < 10; night += 1) {
-    if (night > 0) await openWorld(server).advance('P1D')
-    const formats = ['--publish', 'duckdb,report']
-    expect(await trial.runWarm(['sync', ...config, ...formats, '--log-level', 'warn'], env)).toMatchObject({
-      code: 0,
-    })
-  }
-  await using page = await openPage(join(trial.warehouse, 'report.html'))
-  expect(await compareWithQueries(page, trial.published, SETTINGS.report.time_zone)).toBeGreaterThan(100)
-  expect(page.problems).toEqual([])
-  expect(await violations(page)).toEqual([])
+describe.runIf(hasChromium && SLOW)('in the world of the demo', () => {
+  let trial: Trial
+  let file: string
+  const onTestFinished = atEndOfFile()
+  beforeAll(async () => {
+    await using server = await startWorld({ seed: 6, surveys: 60 })
+    trial = await openTrial({ onTestFinished })
+    file = join(trial.warehouse, 'report.html')
+    const config = await trial.settings(SETTINGS)
+    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: '1000/1s' }
+    for (let night = 0; night < 10; night += 1) {
+      if (night > 0) await openWorld(server).advance('P1D')
+      const sync = ['sync', ...config, '--publish', 'duckdb,report', '--log-level', 'warn']
+      expect(await trial.runWarm(sync, env)).toMatchObject({ code: 0 })
+    }
+  })
+
+  test('every number equals a query', async () => {
+    await using page = await openPage(file)
+    expect(await compareWithQueries(page, trial.published, SETTINGS.report.time_zone)).toBeGreaterThan(100)
+    expect(page.problems).toEqual([])
+    expect(await violations(page)).toEqual([])
+  })
+
+  test('eight rows of Today fit on a laptop, and eight surveys are at most 4,000 pixels high on a phone', async () => {
+    await using page = await openPage(file)
+    await page.send('Emulation.setDeviceMetricsOverride', { ...LAPTOP, deviceScaleFactor: 1, mobile: false })
+    const rows = `[...document.querySelectorAll('.today li')].map((row) => row.getBoundingClientRect())`
+    const eight = `${rows}[0].top + 8 * Math.max(...${rows}.map(({ height }) => height))`
+    expect(await page.waitFor(eight)).toBeLessThanOrEqual(LAPTOP.height)
+    expect(await page.waitFor(`document.querySelectorAll('.field tbody tr').length`)).toBe(8)
+    await page.send('Emulation.setDeviceMetricsOverride', PHONE)
+    expect(await page.waitFor(`document.documentElement.scrollHeight`)).toBeLessThanOrEqual(4_000)
+  })
+
+  test('legends have the order of the layers and a colour for each, and a status of today is seen', async () => {
+    await using page = await openPage(file)
+    const layers = (await page.waitFor(
+      `[...document.querySelectorAll('.layers')].map((one) => ({
+        drawn: [...one.querySelectorAll('path[class^=s]')].map((path) => path.getAttribute('class')),
+        named: [...one.querySelectorAll('li i')].map((swatch) => swatch.className),
+        colours: [...one.querySelectorAll('li i')].map((swatch) => getComputedStyle(swatch).backgroundColor),
+      }))`,
+    )) as { drawn: string[]; named: string[]; colours: string[] }[]
+    expect(layers.length).toBeGreaterThan(5)
+    for (const { drawn, named, colours } of layers) {
+      expect(named).toEqual(drawn.filter((one) => named.includes(one)))
+      expect(new Set(colours).size).toBe(colours.length)
+    }
+    const paused = `[...document.querySelectorAll('.timeline tbody tr')].find((row) => row.textContent.includes('paused')).querySelector('.deviating_from_specs')`
+    expect(await page.waitFor(`${paused}.getBoundingClientRect().width`)).toBeGreaterThan(4)
+  })
+
+  test.runIf(hasPdftotext)(
+    'on paper no heading stands alone, what is folded is open, and pages have date and number',
+    async () => {
+      await using page = await openPage(file)
+      const headings = (await page.waitFor(
+        `[...document.querySelectorAll('h2, h3, .overview summary:not(.today *), thead tr')].map(({ textContent }) => textContent.replace(/\\s/g, ''))`,
+      )) as string[]
+      const text = execFileSync('pdftotext', ['-layout', '-', '-'], { input: await printed(page) }).toString()
+      const pages = text.split('\f').slice(0, -1)
+      expect(pages.length).toBeGreaterThan(1)
+      for (const [place, lines] of pages.entries()) {
+        const [foot = '', last = ''] = lines.trimEnd().split(/\n+/).toReversed()
+        expect(foot).toMatch(new RegExp(`, 10 Mar 2026 +${place + 1} of ${pages.length}$`))
+        expect(headings).not.toContain(last.replaceAll(/\s/g, ''))
+      }
+      expect(text).toContain('paused since 10 Mar 2026')
+      expect(text).toMatch(/Started +Outcome/)
+      expect(text).not.toContain('SELECT')
+    },
+  )
 })
+
+const LAPTOP = { width: 1_400, height: 800 }
+const PHONE = { width: 390, height: 844, deviceScaleFactor: 1, mobile: true }
+
+const hasPdftotext = (process.env.PATH ?? '').split(':').some((place) => existsSync(join(place, 'pdftotext')))
+
+const printed = async (page: ChromiumPage): Promise<Buffer> => {
+  const { data } = (await page.send('Page.printToPDF', { preferCSSPageSize: true })) as { data: string }
+  return Buffer.from(data, 'base64')
+}
 
 test('a report that cannot be written fails the run, and the data is published', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])

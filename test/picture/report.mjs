@@ -1,13 +1,13 @@
-/** `npm run picture`: draws docs/images/report.png with Chromium. It is the report after 15 nights against the reference server. */
+/** `npm run picture`: draws docs/images/report.png with Chromium. It is the report after 12 nights against the reference server. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { envOf, inDirectory, main, startWorld } from '../bench/support.mjs'
 
 const PICTURE = new URL('../../docs/images/report.png', import.meta.url).pathname
-const NIGHTS = 15
+const NIGHTS = 12
 
 await inDirectory(async (directory) => {
-  const world = await startWorld('--seed 104 --surveys 60 --clock frozen --rate-limit 600/1s')
+  const world = await startWorld('--seed 12 --surveys 300 --clock frozen --rate-limit 600/1s')
   try {
     const env = { ...envOf(world, join(directory, 'warehouse')), FIELDWORK_SYNC_RATE_LIMIT: '600/1s' }
     const run = (...args) => execFileSync(process.execPath, [main, ...args], { env, stdio: 'ignore' })
@@ -17,7 +17,7 @@ await inDirectory(async (directory) => {
       run('sync')
     }
     run('report', '--out', report)
-    const flags = '--headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,950'.split(' ')
+    const flags = '--headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,850'.split(' ')
     const files = [`--user-data-dir=${directory}/profile`, `--screenshot=${PICTURE}`, `file://${report}`]
     execFileSync('chromium', [...flags, ...files], { stdio: 'ignore' })
   } finally {

@@ -2,6 +2,8 @@
 import { type Instant, instantToMs } from '../../model/instant.js'
 
 export interface ReportSettings {
+  /** Of the page and its tab, such as the name of the organization. */
+  readonly title: string
   /** IANA name. */
   readonly time_zone: string
   /** BCP 47 tag of the numbers and dates. The words of the page are English. */
@@ -26,15 +28,16 @@ export const createFormats = ({
 }: Pick<ReportSettings, 'time_zone' | 'locale'>) => {
   const rough = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   const roundest = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
-  const dates = { year: 'numeric', month: 'short', day: 'numeric' } as const
+  const date = { year: 'numeric', month: 'short', day: 'numeric' } as const
   const instants = new Intl.DateTimeFormat(locale, {
-    ...dates,
+    ...date,
     hour: '2-digit',
     minute: '2-digit',
     hourCycle: 'h23',
     timeZone,
   })
-  const days = new Intl.DateTimeFormat(locale, { ...dates, timeZone: 'UTC' })
+  const dates = new Intl.DateTimeFormat(locale, { ...date, timeZone })
+  const days = new Intl.DateTimeFormat(locale, { ...date, timeZone: 'UTC' })
   const shortDays = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' })
 
   const orUnknown =
@@ -54,6 +57,7 @@ export const createFormats = ({
     fineRate: number({ style: 'percent', maximumFractionDigits: 1 }),
     signed: number({ signDisplay: 'exceptZero' }),
     instant: orUnknown((value: Instant) => instants.format(instantToMs(value))),
+    date: orUnknown((value: Instant) => dates.format(instantToMs(value))),
     day: orUnknown((value: Day) => days.format(msOf(value))),
     /** Without its year if it is close to `other`. */
     dayNear: (day: Day, other: Day): string =>

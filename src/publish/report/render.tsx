@@ -8,9 +8,9 @@ import { packageVersion } from '../../base/version.js'
 import { createFormats, type ReportSettings } from './formats.js'
 import { Footer, Header, Overview } from './page/page.js'
 import { SCRIPT } from './page/script.js'
-import { STYLE } from './page/style.js'
+import { pageNumbers, STYLE } from './page/style.js'
 import { Survey } from './page/survey.js'
-import type { ReportPage } from './page/words.js'
+import { newestReading, type ReportPage } from './page/words.js'
 import { keyOf, type ReportRows } from './read.js'
 
 /** The beginning of every report, by which we know that a file may be replaced by another report. */
@@ -32,19 +32,22 @@ export const renderReport = (
   const page = { rows, formats: createFormats(settings), sections: new Set<string>() }
   const sections = sectionsOf(page)
   const whole: ReportPage = { ...page, sections: new Set(sections.keys()) }
+  const newest = newestReading(rows)
+  const title = [settings.title, ...(newest === null ? [] : [page.formats.date(newest)])].join(', ')
+  const style = `${STYLE}${pageNumbers(title)}`
   const html = `${REPORT_START}
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${hash(STYLE)}; script-src ${hash(SCRIPT)}; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${hash(style)}; script-src ${hash(SCRIPT)}; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>Fieldwork report</title>
-<style>${STYLE}</style>
+${renderToString(<title>{title}</title>)}
+<style>${style}</style>
 </head>
 <body data-locale="${settings.locale}">
 <a class="skip" href="#main">Skip to the report</a>
 <div class="page">
-${renderToString(<Header page={whole} />)}
+${renderToString(<Header page={whole} title={settings.title} />)}
 <main id="main">
 ${renderToString(<Overview page={whole} />)}
 ${[...sections.values()].join('\n')}

@@ -10,12 +10,25 @@ interface PageParts {
     readonly survey: string | null
     readonly rows: readonly (readonly string[])[]
   }[]
-  readonly lists: readonly { readonly query: string; readonly survey: string | null; readonly text: string }[]
+  /** Those of Today have details of a survey. */
+  readonly lists: readonly {
+    readonly query: string
+    readonly survey: string | null
+    readonly isDetails: boolean
+    readonly text: string
+  }[]
   readonly sql: Readonly<Record<string, string>>
   /** Texts with a digit that belong to no query and are no constant words of the page. */
   readonly others: readonly string[]
   /** The last point of the curve of each section. */
   readonly curves: Readonly<Record<string, { readonly last: number; readonly now: string }>>
+}
+
+/** What is compared: the parts of the page, and the rows of its queries. */
+interface Comparison {
+  readonly parts: PageParts
+  readonly rowsOf: (query: string) => Promise<Row[]>
+  readonly timeZone: string
 }
 
 /** Returns the number of compared rows. */
@@ -27,7 +40,6 @@ export const compareWithQueries = async (
   const parts = (await page.waitFor(READ_PARTS)) as PageParts
   using reader = await openReader(published)
   await reader.query(`SET TimeZone = 'UTC'`)
-  const cells = cellsFor(timeZone)
   const results = new Map<string, Row[]>()
   const rowsOf = async (name: string): Promise<Row[]> => {
     const found = results.get(name)
@@ -42,8 +54,21 @@ export const compareWithQueries = async (
     results.set(name, rows)
     return rows
   }
-  const number = (value: unknown) => Number(value).toLocaleString('en-GB')
-  const textIn = (name: string) => parts.lists.find(({ query }) => query === name)?.text
+  const comparison = { parts, rowsOf, timeZone }
+  const compared = await compareTables(comparison)
+  const surveys = await rowsOf('surveys')
+  for (const row of surveys) await compareSurvey(comparison, row)
+  await compareOverview(comparison)
+  // Nothing else on the page has a number.
+  expect(parts.others.filter((text) => !/^(28 days|\d+ more|Answers 429)$/.test(text))).toEqual([])
+  return compared + surveys.length
+}
+
+const number = (value: unknown) => Number(value).toLocaleString(LOCALE)
+
+/** Returns the number of compared rows. */
+const compareTables = async ({ parts, rowsOf, timeZone }: Comparison): Promise<number> => {
+  const cells = cellsFor(timeZone)
   let compared = 0
   const shown = new Map<string, string[][]>()
   for (const { query, survey, rows } of parts.tables) {
@@ -60,40 +85,77 @@ export const compareWithQueries = async (
     )
     compared += expected.length
   }
-  for (const row of await rowsOf('surveys')) {
-    const texts = parts.lists
-      .filter(({ query, survey }) => query === 'surveys' && survey === keyOf(row))
+  return compared
+}
+
+const compareSurvey = async ({ parts, rowsOf, timeZone }: Comparison, row: Row): Promise<void> => {
+  const ofSurvey = async (name: string) => (await rowsOf(name)).filter((one) => keyOf(one) === keyOf(row))
+  const textsOf = (name: string, isDetails = false) =>
+    parts.lists
+      .filter((list) => list.query === name && list.survey === keyOf(row) && list.isDetails === isDetails)
       .map(({ text }) => text)
-    expect(texts).toEqual(surveyTexts(timeZone, row))
-    const interviews = (await rowsOf('interviews')).filter((one) => keyOf(one) === keyOf(row))
-    const legend = parts.lists.find(({ query, survey }) => query === 'interviews' && survey === keyOf(row))
-    expect(legend?.text ?? '').toBe(
-      interviews.map(({ status, individuals }) => `${spaced(status)} ${number(individuals)}`).join(' '),
-    )
-    const curve = parts.curves[keyOf(row)]
-    if (curve !== undefined)
-      expect(curve).toEqual({ last: row.interviews_count, now: number(row.interviews_count) })
-    compared += 1
-  }
+  const texts = surveyTexts(timeZone, row)
+  expect(textsOf('surveys')).toEqual(texts)
+  const interviews = await ofSurvey('interviews')
+  expect(textsOf('interviews')).toEqual(interviews.length === 0 ? [] : interviewTexts(interviews))
+  const curve = parts.curves[keyOf(row)]
+  if (curve !== undefined)
+    expect(curve).toEqual({ last: row.interviews_count, now: number(row.interviews_count) })
+  const reasons = await ofSurvey('needs-action')
+  if (reasons.length === 0) return
+  // What stands in the row of Today already is not repeated below it.
+  expect(textsOf('surveys', true)).toEqual([texts[1]?.replace(/^Complete .*? (?=Pace )| Length .*$/g, '')])
+  const behind = (await ofSurvey('sources')).filter((one) => Number(one.behind) > 0)
+  const named = behind.slice(0, 3).map((one) => words(one.name, 'by', number(one.behind)))
+  expect(textsOf('behind', true)).toEqual(
+    reasons.some(({ kind }) => kind === 'sources_behind') ? [`Behind most: ${named.join(', ')}`] : [],
+  )
+  expect(textsOf('reasons', true)).toEqual(
+    reasons.flatMap(({ text, since }) =>
+      since === null ? [] : [words(text, 'since', formatter(timeZone).instant(since))],
+    ),
+  )
+}
+
+const compareOverview = async ({ parts, rowsOf, timeZone }: Comparison): Promise<void> => {
+  const textIn = (name: string) => parts.lists.find(({ query }) => query === name)?.text ?? ''
+  const counted = (count: number, one: string, many: string, rest: string) =>
+    count === 0 ? '' : `${count} ${count === 1 ? one : many} ${rest}`
   const [account] = await rowsOf('as-of')
   expect(textIn('as-of')).toBe(asOfText(timeZone, account))
   const [total] = await rowsOf('totals')
-  const totals = textIn('totals') ?? ''
-  expect(totals).toContain(`In the field ${number(total?.surveys)} `)
-  expect(totals).toContain(`Complete ${number(total?.interviews_count)} of ${number(total?.sample_size)}, `)
-  const signed = (value: unknown) => Number(value).toLocaleString('en-GB', { signDisplay: 'exceptZero' })
-  expect(totals).toContain(
+  expect(textIn('totals')).toContain(`In the field ${number(total?.surveys)} `)
+  expect(textIn('totals')).toContain(
+    `Complete ${number(total?.interviews_count)} of ${number(total?.sample_size)}, `,
+  )
+  const signed = (value: unknown) => Number(value).toLocaleString(LOCALE, { signDisplay: 'exceptZero' })
+  expect(textIn('totals')).toContain(
     `Gained since yesterday ${signed(total?.gained_last_day)} ${signed(total?.gained)} in the last 7 days`,
   )
   for (const { changes, is_source } of await rowsOf('change-counts'))
     expect(textIn('change-counts')).toContain(
       `${number(changes)} ${is_source === true ? 'source' : 'survey'}`,
     )
-  // Nothing else on the page has a number.
-  expect(
-    parts.others.filter((text) => !/^(28 days|The last 60 days|\d+ more|Answers 429)$/.test(text)),
-  ).toEqual([])
-  return compared
+  expect(textIn('needing-action')).toBe(
+    counted(
+      together(await rowsOf('needs-action')).length,
+      'survey needs',
+      'surveys need',
+      'action. The most urgent first.',
+    ),
+  )
+  expect(textIn('changed-status')).toBe(
+    counted(
+      lastOfEach(await rowsOf('timeline')).length,
+      'survey',
+      'surveys',
+      'changed status in the last two weeks',
+    ),
+  )
+  const [last] = (await rowsOf('runs')).filter(({ command }) => command === 'sync')
+  expect(textIn('last-run')).toMatch(
+    new RegExp(`^The last run was ${last?.status}: ${number(last?.surveys_refreshed)} surveys? w`),
+  )
 }
 
 const keyOf = (row: Row): string => `${row.account}/${row.survey_id}`
@@ -121,13 +183,13 @@ const READ_PARTS = `(() => {
     }
     return texts.join(' ')
   }
-  const surveyOf = (node) => node.closest('.survey')?.id ?? null
+  const surveyOf = (node) => node.closest('.survey')?.id ?? node.closest('[data-of]')?.dataset.of ?? null
   const all = (selector, within = document) => [...within.querySelectorAll(selector)]
   const walker = document.createTreeWalker(document.querySelector('.page'), NodeFilter.SHOW_TEXT)
   const others = []
   while (walker.nextNode()) {
     const { data, parentElement } = walker.currentNode
-    if (/\\d/.test(data) && !parentElement.closest('[data-query], [data-list], pre, .chart, .rule, footer, h2 bdi')) others.push(data)
+    if (/\\d/.test(data) && !parentElement.closest('[data-query], [data-list], pre, .chart, .rule, .legend, .axis, footer, h2 bdi')) others.push(data)
   }
   const valueAtEnd = (d) => {
     const numbers = (text) => (text.match(/-?\\d+/g) ?? []).map(Number)
@@ -135,12 +197,17 @@ const READ_PARTS = `(() => {
     return -(numbers(first)[1] + numbers(steps).filter((_, place) => place % 2 === 1).reduce((sum, y) => sum + y, 0))
   }
   return {
-    tables: all('table[data-query]').map((table) => ({
+    tables: all('[data-query]').map((table) => ({
       query: table.dataset.query,
       survey: surveyOf(table),
-      rows: [...table.tBodies[0].rows].map((row) => [...row.cells].map(textOf)),
+      rows: all('tbody tr, summary', table).map((row) => [...row.children].map(textOf)),
     })),
-    lists: all('[data-list]').map((list) => ({ query: list.dataset.list, survey: surveyOf(list), text: textOf(list) })),
+    lists: all('[data-list]').map((list) => ({
+      query: list.dataset.list,
+      survey: surveyOf(list),
+      isDetails: list.closest('[data-of]') !== null,
+      text: textOf(list),
+    })),
     sql: Object.fromEntries(all('.sql pre').map((pre) => [pre.id.slice('sql-'.length), pre.textContent])),
     others,
     curves: Object.fromEntries(all('.survey').filter((one) => one.querySelector('.line')).map((one) => [one.id, { last: valueAtEnd(one.querySelector('.line').getAttribute('d')), now: one.querySelector('.now').textContent }])),
@@ -192,6 +259,15 @@ const words = (...parts: readonly unknown[]): string =>
     .replace(/\s+/g, ' ')
     .trim()
 const spaced = (name: unknown): string => String(name).replaceAll('_', ' ')
+const PLAIN: Readonly<Record<string, string>> = {
+  fieldwork: 'in the field',
+  deviating_from_specs: 'paused',
+  user_demo: 'demo',
+}
+const statusText = (status: unknown): string => PLAIN[String(status)] ?? spaced(status)
+/** What the value was before, if it reads differently. */
+const was = (recent: string, earlier: string): string | null =>
+  earlier === NONE || earlier === recent ? null : `was ${earlier}`
 const title = (row: Row): string => {
   const text = words(row.title)
   const long = [...text].length > 60
@@ -210,12 +286,14 @@ const due = ({ rough }: ReturnType<typeof formatter>, { deadline, needed_per_day
 /** The cells that each row of a query must have on the page, with one account. */
 const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => readonly string[]>> => {
   const f = formatter(timeZone)
+  const moved = (recent: unknown, earlier: unknown) =>
+    words(f.rate(recent), was(f.rate(recent), f.rate(earlier)))
   const complete = (row: Row) => words(f.count(row.interviews_count), 'of', f.count(row.sample_size))
   const change = (row: Row): string => {
     if (row.field === null) return spaced(row.kind)
     const status = row.field === 'status'
     const value = (text: unknown) =>
-      status ? spaced(text ?? '') : words(text === null || text === '' ? 'none' : text)
+      status ? statusText(text ?? '') : words(text === null || text === '' ? 'none' : text)
     return words(status ? null : spaced(row.field), value(row.from_value), 'to', value(row.to_value))
   }
   const forecast = (row: Row): string => {
@@ -232,17 +310,17 @@ const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => reado
       words(f.rate(row.completion_rate), complete(row)),
     ],
     'in-field': (row) => [
-      words(title(row), row.project_id, row.status === 'fieldwork' ? null : spaced(row.status)),
+      words(title(row), row.project_id, row.status === 'fieldwork' ? null : statusText(row.status)),
       words(f.rate(row.completion_rate), complete(row)),
       '',
       words(f.rough(row.per_day), f.signed(row.gained_last_day)),
       words(forecast(row), row.due_on === null ? null : `due ${f.day(row.due_on)}`, due(f, row)),
-      words(f.rate(row.recent_incidence_rate), f.rate(row.earlier_incidence_rate)),
-      words(f.rate(row.recent_drop_out_rate), f.rate(row.earlier_drop_out_rate)),
+      moved(row.recent_incidence_rate, row.earlier_incidence_rate),
+      moved(row.recent_drop_out_rate, row.earlier_drop_out_rate),
       f.instant(row.refreshed_at),
     ],
-    'beside-field': (row) => [title(row), spaced(row.status), f.instant(row.since), complete(row)],
-    timeline: (row) => [title(row), '', spaced(row.status), f.instant(row.since)],
+    'beside-field': (row) => [title(row), statusText(row.status), f.instant(row.since), complete(row)],
+    timeline: (row) => [title(row), '', statusText(row.status), f.instant(row.since)],
     changes: (row) => [
       words(title(row), row.name === null ? null : `source ${row.name}`),
       change(row),
@@ -284,8 +362,10 @@ const asOfText = (timeZone: string, account: Row | undefined): string =>
 /** The texts of the lists of a survey, in the order of the page. */
 const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
   const f = formatter(timeZone)
-  const rates = (recent: unknown, earlier: unknown) =>
-    `last days ${f.rate(recent)}, before ${f.rate(earlier)}`
+  const rates = (recent: unknown, earlier: unknown) => {
+    const before = was(f.rate(recent), f.rate(earlier))
+    return recent === null ? '' : `last days ${f.rate(recent)}${before === null ? '' : `, ${before}`}`
+  }
   const range =
     row.expected_on === null ? (tooEarly(row) ?? 'no forecast') : (f.range(row, 'to') ?? 'at this pace')
   const at = (value: unknown) => (value === null ? 'never' : f.instant(value))
@@ -298,7 +378,7 @@ const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
       : `a day, ${f.signed(row.gained)} in ${days}, ${f.signed(row.gained_last_day)} on the last`
   const project = row.project_id === null || row.project_id === '' ? '' : `, project ${row.project_id}`
   return [
-    words(spaced(row.status), `Survey ${row.survey_id}${project}`),
+    words(statusText(row.status), `Survey ${row.survey_id}${project}`),
     words(
       ...['Complete', f.fineRate(row.completion_rate)],
       `${f.count(row.interviews_count)} of ${f.count(row.sample_size)}`,
@@ -310,11 +390,55 @@ const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
       rates(row.recent_drop_out_rate, row.earlier_drop_out_rate),
       ...['Length', length, 'median'],
     ),
+    curveTitle(row),
     words(
       ...['First read', at(row._first_seen_at), 'Survey', at(row.listed_at)],
       ...['Progress', at(row.refreshed_at), 'List of sources', at(row.sources_listed_at)],
       ...['Progress of sources', at(row.source_progress_read_at)],
       ...['Last complete interview', at(row.last_gain_at)],
     ),
+  ]
+}
+
+const curveTitle = ({ gained, pace_days: days, status }: Row): string => {
+  if (gained === null || days === null) return 'Complete interviews'
+  const period =
+    days === 7 && status === 'fieldwork'
+      ? 'this week'
+      : `in the last ${days} ${days === 1 ? 'day' : 'days'} in the field`
+  const moved = Number(gained)
+  return moved === 0
+    ? `No complete interview ${period}`
+    : `Complete interviews ${moved > 0 ? 'rose' : 'fell'} by ${number(Math.abs(moved))} ${period}`
+}
+
+/** The layers of the chart from the top, each with its statuses. */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  incomplete: ['incomplete'],
+  'screened out': ['screen_out'],
+  'not needed': ['quota_full', 'above_target'],
+  rejected: ['speeder', 'straightliner', 'failed_quality_check', 'inappropriate_language'],
+  undecided: ['manual_action', 'pending_analysis'],
+  complete: ['complete'],
+}
+
+/** The title and the legend of the interviews of a survey. */
+const interviewTexts = (rows: readonly Row[]): readonly string[] => {
+  const sum = (some: readonly Row[]) =>
+    some.reduce((total, { individuals }) => total + Number(individuals), 0)
+  const [total, complete] = [sum(rows), sum(rows.filter(({ status }) => status === 'complete'))]
+  const known = Object.values(LAYERS).flat()
+  const groups = Object.entries({
+    ...LAYERS,
+    '': rows.map(({ status }) => String(status)).filter((one) => !known.includes(one)),
+  })
+  const layers = groups.flatMap(([name, statuses]) => {
+    const some = rows.filter(({ status }) => statuses.includes(String(status)))
+    const counts = some.map((one) => `${spaced(one.status)} ${number(one.individuals)}`)
+    return some.length === 0 ? [] : [words(statuses.length > 1 ? `${name}:` : null, counts.join(' , '))]
+  })
+  return [
+    `Of ${number(total)} ${total === 1 ? 'interview' : 'interviews'}, ${number(complete)} ${complete === 1 ? 'is' : 'are'} complete`,
+    layers.join(' '),
   ]
 }

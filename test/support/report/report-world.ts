@@ -6,9 +6,11 @@ import { expect } from 'vitest'
 import { type ScriptedSurvey, scriptedProgress, scriptedSurvey } from '../api/scripted-api.js'
 import { openTrial, type Trial } from '../command/trial.js'
 
-export const SETTINGS = { report: { time_zone: 'Europe/Paris' } }
 /** Text that would act if it were not escaped. */
 export const HOSTILE = `</script></style><script>document.title='hit'</script><img src="https://example.org/x" onerror="document.title='hit'">`
+/** It stands in HTML and in CSS. */
+export const TITLE = `Acme "R&D"</style><script>document.title='hit'</script>`
+export const SETTINGS = { report: { title: TITLE, time_zone: 'Europe/Paris' } }
 export const RIGHT_TO_LEFT = 'סקר שביעות רצון \u202e(v2)'
 const NIGHTS = 6
 /** Late, at risk because it is paused, passed without an end in sight, reached or closed; and one of a project. */

@@ -41,7 +41,7 @@ describe('the environment alone', () => {
         daily_windows: null,
       },
       history: { progress_keep_all_for: null },
-      report: { time_zone: 'UTC', locale: 'en-GB' },
+      report: { title: 'Fieldwork report', time_zone: 'UTC', locale: 'en-GB' },
       limits: {
         request_timeout: 30_000,
         attempts: 6,

@@ -32,36 +32,52 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
   const coneEnd = expected_to === null ? `H${to - from}V${-reached}` : `H${x(expected_to)}`
   const hasTarget = target !== null && target > 0
   const label = `Complete interviews from ${formats.day(first.day)} to ${formats.day(now)}: from ${formats.count(first.interviews_count)} to ${formats.count(reached)}`
+  const legend = [
+    ...(hasTarget ? [['target', 'target']] : []),
+    ...(isForecast ? [['forecast', 'if this pace goes on']] : []),
+    ...(isForecast && expected_from !== null ? [['cone', '8 of 10 cases']] : []),
+    ['line', 'complete interviews'],
+  ]
   return (
-    <ChartFrame
-      frame={frame}
-      label={label}
-      bands={['complete interviews']}
-      formats={formats}
-      over={
-        <>
-          {hasTarget && (
-            <text class="mark" x="100%" y={top(frame, target)}>
-              Target {formats.count(target)}
+    <>
+      <ChartFrame
+        frame={frame}
+        label={label}
+        bands={['complete interviews']}
+        formats={formats}
+        over={
+          <>
+            {hasTarget && (
+              <text class="mark" x="100%" y={top(frame, target)}>
+                Target {formats.count(target)}
+              </text>
+            )}
+            <text
+              class={now - from > (to - from) / 2 ? 'mark now' : 'now'}
+              x={left(frame, now)}
+              y={top(frame, reached)}
+            >
+              {formats.count(reached)}
             </text>
-          )}
-          <text
-            class={now - from > (to - from) / 2 ? 'mark now' : 'now'}
-            x={left(frame, now)}
-            y={top(frame, reached)}
-          >
-            {formats.count(reached)}
-          </text>
-        </>
-      }
-    >
-      {hasTarget && <path class="target" d={`M${pair(0, -target)}h${to - from}`} />}
-      {isForecast && expected_from !== null && (
-        <path class="cone" d={`${start}L${pair(x(expected_from), -target)}${coneEnd}z`} />
-      )}
-      {isForecast && <path class="forecast" d={`${start}L${pair(x(expected_on), -target)}`} />}
-      <path class="line" d={linePath(points)} />
-      <path class="dot" d={`${start}h0`} />
-    </ChartFrame>
+          </>
+        }
+      >
+        {hasTarget && <path class="target" d={`M${pair(0, -target)}h${to - from}`} />}
+        {isForecast && expected_from !== null && (
+          <path class="cone" d={`${start}L${pair(x(expected_from), -target)}${coneEnd}z`} />
+        )}
+        {isForecast && <path class="forecast" d={`${start}L${pair(x(expected_on), -target)}`} />}
+        <path class="line" d={linePath(points)} />
+        <path class="dot" d={`${start}h0`} />
+      </ChartFrame>
+      <ul class="legend">
+        {legend.map(([name, words]) => (
+          <li>
+            <i class={name} />
+            {words}
+          </li>
+        ))}
+      </ul>
+    </>
   )
 }

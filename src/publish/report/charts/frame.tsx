@@ -13,7 +13,7 @@ export interface Frame {
   readonly max: number
 }
 
-const percent = (value: number): string => `${Math.round(value * 1000) / 10}%`
+export const percent = (value: number): string => `${Math.round(value * 1000) / 10}%`
 
 /** Position of a day from the left. */
 export const left = ({ from, to }: Frame, day: number): string =>
@@ -68,7 +68,7 @@ const DAY_MS = 86_400_000
 export const dayNumber = (day: string): number => Date.parse(day) / DAY_MS
 
 /** Round days, as numbers of days. */
-const dayTicks = (from: number, to: number): readonly number[] => {
+export const dayTicks = (from: number, to: number): readonly number[] => {
   const instants = utcTicks(new Date(from * DAY_MS), new Date(to * DAY_MS), 4)
   return [...new Set(instants.map((at) => Math.floor(at.getTime() / DAY_MS)))]
 }

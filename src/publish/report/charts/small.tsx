@@ -1,8 +1,10 @@
 /** Charts that stand in a cell of a table, beside the same numbers as text. */
 import { pairs } from 'd3-array'
+import type { Instant } from '../../../model/instant.js'
+import type { Formats } from '../formats.js'
 import type { DayRow } from '../queries/survey.js'
 import { LAST_DAYS, type ReportRows } from '../read.js'
-import { barsPath, type Point } from './frame.js'
+import { barsPath, dayTicks, type Point, percent } from './frame.js'
 
 /** Complete interviews gained on each of the last days. Unknown days gained nothing, and the day after them gets the gain of all. */
 export const Sparkline = ({ days }: { readonly days: readonly DayRow[] }) => {
@@ -30,28 +32,78 @@ export const Bar = ({ rate }: { readonly rate: number | null }) => (
   <progress aria-hidden="true" value={Math.round(Math.min(1, Math.max(0, rate ?? 0)) * 100) / 100} />
 )
 
-interface StripProps {
-  readonly periods: ReportRows['timeline']
-  readonly now: bigint
-  readonly days: number
+/** The span of a status timeline, in hours since 1970. */
+interface Span {
+  readonly from: number
+  readonly to: number
 }
 
 const HOUR_MICROS = 3_600_000_000n
 
-/** The statuses of a survey in the last `days` before `now`. The height of a segment differs as well as its colour. */
-export const StatusStrip = ({ periods, now, days }: StripProps) => {
-  const hours = days * 24
-  const start = now - BigInt(hours) * HOUR_MICROS
-  const x = (at: bigint): number => Math.max(0, Math.min(hours, Number((at - start) / HOUR_MICROS)))
+const hourOf = (at: Instant): number => Number(at / HOUR_MICROS)
+
+/** A status of today would have no width, so each strip ends a day after the newest reading. */
+export const spanOf = (since: readonly Instant[], now: Instant, daysMax: number): Span => {
+  const end = hourOf(now)
+  const first = Math.min(end - 24, ...since.map(hourOf))
+  return { from: Math.max(first, end - daysMax * 24), to: end + 24 }
+}
+
+interface StripProps {
+  readonly periods: ReportRows['timeline']
+  readonly now: Instant
+  readonly span: Span
+}
+
+/** The statuses of a survey. The height of a segment differs as well as its colour. */
+export const StatusStrip = ({ periods, now, span: { from, to } }: StripProps) => {
+  const x = (hour: number): number => Math.max(0, Math.min(to, hour) - from)
+  const end = hourOf(now) + 24
   return (
-    <svg class="strip" viewBox={`0 0 ${hours} 10`} preserveAspectRatio="none" aria-hidden="true">
+    <svg class="strip" viewBox={`0 0 ${to - from} 10`} preserveAspectRatio="none" aria-hidden="true">
       {periods.map(({ status, since, until }) => {
         const height = STATUS_HEIGHTS.get(status) ?? 4
-        return <path class={status} d={`M${x(since)} ${10 - height}H${x(until ?? now)}V10H${x(since)}`} />
+        const start = x(hourOf(since))
+        return (
+          <path
+            class={status}
+            d={`M${start} ${10 - height}H${x(until === null ? end : hourOf(until))}V10H${start}`}
+          />
+        )
       })}
     </svg>
   )
 }
+
+/** A label further right would run into the next column. */
+const AXIS_SHARE_MAX = 0.8
+
+/** The days of all strips, above them. */
+export const StripAxis = ({
+  span: { from, to },
+  formats,
+}: {
+  readonly span: Span
+  readonly formats: Formats
+}) => (
+  <svg
+    class="axis"
+    role="img"
+    aria-label={`Days from ${formats.shortDay(Math.ceil(from / 24))} to ${formats.shortDay(Math.floor(to / 24))}`}
+  >
+    {dayTicks(Math.floor(from / 24), Math.ceil(to / 24))
+      .map((day) => ({ day, share: (day * 24 - from) / (to - from) }))
+      .filter(({ share }) => share >= 0 && share <= AXIS_SHARE_MAX)
+      .map(({ day, share }) => (
+        <>
+          <line x1={percent(share)} x2={percent(share)} y1="25%" y2="100%" />
+          <text x={percent(share)} dx="4" y="1em">
+            {formats.shortDay(day)}
+          </text>
+        </>
+      ))}
+  </svg>
+)
 
 const STATUS_HEIGHTS: ReadonlyMap<string, number> = new Map([
   ['draft', 2],

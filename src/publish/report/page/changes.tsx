@@ -1,13 +1,25 @@
 /** What changed in the last day, and the statuses of the last weeks. */
 import { group } from 'd3-array'
 import type { JSX } from 'preact'
-import { StatusStrip } from '../charts/small.js'
+import { SURVEY_STATUSES } from '../../../model/fields.js'
+import { StatusStrip, StripAxis, spanOf } from '../charts/small.js'
 import { CHANGES_SHOWN, overview } from '../queries/overview.js'
 import { keyOf, type ReportRows } from '../read.js'
 import { QueryTable, SqlOf } from './table.js'
-import { type PartProps, plural, type ReportPage, Status, SurveyLink, spaced } from './words.js'
+import {
+  Fold,
+  newestReading,
+  type PartProps,
+  plural,
+  type ReportPage,
+  Status,
+  SurveyLink,
+  spaced,
+} from './words.js'
 
 const TIMELINE_DAYS = 60
+/** Changes before the rest is folded. */
+const UNFOLDED = 10
 
 export const Changes = ({ page, page: { rows, formats } }: PartProps) => {
   const total = rows.changeCounts.reduce((sum, { changes: count }) => sum + count, 0)
@@ -19,44 +31,55 @@ export const Changes = ({ page, page: { rows, formats } }: PartProps) => {
       ) : (
         <>
           <p>{summaryOf(page)}</p>
-          <QueryTable
-            query={overview.changes}
-            rows={rows.changes}
-            columns={[
-              {
-                head: 'Survey',
-                cell: (row) => (
-                  <>
-                    <SurveyLink survey={{ ...row, title: row.title ?? '' }} page={page} />
-                    {row.name !== null && (
-                      <small>
-                        source <bdi>{row.name}</bdi>
-                      </small>
-                    )}
-                  </>
-                ),
-              },
-              { head: 'Change', isText: true, cell: (row) => <Change change={row} /> },
-              { head: 'Seen at', cell: ({ observed_at }) => formats.instant(observed_at) },
-            ]}
-            caption="Changes of surveys and sources"
-            class="changes"
-          />
+          <ChangeTable page={page} rows={rows.changes.slice(0, UNFOLDED)} />
+          {rows.changes.length > UNFOLDED && (
+            <Fold summary={`${formats.count(rows.changes.length - UNFOLDED)} more`}>
+              <ChangeTable page={page} rows={rows.changes.slice(UNFOLDED)} />
+            </Fold>
+          )}
           {total > CHANGES_SHOWN && (
-            <p class="rule">{`The first ${CHANGES_SHOWN} of ${formats.count(total)} changes. The view record_changes has all of them.`}</p>
+            <p class="rule">
+              {`The first ${CHANGES_SHOWN} of ${formats.count(total)} changes.`}
+              <span class="tech"> The view record_changes has all of them.</span>
+            </p>
           )}
           <SqlOf query={overview.changes} />
         </>
       )}
-      <h3>Status timeline</h3>
-      {rows.timeline.length === 0 ? (
-        <p class="empty">No status changed in the last two weeks.</p>
-      ) : (
-        <Timeline page={page} />
-      )}
+      <Timeline page={page} />
     </section>
   )
 }
+
+const ChangeTable = ({
+  page,
+  page: { formats },
+  rows,
+}: PartProps & { readonly rows: ReportRows['changes'] }): JSX.Element => (
+  <QueryTable
+    class="changes"
+    query={overview.changes}
+    rows={rows}
+    columns={[
+      {
+        head: 'Survey',
+        cell: (row) => (
+          <>
+            <SurveyLink survey={{ ...row, title: row.title ?? '' }} page={page} />
+            {row.name !== null && (
+              <small>
+                source <bdi>{row.name}</bdi>
+              </small>
+            )}
+          </>
+        ),
+      },
+      { head: 'Change', isText: true, cell: (row) => <Change change={row} /> },
+      { head: 'Seen at', cell: ({ observed_at }) => formats.instant(observed_at) },
+    ]}
+    caption="Changes of surveys and sources"
+  />
+)
 
 const summaryOf = ({ rows: { changeCounts: counts }, formats }: ReportPage): JSX.Element => (
   <span data-list={overview.changeCounts.name}>
@@ -105,13 +128,30 @@ const Value = ({ text }: { readonly text: string | null }): JSX.Element =>
   text === null || text === '' ? <>none</> : <bdi>{text}</bdi>
 
 const Timeline = ({ page, page: { rows, formats } }: PartProps) => {
-  const newest = new Map(rows.asOf.map(({ account, newest_at }) => [account, newest_at]))
+  const newest = newestReading(rows) ?? 0n
   const lines = [...group(rows.timeline, keyOf).values()].flatMap((periods) => {
     const last = periods.at(-1)
-    return last === undefined ? [] : [{ ...last, periods, now: newest.get(last.account) ?? last.since }]
+    return last === undefined ? [] : [{ ...last, periods }]
   })
+  if (lines.length === 0)
+    return (
+      <>
+        <h3>Status timeline</h3>
+        <p class="empty">No status changed in the last two weeks.</p>
+      </>
+    )
+  const known = new Map(rows.asOf.map(({ account, newest_at }) => [account, newest_at]))
+  const span = spanOf(
+    rows.timeline.map(({ since }) => since),
+    newest,
+    TIMELINE_DAYS,
+  )
+  const statuses = [...new Set(rows.timeline.map(({ status }) => status))]
   return (
     <>
+      <h3 data-list="changed-status">
+        {`${formats.count(lines.length)} ${plural(lines.length, 'survey')} changed status in the last two weeks`}
+      </h3>
       <QueryTable
         class="timeline"
         query={overview.timeline}
@@ -119,15 +159,24 @@ const Timeline = ({ page, page: { rows, formats } }: PartProps) => {
         columns={[
           { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
           {
-            head: `The last ${TIMELINE_DAYS} days`,
+            head: <StripAxis span={span} formats={formats} />,
             isText: true,
-            cell: ({ periods, now }) => <StatusStrip periods={periods} now={now} days={TIMELINE_DAYS} />,
+            cell: ({ periods, account }) => (
+              <StatusStrip periods={periods} now={known.get(account) ?? newest} span={span} />
+            ),
           },
           { head: 'Status', isText: true, cell: ({ status }) => <Status status={status} /> },
           { head: 'Since', cell: ({ since }) => formats.instant(since) },
         ]}
         caption="Statuses of the surveys whose status changed in the last two weeks"
       />
+      <ul class="legend">
+        {SURVEY_STATUSES.filter((status: string) => statuses.includes(status)).map((status) => (
+          <li>
+            <Status status={status} />
+          </li>
+        ))}
+      </ul>
       <SqlOf query={overview.timeline} />
     </>
   )

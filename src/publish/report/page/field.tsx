@@ -34,9 +34,10 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
           caption="Surveys in the field, those without a forecast first, then the furthest from its target"
         />
         <p class="rule">
-          Pace: complete interviews a day, over the last 7 days in fieldwork, and the gain of the last day.
-          Forecast: if that pace goes on, with the range that holds in 8 of 10 cases. Incidence and drop-out:
-          of the same days, and before.
+          Those without a forecast first, then the furthest from its target. Pace: complete interviews a day,
+          over the last 7 days in the field, and the gain of the last day. Forecast: if that pace goes on,
+          with the range that holds in 8 of 10 cases. Incidence and drop-out: of the same days, and what they
+          were before.
         </p>
         {page.sections.size < rows.surveys.length && (
           <p class="rule">
@@ -160,9 +161,9 @@ const Forecast = ({ row, formats }: { readonly row: FieldRow; readonly formats: 
   )
 }
 
-/** The last days, and before in smaller type. */
-const recently = (recent: number | null, earlier: number | null, formats: Formats) => (
+/** The last days, and what it was before if that reads differently. */
+const recently = (recent: number | null, earlier: number | null, { rate }: Formats) => (
   <>
-    {formats.rate(recent)} <small>{formats.rate(earlier)}</small>
+    {rate(recent)} {earlier !== null && rate(earlier) !== rate(recent) && <small>was {rate(earlier)}</small>}
   </>
 )

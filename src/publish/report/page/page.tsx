@@ -9,14 +9,25 @@ import { Field } from './field.js'
 import { Runs } from './run.js'
 import { SqlOf } from './table.js'
 import { Today } from './today.js'
-import { type Figure, Figures, type PartProps, plural, SurveyLink, spaced } from './words.js'
+import {
+  type Figure,
+  Figures,
+  lastSyncs,
+  newestReading,
+  type PartProps,
+  plural,
+  SurveyLink,
+  spaced,
+} from './words.js'
 
 /** These are not shown beside their tables, because each section of a survey has a part of them. */
 const SQL_AT_END = [overview.asOf, overview.totals, overview.changeCounts, ...Object.values(survey)]
 
-export const Header = ({ page }: PartProps): JSX.Element => (
+export const Header = ({ page, title }: PartProps & { readonly title: string }): JSX.Element => (
   <header>
-    <h1>Fieldwork</h1>
+    <h1>
+      <bdi>{title}</bdi>
+    </h1>
     <AsOf page={page} />
     <nav aria-label="Parts of the report">
       <a href="#action">Today</a>
@@ -43,8 +54,12 @@ export const Overview = ({ page }: PartProps): JSX.Element => (
 export const Footer = ({ page, program }: PartProps & { readonly program: string }): JSX.Element => (
   <footer>
     <p>
-      {`Times are in ${page.formats.timeZone}; days of charts and forecasts are UTC. Every number is a row of a query, shown below or beside its table, which runs on fieldwork.duckdb. Written by ${program}.`}
+      {`Times are in ${page.formats.timeZone}; days of charts and forecasts are UTC. Every number is a row of a query. Written by ${program}.`}
     </p>
+    <label>
+      <input type="checkbox" id="queries" /> Show the queries
+    </label>
+    <p class="tech">The queries run on fieldwork.duckdb. These have no table of their own:</p>
     {SQL_AT_END.map((query) => (
       <SqlOf query={query} title={query.title} />
     ))}
@@ -53,14 +68,13 @@ export const Footer = ({ page, program }: PartProps & { readonly program: string
 
 /** The newest reading of all, and of each account that is behind it. */
 const AsOf = ({ page: { rows, formats } }: PartProps): JSX.Element => {
-  const known = rows.asOf.flatMap(({ account, newest_at: at }) => (at === null ? [] : [{ account, at }]))
-  const newest = known.toSorted((one, other) => msBetween(one.at, other.at))[0]?.at
-  if (newest === undefined) return <p data-list={overview.asOf.name}>Nothing has been read yet.</p>
-  const behind = known.filter(({ at }) => msBetween(at, newest) > BEHIND_MS)
+  const newest = newestReading(rows)
+  if (newest === null) return <p data-list={overview.asOf.name}>Nothing has been read yet.</p>
+  const behind = rows.asOf.filter(({ newest_at: at }) => at !== null && msBetween(at, newest) > BEHIND_MS)
   return (
     <p data-list={overview.asOf.name}>
       As of <time dateTime={formatInstant(newest)}>{formats.instant(newest)}</time> {`(${formats.timeZone})`}
-      {behind.map(({ account, at }) => `, ${account} ${formats.instant(at)}`)}
+      {behind.map(({ account, newest_at: at }) => `, ${account} ${formats.instant(at)}`)}
     </p>
   )
 }
@@ -94,17 +108,16 @@ const Unshown = ({ page, page: { rows, formats } }: PartProps): JSX.Element | nu
 
 const UNSHOWN_NAMED_MAX = 20
 
-/** Accounts whose last sync did not read everything. `rows.runs` begins with the newest. */
+/** Accounts whose last sync did not read everything. */
 const Unfinished = ({ page: { rows } }: PartProps): JSX.Element => {
-  const syncs = rows.runs.filter(({ command }) => command === 'sync')
-  const last = new Map(syncs.toReversed().map((one) => [one.account, one]))
+  const last = lastSyncs(rows)
   return (
     <>
-      {[...last.values()]
+      {last
         .filter(({ status }) => UNFINISHED.includes(status))
         .map(({ account, status, reason }) => (
           <p class="unfinished" data-list={run.runs.name}>
-            {last.size > 1 && (
+            {last.length > 1 && (
               <>
                 <bdi>{account}</bdi>:{' '}
               </>

@@ -1,12 +1,42 @@
-/** The runs that read all this: outcome, requests, what waits, and problems with data. */
+/** The runs that read all this: one sentence, and below it how they ended, what waits, and problems with data. */
 import { run } from '../queries/run.js'
 import { accountColumn } from './field.js'
 import { QueryTable, SqlOf, type TableProps } from './table.js'
-import { type PartProps, spaced } from './words.js'
+import { Fold, lastSyncs, type PartProps, plural, type ReportPage, spaced } from './words.js'
 
-export const Runs = ({ page, page: { rows, formats } }: PartProps) => (
+export const Runs = ({ page }: PartProps) => (
   <section id="run" aria-labelledby="run-title">
     <h2 id="run-title">The run</h2>
+    <p data-list="last-run">{sentenceOf(page)}</p>
+    <Fold summary="The last runs, and problems with data">
+      <Tables page={page} />
+    </Fold>
+  </section>
+)
+
+const sentenceOf = ({ rows, formats }: ReportPage): string => {
+  const { count } = formats
+  const last = lastSyncs(rows)
+  const [first] = last
+  if (first === undefined) return 'No run is recorded.'
+  const complete = last.filter(({ status }) => status === 'complete').length
+  const read = last.reduce((sum, { surveys_refreshed }) => sum + (surveys_refreshed ?? 0), 0)
+  const waiting = rows.queue.reduce((sum, { surveys }) => sum + surveys, 0)
+  const problems = rows.problems.length
+  const ended =
+    last.length === 1
+      ? `The last run was ${first.status}`
+      : `The last runs of ${complete === last.length ? `all ${last.length}` : `${complete} of ${last.length}`} accounts were complete`
+  const waits = `${waiting === 0 ? 'no survey waits' : `${count(waiting)} ${plural(waiting, 'survey waits', 'surveys wait')}`} for the next run`
+  const trouble =
+    problems === 0
+      ? 'no problem'
+      : `${count(problems)} ${plural(problems, 'kind of problem', 'kinds of problems')}`
+  return `${ended}: ${count(read)} ${plural(read, 'survey was', 'surveys were')} read, ${waits}, and there is ${trouble} with data.`
+}
+
+const Tables = ({ page, page: { rows, formats } }: PartProps) => (
+  <>
     <QueryTable
       class="runs"
       query={run.runs}
@@ -25,17 +55,22 @@ export const Runs = ({ page, page: { rows, formats } }: PartProps) => (
           ),
         },
         { head: 'Seconds', cell: ({ seconds }) => formats.count(seconds) },
-        { head: 'Requests', cell: ({ requests }) => formats.count(requests) },
-        { head: 'Answers 429', cell: ({ refusals }) => formats.count(refusals) },
+        { head: 'Requests', isTechnical: true, cell: ({ requests }) => formats.count(requests) },
+        { head: 'Answers 429', isTechnical: true, cell: ({ refusals }) => formats.count(refusals) },
         { head: 'Surveys read', cell: ({ surveys_refreshed }) => formats.count(surveys_refreshed) },
         { head: 'Left over', cell: ({ left_over }) => formats.count(left_over) },
-        { head: 'Rejected rows', cell: ({ rejected_rows }) => formats.count(rejected_rows) },
+        {
+          head: 'Rejected rows',
+          isTechnical: true,
+          cell: ({ rejected_rows }) => formats.count(rejected_rows),
+        },
       ]}
       caption="The last runs, the newest first"
     />
     <SqlOf query={run.runs} />
     <div class="cards">
       <Card
+        class="tech"
         title="Requests of the last run"
         empty="The last run sent no request."
         query={run.requests}
@@ -49,6 +84,7 @@ export const Runs = ({ page, page: { rows, formats } }: PartProps) => (
         caption="Requests by reason"
       />
       <Card
+        class="tech"
         title="What waits"
         empty="No survey waits for the next run."
         query={run.queue}
@@ -83,11 +119,15 @@ export const Runs = ({ page, page: { rows, formats } }: PartProps) => (
         caption="Rejected rows and differences from the API document"
       />
     </div>
-  </section>
+  </>
 )
 
-const Card = <Row extends object>({ title, ...table }: TableProps<Row> & { readonly title: string }) => (
-  <article class="card">
+const Card = <Row extends object>({
+  title,
+  class: className = '',
+  ...table
+}: TableProps<Row> & { readonly title: string }) => (
+  <article class={`card ${className}`}>
     <h3>{title}</h3>
     <QueryTable {...table} />
     <SqlOf query={table.query} />

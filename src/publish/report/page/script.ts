@@ -52,6 +52,16 @@ for (const pre of all('.sql pre')) {
   })
 }
 
+// On paper what is folded is open, also in browsers that cannot do it by style.
+let opened = []
+addEventListener('beforeprint', () => {
+  opened = all('details:not([open])')
+  for (const fold of opened) fold.open = true
+})
+addEventListener('afterprint', () => {
+  for (const fold of opened) fold.open = false
+})
+
 const days = new Intl.DateTimeFormat(document.body.dataset.locale, { dateStyle: 'medium', timeZone: 'UTC' })
 const counts = new Intl.NumberFormat(document.body.dataset.locale)
 // A path holds whole numbers: the first point, and relative steps from point to point.

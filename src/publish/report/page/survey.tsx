@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { CompletesChart } from '../charts/completes.js'
 import { StatusChart } from '../charts/statuses.js'
 import { type Formats, UNKNOWN } from '../formats.js'
-import { BANDS, survey as queries, type SurveyRow } from '../queries/survey.js'
+import { BANDS, type DayRow, survey as queries, type SurveyRow } from '../queries/survey.js'
 import { keyOf } from '../read.js'
 import { Change } from './changes.js'
 import { QueryTable } from './table.js'
@@ -26,7 +26,6 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
   const { rows, formats } = page
   const key = keyOf(survey)
   const curve = rows.curves.get(key) ?? []
-  const counts = rows.interviews.get(key) ?? []
   const { account, survey_id, status, project_id } = survey
   const hidden = rows.unshown.find((of) => of.account === account && of.survey_id === survey_id)?.fields ?? []
   return (
@@ -47,28 +46,13 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
         {hasAccounts(page) && `, account ${account}`}
       </p>
       <Figures figures={figuresOf(survey, formats)} query="surveys" />
-      <h3>Complete interviews</h3>
+      <h3 data-list="surveys">{curveTitle(survey, formats)}</h3>
       {curve.length < 2 ? (
         <p class="empty">The curve begins with the second night.</p>
       ) : (
         <CompletesChart survey={survey} days={curve} formats={formats} />
       )}
-      <h3>Interviews by status</h3>
-      {counts.length === 0 ? (
-        <p class="empty">No interview has begun.</p>
-      ) : (
-        <>
-          {curve.length >= 2 && <StatusChart days={curve} formats={formats} />}
-          <ul data-list={queries.interviews.name}>
-            {counts.map(({ status, individuals }) => (
-              <li>
-                <i class={`s${bandOf(status)}`} />
-                {spaced(status)} <b>{formats.count(individuals)}</b>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      <Interviews counts={rows.interviews.get(key) ?? []} curve={curve} formats={formats} />
       <h3>Sources</h3>
       <QueryTable
         class="sources"
@@ -124,12 +108,16 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
   )
 }
 
-const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[] => {
+/** The numbers of a survey by which one sees how it goes. */
+export const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[] => {
   const { count, fineRate, rate, rough, signed } = formats
   const { pace_days: days, length_of_interview: seconds } = survey
   const pace = `${signed(survey.gained)} in ${days} ${plural(days ?? 0, 'day')}, ${signed(survey.gained_last_day)} on the last`
-  const lately = (recent: number | null, earlier: number | null) =>
-    `last days ${rate(recent)}, before ${rate(earlier)}`
+  const lately = (recent: number | null, earlier: number | null) => {
+    if (recent === null) return ''
+    const was = earlier === null || rate(earlier) === rate(recent) ? '' : `, was ${rate(earlier)}`
+    return `last days ${rate(recent)}${was}`
+  }
   const incidence = lately(survey.recent_incidence_rate, survey.earlier_incidence_rate)
   const dropOut = lately(survey.recent_drop_out_rate, survey.earlier_drop_out_rate)
   const due = dueText(survey, formats)
@@ -153,8 +141,81 @@ const rangeOf = (survey: SurveyRow, formats: Formats): string => {
     : `${formats.dayNear(expected_from, expected_on)} to ${expected_to === null ? 'open' : formats.dayNear(expected_to, expected_on)}`
 }
 
-const bandOf = (status: string): number =>
-  BANDS.findIndex(([, statuses]) => statuses.some((one: string) => one === status))
+/** What happened, as the title of the curve. */
+const curveTitle = (survey: SurveyRow, formats: Formats): string => {
+  const { gained, pace_days: days, status } = survey
+  if (gained === null || days === null) return 'Complete interviews'
+  const period =
+    days === 7 && status === 'fieldwork'
+      ? 'this week'
+      : `in the last ${days} ${plural(days, 'day')} in the field`
+  if (gained === 0) return `No complete interview ${period}`
+  return `Complete interviews ${gained > 0 ? 'rose' : 'fell'} by ${formats.count(Math.abs(gained))} ${period}`
+}
+
+interface InterviewsProps {
+  readonly counts: readonly { readonly status: string; readonly individuals: number }[]
+  readonly curve: readonly DayRow[]
+  readonly formats: Formats
+}
+
+const Interviews = ({ counts, curve, formats }: InterviewsProps): JSX.Element => {
+  const total = counts.reduce((sum, { individuals }) => sum + individuals, 0)
+  const complete = counts.find(({ status }) => status === 'complete')?.individuals ?? 0
+  if (total === 0)
+    return (
+      <>
+        <h3>Interviews by status</h3>
+        <p class="empty">No interview has begun.</p>
+      </>
+    )
+  return (
+    <>
+      <h3 data-list={queries.interviews.name}>
+        {`Of ${formats.count(total)} ${plural(total, 'interview')}, ${formats.count(complete)} ${plural(complete, 'is', 'are')} complete`}
+      </h3>
+      <div class="layers">
+        {curve.length >= 2 && (
+          <div>
+            <StatusChart days={curve} formats={formats} />
+          </div>
+        )}
+        <ul data-list={queries.interviews.name}>
+          {layersOf(counts).map(({ place, name, counts: some }) => (
+            <li>
+              <i class={`s${place}`} />
+              {name !== null && `${spaced(name)}: `}
+              {some.map(({ status, individuals }, at) => (
+                <>
+                  {at === 0 ? '' : ', '}
+                  {spaced(status)} <b>{formats.count(individuals)}</b>
+                </>
+              ))}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </>
+  )
+}
+
+/** The layers of the chart from the top to the bottom, and then statuses that this version does not know. */
+const layersOf = (counts: InterviewsProps['counts']) =>
+  [...BANDS.entries()]
+    .toReversed()
+    .map(([place, [name, statuses]]) => ({
+      place,
+      name: statuses.length === 1 ? null : name,
+      counts: counts.filter(({ status }) => statuses.some((one: string) => one === status)),
+    }))
+    .concat({
+      place: -1,
+      name: null,
+      counts: counts.filter(({ status }) => !KNOWN_STATUSES.includes(status)),
+    })
+    .filter(({ counts: some }) => some.length > 0)
+
+const KNOWN_STATUSES: readonly string[] = BANDS.flatMap(([, statuses]) => statuses)
 
 const Freshness = ({ survey, formats }: { readonly survey: SurveyRow; readonly formats: Formats }) => {
   const times: readonly (readonly [string, bigint | null])[] = [

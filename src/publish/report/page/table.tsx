@@ -3,10 +3,12 @@ import type { ComponentChildren, JSX } from 'preact'
 import { type Query, sqlOf } from '../queries/query.js'
 
 export interface Column<Row> {
-  readonly head: string
+  readonly head: ComponentChildren
   readonly cell: (row: Row) => ComponentChildren
   /** Aligned to the left. All other cells hold numbers, which are aligned to the right. */
   readonly isText?: boolean
+  /** Shown together with the queries. */
+  readonly isTechnical?: boolean
   /** Sorts the rows when the script of the page offers it; without it, the column cannot be sorted. */
   readonly sortBy?: (row: Row) => number | string | null
 }
@@ -30,11 +32,8 @@ export const QueryTable = <Row extends object>(props: TableProps<Row>): JSX.Elem
       {caption !== undefined && <caption>{caption}</caption>}
       <thead>
         <tr>
-          {columns.map(({ head, isText, sortBy }) => (
-            <th
-              class={isText === true ? 't' : undefined}
-              data-order={sortBy === undefined ? undefined : orderOf(rows, sortBy)}
-            >
+          {columns.map(({ sortBy, head, ...column }) => (
+            <th class={classOf(column)} data-order={sortBy === undefined ? undefined : orderOf(rows, sortBy)}>
               {head}
             </th>
           ))}
@@ -43,12 +42,8 @@ export const QueryTable = <Row extends object>(props: TableProps<Row>): JSX.Elem
       <tbody>
         {rows.map((row) => (
           <tr>
-            {columns.map(({ cell, isText }, place) =>
-              place === 0 ? (
-                <th>{cell(row)}</th>
-              ) : (
-                <td class={isText === true ? 't' : undefined}>{cell(row)}</td>
-              ),
+            {columns.map(({ cell, ...column }, place) =>
+              place === 0 ? <th>{cell(row)}</th> : <td class={classOf(column)}>{cell(row)}</td>,
             )}
           </tr>
         ))}
@@ -56,6 +51,12 @@ export const QueryTable = <Row extends object>(props: TableProps<Row>): JSX.Elem
     </table>
   )
 }
+
+const classOf = ({
+  isText,
+  isTechnical,
+}: Pick<Column<never>, 'isText' | 'isTechnical'>): string | undefined =>
+  isTechnical === true ? 'tech' : isText === true ? 't' : undefined
 
 /** The places of the rows in ascending order, unknown values last. The script needs no rule of any language. */
 const orderOf = <Row,>(rows: readonly Row[], sortBy: (row: Row) => number | string | null): string =>
@@ -71,10 +72,10 @@ const compare = (one: number | string | null, other: number | string | null): nu
   return String(one).localeCompare(String(other), 'en')
 }
 
-/** The SQL of a query, folded. */
-export const SqlOf = ({ query, title = 'SQL' }: { readonly query: Query; readonly title?: string }) => (
-  <details class="sql">
-    <summary>{title}</summary>
+/** The SQL of a query, hidden until the reader wants to see the queries. */
+export const SqlOf = ({ query, title }: { readonly query: Query; readonly title?: string }) => (
+  <div class="sql">
+    {title !== undefined && <h3>{title}</h3>}
     <pre id={`sql-${query.name}`}>{sqlOf(query)}</pre>
-  </details>
+  </div>
 )

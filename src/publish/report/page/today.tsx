@@ -1,46 +1,32 @@
-/** What needs action, the first thing on the page: one row per survey with its reasons, the most urgent first. */
+/** What needs action, the first thing on the page: one row per survey with its reasons, the most urgent first. Details open below a row. */
 import { group } from 'd3-array'
+import type { JSX } from 'preact'
+import { cutInMiddle } from '../../../base/human.js'
 import { overview } from '../queries/overview.js'
-import { keyOf } from '../read.js'
-import { accountColumn } from './field.js'
-import { QueryTable, SqlOf } from './table.js'
-import { Completion, type PartProps, Project, SurveyLink } from './words.js'
+import type { SurveyRow } from '../queries/survey.js'
+import { keyOf, type ReportRows } from '../read.js'
+import { figuresOf } from './survey.js'
+import { SqlOf } from './table.js'
+import { Completion, Figures, Fold, hasAccounts, type PartProps, plural, Title } from './words.js'
 
 /** Surveys before the rest is folded: more than a laptop shows without scrolling. */
 const SHOWN = 12
+/** An error message would fill the row. */
+const CHIP_CHARACTERS_MAX = 60
+const SOURCES_NAMED_MAX = 3
+/** The row has the others. */
+const SHOWN_FIGURES = ['Pace', 'Forecast', 'Incidence', 'Drop-out']
+
+type Reason = ReportRows['needsAction'][number]
+interface Waiting extends Reason {
+  readonly reasons: readonly Reason[]
+}
 
 export const Today = ({ page, page: { rows, formats } }: PartProps) => {
-  const surveys = [...group(rows.needsAction, keyOf).values()].flatMap((reasons) => {
+  const surveys = [...group(rows.needsAction, keyOf).values()].flatMap((reasons): Waiting[] => {
     const [first] = reasons
     return first === undefined ? [] : [{ ...first, reasons }]
   })
-  const table = (shown: typeof surveys, caption: string) => (
-    <QueryTable
-      class="today"
-      query={overview.needsAction}
-      rows={shown}
-      columns={[
-        {
-          head: 'Survey',
-          cell: (row) => (
-            <>
-              <SurveyLink survey={row} page={page} />
-              <Project of={row} />
-            </>
-          ),
-        },
-        ...accountColumn(page),
-        {
-          head: 'Why',
-          isText: true,
-          cell: ({ reasons }) =>
-            reasons.map(({ urgency, text }) => <span class={`chip u${urgency}`}>{text}</span>),
-        },
-        { head: 'Complete', cell: (row) => <Completion of={row} formats={formats} /> },
-      ]}
-      caption={caption}
-    />
-  )
   const rest = surveys.slice(SHOWN)
   return (
     <section id="action" aria-labelledby="action-title">
@@ -50,15 +36,115 @@ export const Today = ({ page, page: { rows, formats } }: PartProps) => {
           <span class="ok" aria-hidden="true" /> No survey needs action.
         </p>
       ) : (
-        table(surveys.slice(0, SHOWN), 'Surveys that need action, the most urgent first')
+        <>
+          <p class="rule" data-list="needing-action">
+            {`${formats.count(surveys.length)} ${plural(surveys.length, 'survey needs', 'surveys need')} action. The most urgent first.`}
+          </p>
+          <List of={surveys.slice(0, SHOWN)} page={page} />
+        </>
       )}
       {rest.length > 0 && (
-        <details>
-          <summary>{`${rest.length} more`}</summary>
-          {table(rest, 'More surveys that need action')}
-        </details>
+        <Fold summary={`${formats.count(rest.length)} more`}>
+          <List of={rest} page={page} />
+        </Fold>
       )}
       <SqlOf query={overview.needsAction} />
     </section>
   )
 }
+
+const List = ({ of, page }: PartProps & { readonly of: readonly Waiting[] }): JSX.Element => {
+  // As with sections, a page has no room for the numbers of a thousand surveys.
+  const shown = page.rows.surveys.filter((survey) => page.sections.has(keyOf(survey)))
+  const known = new Map(shown.map((survey) => [keyOf(survey), survey]))
+  return (
+    <ol class="today" data-query={overview.needsAction.name}>
+      {of.map((waiting) => (
+        <li>
+          <details>
+            <summary>
+              <span>
+                <b>
+                  <Title of={waiting} />
+                </b>
+                <Origin of={waiting} page={page} />
+              </span>
+              <span>
+                {waiting.reasons.map(({ urgency, text }) => (
+                  <span class={`chip u${urgency}`}>{cutInMiddle(text, CHIP_CHARACTERS_MAX)}</span>
+                ))}
+              </span>
+              <span>
+                <Completion of={waiting} formats={page.formats} />
+              </span>
+            </summary>
+            <Details of={waiting} survey={known.get(keyOf(waiting))} page={page} />
+          </details>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** The user's own name of its project, and the account if there are several. */
+const Origin = ({ of: { account, project_id }, page }: PartProps & { readonly of: Waiting }) => {
+  const project = project_id === null || project_id === '' ? null : <bdi>{project_id}</bdi>
+  if (!hasAccounts(page)) return project === null ? null : <small>{project}</small>
+  return (
+    <small>
+      {project}
+      {project !== null && ', '}
+      {account}
+    </small>
+  )
+}
+
+interface DetailsProps extends PartProps {
+  readonly of: Waiting
+  /** Undefined if it has no section. */
+  readonly survey: SurveyRow | undefined
+}
+
+const Details = ({ of, survey, page }: DetailsProps): JSX.Element => (
+  <div data-of={keyOf(of)}>
+    {of.reasons.map(
+      ({ text, since }) =>
+        (since !== null || text.length > CHIP_CHARACTERS_MAX) && (
+          <p data-list="reasons">
+            {text}
+            {since !== null && <small>{` since ${page.formats.instant(since)}`}</small>}
+          </p>
+        ),
+    )}
+    {survey === undefined ? (
+      <p class="rule">This survey has no section on the page. The tables have its numbers.</p>
+    ) : (
+      <>
+        <Figures
+          figures={figuresOf(survey, page.formats).filter(([name]) => SHOWN_FIGURES.includes(name))}
+          query="surveys"
+        />
+        {of.reasons.some(({ kind }) => kind === 'sources_behind') && <Behind of={of} page={page} />}
+        <a href={`#${keyOf(of)}`}>Charts, sources and history</a>
+      </>
+    )}
+  </div>
+)
+
+const Behind = ({ of, page: { rows, formats } }: PartProps & { readonly of: Waiting }): JSX.Element => (
+  <p data-list="behind">
+    Behind most:{' '}
+    {(rows.sources.get(keyOf(of)) ?? [])
+      .filter(({ behind }) => (behind ?? 0) > 0)
+      .slice(0, SOURCES_NAMED_MAX)
+      .map(({ name, behind }, place) => (
+        <>
+          {place === 0 ? '' : ', '}
+          <b>
+            <bdi>{name}</bdi>
+          </b>{' '}
+          by {formats.count(behind)}
+        </>
+      ))}
+  </p>
+)

@@ -1,5 +1,7 @@
 /** What several parts of the page need: its rows, words, and small parts. */
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
+import { cutInMiddle } from '../../../base/human.js'
+import { type Instant, msBetween } from '../../../model/instant.js'
 import { FORECAST_PACE_DAYS_MIN } from '../../../warehouse/views/pace.js'
 import { Bar } from '../charts/small.js'
 import type { Formats } from '../formats.js'
@@ -17,6 +19,18 @@ export interface PartProps {
   readonly page: ReportPage
 }
 
+/** When the newest reading of all accounts was; null if nothing has been read. */
+export const newestReading = ({ asOf }: ReportRows): Instant | null =>
+  asOf.reduce<Instant | null>((newest, { newest_at: at }) => {
+    return at !== null && (newest === null || msBetween(newest, at) > 0) ? at : newest
+  }, null)
+
+/** The last sync of each account. `rows.runs` begins with the newest. */
+export const lastSyncs = ({ runs }: ReportRows): readonly ReportRows['runs'][number][] => {
+  const syncs = runs.filter(({ command }) => command === 'sync')
+  return [...new Map(syncs.toReversed().map((one) => [one.account, one])).values()]
+}
+
 export const hasAccounts = ({ rows: { asOf } }: ReportPage): boolean => asOf.length > 1
 
 /** `deviating_from_specs` becomes `deviating from specs`. */
@@ -26,21 +40,19 @@ export const spaced = (name: string): string => name.replaceAll('_', ' ')
 export const titleOf = ({ title }: { readonly title: string }): string =>
   title.trim() === '' ? '(no title)' : title
 
-/** Titles of one study differ at their end, such as the country or the wave, so a long one is cut in the middle. */
-const shortTitle = (title: string): string => {
-  const characters = [...title]
-  return characters.length <= TITLE_MAX
-    ? title
-    : [...characters.slice(0, TITLE_MAX - TITLE_END - 1), '…', ...characters.slice(-TITLE_END)].join('')
-}
-const TITLE_MAX = 60
-const TITLE_END = 22
+const TITLE_CHARACTERS_MAX = 60
 
 export type Titled = SurveyKey & { readonly title: string }
 
-/** Titles may be in any script, so each finds its own direction. */
+/** Cut in the middle if it is long. Titles may be in any script, so each finds its own direction. */
+export const Title = ({ of }: { readonly of: Titled }): JSX.Element => {
+  const whole = titleOf(of)
+  const short = cutInMiddle(whole, TITLE_CHARACTERS_MAX)
+  return <bdi title={short === whole ? undefined : whole}>{short}</bdi>
+}
+
 export const SurveyLink = ({ survey, page }: PartProps & { readonly survey: Titled }): JSX.Element => {
-  const title = <bdi>{shortTitle(titleOf(survey))}</bdi>
+  const title = <Title of={survey} />
   const key = keyOf(survey)
   return page.sections.has(key) ? <a href={`#${key}`}>{title}</a> : title
 }
@@ -53,9 +65,32 @@ export const Project = ({ of }: { readonly of: { readonly project_id: string | n
     </small>
   )
 
+/** A status in the words of people. */
+export const statusWords = (status: string): string => STATUS_WORDS.get(status) ?? spaced(status)
+
+const STATUS_WORDS: ReadonlyMap<string, string> = new Map([
+  ['user_demo', 'demo'],
+  ['fieldwork', 'in the field'],
+  ['deviating_from_specs', 'paused'],
+])
+
 /** A status with a sign of its own, so that colour is not needed. */
 export const Status = ({ status }: { readonly status: string }): JSX.Element => (
-  <span class={`status ${status}`}>{spaced(status)}</span>
+  <span class={`status ${status}`}>{statusWords(status)}</span>
+)
+
+/** What is folded is open on paper. */
+export const Fold = ({
+  summary,
+  children,
+}: {
+  readonly summary: string
+  readonly children: ComponentChildren
+}) => (
+  <details>
+    <summary>{summary}</summary>
+    {children}
+  </details>
 )
 
 /** `1 survey stands still`, `2 surveys stand still` */
