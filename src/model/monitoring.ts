@@ -66,7 +66,7 @@ export interface DigestItem {
   readonly text: string
 }
 
-/** What is told to one channel. */
+/** What one channel gets. */
 export interface Digest {
   /** The new ones, the most urgent first. */
   readonly items: readonly DigestItem[]

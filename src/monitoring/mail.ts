@@ -70,7 +70,10 @@ const attemptToSend = async (
       response,
     }: SmtpFailure = error instanceof Error ? error : new Error(messageOf(error))
     const failure = connectionFailure(Object.assign(new Error(), { code: originalCode }))
-    const words = response === undefined ? (failure?.problem ?? messageOf(error)) : `answered ${response}`
+    const words =
+      response === undefined
+        ? (failure?.problem ?? messageOf(error))
+        : `${command === 'STARTTLS' ? 'offers no STARTTLS:' : 'answered'} ${response}`
     // After a 5xx or a wrong certificate, a second attempt ends likewise. Behind DATA, the mail may have arrived.
     const mayPass = (responseCode >= 400 && responseCode < 500) || (command === 'CONN' && responseCode === 0)
     const problem = `${peer}${response === undefined ? ': ' : ' '}${excerptOf(words, redact)}`

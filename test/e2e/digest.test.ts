@@ -1,6 +1,6 @@
 /**
- * Digests of what newly needs action: to a chat, to Teams and by mail. Each row of needs_action is told once, and again only if it went and
- * came back, whatever fails or is killed. The truth is `needs_action` of the file that the same night published.
+ * Digests of what newly needs action: to a chat, to Teams and by mail. Each row of needs_action is sent once, and again only if it was
+ * gone in between, whatever fails or is killed. The truth is `needs_action` of the file that the same night published.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ const linesOf = async (trial: Trial): Promise<readonly string[]> => {
   return rows.map(({ title, text }) => `${title} · ${text}`)
 }
 
-/** A reason is told with the days that it has lasted, so it is recognized by its survey. */
+/** A reason says how many days it has lasted, so it is recognized by its survey. */
 const isAmong = (lines: readonly string[]) => (line: string) =>
   lines.some((other) => other.split(' · ')[0] === line.split(' · ')[0])
 
@@ -89,7 +89,7 @@ const mailTo = ({ port }: Pick<MailServer, 'port'>) => ({
 })
 
 test.concurrent('digests of ten nights tell each item once, and again only if it went and came back', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async (context) => {
   const mailServer = await startMailServer(context.onTestFinished)
   const { trial, receiver, settings } = await openDigests(context, mailServer)
@@ -163,7 +163,7 @@ test.concurrent('a channel that fails changes no exit code; it gets the items in
   const failed = await sync(trial, 1, config)
   expect(failed.code).toBe(0)
   expect(failed.stderr).toMatch(
-    /^\{"level":"warn",.*notify\.digest\.chat was not delivered: 127\.0\.0\.1:\d+ answered 404 \(response: no \[redacted\]\)\. The next run tells it"\}\n$/,
+    /^\{"level":"warn",.*notify\.digest\.chat was not delivered: 127\.0\.0\.1:\d+ answered 404 \(response: no \[redacted\]\)\. The next run sends it"\}\n$/,
   )
   const lost = itemsIn(bodyOf(receiver, CHAT)[0]?.text)
   expect(itemsIn(mailServer.mails[0]?.email.text)).toEqual(lost)

@@ -1,6 +1,6 @@
 /**
  * Tells each channel of `notify.digest` what newly needs action, after the commits of a run and before they are published, so that what
- * was told is published with them. It is remembered after the delivery: a killed run tells it again, and so does a failed delivery.
+ * was sent is published with them (docs/decisions/monitoring-and-verify.md#0080-a-digest-goes-out-before-its-state-is-published).
  */
 import { systemClock } from '../../base/clock.js'
 import { messageOf, StoppedError } from '../../base/errors.js'
@@ -89,9 +89,11 @@ const tellOne = async (
     const at = instantFromMs(systemClock.nowMs())
     await database.transaction((sql) => rememberNews(sql, news, { isTold, runId, at }))
   } catch (error) {
-    const what = isTold ? 'what was told could not be remembered' : `${setting} was not delivered`
+    const what = isTold
+      ? 'the digest was sent, but that could not be remembered'
+      : `${setting} was not delivered`
     log.warn({ setting }, `${what}: ${redact(messageOf(error))}${AGAIN}`)
   }
 }
 
-const AGAIN = '. The next run tells it'
+const AGAIN = '. The next run sends it'

@@ -1,6 +1,6 @@
 /**
- * What digests have told: `_sync.digests` and `_sync.digest_items`, by channel, because one may fail while another delivers. A row of
- * `needs_action` is told once, and again only if it went and came back.
+ * What digests have sent: `_sync.digests` and `_sync.digest_items`, by channel, because one may fail while another delivers. A row of
+ * `needs_action` is sent once, and again only if it was gone in between.
  */
 import { z } from 'zod'
 import type { Instant } from '../../model/instant.js'
@@ -79,7 +79,7 @@ export const readNews = async (sql: Sql, channels: readonly DigestChannel[]): Pr
   })
 }
 
-/** Remembers what was told, and forgets what is gone. Call it in a transaction. */
+/** Remembers what was sent, and forgets what is gone. Call it in a transaction. */
 export const rememberNews = async (
   sql: Sql,
   { channel, firstTime, silent, gone, digest }: News,
