@@ -129,11 +129,12 @@ export const sendDigest = async (
   if ('from' in target) {
     // nodemailer is loaded only here.
     const { sendMail } = await import('./mail.js')
-    const mail = { subject: headline(digest), text: digestText(digest), html: await renderReport() }
+    const text = tools.redact(digestText(digest))
+    const mail = { subject: headline(digest), text, html: await renderReport() }
     return await sendMail(target, mail, tools)
   }
   const body = target.setting.endsWith('.teams') ? digestCard(digest) : digestChat(digest)
-  const delivery: Delivery = { target, method: 'POST', contentType: JSON_TYPE, body }
+  const delivery: Delivery = { target, method: 'POST', contentType: JSON_TYPE, body: tools.redact(body) }
   const problem = await deliver(delivery, tools)
   return { isDelivered: problem === null, problem }
 }

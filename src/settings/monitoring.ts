@@ -1,6 +1,6 @@
 /** Reads the settings of what is reported about a run, and where to: `metrics` and `notify`. */
 import { resolve } from 'node:path'
-import { Secret, secretsInUrl } from '../base/secret.js'
+import { Secret, secretsInUrl, withoutWords } from '../base/secret.js'
 import type { DigestTargets, MailTarget, Monitoring, Target } from '../model/monitoring.js'
 import {
   isLoopback,
@@ -160,5 +160,5 @@ const secretsOfMail = (login: MailTarget['login']): readonly Secret[] => {
   const { user, password } = login
   const text = password.reveal()
   const sent = [text, `\0${user}\0${text}`].map((part) => Buffer.from(part).toString('base64'))
-  return [password, ...sent.map((part) => new Secret(part))]
+  return [...withoutWords([password]), ...sent.map((part) => new Secret(part))]
 }
