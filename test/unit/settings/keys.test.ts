@@ -12,5 +12,7 @@ test('every key has a type and a meaning, and only credentials, the shared cap, 
     ...below('storage', 'url', 'endpoint', 'region', 'path_style'),
     ...below('metrics', 'file', 'pushgateway', 'pushgateway_file'),
     ...below('notify', ...notify),
+    ...below('notify.digest', 'report_url', 'chat', 'chat_file', 'teams', 'teams_file'),
+    ...below('notify.digest.mail', 'smtp', 'password', 'password_file', 'from', 'to'),
   ])
 })

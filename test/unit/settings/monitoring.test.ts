@@ -176,7 +176,7 @@ test.each([
   ['smtps://[::1]:4650', '', { host: '::1', port: 4_650, tls: 'always' }],
 ] as const)('%s is used as its scheme and host say', async (smtp, section, expected) => {
   const { yaml, ...given } = digest(
-    MAIL.replace(/smtps:.*/, `smtp: ${smtp}`).replace(/ +password:.*\n/, ''),
+    MAIL.replace(/smtp: .*/, `smtp: ${smtp}`).replace(/ +password:.*\n/, ''),
   )
   expect((await load({ ...given, yaml: `${yaml}${section}` })).notify?.digest?.mail).toMatchObject(expected)
 })
