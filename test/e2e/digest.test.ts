@@ -156,27 +156,34 @@ test.concurrent('a run that is killed after the delivery tells it again, and the
   expect(bodyOf(receiver, CHAT)).toEqual([first, first])
 })
 
-test.skipIf(!HAS_OPENSSL).concurrent('a mail goes by TLS to a server of an authority that the environment names', async (context) => {
-  const certificates = makeCertificates(await temporaryDirectory(context.onTestFinished), ['DNS:localhost'])
-  const { key, cert, caFile } = certificates
-  const tls = { key, cert, secure: true, authOptional: false, disabledCommands: [] }
-  const mailServer = await startMailServer(context.onTestFinished, {
-    ...tls,
-    onAuth: ({ username, password }, _, done) => done(null, { user: `${username}:${password}` }),
-  })
-  const { trial, settings } = await openDigests(context)
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the settings file replaces it
-  const password = '${SMTP_PASSWORD}'
-  const smtp = `smtps://fieldwork@localhost:${mailServer.port}`
-  const config = await settings({ mail: { ...mailTo(mailServer), smtp, password } })
-  const env = { NODE_EXTRA_CA_CERTS: caFile, SMTP_PASSWORD: 'smtp-password-7c1f' }
-  await sync(trial, 0, await settings({ mail: mailTo(mailServer) }))
-  begin(trial, 1)
-  const ended = await trial.run(['sync', '--log-level', 'debug', ...config], env)
-  expect(ended.code).toBe(0)
-  expect(`${ended.stdout}${ended.stderr}`).not.toContain(env.SMTP_PASSWORD)
-  expect(mailServer.mails).toMatchObject([{ isSecure: true, user: `fieldwork:${env.SMTP_PASSWORD}` }])
-})
+test
+  .skipIf(!HAS_OPENSSL)
+  .concurrent(
+    'a mail goes by TLS to a server of an authority that the environment names',
+    async (context) => {
+      const certificates = makeCertificates(await temporaryDirectory(context.onTestFinished), [
+        'DNS:localhost',
+      ])
+      const { key, cert, caFile } = certificates
+      const tls = { key, cert, secure: true, authOptional: false, disabledCommands: [] }
+      const mailServer = await startMailServer(context.onTestFinished, {
+        ...tls,
+        onAuth: ({ username, password }, _, done) => done(null, { user: `${username}:${password}` }),
+      })
+      const { trial, settings } = await openDigests(context)
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the settings file replaces it
+      const password = '${SMTP_PASSWORD}'
+      const smtp = `smtps://fieldwork@localhost:${mailServer.port}`
+      const config = await settings({ mail: { ...mailTo(mailServer), smtp, password } })
+      const env = { NODE_EXTRA_CA_CERTS: caFile, SMTP_PASSWORD: 'smtp-password-7c1f' }
+      await sync(trial, 0, await settings({ mail: mailTo(mailServer) }))
+      begin(trial, 1)
+      const ended = await trial.run(['sync', '--log-level', 'debug', ...config], env)
+      expect(ended.code).toBe(0)
+      expect(`${ended.stdout}${ended.stderr}`).not.toContain(env.SMTP_PASSWORD)
+      expect(mailServer.mails).toMatchObject([{ isSecure: true, user: `fieldwork:${env.SMTP_PASSWORD}` }])
+    },
+  )
 
 test.concurrent('a channel that fails changes no exit code; it gets the items in the next run, and no other does', async (context) => {
   const mailServer = await startMailServer(context.onTestFinished)

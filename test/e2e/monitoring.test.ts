@@ -178,13 +178,18 @@ test.concurrent.for([
   ['the progress of one survey', /^\/surveys\/1\/fieldwork_progress/, 422],
   ['the sources of all surveys', /sample_sources/, 404],
   ['the progress of all surveys', /fieldwork_progress/, 500],
-] as const)('success is not requested after a run that could not read %s', async ([, path, status], context) => {
-  const { trial, receiver, settings } = await openMonitored(context, 3, { limits: { attempts: 1 } })
-  trial.api.hook = refusing(trial.api, status, (arrival) => path.test(arrival.path))
-  expect(await trial.runWarm(['sync', ...settings])).toMatchObject({ code: expect.toSatisfy((code) => code > 0) })
-  const pings = receiver.lines().filter((line) => line.includes('/ping/'))
-  expect([...pings].sort()).toEqual([PATHS.failure, PATHS.start].map((path) => `POST ${path}`))
-})
+] as const)(
+  'success is not requested after a run that could not read %s',
+  async ([, path, status], context) => {
+    const { trial, receiver, settings } = await openMonitored(context, 3, { limits: { attempts: 1 } })
+    trial.api.hook = refusing(trial.api, status, (arrival) => path.test(arrival.path))
+    expect(await trial.runWarm(['sync', ...settings])).toMatchObject({
+      code: expect.toSatisfy((code) => code > 0),
+    })
+    const pings = receiver.lines().filter((line) => line.includes('/ping/'))
+    expect([...pings].sort()).toEqual([PATHS.failure, PATHS.start].map((path) => `POST ${path}`))
+  },
+)
 
 test.concurrent('a run that a signal stops reports that and ends, even if nobody answers', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
