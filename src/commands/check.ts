@@ -6,7 +6,7 @@ import { EXIT_CODES, type ExitCode, ExpectedError, messageOf, StoppedError } fro
 import { counted, humanCount } from '../base/human.js'
 import { throwIfAborted, unlessAborted } from '../base/signals.js'
 import { onOneLine } from '../model/data-problem-names.js'
-import type { Target } from '../model/monitoring.js'
+import type { MailTarget, Target } from '../model/monitoring.js'
 import type { DeadlineFile } from '../model/run.js'
 import { ifMissing } from '../publish/replace-file.js'
 import { loadSettings, type SettingsRequest } from '../settings/load-settings.js'
@@ -163,12 +163,22 @@ const requireWritable = async (file: string): Promise<void> => {
 }
 
 /** A line for each address, with its host only. */
-const addressChecks = ({ metrics, notify }: Pick<Settings, 'metrics' | 'notify'>): readonly Check[] =>
-  [metrics?.pushgateway, notify?.start, notify?.success, notify?.failure, notify?.webhook].flatMap(
-    (target) => {
+const addressChecks = ({ metrics, notify }: Pick<Settings, 'metrics' | 'notify'>): readonly Check[] => {
+  const { start, success, failure, webhook, digest } = notify ?? {}
+  const targets = [metrics?.pushgateway, start, success, failure, webhook, digest?.chat, digest?.teams]
+  return [
+    ...targets.flatMap((target) => {
       if (!target) return []
       const { origin } = new URL(target.url.reveal())
       const detail = `an address of ${origin}${through(target)}; check does not request it`
       return { what: target.setting, ok: true, detail }
-    },
-  )
+    }),
+    ...(digest?.mail ? [mailCheck(digest.mail)] : []),
+  ]
+}
+
+const mailCheck = ({ setting, host, port, to }: MailTarget): Check => ({
+  what: setting,
+  ok: true,
+  detail: `${counted(to.length, 'address', 'addresses')} through ${host}:${port}; check sends no mail`,
+})

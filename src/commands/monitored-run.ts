@@ -80,7 +80,7 @@ const logProxies = (accounts: readonly AccountSettings[], log: Log): void => {
     )
 }
 
-/** A run of `sync` or `replay` with its settings. It passes the watch to `runAndPublish`: null without metrics. */
+/** A run of `sync` or `replay` with its settings. It passes the watch to `runAndPublish`: null if nothing is reported. */
 export interface MonitoredRun extends Work, Pick<CommandTelemetry, 'progress'> {
   readonly watch: RunWatch | null
 }
@@ -112,7 +112,9 @@ export const monitoredCommand = async (
   const { metrics, notify, storage, warehouseDirectory, accountNames, foundFile } = settings
   if (foundFile !== null) log.info({}, foundFile)
   const warehouse = storage === null ? warehouseDirectory : storageAddress(storage)
-  const monitored = { monitoring: { warehouse, metrics, notify }, command, accountNames, log, signal, redact }
+  const monitoring = { warehouse, metrics, notify }
+  const page = settings.report
+  const monitored = { monitoring, command, accountNames, page, log, signal, redact }
   let elapsedMs = 0
   const report = await withReports(monitored, async (watch) => {
     const ended = await (await load()).run({ settings, runId, log, signal, watch, progress })
@@ -141,7 +143,10 @@ const loadMonitoredSettings = async (
     const settings = { ...monitoring, accounts: [], storage: null, log_level: 'info', json: true } as const
     const { log, redact } = await openTelemetry(settings, context)
     const fails = (): Promise<never> => Promise.reject(error)
-    return await withReports({ monitoring, command, accountNames: [], log, signal, redact }, fails)
+    return await withReports(
+      { monitoring, command, accountNames: [], page: null, log, signal, redact },
+      fails,
+    )
   }
 }
 
@@ -149,12 +154,14 @@ interface Monitored extends Omit<Work, 'settings' | 'runId'> {
   readonly monitoring: Monitoring
   readonly command: RunCommand
   readonly accountNames: readonly string[]
+  /** How the report of a digest is written; null if the run never reaches one. */
+  readonly page: Settings['report'] | null
   readonly redact: (text: string) => string
 }
 
 /** Reports start and end of `run`, also if it rejects. */
 const withReports = async <Report extends SyncReport>(
-  { monitoring, command, accountNames, redact, ...reporting }: Monitored,
+  { monitoring, command, accountNames, page, redact, ...reporting }: Monitored,
   run: (watch: RunWatch | null) => Promise<Report>,
 ): Promise<Report> => {
   if (monitoring.metrics === null && monitoring.notify === null) return await run(null)
@@ -163,16 +170,23 @@ const withReports = async <Report extends SyncReport>(
   const reports = createRunReports({ ...reporting, redact, monitoring, clock: systemClock })
   const start = { command, version: packageVersion(), host: hostname() }
   const [{ startedMs, endMs }, monotonicMs] = [startSpan(systemClock), systemClock.monotonicMs()]
-  // What the metrics need while the database is open.
+  // What the metrics and digests need while the database is open.
   let waitMs: number | null = null
   let accounts: RunEnd['accounts'] = null
   const watch: RunWatch = {
     held: (afterMs) => {
       waitMs = afterMs
     },
+    // The next sync tells what a replay changed.
+    committed: async (run) => {
+      const targets = monitoring.notify?.digest ?? null
+      if (command !== 'sync' || targets === null || page === null) return
+      const { tellDigests } = await import('./monitored-run/digests.js')
+      await tellDigests({ ...run, targets, page, redact, log: reporting.log })
+    },
     published: async (database) => {
       // The settings of a replay have no accounts. The next sync reports what it changed.
-      if (command !== 'sync') return
+      if (command !== 'sync' || monitoring.metrics === null) return
       const { readAccountStates } = await import('../warehouse/history/account-states.js')
       try {
         accounts = await database.exclusively((sql) => readAccountStates(sql, accountNames))
@@ -191,7 +205,7 @@ const withReports = async <Report extends SyncReport>(
   }
   reports.started(start)
   try {
-    const report = await run(monitoring.metrics === null ? null : watch)
+    const report = await run(watch)
     await ended({ exitCode: report.exitCode, status: report.status, report, error: null })
     return report
   } catch (thrown) {

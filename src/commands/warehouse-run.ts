@@ -26,8 +26,16 @@ interface WarehouseRun extends Work {
 export interface RunWatch {
   /** The run holds the warehouse. It has waited so long, such as for the lease of a bucket. */
   held(waitMs: number): void
+  /** The rows of the run are committed, and published next. No signal has stopped it; `run.signal` aborts when one does. */
+  committed(run: CommittedRun): Promise<void>
   /** The run has published. The database is still open. */
   published(database: Database): Promise<void>
+}
+
+export interface CommittedRun {
+  readonly database: Database
+  readonly runId: string
+  readonly signal: AbortSignal
 }
 
 interface OpenRun {
@@ -59,6 +67,7 @@ export const runAndPublish = async (
   await using database = opened
   watch?.held(waitMs)
   const reports = await work({ database, storage })
+  if (!storage.signal.aborted) await watch?.committed({ database, runId, signal: storage.signal })
   const report = await publishAll({
     publishers,
     reports,

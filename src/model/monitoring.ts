@@ -22,6 +22,64 @@ export interface MetricsTargets {
   readonly pushgateway: Target | null
 }
 
+/** Where a digest can go. */
+export const DIGEST_CHANNELS = ['chat', 'teams', 'mail'] as const
+export type DigestChannel = (typeof DIGEST_CHANNELS)[number]
+
+export interface MailAddress {
+  /** Empty without a name. */
+  readonly name: string
+  readonly address: string
+}
+
+/** A mail server, and who gets mail from whom through it. */
+export interface MailTarget {
+  readonly setting: string
+  readonly host: string
+  readonly port: number
+  /** From the first byte; by STARTTLS, which the server must offer; by STARTTLS if it offers that; none, on this machine. */
+  readonly tls: 'always' | 'starttls' | 'if offered' | 'none'
+  /** Null if the server needs no credentials. */
+  readonly login: { readonly user: string; readonly password: Secret } | null
+  readonly from: MailAddress
+  readonly to: readonly MailAddress[]
+}
+
+/** The settings `notify.digest`. */
+export interface DigestTargets {
+  readonly chat: Target | null
+  readonly teams: Target | null
+  readonly mail: MailTarget | null
+  /** Where people open the report; null if the settings have no address. */
+  readonly reportUrl: string | null
+}
+
+/** What a digest says of a row of `needs_action`. */
+export interface DigestItem {
+  readonly account: string
+  readonly surveyId: number
+  readonly kind: string
+  readonly urgency: number
+  readonly title: string
+  readonly projectId: string | null
+  /** The reason in words. */
+  readonly text: string
+}
+
+/** What one channel gets. */
+export interface Digest {
+  /** The new ones, the most urgent first. */
+  readonly items: readonly DigestItem[]
+  /** Surveys that need action, new or not. */
+  readonly surveys: number
+  readonly inField: number
+  /** Interviews of the last day of surveys in the field; null if no reading says. */
+  readonly interviews: number | null
+  /** Whether the warehouse has several accounts. */
+  readonly hasAccounts: boolean
+  readonly reportUrl: string | null
+}
+
 /** The settings `notify`. */
 export interface NotifyTargets {
   readonly start: Target | null
@@ -29,6 +87,8 @@ export interface NotifyTargets {
   readonly failure: Target | null
   readonly webhook: Target | null
   readonly webhookFormat: (typeof WEBHOOK_FORMATS)[number]
+  /** Null if the settings name nobody who gets one. */
+  readonly digest: DigestTargets | null
 }
 
 export interface Monitoring {

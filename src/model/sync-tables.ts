@@ -12,6 +12,7 @@ import {
   varchar,
   varcharOf,
 } from './columns.js'
+import { DIGEST_CHANNELS } from './monitoring.js'
 import { REQUEST_KINDS, REQUEST_REASONS, TASK_REASONS } from './request-usage.js'
 import { REPLAY_RESULTS } from './run.js'
 import { LISTING_KINDS, RUN_COLUMNS, RUN_FIELDS } from './run-record.js'
@@ -179,6 +180,28 @@ export const compactions = sync(
   },
 )
 
+const channel = varcharOf(DIGEST_CHANNELS, 'Where the digest goes')
+
+export const digests = sync(
+  'digests',
+  'Since when a digest tells of an account; what needed action before is not told. One row per channel and account',
+  ['channel', 'account'],
+  { channel, account, since: timestamptz('Time of the first run with it, clock of the machine that ran it') },
+)
+
+export const digestItems = sync(
+  'digest_items',
+  'Rows of needs_action that a digest need not tell again, until they are gone',
+  ['channel', 'account', 'survey_id', 'kind'],
+  {
+    channel,
+    account,
+    survey_id: surveyId,
+    kind: varchar('The reason, see needs_action.kind'),
+    last_run_id: runId,
+  },
+)
+
 /** The version that the declarations describe. */
 export const SCHEMA_VERSION = 3
 
@@ -213,6 +236,8 @@ export const ALL_TABLES: readonly TableDeclaration[] = [
   rejectedRows,
   driftEvents,
   compactions,
+  digests,
+  digestItems,
   schemaVersion,
 ]
 

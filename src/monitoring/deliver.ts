@@ -28,8 +28,8 @@ export interface DeliveryTools {
   readonly redact: (text: string) => string
 }
 
-const ATTEMPTS_MAX = 2
-const RETRY_AFTER_MS = 1_000
+export const ATTEMPTS_MAX = 2
+export const RETRY_AFTER_MS = 1_000
 const CONNECT_MS_MAX = 10_000
 
 /** Why the message was not delivered, in words without secrets; null if it was. */

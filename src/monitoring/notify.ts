@@ -7,7 +7,7 @@ import type { RunReport } from '../model/run.js'
 import type { Delivery } from './deliver.js'
 
 const PLAIN = 'text/plain; charset=utf-8'
-const JSON_TYPE = 'application/json'
+export const JSON_TYPE = 'application/json'
 
 export type RunStart = Pick<RunEnd, 'command' | 'version' | 'host'>
 
@@ -85,11 +85,16 @@ const shortened = (line: string): string => {
 }
 
 /**
- * A text may quote the API. Without these characters no chat reads a mention of everybody or a link in it: Slack and
- * Google Chat write them as <!channel>, Mattermost as @channel.
+ * A text may quote the API. Without these characters no chat reads a mention of everybody, a link, a picture or another format in it: Slack
+ * and Google Chat write mentions as <!channel>, Mattermost as @channel, and it reads Markdown.
  */
-const HARMLESS: Readonly<Record<string, string>> = { '<': '‹', '>': '›', '@': '@\u200b' }
+const LOOKALIKES: Readonly<Record<string, string>> = {
+  ...{ '<': '‹', '>': '›', '*': '∗', '~': '∼', '`': 'ˋ', '[': '［', ']': '］' },
+  ...{ '@': '@\u200b', '://': ':\u200b//' },
+}
+
+export const harmless = (text: string): string =>
+  text.replaceAll(/[<>*~`[\]@]|:\/\//g, (found) => LOOKALIKES[found] ?? '')
 
 /** For the incoming webhooks of Slack, Mattermost and Google Chat. */
-export const chatBody = (text: string): string =>
-  JSON.stringify({ text: text.trimEnd().replaceAll(/[<>@]/g, (character) => HARMLESS[character] ?? '') })
+export const chatBody = (text: string): string => JSON.stringify({ text: harmless(text.trimEnd()) })

@@ -4,6 +4,7 @@
  */
 import { canBeHeader } from '../base/network.js'
 import { Secret, secretsInUrl } from '../base/secret.js'
+import type { MailAddress } from '../model/monitoring.js'
 import { bad, good, type Read, type Reader, readPath, readRateRequests, wholeNumberFrom } from './readers.js'
 
 /** The address of a server over http, without credentials, query and fragment. */
@@ -78,7 +79,86 @@ const secretUrl =
   }
 
 /** An address such as that of a webhook, whose path is often its only protection. */
-export const readNotifyUrl = secretUrl('such as https://hc-ping.com/8d0f…', () => null)
+const EXAMPLE_OF_NOTIFY = 'such as https://hc-ping.com/8d0f…'
+export const readNotifyUrl = secretUrl(EXAMPLE_OF_NOTIFY, () => null)
+
+/** The address that people open. It is sent to them, so it holds no secret. */
+export const readReportUrl: Reader<string> = (value) => {
+  const read = readNotifyUrl(value)
+  if (!read.ok)
+    return bad(read.problem.replace(EXAMPLE_OF_NOTIFY, 'such as https://files.example.com/report.html'))
+  const { href, password } = new URL(read.value.reveal())
+  return password === ''
+    ? good(href)
+    : bad('must not contain a password: everybody who gets a digest sees it')
+}
+
+const EXAMPLE_OF_SMTP = 'such as smtps://user@mail.example.com or smtp://mail.example.com:587'
+const SMTP_PORTS: Readonly<Record<string, number>> = { 'smtps:': 465, 'smtp:': 587 }
+
+export interface SmtpServer {
+  readonly host: string
+  readonly port: number
+  /** Whether TLS begins with the first byte. */
+  readonly isTls: boolean
+  readonly user: string | null
+}
+
+/** Address of a mail server, `smtps://` or `smtp://`, with the user but without the password. */
+export const readSmtpUrl: Reader<SmtpServer> = (value) => {
+  if (typeof value !== 'string' || !URL.canParse(value)) return bad(`must be a URL, ${EXAMPLE_OF_SMTP}`)
+  const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(value)
+  const usual = SMTP_PORTS[protocol]
+  if (usual === undefined) return bad(`must begin with smtps:// or smtp://, ${EXAMPLE_OF_SMTP}`)
+  if (password !== '') return bad('must not contain the password; put it into password or password_file')
+  if (hostname === '' || !/^\/?$/.test(`${pathname}${search}${hash}`) || /[\p{C}\s]/u.test(value))
+    return bad(`must have only user, host and port, ${EXAMPLE_OF_SMTP}`)
+  const user = decoded(username)
+  if (user === null || /\p{Cc}/u.test(user)) return bad('has a user that is not URL-encoded text')
+  return good({
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? usual : Number(port),
+    isTls: protocol === 'smtps:',
+    user: user === '' ? null : user,
+  })
+}
+
+const decoded = (text: string): string | null => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
+export const readMailPassword: Reader<Secret> = (value) =>
+  typeof value === 'string' && value !== '' && value.length <= TOKEN_LENGTH_MAX && !/\p{Cc}/u.test(value)
+    ? good(new Secret(value))
+    : bad('must be the password as text on one line')
+
+const MAIL_ADDRESS =
+  /^(?:([^\p{C}<>]*)<)?([^\s\p{C}<>@,;:"()[\]\\]{1,64}@[^\s\p{C}<>@,;:"()[\]\\]{1,255})(>?)$/u
+
+/** `name@example.com` or `Name <name@example.com>`. */
+export const readMailAddress: Reader<MailAddress> = (value) => {
+  const [, name, address, end] = (typeof value === 'string' && MAIL_ADDRESS.exec(value.trim())) || []
+  return address === undefined || (name === undefined) !== (end === '')
+    ? bad('must be a mail address, such as fieldwork@example.com or Fieldwork <fieldwork@example.com>')
+    : good({ name: (name ?? '').trim().replace(/^"(.*)"$/, '$1'), address })
+}
+
+const RECIPIENTS_MAX = 50
+
+export const readMailAddresses: Reader<readonly MailAddress[]> = (value) => {
+  const items = typeof value === 'string' ? value.split(',') : value
+  const read = Array.isArray(items) ? items.map(readMailAddress) : []
+  const found = read.flatMap((one) => (one.ok ? [one.value] : []))
+  return found.length === 0 || found.length < read.length || found.length > RECIPIENTS_MAX
+    ? bad(
+        `must be a list of 1 to ${RECIPIENTS_MAX} mail addresses, such as [ann@example.com, ben@example.com]`,
+      )
+    : good(found)
+}
 
 /** `http://pushgateway:9091`, or with the job and labels of the group: `…/metrics/job/fieldwork_sync/instance/research`. */
 export const readPushgatewayUrl = secretUrl('such as http://pushgateway:9091', (value) => {

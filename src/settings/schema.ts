@@ -13,11 +13,16 @@ import {
   readEndpoint,
   readFallback,
   readId,
+  readMailAddress,
+  readMailAddresses,
+  readMailPassword,
   readMetricsFile,
   readNotifyUrl,
   readPushgatewayUrl,
   readRedisUrl,
   readRegion,
+  readReportUrl,
+  readSmtpUrl,
   readStorageUrl,
   readToken,
 } from './credentials.js'
@@ -263,6 +268,32 @@ export const settingsSchema = section({
     webhook_format: preset('json', WEBHOOK_FORMATS.join(' or '), oneOf(...WEBHOOK_FORMATS)).describe(
       'What the webhook gets: `json`, the report; `chat`, a message for Slack, Mattermost or Google Chat',
     ),
+    digest: section({
+      report_url: optional('URL', readReportUrl).describe(
+        'Where people open the report; each digest has it as a link',
+      ),
+      chat: notifyUrl('Slack, Mattermost or Google Chat: gets what newly needs action'),
+      chat_file: fileWith('chat'),
+      teams: notifyUrl('A Workflows webhook of Microsoft Teams: gets the same as an Adaptive Card'),
+      teams_file: fileWith('teams'),
+      mail: section({
+        smtp: optional('URL', readSmtpUrl).describe(
+          'Mail server, such as `smtps://user@mail.example.com`; with `smtp://` it must offer STARTTLS, unless it is this machine or `allow_insecure_http` is true',
+        ),
+        password: optional('text', readMailPassword).describe(
+          'Password of the user in `smtp`. Take it from the environment, or use `password_file`',
+        ),
+        password_file: optional('path', readPath).describe(
+          'File that holds the password, as an alternative to `password`; its path is relative to the directory of the settings file',
+        ),
+        from: optional('mail address', readMailAddress).describe(
+          'Sender, such as `Fieldwork <fieldwork@example.com>`',
+        ),
+        to: optional('list of mail addresses', readMailAddresses).describe(
+          'Who gets what newly needs action, with the report attached',
+        ),
+      }).prefault({}),
+    }).prefault({}),
   }).prefault({}),
   // The settings below belong to one run, so the file cannot give them.
   config: orNull(notInFile(readPath)),

@@ -174,6 +174,23 @@ slow.concurrent('a run whose warehouse is held reports that and keeps the metric
   await stopWith(holding, 'SIGTERM')
 })
 
+test.concurrent.for([
+  ['the progress of one survey', /^\/surveys\/1\/fieldwork_progress/, 422],
+  ['the sources of all surveys', /sample_sources/, 404],
+  ['the progress of all surveys', /fieldwork_progress/, 500],
+] as const)(
+  'success is not requested after a run that could not read %s',
+  async ([, path, status], context) => {
+    const { trial, receiver, settings } = await openMonitored(context, 3, { limits: { attempts: 1 } })
+    trial.api.hook = refusing(trial.api, status, (arrival) => path.test(arrival.path))
+    expect(await trial.runWarm(['sync', ...settings])).toMatchObject({
+      code: expect.toSatisfy((code) => code > 0),
+    })
+    const pings = receiver.lines().filter((line) => line.includes('/ping/'))
+    expect([...pings].sort()).toEqual([PATHS.failure, PATHS.start].map((path) => `POST ${path}`))
+  },
+)
+
 test.concurrent('a run that a signal stops reports that and ends, even if nobody answers', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
   const receiver = await startReceiver(context.onTestFinished)
@@ -251,18 +268,21 @@ test.concurrent('check names the hosts of all addresses and requests none of the
   const receiver = await startReceiver(context.onTestFinished)
   const directory = await trial.temporary()
   const metrics = { file: join(directory, 'fieldwork_sync.prom'), pushgateway: receiver.url }
+  const mail = { smtp: 'smtps://mail.example', from: 'a@example.com', to: 'b@example.com' }
+  const digest = { chat: `${receiver.url}${PATHS.webhook}`, mail }
   const good = await trial.runWarm([
     'check',
-    ...(await trial.settings({ metrics, notify: notifyOf(receiver) })),
+    ...(await trial.settings({ metrics, notify: { ...notifyOf(receiver), digest } })),
   ])
   expect(good.code).toBe(0)
   expectNoSecret(good)
   const lines = good.stdout.split('\n').map((line) => line.replaceAll(/ {2,}/g, '  '))
-  expect(lines.slice(1, 7)).toEqual([
+  expect(lines.slice(1, 9)).toEqual([
     `ok  metrics.file  ${metrics.file} can be written`,
-    ...['metrics.pushgateway', ...Object.keys(PATHS).map((key) => `notify.${key}`)].map(
+    ...['metrics.pushgateway', ...[...Object.keys(PATHS), 'digest.chat'].map((key) => `notify.${key}`)].map(
       (what) => `ok  ${what}  an address of ${receiver.url}; check does not request it`,
     ),
+    'ok  notify.digest.mail  1 address through mail.example:465; check sends no mail',
   ])
   expect(receiver.received).toEqual([])
   const lost = { file: join(directory, 'not-there', 'a.prom') }

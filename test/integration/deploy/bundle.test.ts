@@ -133,12 +133,20 @@ describe('a start loads', () => {
   })
 })
 
+describe('a run loads', () => {
+  test('the library for mail only where a mail is sent', () => {
+    const loads = files.filter((path) => packagesIn([path]).includes('nodemailer'))
+    expect(loads).toEqual([fileOf('monitoring/mail.ts')])
+    expect(withoutNode(loadedWith(fileOf('commands/monitored-run/digests.ts')))).not.toContain(loads[0])
+  })
+})
+
 describe('the bundle', () => {
   test('contains these packages and no dependency of package.json', () => {
     expect(bundled.join(' ')).toBe(
       '@duckdb/node-api @opentelemetry/api @pinojs/redact ansi-regex ansi-styles atomic-sleep ' +
         'bintrees bottleneck cliui d3-array d3-time emoji-regex escalade get-caller-file ' +
-        'get-east-asian-width hucre on-exit-leak-free p-limit pino pino-std-serializers preact ' +
+        'get-east-asian-width hucre nodemailer on-exit-leak-free p-limit pino pino-std-serializers preact ' +
         'preact-render-to-string prom-client quick-format-unescaped safe-stable-stringify sonic-boom ' +
         'string-width strip-ansi tdigest thread-stream undici wrap-ansi y18n yaml yargs yargs-parser ' +
         'yocto-queue zod',
@@ -155,7 +163,7 @@ describe('the bundle', () => {
   test('comes with the licence of each package, and of the files of the docs page', () => {
     const licences = textOf('third-party-licences.txt')
     expect(licences).toMatch(/^swagger-ui \d+\.\S+ \(Apache-2\.0\)\n\nCopyright 2020-2021 SmartBear/m)
-    const names = [...licences.matchAll(/^(\S+) \d+\.\S+ \((?:MIT|ISC|Apache-2\.0)\)$/gm)].map(
+    const names = [...licences.matchAll(/^(\S+) \d+\.\S+ \((?:MIT|MIT-0|ISC|Apache-2\.0)\)$/gm)].map(
       ([, name]) => name,
     )
     expect([...new Set(names)].sort()).toEqual([...bundled, '@fastify/swagger-ui', 'swagger-ui'].sort())

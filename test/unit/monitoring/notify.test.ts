@@ -89,7 +89,9 @@ test('it is short, whatever the number of accounts and the length of their reaso
 })
 
 test('the text has its lines, and nothing that a chat reads as a mention or a link', () => {
-  expect(JSON.parse(chatBody('first\n<!channel> <users/all> @here "x" & y\n'))).toEqual({
-    text: 'first\n‹!channel› ‹users/all› @\u200bhere "x" & y',
+  expect(
+    JSON.parse(chatBody('first\n<!channel> <users/all> @here "x" & y [a](https://x) *b* ~c~ `d\n')),
+  ).toEqual({
+    text: 'first\n‹!channel› ‹users/all› @\u200bhere "x" & y ［a］(https:\u200b//x) ∗b∗ ∼c∼ ˋd',
   })
 })

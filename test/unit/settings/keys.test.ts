@@ -13,5 +13,7 @@ test('every key has a type and a meaning, and only credentials, the shared cap, 
     'deadlines',
     ...below('metrics', 'file', 'pushgateway', 'pushgateway_file'),
     ...below('notify', ...notify),
+    ...below('notify.digest', 'report_url', 'chat', 'chat_file', 'teams', 'teams_file'),
+    ...below('notify.digest.mail', 'smtp', 'password', 'password_file', 'from', 'to'),
   ])
 })

@@ -141,3 +141,103 @@ test('a command that reports nothing needs neither the variables nor the files o
   expect((await load({ ...given, requireAccounts: false })).notify).toBeNull()
   expect(await problemsOf(withSection(section))).toHaveLength(3)
 })
+
+const MAIL =
+  '    mail:\n      smtp: smtps://me%40example.com@mail.example\n      password: pass-word\n      from: Fieldwork <a@example.com>\n      to: [b@example.com, "Cé <c@example.com>"]\n'
+const digest = (section: string) => withSection(`notify:\n  digest:\n${section}`)
+
+test('a digest has its addresses, and a mail server with the port of its scheme', async () => {
+  const settings = await load(digest(`    report_url: https://files.example/a?b=c\n${MAIL}`))
+  expect(settings.notify).toMatchObject({
+    webhook: null,
+    digest: {
+      ...{ chat: null, teams: null, reportUrl: 'https://files.example/a?b=c' },
+      mail: {
+        ...{ host: 'mail.example', port: 465, tls: 'always', login: { user: 'me@example.com' } },
+        from: { name: 'Fieldwork', address: 'a@example.com' },
+        to: [
+          { name: '', address: 'b@example.com' },
+          { name: 'Cé', address: 'c@example.com' },
+        ],
+      },
+    },
+  })
+  const redact = createRedactor(secretsOf(settings))
+  const sent = Buffer.from('\0me@example.com\0pass-word').toString('base64')
+  expect(redact(`535 pass-word ${sent}`)).toBe('535 [redacted] [redacted]')
+  expect(await load(digest('    report_url: https://files.example/\n'))).toMatchObject({ notify: null })
+})
+
+test.each([
+  ['smtp://mail.example', '', { port: 587, tls: 'starttls' }],
+  ['smtp://mail.example:25', 'allow_insecure_http: true\n', { port: 25, tls: 'if offered' }],
+  ['smtp://localhost:25', '', { host: 'localhost', tls: 'none' }],
+  ['smtp://[::1]', '', { host: '::1', tls: 'none' }],
+  ['smtps://[::1]:4650', '', { host: '::1', port: 4_650, tls: 'always' }],
+] as const)('%s is used as its scheme and host say', async (smtp, section, expected) => {
+  const { yaml, ...given } = digest(MAIL.replace(/smtp: .*/, `smtp: ${smtp}`).replace(/ +password:.*\n/, ''))
+  expect((await load({ ...given, yaml: `${yaml}${section}` })).notify?.digest?.mail).toMatchObject(expected)
+})
+
+test.each([
+  [
+    'a mail without a sender',
+    MAIL.replace(/ +from:.*\n/, ''),
+    'notify.digest.mail.from is missing: mail needs smtp, from and to',
+  ],
+  [
+    'a user without a password',
+    MAIL.replace(/ +password:.*\n/, ''),
+    'notify.digest.mail.smtp names a user, but there is no password; set password or password_file',
+  ],
+  [
+    'a password without a user',
+    MAIL.replace('me%40example.com@', ''),
+    'notify.digest.mail.smtp names no user for the password; write it as smtps://user@host',
+  ],
+  [
+    'a password in the address',
+    MAIL.replace('@mail', ':pass-word@mail'),
+    'notify.digest.mail.smtp must not contain the password; put it into password or password_file',
+  ],
+  [
+    'another scheme',
+    MAIL.replace('smtps:', 'https:'),
+    'notify.digest.mail.smtp must begin with smtps:// or smtp://',
+  ],
+  [
+    'a path',
+    MAIL.replace('mail.example\n', 'mail.example/x\n'),
+    'notify.digest.mail.smtp must have only user, host and port',
+  ],
+  [
+    'a line break in the sender',
+    MAIL.replace(/from:.*/, 'from: "A\\r\\nBcc: x <a@example.com>"'),
+    'notify.digest.mail.from must be a mail address, such as',
+  ],
+  [
+    'two addresses in one',
+    MAIL.replace('[b@example.com', '["b@example.com,d@example.com"'),
+    'notify.digest.mail.to must be a list of 1 to 50 mail addresses',
+  ],
+  [
+    'an empty list',
+    MAIL.replace(/to:.*/, 'to: []'),
+    'notify.digest.mail.to must be a list of 1 to 50 mail addresses',
+  ],
+  [
+    'a password for all readers',
+    '    report_url: https://me:pass-word@files.example\n',
+    'notify.digest.report_url must not contain a password',
+  ],
+  [
+    'a plain address of another host',
+    '    chat: http://hooks.example/secret-a\n',
+    'notify.digest.chat would send a secret address over plain http',
+  ],
+])('%s is refused', async (_, section, problem) => {
+  const [found, ...more] = await problemsOf(digest(section))
+  expect(found).toContain(problem)
+  expect(found).not.toContain('pass-word')
+  expect(more).toEqual([])
+})

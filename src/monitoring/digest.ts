@@ -1,0 +1,140 @@
+/**
+ * What newly needs action, as text, as a chat message and as an Adaptive Card. Titles come from the API: here they become one line of
+ * printable text, and nothing in them acts as markup.
+ */
+import { counted, humanCount } from '../base/human.js'
+import type { Digest, DigestItem, MailTarget, Target } from '../model/monitoring.js'
+import { type Delivery, type DeliveryTools, deliver } from './deliver.js'
+import { harmless, JSON_TYPE } from './notify.js'
+
+/** More would be too long for Google Chat, which takes 4,096 characters. */
+const ITEMS_MAX = 15
+/** UTF-16 units. */
+const [TITLE_MAX, PROJECT_MAX, REASON_MAX] = [80, 40, 120]
+
+/** `3 surveys newly need action (8 in all)`; the subject of a mail. */
+export const headline = ({ items, surveys }: Digest): string => {
+  const news = new Set(items.map(({ account, surveyId }) => `${account}/${surveyId}`)).size
+  return `${counted(news, 'survey newly needs', 'surveys newly need')} action (${humanCount(surveys)} in all)`
+}
+
+/** The lines of a mail. */
+export const digestText = (digest: Digest): string => linesOf(digest, (text) => text).join('\n')
+
+/** For the incoming webhooks of Slack, Mattermost and Google Chat. */
+export const digestChat = (digest: Digest): string =>
+  JSON.stringify({ text: linesOf(digest, harmless).join('\n') })
+
+/** `safe` makes a text from the API harmless. */
+const linesOf = (digest: Digest, safe: (text: string) => string): readonly string[] => [
+  headline(digest),
+  '',
+  ...shownOf(digest).map((item) => {
+    const { title, details, reason } = partsOf(item, digest)
+    return `• ${[title, ...details, reason].map(safe).join(' · ')}`
+  }),
+  ...restOf(digest),
+  '',
+  totalsOf(digest),
+  ...(digest.reportUrl === null ? [] : [`Report: ${digest.reportUrl}`]),
+]
+
+const shownOf = ({ items }: Digest): readonly DigestItem[] => items.slice(0, ITEMS_MAX)
+
+const restOf = ({ items }: Digest): readonly string[] => {
+  const left = items.length - ITEMS_MAX
+  return left > 0 ? [`and ${humanCount(left)} more`] : []
+}
+
+const totalsOf = ({ inField, interviews }: Digest): string => {
+  const gained = interviews === null ? '' : `, ${counted(interviews, 'interview')} in the last 24 hours`
+  return `${counted(inField, 'survey')} in the field${gained}`
+}
+
+const partsOf = (item: DigestItem, { hasAccounts }: Digest) => {
+  const title = cutInTheMiddle(printable(item.title), TITLE_MAX)
+  const project = cutInTheMiddle(printable(item.projectId ?? ''), PROJECT_MAX)
+  return {
+    title: title === '' ? `survey ${item.surveyId}` : title,
+    details: [...(hasAccounts ? [item.account] : []), ...(project === '' ? [] : [`project ${project}`])],
+    reason: cutInTheMiddle(printable(item.text), REASON_MAX),
+  }
+}
+
+/** One line, without characters that hide text or change its direction. Joiners stay: scripts and emoji need them. */
+const printable = (text: string): string =>
+  text
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .replaceAll(/(?![\u200c\u200d])\p{Cf}/gu, '')
+    .trim()
+
+/** Titles differ at their end. No half of a surrogate pair stays. */
+const cutInTheMiddle = (text: string, unitsMax: number): string => {
+  if (text.length <= unitsMax) return text
+  const half = Math.floor((unitsMax - 1) / 2)
+  const [head, tail] = [text.slice(0, half), text.slice(-half)]
+  return `${head.replace(/[\ud800-\udbff]$/, '').trimEnd()}…${tail.replace(/^[\udc00-\udfff]/, '').trimStart()}`
+}
+
+const COLOURS: Readonly<Record<number, string>> = { 1: 'Attention', 2: 'Warning' }
+
+/** For a Workflows webhook of Teams. Text of the API is only in runs, in which Adaptive Cards read no Markdown. */
+export const digestCard = (digest: Digest): string => {
+  const line = (text: string, more: object = {}) => ({ type: 'TextBlock', text, wrap: true, ...more })
+  const run = (text: string, more: object) => ({ type: 'TextRun', text: withoutFunctions(text), ...more })
+  const rows = shownOf(digest).map((item) => {
+    const { title, details, reason } = partsOf(item, digest)
+    return {
+      type: 'RichTextBlock',
+      inlines: [
+        run(title, { weight: 'Bolder' }),
+        run(['', ...details, ''].join(' · '), { isSubtle: true }),
+        run(reason, { color: COLOURS[item.urgency] ?? 'Default' }),
+      ],
+    }
+  })
+  const { reportUrl: url } = digest
+  const content = {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    type: 'AdaptiveCard',
+    version: '1.5',
+    body: [
+      line(headline(digest), { size: 'Large', weight: 'Bolder' }),
+      ...rows,
+      ...restOf(digest).map((text) => line(text)),
+      line(totalsOf(digest), { isSubtle: true, separator: true }),
+    ],
+    ...(url === null ? {} : { actions: [{ type: 'Action.OpenUrl', title: 'Open the report', url }] }),
+    msteams: { width: 'Full' },
+  }
+  const attachment = { contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content }
+  return JSON.stringify({ type: 'message', attachments: [attachment] })
+}
+
+/** A card replaces `{{DATE(…)}}`. */
+const withoutFunctions = (text: string): string => text.replaceAll('{{', '{\u200b{')
+
+interface Sending {
+  readonly digest: Digest
+  /** The report as a page, for a mail. */
+  readonly renderReport: () => Promise<string>
+}
+
+/** Delivers a digest to its target. Returns why it was not delivered, or not to everybody. */
+export const sendDigest = async (
+  target: Target | MailTarget,
+  { digest, renderReport }: Sending,
+  tools: DeliveryTools,
+): Promise<{ readonly isDelivered: boolean; readonly problem: string | null }> => {
+  if ('from' in target) {
+    // nodemailer is loaded only here.
+    const { sendMail } = await import('./mail.js')
+    const text = tools.redact(digestText(digest))
+    const mail = { subject: headline(digest), text, html: await renderReport() }
+    return await sendMail(target, mail, tools)
+  }
+  const body = target.setting.endsWith('.teams') ? digestCard(digest) : digestChat(digest)
+  const delivery: Delivery = { target, method: 'POST', contentType: JSON_TYPE, body: tools.redact(body) }
+  const problem = await deliver(delivery, tools)
+  return { isDelivered: problem === null, problem }
+}

@@ -1,0 +1,95 @@
+/** The texts of a digest: what they say, how long they are, and that nothing of the API acts in them. */
+import { expect, test } from 'vitest'
+import type { Digest, DigestItem } from '../../../src/model/monitoring.js'
+import { digestCard, digestChat, digestText, headline } from '../../../src/monitoring/digest.js'
+import { cardProblems } from '../../support/monitoring/adaptive-card.js'
+
+const item = (more: Partial<DigestItem> = {}): DigestItem => ({
+  ...{ account: 'acme', surveyId: 1, kind: 'paused', urgency: 1 },
+  ...{ title: 'Brand tracker', projectId: 'P-1', text: 'paused for 2 days' },
+  ...more,
+})
+
+const digestOf = (items: readonly DigestItem[], more: Partial<Digest> = {}): Digest => ({
+  ...{ items, surveys: 8, inField: 1_200, interviews: 3_456, hasAccounts: false, reportUrl: null },
+  ...more,
+})
+
+test('it counts surveys in its first line, and has a line for each reason', () => {
+  const items = [
+    item(),
+    item({ kind: 'slips', text: 'slips 12 days' }),
+    item({ surveyId: 2, projectId: null }),
+  ]
+  expect(digestText(digestOf(items, { reportUrl: 'https://files.example.com/a_b*c.html' }))).toBe(
+    `2 surveys newly need action (8 in all)
+
+• Brand tracker · project P-1 · paused for 2 days
+• Brand tracker · project P-1 · slips 12 days
+• Brand tracker · paused for 2 days
+
+1,200 surveys in the field, 3,456 interviews in the last 24 hours
+Report: https://files.example.com/a_b*c.html`,
+  )
+})
+
+test('one of each is singular; what is not known is left out; accounts are named where there are several', () => {
+  const digest = digestOf([item({ title: ' ', projectId: '' })], {
+    ...{ surveys: 1, inField: 1, interviews: null, hasAccounts: true },
+  })
+  expect(digestText(digest)).toBe(
+    `1 survey newly needs action (1 in all)
+
+• survey 1 · acme · paused for 2 days
+
+1 survey in the field`,
+  )
+})
+
+test('a long title keeps its end, and no half of a character', () => {
+  const title = `${'😀'.repeat(60)} wave 12 FR`
+  const [, , line = ''] = digestText(digestOf([item({ title, projectId: 'P'.repeat(99) })])).split('\n')
+  expect(line).toMatch(/^• (😀){19}…(😀){14} wave 12 FR · project P{19}…P{19} · paused for 2 days$/u)
+})
+
+test('it is short, whatever the number of items and their texts', () => {
+  const long = '\u4e00'.repeat(100_000)
+  const items = Array.from({ length: 5_000 }, (_, surveyId) =>
+    item({ surveyId, title: long, projectId: long, text: long }),
+  )
+  const digest = digestOf(items, { hasAccounts: true })
+  expect(headline(digest)).toBe('5,000 surveys newly need action (8 in all)')
+  const { text } = JSON.parse(digestChat(digest))
+  expect(text).toContain('\nand 4,985 more\n')
+  // Google Chat takes 4,096 characters, Teams 28 KB.
+  expect(text.length).toBeLessThan(4_096)
+  expect(Buffer.byteLength(digestCard(digest))).toBeLessThan(28_000)
+})
+
+const HOSTILE = [
+  '<!channel> @here <https://evil.example|open> [the report](https://evil.example) ![x](https://evil.example/x.png)',
+  '**bold** ~~gone~~ ```code `x` www {{DATE(2026-01-01T00:00:00Z)}}',
+  'first\r\nBcc: all@example.com\r\n\r\nbody \u2028 \u0000 \u001b[31mred',
+  '\u202eright to left\u2066 \u200b hidden \ufeff',
+]
+
+test('nothing of the API is a mention, a link, a format or a line in a chat', () => {
+  const items = HOSTILE.map((text, surveyId) => item({ surveyId, title: text, projectId: text, text }))
+  const { text } = JSON.parse(digestChat(digestOf(items)))
+  expect(text.split('\n')).toHaveLength(HOSTILE.length + 4)
+  expect(text).not.toMatch(/[<>*~`[\]]|@(?!\u200b)|:\/\/|(?!\n)[\p{Cc}\p{Zl}\p{Bidi_Control}\ufeff]/u)
+})
+
+test('nothing of the API is Markdown or a function in a card, which its clients accept', () => {
+  const items = HOSTILE.map((text, surveyId) => item({ surveyId, title: text, projectId: text, text }))
+  const { attachments } = JSON.parse(digestCard(digestOf(items, { reportUrl: 'https://files.example.com' })))
+  const { content } = attachments[0]
+  expect(cardProblems(content)).toEqual([])
+  // A text block has Markdown.
+  const blocks = content.body.filter(({ type }: { type: string }) => type === 'TextBlock')
+  expect(blocks.map(({ text }: { text: string }) => text)).toEqual([
+    '4 surveys newly need action (8 in all)',
+    '1,200 surveys in the field, 3,456 interviews in the last 24 hours',
+  ])
+  expect(JSON.stringify(content)).not.toContain('{{')
+})
