@@ -27,8 +27,12 @@ export const GROUPS: Readonly<
   },
   Read: {
     status: [
-      ['How the last nights went', 'status'],
+      ['Why is this survey old?', 'status --survey 4711'],
       ['For a probe: exit 0 if a run was complete in the last 26 hours', 'status --check --max-age 26h'],
+    ],
+    query: [
+      ['Any question in SQL', 'query "SELECT * FROM surveys_today"'],
+      ['A query with a name, in a file for Excel', 'query needs-action --output morning.xlsx'],
     ],
     report: [
       ['A page to open in a browser', 'report --out report.html'],
