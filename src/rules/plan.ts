@@ -59,7 +59,7 @@ export const expectedAt = (past: PastRuns, nowMs: number): Instant => {
   const now = serverNow(past, nowMs)
   if (past.listedAt === null) return now
   const usual = minusMs(past.listedAt, -(past.everyMs ?? RUN_EVERY_MS))
-  return usual > now ? usual : now
+  return msBetween(usual, now) > 0 ? now : usual
 }
 
 /** Changes since then, server time, say how many the next listing is expected to bring. */

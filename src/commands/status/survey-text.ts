@@ -13,9 +13,7 @@ export const renderSurvey = (survey: Explained, terminal: Terminal): string => {
       ? [{ text: 'it is as new as the last run', colour: undefined }]
       : why.map(({ cause, text }) => ({ text, colour: COLOURS[cause] }))
   return [
-    title === null
-      ? name
-      : `${name}: ${cutInMiddle(printable(title), Math.max(8, terminal.width - name.length - 2), stringWidth)}`,
+    ...headOf(name, title, terminal.width),
     ...lines.map(({ text, colour }) => {
       const line = wrapped(`- ${text}`, terminal.width)
       return terminal.colour && colour !== undefined ? painted(line, colour) : line
@@ -27,6 +25,17 @@ export const renderSurvey = (survey: Explained, terminal: Terminal): string => {
     ...daysOf(survey),
   ].join('\n')
 }
+
+/** A title without enough room beside the name has a line of its own. */
+const headOf = (name: string, title: string | null, width: number): readonly string[] => {
+  if (title === null) return [name]
+  const room = width - name.length - ': '.length
+  return room < TITLE_WIDTH_MIN
+    ? [`${name}:`, `  ${cutInMiddle(printable(title), width - 2, stringWidth)}`]
+    : [`${name}: ${cutInMiddle(printable(title), room, stringWidth)}`]
+}
+
+const TITLE_WIDTH_MIN = 24
 
 const COLOURS: Partial<Record<Explained['why'][number]['cause'], Colour>> = {
   no_run: 'yellow',

@@ -22,12 +22,12 @@ export const showSurvey = async (
   settings: Settings,
   { survey, maxAgeMs }: { readonly survey: string; readonly maxAgeMs: number },
 ): Promise<void> => {
-  const wanted = wantedOf(survey)
+  const name = nameOf(survey)
   const { head, result: surveys } = await readWithHead(settings, context.signal, async (database, path) => {
     await requireCurrentSchema(database, path, 'status')
     const found: Explained[] = []
-    for (const account of await accountsOf(database, wanted, path))
-      found.push(await explainSurvey(database, { account, surveyId: wanted.surveyId }, settings, maxAgeMs))
+    for (const account of await accountsOf(database, name, path))
+      found.push(await explainSurvey(database, { account, surveyId: name.surveyId }, settings, maxAgeMs))
     return found
   })
   if (settings.json) return void (await context.print(`${jsonOf({ ...head, surveys })}\n`))
@@ -35,14 +35,14 @@ export const showSurvey = async (
   await context.print(`${surveys.map((one) => renderSurvey(one, terminal)).join('\n\n')}\n`)
 }
 
-interface Wanted {
+interface SurveyName {
   /** Null for every account that has the survey. */
   readonly account: string | null
   readonly surveyId: number
 }
 
 /** `4711` or `acme/4711` */
-const wantedOf = (survey: string): Wanted => {
+const nameOf = (survey: string): SurveyName => {
   const [, account = null, id = ''] = /^(?:([A-Za-z0-9_-]+)\/)?(\d{1,16})$/.exec(survey) ?? []
   const surveyId = Number(id)
   if (id === '' || !Number.isSafeInteger(surveyId))
@@ -52,13 +52,13 @@ const wantedOf = (survey: string): Wanted => {
 
 const accountsOf = async (
   database: Database,
-  { account, surveyId }: Wanted,
+  { account, surveyId }: SurveyName,
   path: string,
 ): Promise<readonly string[]> => {
   const accounts = await database.transaction((sql) => accountsWithSurvey(sql, surveyId))
   if (account === null && accounts.length > 0) return accounts
   if (account !== null && accounts.includes(account)) return [account]
-  const others = accounts.map((name) => `${name}/${surveyId}`)
+  const others = accounts.map((one) => `${one}/${surveyId}`)
   const meant = others.length === 0 ? '' : `: there is ${others.join(', ')}`
   throw new ExpectedError(
     'unknown_survey',
