@@ -2,7 +2,7 @@
  * Digests of what newly needs action: to a chat, to Teams and by mail. Each row of needs_action is sent once, and again only if it was
  * gone in between, whatever fails or is killed. The truth is `needs_action` of the file that the same night published.
  */
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ScriptedSurvey, scriptedProgress, scriptedSurveys } from '../support/api/scripted-api.js'
@@ -13,6 +13,7 @@ import { cardProblems } from '../support/monitoring/adaptive-card.js'
 import { HAS_OPENSSL, makeCertificates } from '../support/servers/certificates.js'
 import { type MailServer, startMailServer } from '../support/servers/mail-server.js'
 import { type Receiver, startReceiver } from '../support/servers/receiver.js'
+import { openBucketTrial } from '../support/storage/bucket-trial.js'
 
 const CHAT = '/hooks/T024BE7LD/xoxb-chat-secret'
 const TEAMS = '/workflows/8d0f2c1e/teams-secret'
@@ -91,7 +92,7 @@ const mailTo = ({ port }: Pick<MailServer, 'port'>) => ({
 })
 
 test.concurrent('digests of ten nights tell each item once, and again only if it went and came back', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (context) => {
   const mailServer = await startMailServer(context.onTestFinished)
   const { trial, receiver, settings } = await openDigests(context, mailServer)
@@ -208,5 +209,25 @@ test.concurrent('a channel that fails changes no exit code; it gets the items in
   expect(told).toEqual(lines.filter((line) => isAmong([...lost, ...mailed])(line)))
   expect(mailed.filter(isAmong(lost))).toEqual([])
   await sync(trial, 2, config)
+  expect(receiver.received).toHaveLength(1)
+})
+
+test.concurrent('what was sent survives a lost work database', async (context) => {
+  const { trial, receiver, settings } = await openDigests(context)
+  const config = await settings()
+  for (const night of [0, 1]) await sync(trial, night, config)
+  await rm(join(trial.warehouse, 'work.duckdb'))
+  expect((await sync(trial, 1, config)).stderr).toMatch(/the work database was lost and is rebuilt/)
+  expect(receiver.received).toHaveLength(1)
+})
+
+test.concurrent('what was sent survives in a bucket from pod to pod', async (context) => {
+  const trial = await openBucketTrial(context, scriptedSurveys(SURVEYS, {}, 1))
+  const receiver = await startReceiver(context.onTestFinished)
+  const config = await trial.settings({ notify: { digest: { chat: `${receiver.url}${CHAT}` } } })
+  for (const night of [0, 1, 1]) {
+    begin(trial, night)
+    expect(await trial.runWarm(['sync', ...config], await trial.pod())).toMatchObject({ code: 0 })
+  }
   expect(receiver.received).toHaveLength(1)
 })
