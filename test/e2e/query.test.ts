@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { readXlsx } from 'hucre/xlsx'
 import { expect, test, vi } from 'vitest'
-import { NAMED_QUERIES } from '../../src/commands/query/named.js'
+import { NAMED_QUERIES, sqlToCopy } from '../../src/commands/query/named.js'
+import { query as askTables } from '../../src/commands/query.js'
+import { loadSettings } from '../../src/settings/load-settings.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { MAIN } from '../support/command/command.js'
 import { openSynced, openTrial, type Trial } from '../support/command/trial.js'
@@ -27,161 +29,211 @@ const SURVEYS = () => [
   ),
 ]
 
+const SHOWN = NAMED_QUERIES.map((query) => ({ ...query, sql: sqlToCopy(query) }))
+
+/** Many starts of the command. */
+const LONG_TEST = { timeout: 300_000 }
+
 const rowsOf = async (trial: Trial, ...args: readonly string[]) => {
   const ended = await trial.runWarm(['query', ...args])
   expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' })
   return ended.stdout
 }
 
-test.concurrent('a result is exact in CSV and JSON, and harmless in Markdown and in a table', async (context) => {
-  const trial = await openSynced(context, SURVEYS())
-  const SQL = `SELECT id, title, project_id, updated_at, NULL AS nothing, 0.123456 AS rate FROM surveys WHERE id < 3 ORDER BY id DESC;`
-  const json = JSON.parse(await rowsOf(trial, SQL, '--json'))
-  expect(json).toEqual([
-    {
-      id: 2,
-      title: 'Brand tracker wave 2',
-      project_id: null,
-      updated_at: expect.stringMatching(/^2026-.*Z$/),
-      nothing: null,
-      rate: 0.123456,
-    },
-    { ...json[0], id: 1, title: HOSTILE, project_id: '', updated_at: json[1].updated_at },
-  ])
-  expect(await rowsOf(trial, SQL, '--format', 'csv')).toBe(
-    `id,title,project_id,updated_at,nothing,rate\r\n2,Brand tracker wave 2,,${json[0].updated_at},,0.123456\r\n` +
-      `1,"${HOSTILE.replaceAll('"', '""')}","",${json[1].updated_at},,0.123456\r\n`,
-  )
-  expect(await rowsOf(trial, 'SELECT id, title FROM surveys WHERE id = 1', '--format', 'markdown')).toBe(
-    `| id | title |\n| ---: | --- |\n| 1 |  [31m=1+1\\|\\<b\\>\\_x\\_\\</b\\> "y", \u{1f436} 調査 end |\n`.replace(
-      '[31m',
-      '\\[31m',
-    ),
-  )
-  expect(await rowsOf(trial, 'SELECT id, title, 1.5 AS half FROM surveys ORDER BY id')).toBe(
-    [
-      'id  title                                                           half',
-      '--  --------------------------------------------------------------  ----',
-      ' 1   [31m=1+1|<b>_x_</b> "y", \u{1f436} 調査 end                            1.5',
-      ' 2  Brand tracker wave 2                                             1.5',
-      ' 3  A title that is much longer than the column of a table, wave 3   1.5',
-      '(3 rows)\n',
-    ].join('\n'),
-  )
-  expect(await rowsOf(trial, 'SELECT 1 AS a, 2 AS a, \'x\' AS "b,c"', '--format', 'csv')).toBe(
-    'a,a_1,"b,c"\r\n1,2,x\r\n',
-  )
-  expect(await rowsOf(trial, 'FROM surveys WHERE false', '--json')).toBe('[\n]\n')
-})
-
-test.concurrent('a table fits 80 columns: a text loses its middle, and too many columns become a block for each row', async (context) => {
-  const trial = await openSynced(context, SURVEYS())
-  const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
-  const cut = await rowsOf(trial, 'SELECT id, title, title AS again, updated_at FROM surveys WHERE id = 3')
-  expect(widest(cut.replace(/\(1 row.*\n/, ''))).toBeLessThanOrEqual(80)
-  expect(cut).toMatch(/ {2}A title that …able, wave 3 {2}/)
-  expect(cut).toContain('(1 row; longer texts are cut: --format csv or json has them whole)\n')
-  const blocks = await rowsOf(trial, 'FROM surveys ORDER BY id')
-  expect(widest(blocks)).toBeLessThanOrEqual(80)
-  expect(blocks).toMatch(
-    /^account {2,}\S+\nid {2,}1\n[\s\S]*\n\naccount {2,}\S+\nid {2,}2\n[\s\S]*\n\n\(3 rows; longer/,
-  )
-  const empty = await rowsOf(trial, 'FROM surveys WHERE false')
-  expect(widest(empty)).toBeLessThanOrEqual(80)
-  expect(empty).toMatch(/^account {2}id {2}title[\s\S]*\n\(0 rows\)\n$/)
-  if (!hasTerminal) return
-  await using terminal = await openTerminal({
-    cwd: trial.warehouse,
-    columns: 200,
-    env: { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse },
-  })
-  const wide = await terminal.run(`${process.execPath} ${MAIN} query "FROM needs_action"`)
-  expect(wide).toMatch(/account .* numbers .*sample_source_id/)
-})
-
-test.concurrent('every named query runs, by its name and by the SQL that it prints; survey and days are values, not SQL', async (context) => {
-  const trial = await openSynced(context, SURVEYS())
-  const list = await rowsOf(trial, '--list')
-  for (const { name, describe } of NAMED_QUERIES) {
-    expect(list).toMatch(new RegExp(`^${name} +${describe}$`, 'm'))
-    const printed = await rowsOf(trial, name, '--sql')
-    expect(await rowsOf(trial, printed, '--json'), name).toBe(await rowsOf(trial, name, '--json'))
-  }
-  const [{ account }] = JSON.parse(await rowsOf(trial, 'SELECT account FROM surveys LIMIT 1', '--json'))
-  const ids = async (...args: string[]) =>
-    JSON.parse(await rowsOf(trial, ...args, '--json')).map(
-      ({ survey_id }: { survey_id: number }) => survey_id,
+test.concurrent(
+  'a result is exact in CSV and JSON, and harmless in Markdown and in a table',
+  LONG_TEST,
+  async (context) => {
+    const trial = await openSynced(context, SURVEYS())
+    const SQL = `SELECT id, title, project_id, updated_at, NULL AS nothing, 0.123456 AS rate FROM surveys WHERE id < 3 ORDER BY id DESC;`
+    const json = JSON.parse(await rowsOf(trial, SQL, '--json'))
+    expect(json).toEqual([
+      {
+        id: 2,
+        title: 'Brand tracker wave 2',
+        project_id: null,
+        updated_at: expect.stringMatching(/^2026-.*Z$/),
+        nothing: null,
+        rate: 0.123456,
+      },
+      { ...json[0], id: 1, title: HOSTILE, project_id: '', updated_at: json[1].updated_at },
+    ])
+    expect(await rowsOf(trial, SQL, '--format', 'csv')).toBe(
+      `id,title,project_id,updated_at,nothing,rate\r\n2,Brand tracker wave 2,,${json[0].updated_at},,0.123456\r\n` +
+        `1,"${HOSTILE.replaceAll('"', '""')}","",${json[1].updated_at},,0.123456\r\n`,
     )
-  expect(await ids('surveys-today', '--survey', '2')).toEqual([2])
-  expect(await ids('surveys-today', '--survey', `${account}/2`)).toEqual([2])
-  expect(await ids('surveys-today', '--survey', "x' OR 1=1 --/2")).toEqual([])
-  expect(await ids('pace-by-day', '--days', '1', '--survey', '2')).toEqual([2])
-  expect(
-    await ids(
-      'FROM surveys SELECT id AS survey_id WHERE id >= $survey AND $days = 7 ORDER BY id',
-      '--survey',
-      '2',
-      '--days',
-      '7',
-    ),
-  ).toEqual([2, 3])
-})
+    expect(await rowsOf(trial, 'SELECT id, title FROM surveys WHERE id = 1', '--format', 'markdown')).toBe(
+      `| id | title |\n| ---: | --- |\n| 1 |  [31m=1+1\\|\\<b\\>\\_x\\_\\</b\\> "y", \u{1f436} 調査 end |\n`.replace(
+        '[31m',
+        '\\[31m',
+      ),
+    )
+    expect(await rowsOf(trial, 'SELECT id, title, 1.5 AS half FROM surveys ORDER BY id')).toBe(
+      [
+        'id  title                                                           half',
+        '--  --------------------------------------------------------------  ----',
+        ' 1   [31m=1+1|<b>_x_</b> "y", \u{1f436} 調査 end                            1.5',
+        ' 2  Brand tracker wave 2                                             1.5',
+        ' 3  A title that is much longer than the column of a table, wave 3   1.5',
+        '(3 rows)\n',
+      ].join('\n'),
+    )
+    expect(await rowsOf(trial, 'SELECT 1 AS a, 2 AS a, \'x\' AS "b,c"', '--format', 'csv')).toBe(
+      'a,a_1,"b,c"\r\n1,2,x\r\n',
+    )
+    expect(await rowsOf(trial, 'FROM surveys WHERE false', '--json')).toBe('[\n]\n')
+  },
+)
 
-test.concurrent('what does more than read, and what is no query, is refused in one line', async (context) => {
+test.concurrent(
+  'a table fits 80 columns: a text loses its middle, and too many columns become a block for each row',
+  LONG_TEST,
+  async (context) => {
+    const trial = await openSynced(context, SURVEYS())
+    const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
+    const cut = await rowsOf(trial, 'SELECT id, title, title AS again, updated_at FROM surveys WHERE id = 3')
+    expect(widest(cut.replace(/\(1 row.*\n/, ''))).toBeLessThanOrEqual(80)
+    expect(cut).toMatch(/ {2}A title that …able, wave 3 {2}/)
+    expect(cut).toContain('(1 row; longer texts are cut: --format csv or json has them whole)\n')
+    const blocks = await rowsOf(trial, 'FROM surveys ORDER BY id')
+    expect(widest(blocks)).toBeLessThanOrEqual(80)
+    expect(blocks).toMatch(
+      /^account {2,}\S+\nid {2,}1\n[\s\S]*\n\naccount {2,}\S+\nid {2,}2\n[\s\S]*\n\n\(3 rows; longer/,
+    )
+    const empty = await rowsOf(trial, 'FROM surveys WHERE false')
+    expect(widest(empty)).toBeLessThanOrEqual(80)
+    expect(empty).toMatch(/^account {2}id {2}title[\s\S]*\n\(0 rows\)\n$/)
+    if (!hasTerminal) return
+    await using terminal = await openTerminal({
+      cwd: trial.warehouse,
+      columns: 200,
+      env: { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse },
+    })
+    const wide = await terminal.run(`${process.execPath} ${MAIN} query "FROM needs_action"`)
+    expect(wide).toMatch(/account .* numbers .*sample_source_id/)
+  },
+)
+
+test.concurrent(
+  'every named query runs, by its name and by the SQL that it prints; survey and days are values, not SQL',
+  LONG_TEST,
+  async (context) => {
+    const trial = await openSynced(context, SURVEYS())
+    const list = await rowsOf(trial, '--list')
+    expect(await rowsOf(trial, 'forecast', '--sql')).toMatch(/^SELECT [\s\S]*\nFROM survey_pace\n[\s\S]*;\n$/)
+    for (const { name, describe, sql } of SHOWN) {
+      expect(list).toMatch(new RegExp(`^${name} +${describe}$`, 'm'))
+      expect(await rowsOf(trial, sql, '--json'), name).toBe(await rowsOf(trial, name, '--json'))
+    }
+    const [{ account }] = JSON.parse(await rowsOf(trial, 'SELECT account FROM surveys LIMIT 1', '--json'))
+    const ids = async (...args: string[]) =>
+      JSON.parse(await rowsOf(trial, ...args, '--json')).map(
+        ({ survey_id }: { survey_id: number }) => survey_id,
+      )
+    expect(await ids('surveys-today', '--survey', '2')).toEqual([2])
+    expect(await ids('surveys-today', '--survey', `${account}/2`)).toEqual([2])
+    expect(await ids('surveys-today', '--survey', "x' OR 1=1 --/2")).toEqual([])
+    expect(await ids('pace-by-day', '--days', '1', '--survey', '2')).toEqual([2])
+    expect(
+      await ids(
+        'FROM surveys SELECT id AS survey_id WHERE id >= $survey AND $days = 7 ORDER BY id',
+        '--survey',
+        '2',
+        '--days',
+        '7',
+      ),
+    ).toEqual([2, 3])
+  },
+)
+
+test.concurrent('SQL that does more than read is refused in one line', async (context) => {
   const trial = await openSynced(context, SURVEYS())
   const root = await trial.temporary()
   const before = await readFile(trial.published)
   const stolen = join(root, 'stolen')
   const ONE_SELECT = 'the query must be one SELECT'
-  for (const [args, says] of [
-    [['CREATE TABLE x (i INT)'], ONE_SELECT],
-    [['CREATE TEMP TABLE x AS FROM surveys'], ONE_SELECT],
-    [['INSERT INTO surveys FROM surveys'], ONE_SELECT],
-    [['DELETE FROM surveys'], ONE_SELECT],
-    [['UPDATE surveys SET title = NULL'], ONE_SELECT],
-    [['DROP VIEW survey_overview'], ONE_SELECT],
-    [[`COPY surveys TO '${stolen}'`], ONE_SELECT],
-    [[`EXPLAIN ANALYZE COPY surveys TO '${stolen}'`], ONE_SELECT],
-    [[`ATTACH '${stolen}'`], ONE_SELECT],
-    [[`EXPORT DATABASE '${stolen}'`], ONE_SELECT],
-    [['SET threads = 4'], ONE_SELECT],
-    [['PRAGMA version'], ONE_SELECT],
-    [['CALL pragma_version()'], ONE_SELECT],
-    [['INSTALL httpfs'], ONE_SELECT],
-    [['LOAD httpfs'], ONE_SELECT],
-    [['FORCE CHECKPOINT'], ONE_SELECT],
-    [['SELECT 1; DROP TABLE surveys'], ONE_SELECT],
-    [['SELECT 1) ; DROP TABLE surveys; --'], 'syntax error at or near ")" (line 1, column 9)'],
-    [["FROM read_csv('/etc/passwd')"], 'the table function read_csv'],
-    [["SELECT (SELECT content FROM READ_TEXT('/etc/passwd'))"], 'the table function read_text'],
-    [[`WITH x AS (FROM read_parquet('${stolen}')) FROM x`], 'the table function read_parquet'],
-    [["FROM glob('/*')"], 'the table function glob'],
-    [[`FROM query('FROM enable_profiling(save_location = ''${stolen}'')')`], 'the table function query'],
+  const signal = new AbortController().signal
+  const env = { FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
+  const settings = await loadSettings({ env, flags: {}, requireAccounts: false, signal })
+  const asked = (sql: string): Promise<unknown> => {
+    const print = () => Promise.reject(new Error(`${sql} has printed`))
+    return askTables({ ...NO_CONTEXT, env, signal, print }, settings, {
+      asked: sql,
+      format: 'csv',
+      out: null,
+    })
+  }
+  for (const [sql, says] of [
+    ['CREATE TABLE x (i INT)', ONE_SELECT],
+    ['CREATE TEMP TABLE x AS FROM surveys', ONE_SELECT],
+    ['INSERT INTO surveys FROM surveys', ONE_SELECT],
+    ['DELETE FROM surveys', ONE_SELECT],
+    ['UPDATE surveys SET title = NULL', ONE_SELECT],
+    ['DROP VIEW survey_overview', ONE_SELECT],
+    [`COPY surveys TO '${stolen}'`, ONE_SELECT],
+    [`EXPLAIN ANALYZE COPY surveys TO '${stolen}'`, ONE_SELECT],
+    [`ATTACH '${stolen}'`, ONE_SELECT],
+    [`EXPORT DATABASE '${stolen}'`, ONE_SELECT],
+    ['SET threads = 4', ONE_SELECT],
+    ['PRAGMA version', ONE_SELECT],
+    ['CALL pragma_version()', ONE_SELECT],
+    ['INSTALL httpfs', ONE_SELECT],
+    ['LOAD httpfs', ONE_SELECT],
+    ['FORCE CHECKPOINT', ONE_SELECT],
+    ['SELECT 1; DROP TABLE surveys', ONE_SELECT],
+    ['SELECT 1) ; DROP TABLE surveys; --', 'syntax error at or near ")" (line 1, column 9)'],
+    ["FROM read_csv('/etc/passwd')", 'the table function read_csv'],
+    ["SELECT (SELECT content FROM READ_TEXT('/etc/passwd'))", 'the table function read_text'],
+    [`WITH x AS (FROM read_parquet('${stolen}')) FROM x`, 'the table function read_parquet'],
+    ["FROM glob('/*')", 'the table function glob'],
+    [`FROM query('FROM enable_profiling(save_location = ''${stolen}'')')`, 'the table function query'],
     [
-      [`FROM enable_logging(storage = 'file', storage_path = '${stolen}')`],
+      `FROM enable_logging(storage = 'file', storage_path = '${stolen}')`,
       'the table function enable_logging',
     ],
-    [["FROM '/etc/passwd.csv'"], 'file system operations are disabled'],
-    [["SELECT getenv('HOME')"], 'getenv does not exist'],
-    [[''], 'the query is empty'],
-    [['SELEC 1'], 'syntax error at or near "SELEC" (line 1, column 1)'],
-    [['SELECT id,\n titel FROM surveys'], '(line 2, at "titel FROM surveys")'],
-    [['SELECT title::INT FROM surveys'], 'Could not convert string'],
+    ["FROM '/etc/passwd.csv'", 'file system operations are disabled'],
+    ["SELECT getenv('HOME')", 'getenv does not exist'],
+    ['', 'the query is empty'],
+    ['SELEC 1', 'syntax error at or near "SELEC" (line 1, column 1)'],
+    ['SELECT id,\n titel FROM surveys', '(line 2, at "titel FROM surveys")'],
+    ['SELECT title::INT FROM surveys', 'Could not convert string'],
+    ['SELECT $days', 'the query uses $days: give it by --days'],
+    ['SELECT $other', 'the query uses $other. Only $survey, $account and $days can be given'],
+  ] as const) {
+    const error = await asked(sql).catch((thrown: unknown) => thrown)
+    expect(error, sql).toMatchObject({ exitCode: 2, message: expect.stringMatching(/^[^\n]+$/) })
+    expect(String(error)).toContain(says)
+  }
+  expect(await readdir(root)).toEqual([])
+  expect(before.equals(await readFile(trial.published))).toBe(true)
+})
+
+const NO_CONTEXT = {
+  stdin: () => process.stdin,
+  stdout: { isTTY: false, columns: 80 },
+  stderr: process.stderr,
+  exit: () => undefined,
+  protect: () => undefined,
+}
+
+test.concurrent('a wrong name, value or file is refused in one line', LONG_TEST, async (context) => {
+  const trial = await openSynced(context, SURVEYS())
+  const root = await trial.temporary()
+  for (const [args, says] of [
+    [['DROP TABLE surveys'], 'the query must be one SELECT'],
     [['surveys'], 'there is no query surveys. To read the table or view, write "FROM surveys"'],
     [['forcast'], 'there is no query forcast: did you mean forecast? fieldwork-sync query --list shows all'],
     [['last-runs', '--survey', '1'], 'last-runs has no surveys: leave out --survey'],
     [['forecast', '--days', '1'], 'forecast has no days: leave out --days'],
     [['SELECT 1', '--survey', '1'], 'the SQL does not use $survey: leave out --survey'],
-    [['SELECT $days'], 'the query uses $days: give it by --days'],
-    [['SELECT $other'], 'the query uses $other. Only $survey, $account and $days can be given'],
     [['pace-by-day', '--days', '0'], '--days 0 is not a whole number'],
     [['pace-by-day', '--survey', 'a'], '--survey a is neither the id of a survey'],
     [['SELECT', '1'], 'put a text with spaces in quotes'],
     [
-      ['SELECT 1', '--output', `${stolen}.duckdb`],
+      ['SELECT 1', '--output', join(root, 'x.duckdb')],
       'must end in one of .txt, .md, .csv, .json, .parquet, .xlsx',
     ],
-    [['SELECT 1', '--output', `${stolen}.csv`, '--format', 'json'], '--format json and --output'],
+    [['SELECT 1', '--output', join(root, 'x.csv'), '--format', 'json'], '--format json and --output'],
     [['SELECT 1', '--format', 'xlsx'], 'needs a file: --output rows.xlsx'],
     [['SELECT 1', '--warehouse', root], 'nothing has been published there yet'],
     [[], 'query needs SQL, or the name of a query'],
@@ -192,122 +244,136 @@ test.concurrent('what does more than read, and what is no query, is refused in o
     expect(ended.stderr).toContain(says)
   }
   expect(await readdir(root)).toEqual([])
-  expect(before.equals(await readFile(trial.published))).toBe(true)
 })
 
-test.concurrent('a file is replaced as a whole, in the format of its name, and nothing is left beside it', async (context) => {
-  const trial = await openSynced(context, SURVEYS())
-  const root = await trial.temporary()
-  const SQL = 'SELECT id, title, updated_at, _extra FROM surveys ORDER BY id'
-  const write = (name: string, ...args: string[]) => rowsOf(trial, SQL, '--output', join(root, name), ...args)
-  await writeFile(join(root, 'rows.csv'), 'an earlier one')
-  expect(await write('rows.csv')).toMatch(/^3 rows written to \S+rows\.csv \(\d.* B\)\n$/)
-  expect(await readFile(join(root, 'rows.csv'), 'utf8')).toBe(await rowsOf(trial, SQL, '--format', 'csv'))
-  await write('new/rows.json')
-  expect(await readFile(join(root, 'new/rows.json'), 'utf8')).toBe(await rowsOf(trial, SQL, '--json'))
-  await write('rows.parquet')
-  expect(
-    await query(
-      ':memory:',
-      `SELECT id, title, typeof(updated_at) AS at FROM '${root}/rows.parquet' WHERE id = 1`,
-    ),
-  ).toEqual([{ id: 1, title: HOSTILE, at: 'TIMESTAMP WITH TIME ZONE' }])
-  await rowsOf(trial, 'surveys-today', '--survey', '2', '--output', join(root, 'named.parquet'))
-  expect(await query(':memory:', `SELECT survey_id FROM '${root}/named.parquet'`)).toEqual([{ survey_id: 2 }])
-  await write('rows.xlsx')
-  const { sheets } = await readXlsx(await readFile(join(root, 'rows.xlsx')))
-  expect(sheets[0]?.rows[0]).toEqual(['id', 'title', 'updated_at', '_extra'])
-  expect(sheets[0]?.rows[1]?.[1]).toBe(HOSTILE)
-  expect(sheets[0]?.rows[1]?.[2]).toBeInstanceOf(Date)
-  expect((await readdir(root)).sort()).toEqual([
-    'named.parquet',
-    'new',
-    'rows.csv',
-    'rows.parquet',
-    'rows.xlsx',
-  ])
-  // A file that cannot be written, or whose query fails, leaves the earlier one.
-  const kept = await readFile(join(root, 'rows.csv'))
-  expect(
-    await trial.runWarm(['query', 'SELECT title::INT FROM surveys', '--output', join(root, 'rows.csv')]),
-  ).toMatchObject({ code: 2 })
-  expect(kept.equals(await readFile(join(root, 'rows.csv')))).toBe(true)
-  for (const name of ['rows.csv/x.csv', 'rows.csv/x.parquet']) {
-    const ended = await trial.runWarm(['query', SQL, '--output', join(root, name)])
-    expect(ended).toMatchObject({ code: 7, stdout: '' })
-    expect(ended.stderr).toContain(`cannot write ${join(root, name)}`)
-  }
-  await mkdir(join(root, 'directory.csv'))
-  expect(await trial.runWarm(['query', SQL, '--output', join(root, 'directory.csv')])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('is not a file'),
-  })
-})
+test.concurrent(
+  'a file is replaced as a whole, in the format of its name, and nothing is left beside it',
+  LONG_TEST,
+  async (context) => {
+    const trial = await openSynced(context, SURVEYS())
+    const root = await trial.temporary()
+    const SQL = 'SELECT id, title, updated_at, _extra FROM surveys ORDER BY id'
+    const write = (name: string, ...args: string[]) =>
+      rowsOf(trial, SQL, '--output', join(root, name), ...args)
+    await writeFile(join(root, 'rows.csv'), 'an earlier one')
+    expect(await write('rows.csv')).toMatch(/^3 rows written to \S+rows\.csv \(\d.* B\)\n$/)
+    expect(await readFile(join(root, 'rows.csv'), 'utf8')).toBe(await rowsOf(trial, SQL, '--format', 'csv'))
+    await write('new/rows.json')
+    expect(await readFile(join(root, 'new/rows.json'), 'utf8')).toBe(await rowsOf(trial, SQL, '--json'))
+    await write('rows.parquet')
+    expect(
+      await query(
+        ':memory:',
+        `SELECT id, title, typeof(updated_at) AS at FROM '${root}/rows.parquet' WHERE id = 1`,
+      ),
+    ).toEqual([{ id: 1, title: HOSTILE, at: 'TIMESTAMP WITH TIME ZONE' }])
+    await rowsOf(trial, 'surveys-today', '--survey', '2', '--output', join(root, 'named.parquet'))
+    expect(await query(':memory:', `SELECT survey_id FROM '${root}/named.parquet'`)).toEqual([
+      { survey_id: 2 },
+    ])
+    await write('rows.xlsx')
+    const { sheets } = await readXlsx(await readFile(join(root, 'rows.xlsx')))
+    expect(sheets[0]?.rows[0]).toEqual(['id', 'title', 'updated_at', '_extra'])
+    expect(sheets[0]?.rows[1]?.[1]).toBe(HOSTILE)
+    expect(sheets[0]?.rows[1]?.[2]).toBeInstanceOf(Date)
+    expect((await readdir(root)).sort()).toEqual([
+      'named.parquet',
+      'new',
+      'rows.csv',
+      'rows.parquet',
+      'rows.xlsx',
+    ])
+    // A file that cannot be written, or whose query fails, leaves the earlier one.
+    const kept = await readFile(join(root, 'rows.csv'))
+    expect(
+      await trial.runWarm(['query', 'SELECT title::INT FROM surveys', '--output', join(root, 'rows.csv')]),
+    ).toMatchObject({ code: 2 })
+    expect(kept.equals(await readFile(join(root, 'rows.csv')))).toBe(true)
+    for (const name of ['rows.csv/x.csv', 'rows.csv/x.parquet']) {
+      const ended = await trial.runWarm(['query', SQL, '--output', join(root, name)])
+      expect(ended).toMatchObject({ code: 7, stdout: '' })
+      expect(ended.stderr).toContain(`cannot write ${join(root, name)}`)
+    }
+    await mkdir(join(root, 'directory.csv'))
+    expect(await trial.runWarm(['query', SQL, '--output', join(root, 'directory.csv')])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is not a file'),
+    })
+  },
+)
 
-test.concurrent('SQL comes from stdin or after a comment; a reader that leaves, and a signal, end it without a file', async (context) => {
-  const trial = await openSynced(context, SURVEYS())
-  const temporary = await trial.temporary()
-  const env = { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse, TMPDIR: temporary }
-  const SQL = "-- a comment; with a semicolon\nSELECT ';' AS semicolon, 1 AS one; -- the end;"
-  const shown = 'semicolon,one\r\n;,1\r\n'
-  const piped = spawnSync(process.execPath, [MAIN, 'query', '-', '--format', 'csv'], {
-    env,
-    input: SQL,
-    encoding: 'utf8',
-  })
-  expect(piped).toMatchObject({ status: 0, stdout: shown, stderr: '' })
-  expect(await rowsOf(trial, '--format', 'csv', SQL)).toBe(shown)
-
-  const LONG = 'SELECT range AS n, repeat(md5(range::VARCHAR), 4) AS text FROM range(100000000)'
-  const head = await promisify(execFile)(
-    'sh',
-    ['-c', `"$0" "$1" query "$2" --format csv | head -2; exit 0`, process.execPath, MAIN, LONG],
-    { env },
-  )
-  expect(head).toMatchObject({ stdout: expect.stringMatching(/^n,text\r\n0,\w+\r\n$/), stderr: '' })
-  for (const [sql, arrived] of [
-    [LONG, true],
-    // It spills, and has no rows before the end.
-    [`SELECT md5(range::VARCHAR) AS text FROM range(100000000) ORDER BY text`, false],
-  ] as const) {
-    const running = spawn(process.execPath, [MAIN, 'query', sql, '--format', 'csv'], {
+test.concurrent(
+  'SQL comes from stdin or after a comment; a reader that leaves, and a signal, end it without a file',
+  LONG_TEST,
+  async (context) => {
+    const trial = await openSynced(context, SURVEYS())
+    const temporary = await trial.temporary()
+    const env = { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse, TMPDIR: temporary }
+    const SQL = "-- a comment; with a semicolon\nSELECT ';' AS semicolon, 1 AS one; -- the end;"
+    const shown = 'semicolon,one\r\n;,1\r\n'
+    const piped = spawnSync(process.execPath, [MAIN, 'query', '-', '--format', 'csv'], {
       env,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      input: SQL,
+      encoding: 'utf8',
     })
-    running.stdout.resume()
-    let stderr = ''
-    running.stderr.on('data', (text) => {
-      stderr += text
-    })
-    if (arrived) await once(running.stdout, 'data')
-    else
-      await vi.waitFor(
-        async () => expect((await readdir(temporary, { recursive: true })).length).toBeGreaterThan(1),
-        20_000,
-      )
-    running.kill('SIGTERM')
-    expect(await once(running, 'close')).toEqual([3, null])
-    expect(stderr).toBe('fieldwork-sync: stopped by SIGTERM\n')
-    expect(await readdir(temporary)).toEqual([])
-  }
-})
+    expect(piped).toMatchObject({ status: 0, stdout: shown, stderr: '' })
+    expect(await rowsOf(trial, '--format', 'csv', SQL)).toBe(shown)
 
-slow('the rows of published Parquet and of a bucket are those of the published file', async (context) => {
-  const trial = await openTrial(context, SURVEYS())
-  expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
-  const parquet = await trial.settings({ publish: ['parquet'] })
-  const bucket = await openBucketTrial(context, SURVEYS())
-  const pod = await bucket.pod()
-  expect(await bucket.runWarm(['sync'], pod)).toMatchObject({ code: 0 })
-  for (const sql of ['surveys-today', 'SELECT id, title, status FROM surveys ORDER BY id']) {
-    const rows = await rowsOf(trial, sql, '--json')
-    expect(await rowsOf(trial, sql, '--json', ...parquet)).toBe(rows)
-    expect(await bucket.runWarm(['query', sql, '--json'], pod)).toMatchObject({ code: 0, stdout: rows })
-  }
-  const refused = await trial.runWarm([
-    'query',
-    `FROM read_parquet('${trial.warehouse}/parquet/current/surveys/*/*/*')`,
-    ...parquet,
-  ])
-  expect(refused).toMatchObject({ code: 2, stdout: '' })
-})
+    const LONG = 'SELECT range AS n, repeat(md5(range::VARCHAR), 4) AS text FROM range(100000000)'
+    const head = await promisify(execFile)(
+      'sh',
+      ['-c', `"$0" "$1" query "$2" --format csv | head -2; exit 0`, process.execPath, MAIN, LONG],
+      { env },
+    )
+    expect(head).toMatchObject({ stdout: expect.stringMatching(/^n,text\r\n0,\w+\r\n$/), stderr: '' })
+    for (const [sql, arrived] of [
+      [LONG, true],
+      // It spills, and has no rows before the end.
+      [`SELECT md5(range::VARCHAR) AS text FROM range(100000000) ORDER BY text`, false],
+    ] as const) {
+      const running = spawn(process.execPath, [MAIN, 'query', sql, '--format', 'csv'], {
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      running.stdout.resume()
+      let stderr = ''
+      running.stderr.on('data', (text) => {
+        stderr += text
+      })
+      if (arrived) await once(running.stdout, 'data')
+      else
+        await vi.waitFor(
+          async () => expect((await readdir(temporary, { recursive: true })).length).toBeGreaterThan(1),
+          20_000,
+        )
+      running.kill('SIGTERM')
+      expect(await once(running, 'close')).toEqual([3, null])
+      expect(stderr).toBe('fieldwork-sync: stopped by SIGTERM\n')
+      expect(await readdir(temporary)).toEqual([])
+    }
+  },
+)
+
+slow(
+  'the rows of published Parquet and of a bucket are those of the published file',
+  LONG_TEST,
+  async (context) => {
+    const trial = await openTrial(context, SURVEYS())
+    expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
+    const parquet = await trial.settings({ publish: ['parquet'] })
+    const bucket = await openBucketTrial(context, SURVEYS())
+    const pod = await bucket.pod()
+    expect(await bucket.runWarm(['sync'], pod)).toMatchObject({ code: 0 })
+    for (const sql of ['surveys-today', 'SELECT id, title, status FROM surveys ORDER BY id']) {
+      const rows = await rowsOf(trial, sql, '--json')
+      expect(await rowsOf(trial, sql, '--json', ...parquet)).toBe(rows)
+      expect(await bucket.runWarm(['query', sql, '--json'], pod)).toMatchObject({ code: 0, stdout: rows })
+    }
+    const refused = await trial.runWarm([
+      'query',
+      `FROM read_parquet('${trial.warehouse}/parquet/current/surveys/*/*/*')`,
+      ...parquet,
+    ])
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+  },
+)
