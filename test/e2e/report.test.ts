@@ -108,7 +108,7 @@ describe('the page', () => {
       expect(await page.waitFor(`document.querySelector('.figures div:nth-child(3)').textContent`)).toMatch(
         /^Gained since yesterday\+37 /,
       )
-      // One row per survey, the most urgent first.
+      // One row per survey, the most urgent first, and of two equally urgent ones that with more reasons.
       const chips = await page.waitFor(
         `[...document.querySelectorAll('.today li')].map((row) => [row.querySelector('a').hash, ...[...row.querySelectorAll('.chip')].map(({ textContent }) => textContent)])`,
       )
@@ -116,8 +116,8 @@ describe('the page', () => {
         ['#default/2', 'no complete interview for 5 days'],
         ['#default/3', 'paused for 2 days'],
         ['#default/7', 'target in 195 days'],
-        ['#default/1', 'incidence from 100 % to 80 %'],
         ['#default/4', 'incidence from 100 % to 80 %', '1 source behind, by 35 interviews'],
+        ['#default/1', 'incidence from 100 % to 80 %'],
       ])
       // Without a forecast: the paused one, and the one that stands still. Then the furthest from its target.
       expect(

@@ -20,7 +20,7 @@ a:hover{text-decoration-color:currentColor}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:3px}
 .skip{position:absolute;left:-999px}.skip:focus{left:8px;top:8px;background:var(--card);padding:6px 10px}body:has(.survey:target) .skip{display:none}
 header{display:flex;flex-wrap:wrap;gap:4px 24px;align-items:baseline;padding:20px 0 12px;border-bottom:1px solid var(--line)}
-h1{font-size:22px;font-weight:650;letter-spacing:-.01em;margin:0}
+h1{overflow-wrap:anywhere;font-size:22px;font-weight:650;letter-spacing:-.01em;margin:0}
 header p{margin:0;color:var(--soft)}
 nav{margin-left:auto;display:flex;flex-wrap:wrap;gap:4px 18px}
 h2{overflow-wrap:anywhere;font-size:19px;font-weight:650;letter-spacing:-.01em;margin:34px 0 8px}
