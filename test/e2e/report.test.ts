@@ -108,7 +108,7 @@ describe('the page', () => {
       expect(await page.waitFor(`document.querySelector('.figures div:nth-child(3)').textContent`)).toMatch(
         /^Gained since yesterday\+37 /,
       )
-      // One row per survey, the most urgent first.
+      // One row per survey, the most urgent first, and of two equally urgent ones that with more reasons.
       const chips = await page.waitFor(
         `[...document.querySelectorAll('.today li')].map((row) => [row.querySelector('a').hash, ...[...row.querySelectorAll('.chip')].map(({ textContent }) => textContent)])`,
       )

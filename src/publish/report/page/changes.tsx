@@ -19,7 +19,7 @@ import {
 
 const TIMELINE_DAYS = 60
 /** Changes before the rest is folded. */
-const UNFOLDED = 10
+const UNFOLDED = 5
 
 export const Changes = ({ page, page: { rows, formats } }: PartProps) => {
   const total = rows.changeCounts.reduce((sum, { changes: count }) => sum + count, 0)

@@ -20,7 +20,7 @@ a:hover{text-decoration-color:currentColor}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:3px}
 .skip{position:absolute;left:-999px}.skip:focus{left:8px;top:8px;background:var(--card);padding:6px 10px}body:has(.survey:target) .skip{display:none}
 header{display:flex;flex-wrap:wrap;gap:4px 24px;align-items:baseline;padding:20px 0 12px;border-bottom:1px solid var(--line)}
-h1{font-size:22px;font-weight:650;letter-spacing:-.01em;margin:0}
+h1{overflow-wrap:anywhere;font-size:22px;font-weight:650;letter-spacing:-.01em;margin:0}
 header p{margin:0;color:var(--soft)}
 nav{margin-left:auto;display:flex;flex-wrap:wrap;gap:4px 18px}
 h2{overflow-wrap:anywhere;font-size:19px;font-weight:650;letter-spacing:-.01em;margin:34px 0 8px}
@@ -120,7 +120,7 @@ th button:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 :is(${STACKED}) tbody :is(th,td){display:block;border:0;padding:1px 0;text-align:left;width:auto;white-space:normal}
 :is(${STACKED}) tbody th,.timeline tbody td:nth-child(2){flex-basis:100%}
 :is(.field,.today) progress,.sources progress{display:inline-block;width:84px;min-width:0;margin:0 8px 2px 0}.field td:has(progress),.sources td:nth-child(2){flex-basis:100%}
-:is(.field,.sources,.runs) td::before{color:var(--soft);font-size:13px}:is(.field,.sources) small{display:inline}.field small,.field th .status{margin-left:6px}
+:is(.field,.sources,.runs) td::before{color:var(--soft);font-size:13px}:is(.field,.sources,.changes) small{display:inline}:is(.field,.changes) small,.field th .status{margin-left:6px}
 .field td:nth-last-child(-n+3),.field td:has(.spark){display:none!important}.field td:nth-last-child(4)::before{content:"Forecast "}.field td:nth-last-child(5)::before{content:"Pace "}
 .sources td:nth-last-child(1)::before{content:"Drop-out "}.sources td:nth-last-child(2)::before{content:"Incidence "}.sources td:nth-last-child(3)::before{content:"Forecast "}.sources td:nth-last-child(4)::before{content:"Gained "}.sources td:nth-last-child(5)::before{content:"Behind "}
 .runs td:nth-last-child(1)::before{content:"Rejected rows "}.runs td:nth-last-child(2)::before{content:"Left over "}.runs td:nth-last-child(3)::before{content:"Surveys read "}.runs td:nth-last-child(4)::before{content:"Answers 429 "}.runs td:nth-last-child(5)::before{content:"Requests "}.runs td:nth-last-child(6)::before{content:"Seconds "}
