@@ -113,7 +113,11 @@ describe('the page', () => {
         `[...document.querySelectorAll('.today tbody tr')].map((row) => [row.querySelector('a').hash, ...[...row.querySelectorAll('.chip')].map(({ textContent }) => textContent)])`,
       )
       expect(chips).toEqual([
-        ['#default/1', 'due 7 March, expected 17 March: needs 129 a day, has 12', 'incidence from 100 % to 80 %'],
+        [
+          '#default/1',
+          'due 7 March, expected 17 March: needs 129 a day, has 12',
+          'incidence from 100 % to 80 %',
+        ],
         [
           ...['#default/2', 'due 1 March 2027, stands still: needs 0.5 a day'],
           'no complete interview for 5 days',
