@@ -56,9 +56,14 @@ interface Rule {
 
 const OPEN = `status = 'fieldwork' AND coalesce(interviews_count < sample_size, true)`
 
-/** `12 March`, and the year if it is not that of the last reading. */
+const MONTHS = [
+  ...['January', 'February', 'March', 'April', 'May', 'June', 'July'],
+  ...['August', 'September', 'October', 'November', 'December'],
+]
+/** `12 March`, and the year if it is not that of the newest reading. */
 const dayText = (day: string): string =>
-  `strftime(${day}, '%-d %B') || CASE WHEN year(${day}) = year(${utcDay('newest_at')}) THEN '' ELSE strftime(${day}, ' %Y') END`
+  `day(${day}) || ' ' || [${MONTHS.map(literal).join(', ')}][month(${day})]
+          || CASE WHEN year(${day}) = year(${utcDay('n.newest_at')}) THEN '' ELSE ' ' || year(${day}) END`
 /** Interviews a day, rounded so that the needed ones are never fewer than they are. Below 10, a tenth counts. */
 const perDay = (rate: string, round: 'ceil' | 'floor'): string =>
   `CASE WHEN ${rate} < 10 THEN replace(CAST(${round}(round(10 * ${rate}, 6)) / 10 AS VARCHAR), '.0', '')
@@ -75,17 +80,17 @@ const RULES: Readonly<Record<string, Rule>> = {
   late: {
     urgency: 0,
     when: `deadline = 'late'`,
-    text: `CASE WHEN due_on < ${utcDay('newest_at')} THEN 'was due ' ELSE 'due ' END || ${dayText('due_on')} || CASE
+    text: `CASE WHEN due_on < ${utcDay('newest_at')} THEN 'was due ' ELSE 'due ' END || due_text || CASE
       WHEN needed_per_day IS NULL THEN ', ' || (sample_size - interviews_count) || ' missing'
-      ELSE CASE WHEN status = 'deviating_from_specs' THEN ', paused' WHEN expected_on IS NOT NULL THEN ', expected ' || ${dayText('expected_on')}
+      ELSE CASE WHEN status = 'deviating_from_specs' THEN ', paused' WHEN expected_on IS NOT NULL THEN ', expected ' || expected_text
         WHEN gained > 0 THEN ', out of sight' ELSE ', stands still' END || ${NEEDED} END`,
     numbers: { ...DUE, days_late: 'expected_on - due_on' },
   },
   at_risk: {
     urgency: 2,
     when: `deadline = 'at_risk'`,
-    text: `'due ' || ${dayText('due_on')} || CASE WHEN status = 'deviating_from_specs' THEN ', paused'
-      ELSE ', expected ' || ${dayText('expected_on')} || coalesce(' or as late as ' || ${dayText('expected_to')}, ' or far later') END || ${NEEDED}`,
+    text: `'due ' || due_text || CASE WHEN status = 'deviating_from_specs' THEN ', paused'
+      ELSE ', expected ' || expected_text || coalesce(' or as late as ' || latest_text, ' or far later') END || ${NEEDED}`,
     numbers: { ...DUE, days_late: 'expected_to - due_on' },
   },
   paused: {
@@ -205,6 +210,7 @@ export const needsAction: ViewDeclaration = {
       SELECT s.account, s.id AS survey_id, s.title, s.project_id, s.status, n.newest_at, f.refreshed_at, f.last_error, c.status_since,
         p.* EXCLUDE (account, survey_id, title, project_id, status, refreshed_at), o.expected_before,
         greatest(p.last_gain_at, c.status_since) AS still_since,
+        ${dayText('p.due_on')} AS due_text, ${dayText('p.expected_on')} AS expected_text, ${dayText('p.expected_to')} AS latest_text,
         ${utcDay('n.newest_at')} - ${utcDay('c.status_since')} AS paused_days,
         ${utcDay('f.refreshed_at')} - ${utcDay('greatest(p.last_gain_at, c.status_since)')} AS still_days,
         CAST(coalesce(g.complete_individuals, 0) AS HUGEINT) AS complete,

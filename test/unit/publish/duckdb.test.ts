@@ -293,7 +293,7 @@ test('an intact copy is proved without reading its rows, also when the file has 
   await warehouse.run(`CREATE OR REPLACE VIEW survey_overview AS ${ENDLESS}`)
   const sizes: number[] = []
   for (let round = 0; round < 2; round += 1) {
-    await warehouse.run('CREATE TABLE dropped AS SELECT hash(i) AS h FROM range(60_000) r(i)')
+    await warehouse.run('CREATE TABLE dropped AS SELECT hash(i) AS h FROM range(600_000) r(i)')
     sizes.push((await publish(warehouse)).bytes)
     await warehouse.run('DROP TABLE dropped')
     sizes.push((await publish(warehouse)).bytes)
