@@ -6,6 +6,9 @@ import { bigintCell, doubleCell, timestamptzCell, varcharCell } from './connecti
 import type { Sql } from './connection/database.js'
 import { LAST_SYNCS } from './history/runs.js'
 import { readPlannedSurvey } from './queue/planned-surveys.js'
+import { temporarySql } from './views/all.js'
+import { progressDaily } from './views/progress-daily.js'
+import { surveyProgressPeriods } from './views/progress-periods.js'
 
 const DAYS_SHOWN = 7
 
@@ -72,6 +75,8 @@ export const readSurveyStatus = async (
       LEFT JOIN _sync.tasks t ON t.account = k.account AND t.survey_id = k.id`,
     [account, surveyId],
   )
+  for (const view of [surveyProgressPeriods, progressDaily])
+    await sql.run(`CREATE OR REPLACE TEMP VIEW ${view.name} AS ${temporarySql(view)}`)
   const [lastRun = null] = await sql.rows(
     runRow,
     `SELECT ended_at, status, reason, surveys_refreshed FROM ${LAST_SYNCS} WHERE account = $1`,
@@ -92,7 +97,7 @@ export const readSurveyStatus = async (
     ),
     days: await sql.rows(
       dayRow,
-      `SELECT CAST(day AS VARCHAR) AS day, interviews_count, gained, completion_rate FROM main.progress_daily
+      `SELECT CAST(day AS VARCHAR) AS day, interviews_count, gained, completion_rate FROM temp.progress_daily
         WHERE account = $1 AND survey_id = $2 AND day > CAST($3 AS DATE) - ${DAYS_SHOWN} ORDER BY day`,
       [account, surveyId, formatInstant(now).slice(0, 10)],
     ),

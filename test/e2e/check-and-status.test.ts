@@ -170,7 +170,7 @@ describe('status', () => {
       expect(stdout).not.toContain('\u001b')
       const words = stdout.split('\n').filter((text) => !text.startsWith('/'))
       expect(words.filter((text) => stringWidth(text) > 80)).toEqual([])
-      expect(stdout).toContain(line[2] === 'b/2' ? 'title: expected a string' : ' wave 12')
+      expect(stdout).toContain(line[2] === 'b/2' ? 'in quarantine: title' : ' wave 12')
     }
     if (!hasTerminal) return
     await using terminal = await openTerminal({
@@ -189,7 +189,9 @@ describe('status', () => {
     const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
     const account = accountOf(trial.api)
     const file = await trial.settings({ accounts: ['acme', 'globex'].map(account) })
-    expect(await trial.runWarm(['sync', ...file], NO_ACCOUNT)).toMatchObject({ code: 0 })
+    expect(await trial.runWarm(['sync', '--publish', 'parquet', ...file], NO_ACCOUNT)).toMatchObject({
+      code: 0,
+    })
     const of = async (survey: string) => {
       const { code, stdout, stderr } = await trial.runWarm(['status', '--survey', survey], NO_ACCOUNT)
       return { code, heads: stdout.match(/^survey .*$/gm), stderr: stderr.split('\n')[0] }

@@ -72,7 +72,9 @@ const factsOf = (survey: Explained): readonly (readonly [string, string])[] => {
           ] as const,
         ]),
     ...(lastError === null ? [] : [['last error', onOneLine(lastError)] as const]),
-    ['sources', `${counted(sources.count, 'source')}, ${list}${relisted}`],
+    ...(sources.count === 0 && sources.listedAt === null
+      ? []
+      : [['sources', `${counted(sources.count, 'source')}, ${list}${relisted}`] as const]),
     ...survey.rejections.map(({ endpoint, problem, sources: of, rows, replayed, last_at: at }) => {
       const what = `${humanCount(rows)} of ${endpoint}${of === 0 ? '' : ` (${counted(of, 'source')})`}`
       const again = replayed === 0 ? '' : `, ${humanCount(replayed)} replayed`

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
 import { NUMBERED_RUNS } from '../../warehouse/history/runs.js'
-import { ALL_VIEWS } from '../../warehouse/views/all.js'
+import { ALL_VIEWS, temporarySql } from '../../warehouse/views/all.js'
 import type { ViewDeclaration } from '../../warehouse/views/view-declaration.js'
 import { overview } from './queries/overview.js'
 import { type Query, sqlOf } from './queries/query.js'
@@ -37,7 +37,7 @@ export const readReport = async (sql: Sql) => {
       `SELECT ${cellsOf(row)} FROM (\n${sqlOf(query).replaceAll('_sync.runs', NUMBERED_RUNS)}\n) q ORDER BY ${query.order}`,
     )
   for (const view of ALL_VIEWS)
-    await sql.run(`CREATE TEMP ${kindOf(view)} ${view.name} AS ${view.sql.replaceAll(A_VIEW, 'temp.$1')}`)
+    await sql.run(`CREATE TEMP ${kindOf(view)} ${view.name} AS ${temporarySql(view)}`)
   await sql.run(`CREATE TEMP TABLE ${SHOWN} AS ${survey.surveys.select}`)
   const surveys = await read(survey.surveys)
   /** Only the rows of surveys with a section, and of these only what `condition` keeps. */
@@ -70,14 +70,7 @@ export const readReport = async (sql: Sql) => {
   return { ...rows, unshown: unshown() }
 }
 
-/**
- * Temporary views hide those of the file. So the report reads the views of this version, even in a file of an older one and in Parquet,
- * which has none.
- */
 const kindOf = ({ name }: ViewDeclaration): string => (COMPUTED_ONCE.includes(name) ? 'TABLE' : 'VIEW')
-
-/** Views name each other as those of the file, which an older version may have written, and Parquet lacks. */
-const A_VIEW = new RegExp(`\\bmain\\.(${ALL_VIEWS.map(({ name }) => name).join('|')})\\b`, 'g')
 
 const SHOWN = 'report_surveys'
 

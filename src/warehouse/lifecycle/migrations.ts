@@ -125,7 +125,8 @@ export const isOwnFault = async (work: (database: Database) => Promise<unknown>)
   await using database = await openDatabase(':memory:')
   // Without the comments, which no statement needs, and which take longer than all else.
   const parts = ['CREATE SCHEMA _sync', ...ALL_TABLES.map(createTable), ...ALL_VIEWS.map(defineView)]
-  await database.exclusively((sql) => sql.run(parts.join(';\n')))
+  const version = `INSERT INTO _sync.schema_version (version, applied_at, description) VALUES (${SCHEMA_VERSION}, now(), '')`
+  await database.exclusively((sql) => sql.run([...parts, version].join(';\n')))
   try {
     await work(database)
     return false
