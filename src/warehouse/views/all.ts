@@ -30,7 +30,6 @@ export const ALL_VIEWS: readonly ViewDeclaration[] = [
 ]
 
 /**
-<<<<<<< ours
  * Published Parquet holds no views. This creates all, because views read other views. A view that an older state lacks the columns
  * for is left out.
  */
@@ -40,11 +39,11 @@ export const createViews = async (sql: Sql): Promise<void> => {
       if (!isStatementFault(error)) throw error
     })
 }
-=======
+
+/**
  * The SELECT of a temporary view, which hides that of the file. It reads the views of this version, which Parquet and a file of an older
  * version lack.
  */
 export const temporarySql = ({ sql }: ViewDeclaration): string => sql.replaceAll(A_VIEW, 'temp.$1')
 
 const A_VIEW = new RegExp(`\\bmain\\.(${ALL_VIEWS.map(({ name }) => name).join('|')})\\b`, 'g')
->>>>>>> theirs

@@ -145,7 +145,7 @@ describe('the bundle', () => {
   test('contains these packages and no dependency of package.json', () => {
     expect(bundled.join(' ')).toBe(
       '@duckdb/node-api @opentelemetry/api @pinojs/redact ansi-regex ansi-styles atomic-sleep ' +
-        'bintrees bottleneck cliui d3-array d3-time emoji-regex escalade get-caller-file ' +
+        'bintrees bottleneck cliui csv-parse d3-array d3-time emoji-regex escalade get-caller-file ' +
         'get-east-asian-width hucre nodemailer on-exit-leak-free p-limit pino pino-std-serializers preact ' +
         'preact-render-to-string prom-client quick-format-unescaped safe-stable-stringify sonic-boom ' +
         'string-width strip-ansi tdigest thread-stream undici wrap-ansi y18n yaml yargs yargs-parser ' +
