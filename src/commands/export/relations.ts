@@ -15,6 +15,8 @@ import { columnPaths, type Sql } from '../../warehouse/connection/database.js'
 import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { firstLine, isStatementFault, isUnknownName } from '../../warehouse/connection/duckdb-error.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
+import { needsAction } from '../../warehouse/views/needs-action.js'
+import { surveysToday } from '../../warehouse/views/overviews.js'
 import { defineView } from '../../warehouse/views/view-declaration.js'
 
 /** A table or view with its published columns. */
@@ -30,9 +32,16 @@ export const ALL: readonly TableDeclaration[] = [...ALL_TABLES, ...VIEWS]
 
 export const isView = (table: TableDeclaration): boolean => VIEWS.includes(table)
 
-/** The declarations of `names`; of all tables outside `_sync` for null. */
-export const requestedTables = (names: readonly string[] | null): readonly TableDeclaration[] => {
-  if (names === null) return ALL_TABLES.filter(({ schema }) => schema === 'main')
+/** With what people want to see first, a workbook begins. */
+const FIRST_SHEETS: readonly TableDeclaration[] = [surveysToday, needsAction]
+
+/** The declarations of `names`, in their order; for null, of all tables outside `_sync`. */
+export const requestedTables = (
+  names: readonly string[] | null,
+  isWorkbook: boolean,
+): readonly TableDeclaration[] => {
+  if (names === null)
+    return [...(isWorkbook ? FIRST_SHEETS : []), ...ALL_TABLES.filter(({ schema }) => schema === 'main')]
   const known = ALL.map(tableName)
   const problems = names
     .filter((name) => !known.includes(name))
@@ -45,7 +54,7 @@ export const requestedTables = (names: readonly string[] | null): readonly Table
       'export_request',
       `--tables: ${problems.length > 0 ? problems.join('; ') : 'names no table'} (fieldwork-sync schema lists them)`,
     )
-  return ALL.filter((table) => names.includes(tableName(table)))
+  return [...new Set(names)].flatMap((name) => ALL.filter((table) => tableName(table) === name))
 }
 
 /**
