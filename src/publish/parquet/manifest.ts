@@ -36,6 +36,8 @@ const tableSchema = z.object({
   name: z.string(),
   comment: z.string(),
   columns: z.array(columnSchema),
+  /** Whether it is a view. Its rows follow from the tables, so nothing is ever restored from them. Absent for a table. */
+  is_view: z.boolean().optional(),
   layout: z.string(),
   rows: z.number(),
   bytes: z.number(),
@@ -59,6 +61,10 @@ export const manifestSchema = z.object({
   tables: z.array(tableSchema),
 })
 export type Manifest = z.output<typeof manifestSchema>
+
+/** The tables without the views, which hold the whole state. */
+export const storedTables = ({ tables }: Pick<Manifest, 'tables'>): readonly ManifestTable[] =>
+  tables.filter(({ is_view: isView = false }) => !isView)
 
 const FILE = 'manifest.json'
 

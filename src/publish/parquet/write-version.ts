@@ -3,18 +3,22 @@ import { dirname, join } from 'node:path'
 import type { Clock } from '../../base/clock.js'
 import { throwIfAborted } from '../../base/signals.js'
 import { packageVersion } from '../../base/version.js'
+import type { ViewName } from '../../model/publish-formats.js'
 import { SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { sum } from '../../rules/estimate.js'
 import { columnPaths, type Database, type Sql } from '../../warehouse/connection/database.js'
 import { WarehouseDamagedError } from '../../warehouse/connection/errors.js'
 import { readLastRun } from '../../warehouse/history/runs.js'
 import type { Manifest, ManifestTable, PublishedFile } from './manifest.js'
-import { PUBLISHED_TABLES } from './tables.js'
+import { withStagedViews } from './stage-views.js'
+import { PUBLISHED_TABLES, type PublishedTable, publishedViews } from './tables.js'
 import { type TableWriting, writeTable } from './write-table.js'
 
 interface VersionWriting extends Omit<TableWriting, 'sql'> {
   readonly database: Database
   readonly clock: Clock
+  /** The views that are published like tables. */
+  readonly views: readonly ViewName[]
 }
 
 /** Rejects with the signal's reason when it aborts, unless the work database is damaged. */
@@ -34,11 +38,26 @@ export const writeVersion = async (writing: VersionWriting): Promise<Manifest> =
   }
 }
 
-const writeTables = async (writing: TableWriting): Promise<readonly ManifestTable[]> => {
-  // A column that was added to a table with rows is nullable, despite its declaration.
+const writeTables = async (
+  writing: TableWriting & Pick<VersionWriting, 'views'>,
+): Promise<readonly ManifestTable[]> => {
+  // A column that was added to a table with rows is nullable, despite its declaration. So is every column of a view.
   const required = await columnPaths(writing.sql, 'NOT is_nullable')
+  const views = publishedViews(writing.views)
+  const tables = await writeEach(writing, PUBLISHED_TABLES, required)
+  return [
+    ...tables,
+    ...(await withStagedViews(writing.sql, views, () => writeEach(writing, views, required))),
+  ]
+}
+
+const writeEach = async (
+  writing: TableWriting,
+  published: readonly PublishedTable[],
+  required: ReadonlySet<string>,
+): Promise<readonly ManifestTable[]> => {
   const tables: ManifestTable[] = []
-  for (const table of PUBLISHED_TABLES) {
+  for (const table of published) {
     const files = await writeTable(writing, table)
     const { schema, name, comment, columns } = table.declaration
     tables.push({
@@ -49,6 +68,7 @@ const writeTables = async (writing: TableWriting): Promise<readonly ManifestTabl
         ...column,
         nullable: !required.has(`${schema}.${name}.${column.name}`),
       })),
+      ...(table.view === null ? {} : { is_view: true }),
       layout: table.layout,
       rows: sum(files.map(({ rows }) => rows)),
       bytes: sum(files.map(({ bytes }) => bytes)),

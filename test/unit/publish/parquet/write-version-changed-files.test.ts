@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { PUBLISHED_VIEWS } from '../../../../src/model/publish-formats.js'
 import type { Manifest } from '../../../../src/publish/parquet/manifest.js'
 import { writeChangedFiles } from '../../../../src/publish/parquet/write-version.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
@@ -27,7 +28,8 @@ const writeFiles = async (
   { number, base = null, signal = NEVER }: { number: number; base?: Manifest | null; signal?: AbortSignal },
 ) => {
   const directory = await temporaryDirectory()
-  const writing = { database, base, directory, number, runId: `run-${number}`, clock: testClock(), signal }
+  const run = { number, runId: `run-${number}`, clock: testClock(), signal, views: PUBLISHED_VIEWS }
+  const writing = { database, base, directory, ...run }
   return { ...(await writeChangedFiles(writing)), directory }
 }
 
