@@ -94,14 +94,14 @@ export const namesOf =
   <T extends string>(what: string, known: readonly T[]): Reader<readonly T[]> =>
   (value) => {
     if (!Array.isArray(value)) return bad(`must be a list of ${what}s, such as [${known[0]}], or []`)
-    const chosen = known.filter((name) => value.includes(name))
+    const chosen = value.flatMap((name) => known.filter((one) => one === name))
     const unknown = value.find((name) => !chosen.includes(name))
     if (unknown !== undefined) {
       const meant = typeof unknown === 'string' ? nearest(unknown, known) : null
       const advice = meant === null ? `name some of ${known.join(', ')}` : `did you mean ${meant}?`
       return bad(`must be a list of ${what}s, and one of these names is unknown; ${advice}`)
     }
-    return chosen.length < value.length ? bad('must name nothing twice') : good(chosen)
+    return new Set(chosen).size < chosen.length ? bad('must name nothing twice') : good(chosen)
   }
 
 /** The name of a time zone that Node supports. */

@@ -87,13 +87,13 @@ const escaped = (text: string): string =>
     .replaceAll('\uffff', '_xFFFF_')
 
 /** What stays when a person scrolls: the header, and the columns up to the title. */
-export const frozenPane = (columns: readonly Column[]) => {
+export const fixedPane = (columns: readonly Column[]) => {
   const titled = 1 + columns.findIndex(({ name }) => name === 'title')
-  return titled > 0 && titled <= FROZEN_COLUMNS_MAX ? { rows: 1, columns: titled } : { rows: 1 }
+  return titled > 0 && titled <= FIXED_COLUMNS_MAX ? { rows: 1, columns: titled } : { rows: 1 }
 }
 
 /** More would leave no room on a small screen. */
-const FROZEN_COLUMNS_MAX = 4
+const FIXED_COLUMNS_MAX = 4
 
 /** A filter over the header and so many rows of cells. */
 export const filterOver = (columns: number, rows: number) => ({ range: rangeRef(0, 0, rows, columns - 1) })

@@ -20,7 +20,7 @@ import {
   columnDefinition,
   columnsSheet,
   filterOver,
-  frozenPane,
+  fixedPane,
   headerCells,
   isText,
   selectSheetCell,
@@ -108,7 +108,7 @@ const sheetOf = async (
   }
   return {
     name: tableName(table),
-    freezePane: frozenPane(columns),
+    freezePane: fixedPane(columns),
     autoFilter: filterOver(columns.length, lines.length - 1),
     columns: columns.map((column, index) =>
       columnDefinition(column, cellsAt(index, lines.slice(1, WIDTH_ROWS))),
@@ -122,7 +122,7 @@ const cellsAt = (index: number, rows: readonly (readonly CellValue[])[]): CellVa
   rows.map((row) => row[index] ?? null)
 
 /**
- * The library repeats the header on a further sheet where a sheet is full. Its streamed sheets have frozen panes and widths, but neither
+ * The library repeats the header on a further sheet where a sheet is full. Its streamed sheets have fixed panes and widths, but neither
  * comments, nor a filter, nor a font of the header.
  */
 const writeAlone = async (
@@ -139,7 +139,7 @@ const writeAlone = async (
   }
   const workbook = writeXlsxStream(chained(first, rows), {
     name: tableName(table),
-    freezePane: frozenPane(columns),
+    freezePane: fixedPane(columns),
     columns: columns.map((column, index) => ({
       ...columnDefinition(column, cellsAt(index, first)),
       header: column.name,

@@ -66,6 +66,11 @@ export type Manifest = z.output<typeof manifestSchema>
 export const storedTables = ({ tables }: Pick<Manifest, 'tables'>): readonly ManifestTable[] =>
   tables.filter(({ is_view: isView = false }) => !isView)
 
+export const tableIn = (
+  { tables }: { readonly tables: readonly ManifestTable[] },
+  { declaration: { schema, name } }: { readonly declaration: Pick<ManifestTable, 'schema' | 'name'> },
+): ManifestTable | undefined => tables.find((table) => table.schema === schema && table.name === name)
+
 const FILE = 'manifest.json'
 
 export const manifestFile = (directory: string): string => join(directory, FILE)

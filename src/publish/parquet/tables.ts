@@ -1,6 +1,7 @@
 /**
  * Decides in which file a row is published. A data table is partitioned by account and by the month in which the survey was
- * created (UTC), the same in every table and view of a survey. A table of `_sync` is one file. Pure.
+ * created (UTC), the same in every table of a survey. So is a view with a row for each time. A table of `_sync` is one file, and so is any
+ * other view: it has few rows, and most of them change every night. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { Column, TableDeclaration } from '../../model/columns.js'
@@ -31,6 +32,9 @@ export interface Partition {
 /** The month of a row whose survey is not in `surveys`. Hive's null is not used, because pandas cannot read it. */
 export const UNKNOWN_MONTH = 'unknown'
 
+/** Columns in the key of a history. */
+const TIMES = ['day', 'observed_at', 'valid_from']
+
 /** Increased by hand when the code of this directory begins to write the same rows differently. */
 const FORMAT_REVISION = 1
 
@@ -39,11 +43,11 @@ const publishedTable = (
   view: ViewDeclaration | null = null,
 ): PublishedTable => {
   const { schema, name, comment, key } = declaration
-  const isPartitioned = schema === 'main'
+  const isPartitioned = schema === 'main' && (view === null || key.some((name) => TIMES.includes(name)))
   return {
     declaration,
     view,
-    directory: isPartitioned ? name : `${schema}/${name}`,
+    directory: schema === 'main' ? name : `${schema}/${name}`,
     surveyId: isPartitioned ? surveyIdOf(declaration) : null,
     columns: declaration.columns.filter((column) => !isPartitioned || column.name !== 'account'),
     layout: createHash('sha256')

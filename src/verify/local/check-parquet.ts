@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
 import { hasCode } from '../../base/errors.js'
 import { throwIfAborted } from '../../base/signals.js'
 import { tableName } from '../../model/sync-tables.js'
-import { checksum, type Manifest, type PublishedFile } from '../../publish/parquet/manifest.js'
+import { checksum, type Manifest, type PublishedFile, tableIn } from '../../publish/parquet/manifest.js'
 import { withStagedViews } from '../../publish/parquet/stage-views.js'
 import { PUBLISHED_TABLES, type PublishedTable, publishedViews } from '../../publish/parquet/tables.js'
 import { digestsOf, holds, partitionsOf } from '../../publish/parquet/write-table.js'
@@ -106,9 +106,6 @@ export const compareFormats = async (
     ),
   )
 }
-
-const tableIn = ({ tables }: Manifest, { declaration }: PublishedTable) =>
-  tables.find(({ schema, name }) => schema === declaration.schema && name === declaration.name)
 
 const compareEach = async (
   sql: Sql,

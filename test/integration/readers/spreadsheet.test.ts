@@ -9,7 +9,7 @@ import { cellRef, rangeRef } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ALL } from '../../../src/commands/export/relations.js'
-import { frozenPane, headerComment, isText } from '../../../src/commands/export/sheet.js'
+import { fixedPane, headerComment, isText } from '../../../src/commands/export/sheet.js'
 import type { Column, TableDeclaration } from '../../../src/model/columns.js'
 import { tableName } from '../../../src/model/sync-tables.js'
 import { surveysHistory } from '../../../src/model/tables.js'
@@ -148,8 +148,8 @@ test.skipIf(PYTHON_PROBLEM !== null)(
         expect(differences(sheet?.rows ?? [], rows), what).toEqual([])
         expect(differences(frame ?? [], rows), `${what}, pandas`).toEqual([])
         // Without a window, LibreOffice saves no view of any workbook.
-        const { rows: frozenRows, columns: frozenColumns = 0 } = frozenPane(table.columns)
-        if (isOriginal) expect(sheet?.pane, what).toBe(cellRef(frozenRows, frozenColumns))
+        const { rows: fixedRows, columns: fixedColumns = 0 } = fixedPane(table.columns)
+        if (isOriginal) expect(sheet?.pane, what).toBe(cellRef(fixedRows, fixedColumns))
         // hucre streams neither filters, nor comments, nor fonts of the header.
         const isAlone = alone.includes(table.name)
         expect(sheet?.filter, what).toBe(

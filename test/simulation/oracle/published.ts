@@ -136,7 +136,7 @@ const unequalFiles = async (current: string, { tables }: Manifest, work: OpenFil
       .map(({ type, quoted }) => (type === 'JSON' ? `CAST(${quoted} AS VARCHAR) AS ${quoted}` : quoted))
       .join(', ')
     const paths = files.map(({ path }) => `'${join(current, path).replaceAll("'", "''")}'`).join(', ')
-    const options = schema === 'main' ? PARTITIONED : 'hive_partitioning = false'
+    const options = files.some(({ account }) => account !== null) ? PARTITIONED : 'hive_partitioning = false'
     const stored = `(SELECT ${list} FROM ${schema}.${name})`
     if (await differ(work, stored, `(SELECT ${list} FROM read_parquet([${paths}], ${options}))`))
       found.push(`P3: ${schema}.${name} in parquet/current differs from the committed state`)

@@ -26,7 +26,7 @@ export const currentOf = (warehouse: Pick<TestWarehouse, 'directory'>): string =
 export const manifestOf = async (version: string): Promise<Manifest> =>
   JSON.parse(await readFile(join(version, 'manifest.json'), 'utf8'))
 
-/** The SQL that docs/how-to/parquet.md gives for reading a table. */
+/** The SQL that docs/how-to/parquet.md gives for reading a table or view. */
 export const readTable = ({ directory, surveyId }: PublishedTable, version: string): string =>
   surveyId === null
     ? `read_parquet('${version}/${directory}/data.parquet')`

@@ -137,11 +137,14 @@ describe('the layers', () => {
     const published = async (publish: string, flags = {}) =>
       (await load({ yaml: `${ACCOUNT}publish: ${publish}\n`, flags })).publish
     expect(await published('[parquet]')).toEqual({ formats: ['parquet'], views: PUBLISHED_VIEWS })
-    expect(await published('duckdb, report')).toEqual({ formats: ['duckdb', 'report'], views: PUBLISHED_VIEWS })
+    expect(await published('duckdb, report')).toEqual({
+      formats: ['duckdb', 'report'],
+      views: PUBLISHED_VIEWS,
+    })
     const section = '{ formats: [duckdb], views: [survey_pace, survey_overview] }'
     expect(await published(section, { publish: 'parquet' })).toEqual({
       formats: ['parquet'],
-      views: ['survey_overview', 'survey_pace'],
+      views: ['survey_pace', 'survey_overview'],
     })
     expect(await published('{ views: [] }')).toEqual({ formats: ['duckdb'], views: [] })
   })

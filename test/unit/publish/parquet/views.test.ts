@@ -40,7 +40,11 @@ const publishedOnce = publishedCopies(async (warehouse) => {
   const { account } = warehouse
   await account.startRun({ runId: 'run-1', command: 'sync', version: '1.2.3', startedAt: minute(0) })
   const january = { ...IN_FIELD, created_at: instantOf('2026-01-31T23:59:59Z') }
-  const february = { ...IN_FIELD, created_at: instantOf('2026-02-01T00:00:00Z') }
+  const february = {
+    ...IN_FIELD,
+    status: 'deviating_from_specs',
+    created_at: instantOf('2026-02-01T00:00:00Z'),
+  }
   await list(account, [survey(1, january), survey(2, february)], minute(0), 'full')
   for (const number of [1, 2, 3]) await night(warehouse, number, [1, 2])
 })
@@ -60,7 +64,8 @@ test('every view can be published, and has the rows and types of the view; none 
   const views = tables.filter(({ is_view }) => is_view === true)
   expect(views.map(({ name }) => name)).toEqual(VIEW_NAMES)
   expect(views.filter(({ rows }) => rows === 0)).toEqual([])
-  expect(await warehouse.rows('SELECT table_name FROM duckdb_tables() WHERE temporary')).toEqual([])
+  const temporary = await warehouse.rows('SELECT table_name AS name FROM duckdb_tables() WHERE temporary')
+  expect(temporary.filter(({ name }) => VIEW_NAMES.some((view) => view === name))).toEqual([])
 })
 
 test('the next version keeps the files of unchanged months, and has no view that was switched off', async () => {
@@ -70,20 +75,40 @@ test('the next version keeps the files of unchanged months, and has no view that
   await publish(warehouse)
   expect(await tablesThatDiffer(warehouse)).toEqual([])
   const written = writtenAnew(before, await filesOf(currentOf(warehouse)))
-  const months = written.filter((path) => PUBLISHED_VIEWS.some((view) => path.startsWith(`${view}/`)))
-  const inPlace = ['surveys_today', 'survey_pace', 'source_overview', 'progress_daily']
-  for (const view of inPlace)
-    expect(months.filter((path) => path.startsWith(`${view}/`))).toEqual([
-      `${view}/account=acme/created_month=2026-02/data.parquet`,
-    ])
+  const inPlace = ['needs_action', 'progress_daily', 'source_overview', 'survey_pace', 'surveys_today']
+  expect(written.filter((path) => inPlace.some((view) => path.startsWith(`${view}/`)))).toEqual(
+    inPlace.map((view) =>
+      view === 'progress_daily'
+        ? `${view}/account=acme/created_month=2026-02/data.parquet`
+        : `${view}/data.parquet`,
+    ),
+  )
   await publish(warehouse, ['survey_pace'])
   await expect(stat(join(currentOf(warehouse), 'surveys_today'))).rejects.toThrow('ENOENT')
   expect(await tablesThatDiffer(warehouse, currentOf(warehouse), ['survey_pace'])).toEqual([])
 })
 
+test('a view is not evaluated while its tables stay as they are; a file of it that is lost is written anew', async () => {
+  const warehouse = await publishedOnce()
+  const before = await filesOf(currentOf(warehouse))
+  const lost = 'survey_pace/data.parquet'
+  await rm(join(currentOf(warehouse), lost))
+  await publish(warehouse)
+  const after = await filesOf(currentOf(warehouse))
+  expect(writtenAnew(before, after)).toEqual([lost])
+  expect(await tablesThatDiffer(warehouse)).toEqual([])
+  // After this, an evaluation would find other rows in every file.
+  const manifest = await manifestOf(currentOf(warehouse))
+  const views = manifest.tables.filter(({ is_view }) => is_view === true)
+  for (const file of views.flatMap(({ files }) => files)) file.digest = '0:0'
+  await writeFile(join(currentOf(warehouse), 'manifest.json'), JSON.stringify(manifest))
+  await publish(warehouse)
+  expect(writtenAnew(after, await filesOf(currentOf(warehouse)))).toEqual([])
+})
+
 test('a lost work database is rebuilt from the tables, also if the file of a view is damaged', async () => {
   const warehouse = await publishedOnce()
-  const view = 'survey_pace/account=acme/created_month=2026-01/data.parquet'
+  const view = 'survey_pace/data.parquet'
   await writeFile(join(currentOf(warehouse), view), 'garbage')
   const before = await warehouse.rows('FROM survey_pace ORDER BY ALL')
   await warehouse.database.close()
