@@ -67,7 +67,7 @@ export interface Export {
  * docs/decisions/export-and-sql.md#0050-an-export-sorts-on-disk. The database is closed before the directory is renamed.
  */
 export const exportTables = async (options: Export): Promise<ExportManifest> => {
-  const requested = requestedTables(options.tables)
+  const requested = requestedTables(options.tables, options.format === 'xlsx')
   const replaced = replaceDirectory(options.out, async (directory) => {
     const temporaryDirectory = join(directory, 'spill')
     try {

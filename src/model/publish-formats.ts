@@ -1,4 +1,7 @@
-/** The formats that a run can publish, and the paths that readers open. The settings take these names; `publish/formats` has an entry for each state. */
+/**
+ * The formats that a run can publish, the views that it can publish as Parquet, and the paths that readers open. The settings take these
+ * names; `publish/formats` has an entry for each state, and `warehouse/views` a file for each view.
+ */
 import { join } from 'node:path'
 
 /** Whole states of the warehouse: commands that read open one, and a lost work database is rebuilt from one. */
@@ -11,6 +14,35 @@ export type PublishFormat = (typeof PUBLISH_FORMATS)[number]
 
 export const isStateFormat = (format: PublishFormat): format is StateFormat =>
   STATE_FORMATS.some((state) => state === format)
+
+/** In the order of creation: a view comes after the views that it reads. */
+export const VIEW_NAMES = [
+  'survey_overview',
+  'interview_status_counts',
+  'survey_status_changes',
+  'survey_progress_periods',
+  'progress_daily',
+  'sample_source_progress_periods',
+  'source_progress_daily',
+  'survey_periods',
+  'sample_source_periods',
+  'survey_pace',
+  'sample_source_pace',
+  'source_overview',
+  'record_changes',
+  'needs_action',
+  'surveys_today',
+] as const
+export type ViewName = (typeof VIEW_NAMES)[number]
+
+/** Those that readers of Parquet get unless the settings name others. */
+export const PUBLISHED_VIEWS: readonly ViewName[] = [
+  'surveys_today',
+  'survey_pace',
+  'source_overview',
+  'needs_action',
+  'progress_daily',
+]
 
 /** Below the warehouse directory. */
 export const PUBLISHED_AS: Readonly<Record<StateFormat, string>> = {

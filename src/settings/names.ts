@@ -30,7 +30,7 @@ const NAMES = [
   { flag: 'log-level', path: ['log_level'], variable: 'FIELDWORK_SYNC_LOG_LEVEL' },
   { flag: 'max-requests', path: ['budget', 'requests_max'] },
   { flag: 'max-duration', path: ['budget', 'duration_max'] },
-  { flag: 'publish', path: ['publish'] },
+  { flag: 'publish', path: ['publish', 'formats'] },
   { flag: 'shard', path: ['shard'] },
   { flag: 'full', path: ['full'] },
   { flag: 'json', path: ['json'] },

@@ -5,6 +5,7 @@
 import { isStop } from '../base/errors.js'
 import type { Rate } from '../base/network.js'
 import type { Secret } from '../base/secret.js'
+import { nearest } from '../base/suggest.js'
 import { whyUnreadable } from '../base/text-file.js'
 import { createCalendar } from '../model/calendar.js'
 
@@ -87,6 +88,21 @@ export const listOf = <T extends string>(...choices: readonly T[]): Reader<reado
       : good(chosen)
   }
 }
+
+/** A list of different names, which may be empty. An unknown one gets the nearest that is known. */
+export const namesOf =
+  <T extends string>(what: string, known: readonly T[]): Reader<readonly T[]> =>
+  (value) => {
+    if (!Array.isArray(value)) return bad(`must be a list of ${what}s, such as [${known[0]}], or []`)
+    const chosen = value.flatMap((name) => known.filter((one) => one === name))
+    const unknown = value.find((name) => !chosen.includes(name))
+    if (unknown !== undefined) {
+      const meant = typeof unknown === 'string' ? nearest(unknown, known) : null
+      const advice = meant === null ? `name some of ${known.join(', ')}` : `did you mean ${meant}?`
+      return bad(`must be a list of ${what}s, and one of these names is unknown; ${advice}`)
+    }
+    return new Set(chosen).size < chosen.length ? bad('must name nothing twice') : good(chosen)
+  }
 
 /** The name of a time zone that Node supports. */
 export const readTimeZone: Reader<string> = (value) => {

@@ -5,7 +5,14 @@
 import { z } from 'zod'
 import { LOG_LEVELS } from '../base/log.js'
 import { WEBHOOK_FORMATS } from '../model/monitoring.js'
-import { PUBLISH_FORMATS, PUBLISHED_AS, REPORT_FILE, STATE_FORMATS } from '../model/publish-formats.js'
+import {
+  PUBLISH_FORMATS,
+  PUBLISHED_AS,
+  PUBLISHED_VIEWS,
+  REPORT_FILE,
+  STATE_FORMATS,
+  VIEW_NAMES,
+} from '../model/publish-formats.js'
 import { DEFAULT_WEIGHTS } from '../rules/refresh.js'
 import {
   readAccountName,
@@ -30,6 +37,7 @@ import {
   durationFrom,
   durationOrForever,
   listOf,
+  namesOf,
   oneOf,
   type Reader,
   readBoolean,
@@ -158,9 +166,14 @@ export const settingsSchema = section({
       'Whether the bucket is in the path of the address instead of its host. Without it true if there is an endpoint',
     ),
   }).prefault({}),
-  publish: preset(['duckdb'], `list of ${PUBLISH_FORMATS.join(', ')}`, listOf(...PUBLISH_FORMATS)).describe(
-    `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta (only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people). What a format that you remove has published stays as it was: remove it, so that nobody reads old rows. Delta logs in a bucket are removed after 30 days`,
-  ),
+  publish: section({
+    formats: preset(['duckdb'], `list of ${PUBLISH_FORMATS.join(', ')}`, listOf(...PUBLISH_FORMATS)).describe(
+      `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta (only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people). What a format that you remove has published stays as it was: remove it, so that nobody reads old rows. Delta logs in a bucket are removed after 30 days. \`publish: [duckdb, parquet]\` is a short form of this key`,
+    ),
+    views: preset(PUBLISHED_VIEWS, 'list of views', namesOf('view', VIEW_NAMES)).describe(
+      'Views that parquet and delta publish too, in the same version as the tables; `[]` for none. A view that you remove is not in the next version. The database has all views in any case',
+    ),
+  }).prefault({}),
   contract: preset('evolve', CONTRACTS.join(' or '), oneOf(...CONTRACTS)).describe(
     'Unknown fields and values of the API: `evolve` stores and reports them, `freeze` also ends the run with exit 5',
   ),

@@ -17,7 +17,7 @@ import { keysIn, settingKeys, withKnownKeys } from './keys.js'
 import { kindOf, type Problem } from './problems.js'
 import { bad, good, type Read, type ReadFile, readText } from './readers.js'
 import { originAt, type SettingsFile } from './source.js'
-import { cut, isSection, type Path, pathText, type Tree, valueAt } from './tree.js'
+import { cut, isSection, type Path, pathText, put, type Tree, valueAt } from './tree.js'
 
 interface SettingsFileRequest {
   /** The path of the file as it was given, which problems show. */
@@ -44,7 +44,8 @@ export const openSettingsFile = async (request: SettingsFileRequest): Promise<Se
     return { ...ABSENT_FILE, problems: [{ where: name, path: [], text: problem }] }
   }
   const { tree, problems, whereIs, noteAt } = readYaml(name, text.value, env)
-  const known = withKnownKeys(tree ?? {}, (key, section) => {
+  const isShort = isShortForm(tree)
+  const known = withKnownKeys(isShort ? longForm(tree) : (tree ?? {}), (key, section) => {
     problems.push({ where: whereIs([...section, key]), ...describe(key, section) })
   })
   return {
@@ -52,13 +53,26 @@ export const openSettingsFile = async (request: SettingsFileRequest): Promise<Se
     problems: problems.filter(({ path: at }) => !unused.includes(String(at?.[0]))),
     originOf: (at) => ({
       where: whereIs(at),
-      name: at.length === 0 ? 'the file' : pathText(at),
+      name:
+        at.length === 0
+          ? 'the file'
+          : isShort
+            ? pathText(at).replace('publish.formats', 'publish')
+            : pathText(at),
       isQuotable: noteAt(at)?.isFromEnvironment !== true,
       written: noteAt(at)?.written,
       directory: dirname(path),
     }),
   }
 }
+
+/** `publish: [duckdb]` is short for `publish: {formats: [duckdb]}`. */
+const PUBLISH: Path = ['publish']
+const isShortForm = (tree: Tree): boolean => {
+  const publish = valueAt(tree, PUBLISH)
+  return publish !== undefined && !isSection(publish)
+}
+const longForm = (tree: Tree): Tree => put(tree, PUBLISH, { formats: valueAt(tree, PUBLISH) })
 
 /** Without this section the feature is off; `daily_windows: false` means the same. */
 const MAY_BE_FALSE: Path = ['refresh', 'daily_windows']

@@ -57,19 +57,21 @@ export const resolveStorage = (layers: Layers, env: Environment): StorageSetting
   }
 }
 
+const FORMATS = ['publish', 'formats']
+
 /**
  * Delta tables are logs beside the Parquet files of a bucket. A bucket holds the database in any case, but a directory with nothing but a
  * report could not be read, nor rebuilt.
  */
 const refusePublish = ({ values: { publish, storage }, isBroken, refuse }: Layers): void => {
   const isDirectory = storage.url === undefined
-  if (isBroken(['publish']) || isBroken(['storage', 'url'])) return
-  if (publish.includes('delta') && isDirectory)
-    refuse(['publish'], 'can have delta only in a bucket; set storage.url, or remove delta')
-  else if (publish.includes('delta') && !publish.includes('parquet'))
-    refuse(['publish'], 'needs parquet beside delta, whose tables are the Parquet files')
-  else if (isDirectory && !publish.some(isStateFormat))
-    refuse(['publish'], 'needs duckdb or parquet beside report, which is a page about them')
+  if (isBroken(FORMATS) || isBroken(['storage', 'url'])) return
+  if (publish.formats.includes('delta') && isDirectory)
+    refuse(FORMATS, 'can have delta only in a bucket; set storage.url, or remove delta')
+  else if (publish.formats.includes('delta') && !publish.formats.includes('parquet'))
+    refuse(FORMATS, 'needs parquet beside delta, whose tables are the Parquet files')
+  else if (isDirectory && !publish.formats.some(isStateFormat))
+    refuse(FORMATS, 'needs duckdb or parquet beside report, which is a page about them')
 }
 
 /** Keys of the section without its url have no effect, so they are a mistake. */

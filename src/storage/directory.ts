@@ -29,8 +29,8 @@ export const directoryStorage = ({ settings, command, log, signal }: HoldStorage
     requireHeld: () => undefined,
     openWarehouse: async () => {
       const database = await open()
-      const publishing = { database, directory, clock: systemClock, log, report }
-      return { database, publishers: publishersOf(publish, publishing) }
+      const publishing = { database, directory, clock: systemClock, views: publish.views, log, report }
+      return { database, publishers: publishersOf(publish.formats, publishing) }
     },
     tryOut: async () => {
       tried = await open()

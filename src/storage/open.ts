@@ -49,7 +49,7 @@ export const findState = async (where: Where, signal: AbortSignal): Promise<Foun
   }
   const note = await readHolder(directory)
   const holder = note !== null && isAlive(note) ? describeHolder(note) : null
-  return { published: await findPublished(directory, publish), holder }
+  return { published: await findPublished(directory, publish.formats), holder }
 }
 
 /** Whether a run has left a warehouse there. */

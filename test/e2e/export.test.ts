@@ -201,7 +201,7 @@ test.concurrent('spreadsheet programs get typed workbooks, and CSV without formu
   const cells = Object.fromEntries(header.map((name, index) => [String(name), first[index]]))
   expect(cells).toMatchObject({ id: '1', title: '=1+1', project_id: '00123', respondent_questions_count: 10 })
   expect(cells.created_at).toBeInstanceOf(Date)
-  expect(sheets[0]?.freezePane).toMatchObject({ rows: 1 })
+  expect(sheets[0]?.freezePane).toEqual({ rows: 1, columns: 3 })
 
   expect(await exportAs('--format', 'csv')).toMatchObject({ code: 0 })
   expect(await readFile(join(out, 'surveys.csv'), 'utf8')).toMatch(/^account,id,title,.*\r\n[^,]*,1,=1\+1,/)

@@ -262,7 +262,7 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     warehouseDirectory: directory,
     storage: start.bucket === null ? null : STORAGE,
     shard: null,
-    publish: publishOf(plan, start),
+    publish: { ...DEFAULTS.publish, formats: publishOf(plan, start) },
     contract: settings.contract,
     discover: { overlap: settings.overlapMs, full_listing_every: settings.full_listing_every },
     history: DEFAULTS.history,

@@ -5,6 +5,8 @@ import type { Column, TableDeclaration } from '../../model/columns.js'
 import { ALL_TABLES, tableName } from '../../model/sync-tables.js'
 import { columnPaths, type Sql } from '../../warehouse/connection/database.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
+import { needsAction } from '../../warehouse/views/needs-action.js'
+import { surveysToday } from '../../warehouse/views/overviews.js'
 
 /** A table or view with its published columns. */
 export interface Relation {
@@ -17,9 +19,16 @@ export const ALL: readonly TableDeclaration[] = [...ALL_TABLES, ...VIEWS]
 
 export const isView = (table: TableDeclaration): boolean => VIEWS.includes(table)
 
-/** The declarations of `names`; of all tables outside `_sync` for null. */
-export const requestedTables = (names: readonly string[] | null): readonly TableDeclaration[] => {
-  if (names === null) return ALL_TABLES.filter(({ schema }) => schema === 'main')
+/** With what people want to see first, a workbook begins. */
+const FIRST_SHEETS: readonly TableDeclaration[] = [surveysToday, needsAction]
+
+/** The declarations of `names`, in their order; for null, of all tables outside `_sync`. */
+export const requestedTables = (
+  names: readonly string[] | null,
+  isWorkbook: boolean,
+): readonly TableDeclaration[] => {
+  if (names === null)
+    return [...(isWorkbook ? FIRST_SHEETS : []), ...ALL_TABLES.filter(({ schema }) => schema === 'main')]
   const known = ALL.map(tableName)
   const problems = names
     .filter((name) => !known.includes(name))
@@ -32,7 +41,7 @@ export const requestedTables = (names: readonly string[] | null): readonly Table
       'export_request',
       `--tables: ${problems.length > 0 ? problems.join('; ') : 'names no table'} (fieldwork-sync schema lists them)`,
     )
-  return ALL.filter((table) => names.includes(tableName(table)))
+  return [...new Set(names)].flatMap((name) => ALL.filter((table) => tableName(table) === name))
 }
 
 /** The published tables with their published columns. A state of an older version lacks newer tables and columns. */

@@ -17,13 +17,15 @@ import { qualified, quote } from '../../warehouse/connection/ddl.js'
 import {
   BOLD,
   columnDefinition,
-  FIXED_HEADER,
+  filterOver,
+  fixedPane,
   headerCells,
   headerComment,
   isText,
   selectSheetCell,
   sheetCell,
   sheetCellSchema,
+  WIDTH_ROWS,
 } from '../text/sheet.js'
 import { type ExportEntry, entryOf, selectRows, type Writing, writeError } from './files.js'
 import type { Relation } from './relations.js'
@@ -80,7 +82,7 @@ const sheetRows = ({ sql, signal }: Writing, relation: Relation) => {
   const onCut = () => {
     cutTexts += 1
   }
-  const convert = async function* (): AsyncGenerator<CellValue[]> {
+  const convert = async function* (): AsyncGenerator<CellValue[], void> {
     for await (const batch of sql.batches(schema, selectRows(relation, selectSheetCell))) {
       throwIfAborted(signal)
       for (const row of batch) {
@@ -107,24 +109,42 @@ const sheetOf = async (
   }
   return {
     name: tableName(table),
-    freezePane: FIXED_HEADER,
-    columns: columns.map(columnDefinition),
+    freezePane: fixedPane(columns),
+    autoFilter: filterOver(columns.length, lines.length - 1),
+    columns: columns.map((column, index) =>
+      columnDefinition(column, cellsAt(index, lines.slice(1, WIDTH_ROWS))),
+    ),
     cells,
     rows: lines,
   }
 }
 
-/** The library repeats the header on a further sheet where a sheet is full. Its streamed sheets cannot hold comments. */
+const cellsAt = (index: number, rows: readonly (readonly CellValue[])[]): CellValue[] =>
+  rows.map((row) => row[index] ?? null)
+
+/**
+ * The library repeats the header on a further sheet where a sheet is full. Its streamed sheets have fixed panes and widths, but neither
+ * comments, nor a filter, nor a font of the header.
+ */
 const writeAlone = async (
   { directory, signal }: Writing,
   { table, columns }: Relation,
   file: string,
-  rows: AsyncIterable<CellValue[]>,
+  rows: AsyncGenerator<CellValue[], void>,
 ): Promise<void> => {
-  const workbook = writeXlsxStream(rows, {
+  const first: CellValue[][] = []
+  while (first.length < WIDTH_ROWS) {
+    const next = await rows.next()
+    if (next.done === true) break
+    first.push(next.value)
+  }
+  const workbook = writeXlsxStream(chained(first, rows), {
     name: tableName(table),
-    freezePane: FIXED_HEADER,
-    columns: columns.map((column) => ({ ...columnDefinition(column), header: column.name })),
+    freezePane: fixedPane(columns),
+    columns: columns.map((column, index) => ({
+      ...columnDefinition(column, cellsAt(index, first)),
+      header: column.name,
+    })),
   })
   try {
     await pipeline(workbook, createWriteStream(join(directory, file)), { signal })
@@ -135,11 +155,22 @@ const writeAlone = async (
   }
 }
 
+const chained = async function* (first: readonly CellValue[][], rest: AsyncIterable<CellValue[]>) {
+  yield* first
+  yield* rest
+}
+
 /** Equal rows give an equal file, so it holds no time of its own. */
 const WRITTEN_AT = new Date(Date.UTC(2000, 0, 1))
 
 const writeShared = async ({ directory, out }: Writing, sheets: WriteSheet[]): Promise<void> => {
-  const workbook = await writeXlsx({ sheets, properties: { created: WRITTEN_AT, modified: WRITTEN_AT } })
+  // LibreOffice reads the range of a filter from this name.
+  const namedRanges = sheets.map(({ name, autoFilter }) => {
+    const range = autoFilter?.range.replaceAll(/[A-Z]+|\d+/g, '$$$&')
+    return { name: '_xlnm._FilterDatabase', range: `'${name}'!${range}`, scope: name }
+  })
+  const properties = { created: WRITTEN_AT, modified: WRITTEN_AT }
+  const workbook = await writeXlsx({ sheets, namedRanges, properties })
   await writeFile(join(directory, SHARED_FILE), workbook).catch(
     asWarehouseError('export_failed', (reason) => `cannot export ${SHARED_FILE} to ${out}: ${reason}`),
   )
@@ -181,15 +212,16 @@ const COLUMNS_HEADER = ['table', 'file', 'column', 'type', 'comment']
 /** One row per column of every exported table and view. */
 export const columnsSheet = (
   relations: readonly { readonly relation: Relation; readonly file: string }[],
-): WriteSheet => ({
-  name: 'Columns',
-  freezePane: FIXED_HEADER,
-  columns: [32, 36, 32, 14, 100].map((width) => ({ width, numFmt: '@' })),
-  cells: new Map(COLUMNS_HEADER.map((_, index) => [`0,${index}`, BOLD])),
-  rows: [
-    COLUMNS_HEADER,
-    ...relations.flatMap(({ relation: { table, columns }, file }) =>
-      columns.map((column) => [tableName(table), file, column.name, column.type, headerComment(column)]),
-    ),
-  ],
-})
+): WriteSheet => {
+  const rows = relations.flatMap(({ relation: { table, columns }, file }) =>
+    columns.map((column) => [tableName(table), file, column.name, column.type, headerComment(column)]),
+  )
+  return {
+    name: 'Columns',
+    freezePane: { rows: 1 },
+    autoFilter: filterOver(COLUMNS_HEADER.length, rows.length),
+    columns: [32, 36, 32, 14, 100].map((width) => ({ width, numFmt: '@' })),
+    cells: new Map(COLUMNS_HEADER.map((_, index) => [`0,${index}`, BOLD])),
+    rows: [COLUMNS_HEADER, ...rows],
+  }
+}

@@ -7,7 +7,7 @@ import { throwIfAborted } from '../../base/signals.js'
 import type { Column } from '../../model/columns.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
-import { columnDefinition, FIXED_HEADER, selectSheetCell, sheetCell, sheetCellSchema } from '../text/sheet.js'
+import { columnDefinition, fixedPane, selectSheetCell, sheetCell, sheetCellSchema } from '../text/sheet.js'
 import { frugally, isInteger, isNumber } from './lines.js'
 import { namedRows, ofStatement, type ResultColumn, type Statement } from './statement.js'
 
@@ -34,8 +34,8 @@ export const writeWorkbook = async (
   }
   const workbook = writeXlsxStream(cells(), {
     name: 'query',
-    freezePane: FIXED_HEADER,
-    columns: columns.map((column) => ({ ...columnDefinition(column), header: column.name })),
+    freezePane: fixedPane(columns),
+    columns: columns.map((column) => ({ ...columnDefinition(column, []), header: column.name })),
   })
   await ofStatement(() => pipeline(workbook, createWriteStream(file), { signal })).catch((error: unknown) => {
     // The pipeline has an error of its own for a signal.

@@ -2,7 +2,7 @@
  * The sheets of workbooks: typed cells, headers, comments, widths and formats. Excel has no time zone, no 64-bit integers, no
  * infinity, and no dates before 1900. What it cannot hold as a number or a date becomes a text, so no value changes.
  */
-import type { Cell, CellValue, ColumnDef } from 'hucre/xlsx'
+import { type Cell, type CellValue, type ColumnDef, calculateColumnWidth, rangeRef } from 'hucre/xlsx'
 import { z } from 'zod'
 import type { Column } from '../../model/columns.js'
 import { formatInstant, instantToMs } from '../../model/instant.js'
@@ -76,12 +76,22 @@ const escaped = (text: string): string =>
     .replaceAll('\ufffe', '_xFFFE_')
     .replaceAll('\uffff', '_xFFFF_')
 
-export const FIXED_HEADER = { rows: 1 } as const
+/** What stays when a person scrolls: the header, and the columns up to the title. */
+export const fixedPane = (columns: readonly Column[]) => {
+  const titled = 1 + columns.findIndex(({ name }) => name === 'title')
+  return titled > 0 && titled <= FIXED_COLUMNS_MAX ? { rows: 1, columns: titled } : { rows: 1 }
+}
+
+/** More would leave no room on a small screen. */
+const FIXED_COLUMNS_MAX = 4
+
+/** A filter over the header and so many rows of cells. */
+export const filterOver = (columns: number, rows: number) => ({ range: rangeRef(0, 0, rows, columns - 1) })
 
 /** How the cells of a column are shown. In a cell with the format `@`, a text stays a text when a person edits it. */
 const formatOf = (column: Column): string | null => {
   if (isText(column)) return '@'
-  if (column.type === 'TIMESTAMPTZ') return 'yyyy-mm-dd hh:mm:ss.000'
+  if (column.type === 'TIMESTAMPTZ') return 'yyyy-mm-dd hh:mm'
   if (column.type === 'DATE') return 'yyyy-mm-dd'
   return isRate(column) ? '0.0%' : null
 }
@@ -89,21 +99,27 @@ const formatOf = (column: Column): string | null => {
 /** A part of one, such as `completion_rate`. The percentages of the API are numbers up to 100. */
 const isRate = ({ name, type }: Column): boolean => type === 'DOUBLE' && name.endsWith('_rate')
 
-const WIDTH_MIN = 10
-const TIME_WIDTH = 24
-const NAMED_TEXT_WIDTH = 40
+const [WIDTH_MIN, WIDTH_MAX] = [8, 60]
+/** The widths come from the first rows, because a long table is not in memory. */
+export const WIDTH_ROWS = 200
+/** The button of the filter covers the end of the name. */
+const BUTTON_CHARACTERS = 3
 
-export const columnDefinition = (column: Column): ColumnDef => {
+/** `cells` are those of the column in the first rows. */
+export const columnDefinition = (column: Column, cells: readonly CellValue[]): ColumnDef => {
   const format = formatOf(column)
-  const textWidth = /title|name|comment/.test(column.name) ? NAMED_TEXT_WIDTH : WIDTH_MIN
-  const content = column.type === 'TIMESTAMPTZ' ? TIME_WIDTH : textWidth
-  const width = Math.max(content, column.name.length + 2)
-  return format === null ? { width } : { width, numFmt: format }
+  const numFmt = format === null ? {} : { numFmt: format }
+  const header = column.name.length + BUTTON_CHARACTERS
+  // A number without a format is shown with as many digits as fit.
+  const shown = cells.map((cell) => (typeof cell === 'number' ? Number(cell.toPrecision(6)) : cell))
+  const minWidth = Math.max(WIDTH_MIN, header)
+  const width = calculateColumnWidth(shown, { ...numFmt, minWidth, maxWidth: Math.max(WIDTH_MAX, minWidth) })
+  return { width, ...numFmt }
 }
 
 /** The declared comment, with what the sheet changes. */
 export const headerComment = (column: Column): string => {
-  if (column.type === 'TIMESTAMPTZ') return `${column.comment}. UTC, cut to milliseconds`
+  if (column.type === 'TIMESTAMPTZ') return `${column.comment}. UTC, shown in minutes, cut to milliseconds`
   return isRate(column) ? `${column.comment}. Shown as a percentage` : column.comment
 }
 
@@ -116,4 +132,5 @@ export const headerCells = (columns: readonly Column[]): Map<string, Partial<Cel
     ]),
   )
 
-export const BOLD = { style: { font: { bold: true } } } as const
+/** A font without a name has serifs. This is the font of the cells. */
+export const BOLD = { style: { font: { name: 'Calibri', size: 11, bold: true } } } as const

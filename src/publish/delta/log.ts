@@ -182,8 +182,9 @@ export const checkpointActions = (state: LogState, nowMs: number, retentionMs: n
 /** Readers prune files by these columns. Their values are only in the log and in the paths, not in the files. */
 const PARTITION_COLUMNS = ['account', 'created_month'] as const
 
-export const partitionColumns = ({ schema }: Pick<ManifestTable, 'schema'>): readonly string[] =>
-  schema === 'main' ? PARTITION_COLUMNS : []
+/** A table of `_sync` has none, and most views neither: they are one file. */
+export const partitionColumns = ({ files }: Pick<ManifestTable, 'files'>): readonly string[] =>
+  files.some(({ account }) => account !== null) ? PARTITION_COLUMNS : []
 
 const TYPES = {
   BIGINT: 'long',
@@ -196,7 +197,7 @@ const TYPES = {
   JSON: 'string',
 } as const satisfies Readonly<Record<Column['type'], string>>
 
-export const schemaString = (table: Pick<ManifestTable, 'schema' | 'columns'>): string => {
+export const schemaString = (table: Pick<ManifestTable, 'columns' | 'files'>): string => {
   const declared = new Set(table.columns.map(({ name }) => name))
   const fields = [
     ...table.columns.map(({ name, type, nullable, comment }) => {

@@ -36,6 +36,8 @@ const tableSchema = z.object({
   name: z.string(),
   comment: z.string(),
   columns: z.array(columnSchema),
+  /** Whether it is a view. Its rows follow from the tables, so nothing is ever restored from them. Absent for a table. */
+  is_view: z.boolean().optional(),
   layout: z.string(),
   rows: z.number(),
   bytes: z.number(),
@@ -59,6 +61,15 @@ export const manifestSchema = z.object({
   tables: z.array(tableSchema),
 })
 export type Manifest = z.output<typeof manifestSchema>
+
+/** The tables without the views, which hold the whole state. */
+export const storedTables = ({ tables }: Pick<Manifest, 'tables'>): readonly ManifestTable[] =>
+  tables.filter(({ is_view: isView = false }) => !isView)
+
+export const tableIn = (
+  { tables }: { readonly tables: readonly ManifestTable[] },
+  { declaration: { schema, name } }: { readonly declaration: Pick<ManifestTable, 'schema' | 'name'> },
+): ManifestTable | undefined => tables.find((table) => table.schema === schema && table.name === name)
 
 const FILE = 'manifest.json'
 

@@ -10,6 +10,7 @@ import { messageOf } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { throwIfAborted } from '../../base/signals.js'
+import type { ViewName } from '../../model/publish-formats.js'
 import type { Publisher } from '../../model/warehouse.js'
 import { sum } from '../../rules/estimate.js'
 import type { Database } from '../../warehouse/connection/database.js'
@@ -41,6 +42,8 @@ export interface FilePublishing {
   /** The warehouse directory. */
   readonly directory: string
   readonly clock: Clock
+  /** The views that are published as Parquet. */
+  readonly views: readonly ViewName[]
   readonly log: Log
   /** All formats of a run share what they find about the file system, so each lack is logged once. */
   readonly lacks: FileSystemLacks

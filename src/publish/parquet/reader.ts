@@ -4,10 +4,10 @@ import { groups } from 'd3-array'
 import { type Database, type OpenOptions, openDatabase } from '../../warehouse/connection/database.js'
 import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { defineView, type ViewDeclaration } from '../../warehouse/views/view-declaration.js'
-import { type ManifestTable, requireManifest } from './manifest.js'
+import { type ManifestTable, requireManifest, storedTables } from './manifest.js'
 import { withoutPattern } from './sql.js'
 
-/** It also has `views`, which no file holds. Throws the error of DuckDB, or `WarehouseUnusableError` without a manifest. */
+/** It also has `views`, by their SQL: published files of views are not read. Throws the error of DuckDB, or `WarehouseUnusableError` without a manifest. */
 export const openParquet = async (
   version: string,
   options: OpenOptions = {},
@@ -18,7 +18,7 @@ export const openParquet = async (
   try {
     await database.transaction(async (sql) => {
       await sql.run('CREATE SCHEMA _sync')
-      for (const table of manifest.tables) {
+      for (const table of storedTables(manifest)) {
         const columns = table.columns.map(({ name }) => quote(name)).join(', ')
         await sql.run(`CREATE VIEW ${qualified(table)} AS SELECT ${columns} FROM ${rowsOf(version, table)}`)
       }

@@ -10,7 +10,7 @@ import { countOf, type Database, type Sql } from '../../warehouse/connection/dat
 import { createTable, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import type { PublishedState } from '../../warehouse/lifecycle/rebuild.js'
-import { isIntact, type ManifestTable, requireManifest } from './manifest.js'
+import { isIntact, type ManifestTable, requireManifest, storedTables } from './manifest.js'
 import { rowsOf } from './reader.js'
 import { allVersions, parquetDirectory } from './versions.js'
 
@@ -25,7 +25,7 @@ export const findPublishedParquet = async (
     what: 'published Parquet files',
     countRuns: async () => (await requireManifest(path)).runs,
     fill: async () => {
-      const { tables } = await requireManifest(path)
+      const tables = storedTables(await requireManifest(path))
       for (const file of tables.flatMap(({ files }) => files))
         if (!(await isIntact(path, file)))
           throw new WarehouseUnusableError(`${join(path, file.path)} differs from its manifest`)

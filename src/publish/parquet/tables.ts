@@ -1,13 +1,18 @@
 /**
  * Decides in which file a row is published. A data table is partitioned by account and by the month in which the survey was
- * created (UTC), the same in every table of a survey. A table of `_sync` is one file. Pure.
+ * created (UTC), the same in every table of a survey. So is a view with a row for each time. A table of `_sync` is one file, and so is any
+ * other view: it has few rows, and most of them change every night. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import { ALL_TABLES } from '../../model/sync-tables.js'
+import { ALL_VIEWS } from '../../warehouse/views/all.js'
+import type { ViewDeclaration } from '../../warehouse/views/view-declaration.js'
 
 export interface PublishedTable {
   readonly declaration: TableDeclaration
+  /** Null for a table. */
+  readonly view: ViewDeclaration | null
   /** Relative to the directory of a version. */
   readonly directory: string
   /** The column with the survey id, which decides the partition; null: the table is one file. */
@@ -27,19 +32,34 @@ export interface Partition {
 /** The month of a row whose survey is not in `surveys`. Hive's null is not used, because pandas cannot read it. */
 export const UNKNOWN_MONTH = 'unknown'
 
+/** Columns in the key of a history. */
+const TIMES = ['day', 'observed_at', 'valid_from']
+
 /** Increased by hand when the code of this directory begins to write the same rows differently. */
 const FORMAT_REVISION = 1
 
-const publishedTable = (declaration: TableDeclaration): PublishedTable => {
+const publishedTable = (
+  declaration: TableDeclaration,
+  view: ViewDeclaration | null = null,
+): PublishedTable => {
   const { schema, name, comment, key } = declaration
-  const isPartitioned = schema === 'main'
+  const isPartitioned = schema === 'main' && (view === null || key.some((name) => TIMES.includes(name)))
   return {
     declaration,
-    directory: isPartitioned ? name : `${schema}/${name}`,
+    view,
+    directory: schema === 'main' ? name : `${schema}/${name}`,
     surveyId: isPartitioned ? surveyIdOf(declaration) : null,
     columns: declaration.columns.filter((column) => !isPartitioned || column.name !== 'account'),
     layout: createHash('sha256')
-      .update(JSON.stringify([FORMAT_REVISION, comment, key, declaration.columns]))
+      .update(
+        JSON.stringify([
+          FORMAT_REVISION,
+          comment,
+          key,
+          declaration.columns,
+          ...(view === null ? [] : [view.sql]),
+        ]),
+      )
       .digest('hex'),
   }
 }
@@ -47,7 +67,11 @@ const publishedTable = (declaration: TableDeclaration): PublishedTable => {
 const surveyIdOf = ({ columns }: TableDeclaration): string =>
   columns.some(({ name }) => name === 'survey_id') ? 'survey_id' : 'id'
 
-export const PUBLISHED_TABLES: readonly PublishedTable[] = ALL_TABLES.map(publishedTable)
+export const PUBLISHED_TABLES: readonly PublishedTable[] = ALL_TABLES.map((table) => publishedTable(table))
+
+/** The views of these names, in the order of creation. */
+export const publishedViews = (names: readonly string[]): readonly PublishedTable[] =>
+  ALL_VIEWS.filter(({ name }) => names.includes(name)).map((view) => publishedTable(view, view))
 
 /** The one partition of a table without rows, so that readers find a file with its columns. */
 export const emptyPartition = ({ surveyId }: PublishedTable): Partition =>

@@ -9,7 +9,7 @@ import type { Sql } from '../../warehouse/connection/database.js'
 import { firstLine } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { syncToDisk } from '../replace-file.js'
-import { checksum, type Manifest, type PublishedFile } from './manifest.js'
+import { checksum, type Manifest, type PublishedFile, tableIn } from './manifest.js'
 import {
   CHANGED_COLUMNS,
   CHANGED_TABLE,
@@ -20,6 +20,7 @@ import {
   stageChanged,
   stageSurveys,
 } from './sql.js'
+import { withStagedViews } from './stage-views.js'
 import { emptyPartition, fileOf, type Partition, type PublishedTable, UNKNOWN_MONTH } from './tables.js'
 
 /** The version whose unchanged files are kept. */
@@ -48,8 +49,23 @@ interface StoredPartition extends Partition {
   readonly digest: string
 }
 
-export const writeTable = async (writing: TableWriting, table: PublishedTable) => {
-  const partitions = await partitionsOf(writing.sql, table)
+/** The files of a table, or of a view that is staged. */
+export const writeTable = async (writing: TableWriting, table: PublishedTable) =>
+  writePartitions(writing, table, await partitionsOf(writing.sql, table), (work) => work())
+
+/** The files of a view whose tables have not changed since the base. It is evaluated only if one of its files cannot be kept. */
+export const keepView = (writing: TableWriting, view: PublishedTable) => {
+  const files = [...storedFiles(writing.base, view).values()]
+  const partitions = files.map((file) => ({ ...file, path: fileOf(view, file) }))
+  return writePartitions(writing, view, partitions, (work) => withStagedViews(writing.sql, [view], work))
+}
+
+const writePartitions = async (
+  writing: TableWriting,
+  table: PublishedTable,
+  partitions: readonly StoredPartition[],
+  staged: (work: () => Promise<void>) => Promise<void>,
+) => {
   const stored = storedFiles(writing.base, table)
   const files = new Map<string, PublishedFile>()
   const changed: StoredPartition[] = []
@@ -60,8 +76,11 @@ export const writeTable = async (writing: TableWriting, table: PublishedTable) =
       files.set(nameOf(file), file)
     else changed.push(partition)
   }
-  for (const batch of batchesOf(changed))
-    for (const file of await write(writing, table, batch)) files.set(nameOf(file), file)
+  const rewrite = async (): Promise<void> => {
+    for (const batch of batchesOf(changed))
+      for (const file of await write(writing, table, batch)) files.set(nameOf(file), file)
+  }
+  if (changed.length > 0) await staged(rewrite)
   return partitions.flatMap((partition) => files.get(nameOf(partition)) ?? [])
 }
 
@@ -93,11 +112,9 @@ export const digestsOf = async (sql: Sql, table: PublishedTable, paths: readonly
   return new Map(paths.map((path) => [path, found.get(path) ?? NO_ROWS]))
 }
 
-const storedFiles = (base: BaseVersion | null, { declaration, layout }: PublishedTable) => {
-  const table = base?.manifest.tables.find(
-    ({ schema, name }) => schema === declaration.schema && name === declaration.name,
-  )
-  return new Map(table?.layout === layout ? table.files.map((file) => [nameOf(file), file]) : [])
+const storedFiles = (base: BaseVersion | null, table: PublishedTable) => {
+  const stored = base === null ? undefined : tableIn(base.manifest, table)
+  return new Map(stored?.layout === table.layout ? stored.files.map((file) => [nameOf(file), file]) : [])
 }
 
 export const holds = (file: Digest | undefined, { rows, digest }: Digest): boolean =>

@@ -3,18 +3,22 @@ import { dirname, join } from 'node:path'
 import type { Clock } from '../../base/clock.js'
 import { throwIfAborted } from '../../base/signals.js'
 import { packageVersion } from '../../base/version.js'
+import type { ViewName } from '../../model/publish-formats.js'
 import { SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { sum } from '../../rules/estimate.js'
 import { columnPaths, type Database, type Sql } from '../../warehouse/connection/database.js'
 import { WarehouseDamagedError } from '../../warehouse/connection/errors.js'
 import { readLastRun } from '../../warehouse/history/runs.js'
-import type { Manifest, ManifestTable, PublishedFile } from './manifest.js'
-import { PUBLISHED_TABLES } from './tables.js'
-import { type TableWriting, writeTable } from './write-table.js'
+import { type Manifest, type ManifestTable, type PublishedFile, tableIn } from './manifest.js'
+import { tablesOf, withStagedViews } from './stage-views.js'
+import { PUBLISHED_TABLES, type PublishedTable, publishedViews } from './tables.js'
+import { keepView, type TableWriting, writeTable } from './write-table.js'
 
 interface VersionWriting extends Omit<TableWriting, 'sql'> {
   readonly database: Database
   readonly clock: Clock
+  /** The views that are published like tables. */
+  readonly views: readonly ViewName[]
 }
 
 /** Rejects with the signal's reason when it aborts, unless the work database is damaged. */
@@ -34,29 +38,64 @@ export const writeVersion = async (writing: VersionWriting): Promise<Manifest> =
   }
 }
 
-const writeTables = async (writing: TableWriting): Promise<readonly ManifestTable[]> => {
-  // A column that was added to a table with rows is nullable, despite its declaration.
+const writeTables = async (
+  writing: TableWriting & Pick<VersionWriting, 'views'>,
+): Promise<readonly ManifestTable[]> => {
+  // A column that was added to a table with rows is nullable, despite its declaration. So is every column of a view.
   const required = await columnPaths(writing.sql, 'NOT is_nullable')
+  const written = async (table: PublishedTable, write: typeof writeTable) =>
+    manifestTable(table, await write(writing, table), required)
   const tables: ManifestTable[] = []
-  for (const table of PUBLISHED_TABLES) {
-    const files = await writeTable(writing, table)
-    const { schema, name, comment, columns } = table.declaration
-    tables.push({
-      schema,
-      name,
-      comment,
-      columns: columns.map((column) => ({
-        ...column,
-        nullable: !required.has(`${schema}.${name}.${column.name}`),
-      })),
-      layout: table.layout,
-      rows: sum(files.map(({ rows }) => rows)),
-      bytes: sum(files.map(({ bytes }) => bytes)),
-      files: [...files],
-    })
-  }
+  for (const table of PUBLISHED_TABLES) tables.push(await written(table, writeTable))
+  const views = publishedViews(writing.views)
+  const changed = views.filter((view) => hasChanged(view, tables, writing.base))
+  await withStagedViews(writing.sql, changed, async () => {
+    for (const view of views) tables.push(await written(view, changed.includes(view) ? writeTable : keepView))
+  })
   return tables
 }
+
+/**
+ * Whether a table that the view reads has other rows than in the base, or the base lacks the view as it is now. A base of a bucket lacks the
+ * files that the bucket has lost.
+ */
+const hasChanged = (
+  view: PublishedTable,
+  tables: readonly ManifestTable[],
+  base: TableWriting['base'],
+): boolean => {
+  const known = base === null ? undefined : tableIn(base.manifest, view)
+  if (base === null || known?.layout !== view.layout) return true
+  if (sum(known.files.map(({ bytes }) => bytes)) !== known.bytes) return true
+  return tablesOf(view).some((table) => {
+    const [now, before] = [tableIn({ tables }, table), tableIn(base.manifest, table)]
+    return now?.layout !== before?.layout || digestsOfFiles(now) !== digestsOfFiles(before)
+  })
+}
+
+const digestsOfFiles = (table: ManifestTable | undefined): string =>
+  JSON.stringify(
+    table?.files.map(({ account, created_month, rows, digest }) => [account, created_month, rows, digest]),
+  )
+
+const manifestTable = (
+  { declaration: { schema, name, comment, columns }, layout, view }: PublishedTable,
+  files: readonly PublishedFile[],
+  required: ReadonlySet<string>,
+): ManifestTable => ({
+  schema,
+  name,
+  comment,
+  columns: columns.map((column) => ({
+    ...column,
+    nullable: !required.has(`${schema}.${name}.${column.name}`),
+  })),
+  ...(view === null ? {} : { is_view: true }),
+  layout,
+  rows: sum(files.map(({ rows }) => rows)),
+  bytes: sum(files.map(({ bytes }) => bytes)),
+  files: [...files],
+})
 
 /** The manifest of version `number` with `tables`, and the runs of this database. */
 export const manifestOf = async (

@@ -88,7 +88,7 @@ class BucketStorage implements Storage {
   async openWarehouse(): ReturnType<Storage['openWarehouse']> {
     const { settings, command, runId, storage, store, lease, clock, log, signal: stopping } = this.#held
     const { signal } = this
-    const { warehouseDirectory: directory, publish: formats, report } = settings
+    const { warehouseDirectory: directory, publish: published, report } = settings
     await proveConditionalWrites(store, storage.endpoint, signal)
     await this.#withLayout(agreeOnLayout)
     const pointer = await fencePointer({ store, lease, signal })
@@ -110,7 +110,7 @@ class BucketStorage implements Storage {
       // In the first run with the bucket: a warehouse that lost its work database moves there too.
       published: stateOf(contents) === STATE_NOTHING ? publishedPlaces(directory) : [bucketStates(local)],
     })
-    const publishing = { ...this.#held, pointer, database, directory, formats, report, stopping }
+    const publishing = { ...this.#held, ...published, pointer, database, directory, report, stopping }
     const stopSnapshots = startSnapshots(publishing)
     const close = async (): Promise<void> => {
       await stopSnapshots()
@@ -125,7 +125,7 @@ class BucketStorage implements Storage {
       database: { ...database, close, [Symbol.asyncDispose]: close },
       publishers: [
         { ...publisher, publish },
-        ...(formats.includes('report') ? [createPagePublisher(publishing)] : []),
+        ...(published.formats.includes('report') ? [createPagePublisher(publishing)] : []),
       ],
     }
   }

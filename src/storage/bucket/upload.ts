@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.js'
 import { WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { throwIfAborted } from '../../base/signals.js'
-import type { PublishFormat } from '../../model/publish-formats.js'
+import type { PublishFormat, ViewName } from '../../model/publish-formats.js'
 import {
   type ListedObject,
   listAll,
@@ -34,6 +34,8 @@ export interface BucketPublishing {
   /** The warehouse directory. Copies and changed files are in it until they are uploaded. */
   readonly directory: string
   readonly formats: readonly PublishFormat[]
+  /** The views that are published as Parquet. */
+  readonly views: readonly ViewName[]
   readonly report: ReportSettings
   readonly runId: string
   readonly clock: Clock

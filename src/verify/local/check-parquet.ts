@@ -7,10 +7,11 @@ import { join, relative } from 'node:path'
 import { hasCode } from '../../base/errors.js'
 import { throwIfAborted } from '../../base/signals.js'
 import { tableName } from '../../model/sync-tables.js'
-import { checksum, type Manifest, type PublishedFile } from '../../publish/parquet/manifest.js'
-import { PUBLISHED_TABLES } from '../../publish/parquet/tables.js'
+import { checksum, type Manifest, type PublishedFile, tableIn } from '../../publish/parquet/manifest.js'
+import { withStagedViews } from '../../publish/parquet/stage-views.js'
+import { PUBLISHED_TABLES, type PublishedTable, publishedViews } from '../../publish/parquet/tables.js'
 import { digestsOf, holds, partitionsOf } from '../../publish/parquet/write-table.js'
-import type { Database } from '../../warehouse/connection/database.js'
+import type { Database, Sql } from '../../warehouse/connection/database.js'
 import { readLastRun } from '../../warehouse/history/runs.js'
 import { type Checked, type Problem, problemOfFiles } from './proof.js'
 
@@ -90,20 +91,34 @@ export const compareFormats = async (
   const last = await database.exclusively(readLastRun)
   if (last.runs !== manifest.runs || last.run_id !== manifest.run_id)
     return { notes: [`${state} is of another run than the database, so both were not compared`] }
+  const views = manifest.tables.filter(({ is_view: isView = false }) => isView).map(({ name }) => name)
+  // Another version of a view has other rows.
+  const published = [...PUBLISHED_TABLES, ...publishedViews(views)].filter(
+    (table) => table.view === null || tableIn(manifest, table)?.layout === table.layout,
+  )
+  return await database.exclusively((sql) =>
+    database.interruptibly(signal, () =>
+      withStagedViews(
+        sql,
+        published.filter(({ view }) => view !== null),
+        () => compareEach(sql, published, { manifest, directory, state }, signal),
+      ),
+    ),
+  )
+}
+
+const compareEach = async (
+  sql: Sql,
+  published: readonly PublishedTable[],
+  { manifest, directory, state }: ParquetVersion,
+  signal: AbortSignal,
+): Promise<Checked> => {
   let checks = 0
   const problems: Problem[] = []
-  for (const table of PUBLISHED_TABLES) {
+  for (const table of published) {
     throwIfAborted(signal)
-    const files = manifest.tables.find(
-      ({ schema, name }) => schema === table.declaration.schema && name === table.declaration.name,
-    )?.files
-    const known = (files ?? []).map(({ path }) => join(directory, path))
-    const [partitions, written] = await database.exclusively((sql) =>
-      database.interruptibly(
-        signal,
-        async () => [await partitionsOf(sql, table), await digestsOf(sql, table, known)] as const,
-      ),
-    )
+    const known = (tableIn(manifest, table)?.files ?? []).map(({ path }) => join(directory, path))
+    const [partitions, written] = [await partitionsOf(sql, table), await digestsOf(sql, table, known)]
     const stored = new Map(partitions.map((partition) => [join(directory, partition.path), partition]))
     const differing = [...new Set([...stored.keys(), ...written.keys()])]
       .filter((file) => {

@@ -225,7 +225,7 @@ export const needsAction: ViewDeclaration = {
       LEFT JOIN (SELECT account, survey_id, max(observed_at) AS status_since FROM main.survey_status_changes GROUP BY ALL) c
         ON c.account = s.account AND c.survey_id = s.id
       LEFT JOIN (SELECT account, survey_id, count(*) AS sources_behind, sum(behind) AS behind,
-          arg_max(sample_source_id, behind) AS source_behind_most
+          first(sample_source_id ORDER BY behind DESC, sample_source_id ASC) AS source_behind_most
         FROM main.sample_source_pace WHERE behind >= ${BEHIND_MIN} * sample_size AND behind > 0 GROUP BY ALL) b
         ON b.account = s.account AND b.survey_id = s.id
       WHERE s._missing_since IS NULL

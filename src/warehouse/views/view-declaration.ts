@@ -1,10 +1,12 @@
 /** The declaration of a view: like that of a table, with the SQL of the view. */
 import type { Column, TableDeclaration } from '../../model/columns.js'
+import type { ViewName } from '../../model/publish-formats.js'
 import { literal, quote } from '../connection/ddl.js'
 
 /** `key` identifies a row, as in a table. Columns are in the order of the view. */
-export interface ViewDeclaration extends Pick<TableDeclaration, 'name' | 'comment' | 'key' | 'references'> {
+export interface ViewDeclaration extends Pick<TableDeclaration, 'comment' | 'key' | 'references'> {
   readonly schema: 'main'
+  readonly name: ViewName
   readonly columns: readonly Column[]
   readonly sql: string
 }

@@ -136,9 +136,9 @@ const rowsOfDatabase = ({ number }: DeltaNight, { schema, name, columns }: Manif
 }
 
 /** As the how-to page reads the files of a manifest. */
-const rowsOfFiles = ({ url }: DeltaNight, { schema, files }: ManifestTable): string => {
+const rowsOfFiles = ({ url }: DeltaNight, { files }: ManifestTable): string => {
   const paths = files.map(({ path }) => `'${url}/${path}'`).join(', ')
-  return schema === 'main'
+  return files.some(({ account }) => account !== null)
     ? `read_parquet([${paths}], hive_partitioning = true, hive_types = {account: VARCHAR, created_month: VARCHAR})`
     : `read_parquet([${paths}], hive_partitioning = false)`
 }

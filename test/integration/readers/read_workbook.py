@@ -37,6 +37,8 @@ def sheet(of):
     return {
         "name": of.title,
         "pane": of.freeze_panes,
+        "filter": of.auto_filter.ref,
+        "bold": all(one.font.bold and one.font.name == "Calibri" for one in rows[0]),
         "comments": [None if one.comment is None else one.comment.text for one in rows[0]],
         "rows": [[cell(one) for one in row] for row in rows],
     }

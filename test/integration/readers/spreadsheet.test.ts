@@ -5,10 +5,11 @@
 import { spawnSync } from 'node:child_process'
 import { chmod, copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { cellRef, rangeRef } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ALL } from '../../../src/commands/export/relations.js'
-import { headerComment, isText } from '../../../src/commands/text/sheet.js'
+import { fixedPane, headerComment, isText } from '../../../src/commands/text/sheet.js'
 import type { Column, TableDeclaration } from '../../../src/model/columns.js'
 import { tableName } from '../../../src/model/sync-tables.js'
 import { surveysHistory } from '../../../src/model/tables.js'
@@ -39,6 +40,8 @@ const rows = z.array(z.array(cell))
 const sheet = z.object({
   name: z.string(),
   pane: z.string().nullable(),
+  filter: z.string().nullable(),
+  bold: z.boolean(),
   comments: z.array(z.string().nullable()),
   rows,
 })
@@ -145,9 +148,16 @@ test.skipIf(PYTHON_PROBLEM !== null)(
         expect(differences(sheet?.rows ?? [], rows), what).toEqual([])
         expect(differences(frame ?? [], rows), `${what}, pandas`).toEqual([])
         // Without a window, LibreOffice saves no view of any workbook.
-        if (isOriginal) expect(sheet?.pane, what).toBe('A2')
+        const { rows: fixedRows, columns: fixedColumns = 0 } = fixedPane(table.columns)
+        if (isOriginal) expect(sheet?.pane, what).toBe(cellRef(fixedRows, fixedColumns))
+        // hucre streams neither filters, nor comments, nor fonts of the header.
+        const isAlone = alone.includes(table.name)
+        expect(sheet?.filter, what).toBe(
+          isAlone ? null : rangeRef(0, 0, rows.length - 1, table.columns.length - 1),
+        )
+        expect(sheet?.bold, what).toBe(!isAlone)
         expect(sheet?.comments, what).toEqual(
-          alone.includes(table.name) ? table.columns.map(() => null) : table.columns.map(headerComment),
+          isAlone ? table.columns.map(() => null) : table.columns.map(headerComment),
         )
       }
     }

@@ -2,6 +2,7 @@
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { PUBLISHED_VIEWS } from '../../../src/model/publish-formats.js'
 import { type Manifest, manifestFile } from '../../../src/publish/parquet/manifest.js'
 import type { BucketManifest } from '../../../src/storage/bucket/documents.js'
 import { ALL_RULES } from '../../../src/verify/local/check-tables.js'
@@ -17,6 +18,8 @@ const COMPARED: readonly string[] = [
   ...['main.surveys', 'main.sample_sources', 'main.survey_progress', 'main.freshness'],
   ...['_sync.runs', '_sync.tasks'],
 ]
+
+const COMPARED_IN_FILES = [...COMPARED, ...PUBLISHED_VIEWS.map((name) => `main.${name}`)]
 
 interface Published extends AsyncDisposable {
   readonly reader: Queryable
@@ -126,14 +129,14 @@ const PARTITIONED = 'hive_partitioning = true, hive_types = {account: VARCHAR, c
 const unequalFiles = async (current: string, { tables }: Manifest, work: OpenFile): Promise<Violation[]> => {
   const found: Violation[] = []
   for (const { schema, name, columns, files } of tables) {
-    if (!COMPARED.includes(`${schema}.${name}`)) continue
+    if (!COMPARED_IN_FILES.includes(`${schema}.${name}`)) continue
     // JSON is published as text.
     const list = columns
       .map((column) => ({ ...column, quoted: `"${column.name}"` }))
       .map(({ type, quoted }) => (type === 'JSON' ? `CAST(${quoted} AS VARCHAR) AS ${quoted}` : quoted))
       .join(', ')
     const paths = files.map(({ path }) => `'${join(current, path).replaceAll("'", "''")}'`).join(', ')
-    const options = schema === 'main' ? PARTITIONED : 'hive_partitioning = false'
+    const options = files.some(({ account }) => account !== null) ? PARTITIONED : 'hive_partitioning = false'
     const stored = `(SELECT ${list} FROM ${schema}.${name})`
     if (await differ(work, stored, `(SELECT ${list} FROM read_parquet([${paths}], ${options}))`))
       found.push(`P3: ${schema}.${name} in parquet/current differs from the committed state`)

@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { PublishFormat } from '../../../src/model/publish-formats.js'
 import { createS3Store } from '../../../src/object-store/s3.js'
-import { PUBLISHED_TABLES } from '../../../src/publish/parquet/tables.js'
+import { PUBLISHED_TABLES, publishedViews } from '../../../src/publish/parquet/tables.js'
 import { type BucketManifest, manifestSchema, pointerSchema } from '../../../src/storage/bucket/documents.js'
 import { acquireLease } from '../../../src/storage/bucket/lease.js'
 import { fencePointer } from '../../../src/storage/bucket/pointer.js'
@@ -136,6 +136,7 @@ export const deltaNights = async (
     const publisher = create({
       ...{ store, lease, database, directory, runId, clock, log },
       pointer: await fencePointer({ store, lease, signal: NEVER }),
+      views: DEFAULTS.publish.views,
       formats: number === DEAD_NIGHT ? ALL.filter((format) => format !== 'delta') : ALL,
       report: DEFAULTS.report,
       stopping: NEVER,
@@ -153,8 +154,10 @@ const oldPublisher = async (finished: Finished): Promise<typeof createBucketPubl
   return createRequire(import.meta.url)(join(build, 'storage/bucket/publisher.js')).createBucketPublisher
 }
 
+const PUBLISHED = [...PUBLISHED_TABLES, ...publishedViews(DEFAULTS.publish.views)]
+
 const writeTruth = async ({ run }: TestWarehouse, directory: string): Promise<void> => {
-  for (const { declaration, directory: table } of PUBLISHED_TABLES) {
+  for (const { declaration, directory: table } of PUBLISHED) {
     const file = join(directory, `${table}.parquet`)
     await mkdir(dirname(file), { recursive: true })
     const cells = declaration.columns.map(({ name, type }) =>
@@ -180,7 +183,7 @@ const copyOfBucket = async (
   const manifest = manifestSchema.parse(await document(pointer.manifest ?? ''))
   const known = new Set(before.flatMap(({ commits }) => commits.map(nameOf)))
   const numbers = await Promise.all(
-    PUBLISHED_TABLES.map(async ({ directory: table }) => ({
+    PUBLISHED.map(async ({ directory: table }) => ({
       table: `data/${table}`,
       number: Math.max(...(await commitsIn(join(directory, 'data', table)))),
     })),

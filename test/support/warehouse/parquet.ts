@@ -1,10 +1,11 @@
 /** Publishes Parquet and reads it by plain SQL, as readers do who know only the paths. */
 import { lstat, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { PUBLISHED_VIEWS, type ViewName } from '../../../src/model/publish-formats.js'
 import { createLacks } from '../../../src/publish/file-system-lacks.js'
 import type { Manifest } from '../../../src/publish/parquet/manifest.js'
 import { createParquetPublisher } from '../../../src/publish/parquet/publisher.js'
-import { PUBLISHED_TABLES, type PublishedTable } from '../../../src/publish/parquet/tables.js'
+import { PUBLISHED_TABLES, type PublishedTable, publishedViews } from '../../../src/publish/parquet/tables.js'
 import { qualified } from '../../../src/warehouse/connection/ddl.js'
 import { NEVER } from '../storage/bucket.js'
 import { testClock } from '../time/test-clock.js'
@@ -14,7 +15,8 @@ export const publishParquet = (
   { database, directory, log }: TestWarehouse,
   lacks = createLacks(log),
   signal = NEVER,
-) => createParquetPublisher({ database, directory, clock: testClock(), log, lacks }).publish(signal)
+  views: readonly ViewName[] = PUBLISHED_VIEWS,
+) => createParquetPublisher({ database, directory, clock: testClock(), views, log, lacks }).publish(signal)
 
 export const parquetOf = ({ directory }: Pick<TestWarehouse, 'directory'>): string =>
   join(directory, 'parquet')
@@ -24,7 +26,7 @@ export const currentOf = (warehouse: Pick<TestWarehouse, 'directory'>): string =
 export const manifestOf = async (version: string): Promise<Manifest> =>
   JSON.parse(await readFile(join(version, 'manifest.json'), 'utf8'))
 
-/** The SQL that docs/how-to/parquet.md gives for reading a table. */
+/** The SQL that docs/how-to/parquet.md gives for reading a table or view. */
 export const readTable = ({ directory, surveyId }: PublishedTable, version: string): string =>
   surveyId === null
     ? `read_parquet('${version}/${directory}/data.parquet')`
@@ -32,14 +34,16 @@ export const readTable = ({ directory, surveyId }: PublishedTable, version: stri
         hive_types = {account: VARCHAR, created_month: VARCHAR})`
 
 /**
- * Names of the tables whose published rows or column types differ from the work database. One statement for all tables takes half the
+ * Names of the tables and views whose published rows or column types differ from the work database. One statement for all tables takes half the
  * CPU of two for each.
  */
 export const tablesThatDiffer = async (
   warehouse: Pick<TestWarehouse, 'rows' | 'directory'>,
   version = currentOf(warehouse),
+  views: readonly ViewName[] = PUBLISHED_VIEWS,
 ) => {
-  const differing = PUBLISHED_TABLES.flatMap((table) => {
+  const published = [...PUBLISHED_TABLES, ...publishedViews(views)]
+  const differing = published.flatMap((table) => {
     const { declaration } = table
     const columns = declaration.columns.map(({ name }) => `"${name}"`).join(', ')
     // Compared as text, because DuckDB may reject JSON that came from the API.
@@ -55,7 +59,7 @@ export const tablesThatDiffer = async (
     return [rows, types].map((found) => `SELECT '${declaration.name}' AS name FROM (${found})`)
   })
   const names = new Set((await warehouse.rows(differing.join(' UNION ALL '))).map(({ name }) => name))
-  return PUBLISHED_TABLES.map(({ declaration }) => declaration.name).filter((name) => names.has(name))
+  return published.map(({ declaration }) => declaration.name).filter((name) => names.has(name))
 }
 
 /** Paths of the data files of a version, each with its inode. */

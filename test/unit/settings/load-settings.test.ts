@@ -1,5 +1,6 @@
 /** Loading settings: defaults, the order of file, environment and flags, and the environment alone. */
 import { describe, expect, test } from 'vitest'
+import { PUBLISHED_VIEWS } from '../../../src/model/publish-formats.js'
 import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
 
 const tokenOf = async (situation: Parameters<typeof load>[0]) =>
@@ -28,7 +29,7 @@ describe('the environment alone', () => {
       warehouseDirectory: `${process.cwd()}/warehouse`,
       storage: null,
       shard: null,
-      publish: ['duckdb'],
+      publish: { formats: ['duckdb'], views: PUBLISHED_VIEWS },
       contract: 'evolve',
       discover: { overlap: 300_000, full_listing_every: 604_800_000 },
       refresh: {
@@ -126,10 +127,26 @@ describe('the layers', () => {
       warehouseDirectory: `${process.cwd()}/from-flag`,
       log_level: 'error',
       budget: { requests_max: 100, duration_max: 3_300_000 },
-      publish: ['duckdb', 'parquet'],
+      publish: { formats: ['duckdb', 'parquet'], views: PUBLISHED_VIEWS },
       full: true,
       json: true,
     })
+  })
+
+  test('publish has a short form, and the flag leaves the views of either as they are', async () => {
+    const published = async (publish: string, flags = {}) =>
+      (await load({ yaml: `${ACCOUNT}publish: ${publish}\n`, flags })).publish
+    expect(await published('[parquet]')).toEqual({ formats: ['parquet'], views: PUBLISHED_VIEWS })
+    expect(await published('duckdb, report')).toEqual({
+      formats: ['duckdb', 'report'],
+      views: PUBLISHED_VIEWS,
+    })
+    const section = '{ formats: [duckdb], views: [survey_pace, survey_overview] }'
+    expect(await published(section, { publish: 'parquet' })).toEqual({
+      formats: ['parquet'],
+      views: ['survey_pace', 'survey_overview'],
+    })
+    expect(await published('{ views: [] }')).toEqual({ formats: ['duckdb'], views: [] })
   })
 
   test('FIELDWORK_SYNC_CONFIG names the file, and --config wins over it', async () => {

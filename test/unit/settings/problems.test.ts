@@ -46,6 +46,14 @@ describe('the settings file', () => {
       'publish: [duckdb, delta]':
         '1: publish can have delta only in a bucket; set storage.url, or remove delta',
       'publish: []': `1: publish ${LIST}, not []`,
+      'publish:\n  formats: [csv]': `2: publish.formats ${LIST}, not ["csv"]`,
+      'publish:\n  formts: [duckdb]': '2: publish.formts is not a setting; did you mean publish.formats?',
+      'publish:\n  views: [surveys_today, survey_pase]':
+        '2: publish.views must be a list of views, and one of these names is unknown; did you mean survey_pace?, not ["surveys_today","survey_pase"]',
+      'publish:\n  views: surveys_today':
+        '2: publish.views must be a list of views, such as [survey_overview], or [], not "surveys_today"',
+      'publish:\n  views: [survey_pace, survey_pace]':
+        '2: publish.views must name nothing twice, not ["survey_pace","survey_pace"]',
       'publish: [duckdb, duckdb]': `1: publish ${LIST}, not ["duckdb","duckdb"]`,
       'allow_insecure_http: yes': '1: allow_insecure_http must be true or false, not "yes"',
       'warehouse:\n  directory: 7': `2: warehouse.directory ${A_NUMBER}`,

@@ -18,7 +18,7 @@ const urlProblem = async (url: string): Promise<string> => {
 
 test('delta needs a bucket and parquet beside it', async () => {
   const bucket = 'storage:\n  url: s3://research\n'
-  expect((await load({ yaml: `${ACCOUNT}${bucket}publish: [parquet, delta]\n` })).publish).toEqual([
+  expect((await load({ yaml: `${ACCOUNT}${bucket}publish: [parquet, delta]\n` })).publish.formats).toEqual([
     'parquet',
     'delta',
   ])

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { readXlsx } from 'hucre/xlsx'
+import { colToLetter, readXlsx } from 'hucre/xlsx'
 import { beforeAll, expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
 import { sharedTables } from '../../../../src/commands/export/workbooks.js'
@@ -57,13 +57,13 @@ test('a table that is too large for the shared workbook gets its own; all files 
   const manifest = await exportTo(out)
   expect(manifest.tables.map(({ table, file, rows, cut_texts }) => [table, file, rows, cut_texts])).toEqual([
     ['surveys', 'surveys.xlsx', SURVEYS, SURVEYS],
-    ['survey_progress', 'fieldwork.xlsx', 0, 0],
     ['survey_progress_history', 'fieldwork.xlsx', 3, 0],
+    ['survey_progress', 'fieldwork.xlsx', 0, 0],
   ])
   const shared = await sheetsOf(join(out, 'fieldwork.xlsx'))
   expect(shared.map(({ name, rows }) => [name, rows.length])).toEqual([
-    ['survey_progress', 1],
     ['survey_progress_history', 4],
+    ['survey_progress', 1],
     ['Columns', expect.any(Number)],
   ])
   expect(shared[2]?.rows).toContainEqual(['surveys', 'surveys.xlsx', 'id', 'BIGINT', 'ID of the survey'])
@@ -74,6 +74,64 @@ test('a table that is too large for the shared workbook gets its own; all files 
   expect(String(alone?.rows.at(-1)?.[2])).toMatch(/^=+… \[cut: 260000 characters\]$/)
   const again = await exportTo(out)
   expect(again.tables).toEqual(manifest.tables)
+})
+
+test('a sheet has a filter, stays at its titles, and is as wide as its texts; its header has the font of its cells', async ({
+  onTestFinished,
+}) => {
+  const { directory, database, run } = await testWarehouse(undefined, onTestFinished)
+  await run(insertRows(surveys, 3))
+  await run(`UPDATE surveys SET title = repeat('x', 30 * id), project_id = 'P' WHERE id < 3`)
+  await run(`UPDATE surveys SET title = 'one' || chr(10) || 'two' WHERE id = 3`)
+  await database.close()
+  const [small, out] = [workFile(directory), join(directory, 'out')]
+  const open: Export['open'] = (options) => openDatabase(small, { ...options, readOnly: true })
+  const widthsOf = async (condition: string) => {
+    await exportTo(out, { source: small, open, tables: ['survey_progress', 'surveys'], condition })
+    const { sheets } = await readXlsx(await readFile(join(out, 'fieldwork.xlsx')), { readStyles: true })
+    expect(sheets.map(({ name }) => name)).toEqual(['survey_progress', 'surveys', 'Columns'])
+    const [empty, filled, columns] = sheets
+    const rows = filled?.rows.length ?? 0
+    expect(filled?.autoFilter?.range).toBe(`A1:${colToLetter(surveys.columns.length - 1)}${rows}`)
+    expect(empty?.autoFilter?.range).toMatch(/^A1:[A-Z]+1$/)
+    expect(columns?.autoFilter?.range).toMatch(/^A1:E\d+$/)
+    // account, id and title stay; a table without titles has only its header.
+    expect(filled?.freezePane).toEqual({ rows: 1, columns: 3 })
+    expect(empty?.freezePane).toEqual({ rows: 1 })
+    expect(filled?.cells?.get('0,2')?.style?.font).toMatchObject({ name: 'Calibri', bold: true })
+    return filled?.columns?.map(({ width }) => width ?? 0) ?? []
+  }
+  const [narrow, wide, widest] = [
+    await widthsOf('id = 3'),
+    await widthsOf('id = 1'),
+    await widthsOf('id = 2'),
+  ]
+  expect(narrow[2]).toBeLessThan(15)
+  expect(wide[2]).toBeGreaterThan(30)
+  expect(wide[2]).toBeLessThan(45)
+  expect(widest[2]).toBe(60)
+})
+
+test('without --tables, a workbook begins with surveys_today and needs_action', async ({
+  onTestFinished,
+}) => {
+  const { directory, database } = await testWarehouse(undefined, onTestFinished)
+  await database.close()
+  const [small, out] = [workFile(directory), join(directory, 'out')]
+  const open: Export['open'] = (options) => openDatabase(small, { ...options, readOnly: true })
+  await exportTo(out, { source: small, open, tables: null })
+  const names = (await sheetsOf(join(out, 'fieldwork.xlsx'))).map(({ name }) => name)
+  expect(names.slice(0, 3)).toEqual(['surveys_today', 'needs_action', 'surveys'])
+  const manifest = await exportTo(out, { source: small, open, tables: null, format: 'csv' })
+  expect(manifest.tables.map(({ table }) => table)).toEqual(names.slice(2, -1))
+})
+
+test('a small part of a large table is a sheet of the shared workbook', async ({ onTestFinished }) => {
+  const out = join(await temporaryDirectory(onTestFinished), 'out')
+  await exportTo(out, { tables: ['surveys'], condition: 'id <= 5' })
+  expect((await readdir(out)).sort()).toEqual(['export.json', 'fieldwork.xlsx'])
+  const [sheet] = await sheetsOf(join(out, 'fieldwork.xlsx'))
+  expect(sheet?.rows.map((row) => row[1])).toEqual(['id', ...range(5)])
 })
 
 /** What Excel takes for an error, a boolean, a number or a date when a person enters it. */

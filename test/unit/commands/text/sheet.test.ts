@@ -27,10 +27,15 @@ test.each([
   ['interviews_count', 'BIGINT', undefined, 'What it is'],
   ['completion_rate', 'DOUBLE', '0.0%', 'What it is. Shown as a percentage'],
   ['complete_percentage', 'DOUBLE', undefined, 'What it is'],
-  ['observed_at', 'TIMESTAMPTZ', 'yyyy-mm-dd hh:mm:ss.000', 'What it is. UTC, cut to milliseconds'],
+  [
+    'observed_at',
+    'TIMESTAMPTZ',
+    'yyyy-mm-dd hh:mm',
+    'What it is. UTC, shown in minutes, cut to milliseconds',
+  ],
   ['day', 'DATE', 'yyyy-mm-dd', 'What it is'],
 ] as const)('the column %s %s has the format %s', (name, type, format, comment) => {
-  expect(columnDefinition(column(name, type)).numFmt).toBe(format)
+  expect(columnDefinition(column(name, type), []).numFmt).toBe(format)
   expect(headerComment(column(name, type))).toBe(comment)
 })
 

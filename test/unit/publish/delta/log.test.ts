@@ -139,7 +139,7 @@ test('a log describes the files that were added and not removed, and the last me
 test('every type has its name in Delta, and the comment of its column', () => {
   const types = ['BIGINT', 'VARCHAR', 'DOUBLE', 'BOOLEAN', 'TIMESTAMPTZ', 'DATE', 'JSON'] as const
   const columns = types.map((type) => ({ name: type, type, nullable: true, comment: `The ${type}` }))
-  const { fields } = JSON.parse(schemaString({ schema: '_sync', columns }))
+  const { fields } = JSON.parse(schemaString({ columns, files: [] }))
   expect(fields.map(({ type }: { type: string }) => type).join(' ')).toBe(
     'long string double boolean timestamp date string',
   )
@@ -148,8 +148,10 @@ test('every type has its name in Delta, and the comment of its column', () => {
 })
 
 test('the month of a partitioned table is its last column', () => {
-  const { fields } = JSON.parse(schemaString(tableOf({ files: {} })))
+  const table = tableOf({ files: { 'acme|2026-01|v1': 1 } })
+  const { fields } = JSON.parse(schemaString(table))
   expect(fields.map(({ name }: { name: string }) => name).join()).toBe('account,id,created_at,created_month')
-  expect(partitionColumns({ schema: 'main' })).toEqual(['account', 'created_month'])
-  expect(partitionColumns({ schema: '_sync' })).toEqual([])
+  expect(partitionColumns(table)).toEqual(['account', 'created_month'])
+  const whole = table.files.map((file) => ({ ...file, account: null, created_month: null }))
+  expect(partitionColumns({ files: whole })).toEqual([])
 })

@@ -21,13 +21,16 @@ const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }
 const filesIn = ({ tables }: Manifest) => tables.flatMap(({ files }) => files)
 const keysOf = (manifest: Manifest) => filesIn(manifest).map(({ path }) => path)
 
+const VIEWS = ['surveys_today'] as const
+
 /** Writes the files of version `number` into a directory of their own. The run is named after the number. */
 const writeFiles = async (
   { database }: Pick<TestWarehouse, 'database'>,
   { number, base = null, signal = NEVER }: { number: number; base?: Manifest | null; signal?: AbortSignal },
 ) => {
   const directory = await temporaryDirectory()
-  const writing = { database, base, directory, number, runId: `run-${number}`, clock: testClock(), signal }
+  const run = { number, runId: `run-${number}`, clock: testClock(), signal, views: VIEWS }
+  const writing = { database, base, directory, ...run }
   return { ...(await writeChangedFiles(writing)), directory }
 }
 
@@ -88,30 +91,34 @@ test('files for a bucket are written only for changed partitions; the others kee
   const third = await writeFiles(warehouse, { number: 9, base: same.manifest })
   expect(third.upload.map(({ key }) => key.split('/v')[0])).toEqual([
     'data/surveys/account=acme/created_month=2026-02',
+    'data/surveys_today',
   ])
   const kept = keysOf(third.manifest).filter((key) => keysOf(manifest).includes(key))
-  expect(kept).toHaveLength(filesIn(third.manifest).length - 1)
+  expect(kept).toHaveLength(filesIn(third.manifest).length - 2)
   expect(
     filesIn(third.manifest)
       .map(({ written_by }) => written_by)
       .toSorted(),
-  ).toEqual([...kept.map(() => 7), 9])
+  ).toEqual([...kept.map(() => 7), 9, 9])
   const onDisk = (await readdir(third.directory, { recursive: true })).filter((name) =>
     name.endsWith('.parquet'),
   )
-  expect(onDisk.map((name) => join(third.directory, name))).toEqual(third.upload.map(({ file }) => file))
+  const written = onDisk.map((name) => join(third.directory, name)).toSorted()
+  expect(written).toEqual(third.upload.map(({ file }) => file).toSorted())
 })
 
 test('files for a bucket are written anew when the base lacks them, because the bucket lost them', async () => {
   const { warehouse, manifest } = await twoMonths()
-  const missing = keysOf(manifest)[0]
-  const present = manifest.tables.map((table) => ({
-    ...table,
-    files: table.files.filter(({ path }) => path !== missing),
-  }))
-  const second = await writeFiles(warehouse, { number: 8, base: { ...manifest, tables: present } })
-  expect(second.upload.map(({ key }) => key)).toEqual([missing?.replace('/v7-run-7-', '/v8-run-8-')])
-  expect(keysOf(second.manifest)).not.toContain(missing)
+  // Of a table, and of a view.
+  for (const missing of [keysOf(manifest).at(0), keysOf(manifest).at(-1)]) {
+    const present = manifest.tables.map((table) => ({
+      ...table,
+      files: table.files.filter(({ path }) => path !== missing),
+    }))
+    const second = await writeFiles(warehouse, { number: 8, base: { ...manifest, tables: present } })
+    expect(second.upload.map(({ key }) => key)).toEqual([missing?.replace('/v7-run-7-', '/v8-run-8-')])
+    expect(keysOf(second.manifest)).not.toContain(missing)
+  }
 })
 
 test.runIf(SLOW)('files for a bucket are not written after a signal', async () => {
