@@ -228,7 +228,7 @@ test.concurrent('a wrong name, value or file is refused in one line', LONG_TEST,
     [['SELECT 1', '--survey', '1'], 'the SQL does not use $survey: leave out --survey'],
     [['pace-by-day', '--days', '0'], '--days 0 is not a whole number'],
     [['pace-by-day', '--survey', 'a'], '--survey a is neither the id of a survey'],
-    [['SELECT', '1'], 'put a text with spaces in quotes'],
+    [['SELECT', '1'], 'a text with blanks needs quotes'],
     [
       ['SELECT 1', '--output', join(root, 'x.duckdb')],
       'must end in one of .txt, .md, .csv, .json, .parquet, .xlsx',

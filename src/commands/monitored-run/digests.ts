@@ -1,6 +1,6 @@
 /**
  * Tells each channel of `notify.digest` what newly needs action, after the commits of a run and before they are published, so that what
- * was sent is published with them (docs/decisions/monitoring-and-verify.md#0079-a-digest-goes-out-before-its-state-is-published).
+ * was sent is published with them (docs/decisions/monitoring-and-verify.md#0080-a-digest-goes-out-before-its-state-is-published).
  */
 import { systemClock } from '../../base/clock.js'
 import { messageOf, StoppedError } from '../../base/errors.js'
