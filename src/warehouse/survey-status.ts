@@ -1,5 +1,6 @@
 /** Reads from a published state what explains how old the data of one survey is. */
 import { z } from 'zod'
+import { parse } from '../base/parse.js'
 import { formatInstant, type Instant } from '../model/instant.js'
 import type { RefreshRules } from '../model/run.js'
 import { bigintCell, doubleCell, timestamptzCell, varcharCell } from './connection/cells.js'
@@ -83,7 +84,7 @@ export const readSurveyStatus = async (
     [account],
   )
   return {
-    stored: storedRow.parse(stored),
+    stored: parse(storedRow, stored, 'the row of a survey'),
     lastRun,
     /** With the status and time of the pending row, by which the next run decides; null if none of its rows could be typed. */
     planned: await readPlannedSurvey({ ...sql, account }, surveyId, rules),

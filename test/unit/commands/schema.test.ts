@@ -61,7 +61,7 @@ test('every link of the dictionary leads to one of its headings', () => {
       .replaceAll(' ', '-'),
   )
   const links = [...page.matchAll(/\]\(#([^)]+)\)/g)].map(([, anchor]) => anchor)
-  expect(links).toHaveLength(RELATIONS.length)
+  expect(new Set(links).size).toBe(RELATIONS.length)
   expect(links.filter((link) => !anchors.includes(link ?? ''))).toEqual([])
 })
 
