@@ -48,6 +48,7 @@ describe('a night', () => {
       'work.duckdb',
     ])
 
+    if (!SLOW) return
     // A damaged newest database is replaced by the one before it, and that is said.
     const newest = String(trial.document('current.json').database)
     const body = trial.s3.store.objects.get(`fieldwork/${newest}`)?.body ?? Buffer.alloc(0)
@@ -173,7 +174,7 @@ describe('a store that fails', () => {
     async (header, context) => {
       const trial = await openBucketTrial(context, surveys(1), { ignored: [header] })
       const problem = expect.stringMatching(/no reliable conditional writes: it ignores If-(None-)?Match/)
-      for (const _ of [1, 2])
+      for (const _ of SLOW ? [1, 2] : [1])
         expect(await trial.runWarm(NIGHT, await trial.pod())).toMatchObject({ code: 7, stderr: problem })
       expect(await trial.runWarm(['check'], await trial.pod())).toMatchObject({ code: 7, stdout: problem })
       expect(keysIn(trial)).toEqual(['lease.json'])
@@ -262,7 +263,7 @@ describe('who holds the bucket', () => {
     expect(trial.api.arrivals).toHaveLength(from)
   })
 
-  test.concurrent('SIGTERM publishes what was read and frees the lease for the next pod', async (context) => {
+  slow.concurrent('SIGTERM publishes what was read and frees the lease for the next pod', async (context) => {
     const trial = await openBucketTrial(context, surveys(6))
     trial.api.hook = ({ number }) => number > 8
     const running = trial.start(['sync', '--log-level', 'debug'], await trial.pod())
@@ -296,19 +297,22 @@ describe('who holds the bucket', () => {
 })
 
 describe('moving', () => {
-  test.concurrent('one sync moves a warehouse into the bucket, and a copied file moves it back', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    expect(await trial.runWarm(['sync'], bucket)).toMatchObject({ code: 0 })
-    expect(await trial.rows(RUNS)).toHaveLength(2)
-    const back = join(await trial.temporary(), 'back')
-    await mkdir(back)
-    const database = trial.s3.store.objects.get(`fieldwork/${trial.document('current.json').database}`)
-    await writeFile(join(back, 'fieldwork.duckdb'), database?.body ?? '')
-    expect(await trial.runWarm(['sync'], { FIELDWORK_SYNC_WAREHOUSE: back })).toMatchObject({ code: 0 })
-    expect(await query(join(back, 'fieldwork.duckdb'), RUNS)).toHaveLength(3)
-  })
+  slow.concurrent(
+    'one sync moves a warehouse into the bucket, and a copied file moves it back',
+    async (context) => {
+      const trial = await openBucketTrial(context, surveys())
+      const { FIELDWORK_SYNC_WAREHOUSE: _, ...bucket } = await trial.pod()
+      expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
+      expect(await trial.runWarm(['sync'], bucket)).toMatchObject({ code: 0 })
+      expect(await trial.rows(RUNS)).toHaveLength(2)
+      const back = join(await trial.temporary(), 'back')
+      await mkdir(back)
+      const database = trial.s3.store.objects.get(`fieldwork/${trial.document('current.json').database}`)
+      await writeFile(join(back, 'fieldwork.duckdb'), database?.body ?? '')
+      expect(await trial.runWarm(['sync'], { FIELDWORK_SYNC_WAREHOUSE: back })).toMatchObject({ code: 0 })
+      expect(await query(join(back, 'fieldwork.duckdb'), RUNS)).toHaveLength(3)
+    },
+  )
 
   slow.concurrent('a directory of a bucket is refused without it; its run would be lost', async (context) => {
     const trial = await openBucketTrial(context, surveys())

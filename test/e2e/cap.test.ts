@@ -1,4 +1,7 @@
-/** The server's own log shows that a sync never exceeds the cap, uses nearly all of it, and bursts where that is allowed. */
+/**
+ * The server's own log shows that a sync never exceeds the cap, uses nearly all of it, and bursts where that is allowed; also one that is
+ * killed in a burst and restarted at once. All wait for windows, so they run side by side.
+ */
 
 import { expect, test } from 'vitest'
 import { startWorld } from '../support/api/reference-api.js'
@@ -9,23 +12,19 @@ import { SLOW, slow } from '../support/suite/slow.js'
 
 const CAP = 60
 /**
- * A trial with the real window takes three real minutes. A client that fits a sliding window also fits a fixed one, and
- * test/unit/http/rate-limit/pacer fills a fixed window on a test clock.
+ * A trial with the real window takes three real minutes. A client that fits a sliding window also fits a fixed one. In `npm test`,
+ * test/unit/http/rate-limit/pacer fills both on a test clock.
  */
 const TRIALS = [
   ['sliding', 6_000],
-  ...(SLOW
-    ? ([
-        ['fixed', 6_000],
-        ['sliding', 60_000],
-        ['fixed', 60_000],
-      ] as const)
-    : []),
+  ['fixed', 6_000],
+  ['sliding', 60_000],
+  ['fixed', 60_000],
 ] as const
-/** Bursts, and the windows between them. Two are the fewest with slots that are used again. */
-const REQUESTS = (SLOW ? 4 : 2) * CAP
+/** Bursts, and the windows between them. */
+const REQUESTS = 4 * CAP
 
-test.concurrent.for(TRIALS)(
+test.runIf(SLOW).concurrent.for(TRIALS)(
   'a %s window of %d ms refuses nothing, never sees more than the cap, and sees nearly all of it used',
   { timeout: 600_000 },
   async ([rateWindow, windowMs], context) => {
@@ -99,3 +98,38 @@ test.concurrent('a run of 40 requests sends them in one burst under a cap of 60'
   expect(ended.code).toBe(0)
   expect(trial.api.arrivals).toHaveLength(40)
 })
+
+/** Killed runs before the last one. kills.test.ts shows that no row is lost. */
+const KILLS = SLOW ? 2 : 1
+
+test.concurrent.for(SLOW ? (['sliding', 'fixed'] as const) : (['sliding'] as const))(
+  'a sync that is killed in a burst and restarted at once keeps the cap of a %s window',
+  { timeout: 120_000 },
+  async (rateWindow, context) => {
+    const windowMs = 6_000
+    const trial = await openTrial(context)
+    await using server = await startWorld({
+      surveys: 60,
+      rateLimit: { requests: CAP, perMs: windowMs },
+      rateWindow,
+    })
+    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: `${CAP}/${windowMs}ms` }
+    // 40 requests fit into the first burst. The second run must wait for slots that the first one used, and so on.
+    for (let run = 1; run <= KILLS; run += 1) {
+      const running = trial.start(['sync', '--log-level', 'debug'], env)
+      await stderrShows(running, answered(40))
+      running.child.kill('SIGKILL')
+      expect(await running.ended).toMatchObject({ signal: 'SIGKILL' })
+    }
+    const last = await trial.runWarm(['sync', '--json', '--max-requests', '60'], env)
+    expect(last.code).toBe(3)
+    const [report] = JSON.parse(last.stdout).accounts
+    expect(report.refusals).toBe(0)
+    const pace = await paceOf(server)
+    // The last run stops before the first survey that does not fit into its budget.
+    expect(pace.requests).toBeGreaterThanOrEqual(KILLS * 40 + report.requests)
+    expect(pace.requests).toBeGreaterThan(1.5 * CAP)
+    expect(pace.refused).toBe(0)
+    expect(pace.mostInAny(windowMs)).toBeLessThanOrEqual(CAP)
+  },
+)

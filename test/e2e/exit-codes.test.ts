@@ -15,6 +15,7 @@ import { MAIN } from '../support/command/command.js'
 import { otherBuild } from '../support/command/mutant.js'
 import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
 import { freePort } from '../support/servers/server.js'
+import { slow } from '../support/suite/slow.js'
 
 const ids = async (trial: Trial): Promise<unknown[]> =>
   (await trial.rows('SELECT id FROM surveys ORDER BY id')).map(({ id }) => id)
@@ -105,18 +106,21 @@ test.concurrent('0, 3, 4 and 5: exit code, last line and run record of each nigh
   expect(await trial.rows(`SELECT raw->>'title' AS title FROM _sync.rejected_rows`)).toEqual([{ title: '7' }])
 })
 
-test.concurrent('7: DuckDB cannot be loaded within a limit of address space, which is named', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const env = { PATH: process.env.PATH, ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
-  const script = `ulimit -v 1000000 && exec "$0" "$1" sync`
-  const child = spawn('sh', ['-c', script, process.execPath, MAIN], {
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const stderr = await text(child.stderr)
-  expect(stderr).toMatch(
-    /^fieldwork-sync: .*libduckdb.*\. The address space of the process is limited to 1\.0 GiB/m,
-  )
-  expect(stderr).not.toMatch(/please report|^ +at /m)
-  expect(child.exitCode ?? (await once(child, 'close'))[0]).toBe(7)
-})
+slow.concurrent(
+  '7: DuckDB cannot be loaded within a limit of address space, which is named',
+  async (context) => {
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const env = { PATH: process.env.PATH, ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
+    const script = `ulimit -v 1000000 && exec "$0" "$1" sync`
+    const child = spawn('sh', ['-c', script, process.execPath, MAIN], {
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const stderr = await text(child.stderr)
+    expect(stderr).toMatch(
+      /^fieldwork-sync: .*libduckdb.*\. The address space of the process is limited to 1\.0 GiB/m,
+    )
+    expect(stderr).not.toMatch(/please report|^ +at /m)
+    expect(child.exitCode ?? (await once(child, 'close'))[0]).toBe(7)
+  },
+)

@@ -43,7 +43,7 @@ test.concurrent('a CSV export during a sync has every published table, distingui
   const release = gate<boolean>()
   trial.api.hook = () => release.opened
   const arrived = trial.api.arrived(() => true)
-  const running = trial.runWarm(['sync'])
+  const running = trial.run(['sync'])
   await arrived
   const ended = await trial.runWarm(['export', '--format', 'csv', '--out', out, '--json'])
   release.open(false)

@@ -133,7 +133,7 @@ describe('with flags', () => {
     expect(await readFile(out, 'utf8')).toContain('accounts:')
   })
 
-  test.skipIf(!othersCanRun(MAIN))('it says that a directory may not be written', async (context) => {
+  test.runIf(SLOW && othersCanRun(MAIN))('it says that a directory may not be written', async (context) => {
     const { directory, flags, tokenFile } = await openPlace(context)
     const closed = join(directory, 'closed')
     await mkdir(closed)

@@ -69,11 +69,7 @@ slow.concurrent(
 
 const REFUSED = ['ENOLCK', 'ENOSYS', 'EOPNOTSUPP', 'EINVAL', 'EACCES', 'EPERM'] as const
 
-test.concurrent.for(
-  SLOW
-    ? REFUSED.flatMap((setLock) => [{ setLock }, { setLock, getLock: setLock }])
-    : [{ setLock: REFUSED[0] }],
-)(
+slow.concurrent.for(REFUSED.flatMap((setLock) => [{ setLock }, { setLock, getLock: setLock }]))(
   'a file system without locks (%j) is named as such, by commands that write and that read',
   async (calls, { onTestFinished, skip }) => {
     const trial = await openTrial({ onTestFinished }, [scriptedSurvey(1)])
@@ -86,7 +82,7 @@ test.concurrent.for(
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
     // Without ENOTSUP: DuckDB reads without a lock then.
     const isReadable = calls.setLock === 'EOPNOTSUPP'
-    for (const args of SLOW ? [['status'], ['verify', '--local'], ['sync']] : [['status']]) {
+    for (const args of [['status'], ['verify', '--local'], ['sync']]) {
       const ended = await trial.run(args, env)
       if (isReadable && args[0] !== 'sync') expect(ended).toMatchObject({ code: 0 })
       else expect(ended).toMatchObject({ code: 7, stderr: expect.stringMatching(says) })

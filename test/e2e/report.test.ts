@@ -44,6 +44,7 @@ describe('the page', () => {
     expect(written).toMatchObject({ code: 0, stderr: '' })
     expect(lastLine(written)).toBe(`written to ${out}: open it in a browser`)
     expect(await readFile(out, 'utf8')).toBe(html)
+    if (!SLOW) return
     // Parquet has no views, and the file of an older version lacks some of them.
     const moved = join(await trial.temporary(), 'moved.duckdb')
     await writeFile(moved, await readFile(trial.published))
@@ -354,7 +355,7 @@ const printed = async (page: ChromiumPage): Promise<Buffer> => {
   return Buffer.from(data, 'base64')
 }
 
-test('a report that cannot be written fails the run, and the data is published', async (context) => {
+slow('a report that cannot be written fails the run, and the data is published', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
   const report = join(trial.warehouse, 'report.html')
   await mkdir(join(report, 'in-the-way'), { recursive: true })
@@ -405,7 +406,7 @@ test.runIf(hasChromium && SLOW)('rows of two accounts name theirs; bars are narr
   ])
 })
 
-test('a sync that was not complete is named above all numbers, until the next one is', async (context) => {
+slow('a sync that was not complete is named above all numbers, until the next one is', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
   const report = join(trial.warehouse, 'report.html')
   const night = ['sync', '--publish', 'duckdb,report', '--log-level', 'warn']

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
-import type { Ended } from '../support/command/command.js'
+import { type Ended, run } from '../support/command/command.js'
 import { withSettings } from '../support/command/sync.js'
 import { runWarm } from '../support/command/warm.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
@@ -33,7 +33,7 @@ const open = async () => {
         FROM read_parquet('${root}/shard=*/parquet/current/surveys/**/*.parquet', hive_partitioning = true)
         GROUP BY ALL ORDER BY ALL`,
     )
-  return { root, apis, command, surveys }
+  return { root, apis, place, command, surveys }
 }
 
 const ALL = [
@@ -43,11 +43,11 @@ const ALL = [
 ]
 
 test('two shards sync at the same time, and another number of shards is refused', async () => {
-  const { root, apis, command, surveys } = await open()
+  const { root, apis, place, command, surveys } = await open()
   // No account gets an answer before each has asked: neither shard ends before the other one has begun.
   const asked = Promise.all(apis.map((api) => api.arrived(() => true)))
   for (const api of apis) api.hook = () => asked.then(() => false)
-  const both = ['0/2', '1/2'].map((shard) => command('sync', '--shard', shard))
+  const both = [command('sync', '--shard', '0/2'), run(['sync', ...place, '--shard', '1/2'])]
   for (const ended of await Promise.all(both)) expect(ended).toMatchObject({ code: 0 })
   expect(await surveys()).toEqual(ALL)
   expect(

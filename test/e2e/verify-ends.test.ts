@@ -159,19 +159,25 @@ describe('after a sync', () => {
     expect(given).toMatchObject({ code: 3, json: { sample: { accounts: [{ compared: 2, chosen: 3 }] } } })
   })
 
-  test('a signal ends it with exit 3, and it prints what it has compared; another process waits outside meanwhile', async () => {
-    const trial = synced
-    const from = trial.api.arrivals.length
-    trial.api.hook = ({ number }) => number > from + 4
-    const running = trial.start(['verify', '--json'])
-    await trial.api.arrived(({ number }) => number > from + 4)
-    const other = await trial.runWarm(['verify', '--json'])
-    expect(other).toMatchObject({ code: 6 })
-    expect(other.stdout).toContain('warehouse_is_held')
-    const ended = await stopWith(running, 'SIGINT')
-    expect(ended.code, ended.stderr).toBe(3)
-    expect(JSON.parse(ended.stdout)).toMatchObject({ exit_code: 3, sample: { accounts: [{ compared: 1 }] } })
-  })
+  slow(
+    'a signal ends it with exit 3, and it prints what it has compared; another process waits outside meanwhile',
+    async () => {
+      const trial = synced
+      const from = trial.api.arrivals.length
+      trial.api.hook = ({ number }) => number > from + 4
+      const running = trial.start(['verify', '--json'])
+      await trial.api.arrived(({ number }) => number > from + 4)
+      const other = await trial.runWarm(['verify', '--json'])
+      expect(other).toMatchObject({ code: 6 })
+      expect(other.stdout).toContain('warehouse_is_held')
+      const ended = await stopWith(running, 'SIGINT')
+      expect(ended.code, ended.stderr).toBe(3)
+      expect(JSON.parse(ended.stdout)).toMatchObject({
+        exit_code: 3,
+        sample: { accounts: [{ compared: 1 }] },
+      })
+    },
+  )
 
   slow('a survey that the API refuses is left out and named, and the rest is compared', async (context) => {
     const trial = await openSynced(context, surveys())
@@ -202,7 +208,7 @@ describe('after a sync', () => {
     )
   })
 
-  test('a file at which DuckDB crashes is damaged, and verify survives', async ({ skip }) => {
+  slow('a file at which DuckDB crashes is damaged, and verify survives', async ({ skip }) => {
     const trial = synced
     const crash = failing({ stop: { atCall: 5, below: trial.published, signal: 'SIGSEGV' } }, skip)
     const ended = await trial.run(['verify', '--local', '--json'], crash)
@@ -231,7 +237,8 @@ describe('after a sync', () => {
       problems: [{ rule: 'state_can_be_read', example: expect.stringContaining('Table with name t does') }],
     })
     await change('DROP VIEW survey_overview; ALTER TABLE freshness RENAME COLUMN last_error TO last_errop')
-    for (const args of [['status'], ['report', '--out', join(trial.warehouse, 'report.html')]])
+    const report = ['report', '--out', join(trial.warehouse, 'report.html')]
+    for (const args of SLOW ? [['status'], report] : [report])
       expect(await trial.runWarm(args)).toMatchObject({
         code: 7,
         stderr: expect.stringContaining('Run fieldwork-sync sync to publish it anew'),

@@ -12,6 +12,7 @@ import { createView } from '../../../src/warehouse/views/view-declaration.js'
 import { INTERVIEW_STATUSES } from '../../support/api/api-document.js'
 import { runWarm } from '../../support/command/warm.js'
 import type { SurveyRows } from '../../support/oracle/truth.js'
+import { slow } from '../../support/suite/slow.js'
 import { openReader, type Reader, type Row } from '../../support/warehouse/duckdb.js'
 import { dateOf, fourNights, NIGHTS, nightAt } from '../../support/warehouse/four-nights.js'
 import { readTable } from '../../support/warehouse/parquet.js'
@@ -453,7 +454,7 @@ test('an analyst: how many interviews has each source, in which country, and on 
   }
 })
 
-test('every query and every view gives the same rows over Parquet with our views', async () => {
+slow('every query and every view gives the same rows over Parquet with our views', async () => {
   using parquet = await openReader(':memory:')
   await parquet.query(`SET TimeZone = 'UTC'`)
   await parquet.query('CREATE SCHEMA _sync')

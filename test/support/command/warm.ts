@@ -9,40 +9,19 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
+import pLimit from 'p-limit'
 import { SLOW } from '../suite/slow.js'
 import { putEmptyWarehouse } from '../warehouse/warehouse.js'
 import { type Ended, type Env, run } from './command.js'
 
-/** A test may run a command line while another one waits for the API. */
-const LOADED_MAX = 2
-/** A second process is loaded if a command line takes so long while another one waits, because loading takes as much CPU as three syncs. */
-const PATIENCE_MS = 3_000
-let loaded = 0
-/** Loaded processes without work, and command lines that wait for a loaded process. */
-const idle: ChildProcess[] = []
-const waiting: ((child: ChildProcess) => void)[] = []
-
-const take = (): ChildProcess | Promise<ChildProcess> => {
-  const child = idle.pop()
-  if (child !== undefined) return child
-  if (loaded === 0) return load()
-  patience.refresh()
-  return new Promise((resolve) => waiting.push(resolve))
-}
-
-const patience = setTimeout(() => {
-  if (waiting.length > 0 && loaded < LOADED_MAX) giveBack(load())
-}, PATIENCE_MS).unref()
-
-const giveBack = (child: ChildProcess): void => {
-  patience.refresh()
-  const next = waiting.shift()
-  if (next === undefined) idle.push(child)
-  else next(child)
-}
+/**
+ * The one loaded process, without work. The first sync of a process takes twice the CPU of the second, so command lines wait for it. A
+ * test in which one command line waits for another starts a process for one of them.
+ */
+let idle: ChildProcess | null = null
+const oneAtATime = pLimit(1)
 
 const load = (): ChildProcess => {
-  loaded += 1
   const child = fork(new URL('warm.mjs', import.meta.url).pathname, [], {
     // One thread for files and queries, and none of V8: it uses a twentieth less CPU.
     env: { PATH: process.env.PATH, UV_THREADPOOL_SIZE: '1' },
@@ -95,18 +74,21 @@ const prepareFirstSync = async (args: readonly string[], env: Env): Promise<void
   await putEmptyWarehouse(directory)
 }
 
-const runLoaded = async (args: readonly string[], env: Env = {}): Promise<Ended> => {
+const runLoaded = async (args: readonly string[], env: Env): Promise<Ended> => {
   await prepareFirstSync(args, env)
-  const child = await take()
+  const child = idle ?? load()
+  idle = null
   const mark = `${randomUUID()}\n`
   const texts = [untilMark(child.stdout, mark), untilMark(child.stderr, mark)] as const
   const answer = answerOf(child)
   child.send({ args, env: { PATH: process.env.PATH, ...env }, mark })
   const code = await answer
   const [stdout, stderr] = await Promise.all(texts)
-  giveBack(child)
+  idle = child
   return { code, signal: null, stdout, stderr }
 }
 
 /** Runs a command line to its end. It inherits only PATH from the tests' environment. */
-export const runWarm = SLOW ? (args: readonly string[], env: Env = {}) => run(args, env) : runLoaded
+export const runWarm = SLOW
+  ? (args: readonly string[], env: Env = {}) => run(args, env)
+  : (args: readonly string[], env: Env = {}) => oneAtATime(() => runLoaded(args, env))

@@ -25,6 +25,7 @@ import {
   startS3Server,
   TRUNCATED,
 } from '../../support/storage/s3-server.js'
+import { slow } from '../../support/suite/slow.js'
 
 const MIB = 1_048_576
 
@@ -205,7 +206,7 @@ describe('the message says', () => {
 })
 
 describe('a fault that passes', () => {
-  test('503 is repeated', async () => {
+  slow('503 is repeated', async () => {
     const { store, server } = await open(first(1, 'put', SLOW_DOWN))
     expect((await store.putIfAbsent('a', Buffer.from('x'), NEVER)).kind).toBe('written')
     expect(server.requests).toHaveLength(2)

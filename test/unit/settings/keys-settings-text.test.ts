@@ -95,6 +95,6 @@ test('any path is read again as it was given', async () => {
       const yaml = textWith(['warehouse.directory', `/data/${path}`])
       expect((await load({ yaml, files })).warehouseDirectory).toBe(resolve(`/data/${path}`))
     }),
-    cases(100),
+    cases(40),
   )
 })

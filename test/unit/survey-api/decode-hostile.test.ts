@@ -3,7 +3,7 @@
  */
 import { toUSVString } from 'node:util'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { Drift } from '../../../src/model/survey-source.js'
 import {
   type Decoded,
@@ -26,6 +26,7 @@ import {
 } from '../../support/hostile/hostile-rows.js'
 import { type JsonNode, print } from '../../support/hostile/json-node.js'
 import { cases, property } from '../../support/suite/cases.js'
+import { slow } from '../../support/suite/slow.js'
 
 const driftEvents = (drift: readonly Drift[]): string[] =>
   drift.map(({ resource, kind, path, value }) => event(resource, kind, path, value)).sort()
@@ -65,7 +66,7 @@ describe.each(resources)('a hostile %s', (_, rows, decoder, expected) => {
   property(
     'becomes a row with the values of the JSON, or the JSON in quarantine',
     [rows],
-    cases(100),
+    cases(40),
     (node) => {
       const text = print(node)
       holds(decoder.fromText(text), expected(node))
@@ -74,7 +75,7 @@ describe.each(resources)('a hostile %s', (_, rows, decoder, expected) => {
     },
   )
 
-  test('is drawn often enough as a typed row, as a rejected row and with drift', () => {
+  slow('is drawn often enough as a typed row, as a rejected row and with drift', () => {
     const sample = fc.sample(rows, { numRuns: 200, seed: 20_260_301 }).map((node) => expected(node))
     const typed = sample.filter(({ row }) => row !== null)
     expect(typed.length).toBeGreaterThan(40)

@@ -177,7 +177,7 @@ test('listings of a server that lies about its pages end, and the cursor passes 
       for (const { result } of played.done) results.set(result, (results.get(result) ?? 0) + 1)
       holds(played)
     }),
-    cases(150),
+    cases(60),
   )
   // Every kind of result occurred, so the cases cover what they should.
   for (const result of ['complete', 'interrupted', 'drifted', 'failed'])
@@ -201,7 +201,7 @@ test('listings of an honest server with a changing list see every survey that wa
         begin = to
       }
     }),
-    cases(100),
+    cases(40),
   )
 })
 

@@ -54,9 +54,11 @@ const differ = (columns: readonly string[], one: string, other: string): string 
 type Relation = Pick<TableDeclaration, 'schema' | 'name' | 'key' | 'columns' | 'references'>
 
 /** A row of a history belongs to the current row, so the references of all are the same rule. */
-function* declaredRules({ key, columns, references = [], ...relation }: Relation): Generator<Rule> {
+function* declaredRules(
+  { key, columns, references = [], ...relation }: Relation,
+  rows = qualified(relation),
+): Generator<Rule> {
   const where = tableName(relation)
-  const rows = qualified(relation)
   if (key.length > 0)
     yield {
       rule: 'keys_are_unique',
@@ -86,9 +88,12 @@ function* declaredRules({ key, columns, references = [], ...relation }: Relation
 /** The table of days has its own null: no source. Its key is unique in the sense of `GROUP BY`. */
 export const TABLE_RULES: readonly Rule[] = ALL_TABLES.flatMap((table) => [...declaredRules(table)])
 
-/** Views take their references from the tables, whose rules check them. */
+/**
+ * Views take their references from the tables, whose rules check them. They are named without their schema, so that a query can put
+ * their rows in their place.
+ */
 export const VIEW_RULES: readonly Rule[] = ALL_VIEWS.flatMap((view) => [
-  ...declaredRules({ ...view, references: [] }),
+  ...declaredRules({ ...view, references: [] }, quote(view.name)),
 ])
 
 const MERGED = [mergedSurveys, mergedSampleSources, mergedSurveyProgress, mergedSampleSourceProgress] as const
@@ -178,7 +183,7 @@ const periodRules = (view: ViewDeclaration): readonly Rule[] => {
       rule: 'periods_end_after_they_begin',
       where: view.name,
       says: 'rows end before they begin, or are confirmed before that or after their end',
-      sql: `SELECT ${named(view.key)} FROM ${qualified(view)}
+      sql: `SELECT ${named(view.key)} FROM ${quote(view.name)}
         WHERE confirmed_until < ${quote(from)} OR confirmed_until > ${quote(to)} OR ${quote(to)} < ${quote(from)}`,
     },
     {
@@ -186,7 +191,7 @@ const periodRules = (view: ViewDeclaration): readonly Rule[] => {
       where: view.name,
       says: 'rows hold at the same time as the next one',
       sql: `SELECT ${named(view.key)} FROM (SELECT ${list([...view.key, to])},
-          lead(${quote(from)}) OVER (PARTITION BY ${list(record)} ORDER BY ${quote(from)}) AS next_at FROM ${qualified(view)})
+          lead(${quote(from)}) OVER (PARTITION BY ${list(record)} ORDER BY ${quote(from)}) AS next_at FROM ${quote(view.name)})
         WHERE ${quote(to)} > next_at OR (${quote(to)} IS NULL AND next_at IS NOT NULL)`,
     },
   ]

@@ -233,7 +233,7 @@ test('clock changes below a second, during and between runs, free no slot early'
       expectBounded(next.occupiedMs(1_000), 1_000)
       next.close()
     }),
-    cases(30, 2_000),
+    cases(15, 2_000),
   )
 })
 

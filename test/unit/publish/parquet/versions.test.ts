@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
 import { createLacks, type FileSystemLacks } from '../../../../src/publish/file-system-lacks.js'
 import { scribble } from '../../../support/files/damage.js'
-import { SLOW } from '../../../support/suite/slow.js'
+import { SLOW, slow } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
 import {
   currentOf,
@@ -109,19 +109,16 @@ describe('a previous version that has changed', () => {
     ['is no JSON', (manifest) => writeFile(manifest, '{"format": 1')],
     ['is gone', (manifest) => rm(manifest)],
   ]
-  test.each(SLOW ? lost : lost.slice(0, 1))(
-    'whose manifest %s makes the next publish write everything again',
-    async (_, damage) => {
-      const warehouse = await publishedOnce()
-      const before = await filesOf(currentOf(warehouse))
-      await damage(join(versionOf(warehouse, '000001'), 'manifest.json'))
-      await publishParquet(warehouse)
-      expect((await manifestOf(currentOf(warehouse))).version).toBe(2)
-      expect(await tablesThatDiffer(warehouse)).toEqual([])
-      const after = await filesOf(currentOf(warehouse))
-      expect(writtenAnew(before, after)).toEqual([...after.keys()])
-    },
-  )
+  slow.each(lost)('whose manifest %s makes the next publish write everything again', async (_, damage) => {
+    const warehouse = await publishedOnce()
+    const before = await filesOf(currentOf(warehouse))
+    await damage(join(versionOf(warehouse, '000001'), 'manifest.json'))
+    await publishParquet(warehouse)
+    expect((await manifestOf(currentOf(warehouse))).version).toBe(2)
+    expect(await tablesThatDiffer(warehouse)).toEqual([])
+    const after = await filesOf(currentOf(warehouse))
+    expect(writtenAnew(before, after)).toEqual([...after.keys()])
+  })
 })
 
 type Attempt = FileSystemLacks['attempt']

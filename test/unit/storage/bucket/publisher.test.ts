@@ -212,24 +212,27 @@ describe('a failure', () => {
     ).toHaveLength(1)
   })
 
-  test('without Delta keeps the logs for 30 days, and then removes them; with Delta again they start anew', async () => {
-    const { publish, model, clock, log } = await nextTrial()
-    const night = async (number: number, formats: readonly PublishFormat[]) => {
-      await publish(NEVER, `2026030${number}T000000Z-0000ab`, formats)
+  test.runIf(SLOW)(
+    'without Delta keeps the logs for 30 days, and then removes them; with Delta again they start anew',
+    async () => {
+      const { publish, model, clock, log } = await nextTrial()
+      const night = async (number: number, formats: readonly PublishFormat[]) => {
+        await publish(NEVER, `2026030${number}T000000Z-0000ab`, formats)
+        clock.advance(15 * DAY_MS)
+      }
+      const logs = () => [...model.objects.keys()].filter((key) => key.includes('/_delta_log/'))
+      const before = logs()
       clock.advance(15 * DAY_MS)
-    }
-    const logs = () => [...model.objects.keys()].filter((key) => key.includes('/_delta_log/'))
-    const before = logs()
-    clock.advance(15 * DAY_MS)
-    await night(2, ['duckdb', 'parquet'])
-    expect(logs()).toEqual(before)
-    const said = log.lines.filter(({ level }) => level !== 'debug').map(({ message }) => message)
-    expect(said.join()).not.toContain('Delta')
-    await night(3, ['duckdb', 'parquet'])
-    expect(logs()).toEqual([])
-    await night(4, ALL)
-    expect(logs().toSorted()).toEqual(before.toSorted())
-  })
+      await night(2, ['duckdb', 'parquet'])
+      expect(logs()).toEqual(before)
+      const said = log.lines.filter(({ level }) => level !== 'debug').map(({ message }) => message)
+      expect(said.join()).not.toContain('Delta')
+      await night(3, ['duckdb', 'parquet'])
+      expect(logs()).toEqual([])
+      await night(4, ALL)
+      expect(logs().toSorted()).toEqual(before.toSorted())
+    },
+  )
 
   test('of clean-up is only logged', async () => {
     const { publish, decide, log } = await trial(['duckdb'])

@@ -162,7 +162,7 @@ test('the commits of a killed run are kept', async () => {
 })
 
 describe('one process at a time', () => {
-  test.skipIf(!canContain())('a holder in another container is called that', async () => {
+  test.runIf(SLOW && canContain())('a holder in another container is called that', async () => {
     const directory = await temporaryDirectory()
     await openElsewhere(directory, 'hold')
     const { told } = await openElsewhere(directory, 'leave', true)
