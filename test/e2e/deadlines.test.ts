@@ -122,7 +122,7 @@ test('a survey that is due three days before its forecast stands first, with wha
     { survey_id: 3, due_on: '2026-03-31', deadline: 'on_time', needed_per_day: 246 / 22 },
   ])
   const page = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
-  const [, first = ''] = /<section id="action".*?<tbody>(.*?)<\/tr>/s.exec(page) ?? []
+  const [, first = ''] = /<ol class="today".*?<li>(.*?)<\/li>/s.exec(page) ?? []
   expect(first).toContain('Wave 2 DE')
   expect(first).toContain(`<span class="chip u0">${late}</span>`)
 })

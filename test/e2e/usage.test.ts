@@ -43,7 +43,7 @@ describe('help', () => {
     const lines = examples.split('\n').filter((_, at) => at % 2 === 1)
     expect(lines).toHaveLength(2)
     for (const line of lines) {
-      const [program, ...words] = line.trim().split(' ')
+      const [program, ...words] = (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''))
       expect(program).toBe('fieldwork-sync')
       expect(readCommandLine(words, COMMANDS)).toMatchObject({ command: { name }, output: '' })
     }

@@ -271,7 +271,7 @@ const was = (recent: string, earlier: string): string | null =>
 const title = (row: Row): string => {
   const text = words(row.title)
   const long = [...text].length > 60
-  return text === '' ? '(no title)' : long ? text.replace(/^(.{37}).*(.{22})$/su, '$1…$2') : text
+  return text === '' ? '(no title)' : long ? text.replace(/^(.{29}).*(.{30})$/su, '$1…$2') : text
 }
 
 /** Of a survey that was in the field for fewer than two whole days. */
