@@ -15,7 +15,7 @@ const SHOWN = 12
 const CHIP_CHARACTERS_MAX = 60
 const SOURCES_NAMED_MAX = 3
 /** The row has the others. */
-const SHOWN_FIGURES = ['Pace', 'Forecast', 'Incidence', 'Drop-out']
+const SHOWN_FIGURES = ['Pace', 'Forecast', 'Due', 'Incidence', 'Drop-out']
 
 type Reason = ReportRows['needsAction'][number]
 interface Waiting extends Reason {
