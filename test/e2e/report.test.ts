@@ -118,7 +118,7 @@ describe('the page', () => {
         [
           '#default/1',
           'due 7 March, expected 17 March: needs 129 a day, has 12',
-          'incidence from 100 % to 80 %',
+          'incidence from 100% to 80%',
         ],
         [
           ...['#default/2', 'due 1 March 2027, stands still: needs 0.5 a day'],
@@ -126,7 +126,7 @@ describe('the page', () => {
         ],
         ['#default/7', 'was due 1 March, 195 missing', 'target in 195 days'],
         ['#default/3', 'paused for 2 days', 'due 31 December, paused: needs 0.5 a day, had 12'],
-        ['#default/4', 'incidence from 100 % to 80 %', '1 source behind, by 35 interviews'],
+        ['#default/4', 'incidence from 100% to 80%', '1 source behind, by 35 interviews'],
       ])
       // Without a forecast: the paused one, and the one that stands still. Then the furthest from its target.
       expect(

@@ -29,11 +29,12 @@ const FAR_DAYS = 90
 const STANDS_STILL_DAYS = 3
 const SLIP_DAYS = 3
 /** Parts of a whole. */
-const [BEHIND_MIN, RATE_MOVED_MIN, REJECTED_MIN] = [0.1, 0.1, 0.15]
+export const BEHIND_MIN = 0.1
+const [RATE_MOVED_MIN, REJECTED_MIN] = [0.1, 0.15]
 /** With fewer interviews, a rate says little. */
 const INTERVIEWS_MIN = 20
 
-const percent = (rate: string): string => `CAST(round(100 * ${rate}) AS BIGINT) || ' %'`
+const percent = (rate: string): string => `CAST(round(100 * ${rate}) AS BIGINT) || '%'`
 const moved = (rate: string): string => `abs(recent_${rate} - earlier_${rate}) >= ${RATE_MOVED_MIN}`
 /** `1 day`, `2 days` */
 const counted = (count: string, one: string): string =>

@@ -105,7 +105,9 @@ const compareSurvey = async ({ parts, rowsOf, timeZone }: Comparison, row: Row):
   if (reasons.length === 0) return
   // What stands in the row of Today already is not repeated below it.
   expect(textsOf('surveys', true)).toEqual([texts[1]?.replace(/^Complete .*? (?=Pace )| Length .*$/g, '')])
-  const behind = (await ofSurvey('sources')).filter((one) => Number(one.behind) > 0)
+  const behind = (await ofSurvey('sources')).filter(
+    (one) => Number(one.behind) > 0 && Number(one.behind) >= Number(one.sample_size) / 10,
+  )
   const named = behind.slice(0, 3).map((one) => words(one.name, 'by', number(one.behind)))
   expect(textsOf('behind', true)).toEqual(
     reasons.some(({ kind }) => kind === 'sources_behind') ? [`Behind most: ${named.join(', ')}`] : [],

@@ -2,6 +2,7 @@
 import { group } from 'd3-array'
 import type { JSX } from 'preact'
 import { cutInMiddle } from '../../../base/human.js'
+import { BEHIND_MIN } from '../../../warehouse/views/needs-action.js'
 import { overview } from '../queries/overview.js'
 import type { SurveyRow } from '../queries/survey.js'
 import { keyOf, type ReportRows } from '../read.js'
@@ -135,7 +136,10 @@ const Behind = ({ of, page: { rows, formats } }: PartProps & { readonly of: Wait
   <p data-list="behind">
     Behind most:{' '}
     {(rows.sources.get(keyOf(of)) ?? [])
-      .filter(({ behind }) => (behind ?? 0) > 0)
+      .filter(
+        ({ behind, sample_size }) =>
+          behind !== null && behind > 0 && behind >= BEHIND_MIN * (sample_size ?? 0),
+      )
       .slice(0, SOURCES_NAMED_MAX)
       .map(({ name, behind }, place) => (
         <>

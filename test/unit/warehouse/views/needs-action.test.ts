@@ -179,7 +179,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ...{ complete: 5 * night, speeder_individuals: 10, straightliner_individuals: 0 },
       failed_quality_check_individuals: 10,
     }),
-    expected: [['quality_rejects', 2, null, '17 % rejected for quality']],
+    expected: [['quality_rejects', 2, null, '17% rejected for quality']],
   },
   'rejected as usual': { night: (night) => ({ complete: 5 * night, speeder_individuals: 17 }), expected: [] },
   'sources behind': {
@@ -189,7 +189,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'a source that lacks less than a tenth': { night: steady(5), sources: [50, 41], expected: [] },
   'incidence fell': {
     night: (night) => ({ complete: 5 * night, screen_out_individuals: night < 13 ? 0 : 5 * (night - 12) }),
-    expected: [['rates_moved', 3, null, 'incidence from 93 % to 50 %']],
+    expected: [['rates_moved', 3, null, 'incidence from 93% to 50%']],
   },
 }
 
