@@ -7,7 +7,7 @@ import { bigintCell, doubleCell, timestamptzCell, varcharCell } from './connecti
 import type { Sql } from './connection/database.js'
 import { LAST_SYNCS } from './history/runs.js'
 import { readPlannedSurvey } from './queue/planned-surveys.js'
-import { temporarySql } from './views/all.js'
+import { createTemporaryViews } from './views/all.js'
 import { progressDaily } from './views/progress-daily.js'
 import { surveyProgressPeriods } from './views/progress-periods.js'
 
@@ -76,8 +76,7 @@ export const readSurveyStatus = async (
       LEFT JOIN _sync.tasks t ON t.account = k.account AND t.survey_id = k.id`,
     [account, surveyId],
   )
-  for (const view of [surveyProgressPeriods, progressDaily])
-    await sql.run(`CREATE OR REPLACE TEMP VIEW ${view.name} AS ${temporarySql(view)}`)
+  await createTemporaryViews(sql, [surveyProgressPeriods, progressDaily])
   const [lastRun = null] = await sql.rows(
     runRow,
     `SELECT ended_at, status, reason, surveys_refreshed FROM ${LAST_SYNCS} WHERE account = $1`,

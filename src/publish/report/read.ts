@@ -5,8 +5,7 @@ import { z } from 'zod'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
 import { NUMBERED_RUNS } from '../../warehouse/history/runs.js'
-import { ALL_VIEWS, temporarySql } from '../../warehouse/views/all.js'
-import type { ViewDeclaration } from '../../warehouse/views/view-declaration.js'
+import { ALL_VIEWS, createTemporaryViews } from '../../warehouse/views/all.js'
 import { overview } from './queries/overview.js'
 import { type Query, sqlOf } from './queries/query.js'
 import { run } from './queries/run.js'
@@ -36,8 +35,7 @@ export const readReport = async (sql: Sql) => {
       // Also in a file of an older version, which has no numbers of runs.
       `SELECT ${cellsOf(row)} FROM (\n${sqlOf(query).replaceAll('_sync.runs', NUMBERED_RUNS)}\n) q ORDER BY ${query.order}`,
     )
-  for (const view of ALL_VIEWS)
-    await sql.run(`CREATE TEMP ${kindOf(view)} ${view.name} AS ${temporarySql(view)}`)
+  const dropViews = await createTemporaryViews(sql, ALL_VIEWS, COMPUTED_ONCE)
   await sql.run(`CREATE TEMP TABLE ${SHOWN} AS ${survey.surveys.select}`)
   const surveys = await read(survey.surveys)
   /** Only the rows of surveys with a section, and of these only what `condition` keeps. */
@@ -66,11 +64,9 @@ export const readReport = async (sql: Sql) => {
     problems: await read(run.problems),
   }
   await sql.run(`DROP TABLE temp.${SHOWN}`)
-  for (const view of ALL_VIEWS.toReversed()) await sql.run(`DROP ${kindOf(view)} temp.${view.name}`)
+  await dropViews()
   return { ...rows, unshown: unshown() }
 }
-
-const kindOf = ({ name }: ViewDeclaration): string => (COMPUTED_ONCE.includes(name) ? 'TABLE' : 'VIEW')
 
 const SHOWN = 'report_surveys'
 

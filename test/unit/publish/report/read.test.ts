@@ -1,6 +1,6 @@
 /** The points of the curves are readings that know the number of complete interviews. A curve is level while nothing was observed. */
 import { expect, test } from 'vitest'
-import { thinnedDays } from '../../../../src/publish/report/read.js'
+import { readReport, thinnedDays } from '../../../../src/publish/report/read.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
@@ -49,6 +49,15 @@ test('a curve', async () => {
   expect(long.slice(0, 8)).toEqual(['0:1', '14:5', '28:5', '42:5', '56:5', '70:20', '84:20', '98:20'])
   expect(long.slice(-30, -26)).toEqual(['322:20', '336:20', '337:20', '338:20'])
   expect(long.slice(-2)).toEqual(['363:20', '364:80'])
+})
+
+test('a state of an older version is read, whatever tables and views it lacks', async () => {
+  const { account, database, run } = await testWarehouse()
+  await list(account, [survey(1)], at(0), 'full')
+  await account.commitBundles([bundle(1, at(0), [], progress(5))], RUN)
+  await run('DROP TABLE main.deadlines; DROP VIEW main.needs_action; DROP VIEW main.survey_pace')
+  const { surveys } = await database.transaction(readReport)
+  expect(surveys).toMatchObject([{ survey_id: 1, interviews_count: 5, due_on: null }])
 })
 
 /** `minute(0)` is on this day since 1970. */
