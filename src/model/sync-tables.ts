@@ -184,7 +184,7 @@ const channel = varcharOf(DIGEST_CHANNELS, 'Where the digest goes')
 
 export const digests = sync(
   'digests',
-  'Since when a digest tells of an account, and of nothing before; one row per channel and account',
+  'Since when a digest tells of an account, not of what needed action before; one row per channel and account',
   ['channel', 'account'],
   { channel, account, since: timestamptz('Time of the first run with it, clock of the machine that ran it') },
 )
@@ -214,7 +214,7 @@ export const schemaVersion = sync(
     applied_at: timestamptz('When it was applied, clock of the machine that ran it'),
     description: varchar('Change of the migration'),
     descriptions_digest: varchar.orNull(
-      'Digest of the comments and views in this database; if it differs, they are created again',
+      'Digest of the comments and views in this database; if it differs from that of this version, they are created again',
     ),
   },
 )
