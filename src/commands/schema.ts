@@ -52,42 +52,42 @@ const relationToJson = ({ columns, ...relation }: CatalogEntry) => ({
   columns: columns.map((column) => ({ ...column, values: column.values ?? null })),
 })
 
-/** The data dictionary: a table of columns for each table and view. A column is described where it stands first. */
+/** The data dictionary: the columns of each table and view. A column is described where it stands first. */
 export const schemaAsMarkdown = (): string =>
   [HEAD, ...SECTIONS.flatMap(({ title, about, relations }) => section(title, about, relations))].join('\n')
 
 const HEAD = `# Tables and views
 
-Every table and view of the warehouse, generated from their declarations (\`fieldwork-sync schema\`). The database has the same comments:
+Every table and view of the warehouse, as \`fieldwork-sync schema\` prints them. The comments in the database say the same:
 \`SELECT table_name, column_name, comment FROM duckdb_columns()\`.
 
-- Names of the API are kept. Every table of data begins with \`account\`. A key identifies a row: the sync keeps it unique, without a constraint.
-- Times are UTC instants to the microsecond. Rates and percentages are doubles.
-- Rows are never deleted: a survey or source that the API no longer shows has \`_missing_since\`. \`_extra\` has the fields that this version
-  does not know, as JSON.
+- Names of the API are kept. A key identifies a row: the sync keeps it unique, without a constraint.
+- A type with \`?\` may be null. Times are TIMESTAMPTZ: UTC instants to the microsecond. Rates and percentages are doubles.
+- Rows are never deleted: a survey or source that the API no longer shows has \`_missing_since\`.
 - Times of observation are those of the server. If its clock did not move between two versions, the second is a microsecond later.
-- A column is described where it stands first. Other tables and views name that place.
+- The keys \`account\`, \`id\`, \`survey_id\` and \`sample_source_id\` are described once, in [\`surveys\`](#surveys),
+  [\`sample_sources\`](#sample_sources) and [\`sample_source_progress\`](#sample_source_progress). A row belongs to the survey or
+  source that has them.
+- Further columns are "as in" the place that describes them; "to" includes all between, in the order of that place.
 `
 
-const section = (title: string, about: string, relations: readonly CatalogEntry[]): readonly string[] => {
-  const links = relations.map(
-    (relation) => `- [\`${tableName(relation)}\`](#${anchor(relation)}): ${relation.comment}\n`,
-  )
-  return [`## ${title}\n\n${about}\n\n${links.join('')}`, ...relations.map(relationSection)]
-}
+const section = (title: string, about: string, relations: readonly CatalogEntry[]): readonly string[] => [
+  `## ${title}\n\n${about}\n\n${relations.map(linkTo).join(', ')}\n`,
+  ...relations.map(relationSection),
+]
 
-const anchor = (relation: CatalogEntry): string => tableName(relation).replaceAll('.', '')
+const linkTo = (relation: CatalogEntry): string =>
+  `[${names([tableName(relation)])}](#${tableName(relation).replaceAll('.', '')})`
 
 const relationSection = (relation: CatalogEntry): string => {
   const { key, references = [] } = relation
-  const belongs = references.map(
-    ({ columns, table, to }) => ` Belongs to \`${table}\`: ${names(columns)} = ${names(to)}.`,
-  )
+  const belongs = references.map(({ table }) => ` Belongs to \`${table}\`.`)
+  const parts = [ownColumns(relation), otherColumns(relation)].filter((part) => part !== '')
   return `### ${tableName(relation)}
 
 ${relation.comment}.${key.length === 0 ? '' : ` Key: ${names(key)}.`}${belongs.join('')}
 
-${columnTable(relation)}`
+${parts.join('\n')}`
 }
 
 /** The first relation with each column, to the word of its comment. */
@@ -98,19 +98,50 @@ for (const relation of CATALOG)
     if (!FIRST.has(declared)) FIRST.set(declared, relation)
   }
 
-/** A row per column, and one for neighbours that another relation describes. */
-const columnTable = (relation: CatalogEntry): string => {
-  const rows: string[][] = []
+const firstWith = (column: Column): CatalogEntry | undefined => FIRST.get(JSON.stringify(column))
+
+/** The columns that the relation describes: a row for each, and one for those that differ only in the status of their name. */
+const ownColumns = (relation: CatalogEntry): string => {
+  const rows = new Map<string, [name: string, type: string, meaning: string]>()
   for (const column of relation.columns) {
+    if (firstWith(column) !== relation) continue
     const name = names([column.name])
-    const first = FIRST.get(JSON.stringify(column)) ?? relation
-    const elsewhere = `As in [${names([tableName(first)])}](#${anchor(first)})`
-    const last = rows.at(-1)
-    if (first === relation) rows.push([name, column.type, column.nullable ? 'yes' : 'no', column.comment])
-    else if (last?.[3] === elsewhere) last[0] += `, ${name}`
-    else rows.push([name, '', '', elsewhere])
+    const type = `${column.type}${column.nullable ? '?' : ''}`
+    const meaning = column.comment.replace(` status ${column.name.replace(/_[a-z]+$/, '')}`, ' this status')
+    const row = rows.get(`${type} ${meaning}`)
+    if (row === undefined) rows.set(`${type} ${meaning}`, [name, type, meaning])
+    else row[0] += `, ${name}`
   }
-  return markdownTable(['Column', 'Type', 'Null', 'Meaning'], rows)
+  return rows.size === 0 ? '' : markdownTable(['Column', 'Type', 'Meaning'], [...rows.values()])
+}
+
+const IDENTIFIERS = ['account', 'id', 'survey_id', 'sample_source_id']
+
+/** The columns that another relation describes, by that relation. The identifiers in the key are left out, unless null has a meaning. */
+const otherColumns = (relation: CatalogEntry): string => {
+  const { columns, key } = relation
+  const others = columns.filter(
+    ({ name, nullable }) => nullable || !(IDENTIFIERS.includes(name) && key.includes(name)),
+  )
+  const places = CATALOG.flatMap((place) => {
+    const there = others.filter((column) => place !== relation && firstWith(column) === place)
+    return there.length === 0 ? [] : [`as in ${linkTo(place)}: ${ranges(there, place)}`]
+  })
+  return places.length === 0 ? '' : `${places.join('; ').replace('as', 'As')}.\n`
+}
+
+/** The names, or the first and the last of four or more that follow each other in the place too. */
+const ranges = (columns: readonly Column[], place: CatalogEntry): string => {
+  const at = (name: string) => place.columns.findIndex((column) => column.name === name)
+  const runs: string[][] = []
+  for (const { name } of columns) {
+    const run = runs.at(-1)
+    if (run !== undefined && at(run.at(-1) ?? '') + 1 === at(name)) run.push(name)
+    else runs.push([name])
+  }
+  return runs
+    .map((run) => (run.length < 4 ? names(run) : `${names(run.slice(0, 1))} to ${names(run.slice(-1))}`))
+    .join(', ')
 }
 
 const names = (columns: readonly string[]): string => columns.map((name) => `\`${name}\``).join(', ')

@@ -58,7 +58,7 @@ export const cursors = sync('cursors', 'Where the next listing starts; one row p
   full_listed_at: timestamptz('When the last full listing ended, clock of the machine that ran it'),
   moved_at: timestamptz('When the cursor was last moved, clock of the machine that ran it'),
   full_listing_due: boolean.orNull(
-    'Whether the next listing is a full one, because a survey returned 404 at its own address',
+    'Whether the next listing is full, because a survey returned 404 at its own address',
   ),
   page_rows: bigint.orNull('Rows of a full page of the last listing with several pages; plans use it'),
 })
@@ -114,7 +114,7 @@ export const pendingSurveys: TableDeclaration = {
   schema: '_sync',
   name: 'pending_surveys',
   comment:
-    'Changed survey rows that wait for their task. They enter surveys together with the sources and progress that are read for them',
+    'Changed survey rows that wait for their task: they enter surveys together with their sources and progress',
 }
 
 export const rejectedRows = sync(
@@ -184,7 +184,7 @@ const channel = varcharOf(DIGEST_CHANNELS, 'Where the digest goes')
 
 export const digests = sync(
   'digests',
-  'Since when a digest tells of an account; what needed action before is not told. One row per channel and account',
+  'Since when a digest tells of an account, not of what needed action before; one row per channel and account',
   ['channel', 'account'],
   { channel, account, since: timestamptz('Time of the first run with it, clock of the machine that ran it') },
 )
@@ -214,7 +214,7 @@ export const schemaVersion = sync(
     applied_at: timestamptz('When it was applied, clock of the machine that ran it'),
     description: varchar('Change of the migration'),
     descriptions_digest: varchar.orNull(
-      'Digest of the comments and views in this database; if it differs from this version, they are created again',
+      'Digest of the comments and views in this database; if it differs from that of this version, they are created again',
     ),
   },
 )

@@ -25,19 +25,19 @@ const sampleSourceId = bigint('ID of the sample source')
 
 const firstSeenAt = timestamptz('When the row was first read, server time')
 const missingSince = timestamptz.orNull(
-  'Since when the API no longer shows the row, server time; null while it does. Rows are never deleted',
+  'Since when the API no longer shows the row, server time; null while it does',
 )
 const synced = {
   _first_seen_at: firstSeenAt,
   _synced_at: timestamptz(
-    'When this version of the row was first read, server time; reading an equal row does not change it',
+    'When this version of the row was first read, server time; an equal row does not change it',
   ),
   _missing_since: missingSince,
 }
 const observed = {
   _first_seen_at: firstSeenAt,
   _observed_at: timestamptz(
-    'When these indicators were first read, server time; reading equal indicators does not change it',
+    'When these indicators were first read, server time; equal ones do not change it',
   ),
   _missing_since: missingSince,
 }
@@ -126,7 +126,7 @@ export const sampleSourcesHistory = main(
 
 export const surveyProgressHistory = main(
   'survey_progress_history',
-  'Fieldwork progress of whole surveys; one row for each change of the indicators, and one when a missing survey comes back',
+  'Fieldwork progress of whole surveys; one row per change of the indicators or return of a missing survey',
   ['survey_id', 'observed_at'],
   { survey_id: surveyId, ...PROGRESS_FIELDS, ...observation },
   ofSurvey,
@@ -134,7 +134,7 @@ export const surveyProgressHistory = main(
 
 export const sampleSourceProgressHistory = main(
   'sample_source_progress_history',
-  'Fieldwork progress of sample sources; one row for each change of the indicators, and one when a missing source comes back',
+  'Fieldwork progress of sample sources; one row per change of the indicators or return of a missing source',
   ['survey_id', 'sample_source_id', 'observed_at'],
   { survey_id: surveyId, sample_source_id: sampleSourceId, ...PROGRESS_FIELDS, ...observation },
   ofSource('sample_source_id'),
@@ -142,7 +142,7 @@ export const sampleSourceProgressHistory = main(
 
 export const surveyProgressByDay = main(
   'survey_progress_by_day',
-  'Indicators of the interviews that started on one day; one row per survey or source and day, only if the settings have days. Rows that are no longer read stay unchanged; freshness says for each survey whether they may be out of date',
+  'Indicators of the interviews that started on one day; one row per survey or source and day, only if the settings have days. Rows that are no longer read stay; freshness says whether they may be out of date',
   ['survey_id', 'sample_source_id', 'day'],
   {
     survey_id: surveyId,
@@ -168,25 +168,25 @@ export const freshness = main(
     survey_id: surveyId,
     listed_at: timestamptz.orNull('When the survey was last seen in a listing, server time'),
     refreshed_at: timestamptz.orNull(
-      'When its progress was last read, server time; null = never. Its sample sources were read at that time or known to be unchanged, unless last_error says otherwise',
+      'When its progress was last read, server time; null = never. Its sources were read then or known to be unchanged, unless last_error says otherwise',
     ),
     sources_read_at: timestamptz.orNull(
-      'When the list of its sample sources was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since then',
+      'When its list of sources was last read, not just known to be unchanged, server time; null = never, or one could not be typed since',
     ),
     sources_listed_at: timestamptz.orNull(
-      'When the list of its sample sources was last read, even if one of them could not be typed, server time; null = never',
+      'When its list of sources was last read, even if one could not be typed, server time; null = never',
     ),
     source_progress_read_at: timestamptz.orNull(
-      'When the progress of every source was last read rather than known to be unchanged, server time; null = never, or one of them could not be typed since then',
+      'When the progress of every source was last read, not just known to be unchanged, server time; null = never, or one could not be typed since',
     ),
     days_read_at: timestamptz.orNull(
-      'When the days of the whole survey in survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be out of date',
+      'When its own days in survey_progress_by_day were last read, not just known to be unchanged, server time; null = never, or they may be out of date',
     ),
     source_days_read_at: timestamptz.orNull(
-      'When the days of its sample sources in survey_progress_by_day were last read rather than known to be unchanged, server time; null = never, or they may be out of date: the settings exclude them now, or not all could be read',
+      'The same as days_read_at for the days of its sources; null also if the settings exclude them now, or not all could be read',
     ),
     last_error: varchar.orNull(
-      'Why the last attempt to read sources and progress failed; null if it did not',
+      'Why the last attempt to read sources and progress failed; null if it succeeded',
     ),
   },
 )

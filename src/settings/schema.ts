@@ -90,17 +90,15 @@ const CONTRACTS = ['evolve', 'freeze'] as const
 
 const weight = (byDefault: number, surveys: string) =>
   wholeNumber(byDefault, 1, 100).describe(
-    `Weight of ${surveys} in the order of the queue: it multiplies the time since their last refresh`,
+    `Weight of ${surveys} in the queue: it multiplies the time since their last refresh`,
   )
 
 const notifyUrl = (when: string) =>
-  optional('URL', readNotifyUrl).describe(
-    `${when}. The address is a secret: take it from the environment or a file`,
-  )
+  optional('URL', readNotifyUrl).describe(`${when}. The address is a secret`)
 
 const fileWith = (key: string) =>
   optional('path', readPath).describe(
-    `File that holds the address, as an alternative to \`${key}\`; its path is relative to the directory of the settings file`,
+    `File that holds the address, instead of \`${key}\`; relative to the directory of the settings file`,
   )
 
 const MIB = 1_048_576
@@ -116,7 +114,7 @@ const account = section({
     'Secret token, sent as `Authorization-Token`. Take it from the environment, or use `token_file`',
   ),
   token_file: optional('path', readPath).describe(
-    'File that holds the token, as an alternative to `token`; its path is relative to the directory of the settings file',
+    'File that holds the token, instead of `token`; relative to the directory of the settings file',
   ),
   rate_limit: section({
     requests: preset(60, 'whole number, 1 to 10000', readRateRequests).describe(
@@ -168,10 +166,10 @@ export const settingsSchema = section({
   }).prefault({}),
   publish: section({
     formats: preset(['duckdb'], `list of ${PUBLISH_FORMATS.join(', ')}`, listOf(...PUBLISH_FORMATS)).describe(
-      `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta (only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people). What a format that you remove has published stays as it was: remove it, so that nobody reads old rows. Delta logs in a bucket are removed after 30 days. \`publish: [duckdb, parquet]\` is a short form of this key`,
+      `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta (only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people). Delete what a format that you remove has published: it stays as it was. Delta logs in a bucket are removed after 30 days. \`publish: [duckdb, parquet]\` is a short form of this key`,
     ),
     views: preset(PUBLISHED_VIEWS, 'list of views', namesOf('view', VIEW_NAMES)).describe(
-      'Views that parquet and delta publish too, in the same version as the tables; `[]` for none. A view that you remove is not in the next version. The database has all views in any case',
+      'Views that parquet and delta publish too, in the same version as the tables; `[]` for none. A view that you remove is not in the next version. The database always has all views',
     ),
   }).prefault({}),
   contract: preset('evolve', CONTRACTS.join(' or '), oneOf(...CONTRACTS)).describe(
@@ -237,7 +235,7 @@ export const settingsSchema = section({
     ),
   }).prefault({}),
   deadlines: optional('path', readPath).describe(
-    'CSV file with the due dates of surveys or projects; its path is relative to the directory of the settings file',
+    'CSV file with the due dates of surveys or projects; relative to the directory of the settings file',
   ),
   limits: section({
     request_timeout: duration('30s', '100ms', '10m').describe('Longest time that one request may take'),
@@ -297,7 +295,7 @@ export const settingsSchema = section({
           'Password of the user in `smtp`. Take it from the environment, or use `password_file`',
         ),
         password_file: optional('path', readPath).describe(
-          'File that holds the password, as an alternative to `password`; its path is relative to the directory of the settings file',
+          'File that holds the password, instead of `password`; relative to the directory of the settings file',
         ),
         from: optional('mail address', readMailAddress).describe(
           'Sender, such as `Fieldwork <fieldwork@example.com>`',

@@ -48,7 +48,7 @@ const PACE_FIELDS = {
     `Days that the pace covers, UTC: the last ones that the survey was in fieldwork from beginning to end, at most ${PACE_DAYS}, of the ${READ_DAYS} before the last known day; null without any`,
   ),
   gained: bigint.orNull(
-    'Complete interviews gained in the days of the pace; negative if complete interviews failed a quality check later',
+    'Complete interviews gained in the days of the pace; negative if some failed a quality check later',
   ),
   per_day: double.orNull('gained / pace_days'),
   gained_last_day: bigint.orNull(
@@ -240,7 +240,7 @@ export const surveyPace: ViewDeclaration = {
     columnOf(deadlines, 'due_on', {
       nullable: true,
       comment:
-        'Due date of the survey in the table deadlines, or else of its project: the last day, UTC, on which it may reach its target; null without one',
+        'Due date of the survey in deadlines, or else of its project: the last day, UTC, on which it may reach its target; null without one',
     }),
     columnOf(deadlines, 'note', { name: 'due_note', comment: 'Note of that line' }),
     ...columnsOf({
@@ -310,7 +310,7 @@ export const sampleSourcePace: ViewDeclaration = {
     ...columnsFrom(sampleSourceProgress, ['interviews_count', 'completion_rate']),
     columnOf(surveyProgress, 'completion_rate', {
       name: 'survey_completion_rate',
-      comment: 'The same of the whole survey',
+      comment: 'completion_rate of the whole survey',
     }),
     ...columnsOf({
       behind: bigint.orNull(

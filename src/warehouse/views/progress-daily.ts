@@ -28,7 +28,7 @@ const TITLE = columnOf(surveys, 'title', {
 const DAY_FIELDS = columnsOf({
   day: date('The day, UTC'),
   gained: bigint.orNull(
-    'Complete interviews gained since the known day before; negative if complete interviews failed a quality check; null on the first known day',
+    'Complete interviews gained since the known day before; negative if some failed a quality check; null on the first known day',
   ),
 })
 

@@ -40,7 +40,7 @@ const progressPeriods = ({ name, comment, references, ...observations }: Observa
         'When the next indicators were first read, or the record was found missing, server time; null = current',
       ),
       confirmed_until: timestamptz(
-        'Until when these indicators are known to have held, server time: ended_at; for the current ones, when they were last read again and found equal; in compacted history, the beginning of the day of the next ones',
+        'Until when these indicators are known to have held, server time: ended_at; for current ones, when they were last found equal; in compacted history, the beginning of the day of the next ones',
       ),
     }),
   ],

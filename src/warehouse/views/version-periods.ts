@@ -22,7 +22,7 @@ const versionPeriods = ({ history, readAgainAt, joins, ...view }: Versions): Vie
     ...history.columns,
     ...columnsOf({
       confirmed_until: timestamptz(
-        'Until when this version is known to have held, server time: valid_to; for the current version, when it was last read again and found equal',
+        'Until when this version is known to have held, server time: valid_to; for the current one, when it was last found equal',
       ),
     }),
   ],

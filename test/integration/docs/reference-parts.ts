@@ -28,17 +28,25 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
   ])
 }
 
-/** The keys of the settings file. */
-const settings = (): string =>
-  markdownTable(
+/** The keys of the settings file. A key that names a file with the value of another is in the row of that other. */
+const settings = (): string => {
+  const keys = settingKeys()
+  const isKey = (name: string) => keys.some(({ path }) => path === name)
+  return markdownTable(
     ['Key', 'Type', 'Default', 'Meaning'],
-    settingKeys().map(({ path, valueType, defaultText, meaning }) => [
-      `\`${path}\``,
-      valueType,
-      defaultText === null ? '' : `\`${defaultText}\``,
-      meaning,
-    ]),
+    keys
+      .filter(({ path }) => !isKey(path.replace(/_file$/, '')) || !path.endsWith('_file'))
+      .map(({ path, valueType, defaultText, meaning }) => [
+        [path, `${path}_file`]
+          .filter(isKey)
+          .map((name) => `\`${name}\``)
+          .join(', '),
+        valueType,
+        defaultText === null ? '' : `\`${defaultText}\``,
+        meaning,
+      ]),
   )
+}
 
 const metricsTable = (metrics: readonly Metric<never>[], common: readonly string[]): string =>
   markdownTable(
@@ -74,24 +82,26 @@ for (const { name: command, flags } of COMMANDS)
 const isShared = ([name, flag]: readonly [string, Flag]): boolean =>
   (SHARED_FLAGS.get(JSON.stringify([name, flag]))?.commands.length ?? 0) > 1
 
+/** `--out=…` takes a value, `--force` none. */
 const flagCells = ([name, { type, default: value, describe }]: readonly [
   string,
   Flag,
 ]): readonly string[] => [
-  type === 'argument' ? `\`${name}\`` : `\`--${name}\``,
-  type === 'boolean' ? 'none' : 'text',
-  value === undefined ? '' : `\`${value}\``,
-  describe,
+  { argument: `\`${name}\``, boolean: `\`--${name}\``, string: `\`--${name}=…\`` }[type],
+  value === undefined ? describe : `${describe} (default: \`${value}\`)`,
 ]
 
-const FLAG_HEAD = ['Flag', 'Value', 'Default', 'Meaning']
+const FLAG_HEAD = ['Flag', 'Meaning']
 
 const sharedFlags = (): string =>
   markdownTable(
-    [...FLAG_HEAD, 'Of'],
+    FLAG_HEAD,
     [...SHARED_FLAGS.values()]
       .filter(({ commands }) => commands.length > 1)
-      .map(({ name, flag, commands }) => [...flagCells([name, flag]), commands.join(', ')]),
+      .map(({ name, flag, commands }) => {
+        const [cell = '', meaning = ''] = flagCells([name, flag])
+        return [cell, commands.length > 2 ? meaning : `${meaning} (${commands.join(', ')})`]
+      }),
   )
 
 const commandPart = ({ describe, flags: declared }: Command): string => {

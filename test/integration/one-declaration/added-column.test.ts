@@ -44,9 +44,8 @@ slow(
     expect(sql?.match(/^ {2}"language" VARCHAR COLLATE C,$/gm)).toHaveLength(3)
     for (const relation of RELATIONS)
       expect(sql?.replaceAll('"', '')).toContain(`COMMENT ON COLUMN ${relation}.language IS '${comment}'`)
-    expect(markdown?.split(`| \`language\` | VARCHAR | yes | ${comment} |`)).toHaveLength(
-      RELATIONS.length + 1,
-    )
+    // The dictionary describes a column where it stands first.
+    expect(markdown?.split(`| \`language\` | VARCHAR? | ${comment} |`)).toHaveLength(2)
     expect(json?.split(`"comment": "${comment}"`)).toHaveLength(RELATIONS.length + 1)
     const described = [...dbtTables(dbt ?? '')].filter(([, { columns }]) =>
       columns.some(({ name }) => name === 'language'),

@@ -31,7 +31,7 @@ slow(
       },
     )
     const dictionary = await start(['schema', '--format', 'markdown'], {}, main).ended
-    expect(dictionary.stdout).toContain(`| \`pages_listed\` | BIGINT | yes | ${COMMENT} |`)
+    expect(dictionary.stdout).toContain(`| \`pages_listed\` | BIGINT? | ${COMMENT} |`)
 
     const warehouse = await temporaryDirectory()
     const { env } = await startScriptedApi([scriptedSurvey(1), scriptedSurvey(2)])
