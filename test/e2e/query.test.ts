@@ -120,6 +120,7 @@ test.concurrent(
   async (context) => {
     const trial = await openSynced(context, SURVEYS())
     const list = await rowsOf(trial, '--list')
+    expect(list.split('\n').filter((line) => line.length > 80)).toEqual([])
     expect(await rowsOf(trial, 'forecast', '--sql')).toMatch(/^SELECT [\s\S]*\nFROM survey_pace\n[\s\S]*;\n$/)
     for (const { name, describe, sql } of SHOWN) {
       expect(list).toMatch(new RegExp(`^${name} +${describe}$`, 'm'))

@@ -17,14 +17,14 @@ export const NAMED_QUERIES: readonly NamedQuery[] = [
     name: 'needs-action',
     title: 'What needs action',
     describe: 'What needs action, the most urgent first',
-    sql: `SELECT account, survey_id, title, text, urgency
+    sql: `SELECT account, survey_id, title, text
 FROM needs_action
 ORDER BY urgency ASC, account ASC, survey_id ASC, kind ASC`,
   },
   {
     name: 'surveys-today',
     title: 'The surveys today',
-    describe: 'Each survey with its status, interviews, target and pace',
+    describe: 'Each survey: status, interviews, target and forecast',
     sql: `SELECT account, survey_id, title, status, interviews_count AS interviews, sample_size AS target, expected_on
 FROM surveys_today
 ORDER BY account ASC, survey_id ASC`,
@@ -48,7 +48,7 @@ ORDER BY account ASC, survey_id ASC, sample_source_id ASC, day ASC`,
   {
     name: 'sources-behind',
     title: 'Sources behind target',
-    describe: 'Sources that are less complete than their survey, those that lack most first',
+    describe: 'Sources that are less complete than their survey',
     sql: `SELECT p.account, p.survey_id, s.title, p.sample_source_id, p.name, p.country_code, p.interviews_count, p.sample_size,
   p.behind, p.per_day, p.expected_on
 FROM sample_source_pace p
@@ -68,7 +68,7 @@ ORDER BY expected_on ASC NULLS LAST, account ASC, survey_id ASC`,
   {
     name: 'rates-moved',
     title: 'Incidence and drop-out against the past',
-    describe: 'Incidence and drop-out of the last days in the field against those before',
+    describe: 'Incidence and drop-out of the last days, and before',
     sql: `SELECT account, survey_id, title, gained, recent_incidence_rate, earlier_incidence_rate, recent_drop_out_rate, earlier_drop_out_rate
 FROM survey_pace
 WHERE status = 'fieldwork' AND (recent_incidence_rate IS NOT NULL OR recent_drop_out_rate IS NOT NULL)
@@ -98,7 +98,7 @@ ORDER BY observed_at DESC, account ASC, survey_id ASC`,
   {
     name: 'interviews-by-source',
     title: 'Interviews by source and country',
-    describe: 'Interviews, target and pace of each source, with its provider and country',
+    describe: 'Interviews, target and pace of each source',
     sql: `SELECT account, survey_id, title, sample_source_id, name, provider, country_code, interviews_count, sample_size, per_day
 FROM source_overview
 ORDER BY account ASC, survey_id ASC, country_code ASC, sample_source_id ASC`,
@@ -188,7 +188,7 @@ ORDER BY d.account ASC, d.survey_id ASC, d.day ASC`,
   {
     name: 'last-runs',
     title: 'The last runs',
-    describe: 'When each account was last read completely, and how the last run ended',
+    describe: 'The last complete run, and how the last one ended',
     sql: `SELECT account, max_by(ended_at, run_number) FILTER (WHERE status = 'complete') AS last_complete_at,
   max_by(status, run_number) AS last_status, last(reason ORDER BY run_number ASC NULLS FIRST) AS last_reason,
   last(left_over ORDER BY run_number ASC NULLS FIRST) AS left_over
