@@ -8,7 +8,7 @@ import { usageError } from '../flags.js'
 import { NAMED_QUERIES, type NamedQuery } from './named.js'
 import { columnsOf, readStatement, refused, type Statement } from './statement.js'
 
-export interface Question {
+interface Question {
   readonly text: string
   /** Null for SQL of the user. */
   readonly named: NamedQuery | null
