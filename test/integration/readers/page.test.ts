@@ -22,7 +22,6 @@ const BLOCKS = [...text.matchAll(/```python\n([\s\S]*?)```/g)].map(([, code = ''
 }))
 const ENVIRONMENT_OF: Readonly<Record<string, string>> = {
   polars: 'frames',
-  pyarrow: 'frames',
   pandas: 'frames',
   pyspark: 'spark',
   sqlalchemy: 'sqlalchemy',
