@@ -97,7 +97,7 @@ export const versionsTable = (tools) =>
 /** Another setup of a tool has its versions, and leaves out the same. */
 const isNoVariant = ({ variantOf }) => variantOf === undefined
 
-/** Replaces the parts of the page that this run has measured. Each is between two comments. */
+/** Replaces the parts of the page that this run has measured, without variants. Each is between two comments. */
 export const writePage = async (tools, results) => {
   let text = await readFile(page, 'utf8')
   const replace = (name, part) => {
@@ -108,7 +108,7 @@ export const writePage = async (tools, results) => {
   replace('versions', `${machine()}\n\n${versionsTable(tools)}`)
   replace('left out', leftOutTable(tools))
   for (const mode of Object.keys(MODE_COLUMNS)) {
-    const measured = results.filter((result) => result.mode === mode)
+    const measured = results.filter((result) => result.mode === mode && isNoVariant(result.tool))
     if (measured.length === 0) continue
     replace(mode, tableOf(mode, measured))
   }

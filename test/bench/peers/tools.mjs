@@ -100,11 +100,11 @@ const dlt = {
     columns: withCounts((status, field) => `interview_count_by_status__${status}__${field}`),
   }),
   leavesOut: {
-    history: 'none with `merge`; `scd2` keeps it, but needs every row in every run',
+    history: 'none with `merge`; `scd2` needs every row in every run',
     deletions: 'the rows stay with `merge`',
-    notFound: 'an error, unless `response_actions` ignores it, as here',
+    notFound: 'an error by default, ignored here',
     killed: 'reads everything again; packages that were read completely are loaded',
-    cap: 'waits after a 429, five attempts for a request',
+    cap: 'waits after a 429, five attempts',
   },
 }
 
@@ -142,9 +142,9 @@ const singer = {
   leavesOut: {
     history: 'none',
     deletions: 'the rows stay',
-    notFound: 'an error, unless the tap ignores it, as here',
+    notFound: 'an error by default, ignored here',
     killed: 'reads everything again',
-    cap: 'waits after a 429, five attempts for a request',
+    cap: 'waits after a 429, five attempts',
   },
 }
 
@@ -162,9 +162,9 @@ const airbyte = {
   leavesOut: {
     history: 'none with `merge`; `append` keeps every row that was read',
     deletions: 'the rows stay with `merge`',
-    notFound: 'an error, unless the error handler ignores it, as here',
+    notFound: 'an error by default, ignored here',
     killed: 'reads everything again',
-    cap: 'kept by an API budget of one run; requests that arrive early are refused and repeated',
+    cap: 'kept by an API budget; early requests are repeated',
   },
 }
 

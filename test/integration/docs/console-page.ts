@@ -65,7 +65,7 @@ const ELLIPSIS = '…'
 const normalized = (line: string): string =>
   line
     .replace(/\[\d\d:\d\d:\d\d\]/g, '[time]')
-    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'instant')
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z/g, 'instant')
     .replace(/\d{8}T\d{6}Z-[0-9a-f]{6}/g, 'run-id')
     .replace(/("\w+Ms":)\d+/g, '$1duration')
     .replace(/\b\d+ (?:ms|s|min)\b( \d+ (?:ms|s)\b)?/g, 'duration')

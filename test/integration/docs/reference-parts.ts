@@ -8,10 +8,12 @@ import type { Command } from '../../../src/commands/context.js'
 import { NAMED_QUERIES, type NamedQuery, sqlToCopy } from '../../../src/commands/query/named.js'
 import { COMMANDS } from '../../../src/commands/table.js'
 import { OBSERVATIONS } from '../../../src/conformance/observations.js'
+import { ALL_TABLES } from '../../../src/model/sync-tables.js'
 import { ACCOUNT_METRICS, type Metric, RUN_METRICS } from '../../../src/monitoring/metrics/metrics.js'
 import { sqlOf } from '../../../src/publish/report/queries/query.js'
 import { ALL_QUERIES } from '../../../src/publish/report/read.js'
 import { settingKeys } from '../../../src/settings/keys.js'
+import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
 
 export const generatedParts = (): ReadonlyMap<string, string> => {
   return new Map([
@@ -23,8 +25,8 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
     ['conformance observations', observations()],
     ['report queries', reportQueries()],
     ...NAMED_QUERIES.map((query) => [`query ${query.name}`, namedQuery(query)] as const),
-    ['metrics of runs', metricsTable(RUN_METRICS, ['warehouse', 'command'])],
-    ['metrics of accounts', metricsTable(ACCOUNT_METRICS, ['warehouse', 'account'])],
+    ['metrics of runs', metricsTable(RUN_METRICS)],
+    ['metrics of accounts', metricsTable(ACCOUNT_METRICS)],
   ])
 }
 
@@ -48,22 +50,14 @@ const settings = (): string => {
   )
 }
 
-const metricsTable = (metrics: readonly Metric<never>[], common: readonly string[]): string =>
+const metricsTable = (metrics: readonly Metric<never>[]): string =>
   markdownTable(
-    ['Metric', 'Type', 'Unit', 'Labels', 'Meaning'],
-    metrics.map(({ name, help, labels = [] }) => [
-      `\`${name}\``,
-      'gauge',
-      unitOf(name),
-      [...common, ...labels].map((label) => `\`${label}\``).join(', '),
+    ['Metric', 'Meaning'],
+    metrics.map(({ name, help, labels }) => [
+      labels === undefined ? `\`${name}\`` : `\`${name}{${labels.join(',')}}\``,
       help,
     ]),
   )
-
-const unitOf = (name: string): string =>
-  name.endsWith('_timestamp_seconds')
-    ? 'seconds since 1970'
-    : (/_(seconds|bytes)$/.exec(name)?.[1] ?? (/_(info|status|code)$/.test(name) ? '' : 'number'))
 
 type Flag = Command['flags'][string]
 
@@ -133,7 +127,20 @@ const errorCodes = (): string =>
 const observations = (): string => OBSERVATIONS.map(({ topic }) => `- ${topic}\n`).join('')
 
 const reportQueries = (): string =>
-  ALL_QUERIES.map((query) => `### ${query.title}\n\n\`\`\`sql\n${sqlOf(query)};\n\`\`\`\n`).join('\n')
+  markdownTable(
+    ['Query', 'Reads'],
+    ALL_QUERIES.map((query) => [query.title, relationsIn(sqlOf(query)).join(', ')]),
+  )
+
+const RELATIONS = new Set(
+  [...ALL_TABLES, ...ALL_VIEWS].map(({ schema, name }) => (schema === 'main' ? name : `${schema}.${name}`)),
+)
+
+/** The tables and views that a statement names, in its order. */
+const relationsIn = (sql: string): readonly string[] => {
+  const named = [...sql.matchAll(/\b(?:FROM|JOIN) ([\w.]+)/g)].map(([, name = '']) => name)
+  return [...new Set(named)].filter((name) => RELATIONS.has(name)).map((name) => `\`${name}\``)
+}
 
 const namedQuery = (query: NamedQuery): string =>
   `    fieldwork-sync query ${query.name}\n\n\`\`\`sql\n${sqlToCopy(query)};\n\`\`\`\n`

@@ -1,6 +1,6 @@
 /**
  * Runs every console block of docs/tutorial.md in a terminal, in order, and compares its output with the page. `vitest -u` writes
- * the new output into the page. A command whose program is missing here is not run: a note names it.
+ * the new output into the page.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ const PAGE = `${root}docs/tutorial.md`
 const text = readFileSync(PAGE, 'utf8')
 /**
  * `npm test` runs the steps to the first sync. `unit/commands/sync-text` has the words of its summary, and `queries` the questions. The
- * slow suite runs all: two syncs, Parquet, a 429, Ctrl-C and a full disk too.
+ * slow suite runs all: two syncs, Parquet, a 429 and Ctrl-C too.
  */
 const end = SLOW ? text.length : text.indexOf('\n## 4. The first sync')
 const RUN = partsOf(text.slice(0, end))
@@ -26,36 +26,23 @@ const NOT_RUN = text.slice(end)
 const SHOWN_DIRECTORY = '/home/you/fieldwork-sync'
 const SHOWN_PORT = '8080'
 
-const SMALL_DISK = 'warehouse/small'
-
-/** Programs that the page names, as small scripts: it does not matter where they are, and what colours a terminal has. */
-const programs = {
-  // Without a password prompt. Without the right to mount, the command fails, and the test skips the step.
-  sudo: 'exec "$@"',
-}
-
 const canRun = hasTerminal && spawnSync('curl', ['--version']).status === 0
 
 test.skipIf(!canRun)(
   `${SLOW ? 'every command of the tutorial' : 'the tutorial up to its first sync'} prints what the page shows${canRun ? '' : ' (skipped: no curl, or no script of util-linux here)'}`,
-  async ({ annotate, onTestFinished }) => {
+  async ({ onTestFinished }) => {
     const directory = await temporaryDirectory(onTestFinished)
-    onTestFinished(() => void spawnSync('umount', ['-l', join(directory, SMALL_DISK)]))
     for (const name of ['dist', 'node_modules']) await symlink(join(root, name), join(directory, name))
-    await mkdir(join(directory, 'bin'))
-    for (const [name, script] of Object.entries(programs))
-      await writeFile(join(directory, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-    const env = { PATH: `${join(directory, 'bin')}:${process.env.PATH}`, HOME: process.env.HOME, TZ: 'UTC' }
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC' }
     await using first = await openTerminal({ cwd: directory, env })
     await using second = await openTerminal({ cwd: directory, env })
     let port = SHOWN_PORT
-    let canMount = true
 
     const asShown = (output: string): readonly string[] =>
       textOf(output.replaceAll(`:${port}`, `:${SHOWN_PORT}`).replaceAll(directory, SHOWN_DIRECTORY))
 
-    /** Returns what the command printed, or null where it cannot run here. */
-    const run = async ({ line, instruction }: Command): Promise<readonly string[] | null> => {
+    /** Returns what the command printed. */
+    const run = async ({ line, instruction }: Command): Promise<readonly string[]> => {
       const onOurPort = line.replaceAll(`:${SHOWN_PORT}`, `:${port}`)
       if (instruction === 'first terminal') {
         first.type(line.replace(`--port ${SHOWN_PORT}`, '--port 0'))
@@ -69,14 +56,7 @@ test.skipIf(!canRun)(
         second.pressCtrlC()
         return asShown(await second.finish())
       }
-      if (line.includes(SMALL_DISK) && !canMount) return null
-      const output = asShown(await second.run(onOurPort))
-      if (line.includes('mount -t') && asShown(await second.run('echo $?'))[0] !== '0') {
-        await annotate('mounting is not allowed here')
-        canMount = false
-        return null
-      }
-      return output
+      return asShown(await second.run(onOurPort))
     }
 
     let page = ''

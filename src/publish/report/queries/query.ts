@@ -1,4 +1,4 @@
-/** A query of the report, as its page and the documentation show it. Anybody can run it on the published file. */
+/** A query of the report, as its page shows it. Anybody can run it on the published file. */
 import type { z } from 'zod'
 
 export interface Query {

@@ -51,7 +51,7 @@ test('an apostrophe goes before each place where a formula or an error value cou
   expect(await guarded(CASES.map(([text]) => text))).toEqual(CASES.map(([, expected]) => expected))
 })
 
-/** Takes away one apostrophe at each place, as docs/how-to/export.md says. */
+/** Takes away one apostrophe at each place, as docs/how-to/excel.md says. */
 const unguarded = (text: string): string =>
   text.replaceAll(
     /(^|[;\t\r\n])'((?:[\p{Z}\p{Cf}']|(?![\t\r\n])\p{Cc})*[=+\-@#＝＋－＠＃])/gu,
