@@ -34,10 +34,10 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
           caption="Surveys in the field, those without a forecast first, then the latest forecast"
         />
         <p class="rule">
-          Those without a forecast first, then the latest forecast. Pace: complete interviews a day,
-          over the last 7 days in the field, and the gain of the last day. Forecast: if that pace goes on,
-          with the range that holds in 8 of 10 cases. Incidence and drop-out: of the same days, and what they
-          were before.
+          Those without a forecast first, then the latest forecast. Pace: complete interviews a day, over the
+          last 7 days in the field, and the gain of the last day. Forecast: if that pace goes on, with the
+          range that holds in 8 of 10 cases. Incidence and drop-out: of the same days, and what they were
+          before.
         </p>
         {page.sections.size < rows.surveys.length && (
           <p class="rule">
