@@ -189,9 +189,7 @@ describe('status', () => {
     const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
     const account = accountOf(trial.api)
     const file = await trial.settings({ accounts: ['acme', 'globex'].map(account) })
-    expect(await trial.runWarm(['sync', '--publish', 'parquet', ...file], NO_ACCOUNT)).toMatchObject({
-      code: 0,
-    })
+    expect(await trial.runWarm(['sync', ...file], NO_ACCOUNT)).toMatchObject({ code: 0 })
     const of = async (survey: string) => {
       const { code, stdout, stderr } = await trial.runWarm(['status', '--survey', survey], NO_ACCOUNT)
       return { code, heads: stdout.match(/^survey .*$/gm), stderr: stderr.split('\n')[0] }

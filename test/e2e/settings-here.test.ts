@@ -2,8 +2,9 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Env, start } from '../support/command/command.js'
+import type { Env } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
+import { runWarm } from '../support/command/warm.js'
 
 const NOTE = 'settings from ./fieldwork-sync.yaml'
 
@@ -26,7 +27,7 @@ const openHere = async (context: Parameters<typeof openTrial>[0]) => {
     put: (more: object = {}) =>
       writeFile(join(directory, 'fieldwork-sync.yaml'), JSON.stringify({ ...settings, ...more })),
     other: () => trial.settings({ ...settings, warehouse: { directory: join(directory, 'other') } }),
-    run: (args: readonly string[], env: Env = {}) => start(args, env, undefined, directory).ended,
+    run: (args: readonly string[], env: Env = {}) => runWarm(args, env, directory),
   }
 }
 

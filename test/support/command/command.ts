@@ -45,4 +45,5 @@ export const start = (args: readonly string[], env: Env = {}, main = MAIN, cwd =
   return { child, ended, stderr: () => stderr }
 }
 
-export const run = (args: readonly string[], env: Env = {}): Promise<Ended> => start(args, env).ended
+export const run = (args: readonly string[], env: Env = {}, cwd = process.cwd()): Promise<Ended> =>
+  start(args, env, MAIN, cwd).ended

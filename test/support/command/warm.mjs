@@ -4,8 +4,9 @@
  */
 import { runCommandLine } from '../../../dist/command-line.js'
 
-process.on('message', async ({ args, env, mark }) => {
+process.on('message', async ({ args, env, cwd, mark }) => {
   const { signal } = new AbortController()
+  process.chdir(cwd)
   // Libraries read their own variables there.
   process.env = env
   const code = await runCommandLine(args, {

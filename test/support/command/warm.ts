@@ -74,14 +74,14 @@ const prepareFirstSync = async (args: readonly string[], env: Env): Promise<void
   await putEmptyWarehouse(directory)
 }
 
-const runLoaded = async (args: readonly string[], env: Env): Promise<Ended> => {
+const runLoaded = async (args: readonly string[], env: Env, cwd: string): Promise<Ended> => {
   await prepareFirstSync(args, env)
   const child = idle ?? load()
   idle = null
   const mark = `${randomUUID()}\n`
   const texts = [untilMark(child.stdout, mark), untilMark(child.stderr, mark)] as const
   const answer = answerOf(child)
-  child.send({ args, env: { PATH: process.env.PATH, ...env }, mark })
+  child.send({ args, env: { PATH: process.env.PATH, ...env }, cwd, mark })
   const code = await answer
   const [stdout, stderr] = await Promise.all(texts)
   idle = child
@@ -90,5 +90,6 @@ const runLoaded = async (args: readonly string[], env: Env): Promise<Ended> => {
 
 /** Runs a command line to its end. It inherits only PATH from the tests' environment. */
 export const runWarm = SLOW
-  ? (args: readonly string[], env: Env = {}) => run(args, env)
-  : (args: readonly string[], env: Env = {}) => oneAtATime(() => runLoaded(args, env))
+  ? run
+  : (args: readonly string[], env: Env = {}, cwd = process.cwd()) =>
+      oneAtATime(() => runLoaded(args, env, cwd))

@@ -1,7 +1,7 @@
 /** Publishes Parquet and reads it by plain SQL, as readers do who know only the paths. */
 import { lstat, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PUBLISHED_VIEWS, type ViewName } from '../../../src/model/publish-formats.js'
+import type { ViewName } from '../../../src/model/publish-formats.js'
 import { createLacks } from '../../../src/publish/file-system-lacks.js'
 import type { Manifest } from '../../../src/publish/parquet/manifest.js'
 import { createParquetPublisher } from '../../../src/publish/parquet/publisher.js'
@@ -11,11 +11,12 @@ import { NEVER } from '../storage/bucket.js'
 import { testClock } from '../time/test-clock.js'
 import { copiesOf, type TestWarehouse, testWarehouse } from './warehouse.js'
 
+/** Without views, which take longer than all tables. */
 export const publishParquet = (
   { database, directory, log }: TestWarehouse,
   lacks = createLacks(log),
   signal = NEVER,
-  views: readonly ViewName[] = PUBLISHED_VIEWS,
+  views: readonly ViewName[] = [],
 ) => createParquetPublisher({ database, directory, clock: testClock(), views, log, lacks }).publish(signal)
 
 export const parquetOf = ({ directory }: Pick<TestWarehouse, 'directory'>): string =>
@@ -40,7 +41,7 @@ export const readTable = ({ directory, surveyId }: PublishedTable, version: stri
 export const tablesThatDiffer = async (
   warehouse: Pick<TestWarehouse, 'rows' | 'directory'>,
   version = currentOf(warehouse),
-  views: readonly ViewName[] = PUBLISHED_VIEWS,
+  views: readonly ViewName[] = [],
 ) => {
   const published = [...PUBLISHED_TABLES, ...publishedViews(views)]
   const differing = published.flatMap((table) => {
@@ -78,10 +79,13 @@ export const writtenAnew = (before: ReadonlyMap<string, number>, after: Readonly
 export const isLink = async (path: string): Promise<boolean> => (await lstat(path)).isSymbolicLink()
 
 /** Fills and publishes a warehouse once per test file. Every test opens its own copy. */
-export const publishedCopies = (fill: (warehouse: TestWarehouse) => Promise<void>) => {
+export const publishedCopies = (
+  fill: (warehouse: TestWarehouse) => Promise<void>,
+  views: readonly ViewName[] = [],
+) => {
   const copy = copiesOf(async (warehouse) => {
     await fill(warehouse)
-    await publishParquet(warehouse)
+    await publishParquet(warehouse, createLacks(warehouse.log), NEVER, views)
   })
   return async (): Promise<TestWarehouse> => testWarehouse(await copy())
 }

@@ -76,7 +76,7 @@ const trial = async (
     ...{ store, lease, pointer, formats, runId: RUN, clock, log, stopping: stopping.signal },
     ...{ database: opened.database, directory: opened.directory },
     report: DEFAULTS.report,
-    views: DEFAULTS.publish.views,
+    views: SLOW ? DEFAULTS.publish.views : [],
   }
   const current = () =>
     pointerSchema.parse(JSON.parse(model.objects.get('current.json')?.body.toString() ?? 'null'))
