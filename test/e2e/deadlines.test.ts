@@ -115,12 +115,9 @@ test('a survey that is due three days before its forecast stands first, with wha
   ])
   expect(
     await trial.rows(
-      `SELECT survey_id, CAST(due_on AS VARCHAR) AS due_on, deadline, needed_per_day FROM survey_pace WHERE due_on IS NOT NULL ORDER BY ALL`,
+      `SELECT survey_id, CAST(due_on AS VARCHAR) AS due_on, deadline, needed_per_day FROM survey_pace WHERE survey_id = 2`,
     ),
-  ).toEqual([
-    { survey_id: 2, due_on: '2026-03-15', deadline: 'late', needed_per_day: 41 },
-    { survey_id: 3, due_on: '2026-03-31', deadline: 'on_time', needed_per_day: 246 / 22 },
-  ])
+  ).toEqual([{ survey_id: 2, due_on: '2026-03-15', deadline: 'late', needed_per_day: 41 }])
   const page = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
   const [, first = ''] = /<ol class="today".*?<li>(.*?)<\/li>/s.exec(page) ?? []
   expect(first).toContain('Wave 2 DE')
