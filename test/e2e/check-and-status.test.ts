@@ -11,6 +11,7 @@ import {
 import { MAIN } from '../support/command/command.js'
 import { openSynced, openTrial } from '../support/command/trial.js'
 import { hasTerminal, openTerminal, screenOf } from '../support/process/terminal.mjs'
+import { SLOW } from '../support/suite/slow.js'
 
 describe('check', () => {
   test.concurrent('makes one request per account and reports the result', async (context) => {
@@ -172,7 +173,7 @@ describe('status', () => {
       expect(words.filter((text) => stringWidth(text) > 80)).toEqual([])
       expect(stdout).toContain(line[2] === 'b/2' ? 'in quarantine: title' : ' wave 12')
     }
-    if (!hasTerminal) return
+    if (!hasTerminal || !SLOW) return
     await using terminal = await openTerminal({
       cwd: trial.warehouse,
       env: { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse },

@@ -193,31 +193,34 @@ test
     },
   )
 
-test.concurrent('a channel that fails changes no exit code; it gets the items in the next run, and no other does', async (context) => {
-  const mailServer = await startMailServer(context.onTestFinished)
-  const { trial, receiver, settings } = await openDigests(context, mailServer)
-  const config = await settings()
-  await sync(trial, 0, config)
-  receiver.answer = ({ path }, response) => response.writeHead(404).end(`no ${path}`)
-  const failed = await sync(trial, 1, config)
-  expect(failed.code).toBe(0)
-  expect(failed.stderr).toMatch(
-    /^\{"level":"warn",.*notify\.digest\.chat was not delivered: 127\.0\.0\.1:\d+ answered 404 \(response: no \[redacted\]\)\. The next run sends it"\}\n$/,
-  )
-  const lost = itemsIn(bodyOf(receiver, CHAT)[0]?.text)
-  expect(itemsIn(mailServer.mails[0]?.email.text)).toEqual(lost)
-  receiver.answer = (_, response) => response.end()
-  receiver.received.length = 0
-  expect(await sync(trial, 2, config)).toMatchObject({ code: 0, stderr: '' })
-  const told = itemsIn(bodyOf(receiver, CHAT)[0]?.text)
-  const lines = await linesOf(trial)
-  const mailed = mailServer.mails.slice(1).flatMap(({ email }) => itemsIn(email.text))
-  // What is no longer there is not told.
-  expect(told).toEqual(lines.filter((line) => isAmong([...lost, ...mailed])(line)))
-  expect(mailed.filter(isAmong(lost))).toEqual([])
-  await sync(trial, 2, config)
-  expect(receiver.received).toHaveLength(1)
-})
+slow.concurrent(
+  'a channel that fails changes no exit code; it gets the items in the next run, and no other does',
+  async (context) => {
+    const mailServer = await startMailServer(context.onTestFinished)
+    const { trial, receiver, settings } = await openDigests(context, mailServer)
+    const config = await settings()
+    await sync(trial, 0, config)
+    receiver.answer = ({ path }, response) => response.writeHead(404).end(`no ${path}`)
+    const failed = await sync(trial, 1, config)
+    expect(failed.code).toBe(0)
+    expect(failed.stderr).toMatch(
+      /^\{"level":"warn",.*notify\.digest\.chat was not delivered: 127\.0\.0\.1:\d+ answered 404 \(response: no \[redacted\]\)\. The next run sends it"\}\n$/,
+    )
+    const lost = itemsIn(bodyOf(receiver, CHAT)[0]?.text)
+    expect(itemsIn(mailServer.mails[0]?.email.text)).toEqual(lost)
+    receiver.answer = (_, response) => response.end()
+    receiver.received.length = 0
+    expect(await sync(trial, 2, config)).toMatchObject({ code: 0, stderr: '' })
+    const told = itemsIn(bodyOf(receiver, CHAT)[0]?.text)
+    const lines = await linesOf(trial)
+    const mailed = mailServer.mails.slice(1).flatMap(({ email }) => itemsIn(email.text))
+    // What is no longer there is not told.
+    expect(told).toEqual(lines.filter((line) => isAmong([...lost, ...mailed])(line)))
+    expect(mailed.filter(isAmong(lost))).toEqual([])
+    await sync(trial, 2, config)
+    expect(receiver.received).toHaveLength(1)
+  },
+)
 
 slow.concurrent('what was sent survives a lost work database', async (context) => {
   const { trial, receiver, settings } = await openDigests(context)

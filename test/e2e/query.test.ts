@@ -5,13 +5,14 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { readXlsx } from 'hucre/xlsx'
-import { expect, test, vi } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { NAMED_QUERIES, sqlToCopy } from '../../src/commands/query/named.js'
 import { query as askTables } from '../../src/commands/query.js'
 import { loadSettings } from '../../src/settings/load-settings.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { MAIN } from '../support/command/command.js'
 import { openSynced, openTrial, type Trial } from '../support/command/trial.js'
+import { atEndOfFile } from '../support/files/temporary.js'
 import { hasTerminal, openTerminal } from '../support/process/terminal.mjs'
 import { openBucketTrial } from '../support/storage/bucket-trial.js'
 import { SLOW, slow } from '../support/suite/slow.js'
@@ -31,10 +32,17 @@ const SURVEYS = () => [
 
 const SHOWN = NAMED_QUERIES.map((query) => ({ ...query, sql: sqlToCopy(query) }))
 
+/** What is published is only read, so all tests ask the same. */
+let trial: Trial
+const onTestFinished = atEndOfFile()
+beforeAll(async () => {
+  trial = await openSynced({ onTestFinished }, SURVEYS())
+})
+
 /** Many starts of the command. */
 const LONG_TEST = { timeout: 300_000 }
 
-const rowsOf = async (trial: Trial, ...args: readonly string[]) => {
+const rowsOf = async (...args: readonly string[]) => {
   const ended = await trial.runWarm(['query', ...args])
   expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' })
   return ended.stdout
@@ -43,10 +51,9 @@ const rowsOf = async (trial: Trial, ...args: readonly string[]) => {
 test.concurrent(
   'a result is exact in CSV and JSON, and harmless in Markdown and in a table',
   LONG_TEST,
-  async (context) => {
-    const trial = await openSynced(context, SURVEYS())
+  async () => {
     const SQL = `SELECT id, title, project_id, updated_at, NULL AS nothing, 0.123456 AS rate FROM surveys WHERE id < 3 ORDER BY id DESC;`
-    const json = JSON.parse(await rowsOf(trial, SQL, '--json'))
+    const json = JSON.parse(await rowsOf(SQL, '--json'))
     expect(json).toEqual([
       {
         id: 2,
@@ -58,17 +65,17 @@ test.concurrent(
       },
       { ...json[0], id: 1, title: HOSTILE, project_id: '', updated_at: json[1].updated_at },
     ])
-    expect(await rowsOf(trial, SQL, '--format', 'csv')).toBe(
+    expect(await rowsOf(SQL, '--format', 'csv')).toBe(
       `id,title,project_id,updated_at,nothing,rate\r\n2,Brand tracker wave 2,,${json[0].updated_at},,0.123456\r\n` +
         `1,"${HOSTILE.replaceAll('"', '""')}","",${json[1].updated_at},,0.123456\r\n`,
     )
-    expect(await rowsOf(trial, 'SELECT id, title FROM surveys WHERE id = 1', '--format', 'markdown')).toBe(
+    expect(await rowsOf('SELECT id, title FROM surveys WHERE id = 1', '--format', 'markdown')).toBe(
       `| id | title |\n| ---: | --- |\n| 1 |  [31m=1+1\\|\\<b\\>\\_x\\_\\</b\\> "y", \u{1f436} 調査 end |\n`.replace(
         '[31m',
         '\\[31m',
       ),
     )
-    expect(await rowsOf(trial, 'SELECT id, title, 1.5 AS half FROM surveys ORDER BY id')).toBe(
+    expect(await rowsOf('SELECT id, title, 1.5 AS half FROM surveys ORDER BY id')).toBe(
       [
         'id  title                                                           half',
         '--  --------------------------------------------------------------  ----',
@@ -78,29 +85,28 @@ test.concurrent(
         '(3 rows)\n',
       ].join('\n'),
     )
-    expect(await rowsOf(trial, 'SELECT 1 AS a, 2 AS a, \'x\' AS "b,c"', '--format', 'csv')).toBe(
+    expect(await rowsOf('SELECT 1 AS a, 2 AS a, \'x\' AS "b,c"', '--format', 'csv')).toBe(
       'a,a_1,"b,c"\r\n1,2,x\r\n',
     )
-    expect(await rowsOf(trial, 'FROM surveys WHERE false', '--json')).toBe('[\n]\n')
+    expect(await rowsOf('FROM surveys WHERE false', '--json')).toBe('[\n]\n')
   },
 )
 
 test.concurrent(
   'a table fits 80 columns: a text loses its middle, and too many columns become a block for each row',
   LONG_TEST,
-  async (context) => {
-    const trial = await openSynced(context, SURVEYS())
+  async () => {
     const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
-    const cut = await rowsOf(trial, 'SELECT id, title, title AS again, updated_at FROM surveys WHERE id = 3')
+    const cut = await rowsOf('SELECT id, title, title AS again, updated_at FROM surveys WHERE id = 3')
     expect(widest(cut.replace(/\(1 row.*\n/, ''))).toBeLessThanOrEqual(80)
     expect(cut).toMatch(/ {2}A title that …able, wave 3 {2}/)
     expect(cut).toContain('(1 row; longer texts are cut: --format csv or json has them whole)\n')
-    const blocks = await rowsOf(trial, 'FROM surveys ORDER BY id')
+    const blocks = await rowsOf('FROM surveys ORDER BY id')
     expect(widest(blocks)).toBeLessThanOrEqual(80)
     expect(blocks).toMatch(
       /^account {2,}\S+\nid {2,}1\n[\s\S]*\n\naccount {2,}\S+\nid {2,}2\n[\s\S]*\n\n\(3 rows; longer/,
     )
-    const empty = await rowsOf(trial, 'FROM surveys WHERE false')
+    const empty = await rowsOf('FROM surveys WHERE false')
     expect(widest(empty)).toBeLessThanOrEqual(80)
     expect(empty).toMatch(/^account {2}id {2}title[\s\S]*\n\(0 rows\)\n$/)
     if (!hasTerminal) return
@@ -117,21 +123,18 @@ test.concurrent(
 test.concurrent(
   'every named query runs, by its name and by the SQL that it prints; survey and days are values, not SQL',
   LONG_TEST,
-  async (context) => {
-    const trial = await openSynced(context, SURVEYS())
-    const list = await rowsOf(trial, '--list')
+  async () => {
+    const list = await rowsOf('--list')
     expect(list.split('\n').filter((line) => line.length > 80)).toEqual([])
-    expect(await rowsOf(trial, 'forecast', '--sql')).toMatch(/^SELECT [\s\S]*\nFROM survey_pace\n[\s\S]*;\n$/)
+    expect(await rowsOf('forecast', '--sql')).toMatch(/^SELECT [\s\S]*\nFROM survey_pace\n[\s\S]*;\n$/)
     for (const { name, describe, sql } of SHOWN) {
       expect(list).toMatch(new RegExp(`^${name} +${describe}$`, 'm'))
-      const rows = await rowsOf(trial, name, '--json')
-      if (SLOW) expect(await rowsOf(trial, sql, '--json'), name).toBe(rows)
+      const rows = await rowsOf(name, '--json')
+      if (SLOW) expect(await rowsOf(sql, '--json'), name).toBe(rows)
     }
-    const [{ account }] = JSON.parse(await rowsOf(trial, 'SELECT account FROM surveys LIMIT 1', '--json'))
+    const [{ account }] = JSON.parse(await rowsOf('SELECT account FROM surveys LIMIT 1', '--json'))
     const ids = async (...args: string[]) =>
-      JSON.parse(await rowsOf(trial, ...args, '--json')).map(
-        ({ survey_id }: { survey_id: number }) => survey_id,
-      )
+      JSON.parse(await rowsOf(...args, '--json')).map(({ survey_id }: { survey_id: number }) => survey_id)
     expect(await ids('surveys-today', '--survey', '2')).toEqual([2])
     expect(await ids('surveys-today', '--survey', `${account}/2`)).toEqual([2])
     expect(await ids('surveys-today', '--survey', "x' OR 1=1 --/2")).toEqual([])
@@ -148,8 +151,7 @@ test.concurrent(
   },
 )
 
-test.concurrent('SQL that does more than read is refused in one line', async (context) => {
-  const trial = await openSynced(context, SURVEYS())
+test.concurrent('SQL that does more than read is refused in one line', async () => {
   const root = await trial.temporary()
   const before = await readFile(trial.published)
   const stolen = join(root, 'stolen')
@@ -218,8 +220,7 @@ const NO_CONTEXT = {
   protect: () => undefined,
 }
 
-test.concurrent('a wrong name, value or file is refused in one line', LONG_TEST, async (context) => {
-  const trial = await openSynced(context, SURVEYS())
+test.concurrent('a wrong name, value or file is refused in one line', LONG_TEST, async () => {
   const root = await trial.temporary()
   for (const [args, says] of [
     [['DROP TABLE surveys'], 'the query must be one SELECT'],
@@ -251,17 +252,15 @@ test.concurrent('a wrong name, value or file is refused in one line', LONG_TEST,
 test.concurrent(
   'a file is replaced as a whole, in the format of its name, and nothing is left beside it',
   LONG_TEST,
-  async (context) => {
-    const trial = await openSynced(context, SURVEYS())
+  async () => {
     const root = await trial.temporary()
     const SQL = 'SELECT id, title, updated_at, _extra FROM surveys ORDER BY id'
-    const write = (name: string, ...args: string[]) =>
-      rowsOf(trial, SQL, '--output', join(root, name), ...args)
+    const write = (name: string, ...args: string[]) => rowsOf(SQL, '--output', join(root, name), ...args)
     await writeFile(join(root, 'rows.csv'), 'an earlier one')
     expect(await write('rows.csv')).toMatch(/^3 rows written to \S+rows\.csv \(\d.* B\)\n$/)
-    expect(await readFile(join(root, 'rows.csv'), 'utf8')).toBe(await rowsOf(trial, SQL, '--format', 'csv'))
+    expect(await readFile(join(root, 'rows.csv'), 'utf8')).toBe(await rowsOf(SQL, '--format', 'csv'))
     await write('new/rows.json')
-    expect(await readFile(join(root, 'new/rows.json'), 'utf8')).toBe(await rowsOf(trial, SQL, '--json'))
+    expect(await readFile(join(root, 'new/rows.json'), 'utf8')).toBe(await rowsOf(SQL, '--json'))
     await write('rows.parquet')
     expect(
       await query(
@@ -269,7 +268,7 @@ test.concurrent(
         `SELECT id, title, typeof(updated_at) AS at FROM '${root}/rows.parquet' WHERE id = 1`,
       ),
     ).toEqual([{ id: 1, title: HOSTILE, at: 'TIMESTAMP WITH TIME ZONE' }])
-    await rowsOf(trial, 'surveys-today', '--survey', '2', '--output', join(root, 'named.parquet'))
+    await rowsOf('surveys-today', '--survey', '2', '--output', join(root, 'named.parquet'))
     expect(await query(':memory:', `SELECT survey_id FROM '${root}/named.parquet'`)).toEqual([
       { survey_id: 2 },
     ])
@@ -307,8 +306,7 @@ test.concurrent(
 test.concurrent(
   'SQL comes from stdin or after a comment; a reader that leaves, and a signal, end it without a file',
   LONG_TEST,
-  async (context) => {
-    const trial = await openSynced(context, SURVEYS())
+  async () => {
     const temporary = await trial.temporary()
     const env = { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse, TMPDIR: temporary }
     const SQL = "-- a comment; with a semicolon\nSELECT ';' AS semicolon, 1 AS one; -- the end;"
@@ -319,7 +317,7 @@ test.concurrent(
       encoding: 'utf8',
     })
     expect(piped).toMatchObject({ status: 0, stdout: shown, stderr: '' })
-    expect(await rowsOf(trial, '--format', 'csv', SQL)).toBe(shown)
+    expect(await rowsOf('--format', 'csv', SQL)).toBe(shown)
 
     const LONG = 'SELECT range AS n, repeat(md5(range::VARCHAR), 4) AS text FROM range(100000000)'
     const head = await promisify(execFile)(
@@ -365,8 +363,10 @@ slow(
     const pod = await bucket.pod()
     expect(await bucket.runWarm(['sync'], pod)).toMatchObject({ code: 0 })
     for (const sql of ['surveys-today', 'SELECT id, title, status FROM surveys ORDER BY id']) {
-      const rows = await rowsOf(trial, sql, '--json')
-      expect(await rowsOf(trial, sql, '--json', ...parquet)).toBe(rows)
+      const [rows, ofParquet] = await Promise.all(
+        [[], parquet].map(async (args) => (await trial.runWarm(['query', sql, '--json', ...args])).stdout),
+      )
+      expect(ofParquet).toBe(rows)
       expect(await bucket.runWarm(['query', sql, '--json'], pod)).toMatchObject({ code: 0, stdout: rows })
     }
     const refused = await trial.runWarm([

@@ -89,23 +89,26 @@ test('the next version keeps the files of unchanged months, and has no view that
   expect(await tablesThatDiffer(warehouse, currentOf(warehouse), ['survey_pace'])).toEqual([])
 })
 
-test('a view is not evaluated while its tables stay as they are; a file of it that is lost is written anew', async () => {
-  const warehouse = await publishedOnce()
-  const before = await filesOf(currentOf(warehouse))
-  const lost = 'survey_pace/data.parquet'
-  await rm(join(currentOf(warehouse), lost))
-  await publish(warehouse)
-  const after = await filesOf(currentOf(warehouse))
-  expect(writtenAnew(before, after)).toEqual([lost])
-  expect(await tablesThatDiffer(warehouse, currentOf(warehouse), PUBLISHED_VIEWS)).toEqual([])
-  // After this, an evaluation would find other rows in every file.
-  const manifest = await manifestOf(currentOf(warehouse))
-  const views = manifest.tables.filter(({ is_view }) => is_view === true)
-  for (const file of views.flatMap(({ files }) => files)) file.digest = '0:0'
-  await writeFile(join(currentOf(warehouse), 'manifest.json'), JSON.stringify(manifest))
-  await publish(warehouse)
-  expect(writtenAnew(after, await filesOf(currentOf(warehouse)))).toEqual([])
-})
+slow(
+  'a view is not evaluated while its tables stay as they are; a file of it that is lost is written anew',
+  async () => {
+    const warehouse = await publishedOnce()
+    const before = await filesOf(currentOf(warehouse))
+    const lost = 'survey_pace/data.parquet'
+    await rm(join(currentOf(warehouse), lost))
+    await publish(warehouse)
+    const after = await filesOf(currentOf(warehouse))
+    expect(writtenAnew(before, after)).toEqual([lost])
+    expect(await tablesThatDiffer(warehouse, currentOf(warehouse), PUBLISHED_VIEWS)).toEqual([])
+    // After this, an evaluation would find other rows in every file.
+    const manifest = await manifestOf(currentOf(warehouse))
+    const views = manifest.tables.filter(({ is_view }) => is_view === true)
+    for (const file of views.flatMap(({ files }) => files)) file.digest = '0:0'
+    await writeFile(join(currentOf(warehouse), 'manifest.json'), JSON.stringify(manifest))
+    await publish(warehouse)
+    expect(writtenAnew(after, await filesOf(currentOf(warehouse)))).toEqual([])
+  },
+)
 
 slow('a lost work database is rebuilt from the tables, also if the file of a view is damaged', async () => {
   const warehouse = await publishedOnce()
