@@ -12,8 +12,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Two more than the assumed two cores, because tests wait for rate windows and for processes that they start.
-    maxWorkers: 4,
+    // More than the assumed two cores, because tests wait for rate windows and for processes that they start. The time limits of the slow
+    // suite were measured with three.
+    maxWorkers: process.env.SLOW === '1' ? 3 : 4,
     // Test files leave no state behind, so a worker loads DuckDB and our modules once for all of them.
     isolate: false,
     // A heap that is seldom collected, and no threads of V8 beside the busy cores: these took 4 of 109 s.

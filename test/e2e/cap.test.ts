@@ -1,6 +1,6 @@
 /**
- * The server's own log shows that a sync never exceeds the cap, uses nearly all of it, and bursts where that is allowed; also one that is
- * killed in a burst and restarted at once. All wait for windows, so they run side by side.
+ * The server's own log shows that a sync never exceeds the cap, even if it is killed in a burst and restarted at once, that it uses nearly
+ * all of it, and that it bursts where it may. The trials wait for windows, so they run side by side.
  */
 
 import { expect, test } from 'vitest'
@@ -24,7 +24,7 @@ const TRIALS = [
 /** Bursts, and the windows between them. */
 const REQUESTS = 4 * CAP
 
-test.runIf(SLOW).concurrent.for(TRIALS)(
+slow.concurrent.for(TRIALS)(
   'a %s window of %d ms refuses nothing, never sees more than the cap, and sees nearly all of it used',
   { timeout: 600_000 },
   async ([rateWindow, windowMs], context) => {

@@ -9,9 +9,12 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
+import { startWorld } from '../../support/api/reference-api.js'
 import { NO_ACCOUNT, refusing, scriptedSurvey, scriptedSurveys } from '../../support/api/scripted-api.js'
 import type { Ended, Env } from '../../support/command/command.js'
 import { openTrial, type Trial } from '../../support/command/trial.js'
+import { runWarm } from '../../support/command/warm.js'
+import { temporaryDirectory } from '../../support/files/temporary.js'
 import { startReceiver } from '../../support/servers/receiver.js'
 import { SLOW } from '../../support/suite/slow.js'
 import { JSON_DOCUMENTS } from './json-documents.js'
@@ -212,6 +215,23 @@ describe.concurrent('what the built command prints is valid', () => {
   })
 
   test('conformance, with rules that are kept, broken and not observable', async (context) => {
+    if (SLOW) {
+      const server = await startWorld({ seed: 12, surveys: 40, pageSize: 12 })
+      context.onTestFinished(() => server.close())
+      const [account] = server.accounts
+      const ended = await runWarm(
+        `conformance --json --log-level silent --rate-limit 60/100ms --base-url ${server.baseUrl} --id ${account?.id}`.split(
+          ' ',
+        ),
+        {
+          FIELDWORK_SYNC_API_TOKEN: account?.token,
+          FIELDWORK_SYNC_WAREHOUSE: await temporaryDirectory(context.onTestFinished),
+        },
+      )
+      expect(ended.code).toBe(0)
+      const kept: unknown = JSON.parse(ended.stdout)
+      expect(problemsOf('conformance', kept)).toEqual([])
+    }
     // The scripted API answers without credentials and ignores most parameters.
     const trial = await openTrial(context, [scriptedSurvey(1)])
     const { json } = await runJson(trial, 'conformance --max-requests 20')

@@ -89,8 +89,8 @@ function* declaredRules(
 export const TABLE_RULES: readonly Rule[] = ALL_TABLES.flatMap((table) => [...declaredRules(table)])
 
 /**
- * Views take their references from the tables, whose rules check them. They are named without their schema, so that a query can put
- * their rows in their place.
+ * Views take their references from the tables, whose rules check them. The SQL names a view without its schema, so that a CTE of that
+ * name can hold its rows.
  */
 export const VIEW_RULES: readonly Rule[] = ALL_VIEWS.flatMap((view) => [
   ...declaredRules({ ...view, references: [] }, quote(view.name)),

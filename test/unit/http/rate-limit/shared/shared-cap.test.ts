@@ -17,40 +17,38 @@ const endQuiet = async (call: (command: string, ...args: string[]) => Promise<un
   await call('del', ...names)
 }
 
-test
-  .skipIf(!HAS_REDIS)
-  .concurrent(
-    'two clients with separate ledgers keep one cap, also when one ends and another begins',
-    async ({ onTestFinished }) => {
-      const [cap, perMs] = [12, 500]
-      debug.enable('ioredis:*')
-      const redis = await startRedis(onTestFinished, { password: 'pa55-word-of-redis' })
-      await using server = await startServer()
-      const rate = { requests: cap, perMs }
-      const start = () => startClient(server.baseUrl, { rate, shared: shared(redis.url) })
-      await using one = start()
-      const first = one.get()
-      await until(() => one.lines.some(({ message }) => message.includes('Redis has no record')))
-      expect(server.arrivals).toHaveLength(0)
-      await endQuiet(redis.call)
-      await first
-      await using two = start()
-      const work = [one, two].flatMap((client) => Array.from({ length: 15 }, () => client.get()))
-      const short = start()
-      await Promise.all([short.get(), short.get()])
-      await short.close()
-      await Promise.all(work)
-      expect(server.arrivals).toHaveLength(33)
-      expect(worstWindow(server.arrivals, perMs)).toBeLessThanOrEqual(cap)
-      expect(JSON.stringify([one.lines, two.lines, short.lines])).not.toContain('pa55')
-      // The debug output would print all commands, including the password.
-      expect(debug.enabled('ioredis:redis')).toBe(false)
-    },
-  )
+test.skipIf(!HAS_REDIS)(
+  'two clients with separate ledgers keep one cap, also when one ends and another begins',
+  async ({ onTestFinished }) => {
+    const [cap, perMs] = [12, 500]
+    debug.enable('ioredis:*')
+    const redis = await startRedis(onTestFinished, { password: 'pa55-word-of-redis' })
+    await using server = await startServer()
+    const rate = { requests: cap, perMs }
+    const start = () => startClient(server.baseUrl, { rate, shared: shared(redis.url) })
+    await using one = start()
+    const first = one.get()
+    await until(() => one.lines.some(({ message }) => message.includes('Redis has no record')))
+    expect(server.arrivals).toHaveLength(0)
+    await endQuiet(redis.call)
+    await first
+    await using two = start()
+    const work = [one, two].flatMap((client) => Array.from({ length: 15 }, () => client.get()))
+    const short = start()
+    await Promise.all([short.get(), short.get()])
+    await short.close()
+    await Promise.all(work)
+    expect(server.arrivals).toHaveLength(33)
+    expect(worstWindow(server.arrivals, perMs)).toBeLessThanOrEqual(cap)
+    expect(JSON.stringify([one.lines, two.lines, short.lines])).not.toContain('pa55')
+    // The debug output would print all commands, including the password.
+    expect(debug.enabled('ioredis:redis')).toBe(false)
+  },
+)
 
-test
-  .skipIf(!HAS_REDIS)
-  .concurrent('a pause holds all processes, and each reports it once', async ({ onTestFinished }) => {
+test.skipIf(!HAS_REDIS)(
+  'a pause holds all processes, and each reports it once',
+  async ({ onTestFinished }) => {
     const redis = await startRedis(onTestFinished)
     let refusedAtMs = 0
     await using server = await startServer((_request, response, nth) => {
@@ -83,7 +81,8 @@ test
     await redis.call('set', settings.replace(':settings', ':pause'), '1', 'px', '300')
     await two.get()
     expect(reportedPauses(two), 'the next pause is reported as well').toBe(2)
-  })
+  },
+)
 
 describe.skipIf(!HAS_REDIS)('the script in Redis', () => {
   const open = (redis: TestRedis) => {
