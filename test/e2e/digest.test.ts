@@ -20,7 +20,7 @@ const CHAT = '/hooks/T024BE7LD/xoxb-chat-secret'
 const TEAMS = '/workflows/8d0f2c1e/teams-secret'
 const REPORT_URL = 'https://files.example.com/fieldwork/report.html'
 const SURVEYS = 8
-const NIGHTS = SLOW ? 10 : 3
+const NIGHTS = SLOW ? 10 : 2
 
 /** Whether a survey is paused in a night: each in a rhythm of its own, some in none, one in the first night. */
 const isPaused = (id: number, night: number): boolean => id > 1 && (night * id + (id % 3)) % (id + 2) < 2
@@ -148,21 +148,24 @@ test.concurrent('digests of many nights tell each item once, and again only if i
   expect(told).toBeGreaterThan(SLOW ? SURVEYS : 1)
 })
 
-test.concurrent('a run that is killed after the delivery tells it again, and then no more', async (context) => {
-  const { trial, receiver, settings } = await openDigests(context)
-  const config = await settings()
-  await sync(trial, 0, config)
-  begin(trial, 1)
-  const running = trial.start(['sync', ...config])
-  receiver.answer = () => running.child.kill('SIGKILL')
-  expect(await running.ended).toMatchObject({ signal: 'SIGKILL' })
-  receiver.answer = (_, response) => response.end()
-  const [first] = bodyOf(receiver, CHAT)
-  expect(itemsIn(first?.text).length).toBeGreaterThan(0)
-  await sync(trial, 1, config)
-  await sync(trial, 1, config)
-  expect(bodyOf(receiver, CHAT)).toEqual([first, first])
-})
+slow.concurrent(
+  'a run that is killed after the delivery tells it again, and then no more',
+  async (context) => {
+    const { trial, receiver, settings } = await openDigests(context)
+    const config = await settings()
+    await sync(trial, 0, config)
+    begin(trial, 1)
+    const running = trial.start(['sync', ...config])
+    receiver.answer = () => running.child.kill('SIGKILL')
+    expect(await running.ended).toMatchObject({ signal: 'SIGKILL' })
+    receiver.answer = (_, response) => response.end()
+    const [first] = bodyOf(receiver, CHAT)
+    expect(itemsIn(first?.text).length).toBeGreaterThan(0)
+    await sync(trial, 1, config)
+    await sync(trial, 1, config)
+    expect(bodyOf(receiver, CHAT)).toEqual([first, first])
+  },
+)
 
 test
   .runIf(SLOW && HAS_OPENSSL)

@@ -1,7 +1,6 @@
 /**
  * The settings of a reader's session do not change what a view or a query to copy says. Every setting that `duckdb_settings()` has is
- * tried, or has the reason why not. `npm test` sets those that change what SQL means, all at once; the slow suite sets each setting alone,
- * in every version of DuckDB.
+ * tried, or has the reason why not, by the slow suite: each setting alone, in every version of DuckDB. `npm test` reads the SQL.
  */
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
@@ -15,7 +14,7 @@ import { createTable, qualified } from '../../../src/warehouse/connection/ddl.js
 import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
 import { defineView } from '../../../src/warehouse/views/view-declaration.js'
 import { atEndOfFile, temporaryDirectory } from '../../support/files/temporary.js'
-import { SLOW } from '../../support/suite/slow.js'
+import { SLOW, slow } from '../../support/suite/slow.js'
 import { QUERIES, queriesOfOtherPages, viewsBeside } from '../docs/queries.js'
 import { HOSTILE_WORLD } from './hostile-world.js'
 import { ENVIRONMENTS, environmentProblem, runPython, testUnless } from './python.js'
@@ -51,6 +50,7 @@ let file: string
 let ours: ReadonlyMap<string, readonly string[]>
 let expected: Readonly<Record<string, readonly string[]>>
 beforeAll(async () => {
+  if (!SLOW) return
   file = join(await temporaryDirectory(finished), 'fieldwork.duckdb')
   // Every version can open it, as it can what a sync publishes.
   await connected(file, { storage_compatibility_version: 'v0.10.2' }, async (connection) => {
@@ -89,11 +89,7 @@ type Session = Readonly<Record<string, string>>
  * The rows of each query in a session with these settings. Rows are in order if the query says which. The session opens the file, or
  * has run `schema --format sql` in its own database and copied the rows, as a reader of Parquet does.
  */
-const answers = async (
-  session: Session,
-  titles: readonly string[] = Object.keys(queries),
-  ownSchema = false,
-): Promise<Record<string, readonly string[]>> => {
+const answers = async (session: Session, ownSchema = false): Promise<Record<string, readonly string[]>> => {
   const options = ownSchema ? {} : { access_mode: 'READ_ONLY' }
   return await connected(ownSchema ? ':memory:' : file, options, async (connection) => {
     const set = async (isPath: boolean) => {
@@ -111,8 +107,8 @@ const answers = async (
     }
     await set(true)
     const found: Record<string, readonly string[]> = {}
-    for (const title of titles)
-      found[title] = await rowsOf(connection, queries[title] ?? '').catch((error: Error) => [error.message])
+    for (const [title, sql] of Object.entries(queries))
+      found[title] = await rowsOf(connection, sql).catch((error: Error) => [error.message])
     return found
   })
 }
@@ -129,12 +125,8 @@ const rowsOf = async (connection: DuckDBConnection, sql: string): Promise<readon
 const ordered = (sql: string) => /ORDER BY [^)]*$/.test(sql)
 
 /** The titles of the queries that a session changes. */
-const changed = async (
-  session: Session,
-  titles: readonly string[] | undefined,
-  ownSchema: boolean,
-): Promise<readonly string[]> => {
-  const found = await answers(session, titles, ownSchema)
+const changed = async (session: Session, ownSchema: boolean): Promise<readonly string[]> => {
+  const found = await answers(session, ownSchema)
   return Object.keys(found).filter(
     (title) => JSON.stringify(found[title]) !== JSON.stringify(expected[title]),
   )
@@ -158,7 +150,7 @@ const KNOWN = [() => true, () => false] as const
 
 const notTried = Object.values(NOT_TRIED).flat()
 
-test('every query of the world has rows, and every setting of this DuckDB is tried or has a reason', () => {
+slow('every query of the world has rows, and every setting of this DuckDB is tried or has a reason', () => {
   for (const [title, rows] of Object.entries(expected))
     expect(rows.length, `${title}: ${rows}`).toBeGreaterThan(1)
   const settings = [...ours]
@@ -198,39 +190,21 @@ test('SQL for readers leaves nothing to the settings of a session that it can sa
   }
 })
 
-test('no setting of a session changes the rows of a view or a query to copy', {
-  timeout: 600_000,
-}, async () => {
-  const values = [...ours].filter(([, all]) => all.length > 0)
-  const alone = values.flatMap(([name, all]) => all.map((value): Session => ({ [name]: value })))
-  const meaning = values.filter(([name]) => name in MEANING)
-  const most = Math.max(...meaning.map(([, all]) => all.length))
-  const together = Array.from(
-    { length: most },
-    (_, at): Session => Object.fromEntries(meaning.map(([name, all]) => [name, all[at % all.length] ?? ''])),
-  )
-  const problems = []
-  const sessions = SLOW
-    ? alone.flatMap((session) =>
-        (Object.keys(session).some((name) => name in MEANING) ? [false, true] : [false]).map((ownSchema) => ({
-          session,
-          ownSchema,
-        })),
-      )
-    : // The first values are those that change most.
-      [{ session: together[0] ?? {}, ownSchema: false }]
-  for (const { session, ownSchema } of sessions) {
-    const titles = await changed(session, undefined, ownSchema)
-    if (titles.length === 0) continue
-    // Which of them it was.
-    const guilty = []
-    for (const [name, value] of Object.entries(session))
-      for (const title of await changed({ [name]: value }, titles, ownSchema))
-        guilty.push(`${name} = ${value}: ${title}`)
-    problems.push(...(guilty.length === 0 ? [`${JSON.stringify(session)}: ${titles}`] : guilty))
-  }
-  expect([...new Set(problems)].sort()).toEqual([])
-})
+slow(
+  'no setting of a session changes the rows of a view or a query to copy',
+  {
+    timeout: 600_000,
+  },
+  async () => {
+    const problems: string[] = []
+    for (const [name, values] of ours)
+      for (const value of values)
+        for (const ownSchema of name in MEANING ? [false, true] : [false])
+          for (const title of await changed({ [name]: value }, ownSchema))
+            problems.push(`${name} = ${value}: ${title}`)
+    expect([...new Set(problems)].sort()).toEqual([])
+  },
+)
 
 const foundByPython = z.object({
   uncovered: z.array(z.string()),

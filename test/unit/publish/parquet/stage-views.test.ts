@@ -57,17 +57,20 @@ test('the names of views that settings may have are those of the views, in their
   expect(ALL_VIEWS.map(({ name }) => name)).toEqual(VIEW_NAMES)
 })
 
-test('every view can be published, and has the rows and types of the view; none of its temporary tables stays', async () => {
-  const warehouse = await publishedOnce()
-  await publish(warehouse, VIEW_NAMES)
-  expect(await tablesThatDiffer(warehouse, currentOf(warehouse), VIEW_NAMES)).toEqual([])
-  const { tables } = await manifestOf(currentOf(warehouse))
-  const views = tables.filter(({ is_view }) => is_view === true)
-  expect(views.map(({ name }) => name)).toEqual(VIEW_NAMES)
-  expect(views.filter(({ rows }) => rows === 0)).toEqual([])
-  const temporary = await warehouse.rows('SELECT table_name AS name FROM duckdb_tables() WHERE temporary')
-  expect(temporary.filter(({ name }) => VIEW_NAMES.some((view) => view === name))).toEqual([])
-})
+slow(
+  'every view can be published, and has the rows and types of the view; none of its temporary tables stays',
+  async () => {
+    const warehouse = await publishedOnce()
+    await publish(warehouse, VIEW_NAMES)
+    expect(await tablesThatDiffer(warehouse, currentOf(warehouse), VIEW_NAMES)).toEqual([])
+    const { tables } = await manifestOf(currentOf(warehouse))
+    const views = tables.filter(({ is_view }) => is_view === true)
+    expect(views.map(({ name }) => name)).toEqual(VIEW_NAMES)
+    expect(views.filter(({ rows }) => rows === 0)).toEqual([])
+    const temporary = await warehouse.rows('SELECT table_name AS name FROM duckdb_tables() WHERE temporary')
+    expect(temporary.filter(({ name }) => VIEW_NAMES.some((view) => view === name))).toEqual([])
+  },
+)
 
 test('the next version keeps the files of unchanged months, and has no view that was switched off', async () => {
   const warehouse = await publishedOnce()
