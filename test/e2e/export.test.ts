@@ -148,8 +148,8 @@ slow('a Parquet export of either form has all rows and types, or only what is ch
     source: expect.stringMatching(/parquet\/versions\/000001$/),
     tables: [
       { table: 'surveys', rows: 3 },
-      { table: 'freshness', rows: 3 },
       { table: '_sync.runs', rows: 1 },
+      { table: 'freshness', rows: 3 },
     ],
   })
   expect((await readdir(out)).sort()).toEqual([
