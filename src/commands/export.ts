@@ -14,7 +14,7 @@ import { findState, requirePublished } from '../storage/open.js'
 import type { Database, OpenOptions, Sql } from '../warehouse/connection/database.js'
 import { unreadable } from '../warehouse/connection/duckdb-error.js'
 import { readLastRun } from '../warehouse/history/runs.js'
-import { createViews } from '../warehouse/views/all.js'
+import { ALL_VIEWS, withTemporaryViews } from '../warehouse/views/all.js'
 import type { CliContext } from './context.js'
 import { type FileFormat, writeFiles } from './export/files.js'
 import { findTables, isView, requestedTables } from './export/relations.js'
@@ -76,7 +76,11 @@ export const exportTables = async (options: Export): Promise<ExportManifest> => 
         throw unreadable(options.source, error)
       })
       return await database.transaction((sql) =>
-        database.interruptibly(options.signal, () => write(options, sql, directory, requested)),
+        database.interruptibly(options.signal, () => {
+          const run = () => write(options, sql, directory, requested)
+          const isComplete = !options.isDirectory || !requested.some(isView)
+          return isComplete ? run() : withTemporaryViews(sql, ALL_VIEWS, [], run)
+        }),
       )
     } finally {
       await rm(temporaryDirectory, { recursive: true, force: true })
@@ -97,8 +101,7 @@ const write = async (
   directory: string,
   requested: readonly TableDeclaration[],
 ): Promise<ExportManifest> => {
-  const { isDirectory, format, bom, out, signal } = options
-  if (isDirectory && requested.some(isView)) await createViews(sql)
+  const { format, bom, out, signal } = options
   const relations = await findTables(sql, requested, options)
   const writing = { sql, relations, directory, out, signal }
   const tables =

@@ -23,7 +23,7 @@ import {
   isOutOfMemory,
   unreadable,
 } from '../warehouse/connection/duckdb-error.js'
-import { createViews } from '../warehouse/views/all.js'
+import { ALL_VIEWS, withTemporaryViews } from '../warehouse/views/all.js'
 import type { CliContext } from './context.js'
 import { usageError } from './flags.js'
 import { CSV, JSON_LIST, MARKDOWN, type Write, writeLines } from './query/lines.js'
@@ -155,9 +155,11 @@ const onPublished = async (
     await using database = await openState(source, { memoryLimit: options.memoryLimit, temporaryDirectory })
     return await database.interruptibly(options.signal, () =>
       database.exclusively(async (sql) => {
-        if (isDirectory) await createViews(sql)
-        await lock(sql, isDirectory ? [source, withoutPattern(source)] : [], options.file)
-        return await work(sql)
+        const run = async () => {
+          await lock(sql, isDirectory ? [source, withoutPattern(source)] : [], options.file)
+          return await work(sql)
+        }
+        return await (isDirectory ? withTemporaryViews(sql, ALL_VIEWS, [], run) : run())
       }),
     )
   } catch (error) {

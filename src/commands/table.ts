@@ -242,7 +242,7 @@ export const COMMANDS: readonly Command[] = [
         'Directory to write (required); an earlier export there is replaced, other files are never deleted',
       ),
       tables: text(
-        'Tables and views to export, such as surveys,survey_overview,_sync.runs (default: all tables except those of _sync)',
+        'Tables and views to export, such as surveys,survey_overview,_sync.runs (default: all tables except those of _sync, in a workbook after surveys_today and needs_action)',
         { values: relationNames, isList: true },
       ),
       bom: option(

@@ -7,7 +7,7 @@ import { bigintCell, doubleCell, timestamptzCell, varcharCell } from './connecti
 import type { Sql } from './connection/database.js'
 import { LAST_SYNCS } from './history/runs.js'
 import { readPlannedSurvey } from './queue/planned-surveys.js'
-import { createTemporaryViews } from './views/all.js'
+import { withTemporaryViews } from './views/all.js'
 import { progressDaily } from './views/progress-daily.js'
 import { surveyProgressPeriods } from './views/progress-periods.js'
 
@@ -76,7 +76,6 @@ export const readSurveyStatus = async (
       LEFT JOIN _sync.tasks t ON t.account = k.account AND t.survey_id = k.id`,
     [account, surveyId],
   )
-  await createTemporaryViews(sql, [surveyProgressPeriods, progressDaily])
   const [lastRun = null] = await sql.rows(
     runRow,
     `SELECT ended_at, status, reason, surveys_refreshed FROM ${LAST_SYNCS} WHERE account = $1`,
@@ -95,11 +94,13 @@ export const readSurveyStatus = async (
         GROUP BY endpoint, problem, sample_source_id IS NULL, day IS NULL ORDER BY last_at DESC, endpoint, problem, sources, days`,
       [account, surveyId],
     ),
-    days: await sql.rows(
-      dayRow,
-      `SELECT CAST(day AS VARCHAR) AS day, interviews_count, gained, completion_rate FROM temp.progress_daily
-        WHERE account = $1 AND survey_id = $2 AND day > CAST($3 AS DATE) - ${DAYS_SHOWN} ORDER BY day`,
-      [account, surveyId, formatInstant(now).slice(0, 10)],
+    days: await withTemporaryViews(sql, [surveyProgressPeriods, progressDaily], [], () =>
+      sql.rows(
+        dayRow,
+        `SELECT CAST(day AS VARCHAR) AS day, interviews_count, gained, completion_rate FROM main.progress_daily
+          WHERE account = $1 AND survey_id = $2 AND day > CAST($3 AS DATE) - ${DAYS_SHOWN} ORDER BY day`,
+        [account, surveyId, formatInstant(now).slice(0, 10)],
+      ),
     ),
   }
 }

@@ -1,35 +1,28 @@
 /** Evaluates views for a publish and for its proof: each once, also those that several others read. */
 import { surveys } from '../../model/tables.js'
 import type { Sql } from '../../warehouse/connection/database.js'
-import { quote } from '../../warehouse/connection/ddl.js'
-import { ALL_VIEWS } from '../../warehouse/views/all.js'
+import { ALL_VIEWS, withTemporaryViews } from '../../warehouse/views/all.js'
 import type { ViewDeclaration } from '../../warehouse/views/view-declaration.js'
 import { PUBLISHED_TABLES, type PublishedTable } from './tables.js'
 
-/**
- * Runs `work` while temporary tables hold the rows of the views. DuckDB finds what is temporary before what is stored under the same name,
- * so `work` and later views read these rows. For the default list this takes a third of the CPU.
- */
-export const withStagedViews = async <Result>(
+/** Runs `work` while temporary tables hold the rows of the views. For the default list this takes a third of the CPU. */
+export const withStagedViews = <Result>(
   sql: Sql,
   published: readonly PublishedTable[],
   work: () => Promise<Result>,
 ): Promise<Result> => {
   const views = withSources(published.flatMap(({ view }) => view ?? []))
-  const staged: string[] = []
-  try {
-    for (const view of views) {
-      const readers = views.filter((other) => reads(other, view)).length
-      const isEvaluated = readers > 1 || published.some((table) => table.view === view)
-      const [kind, name] = [isEvaluated ? 'TABLE' : 'VIEW', quote(view.name)]
-      await sql.run(`CREATE OR REPLACE TEMP ${kind} ${name} AS ${view.sql}`)
-      staged.unshift(`DROP ${kind} temp.${name}`)
-    }
-    return await work()
-  } finally {
-    // What cannot be dropped is replaced by the next one, and ends with the connection.
-    for (const drop of staged) await sql.run(drop).catch(() => undefined)
-  }
+  const evaluated = views.filter(
+    (view) =>
+      published.some((table) => table.view === view) ||
+      views.filter((other) => reads(other, view)).length > 1,
+  )
+  return withTemporaryViews(
+    sql,
+    views,
+    evaluated.map(({ name }) => name),
+    work,
+  )
 }
 
 const reads = (

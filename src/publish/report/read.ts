@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
 import { NUMBERED_RUNS } from '../../warehouse/history/runs.js'
-import { ALL_VIEWS, createTemporaryViews } from '../../warehouse/views/all.js'
+import { ALL_VIEWS, withTemporaryViews } from '../../warehouse/views/all.js'
 import { overview } from './queries/overview.js'
 import { type Query, sqlOf } from './queries/query.js'
 import { run } from './queries/run.js'
@@ -15,8 +15,8 @@ import { createShownRows } from './shown-rows.js'
 /** In the order in which the documentation lists them. */
 export const ALL_QUERIES: readonly Query[] = [overview, survey, run].flatMap((of) => Object.values<Query>(of))
 
-/** Views that several queries read, so each is computed once. */
-const COMPUTED_ONCE = ['survey_pace', 'sample_source_pace', 'record_changes', 'needs_action']
+/** Views that several queries read. */
+const EVALUATED = ['survey_pace', 'sample_source_pace', 'record_changes', 'needs_action']
 /** Rows of the history of a survey that its section shows. */
 const HISTORY_ROWS = 12
 
@@ -25,7 +25,9 @@ type RowsQuery<Shape extends z.ZodRawShape> = Query & { readonly row: z.ZodObjec
 export type ReportRows = Awaited<ReturnType<typeof readReport>>
 
 /** Call it in a transaction, so that all rows are of one state. */
-export const readReport = async (sql: Sql) => {
+export const readReport = (sql: Sql) => withTemporaryViews(sql, ALL_VIEWS, EVALUATED, () => readQueries(sql))
+
+const readQueries = async (sql: Sql) => {
   const { shown, unshown } = createShownRows()
   const rowsOf = async <Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>, statement: string) =>
     shown(schema, await sql.rows(z.unknown(), statement))
@@ -35,7 +37,6 @@ export const readReport = async (sql: Sql) => {
       // Also in a file of an older version, which has no numbers of runs.
       `SELECT ${cellsOf(row)} FROM (\n${sqlOf(query).replaceAll('_sync.runs', NUMBERED_RUNS)}\n) q ORDER BY ${query.order}`,
     )
-  const dropViews = await createTemporaryViews(sql, ALL_VIEWS, COMPUTED_ONCE)
   await sql.run(`CREATE TEMP TABLE ${SHOWN} AS ${survey.surveys.select}`)
   const surveys = await read(survey.surveys)
   /** Only the rows of surveys with a section, and of these only what `condition` keeps. */
@@ -64,7 +65,6 @@ export const readReport = async (sql: Sql) => {
     problems: await read(run.problems),
   }
   await sql.run(`DROP TABLE temp.${SHOWN}`)
-  await dropViews()
   return { ...rows, unshown: unshown() }
 }
 

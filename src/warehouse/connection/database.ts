@@ -61,12 +61,12 @@ export const countOf = async (
   return counted?.Count ?? 0
 }
 
-/** The columns of all tables and views, such as `main.surveys.title`, or those for which `condition` is true. */
+/** The columns of all tables and views, also temporary ones, such as `main.surveys.title`, or those for which `condition` is true. */
 export const columnPaths = async (sql: Sql, condition = 'true'): Promise<ReadonlySet<string>> => {
   const found = await sql.rows(
     z.object({ path: varcharCell }),
     `SELECT concat_ws('.', schema_name, table_name, column_name) AS path FROM duckdb_columns()
-      WHERE database_name = current_database() AND NOT internal AND ${condition}`,
+      WHERE database_name IN (current_database(), 'temp') AND NOT internal AND ${condition}`,
   )
   return new Set(found.map(({ path }) => path))
 }

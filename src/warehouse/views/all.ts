@@ -13,7 +13,7 @@ import { progressDaily, sourceProgressDaily } from './progress-daily.js'
 import { sampleSourceProgressPeriods, surveyProgressPeriods } from './progress-periods.js'
 import { recordChanges, surveyStatusChanges } from './record-changes.js'
 import { sampleSourcePeriods, surveyPeriods } from './version-periods.js'
-import { defineView, type ViewDeclaration } from './view-declaration.js'
+import type { ViewDeclaration } from './view-declaration.js'
 
 export const ALL_VIEWS: readonly ViewDeclaration[] = [
   surveyOverview,
@@ -34,25 +34,16 @@ export const ALL_VIEWS: readonly ViewDeclaration[] = [
 ]
 
 /**
- * Published Parquet holds no views. This creates all, because views read other views. A view that an older state lacks the columns
- * for is left out.
+ * Runs `work` while temporary views hide the stored ones: Parquet has none, and a file of another version has others. Those named in
+ * `evaluated` are tables, so each is evaluated once, also if several views or statements read it. A table that an older state lacks is
+ * empty, and a view whose columns it lacks is left out.
  */
-export const createViews = async (sql: Sql): Promise<void> => {
-  for (const statement of ALL_VIEWS.map(defineView))
-    await sql.run(statement).catch((error: unknown) => {
-      if (!isStatementFault(error)) throw error
-    })
-}
-
-/**
- * Creates views of this version as temporary ones, which hide those of the file: Parquet has none, and an older version has others. A
- * table that the older version lacks is empty. Those in `computedOnce` are tables. Resolves to what drops them all.
- */
-export const createTemporaryViews = async (
+export const withTemporaryViews = async <Result>(
   sql: Sql,
-  views: readonly ViewDeclaration[] = ALL_VIEWS,
-  computedOnce: readonly string[] = [],
-): Promise<() => Promise<void>> => {
+  views: readonly ViewDeclaration[],
+  evaluated: readonly string[],
+  work: () => Promise<Result>,
+): Promise<Result> => {
   const stored = await sql.rows(
     z.object({ name: varcharCell }),
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'main'`,
@@ -60,15 +51,26 @@ export const createTemporaryViews = async (
   const lacking = ALL_TABLES.filter(
     ({ schema, name }) => schema === 'main' && !stored.some((one) => one.name === name),
   )
-  const names = [...lacking, ...ALL_VIEWS].map(({ name }) => name).join('|')
-  const kindOf = (name: string) => (computedOnce.includes(name) ? 'TABLE' : 'VIEW')
-  for (const { name, columns } of lacking) await sql.run(createTemporary(name, columns))
-  for (const view of views) {
-    const select = view.sql.replaceAll(new RegExp(`\\bmain\\.(${names})\\b`, 'g'), 'temp.$1')
-    await sql.run(`CREATE OR REPLACE TEMP ${kindOf(view.name)} ${view.name} AS ${select}`)
-  }
-  return async () => {
-    for (const { name } of views.toReversed()) await sql.run(`DROP ${kindOf(name)} temp.${name}`)
-    for (const { name } of lacking) await sql.run(`DROP TABLE temp.${quote(name)}`)
+  const drops: string[] = []
+  try {
+    for (const { name, columns } of lacking) {
+      await sql.run(createTemporary(name, columns))
+      drops.unshift(`DROP TABLE temp.${quote(name)}`)
+    }
+    for (const view of views) {
+      const [kind, name] = [evaluated.includes(view.name) ? 'TABLE' : 'VIEW', quote(view.name)]
+      const isCreated = await sql.run(`CREATE OR REPLACE TEMP ${kind} ${name} AS ${view.sql}`).then(
+        () => true,
+        (error: unknown) => {
+          if (!isStatementFault(error)) throw error
+          return false
+        },
+      )
+      if (isCreated) drops.unshift(`DROP ${kind} temp.${name}`)
+    }
+    return await work()
+  } finally {
+    // What cannot be dropped is replaced by the next one, and ends with the connection.
+    for (const drop of drops) await sql.run(drop).catch(() => undefined)
   }
 }
