@@ -68,15 +68,40 @@ const namesIn = (value: unknown): string[] =>
       ])
 
 describe('status', () => {
-  test.concurrent('reports complete, partial and failed runs, as text and as JSON', async (context) => {
+  test.concurrent('reports complete, partial and failed runs, as text and as JSON; --check exits as they did', async (context) => {
     const trial = await openSynced(context, [
       scriptedSurvey(1),
       scriptedSurvey(2),
       scriptedSurvey(3, { mood: 'good' }),
     ])
+    const check = async (...flags: readonly string[]) => {
+      const { code, stdout } = await trial.runWarm(['status', '--check', ...flags])
+      return [code, stdout]
+    }
+    expect(await check()).toEqual([
+      0,
+      expect.stringMatching(/^OK: the last run was complete, 3 surveys read, \d+ \w+ ago\n$/),
+    ])
+    expect(await check('--max-age', '0s')).toEqual([
+      3,
+      expect.stringMatching(/^LATE: the last complete run ended .* ago\n$/),
+    ])
+    for (const wrong of [['--max-age', 'a day'], ['--requests'], ['--survey', '1']])
+      expect(await check(...wrong), wrong[0]).toEqual([2, ''])
     expect(await trial.runWarm(['sync', '--max-requests', '4'])).toMatchObject({ code: 3 })
+    expect(await check()).toEqual([
+      3,
+      expect.stringMatching(/^PARTIAL \d+ \w+ ago: stopped by --max-requests 4/),
+    ])
+    expect(await check('--max-age', '0s')).toEqual([
+      3,
+      expect.stringMatching(/^LATE: .*; the last run: stopped by/),
+    ])
     trial.api.hook = refusing(trial.api, 401)
     expect(await trial.runWarm(['sync'])).toMatchObject({ code: 4 })
+    const checked = await trial.runWarm(['status', '--check', '--json'])
+    expect(checked.code).toBe(4)
+    expect(JSON.parse(checked.stdout)).toMatchObject({ verdict: { state: 'failed', exit_code: 4 } })
     const requests = trial.api.arrivals.length
     // `status` needs no account.
     const without = { FIELDWORK_SYNC_BASE_URL: undefined, FIELDWORK_SYNC_API_TOKEN: undefined }
@@ -120,39 +145,6 @@ describe('status', () => {
     for (const nothing of ['held by', 'rejected rows', 'by_day', 'failing'])
       expect(text.stdout).not.toContain(nothing)
     expect(trial.api.arrivals).toHaveLength(requests)
-  })
-
-  test.concurrent('--check prints how the warehouse is, and exits with its code', async (context) => {
-    const trial = await openSynced(context, [scriptedSurvey(1), scriptedSurvey(2)])
-    const check = async (...flags: readonly string[]) => {
-      const { code, stdout } = await trial.runWarm(['status', '--check', ...flags])
-      return [code, stdout]
-    }
-    expect(await check()).toEqual([
-      0,
-      expect.stringMatching(/^OK: the last run was complete, 2 surveys read, \d+ \w+ ago\n$/),
-    ])
-    expect(await check('--max-age', '0s')).toEqual([
-      3,
-      expect.stringMatching(/^LATE: the last complete run ended .* ago\n$/),
-    ])
-    expect(await check('--max-age', 'a day')).toEqual([2, ''])
-    for (const other of [['--requests'], ['--survey', '1']])
-      expect(await check(...other), other[0]).toEqual([2, ''])
-    expect(await trial.runWarm(['sync', '--max-requests', '2'])).toMatchObject({ code: 3 })
-    expect(await check()).toEqual([
-      3,
-      expect.stringMatching(/^PARTIAL \d+ \w+ ago: stopped by --max-requests 2/),
-    ])
-    expect(await check('--max-age', '0s')).toEqual([
-      3,
-      expect.stringMatching(/^LATE: .*; the last run: stopped by/),
-    ])
-    trial.api.hook = refusing(trial.api, 401)
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 4 })
-    const json = await trial.runWarm(['status', '--check', '--json'])
-    expect(json.code).toBe(4)
-    expect(JSON.parse(json.stdout)).toMatchObject({ verdict: { state: 'failed', exit_code: 4 } })
   })
 
   test.concurrent('fits 80 columns, whatever the titles are; the end of a title stays, and only a terminal gets colours', async (context) => {
