@@ -256,11 +256,13 @@ describe.skipIf(!SLOW || VERSITYGW === null)('a bucket after thirteen nights', (
         for (const [index, { night, table, read }] of reads.entries()) {
           const what = `night ${night.number}, ${read.table}, version ${read.version}`
           expect(await differences(night, table, rows[index] ?? ''), what).toEqual([])
-          if (table.schema === 'main')
-            expect(await partitions(rows[index] ?? ''), what).toEqual(partitionsOf(table))
+          const expected = partitionsOf(table)
+          // Views of today have none.
+          if (expected.some(({ account }) => account !== null))
+            expect(await partitions(rows[index] ?? ''), what).toEqual(expected)
         }
       },
-      1_800_000,
+      2_700_000,
     )
   })
 })

@@ -120,7 +120,12 @@ test.skipIf(PYTHON_PROBLEM !== null)(
     expect(ended).toMatchObject({ code: 0, stderr: '' })
     const manifest = JSON.parse(ended.stdout)
     const files = [...new Set<string>(manifest.tables.map(({ file }: { file: string }) => file))]
-    expect(files.toSorted()).toEqual(['fieldwork.xlsx', 'survey_periods.xlsx', 'surveys_history.xlsx'])
+    expect(files.toSorted()).toEqual([
+      'fieldwork.xlsx',
+      'survey_periods.xlsx',
+      'survey_status_changes.xlsx',
+      'surveys_history.xlsx',
+    ])
     const alone = files.map((file) => file.replace('.xlsx', ''))
     const workbooks = [files.map((file) => join(out, file))]
     if (hasLibreOffice) {
