@@ -46,12 +46,17 @@ export const cutInMiddle = (
 ): string => {
   if (widthOf(text) <= widthMax) return text
   const tailMax = Math.ceil((widthMax - 1) / 2)
+  // Most texts: their characters need not be looked for.
+  if (ASCII.test(text) && widthMax > 0)
+    return `${text.slice(0, widthMax - 1 - tailMax).trimEnd()}…${text.slice(text.length - tailMax).trimStart()}`
   // No more than this is looked at, however long the text is.
   const near = 8 * widthMax
   const head = fitting(charactersOf(text.slice(0, near)), widthMax - 1 - tailMax, widthOf)
   const tail = fitting(charactersOf(text.slice(-near)).toReversed(), tailMax, widthOf).toReversed()
   return widthMax < 1 ? '' : `${head.join('').trimEnd()}…${tail.join('').trimStart()}`
 }
+
+const ASCII = /^[ -~]*$/
 
 /** What a reader takes for one character may be several code points. */
 const charactersOf = (text: string): readonly string[] =>

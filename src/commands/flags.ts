@@ -1,5 +1,6 @@
 /** The flags of a command: how they are declared, the check of those that a command line gives, and errors about wrong ones. */
 import { ExpectedError } from '../base/errors.js'
+import { quoted } from '../base/human.js'
 import { nearest } from '../base/suggest.js'
 
 export interface Flag {
@@ -21,6 +22,18 @@ export type FlagsOf<Of extends Flags> = {
   readonly [Name in keyof Of]?: ValueOf<Of[Name]['type']> | undefined
 }
 type ValueOf<Type> = Type extends 'boolean' ? boolean : string
+
+/** Of `--survey`. `account` is undefined for every account that has the survey. Throws an error `usage` for another text. */
+export const surveyNameOf = (survey: string, command: string) => {
+  const [, account, id = ''] = /^(?:(.+)\/)?(\d{1,16})$/s.exec(survey) ?? []
+  const surveyId = Number(id)
+  if (id === '' || !Number.isSafeInteger(surveyId))
+    throw usageError(
+      `--survey must be the id of a survey, such as 4711 or acme/4711, not ${quoted(survey)}`,
+      command,
+    )
+  return { account, surveyId }
+}
 
 export type FlagValues = Readonly<Record<string, string | boolean | undefined>>
 

@@ -44,7 +44,7 @@ export const showStatus = async (
   )
   const { syncs, ...shown } = result
   const nowMs = systemClock.nowMs()
-  const verdict = verdictOf(syncs, nowMs, maxAgeMs)
+  const verdict = verdictOf(syncs, settings.accountNames, nowMs, maxAgeMs)
   if (check) exit(verdict.exitCode)
   if (settings.json) return void (await print(`${jsonOf({ verdict, ...head, ...shown })}\n`))
   const { width, colour } = terminalOf(context)

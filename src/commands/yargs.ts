@@ -51,8 +51,8 @@ export const readCommandLine = (
   return { command, flags: Object.fromEntries(flags), output }
 }
 
-/** Stands for a word that yargs would misread. */
-const TEXT = 'a text'
+/** Stands for a word that yargs would misread. No word of a command line has this character. */
+const TEXT = '\u0000'
 
 const isFlag = (entry: [string, unknown]): entry is [string, string | boolean] =>
   entry[0] !== '$0' && ['string', 'boolean'].includes(typeof entry[1])

@@ -2,7 +2,7 @@
  * What newly needs action, as text, as a chat message and as an Adaptive Card. Titles come from the API: here they become one line of
  * printable text, and nothing in them acts as markup.
  */
-import { counted, humanCount } from '../base/human.js'
+import { counted, cutInMiddle, humanCount } from '../base/human.js'
 import type { Digest, DigestItem, MailTarget, Target } from '../model/monitoring.js'
 import { type Delivery, type DeliveryTools, deliver } from './deliver.js'
 import { harmless, JSON_TYPE } from './notify.js'
@@ -52,12 +52,12 @@ const totalsOf = ({ inField, interviews }: Digest): string => {
 }
 
 const partsOf = (item: DigestItem, { hasAccounts }: Digest) => {
-  const title = cutInTheMiddle(printable(item.title), TITLE_MAX)
-  const project = cutInTheMiddle(printable(item.projectId ?? ''), PROJECT_MAX)
+  const title = cut(item.title, TITLE_MAX)
+  const project = cut(item.projectId ?? '', PROJECT_MAX)
   return {
     title: title === '' ? `survey ${item.surveyId}` : title,
     details: [...(hasAccounts ? [item.account] : []), ...(project === '' ? [] : [`project ${project}`])],
-    reason: cutInTheMiddle(printable(item.text), REASON_MAX),
+    reason: cut(item.text, REASON_MAX),
   }
 }
 
@@ -68,15 +68,10 @@ const printable = (text: string): string =>
     .replaceAll(/(?![\u200c\u200d])\p{Cf}/gu, '')
     .trim()
 
-/** Titles differ at their end. No half of a surrogate pair stays. */
-const cutInTheMiddle = (text: string, unitsMax: number): string => {
-  if (text.length <= unitsMax) return text
-  const half = Math.floor((unitsMax - 1) / 2)
-  const [head, tail] = [text.slice(0, half), text.slice(-half)]
-  return `${head.replace(/[\ud800-\udbff]$/, '').trimEnd()}…${tail.replace(/^[\udc00-\udfff]/, '').trimStart()}`
-}
+const cut = (text: string, unitsMax: number): string =>
+  cutInMiddle(printable(text), unitsMax, ({ length }) => length)
 
-const COLOURS: Readonly<Record<number, string>> = { 1: 'Attention', 2: 'Warning' }
+const COLOURS: Readonly<Record<number, string>> = { 0: 'Attention', 1: 'Attention', 2: 'Warning' }
 
 /** For a Workflows webhook of Teams. Text of the API is only in runs, in which Adaptive Cards read no Markdown. */
 export const digestCard = (digest: Digest): string => {

@@ -19,7 +19,7 @@ interface Mail {
   readonly html: string
 }
 
-/** Of each step: connecting, the greeting, an answer. The signal ends them all. */
+/** Of a server that does not begin to talk. The signal ends what comes after it. */
 const SILENCE_MS_MAX = 10_000
 
 /** `problem` is in words without secrets. If only some recipients were refused, the mail counts as delivered. */
@@ -104,7 +104,6 @@ const send = async (
     connectionTimeout: SILENCE_MS_MAX,
     dnsTimeout: SILENCE_MS_MAX,
     greetingTimeout: SILENCE_MS_MAX,
-    socketTimeout: SILENCE_MS_MAX,
     socketCloseTimeout: 0,
     allowInternalNetworkInterfaces: true,
   })

@@ -52,12 +52,13 @@ const deadlinesIn = (text: string, accounts: readonly string[]): Deadlines => {
   for (const { line, cells } of lines) {
     if (cells.every((cell) => cell === '')) continue
     const read = deadlineOf(cells, columns.value, accounts)
-    const name = read.ok ? nameOf(read.value, accounts) : ''
-    const earlier = lineOf.get(name)
+    const key = read.ok ? keyOf(read.value) : ''
+    const earlier = lineOf.get(key)
     if (!read.ok) problems.push([line, read.problem])
-    else if (earlier !== undefined) problems.push([line, `${name} has a due date in line ${earlier} already`])
+    else if (earlier !== undefined)
+      problems.push([line, `${nameOf(read.value, accounts)} has a due date in line ${earlier} already`])
     else {
-      lineOf.set(name, line)
+      lineOf.set(key, line)
       rows.push(read.value)
     }
   }
@@ -170,6 +171,9 @@ const isDay = (text: string): boolean => {
   const ms = Date.parse(`${text}T00:00:00Z`)
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
 }
+
+const keyOf = ({ account, survey_id, project_id }: Deadline): string =>
+  JSON.stringify([account, survey_id, project_id])
 
 /** What a line is about. With several accounts, also whose it is. */
 const nameOf = ({ account, survey_id, project_id }: Deadline, accounts: readonly string[]): string => {

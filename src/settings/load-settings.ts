@@ -11,7 +11,6 @@ import { unlessAborted } from '../base/signals.js'
 import { readTextFile } from '../base/text-file.js'
 import type { DeadlineFile } from '../model/run.js'
 import { chooseAccounts, resolveAccounts } from './accounts.js'
-import { readAccountName } from './credentials.js'
 import type { Environment } from './environment.js'
 import { resolveMonitoring } from './monitoring.js'
 import { type Given, type GivenFlags, readGiven, SETTINGS_FILE_HERE } from './names.js'
@@ -21,9 +20,8 @@ import { type ReadFile, readPath } from './readers.js'
 import { type Settings, type SettingsWithSecrets, secretsOf } from './settings.js'
 import { ABSENT_FILE, openSettingsFile } from './settings-file.js'
 import { isInShard, shardDirectory } from './shards.js'
-import { type Layers, layered, type SettingsFile } from './source.js'
+import { type Layers, layered } from './source.js'
 import { resolveStorage, storageAddress } from './storage.js'
-import { isList, valueAt } from './tree.js'
 
 export interface SettingsRequest {
   readonly env: Environment
@@ -51,7 +49,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
 
   const { file, settingsFile, foundFile } = await openFile(request, given, unused, readFile)
 
-  const choice = requireAccounts ? chooseAccounts(flags, given, oneAccount, accountNamesIn(file)) : NO_CHOICE
+  const choice = requireAccounts ? chooseAccounts(flags, given, oneAccount, file.accountNames) : NO_CHOICE
   const layers = layered(file, given, choice.place)
   const { allow_insecure_http: _, config: __, warehouse, deadlines: ___, ...values } = layers.values
   const { shard } = values
@@ -75,7 +73,8 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
     const reported = isWarehouseKnown(layers) ? metrics : null
     throw new SettingsError(safe, { warehouse: warehouseName, metrics: reported, notify })
   }
-  const accountNames = values.accounts.map(({ name }) => name).filter((name) => isInShard(name, shard))
+  const names = requireAccounts ? values.accounts.map(({ name }) => name) : file.accountNames
+  const accountNames = names.filter((name) => isInShard(name, shard))
   return immutable({
     ...values,
     accounts,
@@ -133,16 +132,6 @@ const resolveDeadlines = async (layers: Layers, readFile: ReadFile): Promise<Dea
 }
 
 const NO_CHOICE = { chosen: new Set<number>(), place: null, problems: [] } as const
-
-/** As the file has them: no account is checked before environment and flags are laid over the file. */
-const accountNamesIn = ({ tree }: SettingsFile): readonly string[] => {
-  const accounts = valueAt(tree, ['accounts'])
-  if (!isList(accounts)) return []
-  return accounts.map((account) => {
-    const name = readAccountName(valueAt(account, ['name']))
-    return name.ok ? name.value : 'default'
-  })
-}
 
 /** Metrics under another name would stay: a later run with right settings does not replace them. */
 const isWarehouseKnown = ({ isBroken }: Layers): boolean =>

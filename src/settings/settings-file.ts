@@ -12,12 +12,13 @@ import {
   type YAMLError,
 } from 'yaml'
 import { nearest } from '../base/suggest.js'
+import { readAccountName } from './credentials.js'
 import type { Environment } from './environment.js'
 import { keysIn, settingKeys, withKnownKeys } from './keys.js'
 import { kindOf, type Problem } from './problems.js'
 import { bad, good, type Read, type ReadFile, readText } from './readers.js'
 import { originAt, type SettingsFile } from './source.js'
-import { cut, isSection, type Path, pathText, put, type Tree, valueAt } from './tree.js'
+import { cut, isList, isSection, type Path, pathText, put, type Tree, valueAt } from './tree.js'
 
 interface SettingsFileRequest {
   /** The path of the file as it was given, which problems show. */
@@ -31,6 +32,7 @@ interface SettingsFileRequest {
 /** The settings of a command without a settings file. Problems name its defaults by their keys. */
 export const ABSENT_FILE: SettingsFile = {
   tree: {},
+  accountNames: [],
   problems: [],
   originOf: (path) => originAt(pathText(path)),
 }
@@ -50,6 +52,7 @@ export const openSettingsFile = async (request: SettingsFileRequest): Promise<Se
   })
   return {
     tree: withoutUnused(known, unused),
+    accountNames: accountNamesIn(known),
     problems: problems.filter(({ path: at }) => !unused.includes(String(at?.[0]))),
     originOf: (at) => ({
       where: whereIs(at),
@@ -64,6 +67,15 @@ export const openSettingsFile = async (request: SettingsFileRequest): Promise<Se
       directory: dirname(path),
     }),
   }
+}
+
+const accountNamesIn = (tree: Tree): readonly string[] => {
+  const accounts = valueAt(tree, ['accounts'])
+  if (!isList(accounts)) return []
+  return accounts.map((account) => {
+    const name = readAccountName(valueAt(account, ['name']))
+    return name.ok ? name.value : 'default'
+  })
 }
 
 /** `publish: [duckdb]` is short for `publish: {formats: [duckdb]}`. */

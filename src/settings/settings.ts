@@ -50,7 +50,10 @@ export interface Settings
   > {
   /** At least one, unless the command needs no accounts, or no account belongs to the shard. */
   readonly accounts: readonly AccountSettings[]
-  /** The names of all accounts of the settings and this shard, also of those that `--accounts` leaves out. */
+  /**
+   * The names of all accounts of the settings and this shard, also of those that `--accounts` leaves out; for a command that needs no
+   * accounts, those of the settings file.
+   */
   readonly accountNames: readonly string[]
   /** Where the metrics of a run go; null if nowhere. */
   readonly metrics: Monitoring['metrics']

@@ -39,6 +39,8 @@ export type OriginOf = (path: Path) => Origin
 /** The values of a settings file, with known keys only. The schema has not checked them yet. */
 export interface SettingsFile {
   readonly tree: Tree
+  /** As the file has them: no account is checked before environment and flags are laid over the file. */
+  readonly accountNames: readonly string[]
   readonly problems: readonly Problem[]
   readonly originOf: OriginOf
 }

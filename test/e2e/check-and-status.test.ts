@@ -151,19 +151,25 @@ describe('status', () => {
     const trial = await openTrial(context, [
       scriptedSurvey(1, { title: `${'お客様アンケート'.repeat(30)}\u001b[31m wave 12` }),
       scriptedSurvey(2, { title: 12, mood: 'x'.repeat(200) }),
+      scriptedSurvey(3, { status: 'arch\u001b[31mived' }),
     ])
     trial.api.hook = refusing(trial.api, 422, ({ path }) => path.startsWith('/surveys/1/'))
     const account = accountOf(trial.api)
     const accounts = ['a'.repeat(64), 'b'].map(account)
     const file = await trial.settings({ accounts })
     expect(await trial.runWarm(['sync', ...file], NO_ACCOUNT)).toMatchObject({ code: 5 })
-    for (const line of [['status'], ['status', '--survey', '1'], ['status', '--survey', 'b/2']]) {
+    for (const [says, ...line] of [
+      [' wave 12', 'status'],
+      [' wave 12', 'status', '--survey', '1'],
+      ['in quarantine: title', 'status', '--survey', 'b/2'],
+      ['a survey in arch [31mived', 'status', '--survey', 'b/3'],
+    ] as const) {
       const { code, stdout } = await trial.runWarm([...line, ...file], NO_ACCOUNT)
       expect(code).toBe(0)
       expect(stdout).not.toContain('\u001b')
       const words = stdout.split('\n').filter((text) => !text.startsWith('/'))
       expect(words.filter((text) => stringWidth(text) > 80)).toEqual([])
-      expect(stdout).toContain(line[2] === 'b/2' ? 'in quarantine: title' : ' wave 12')
+      expect(stdout).toContain(says)
     }
     if (!hasTerminal || !SLOW) return
     await using terminal = await openTerminal({

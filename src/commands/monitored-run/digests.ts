@@ -21,8 +21,9 @@ interface TellDigests extends CommittedRun {
   readonly log: Log
 }
 
-/** All channels together. */
+/** All channels together, beside each other. A mail server may look at the attachment before it answers. */
 const TELL_MS_MAX = 10_000
+const MAIL_MS_MAX = 120_000
 
 /** Never rejects: a digest that fails is one warning, and never changes how the run ends. */
 export const tellDigests = async (options: TellDigests): Promise<void> => {
@@ -36,10 +37,13 @@ export const tellDigests = async (options: TellDigests): Promise<void> => {
     // A report takes seconds in a large warehouse, and they do not count as the delivery.
     if (news.some(({ channel, digest }) => channel === 'mail' && digest.items.length > 0))
       await renderReport().catch(() => undefined)
-    using limit = createTimeLimit(systemClock)
-    limit.after(TELL_MS_MAX, () => limit.end(new StoppedError('the time for digests is up')))
-    using _listening = onAbort([signal], limit.end)
-    const tell = (one: News) => tellOne(options, one, { renderReport, signal: limit.signal })
+    const tell = async (one: News) => {
+      using limit = createTimeLimit(systemClock)
+      const limitMs = one.channel === 'mail' ? MAIL_MS_MAX : TELL_MS_MAX
+      limit.after(limitMs, () => limit.end(new StoppedError('the time for digests is up')))
+      using _listening = onAbort([signal], limit.end)
+      await tellOne(options, one, { renderReport, signal: limit.signal })
+    }
     await Promise.all(news.map(tell))
   } catch (error) {
     if (signal.aborted) return

@@ -4,7 +4,7 @@ import { nearest } from '../../base/suggest.js'
 import { ALL_TABLES, tableName } from '../../model/sync-tables.js'
 import type { NamedParameters, Sql } from '../../warehouse/connection/database.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
-import { usageError } from '../flags.js'
+import { surveyNameOf, usageError } from '../flags.js'
 import { NAMED_QUERIES, type NamedQuery } from './named.js'
 import { columnsOf, readStatement, refused, type Statement } from './statement.js'
 
@@ -36,13 +36,12 @@ export interface Narrowed {
 
 /** Throws an error `usage` for a wrong value. */
 export const parametersOf = ({ survey, days }: Narrowed): NamedParameters => {
-  const [, account, id] = /^(?:(.+)\/)?(\d{1,15})$/s.exec(survey ?? '') ?? []
-  if (survey !== undefined && id === undefined)
-    throw usageError(`--survey ${survey} is neither the id of a survey, such as 4711, nor acme/4711`, 'query')
+  const { account, surveyId } =
+    survey === undefined ? { account: undefined, surveyId: undefined } : surveyNameOf(survey, 'query')
   if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days))
     throw usageError(`--days ${days} is not a whole number from 1 to 99999`, 'query')
   return {
-    ...(id !== undefined && { survey: Number(id) }),
+    ...(surveyId !== undefined && { survey: surveyId }),
     ...(account !== undefined && { account }),
     ...(days !== undefined && { days: Number(days) }),
   }

@@ -56,7 +56,7 @@ const withoutSemicolons = (text: string): string =>
   text.replaceAll(TOKEN, (token) => (token === ';' ? ' ' : token))
 
 const TOKEN =
-  /[eE]'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|;/g
+  /(?<![\p{L}\p{N}_$])[eE]'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|;/gu
 
 const parsedSchema = z.object({
   error_type: z.string().optional(),

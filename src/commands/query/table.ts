@@ -3,7 +3,7 @@
  * widths, so that a result of any length begins at once. A text that is too long loses its middle: titles differ at the end.
  */
 import stringWidth from 'string-width'
-import { counted } from '../../base/human.js'
+import { counted, cutInMiddle } from '../../base/human.js'
 import { onOneLine } from '../../model/data-problem-names.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { isBare, isNumber, onOneLineSql, readable, selectLines, type Write } from './lines.js'
@@ -70,7 +70,7 @@ interface Layout {
 const layoutOf = (columns: readonly ResultColumn[], sized: readonly Cells[], width: number): Layout => {
   let isCut = false
   const fitted = (text: string, widthMax: number): string => {
-    const fit = cutTo(text, widthMax)
+    const fit = cutInMiddle(text, widthMax, widthOf)
     isCut ||= fit !== text
     return fit
   }
@@ -135,7 +135,7 @@ const blockOf = (names: Cells, width: number, fitted: Fitted) => {
   const valueWidth = Math.max(1, width - nameWidth - GAP.length)
   return (cells: Cells, place: number): string => {
     const lines = names.map((name, index) =>
-      `${padEnd(cutTo(name, nameWidth), nameWidth)}${GAP}${fitted(cells[index] ?? '', valueWidth)}`.trimEnd(),
+      `${padEnd(cutInMiddle(name, nameWidth, widthOf), nameWidth)}${GAP}${fitted(cells[index] ?? '', valueWidth)}`.trimEnd(),
     )
     return `${place === 0 ? '' : '\n'}${lines.join('\n')}\n`
   }
@@ -151,31 +151,3 @@ const padStart = (text: string, width: number): string =>
   `${' '.repeat(Math.max(0, width - widthOf(text)))}${text}`
 const padEnd = (text: string, width: number): string =>
   `${text}${' '.repeat(Math.max(0, width - widthOf(text)))}`
-
-/** The text within `width` columns, without its middle if it is longer. */
-const cutTo = (text: string, width: number): string => {
-  if (widthOf(text) <= width) return text
-  if (ONE_COLUMN_EACH.test(text)) {
-    const tail = Math.floor((width - 1) / 2)
-    return `${text.slice(0, Math.max(0, width - 1 - tail))}…${text.slice(text.length - tail)}`
-  }
-  const characters = [...SEGMENTS.segment(text)].map(({ segment }) => segment)
-  let [head, tail] = ['', '']
-  for (let [first, last, room] = [0, characters.length - 1, width - 1]; first <= last; ) {
-    const takesHead = widthOf(head) <= widthOf(tail)
-    const next = characters[takesHead ? first : last] ?? ''
-    room -= widthOf(next)
-    if (room < 0) break
-    if (takesHead) {
-      head += next
-      first += 1
-    } else {
-      tail = `${next}${tail}`
-      last -= 1
-    }
-  }
-  return `${head}…${tail}`
-}
-
-/** A letter with its accents is one. */
-const SEGMENTS = new Intl.Segmenter('en', { granularity: 'grapheme' })

@@ -124,7 +124,7 @@ const nextReading = (
   const { reason } = plan.tasks[place] ?? { reason: null }
   if (survey !== null && reason !== null) {
     const of = plan.tasks.length
-    const text = `in the next run, expected ${withAge(plan.at, now)}: ${REASONS[reason](survey.status)}; place ${place + 1} of ${of}`
+    const text = `in the next run, expected ${withAge(plan.at, now)}: ${REASONS[reason](onOneLine(survey.status))}; place ${place + 1} of ${of}`
     return { when: 'next_run', at: plan.at, reason, place: place + 1, of, text }
   }
   if (survey === null)
@@ -138,9 +138,13 @@ const nextReading = (
   if (survey.missing) return { ...none, when: 'never', text: 'not before a listing shows it again' }
   const next = nextRefresh(survey, plan.at, rules)
   if (next === null)
-    return { ...none, when: 'after_change', text: `when its row changes: nobody answers a ${survey.status}` }
+    return {
+      ...none,
+      when: 'after_change',
+      text: `when its row changes: nobody answers a ${onOneLine(survey.status)}`,
+    }
   const { at, reason: why } = next
-  const text = `from ${withAge(at, now)}, or when its row changes: ${REASONS[why](survey.status)}`
+  const text = `from ${withAge(at, now)}, or when its row changes: ${REASONS[why](onOneLine(survey.status))}`
   return { ...none, when: 'later', at, reason: why, text }
 }
 

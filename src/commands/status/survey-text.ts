@@ -92,7 +92,7 @@ const daysOf = ({ days }: Explained): readonly string[] => {
   ])
   const [[first] = [], [, complete, , rate] = []] = [rows[0], rows.at(-1)]
   if (first === undefined) return []
-  if (days.every(({ gained }) => (gained ?? 0) === 0))
+  if (rows.length > 1 && days.slice(1).every(({ gained }) => gained === 0))
     return [
       `  ${'last days'.padEnd(LABEL_WIDTH)}nothing gained since ${first}: ${complete} complete, ${rate}`,
     ]

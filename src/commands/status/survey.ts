@@ -11,7 +11,7 @@ import type { Database } from '../../warehouse/connection/database.js'
 import { requireCurrentSchema } from '../../warehouse/status.js'
 import { accountsWithSurvey, readSurveyStatus } from '../../warehouse/survey-status.js'
 import type { CliContext } from '../context.js'
-import { usageError } from '../flags.js'
+import { surveyNameOf } from '../flags.js'
 import { jsonOf } from '../text/json.js'
 import { terminalOf } from '../text/text-table.js'
 import { type Explained, explain } from './explain.js'
@@ -22,7 +22,7 @@ export const showSurvey = async (
   settings: Settings,
   { survey, maxAgeMs }: { readonly survey: string; readonly maxAgeMs: number },
 ): Promise<void> => {
-  const name = nameOf(survey)
+  const name = surveyNameOf(survey, 'status')
   const { head, result: surveys } = await readWithHead(settings, context.signal, async (database, path) => {
     await requireCurrentSchema(database, path, 'status')
     const found: Explained[] = []
@@ -35,34 +35,19 @@ export const showSurvey = async (
   await context.print(`${surveys.map((one) => renderSurvey(one, terminal)).join('\n\n')}\n`)
 }
 
-interface SurveyName {
-  /** Null for every account that has the survey. */
-  readonly account: string | null
-  readonly surveyId: number
-}
-
-/** `4711` or `acme/4711` */
-const nameOf = (survey: string): SurveyName => {
-  const [, account = null, id = ''] = /^(?:([A-Za-z0-9_-]+)\/)?(\d{1,16})$/.exec(survey) ?? []
-  const surveyId = Number(id)
-  if (id === '' || !Number.isSafeInteger(surveyId))
-    throw usageError('--survey must be the id of a survey, such as 4711 or acme/4711', 'status')
-  return { account, surveyId }
-}
-
 const accountsOf = async (
   database: Database,
-  { account, surveyId }: SurveyName,
+  { account, surveyId }: ReturnType<typeof surveyNameOf>,
   path: string,
 ): Promise<readonly string[]> => {
   const accounts = await database.transaction((sql) => accountsWithSurvey(sql, surveyId))
-  if (account === null && accounts.length > 0) return accounts
-  if (account !== null && accounts.includes(account)) return [account]
+  if (account === undefined && accounts.length > 0) return accounts
+  if (account !== undefined && accounts.includes(account)) return [account]
   const others = accounts.map((one) => `${one}/${surveyId}`)
   const meant = others.length === 0 ? '' : `: there is ${others.join(', ')}`
   throw new ExpectedError(
     'unknown_survey',
-    `${path} has no survey ${account === null ? '' : `${account}/`}${surveyId}${meant}`,
+    `${path} has no survey ${account === undefined ? '' : `${account}/`}${surveyId}${meant}`,
   )
 }
 

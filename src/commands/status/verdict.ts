@@ -19,22 +19,55 @@ export interface Verdict {
   readonly text: string
 }
 
-/** The worst of the accounts. */
-export const verdictOf = (syncs: WarehouseStatus['syncs'], nowMs: number, maxAgeMs: number): Verdict => {
-  const verdicts = syncs.map((sync) =>
-    verdictOfAccount(sync, syncs.length === 1 ? '' : ` (account ${sync.account})`, nowMs, maxAgeMs),
+type Sync = WarehouseStatus['syncs'][number]
+
+/**
+ * The worst of the accounts that the settings file names. Without such names, or if none of them has been synced yet, as with the name
+ * of an environment that is not here, the worst of all.
+ */
+export const verdictOf = (
+  all: readonly Sync[],
+  accountNames: readonly string[],
+  nowMs: number,
+  maxAgeMs: number,
+): Verdict => {
+  const named = all.filter(({ account }) => accountNames.includes(account))
+  const syncs = named.length === 0 ? all : named
+  const unread = named.length === 0 ? [] : accountNames.filter((name) => !isAmong(name, named))
+  const hasNames = syncs.length + unread.length > 1
+  const nameOf = (account: string) => (hasNames ? ` (account ${account})` : '')
+  const verdicts = [
+    ...syncs.map((sync) => verdictOfAccount(sync, nameOf(sync.account), nowMs, maxAgeMs)),
+    ...unread.map((account) => neverEnded(nameOf(account))),
+  ]
+  const worst = verdicts.reduce(
+    (found, one) => (isWorse(one, found) ? one : found),
+    verdicts[0] ?? neverEnded(''),
   )
-  const nothing: Verdict = {
-    state: 'late',
-    exitCode: EXIT_CODES.partial,
-    text: 'LATE: no sync has ended yet',
-  }
-  return verdicts.reduce((worst, one) => (isWorse(one, worst) ? one : worst), verdicts[0] ?? nothing)
+  return worst.state === 'ok' ? { ...worst, text: complete(syncs, nowMs) } : worst
+}
+
+const isAmong = (name: string, syncs: readonly Sync[]) => syncs.some(({ account }) => account === name)
+
+const neverEnded = (name: string): Verdict => ({
+  state: 'late',
+  exitCode: EXIT_CODES.partial,
+  text: `LATE${name}: no sync has ended yet`,
+})
+
+const complete = (syncs: readonly Sync[], nowMs: number): string => {
+  const read = counted(
+    syncs.reduce((sum, { surveys_refreshed }) => sum + (surveys_refreshed ?? 0), 0),
+    'survey',
+  )
+  const runs = syncs.length === 1 ? 'the last run was' : `the last runs of all ${syncs.length} accounts were`
+  const ages = syncs.map(({ ended_at }) => nowMs - instantToMs(ended_at))
+  return `OK: ${runs} complete, ${read} read, ${humanAge(Math.max(...ages))}`
 }
 
 /** An account is late if it had no complete run for `maxAgeMs`, unless its last run failed. */
 const verdictOfAccount = (
-  { exit_code, reason, surveys_refreshed, ended_at, complete_at }: WarehouseStatus['syncs'][number],
+  { exit_code, reason, ended_at, complete_at }: Sync,
   name: string,
   nowMs: number,
   maxAgeMs: number,
@@ -61,8 +94,7 @@ const verdictOfAccount = (
     return { state: 'late', exitCode: EXIT_CODES.partial, text: `LATE${name}: ${since}${last}` }
   }
   if (isPartial) return { state: 'partial', exitCode, text: `PARTIAL ${ago(ended_at)}${name}: ${why}` }
-  const read = counted(surveys_refreshed ?? 0, 'survey')
-  return { state: 'ok', exitCode, text: `OK: the last run was complete, ${read} read, ${ago(ended_at)}` }
+  return { state: 'ok', exitCode, text: 'OK' }
 }
 
 const isWorse = (one: Verdict, other: Verdict): boolean =>

@@ -71,6 +71,7 @@ const perDay = (rate: string, round: 'ceil' | 'floor'): string =>
       ELSE CAST(CAST(${round}(round(${rate}, 6)) AS BIGINT) AS VARCHAR) END`
 const NEEDED = `': needs ' || ${perDay('needed_per_day', 'ceil')} || ' a day' || CASE WHEN per_day > 0
       THEN CASE WHEN status = 'fieldwork' THEN ', has ' ELSE ', had ' END || ${perDay('per_day', 'floor')} ELSE '' END`
+const MISSING = `', ' || (sample_size - interviews_count) || ' missing'`
 const DUE = {
   needed_per_day: perDay('needed_per_day', 'ceil'),
   per_day: perDay('per_day', 'floor'),
@@ -82,7 +83,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     urgency: 0,
     when: `deadline = 'late'`,
     text: `CASE WHEN due_on < ${utcDay('newest_at')} THEN 'was due ' ELSE 'due ' END || due_text || CASE
-      WHEN needed_per_day IS NULL THEN ', ' || (sample_size - interviews_count) || ' missing'
+      WHEN needed_per_day IS NULL THEN ${MISSING}
       ELSE CASE WHEN status = 'deviating_from_specs' THEN ', paused' WHEN expected_on IS NOT NULL THEN ', expected ' || expected_text
         WHEN gained > 0 THEN ', out of sight' ELSE ', stands still' END || ${NEEDED} END`,
     numbers: { ...DUE, days_late: 'expected_on - due_on' },
@@ -90,8 +91,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   at_risk: {
     urgency: 2,
     when: `deadline = 'at_risk'`,
-    text: `'due ' || due_text || CASE WHEN status = 'deviating_from_specs' THEN ', paused'
-      ELSE ', expected ' || expected_text || coalesce(' or as late as ' || latest_text, ' or far later') END || ${NEEDED}`,
+    text: `'due ' || due_text || CASE WHEN needed_per_day IS NULL THEN ${MISSING}
+      ELSE CASE WHEN status = 'deviating_from_specs' THEN ', paused'
+        ELSE ', expected ' || expected_text || coalesce(' or as late as ' || latest_text, ' or far later') END || ${NEEDED} END`,
     numbers: { ...DUE, days_late: 'expected_to - due_on' },
   },
   paused: {

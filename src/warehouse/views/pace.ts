@@ -184,7 +184,8 @@ const WITHOUT_DUE_DATE = `('draft', 'user_demo', 'data_processing', 'complete')`
 
 /**
  * Adds `needed_per_day` and `deadline` to rows with a forecast, `due_on`, and `today`, the day of the newest reading of the account. Like
- * the forecast, it counts the days after the last known one, so the pace is below the needed one exactly where `expected_on` is late.
+ * the forecast, it counts the days after the last known one, so the pace is below the needed one exactly where `expected_on` is late. A
+ * survey whose last known day is the due date still has the rest of that day: it is late only if a whole day would not do.
  */
 const withDeadline = (rows: string): string =>
   `SELECT *, CASE WHEN deadline IS DISTINCT FROM 'reached' AND status NOT IN ${WITHOUT_DUE_DATE} AND due_on > as_of AND due_on >= today
@@ -192,7 +193,8 @@ const withDeadline = (rows: string): string =>
     FROM (SELECT *, CASE WHEN due_on IS NULL THEN NULL
         WHEN target > 0 AND reached >= target THEN 'reached'
         WHEN status IN ${WITHOUT_DUE_DATE} OR missing IS NULL THEN NULL
-        WHEN due_on <= as_of OR due_on < today THEN 'late'
+        WHEN due_on < greatest(as_of, today) THEN 'late'
+        WHEN due_on = as_of THEN CASE WHEN missing > per_day OR status NOT IN ('fieldwork', 'deviating_from_specs') THEN 'late' ELSE 'at_risk' END
         WHEN status = 'deviating_from_specs' THEN CASE WHEN missing > per_day * (due_on - as_of) THEN 'late' ELSE 'at_risk' END
         WHEN status <> 'fieldwork' OR coalesce(pace_days, 0) < ${FORECAST_PACE_DAYS_MIN} THEN NULL
         WHEN expected_on IS NULL OR expected_on > due_on THEN 'late'
@@ -247,7 +249,7 @@ export const surveyPace: ViewDeclaration = {
       deadline: nullable(
         varcharOf(
           ['reached', 'on_time', 'at_risk', 'late'],
-          'Whether it reaches its target by due_on. late: expected after it, passed, or not gaining; at_risk: only the end of the 80 % interval is after it, or paused; null without due date or target, before and after fieldwork, or too early to say',
+          'Whether it reaches its target by due_on. late: expected after it, passed, not gaining, or today and a day is too little; at_risk: only the end of the 80 % interval is after it, paused, or today; null without due date or target, before and after fieldwork, or too early to say',
         ),
       ),
       needed_per_day: double.orNull(

@@ -24,6 +24,7 @@ test.each([
   [['--where=a=b\nc'], { where: 'a=b\nc' }],
   [['--out', '-5'], { out: '-5' }],
   [['--out', '-'], { out: '-' }],
+  [['--out', 'a text'], { out: 'a text' }],
   [['--where=--x'], { where: '--x' }],
   [['--out', 'true', '--full'], { out: 'true', full: true }],
   [['--full', 'false'], { full: false }],

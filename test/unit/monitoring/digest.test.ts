@@ -46,10 +46,22 @@ test('one of each is singular; what is not known is left out; accounts are named
   )
 })
 
+test('a card shows in colour what somebody should act on', () => {
+  const card = JSON.parse(digestCard(digestOf([0, 1, 2, 3].map((urgency) => item({ urgency })))))
+  const rows: readonly { readonly inlines?: readonly { readonly color?: string }[] }[] =
+    card.attachments[0].content.body
+  expect(rows.flatMap(({ inlines }) => inlines?.at(-1)?.color ?? [])).toEqual([
+    'Attention',
+    'Attention',
+    'Warning',
+    'Default',
+  ])
+})
+
 test('a long title keeps its end, and no half of a character', () => {
   const title = `${'😀'.repeat(60)} wave 12 FR`
   const [, , line = ''] = digestText(digestOf([item({ title, projectId: 'P'.repeat(99) })])).split('\n')
-  expect(line).toMatch(/^• (😀){19}…(😀){14} wave 12 FR · project P{19}…P{19} · paused for 2 days$/u)
+  expect(line).toMatch(/^• (😀){19}…(😀){14} wave 12 FR · project P{19}…P{20} · paused for 2 days$/u)
 })
 
 test('it is short, whatever the number of items and their texts', () => {

@@ -12,6 +12,7 @@ import { temporaryDirectory } from '../../support/files/temporary.js'
 import { HAS_OPENSSL, makeCertificates } from '../../support/servers/certificates.js'
 import { startMailServer } from '../../support/servers/mail-server.js'
 import { freePort, listen } from '../../support/servers/server.js'
+import { slow } from '../../support/suite/slow.js'
 
 const PASSWORD = 'smtp-password-7c1f'
 const SUBJECT = '1 survey newly needs action (1 in all)'
@@ -54,6 +55,17 @@ test.concurrent('a mail has its text, and the report as it is', async ({ onTestF
   expect(email?.attachments[0]?.content).toBe(HTML)
   expect(source).toMatch(/^Auto-Submitted: auto-generated\r$/m)
 })
+
+slow(
+  'a server may take longer to answer a whole mail than to answer at all',
+  { timeout: 60_000 },
+  async ({ onTestFinished }) => {
+    const { port } = await startMailServer(onTestFinished, {
+      onData: (stream, _, done) => void stream.resume().on('end', () => setTimeout(done, 11_000)),
+    })
+    expect(await send(targetAt(port))).toMatchObject(delivered)
+  },
+)
 
 /** A server that can do TLS, and a certificate that this process does not trust. */
 const startTlsServer = async (finished: Finished, options: SMTPServerOptions) => {

@@ -117,6 +117,17 @@ describe('lines that are rejected', () => {
     })
   })
 
+  test('projects whose long names differ at their end are two', async () => {
+    const projects = ['A', 'B'].map(
+      (country) => `Tracker Brand Health Europe 2026 wave 17 Country ${country}`,
+    )
+    const lines = projects.map((project) => `${project},2026-03-12`)
+    expect(await deadlinesOf(`project_id,due_on\n${lines.join('\n')}\n`)).toMatchObject({
+      rows: projects.map((project_id) => ({ project_id })),
+      problems: [],
+    })
+  })
+
   test('all are counted, and the first ones have their reasons', async () => {
     const lines = Array.from({ length: 30 }, (_, place) => `${place + 1},soon`)
     const found = await deadlinesOf(`survey_id,due_on\n1,2026-03-12\n${lines.join('\n')}`)

@@ -30,9 +30,9 @@ const sentenceOf = ({ rows, formats }: ReportPage): string => {
   const waits = `${waiting === 0 ? 'no survey waits' : `${count(waiting)} ${plural(waiting, 'survey waits', 'surveys wait')}`} for the next run`
   const trouble =
     problems === 0
-      ? 'no problem'
-      : `${count(problems)} ${plural(problems, 'kind of problem', 'kinds of problems')}`
-  return `${ended}: ${count(read)} ${plural(read, 'survey was', 'surveys were')} read, ${waits}, and there is ${trouble} with data.`
+      ? 'is no problem'
+      : `${problems === 1 ? 'is' : 'are'} ${count(problems)} ${plural(problems, 'kind of problem', 'kinds of problems')}`
+  return `${ended}: ${count(read)} ${plural(read, 'survey was', 'surveys were')} read, ${waits}, and there ${trouble} with data.`
 }
 
 const Tables = ({ page, page: { rows, formats } }: PartProps) => (

@@ -292,8 +292,8 @@ test('survey_pace knows the due date of a survey, or else of its project', async
   )
   await perform(account, surveys)
   await perform(accountWarehouse(database, 'bolt'), surveys.slice(0, 1))
-  // The account was read again four days later, but not the sixth survey.
-  const later = [1, 2, 3, 4, 5].map((id) => bundle(id, at(14), [source(id * 10)], read(65)))
+  // The account was read again four days later, but not the sixth survey. The fourth may be ready on that day.
+  const later = [1, 2, 3, 4, 5].map((id) => bundle(id, at(14), [source(id * 10)], read(id === 4 ? 98 : 65)))
   await account.commitBundles(later, RUN)
   const due = (survey_id: number | null, project_id: string | null, due_on: string, note: string | null) => ({
     ...{ account: 'acme', survey_id, project_id, due_on, note },
@@ -302,6 +302,7 @@ test('survey_pace knows the due date of a survey, or else of its project', async
     ...[
       due(1, null, '2026-03-15', null),
       due(null, 'P', '2026-04-17', 'board'),
+      due(4, null, '2026-03-14', null),
       due(5, null, '2026-03-14', ''),
     ],
     ...[
@@ -314,17 +315,17 @@ test('survey_pace knows the due date of a survey, or else of its project', async
     ['acme', 1, '2026-03-15', null, 'late', 35],
     ['acme', 2, '2026-04-17', 'board', 'on_time', 35 / 34],
     ['acme', 3, null, null, null, null],
-    ['acme', 4, null, null, null, null],
+    ['acme', 4, '2026-03-14', null, 'at_risk', null],
     ['acme', 5, '2026-03-14', '', 'late', null],
     ['acme', 6, '2026-03-13', 'old', 'late', null],
     ['bolt', 1, null, null, null, null],
   ]
   const found =
     'SELECT account, survey_id, due_on::VARCHAR, due_note, deadline, needed_per_day FROM survey_pace ORDER BY ALL'
-  expect(await storeDeadlines(database, rows)).toEqual({ stored: 6, unknown: 2 })
+  expect(await storeDeadlines(database, rows)).toEqual({ stored: 7, unknown: 2 })
   await expectRows(found, expected)
   // A file that cannot be read keeps them, an empty one does not.
-  expect(await storeDeadlines(database, null)).toEqual({ stored: 6, unknown: 2 })
+  expect(await storeDeadlines(database, null)).toEqual({ stored: 7, unknown: 2 })
   await expectRows(found, expected)
   expect(await storeDeadlines(database, rows.slice(0, 1))).toEqual({ stored: 1, unknown: 0 })
   await expectRows('SELECT survey_id, due_on::VARCHAR FROM deadlines', [[1, '2026-03-15']])
