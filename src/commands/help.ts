@@ -31,7 +31,7 @@ export const GROUPS: Readonly<
       ['For a probe: exit 0 if a run was complete in the last 26 hours', 'status --check --max-age 26h'],
     ],
     query: [
-      ['Any question in SQL', 'query "SELECT * FROM surveys_today"'],
+      ['Any question in SQL', 'query "SELECT title, status, per_day FROM surveys_today"'],
       ['A query with a name, in a file for Excel', 'query needs-action --output morning.xlsx'],
     ],
     report: [

@@ -33,14 +33,14 @@ export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
     stopped === null ? null : stop(stopped),
     discovery === 'drifted' ? failure(driftedText(repeated)) : null,
     discovery === 'interrupted' ? stop('the next run continues the listing') : null,
-    surveysFailed === 0 ? null : failure(`${counted(surveysFailed, 'survey')} failed (freshness.last_error)`),
+    surveysFailed === 0 ? null : failure(`${counted(surveysFailed, 'survey')} failed`),
   ].filter((reason) => reason !== null)
   // Surveys that are still queued make a run without problems partial.
   if (problems.length === 0 && leftOver > 0)
     problems.push(
       failing === 0
         ? stop('not all queued surveys were read')
-        : failure(`${counted(failing, 'survey')} could not be read (freshness.last_error)`),
+        : failure(`${counted(failing, 'survey')} could not be read`),
     )
   const outcome = outcomeFrom(problems)
   // A survey that an earlier run could not read is still unread when a budget ends this run.

@@ -70,7 +70,7 @@ describe('a 404 of a listed survey', () => {
     expect(failed).toMatchObject({
       code: 3,
       run: {
-        reason: '1 survey failed (freshness.last_error)',
+        reason: '1 survey failed',
         surveys_failed: 1,
         left_over: 1,
         failing: 1,

@@ -110,11 +110,12 @@ describe('the page', () => {
       expect(await page.waitFor(`document.querySelector('.figures div:nth-child(3)').textContent`)).toMatch(
         /^Gained since yesterday\+37 /,
       )
-      // One row per survey, the most urgent first, and of two equally urgent ones that with more reasons.
+      // One row per survey, the most urgent first, and of two equally urgent ones that which is due first.
       const chips = await page.waitFor(
         `[...document.querySelectorAll('.today li')].map((row) => [row.querySelector('a').hash, ...[...row.querySelectorAll('.chip')].map(({ textContent }) => textContent)])`,
       )
       expect(chips).toEqual([
+        ['#default/7', 'was due 1 March, 195 missing', 'target in 195 days'],
         [
           '#default/1',
           'due 7 March, expected 17 March: needs 129 a day, has 12',
@@ -124,7 +125,6 @@ describe('the page', () => {
           ...['#default/2', 'due 1 March 2027, stands still: needs 0.5 a day'],
           'no complete interview for 5 days',
         ],
-        ['#default/7', 'was due 1 March, 195 missing', 'target in 195 days'],
         ['#default/3', 'paused for 2 days', 'due 31 December, paused: needs 0.5 a day, had 12'],
         ['#default/4', 'incidence from 100% to 80%', '1 source behind, by 35 interviews'],
       ])

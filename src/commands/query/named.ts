@@ -19,7 +19,7 @@ export const NAMED_QUERIES: readonly NamedQuery[] = [
     describe: 'What needs action, the most urgent first',
     sql: `SELECT account, survey_id, title, text
 FROM needs_action
-ORDER BY urgency ASC, account ASC, survey_id ASC, kind ASC`,
+ORDER BY urgency ASC, due_on ASC NULLS LAST, account ASC, survey_id ASC, kind ASC`,
   },
   {
     name: 'surveys-today',
@@ -60,7 +60,7 @@ ORDER BY p.behind DESC, p.account ASC, p.survey_id ASC, p.sample_source_id ASC`,
     name: 'forecast',
     title: 'Forecast of completion',
     describe: 'When each survey in the field reaches its target',
-    sql: `SELECT account, survey_id, title, interviews_count, sample_size, pace_days, per_day, expected_on, expected_from, expected_to
+    sql: `SELECT account, survey_id, title, interviews_count, sample_size, pace_days, round(per_day, 1) AS per_day, expected_on, expected_from, expected_to
 FROM survey_pace
 WHERE status = 'fieldwork'
 ORDER BY expected_on ASC NULLS LAST, account ASC, survey_id ASC`,

@@ -3,7 +3,7 @@
  * files, or change the session. The connection is locked as well. See docs/decisions/export-and-sql.md#0048-sql-of-users-is-bounded-twice.
  */
 import { z } from 'zod'
-import { ExpectedError } from '../../base/errors.js'
+import { ExpectedError, messageOf } from '../../base/errors.js'
 import { parse } from '../../base/parse.js'
 import { varcharCell } from '../../warehouse/connection/cells.js'
 import type { NamedParameters, Sql } from '../../warehouse/connection/database.js'
@@ -138,9 +138,16 @@ export const ofStatement = async <Result>(work: () => Promise<Result>): Promise<
     return await work()
   } catch (error) {
     throw isQueryFault(error) && !isOutOfMemory(error)
-      ? refused(`the query failed: ${faultOnOneLine(error, LINES_ABOVE)}`)
+      ? refused(`the query failed: ${faultOnOneLine(error, LINES_ABOVE)}${hintFor(messageOf(error))}`)
       : error
   }
 }
 
 const LINES_ABOVE = 1
+
+/** DuckDB takes a text without single quotes for a column. */
+const hintFor = (message: string): string => {
+  const [, column = '', name] =
+    /Referenced column "([^"]*)" not found[\s\S]*(?:=|<>|IN \()\s*("?)\1\2/.exec(message) ?? []
+  return name === undefined ? '' : `; a text needs single quotes: '${column}'`
+}

@@ -3,9 +3,10 @@
  * widths, so that a result of any length begins at once. A text that is too long loses its middle: titles differ at the end.
  */
 import stringWidth from 'string-width'
-import { counted, cutInMiddle } from '../../base/human.js'
+import { charactersOf, counted, cutInMiddle } from '../../base/human.js'
 import { onOneLine } from '../../model/data-problem-names.js'
 import type { Sql } from '../../warehouse/connection/database.js'
+import { wrapped } from '../text/text-table.js'
 import { isBare, isNumber, onOneLineSql, readable, selectLines, type Write } from './lines.js'
 import { ofStatement, type ResultColumn, type Statement } from './statement.js'
 
@@ -17,6 +18,8 @@ const SIZED_ROWS = 1_000
 const CELL_CHARACTERS_MAX = 400
 /** A text of a table is at least this wide, unless all of its texts are shorter. */
 const TEXT_WIDTH_MIN = 12
+/** A text in the last column goes on below, because it says what the row is about. One that fills more lines loses its middle. */
+const LAST_LINES = 3
 const GAP = '  '
 
 /** Returns the number of rows. */
@@ -80,21 +83,31 @@ const layoutOf = (columns: readonly ResultColumn[], sized: readonly Cells[], wid
   // Without a row there is no block that could show the names.
   if (widths === null && sized.length > 0)
     return { isTable: false, head: '', line: blockOf(names, width, fitted), hasCut }
+  const indent = ' '.repeat(widths === null ? 0 : sum(widths.slice(0, -1)) + GAP.length * (widths.length - 1))
   const line = (cells: Cells): string => {
     const padded = columns.map((column, place) => {
       const [cell, to] = [cells[place] ?? '', widths?.[place] ?? 0]
       // A number is never cut.
-      return isNumber(column) ? padStart(cell, to) : padEnd(widths === null ? cell : fitted(cell, to), to)
+      if (isNumber(column)) return padStart(cell, to)
+      const isLast = place > 0 && place === columns.length - 1 && !IS_SHORT.test(column.type)
+      if (widths !== null && isLast) return inLines(fitted(cell, to * LAST_LINES), to, indent, fitted)
+      return padEnd(widths === null ? cell : fitted(cell, to), to)
     })
     return `${padded.join(GAP).trimEnd()}\n`
   }
   // Names that are wider than the terminal go on below.
-  const head = widths === null ? `${wrapped(names, width)}\n` : line(names)
+  const head = widths === null ? `${namesInLines(names, width)}\n` : line(names)
   const rule = widths === null ? '' : `${widths.map((one) => '-'.repeat(one)).join(GAP)}\n`
   return { isTable: true, head: `${head}${rule}`, line, hasCut }
 }
 
-const wrapped = (names: Cells, width: number): string =>
+/** A text in lines of `width`, which begin below each other. A longer word loses its middle. */
+const inLines = (text: string, width: number, indent: string, fitted: Fitted): string => {
+  const words = text.split(' ').map((word) => fitted(word, width))
+  return wrapped(words.join(' '), width, '').replaceAll('\n', `\n${indent}`)
+}
+
+const namesInLines = (names: Cells, width: number): string =>
   names.reduce((text, name) => {
     const line = text.slice(text.lastIndexOf('\n') + 1)
     return widthOf(`${line}${GAP}${name}`) > width ? `${text}\n${name}` : `${text}${GAP}${name}`
@@ -141,11 +154,27 @@ const blockOf = (names: Cells, width: number, fitted: Fitted) => {
   }
 }
 
-/** Latin, Greek and Cyrillic. The library takes a hundred times as long. */
-const ONE_COLUMN_EACH =
-  /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u20a0-\u20bf]*$/
+/** Latin, Greek, Cyrillic, Hebrew and Arabic letters of one column; kana, Han and Hangul of two. The library takes a hundred times as long. */
+const ONE_COLUMN =
+  ' -~\\u00a1-\\u00ac\\u00ae-\\u02ff\\u0370-\\u0482\\u048a-\\u052f\\u05d0-\\u05ea\\u0620-\\u064a\\u2010-\\u2027\\u20a0-\\u20bf'
+const TWO_COLUMNS =
+  '\\u3001-\\u3029\\u3041-\\u3096\\u30a0-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uac00-\\ud7a3\\uff01-\\uff60'
+const IS_PLAIN = new RegExp(`^[${ONE_COLUMN}${TWO_COLUMNS}]*$`)
+const NARROW = new RegExp(`[${ONE_COLUMN}]+`, 'g')
 /** The columns of a terminal that a text takes. */
-const widthOf = (text: string): number => (ONE_COLUMN_EACH.test(text) ? text.length : stringWidth(text))
+const widthOf = (text: string): number =>
+  IS_PLAIN.test(text)
+    ? text.length + text.replaceAll(NARROW, '').length
+    : charactersOf(text).reduce((width, one) => width + widthOfCharacter(one), 0)
+
+const widths = new Map<string, number>()
+const widthOfCharacter = (character: string): number => {
+  const width = widths.get(character) ?? stringWidth(character)
+  if (widths.size < CHARACTERS_KNOWN_MAX) widths.set(character, width)
+  return width
+}
+/** Of the hundred thousand of Unicode, a result has few. */
+const CHARACTERS_KNOWN_MAX = 10_000
 
 const padStart = (text: string, width: number): string =>
   `${' '.repeat(Math.max(0, width - widthOf(text)))}${text}`

@@ -44,7 +44,11 @@ export const verdictOf = (
     (found, one) => (isWorse(one, found) ? one : found),
     verdicts[0] ?? neverEnded(''),
   )
-  return worst.state === 'ok' ? { ...worst, text: complete(syncs, nowMs) } : worst
+  if (worst.state === 'ok') return { ...worst, text: complete(syncs, nowMs) }
+  const others = verdicts.filter(({ state }) => state !== 'ok').length - 1
+  const more =
+    others === 0 ? '' : `; ${counted(others, 'other account')} ${others === 1 ? 'is' : 'are'} not OK`
+  return { ...worst, text: `${worst.text}${more}` }
 }
 
 const isAmong = (name: string, syncs: readonly Sync[]) => syncs.some(({ account }) => account === name)
@@ -102,8 +106,9 @@ const isWorse = (one: Verdict, other: Verdict): boolean =>
     ? one.state === 'late' && other.state === 'partial'
     : worseOf(one.exitCode, other.exitCode) === one.exitCode
 
-/** On one line. Its end stays, because it says what to do. */
-export const shortReason = (reason: string): string => cutInMiddle(printable(reason), REASON_WIDTH_MAX)
+/** On one line, without the query of an address. Its end stays, because it says what to do. */
+export const shortReason = (reason: string): string =>
+  cutInMiddle(printable(reason).replaceAll(/(GET \S+?)\?\S+/g, '$1'), REASON_WIDTH_MAX)
 
 const REASON_WIDTH_MAX = 300
 

@@ -22,7 +22,7 @@ const itemRow = z.object({
   text: varcharCell,
 })
 const SELECT_ITEMS = `SELECT account, survey_id AS "surveyId", kind, urgency, title, project_id AS "projectId", text
-  FROM main.needs_action ORDER BY urgency, account, survey_id, kind`
+  FROM main.needs_action ORDER BY urgency, due_on NULLS LAST, account, survey_id, kind`
 
 const totalsRow = z.object({ inField: bigintCell, interviews: z.number().nullable() })
 /** As the report counts them: a survey that the last run did not reach has no interviews of the last day. */

@@ -3,7 +3,7 @@
  */
 import { bigint, columnsOf, json, timestamptz, varchar, varcharOf } from '../../model/columns.js'
 import type { InterviewStatus } from '../../model/fields.js'
-import { ofSurvey, sampleSourceProgress, surveys } from '../../model/tables.js'
+import { deadlines, ofSurvey, sampleSourceProgress, surveys } from '../../model/tables.js'
 import { INACTIVE_STATUSES } from '../../rules/refresh.js'
 import { literal } from '../connection/ddl.js'
 import { hoursBefore, utcDay } from '../history/compaction.js'
@@ -155,7 +155,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     when: `status NOT IN ${CLOSED}
         AND coalesce(epoch_us(refreshed_at) < ${hoursBefore('newest_at', 24)} OR last_error IS NOT NULL, true)`,
     since: 'refreshed_at',
-    text: `coalesce('not read completely: ' || last_error, 'not reached by the last runs')`,
+    text: `CASE WHEN last_error IS NULL THEN 'not reached by the last runs' ELSE 'not read completely' END`,
   },
 }
 
@@ -200,6 +200,11 @@ export const needsAction: ViewDeclaration = {
       text: varchar('The reason in words, with its numbers'),
       numbers: json('The numbers in the text, by name'),
     }),
+    columnOf(deadlines, 'due_on', {
+      nullable: true,
+      comment:
+        'Due date of the survey, or else of its project; null without one. Of two equally urgent reasons, the earlier is first',
+    }),
     columnOf(sampleSourceProgress, 'sample_source_id', {
       nullable: true,
       comment: 'ID of the source that is behind most; null for other reasons',
@@ -234,7 +239,7 @@ export const needsAction: ViewDeclaration = {
       WHERE s._missing_since IS NULL
     )
     SELECT account, survey_id, title, project_id, status, reason.kind COLLATE C AS kind, reason.urgency, reason.since,
-      reason.text COLLATE C AS text, reason.numbers, reason.sample_source_id
+      reason.text COLLATE C AS text, reason.numbers, due_on, reason.sample_source_id
     FROM (SELECT *, unnest([${REASONS.join(',\n        ')}]) AS reason FROM facts)
     WHERE reason IS NOT NULL`,
 }

@@ -138,7 +138,7 @@ test('forecast: the query continues the pace of the last week, and gives no date
       interviews_count: count(now),
       sample_size: now.sample_size,
       pace_days: 7,
-      per_day: gained / 7,
+      per_day: Math.round((10 * gained) / 7) / 10,
       title: on(9, id).survey.title,
       expected_on: days === null ? null : new Date(Date.UTC(2026, 2, 10 + days)).toISOString().slice(0, 10),
     })

@@ -1,6 +1,7 @@
 /**
  * The settings of a reader's session do not change what a view or a query to copy says. Every setting that `duckdb_settings()` has is
- * tried, or has the reason why not, by the slow suite: each setting alone, in every version of DuckDB. `npm test` reads the SQL.
+ * tried, or has the reason why not, by the slow suite: what SQL means alone, how it runs together, in every version of DuckDB. `npm test`
+ * reads the SQL.
  */
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
@@ -132,16 +133,17 @@ const changed = async (session: Session, ownSchema: boolean): Promise<readonly s
   )
 }
 
-/** The settings of our DuckDB, and the values to try that it knows. Other values are of other versions. */
+/** The settings of our DuckDB, and the values to try that it knows and that are not its default. Other values are of other versions. */
 const settingsOfOurs = () =>
   connected(':memory:', {}, async (connection) => {
     await connection.run('CREATE SCHEMA _sync')
-    const names = await connection.runAndReadAll('SELECT name FROM duckdb_settings() ORDER BY name')
+    const found = await connection.runAndReadAll('SELECT name, value FROM duckdb_settings() ORDER BY name')
     const settings = new Map<string, readonly string[]>()
-    for (const [name] of names.getRows()) {
+    for (const [name, byDefault] of found.getRows()) {
       const values = []
       for (const value of TRIED[String(name)] ?? [])
-        if (await connection.run(`SET ${name} = ${value}`).then(...KNOWN)) values.push(value)
+        if (value !== byDefault && (await connection.run(`SET ${name} = ${value}`).then(...KNOWN)))
+          values.push(value)
       settings.set(String(name), values)
     }
     return settings
@@ -196,12 +198,19 @@ slow(
     timeout: 600_000,
   },
   async () => {
+    const others = [...ours].filter(([name, values]) => !(name in MEANING) && values.length > 0)
+    const most = Math.max(...others.map(([, values]) => values.length))
+    const sessions: readonly Session[] = [
+      ...Object.keys(MEANING).flatMap((name) => (ours.get(name) ?? []).map((value) => ({ [name]: value }))),
+      ...Array.from({ length: most }, (_, place) =>
+        Object.fromEntries(others.map(([name, values]) => [name, values[place] ?? values.at(-1) ?? ''])),
+      ),
+    ]
     const problems: string[] = []
-    for (const [name, values] of ours)
-      for (const value of values)
-        for (const ownSchema of name in MEANING ? [false, true] : [false])
-          for (const title of await changed({ [name]: value }, ownSchema))
-            problems.push(`${name} = ${value}: ${title}`)
+    for (const session of sessions)
+      for (const ownSchema of Object.keys(session).some((name) => name in MEANING) ? [false, true] : [false])
+        for (const title of await changed(session, ownSchema))
+          problems.push(`${JSON.stringify(session)}: ${title}`)
     expect([...new Set(problems)].sort()).toEqual([])
   },
 )

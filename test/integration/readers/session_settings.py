@@ -1,4 +1,4 @@
-"""Sets each setting of this DuckDB alone, and prints the queries whose rows it changes.
+"""Sets each setting of this DuckDB that is about meaning alone, the others together, and prints the queries whose rows they change.
 
 Stdin: {"file", "queries": {title: SQL}, "schema": SQL of an empty warehouse, "tables": its tables, "tried": {setting: values}, "notTried", "meaning": settings}.
 """
@@ -35,42 +35,62 @@ def session(own_schema):
     return duckdb.connect() if own_schema else duckdb.connect(task["file"], read_only=True)
 
 
-def answers(connection, own_schema, setting=None):
-    """Raises an error if this DuckDB does not know the setting's value. A path needs schemas that exist."""
-    is_path = setting is not None and setting.startswith(("schema ", "search_path "))
-    if setting is not None and not is_path:
-        connection.execute(f"SET {setting}")
+def apply(connection, settings):
+    """Those whose value this DuckDB does not know are left out. Returns the others, or raises another error."""
+    known = {}
+    for name, value in settings.items():
+        try:
+            connection.execute(f"SET {name} = {value}")
+            known[name] = value
+        except duckdb.Error as error:
+            if not re.search(r"SET |recogni[sz]ed|expected|convert|does not exist|Unknown|enum", str(error)):
+                raise
+    return known
+
+
+def answers(connection, own_schema, settings):
+    """The rows of each query, or None if this DuckDB knows none of the settings. A path needs schemas that exist."""
+    paths = {name: value for name, value in settings.items() if name in ("schema", "search_path")}
+    known = apply(connection, {name: value for name, value in settings.items() if name not in paths})
     if own_schema:
         connection.execute(f"BEGIN; {task['schema']}; COMMIT; ATTACH '{task['file']}' AS source (READ_ONLY)")
         for table in task["tables"]:
             connection.execute(f"INSERT INTO memory.{table} BY NAME SELECT * FROM source.{table}")
         connection.execute("DETACH source")
-    if is_path:
-        connection.execute(f"SET {setting}")
+    known |= apply(connection, paths)
+    if settings and not known:
+        return None
     return {title: rows_of(connection, sql) for title, sql in task["queries"].items()}
 
 
+def sessions(settings):
+    """Of the settings that this DuckDB has, by their default."""
+    tried = {name: [value for value in values if value != settings[name]] for name, values in task["tried"].items() if name in settings}
+    for name in tried:
+        if name in task["meaning"]:
+            # A setting that does not change what SQL means cannot change what `CREATE VIEW` stores.
+            yield from ((own_schema, {name: value}) for value in tried[name] for own_schema in (False, True))
+    others = {name: values for name, values in tried.items() if name not in task["meaning"] and values}
+    for place in range(max(map(len, others.values()))):
+        yield False, {name: values[min(place, len(values) - 1)] for name, values in others.items()}
+
+
 with session(False) as connection:
-    names = [name for (name,) in connection.execute("SELECT name FROM duckdb_settings() ORDER BY name").fetchall()]
-    expected = answers(connection, False)
+    settings = dict(connection.execute("SELECT name, value FROM duckdb_settings() ORDER BY name").fetchall())
+    expected = answers(connection, False, {})
 changed = []
-for name in names:
-    for value in task["tried"].get(name, []):
-        # A setting that does not change what SQL means cannot change what `CREATE VIEW` stores.
-        for own_schema in (False, True) if name in task["meaning"] else (False,):
-            with session(own_schema) as connection:
-                try:
-                    found = answers(connection, own_schema, f"{name} = {value}")
-                except duckdb.Error as error:
-                    # A value of another version. Anything else is shown.
-                    if not re.search(r"SET |recogni[sz]ed|expected|convert|does not exist|Unknown|enum", str(error)):
-                        changed.append(f"{name} = {value}: {error}")
-                    continue
-            changed += [f"{name} = {value}: {title}" for title in expected if found[title] != expected[title]]
+for own_schema, one in sessions(settings):
+    with session(own_schema) as connection:
+        try:
+            found = answers(connection, own_schema, one) or expected
+        except duckdb.Error as error:
+            changed.append(f"{one}: {error}")
+            continue
+    changed += [f"{one}: {title}" for title in expected if found[title] != expected[title]]
 print(
     json.dumps(
         {
-            "uncovered": [name for name in names if name not in task["tried"] and name not in task["notTried"]],
+            "uncovered": [name for name in settings if name not in task["tried"] and name not in task["notTried"]],
             "empty": [title for title, rows in expected.items() if isinstance(rows, str) or not rows[1]],
             "changed": changed,
         }

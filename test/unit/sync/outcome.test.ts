@@ -34,10 +34,10 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
   [0, 'complete', null, { driftEvents: 3 }],
   [0, 'complete', null, { rejectedRows: 2 }, { limits: { rejected_rows_max: 2 } }],
   [3, 'partial', 'stopped by SIGTERM', { stopped: 'stopped by SIGTERM', leftOver: 9 }],
-  [3, 'partial', '1 survey failed (freshness.last_error)', { surveysFailed: 1, leftOver: 1 }],
-  [3, 'partial', '2 surveys failed (freshness.last_error)', { surveysFailed: 2, leftOver: 2 }],
+  [3, 'partial', '1 survey failed', { surveysFailed: 1, leftOver: 1 }],
+  [3, 'partial', '2 surveys failed', { surveysFailed: 2, leftOver: 2 }],
   [3, 'partial', 'not all queued surveys were read', { leftOver: 1 }],
-  [3, 'partial', '2 surveys could not be read (freshness.last_error)', { leftOver: 3, failing: 2 }],
+  [3, 'partial', '2 surveys could not be read', { leftOver: 3, failing: 2 }],
   [
     3,
     'partial',
@@ -85,7 +85,7 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
   [
     4,
     'failed',
-    'the API answered 401; 1 row could not be typed and went to quarantine (_sync.rejected_rows); 1 difference from the API document under contract: freeze (_sync.drift_events); 1 survey failed (freshness.last_error)',
+    'the API answered 401; 1 row could not be typed and went to quarantine (_sync.rejected_rows); 1 difference from the API document under contract: freeze (_sync.drift_events); 1 survey failed',
     { ended: refused, rejectedRows: 1, driftEvents: 1, surveysFailed: 1, leftOver: 5 },
     { contract: 'freeze' },
   ],

@@ -18,7 +18,7 @@ import {
 } from './words.js'
 
 const TIMELINE_DAYS = 60
-/** Changes before the rest is folded. */
+/** Changes, and surveys of the timeline, before the rest is folded. */
 const UNFOLDED = 5
 
 export const Changes = ({ page, page: { rows, formats } }: PartProps) => {
@@ -147,29 +147,35 @@ const Timeline = ({ page, page: { rows, formats } }: PartProps) => {
     TIMELINE_DAYS,
   )
   const statuses = [...new Set(rows.timeline.map(({ status }) => status))]
+  const shown = (some: typeof lines) => (
+    <QueryTable
+      class="timeline"
+      query={overview.timeline}
+      rows={some}
+      columns={[
+        { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
+        {
+          head: <StripAxis span={span} formats={formats} />,
+          isText: true,
+          cell: ({ periods, account }) => (
+            <StatusStrip periods={periods} now={known.get(account) ?? newest} span={span} />
+          ),
+        },
+        { head: 'Status', isText: true, cell: ({ status }) => <Status status={status} /> },
+        { head: 'Since', cell: ({ since }) => formats.instant(since) },
+      ]}
+      caption="Statuses of the surveys whose status changed in the last two weeks"
+    />
+  )
   return (
     <>
       <h3 data-list="changed-status">
         {`${formats.count(lines.length)} ${plural(lines.length, 'survey')} changed status in the last two weeks`}
       </h3>
-      <QueryTable
-        class="timeline"
-        query={overview.timeline}
-        rows={lines}
-        columns={[
-          { head: 'Survey', cell: (row) => <SurveyLink survey={row} page={page} /> },
-          {
-            head: <StripAxis span={span} formats={formats} />,
-            isText: true,
-            cell: ({ periods, account }) => (
-              <StatusStrip periods={periods} now={known.get(account) ?? newest} span={span} />
-            ),
-          },
-          { head: 'Status', isText: true, cell: ({ status }) => <Status status={status} /> },
-          { head: 'Since', cell: ({ since }) => formats.instant(since) },
-        ]}
-        caption="Statuses of the surveys whose status changed in the last two weeks"
-      />
+      {shown(lines.slice(0, UNFOLDED))}
+      {lines.length > UNFOLDED && (
+        <Fold summary={`${formats.count(lines.length - UNFOLDED)} more`}>{shown(lines.slice(UNFOLDED))}</Fold>
+      )}
       <ul class="legend">
         {SURVEY_STATUSES.filter((status: string) => statuses.includes(status)).map((status) => (
           <li>

@@ -51,11 +51,12 @@ WHERE p.status IN ${IN_FIELD}`,
       ...{ kind: text, urgency: count, text, since: maybe.at },
     }),
     select: `SELECT a.account, a.survey_id, a.title, a.project_id, g.interviews_count, g.sample_size, g.completion_rate,
-  a.kind, a.urgency, a.text, a.since, min(a.urgency) OVER (PARTITION BY a.account, a.survey_id) AS most_urgent,
+  a.kind, a.urgency, a.text, a.since, a.due_on, min(a.urgency) OVER (PARTITION BY a.account, a.survey_id) AS most_urgent,
   count(*) OVER (PARTITION BY a.account, a.survey_id) AS reasons
 FROM needs_action a
 LEFT JOIN survey_progress g USING (account, survey_id)`,
-    order: 'most_urgent ASC, reasons DESC, account ASC, survey_id ASC, urgency ASC, kind ASC',
+    order:
+      'most_urgent ASC, due_on ASC NULLS LAST, reasons DESC, account ASC, survey_id ASC, urgency ASC, kind ASC',
   },
   inField: {
     name: 'in-field',
