@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { openDatabase } from '../../src/warehouse/connection/database.js'
 import { scriptedProgress, scriptedSurvey } from '../support/api/scripted-api.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 /** A file of due dates that a test rewrites, and the arguments that use it. */
 const withFile = async (trial: Trial) => {
@@ -93,35 +93,38 @@ published duckdb`)
   expect(await trial.rows(STORED)).toEqual([])
 })
 
-test('a survey that is due three days before its forecast stands first, with what it needs a day', async (context) => {
-  const trial = await openTrial(context, [
-    scriptedSurvey(1, { status: 'deviating_from_specs' }),
-    scriptedSurvey(2, { title: 'Wave 2 DE' }),
-    scriptedSurvey(3, { project_id: 'Tracker' }),
-  ])
-  const { write, args } = await withFile(trial)
-  await write('survey_id,project_id,due_on\n2,,2026-03-15\n,Tracker,2026-03-31\n')
-  for (const day of [1, 2, 9]) {
-    trial.api.now = new Date(Date.UTC(2026, 2, day, 2))
-    for (const one of trial.api.surveys)
-      one.progress = scriptedProgress(28 * day, { sample_size: 28 * 9 + 246 })
-    const formats = ['--publish', day < 9 ? 'duckdb' : 'duckdb,report']
-    expect(await trial.runWarm(['sync', ...args, ...formats])).toMatchObject({ code: 0 })
-  }
-  const late = 'due 15 March, expected 18 March: needs 41 a day, has 28'
-  expect(
-    await trial.rows('SELECT survey_id, kind, text FROM needs_action ORDER BY urgency, survey_id LIMIT 2'),
-  ).toEqual([
-    { survey_id: 2, kind: 'late', text: late },
-    { survey_id: 1, kind: 'paused', text: 'paused for 8 days' },
-  ])
-  expect(
-    await trial.rows(
-      `SELECT survey_id, CAST(due_on AS VARCHAR) AS due_on, deadline, needed_per_day FROM survey_pace WHERE survey_id = 2`,
-    ),
-  ).toEqual([{ survey_id: 2, due_on: '2026-03-15', deadline: 'late', needed_per_day: 41 }])
-  const page = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
-  const [, first = ''] = /<ol class="today".*?<li>(.*?)<\/li>/s.exec(page) ?? []
-  expect(first).toContain('Wave 2 DE')
-  expect(first).toContain(`<span class="chip u0">${late}</span>`)
-})
+slow(
+  'a survey that is due three days before its forecast stands first, with what it needs a day',
+  async (context) => {
+    const trial = await openTrial(context, [
+      scriptedSurvey(1, { status: 'deviating_from_specs' }),
+      scriptedSurvey(2, { title: 'Wave 2 DE' }),
+      scriptedSurvey(3, { project_id: 'Tracker' }),
+    ])
+    const { write, args } = await withFile(trial)
+    await write('survey_id,project_id,due_on\n2,,2026-03-15\n,Tracker,2026-03-31\n')
+    for (const day of [1, 2, 9]) {
+      trial.api.now = new Date(Date.UTC(2026, 2, day, 2))
+      for (const one of trial.api.surveys)
+        one.progress = scriptedProgress(28 * day, { sample_size: 28 * 9 + 246 })
+      const formats = ['--publish', day < 9 ? 'duckdb' : 'duckdb,report']
+      expect(await trial.runWarm(['sync', ...args, ...formats])).toMatchObject({ code: 0 })
+    }
+    const late = 'due 15 March, expected 18 March: needs 41 a day, has 28'
+    expect(
+      await trial.rows('SELECT survey_id, kind, text FROM needs_action ORDER BY urgency, survey_id LIMIT 2'),
+    ).toEqual([
+      { survey_id: 2, kind: 'late', text: late },
+      { survey_id: 1, kind: 'paused', text: 'paused for 8 days' },
+    ])
+    expect(
+      await trial.rows(
+        `SELECT survey_id, CAST(due_on AS VARCHAR) AS due_on, deadline, needed_per_day FROM survey_pace WHERE survey_id = 2`,
+      ),
+    ).toEqual([{ survey_id: 2, due_on: '2026-03-15', deadline: 'late', needed_per_day: 41 }])
+    const page = await readFile(join(trial.warehouse, 'report.html'), 'utf8')
+    const [, first = ''] = /<ol class="today".*?<li>(.*?)<\/li>/s.exec(page) ?? []
+    expect(first).toContain('Wave 2 DE')
+    expect(first).toContain(`<span class="chip u0">${late}</span>`)
+  },
+)

@@ -260,30 +260,27 @@ describe.skipIf(!hasTerminal)(
       ['SIGTERM', 'stopped by SIGTERM; nothing was written'],
     ] as const
 
-    test.for(SLOW ? STOPS : STOPS.slice(2))(
-      '%s at any question leaves nothing behind',
-      async ([stop, says], context) => {
-        const { directory, url } = await openPlace(context)
-        const dialog = [
-          [ADDRESS, url],
-          [ID, '7'],
-          [WAREHOUSE, ''],
-          [TOKEN_FILE, ''],
-          [SECRET, TOKEN],
-        ] as const
-        for (const [at, [question]] of [...dialog.entries()].slice(SLOW ? 0 : -1)) {
-          const terminal = await start(directory)
-          await using _ = terminal
-          for (const [before, text] of dialog.slice(0, at)) await answer(terminal, before, text)
-          await terminal.waitFor(question)
-          if (stop === 'Ctrl-C') terminal.pressCtrlC()
-          else if (stop === 'Ctrl-D') terminal.type('\u0004')
-          else process.kill(Number(await readFile(`${directory}.pid`, 'utf8')), 'SIGTERM')
-          const shown = await ended(terminal)
-          expect(shown).toContain(`fieldwork-sync: ${says}\r\nexit 3\r\n`)
-          expect(await readdir(directory)).toEqual(['token'])
-        }
-      },
-    )
+    test.runIf(SLOW).for(STOPS)('%s at any question leaves nothing behind', async ([stop, says], context) => {
+      const { directory, url } = await openPlace(context)
+      const dialog = [
+        [ADDRESS, url],
+        [ID, '7'],
+        [WAREHOUSE, ''],
+        [TOKEN_FILE, ''],
+        [SECRET, TOKEN],
+      ] as const
+      for (const [at, [question]] of dialog.entries()) {
+        const terminal = await start(directory)
+        await using _ = terminal
+        for (const [before, text] of dialog.slice(0, at)) await answer(terminal, before, text)
+        await terminal.waitFor(question)
+        if (stop === 'Ctrl-C') terminal.pressCtrlC()
+        else if (stop === 'Ctrl-D') terminal.type('\u0004')
+        else process.kill(Number(await readFile(`${directory}.pid`, 'utf8')), 'SIGTERM')
+        const shown = await ended(terminal)
+        expect(shown).toContain(`fieldwork-sync: ${says}\r\nexit 3\r\n`)
+        expect(await readdir(directory)).toEqual(['token'])
+      }
+    })
   },
 )

@@ -9,6 +9,7 @@ import { openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { openSilentDisk, waitsForDisk } from '../support/files/disk.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
+import { SLOW } from '../support/suite/slow.js'
 
 const CANNOT = 'contains a line break, control character or non-ASCII character; a header cannot carry that'
 
@@ -68,7 +69,7 @@ test.concurrent('a token that comes through a pipe late is used', async (context
   expect(await running.ended).toMatchObject({ code: 0, stderr: '' })
 })
 
-test.concurrent.for([
+test.runIf(SLOW).concurrent.for([
   ['a settings file', ['status', '--config'], 'SIGTERM'],
   [
     'a token file',

@@ -275,7 +275,7 @@ describe('after a sync', () => {
   })
 })
 
-describe('a bucket', () => {
+describe.runIf(SLOW)('a bucket', () => {
   const change = (
     trial: Awaited<ReturnType<typeof openBucketTrial>>,
     key: string,

@@ -47,7 +47,7 @@ export const verdictOf = (
   if (worst.state === 'ok') return { ...worst, text: complete(syncs, nowMs) }
   const others = verdicts.filter(({ state }) => state !== 'ok').length - 1
   const more =
-    others === 0 ? '' : `; ${counted(others, 'other account')} ${others === 1 ? 'is' : 'are'} not OK`
+    others <= 0 ? '' : `; ${counted(others, 'other account')} ${others === 1 ? 'is' : 'are'} not OK`
   return { ...worst, text: `${worst.text}${more}` }
 }
 

@@ -97,7 +97,7 @@ describe.concurrent('what the built command prints is valid', () => {
   test('a complete run with days, and the commands that read it', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
     const settings = await trial.settings({
-      publish: ['duckdb', 'parquet'],
+      publish: { formats: ['duckdb', 'parquet'], views: [] },
       refresh: { daily_windows: { days: 2 } },
     })
     const { json } = await runJson(trial, 'sync', settings)

@@ -11,7 +11,7 @@ import { openDatabase } from '../../../../src/warehouse/connection/database.js'
 import { literal } from '../../../../src/warehouse/connection/ddl.js'
 import { workFile } from '../../../../src/warehouse/lifecycle/files.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
-import { SLOW } from '../../../support/suite/slow.js'
+import { SLOW, slow } from '../../../support/suite/slow.js'
 import { insertRows } from '../../../support/warehouse/long-table.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
@@ -51,32 +51,35 @@ const range = (rows: number) => Array.from({ length: rows }, (_, index) => Strin
 
 const sheetsOf = async (file: string) => (await readXlsx(await readFile(file))).sheets
 
-test('a table that is too large for the shared workbook gets its own; all files are equal in a second export', async ({
-  onTestFinished,
-}) => {
-  const out = join(await temporaryDirectory(onTestFinished), 'out')
-  const manifest = await exportTo(out)
-  expect(manifest.tables.map(({ table, file, rows, cut_texts }) => [table, file, rows, cut_texts])).toEqual([
-    ['surveys', 'surveys.xlsx', SURVEYS, SURVEYS],
-    ['survey_progress_history', 'fieldwork.xlsx', 3, 0],
-    ['survey_progress', 'fieldwork.xlsx', 0, 0],
-  ])
-  const shared = await sheetsOf(join(out, 'fieldwork.xlsx'))
-  expect(shared.map(({ name, rows }) => [name, rows.length])).toEqual([
-    ['survey_progress_history', 4],
-    ['survey_progress', 1],
-    ['Columns', expect.any(Number)],
-  ])
-  expect(shared[2]?.rows).toContainEqual(['surveys', 'surveys.xlsx', 'id', 'BIGINT', 'ID of the survey'])
-  const [alone] = await sheetsOf(join(out, 'surveys.xlsx'))
-  expect(alone?.name).toBe('surveys')
-  expect(alone?.rows[0]).toEqual(surveys.columns.map(({ name }) => name))
-  expect(alone?.rows.map((row) => row[1])).toEqual(['id', ...range(SURVEYS)])
-  expect(String(alone?.rows.at(-1)?.[2])).toMatch(/^=+… \[cut: 260000 characters\]$/)
-  if (!SLOW) return
-  const again = await exportTo(out)
-  expect(again.tables).toEqual(manifest.tables)
-})
+slow(
+  'a table that is too large for the shared workbook gets its own; all files are equal in a second export',
+  async ({ onTestFinished }) => {
+    const out = join(await temporaryDirectory(onTestFinished), 'out')
+    const manifest = await exportTo(out)
+    expect(manifest.tables.map(({ table, file, rows, cut_texts }) => [table, file, rows, cut_texts])).toEqual(
+      [
+        ['surveys', 'surveys.xlsx', SURVEYS, SURVEYS],
+        ['survey_progress_history', 'fieldwork.xlsx', 3, 0],
+        ['survey_progress', 'fieldwork.xlsx', 0, 0],
+      ],
+    )
+    const shared = await sheetsOf(join(out, 'fieldwork.xlsx'))
+    expect(shared.map(({ name, rows }) => [name, rows.length])).toEqual([
+      ['survey_progress_history', 4],
+      ['survey_progress', 1],
+      ['Columns', expect.any(Number)],
+    ])
+    expect(shared[2]?.rows).toContainEqual(['surveys', 'surveys.xlsx', 'id', 'BIGINT', 'ID of the survey'])
+    const [alone] = await sheetsOf(join(out, 'surveys.xlsx'))
+    expect(alone?.name).toBe('surveys')
+    expect(alone?.rows[0]).toEqual(surveys.columns.map(({ name }) => name))
+    expect(alone?.rows.map((row) => row[1])).toEqual(['id', ...range(SURVEYS)])
+    expect(String(alone?.rows.at(-1)?.[2])).toMatch(/^=+… \[cut: 260000 characters\]$/)
+    if (!SLOW) return
+    const again = await exportTo(out)
+    expect(again.tables).toEqual(manifest.tables)
+  },
+)
 
 test.each([
   ['one\ntwo', 8, 15],
@@ -146,7 +149,7 @@ test('a text that looks like an error, a boolean, a number or a date stays a tex
   expect(titles.filter((cell) => cell?.type !== 'string' && cell?.type !== 'richText')).toEqual([])
 })
 
-test('a stop while a workbook is written leaves the previous export', async ({ onTestFinished }) => {
+slow('a stop while a workbook is written leaves the previous export', async ({ onTestFinished }) => {
   const root = await temporaryDirectory(onTestFinished)
   const out = join(root, 'out')
   await exportTo(out, { tables: ['survey_progress'] })

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { createDuckdbPublisher } from '../../../../src/publish/duckdb.js'
 import { createLacks } from '../../../../src/publish/file-system-lacks.js'
 import { holdOpen } from '../../../support/process/other-process.js'
-import { SLOW } from '../../../support/suite/slow.js'
+import { SLOW, slow } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
 import {
   currentOf,
@@ -59,38 +59,41 @@ const described = `SELECT table_name, column_name, data_type, is_nullable, comme
   WHERE database_name = current_database() AND NOT internal ORDER BY ALL`
 
 describe('a work database rebuilt from a version', () => {
-  test('has every row, the queue, the position of the listing, comments, constraints and views, also if a newer version is damaged', async () => {
-    const before = await publishedOnce()
-    const columns = await before.rows(described)
-    const [position, queue] = [await before.account.position(), await plannedSurveys(before.account)]
-    expect(position.listing).not.toBe(null)
-    expect(queue.filter(({ task }) => task !== null)).not.toEqual([])
-    await night(before, 2)
-    await publishParquet(before)
-    const changed = 'surveys/account=acme/created_month=2025-12/data.parquet'
-    await writeFile(join(currentOf(before), changed), 'garbage')
-    const rebuilt = await lose(before)
-    const intact = join(parquetOf(rebuilt), 'versions', '000001')
-    expect(warnings(rebuilt)).toMatchObject([
-      { fields: { problem: expect.stringContaining(`000002/${changed} differs from its manifest`) } },
-      {
-        fields: { file: intact },
-        message: 'the work database was lost and is rebuilt from published Parquet files',
-      },
-    ])
-    expect(await tablesThatDiffer(rebuilt, intact)).toEqual([])
-    expect(await rebuilt.rows('SELECT json_valid(raw) AS valid FROM _sync.rejected_rows ORDER BY 1')).toEqual(
-      [{ valid: false }, { valid: true }],
-    )
-    expect(await rebuilt.rows('SELECT title FROM _sync.pending_surveys')).toEqual([{ title: 'waits' }])
-    expect(await rebuilt.rows(described)).toEqual(columns)
-    expect(await rebuilt.account.position()).toEqual(position)
-    expect(await plannedSurveys(rebuilt.account)).toEqual(queue)
-    expect(await rebuilt.rows('SELECT id, interviews_count FROM survey_overview ORDER BY id')).toEqual([
-      { id: 1, interviews_count: 5 },
-      { id: 2, interviews_count: null },
-    ])
-  })
+  slow(
+    'has every row, the queue, the position of the listing, comments, constraints and views, also if a newer version is damaged',
+    async () => {
+      const before = await publishedOnce()
+      const columns = await before.rows(described)
+      const [position, queue] = [await before.account.position(), await plannedSurveys(before.account)]
+      expect(position.listing).not.toBe(null)
+      expect(queue.filter(({ task }) => task !== null)).not.toEqual([])
+      await night(before, 2)
+      await publishParquet(before)
+      const changed = 'surveys/account=acme/created_month=2025-12/data.parquet'
+      await writeFile(join(currentOf(before), changed), 'garbage')
+      const rebuilt = await lose(before)
+      const intact = join(parquetOf(rebuilt), 'versions', '000001')
+      expect(warnings(rebuilt)).toMatchObject([
+        { fields: { problem: expect.stringContaining(`000002/${changed} differs from its manifest`) } },
+        {
+          fields: { file: intact },
+          message: 'the work database was lost and is rebuilt from published Parquet files',
+        },
+      ])
+      expect(await tablesThatDiffer(rebuilt, intact)).toEqual([])
+      expect(
+        await rebuilt.rows('SELECT json_valid(raw) AS valid FROM _sync.rejected_rows ORDER BY 1'),
+      ).toEqual([{ valid: false }, { valid: true }])
+      expect(await rebuilt.rows('SELECT title FROM _sync.pending_surveys')).toEqual([{ title: 'waits' }])
+      expect(await rebuilt.rows(described)).toEqual(columns)
+      expect(await rebuilt.account.position()).toEqual(position)
+      expect(await plannedSurveys(rebuilt.account)).toEqual(queue)
+      expect(await rebuilt.rows('SELECT id, interviews_count FROM survey_overview ORDER BY id')).toEqual([
+        { id: 1, interviews_count: 5 },
+        { id: 2, interviews_count: null },
+      ])
+    },
+  )
 
   test.skipIf(!SLOW)('gets the tables and columns that an older schema lacks', async () => {
     const before = await publishedOnce()

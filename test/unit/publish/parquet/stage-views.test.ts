@@ -72,25 +72,28 @@ slow(
   },
 )
 
-test('the next version keeps the files of unchanged months, and has no view that was switched off', async () => {
-  const warehouse = await publishedOnce()
-  const before = await filesOf(currentOf(warehouse))
-  await night(warehouse, 4, [2])
-  await publish(warehouse)
-  expect(await tablesThatDiffer(warehouse, currentOf(warehouse), PUBLISHED_VIEWS)).toEqual([])
-  const written = writtenAnew(before, await filesOf(currentOf(warehouse)))
-  const inPlace = ['needs_action', 'progress_daily', 'source_overview', 'survey_pace', 'surveys_today']
-  expect(written.filter((path) => inPlace.some((view) => path.startsWith(`${view}/`)))).toEqual(
-    inPlace.map((view) =>
-      view === 'progress_daily'
-        ? `${view}/account=acme/created_month=2026-02/data.parquet`
-        : `${view}/data.parquet`,
-    ),
-  )
-  await publish(warehouse, ['survey_pace'])
-  await expect(stat(join(currentOf(warehouse), 'surveys_today'))).rejects.toThrow('ENOENT')
-  expect(await tablesThatDiffer(warehouse, currentOf(warehouse), ['survey_pace'])).toEqual([])
-})
+slow(
+  'the next version keeps the files of unchanged months, and has no view that was switched off',
+  async () => {
+    const warehouse = await publishedOnce()
+    const before = await filesOf(currentOf(warehouse))
+    await night(warehouse, 4, [2])
+    await publish(warehouse)
+    expect(await tablesThatDiffer(warehouse, currentOf(warehouse), PUBLISHED_VIEWS)).toEqual([])
+    const written = writtenAnew(before, await filesOf(currentOf(warehouse)))
+    const inPlace = ['needs_action', 'progress_daily', 'source_overview', 'survey_pace', 'surveys_today']
+    expect(written.filter((path) => inPlace.some((view) => path.startsWith(`${view}/`)))).toEqual(
+      inPlace.map((view) =>
+        view === 'progress_daily'
+          ? `${view}/account=acme/created_month=2026-02/data.parquet`
+          : `${view}/data.parquet`,
+      ),
+    )
+    await publish(warehouse, ['survey_pace'])
+    await expect(stat(join(currentOf(warehouse), 'surveys_today'))).rejects.toThrow('ENOENT')
+    expect(await tablesThatDiffer(warehouse, currentOf(warehouse), ['survey_pace'])).toEqual([])
+  },
+)
 
 slow(
   'a view is not evaluated while its tables stay as they are; a file of it that is lost is written anew',

@@ -37,7 +37,7 @@ import {
   namedObject,
 } from '../../../support/storage/bucket.js'
 import { type ModelFault, type ModelRequest, ModelStore } from '../../../support/storage/model-store.js'
-import { SLOW } from '../../../support/suite/slow.js'
+import { SLOW, slow } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
@@ -137,16 +137,19 @@ describe('a publish', () => {
     expect(await readdir(warehouse.directory)).not.toContain('upload')
   })
 
-  test('without Parquet uploads the database alone, and is committed although the report cannot be written or read, which fails the run', async () => {
-    const { publish, publishPage, decide, current, model } = await trial(['duckdb', 'report'])
-    decide.fault = refusing(/put\w+ report/)
-    expect((await publish()).map(({ format }) => format)).toEqual(['duckdb'])
-    expect([...model.objects.keys()].filter((key) => key.startsWith('data/'))).toEqual([])
-    await expect(publishPage()).rejects.toThrow(ObjectStoreError)
-    decide.fault = refusing(/get report/)
-    await expect(publishPage()).rejects.toThrow(ObjectStoreError)
-    expect(current()).toMatchObject({ version: 1 })
-  })
+  slow(
+    'without Parquet uploads the database alone, and is committed although the report cannot be written or read, which fails the run',
+    async () => {
+      const { publish, publishPage, decide, current, model } = await trial(['duckdb', 'report'])
+      decide.fault = refusing(/put\w+ report/)
+      expect((await publish()).map(({ format }) => format)).toEqual(['duckdb'])
+      expect([...model.objects.keys()].filter((key) => key.startsWith('data/'))).toEqual([])
+      await expect(publishPage()).rejects.toThrow(ObjectStoreError)
+      decide.fault = refusing(/get report/)
+      await expect(publishPage()).rejects.toThrow(ObjectStoreError)
+      expect(current()).toMatchObject({ version: 1 })
+    },
+  )
 
   test('writes and replaces the report, despite a repeated request and a lost answer, and clean-up leaves it', async () => {
     const { publish, publishPage, model, warehouse, decide, clock } = await nextTrial(['duckdb', 'report'])
@@ -178,7 +181,7 @@ describe('a publish', () => {
 })
 
 describe('a failure', () => {
-  test('at any step leaves the published version and an empty staging directory', async () => {
+  slow('at any step leaves the published version and an empty staging directory', async () => {
     const { publish, decide, current, warehouse } = await nextTrial(['duckdb', 'parquet'])
     await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
     for (const [nth, match] of [
