@@ -70,8 +70,9 @@ const renderRequestUsage = (runs: readonly RunRequestUsage[]): string =>
   runs
     .map(({ account, started_at, requests, requests_estimated, requestUsage }) => {
       const saved = sum(requestUsage, 'saved')
-      const planned = requests_estimated === null ? '' : `, ${humanCount(requests_estimated)} were planned`
-      return `requests of ${account}, run of ${formatInstant(started_at)}: ${counted(requests ?? 0, 'request')}${planned}; ${humanCount(saved)} saved
+      const planned = requests_estimated === null ? '' : `, ${humanCount(requests_estimated)} planned`
+      return `requests of ${account}, run of ${formatInstant(started_at)}
+  ${counted(requests ?? 0, 'request')}${planned}; ${humanCount(saved)} saved
 ${textTable(requestTable(requestUsage), { indent: '  ' })}`
     })
     .join('\n\n') || 'no run has recorded its requests yet'

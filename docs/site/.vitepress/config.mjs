@@ -15,21 +15,17 @@ const linksOf = (text) =>
     link: `/${siteName(join('docs', path))}`.replace(/(index)?\.md$/, ''),
   }))
 
-/** The roles of docs/README.md, each with its groups and links. The last one, for maintainers, is closed. */
+/** The roles of docs/README.md, each with its groups and links, but for the last one: maintainers find their pages among all. */
 const sidebar = () => {
   const [, ...roles] = readFileSync(join(root, 'docs/README.md'), 'utf8').split(/^## /m)
-  return roles.map((role, place) => {
+  return roles.slice(0, -1).map((role) => {
     const [own, ...groups] = role.split(/^### /m)
     const items = groups.map((group) => ({
       text: group.split('\n')[0],
       collapsed: true,
       items: linksOf(group),
     }))
-    return {
-      text: own.split('\n')[0],
-      collapsed: place === roles.length - 1,
-      items: [...linksOf(own), ...items],
-    }
+    return { text: own.split('\n')[0], items: [...linksOf(own), ...items] }
   })
 }
 

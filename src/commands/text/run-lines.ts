@@ -54,11 +54,11 @@ export const publishSection = (
 
 /** The kinds and reasons of requests. */
 export const REQUEST_USAGE_WORDS: Readonly<Record<RequestKind | RequestReason, string>> = {
-  surveys: 'pages of surveys',
-  sample_sources: 'sources listed',
+  surveys: 'pages',
+  sample_sources: 'sources',
   survey_progress: 'progress',
-  sample_source_progress: 'progress by source',
-  daily_progress: 'progress by day',
+  sample_source_progress: 'by source',
+  daily_progress: 'by day',
   listing: 'listing',
   left_over: 'left over',
   changed: 'changed or new',

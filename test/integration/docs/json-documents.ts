@@ -1,7 +1,6 @@
 /** The JSON documents that commands print. `npm run reference` makes JSON Schemas and tables of fields of them. */
 import { z } from 'zod'
 import { EXPORT_FORMATS } from '../../../src/commands/table.js'
-import { REQUEST_USAGE_WORDS } from '../../../src/commands/text/run-lines.js'
 import { REQUEST_KINDS, REQUEST_REASONS } from '../../../src/model/request-usage.js'
 import { RUN_COMMANDS } from '../../../src/model/run-record.js'
 import { COMPARED_TABLES, VERDICTS } from '../../../src/verify/sample/verdict.js'
@@ -32,7 +31,7 @@ export interface JsonDocument {
 
 const requestsByKind = z.strictObject(
   Object.fromEntries(
-    REQUEST_KINDS.map((kind) => [kind, count(`Requests: ${REQUEST_USAGE_WORDS[kind]}`).optional()]),
+    REQUEST_KINDS.map((kind) => [kind, count(`Requests: ${kind.replaceAll('_', ' ')}`).optional()]),
   ),
 )
 
