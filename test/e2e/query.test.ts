@@ -282,6 +282,7 @@ test.concurrent(
     await write('rows.xlsx')
     const { sheets } = await readXlsx(await readFile(join(root, 'rows.xlsx')))
     expect(sheets[0]?.rows[0]).toEqual(['id', 'title', 'updated_at', '_extra'])
+    expect(sheets[0]?.autoFilter).toMatchObject({ range: 'A1:D4' })
     expect(sheets[0]?.rows[1]?.[1]).toBe(HOSTILE)
     expect(sheets[0]?.rows[1]?.[2]).toBeInstanceOf(Date)
     expect((await readdir(root)).sort()).toEqual([

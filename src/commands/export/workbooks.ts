@@ -7,7 +7,7 @@ import { createWriteStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { type CellValue, type WriteSheet, writeXlsx, writeXlsxStream } from 'hucre/xlsx'
+import type { CellValue, WriteSheet } from 'hucre/xlsx'
 import { z } from 'zod'
 import { asWarehouseError } from '../../base/errors.js'
 import { throwIfAborted } from '../../base/signals.js'
@@ -16,16 +16,15 @@ import { bigintCell } from '../../warehouse/connection/cells.js'
 import { qualified, quote } from '../../warehouse/connection/ddl.js'
 import {
   BOLD,
-  columnDefinition,
   filterOver,
-  fixedPane,
-  headerCells,
   headerComment,
   isText,
   selectSheetCell,
   sheetCell,
   sheetCellSchema,
-  WIDTH_ROWS,
+  streamedWorkbook,
+  wholeSheet,
+  workbookOf,
 } from '../text/sheet.js'
 import { type ExportEntry, entryOf, selectRows, type Writing, writeError } from './files.js'
 import type { Relation } from './relations.js'
@@ -45,7 +44,8 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
     const source = sheetRows(writing, relation)
     const file = shared.has(one) ? SHARED_FILE : `${tableName(relation.table)}.xlsx`
     try {
-      if (shared.has(one)) sheets.push(await sheetOf(relation, source.rows))
+      if (shared.has(one))
+        sheets.push(await wholeSheet(tableName(relation.table), relation.columns, source.rows))
       else await writeAlone(writing, relation, file, source.rows)
     } catch (error) {
       throw writeError(error, relation, writing.out)
@@ -94,58 +94,13 @@ const sheetRows = ({ sql, signal }: Writing, relation: Relation) => {
   return { rows: convert(), counts: () => ({ rows, cutTexts }) }
 }
 
-/** The library writes a text such as `#N/A` as an error value, except as rich text. Its streamed sheets hold every text as a text. */
-const sheetOf = async (
-  { table, columns }: Relation,
-  rows: AsyncIterable<CellValue[]>,
-): Promise<WriteSheet> => {
-  const lines: CellValue[][] = [columns.map(({ name }) => name)]
-  const cells = headerCells(columns)
-  for await (const row of rows) {
-    for (const [index, cell] of row.entries())
-      if (typeof cell === 'string' && cell.startsWith('#'))
-        cells.set(`${lines.length},${index}`, { richText: [{ text: cell }] })
-    lines.push(row)
-  }
-  return {
-    name: tableName(table),
-    freezePane: fixedPane(columns),
-    autoFilter: filterOver(columns.length, lines.length - 1),
-    columns: columns.map((column, index) =>
-      columnDefinition(column, cellsAt(index, lines.slice(1, WIDTH_ROWS))),
-    ),
-    cells,
-    rows: lines,
-  }
-}
-
-const cellsAt = (index: number, rows: readonly (readonly CellValue[])[]): CellValue[] =>
-  rows.map((row) => row[index] ?? null)
-
-/**
- * The library repeats the header on a further sheet where a sheet is full. Its streamed sheets have fixed panes and widths, but neither
- * comments, nor a filter, nor a font of the header.
- */
 const writeAlone = async (
   { directory, signal }: Writing,
   { table, columns }: Relation,
   file: string,
   rows: AsyncGenerator<CellValue[], void>,
 ): Promise<void> => {
-  const first: CellValue[][] = []
-  while (first.length < WIDTH_ROWS) {
-    const next = await rows.next()
-    if (next.done === true) break
-    first.push(next.value)
-  }
-  const workbook = writeXlsxStream(chained(first, rows), {
-    name: tableName(table),
-    freezePane: fixedPane(columns),
-    columns: columns.map((column, index) => ({
-      ...columnDefinition(column, cellsAt(index, first)),
-      header: column.name,
-    })),
-  })
+  const workbook = await streamedWorkbook(tableName(table), columns, rows)
   try {
     await pipeline(workbook, createWriteStream(join(directory, file)), { signal })
   } catch (error) {
@@ -155,22 +110,8 @@ const writeAlone = async (
   }
 }
 
-const chained = async function* (first: readonly CellValue[][], rest: AsyncIterable<CellValue[]>) {
-  yield* first
-  yield* rest
-}
-
-/** Equal rows give an equal file, so it holds no time of its own. */
-const WRITTEN_AT = new Date(Date.UTC(2000, 0, 1))
-
-const writeShared = async ({ directory, out }: Writing, sheets: WriteSheet[]): Promise<void> => {
-  // LibreOffice reads the range of a filter from this name.
-  const namedRanges = sheets.map(({ name, autoFilter }) => {
-    const range = autoFilter?.range.replaceAll(/[A-Z]+|\d+/g, '$$$&')
-    return { name: '_xlnm._FilterDatabase', range: `'${name}'!${range}`, scope: name }
-  })
-  const properties = { created: WRITTEN_AT, modified: WRITTEN_AT }
-  const workbook = await writeXlsx({ sheets, namedRanges, properties })
+const writeShared = async ({ directory, out }: Writing, sheets: readonly WriteSheet[]): Promise<void> => {
+  const workbook = await workbookOf(sheets)
   await writeFile(join(directory, SHARED_FILE), workbook).catch(
     asWarehouseError('export_failed', (reason) => `cannot export ${SHARED_FILE} to ${out}: ${reason}`),
   )

@@ -1,15 +1,38 @@
-/** Writes a result as an Excel workbook of one sheet, row by row. */
+/** Writes a result as an Excel workbook of one sheet: as an export does if it is small, or else row by row. */
 import { createWriteStream } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { type CellValue, writeXlsxStream } from 'hucre/xlsx'
+import type { CellValue } from 'hucre/xlsx'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/signals.js'
 import type { Column } from '../../model/columns.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
-import { columnDefinition, fixedPane, selectSheetCell, sheetCell, sheetCellSchema } from '../text/sheet.js'
+import {
+  chained,
+  selectSheetCell,
+  sheetCell,
+  sheetCellSchema,
+  streamedWorkbook,
+  wholeSheet,
+  workbookOf,
+} from '../text/sheet.js'
 import { frugally, isInteger, isNumber } from './lines.js'
 import { namedRows, ofStatement, type ResultColumn, type Statement } from './statement.js'
+
+/** More would take too much memory. A text counts by its length. */
+const [CELLS_IN_MEMORY_MAX, CELL_CHARACTERS] = [60_000, 50]
+
+const firstRows = async (rows: AsyncGenerator<CellValue[], void>) => {
+  const first: CellValue[][] = []
+  for (let room = CELLS_IN_MEMORY_MAX; room > 0; ) {
+    const next = await rows.next()
+    if (next.done === true) return { first, isWhole: true }
+    first.push(next.value)
+    for (const cell of next.value) room -= 1 + (typeof cell === 'string' ? cell.length / CELL_CHARACTERS : 0)
+  }
+  return { first, isWhole: false }
+}
 
 /** Returns the number of rows. */
 export const writeWorkbook = async (
@@ -24,7 +47,7 @@ export const writeWorkbook = async (
   )
   const select = `SELECT ${columns.map(selectSheetCell).join(', ')} FROM (SELECT ${typed.join(', ')} FROM ${namedRows(statement)}) t`
   let rows = 0
-  const cells = async function* (): AsyncGenerator<CellValue[]> {
+  const cells = async function* (): AsyncGenerator<CellValue[], void> {
     for await (const batch of frugally(sql.batches(z.array(sheetCellSchema), select, statement.parameters))) {
       for (const row of batch) {
         rows += 1
@@ -32,12 +55,15 @@ export const writeWorkbook = async (
       }
     }
   }
-  const workbook = writeXlsxStream(cells(), {
-    name: 'query',
-    freezePane: fixedPane(columns),
-    columns: columns.map((column) => ({ ...columnDefinition(column, []), header: column.name })),
-  })
-  await ofStatement(() => pipeline(workbook, createWriteStream(file), { signal })).catch((error: unknown) => {
+  const taking = cells()
+  await ofStatement(async () => {
+    const { first, isWhole } = await firstRows(taking)
+    if (isWhole) await writeFile(file, await workbookOf([await wholeSheet('query', columns, first)]))
+    else {
+      const workbook = await streamedWorkbook('query', columns, chained(first, taking))
+      await pipeline(workbook, createWriteStream(file), { signal })
+    }
+  }).catch((error: unknown) => {
     // The pipeline has an error of its own for a signal.
     if (error instanceof Error && error.name === 'AbortError') throwIfAborted(signal)
     throw error

@@ -110,7 +110,7 @@ export const measure = ({ print }: CliContext): Promise<void> =>
       ['README.md', '| `completion` |', '| `measure` | Counts tables and views |'],
       [
         'docs/reference/commands.md',
-        '- An unknown flag or word ends',
+        '- `--flag=…` takes a value',
         '\n## measure\n\nIt reads nothing.\n\n<!-- generated: command measure -->\n\n<!-- end of command measure -->',
       ],
     ],

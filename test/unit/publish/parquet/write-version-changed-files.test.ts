@@ -73,7 +73,7 @@ test('files for a bucket have keys with table, partition, version, run and check
 
 test.runIf(SLOW)('files for a bucket are those of a local version, apart from their paths', async () => {
   const { warehouse } = await twoMonths()
-  await publishParquet(warehouse)
+  await publishParquet(warehouse, undefined, undefined, VIEWS)
   const local = await manifestOf(currentOf(warehouse))
   const { manifest } = await writeFiles(warehouse, { number: 1 })
   const withoutPaths = (of: Manifest) => filesIn(of).map(({ path: _, ...file }) => file)
