@@ -85,7 +85,7 @@ const verdictOfAccount = (
     return {
       state: 'failed',
       exitCode,
-      text: `FAILED ${ago(ended_at)}${name}: ${why}; next: ${NEXT[exitCode]}`,
+      text: `FAILED ${ago(ended_at)}${name}: ${why}; next: ${NEXT[exitCode] ?? 'correct that, then run fieldwork-sync check'}`,
     }
   if (complete_at === null || Math.abs(ageOf(complete_at)) > maxAgeMs) {
     const isFuture = complete_at !== null && ageOf(complete_at) < 0
@@ -112,14 +112,10 @@ export const shortReason = (reason: string): string =>
 
 const REASON_WIDTH_MAX = 300
 
-/** What to do after a failed run. The reason before it names what to correct, if that is known. */
-const NEXT: Readonly<
-  Record<Exclude<ExitCode, typeof EXIT_CODES.complete | typeof EXIT_CODES.partial>, string>
-> = {
+/** What to do after a failed run, if it is not what most need: the reason before it names what to correct. */
+const NEXT: Readonly<Partial<Record<ExitCode, string>>> = {
   [EXIT_CODES.bug]: 'report it with the log of that run',
   [EXIT_CODES.usage]: 'correct the settings, then run fieldwork-sync check',
-  [EXIT_CODES.upstream]: 'correct that, then run fieldwork-sync check',
   [EXIT_CODES.data]: 'fieldwork-sync status lists the rejected rows and the drift',
   [EXIT_CODES.held]: 'run fieldwork-sync sync again when the other run has ended',
-  [EXIT_CODES.warehouse]: 'correct that, then run fieldwork-sync check',
 }

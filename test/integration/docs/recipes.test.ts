@@ -87,8 +87,9 @@ import { ALL_TABLES } from '../model/sync-tables.js'
 import { ALL_VIEWS } from '../warehouse/views/all.js'
 import type { CliContext } from './context.js'
 
-export const measure = ({ print }: CliContext): Promise<void> =>
-  print(\`\${ALL_TABLES.length + ALL_VIEWS.length}\\n\`)
+export const measure = async ({ print }: CliContext): Promise<void> => {
+  await print(\`\${ALL_TABLES.length + ALL_VIEWS.length}\\n\`)
+}
 `,
       ],
       [
