@@ -92,7 +92,7 @@ describe('a 404 of a listed survey', () => {
     ])
     const status = await trial.runWarm(['status'])
     expect(status.stdout).toMatch(
-      /surveys that could not be read\n.*\n.*default +2 +Survey 2 +1 time\n +survey 2 cannot be read/,
+      /surveys that could not be read\n.*\n +2 +Survey 2 +1\n +survey 2 cannot be read/,
     )
     expect(await night(trial, 2)).toMatchObject({
       code: 0,

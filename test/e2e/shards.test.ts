@@ -72,7 +72,7 @@ slow('a shard without accounts completes and says so, and status and export read
   )
   await command('sync', '--shard', '3/4')
   const status = await command('status', '--shard', '3/4')
-  expect(status.stdout).toContain('acme')
+  expect(status.stdout).toContain('shard=3-of-4/fieldwork.duckdb')
   const withoutShard = await command('status')
   expect(withoutShard.stderr).toMatch(
     /The warehouse is divided into 4 shards: choose one, such as --shard \d\/4/,
