@@ -257,8 +257,8 @@ describe('the page', () => {
       const links = ['Skip to the report', 'Today', 'In the field', 'What changed', 'The run']
       expect(stops.slice(0, 5)).toEqual(links)
       // Rows that open.
-      expect(stops[5]).toContain('no complete interview for 5 days')
-      expect(stops[6]).toContain('paused for 2 days')
+      expect(stops[5]).toContain('was due 1 March')
+      expect(stops[6]).toContain('no complete interview for 5 days')
     })
 
     test('it prints to A4, the overview and a survey', async () => {

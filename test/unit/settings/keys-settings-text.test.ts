@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { settingKeys, settingsText } from '../../../src/settings/keys.js'
 import { anyText } from '../../support/hostile/any-text.js'
 import { ACCOUNT_ENV, load, TOKEN } from '../../support/settings/settings-from-yaml.js'
-import { cases } from '../../support/suite/cases.js'
+import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
 
 const ACCOUNT = [
   ['accounts[].name', 'acme'],
@@ -72,7 +72,7 @@ test('each default can be set by removing its #, alone and all together', async 
   })
 })
 
-test('any path is read again as it was given', async () => {
+test('any path is read again as it was given', { timeout: CASES_TIMEOUT_MS }, async () => {
   const anyPath = fc
     .oneof(
       fc.string(),
