@@ -258,7 +258,7 @@ describe('the page', () => {
       expect(stops.slice(0, 5)).toEqual(links)
       // Rows that open.
       expect(stops[5]).toContain('was due 1 March')
-      expect(stops[6]).toContain('no complete interview for 5 days')
+      expect(stops[6]).toContain('due 7 March')
     })
 
     test('it prints to A4, the overview and a survey', async () => {
