@@ -78,8 +78,8 @@ export const exportTables = async (options: Export): Promise<ExportManifest> => 
       return await database.transaction((sql) =>
         database.interruptibly(options.signal, () => {
           const run = () => write(options, sql, directory, requested)
-          const isComplete = !options.isDirectory || !requested.some(isView)
-          return isComplete ? run() : withTemporaryViews(sql, ALL_VIEWS, [], run)
+          const lacksViews = options.isDirectory && requested.some(isView)
+          return lacksViews ? withTemporaryViews(sql, ALL_VIEWS, [], run) : run()
         }),
       )
     } finally {

@@ -3,10 +3,8 @@
  * and the library keep a whole workbook in memory, so the shared one holds only so many cells. The others are written row by row.
  * See docs/decisions/export-and-sql.md#0073-spreadsheets-hold-typed-cells-and-no-formulas.
  */
-import { createWriteStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import type { CellValue, WriteSheet } from 'hucre/xlsx'
 import { z } from 'zod'
 import { asWarehouseError } from '../../base/errors.js'
@@ -22,9 +20,9 @@ import {
   selectSheetCell,
   sheetCell,
   sheetCellSchema,
-  streamedWorkbook,
   wholeSheet,
   workbookOf,
+  writeStreamed,
 } from '../text/sheet.js'
 import { type ExportEntry, entryOf, selectRows, type Writing, writeError } from './files.js'
 import type { Relation } from './relations.js'
@@ -46,7 +44,10 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
     try {
       if (shared.has(one))
         sheets.push(await wholeSheet(tableName(relation.table), relation.columns, source.rows))
-      else await writeAlone(writing, relation, file, source.rows)
+      else {
+        const sheet = { name: tableName(relation.table), columns: relation.columns, rows: source.rows }
+        await writeStreamed(join(writing.directory, file), sheet, writing.signal)
+      }
     } catch (error) {
       throw writeError(error, relation, writing.out)
     }
@@ -92,22 +93,6 @@ const sheetRows = ({ sql, signal }: Writing, relation: Relation) => {
     }
   }
   return { rows: convert(), counts: () => ({ rows, cutTexts }) }
-}
-
-const writeAlone = async (
-  { directory, signal }: Writing,
-  { table, columns }: Relation,
-  file: string,
-  rows: AsyncGenerator<CellValue[], void>,
-): Promise<void> => {
-  const workbook = await streamedWorkbook(tableName(table), columns, rows)
-  try {
-    await pipeline(workbook, createWriteStream(join(directory, file)), { signal })
-  } catch (error) {
-    // The pipeline has an error of its own for a signal.
-    if (error instanceof Error && error.name === 'AbortError') throwIfAborted(signal)
-    throw error
-  }
 }
 
 const writeShared = async ({ directory, out }: Writing, sheets: readonly WriteSheet[]): Promise<void> => {

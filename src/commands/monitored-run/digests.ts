@@ -21,7 +21,7 @@ interface TellDigests extends CommittedRun {
   readonly log: Log
 }
 
-/** All channels together, beside each other. A mail server may look at the attachment before it answers. */
+/** Channels are told beside each other. A mail server may look at the attachment before it answers, so mail has longer. */
 const TELL_MS_MAX = 10_000
 const MAIL_MS_MAX = 120_000
 

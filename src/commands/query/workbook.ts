@@ -1,10 +1,7 @@
 /** Writes a result as an Excel workbook of one sheet: as an export does if it is small, or else row by row. */
-import { createWriteStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { pipeline } from 'node:stream/promises'
 import type { CellValue } from 'hucre/xlsx'
 import { z } from 'zod'
-import { throwIfAborted } from '../../base/signals.js'
 import type { Column } from '../../model/columns.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
@@ -13,9 +10,9 @@ import {
   selectSheetCell,
   sheetCell,
   sheetCellSchema,
-  streamedWorkbook,
   wholeSheet,
   workbookOf,
+  writeStreamed,
 } from '../text/sheet.js'
 import { frugally, isInteger, isNumber } from './lines.js'
 import { namedRows, ofStatement, type ResultColumn, type Statement } from './statement.js'
@@ -59,14 +56,7 @@ export const writeWorkbook = async (
   await ofStatement(async () => {
     const { first, isWhole } = await firstRows(taking)
     if (isWhole) await writeFile(file, await workbookOf([await wholeSheet('query', columns, first)]))
-    else {
-      const workbook = await streamedWorkbook('query', columns, chained(first, taking))
-      await pipeline(workbook, createWriteStream(file), { signal })
-    }
-  }).catch((error: unknown) => {
-    // The pipeline has an error of its own for a signal.
-    if (error instanceof Error && error.name === 'AbortError') throwIfAborted(signal)
-    throw error
+    else await writeStreamed(file, { name: 'query', columns, rows: chained(first, taking) }, signal)
   })
   return rows
 }

@@ -44,7 +44,7 @@ export const verdictOf = (
     (found, one) => (isWorse(one, found) ? one : found),
     verdicts[0] ?? neverEnded(''),
   )
-  if (worst.state === 'ok') return { ...worst, text: complete(syncs, nowMs) }
+  if (worst.state === 'ok') return { ...worst, text: okText(syncs, nowMs) }
   const others = verdicts.filter(({ state }) => state !== 'ok').length - 1
   const more =
     others <= 0 ? '' : `; ${counted(others, 'other account')} ${others === 1 ? 'is' : 'are'} not OK`
@@ -59,7 +59,7 @@ const neverEnded = (name: string): Verdict => ({
   text: `LATE${name}: no sync has ended yet`,
 })
 
-const complete = (syncs: readonly Sync[], nowMs: number): string => {
+const okText = (syncs: readonly Sync[], nowMs: number): string => {
   const read = counted(
     syncs.reduce((sum, { surveys_refreshed }) => sum + (surveys_refreshed ?? 0), 0),
     'survey',

@@ -2,6 +2,8 @@
  * The sheets of workbooks: typed cells, headers, comments, widths and formats. Excel has no time zone, no 64-bit integers, no
  * infinity, and no dates before 1900. What it cannot hold as a number or a date becomes a text, so no value changes.
  */
+import { createWriteStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
 import {
   type Cell,
   type CellValue,
@@ -13,6 +15,7 @@ import {
   writeXlsxStream,
 } from 'hucre/xlsx'
 import { z } from 'zod'
+import { throwIfAborted } from '../../base/signals.js'
 import type { Column } from '../../model/columns.js'
 import { formatInstant, instantToMs } from '../../model/instant.js'
 import { quote } from '../../warehouse/connection/ddl.js'
@@ -196,21 +199,21 @@ export const workbookOf = (sheets: readonly WriteSheet[]): Promise<Uint8Array> =
 }
 
 /**
- * A workbook of one sheet, row by row. The library repeats the header on a further sheet where a sheet is full. Its streamed sheets have
- * fixed panes and widths, but neither comments, nor a filter, nor a font of the header.
+ * Writes a workbook of one sheet, row by row. The library repeats the header on a further sheet where a sheet is full. Its streamed sheets
+ * have fixed panes and widths, but neither comments, nor a filter, nor a font of the header.
  */
-export const streamedWorkbook = async (
-  name: string,
-  columns: readonly Column[],
-  rows: AsyncGenerator<CellValue[], void>,
-) => {
+export const writeStreamed = async (
+  file: string,
+  { name, columns, rows }: StreamedSheet,
+  signal: AbortSignal,
+): Promise<void> => {
   const first: CellValue[][] = []
   while (first.length < WIDTH_ROWS) {
     const next = await rows.next()
     if (next.done === true) break
     first.push(next.value)
   }
-  return writeXlsxStream(chained(first, rows), {
+  const workbook = writeXlsxStream(chained(first, rows), {
     name,
     freezePane: fixedPane(columns),
     columns: columns.map((column, index) => ({
@@ -218,6 +221,17 @@ export const streamedWorkbook = async (
       header: column.name,
     })),
   })
+  await pipeline(workbook, createWriteStream(file), { signal }).catch((error: unknown) => {
+    // The pipeline has an error of its own for a signal.
+    if (error instanceof Error && error.name === 'AbortError') throwIfAborted(signal)
+    throw error
+  })
+}
+
+interface StreamedSheet {
+  readonly name: string
+  readonly columns: readonly Column[]
+  readonly rows: AsyncGenerator<CellValue[], void>
 }
 
 export const chained = async function* (
