@@ -98,8 +98,7 @@ export const namesOf =
     const unknown = value.find((name) => !chosen.includes(name))
     if (unknown !== undefined) {
       const meant = typeof unknown === 'string' ? nearest(unknown, known) : null
-      const advice = meant === null ? `name some of ${known.join(', ')}` : `did you mean ${meant}?`
-      return bad(`must be a list of ${what}s, and one of these names is unknown; ${advice}`)
+      return bad(`must name known ${what}s, such as ${meant ?? known.join(', ')}`)
     }
     return new Set(chosen).size < chosen.length ? bad('must name nothing twice') : good(chosen)
   }

@@ -86,6 +86,6 @@ slow(
       ...(await settings({ publish: { formats, views: ['surveys_toady'] } })),
     ])
     expect(wrong.code).toBe(2)
-    expect(wrong.stderr).toContain('one of these names is unknown; did you mean surveys_today?')
+    expect(wrong.stderr).toContain('publish.views must name known views, such as surveys_today, not ')
   },
 )

@@ -21,7 +21,7 @@ interface TellDigests extends CommittedRun {
   readonly log: Log
 }
 
-/** Channels are told beside each other. A mail server may look at the attachment before it answers, so mail has longer. */
+/** All channels are served beside each other. Mail has longer, because a mail server may look at the attachment before it answers. */
 const TELL_MS_MAX = 10_000
 const MAIL_MS_MAX = 120_000
 

@@ -49,7 +49,7 @@ describe('the settings file', () => {
       'publish:\n  formats: [csv]': `2: publish.formats ${LIST}, not ["csv"]`,
       'publish:\n  formts: [duckdb]': '2: publish.formts is not a setting; did you mean publish.formats?',
       'publish:\n  views: [surveys_today, survey_pase]':
-        '2: publish.views must be a list of views, and one of these names is unknown; did you mean survey_pace?, not ["surveys_today","survey_pase"]',
+        '2: publish.views must name known views, such as survey_pace, not ["surveys_today","survey_pase"]',
       'publish:\n  views: surveys_today':
         '2: publish.views must be a list of views, such as [survey_overview], or [], not "surveys_today"',
       'publish:\n  views: [survey_pace, survey_pace]':
