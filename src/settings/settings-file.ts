@@ -97,15 +97,18 @@ const withoutUnused = (tree: Tree, unused: readonly string[]): Tree => {
 /** `{token:abc}` is a key in YAML. A printed key must not be a token. */
 const PRINTABLE_KEY = /^[A-Za-z_-]{1,40}$/
 
-/** Suggests the nearest key of the same section, otherwise a key of the same name in another section. */
+/** Suggests the nearest key of the same section, otherwise a key or section of the same name in another section. */
 const describe = (key: string, parent: Path): Pick<Problem, 'text' | 'path'> => {
   if (!PRINTABLE_KEY.test(key)) {
     const section = parent.length === 0 ? 'the file' : pathText(parent)
     return { text: `${section} has a key here that is not a setting; check that a space follows its colon` }
   }
   const sibling = nearest(key, keysIn(parent))
-  const elsewhere = settingKeys().find(({ path }) => path.split('.').at(-1) === key)
-  const meant = sibling === null ? elsewhere?.path : pathText([...parent, sibling])
+  const [elsewhere] = settingKeys().flatMap(({ path }) => {
+    const parts = path.split('.')
+    return parts.includes(key) ? [parts.slice(0, 1 + parts.indexOf(key)).join('.')] : []
+  })
+  const meant = sibling === null ? elsewhere : pathText([...parent, sibling])
   const advice = meant === undefined ? 'remove it' : `did you mean ${meant}?`
   return {
     text: `${pathText([...parent, key])} is not a setting; ${advice}`,

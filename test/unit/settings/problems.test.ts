@@ -37,6 +37,7 @@ describe('the settings file', () => {
     Object.entries({
       'acounts: []': '1: acounts is not a setting; did you mean accounts?',
       'settle_for: 7d': '1: settle_for is not a setting; did you mean refresh.settle_for?',
+      'rate_limit: {requests: 9}': '1: rate_limit is not a setting; did you mean accounts[].rate_limit?',
       'colour: red': '1: colour is not a setting; remove it',
       'warehouse:\n  dir: x': '2: warehouse.dir is not a setting; remove it',
       'refresh: 7d': '1: refresh must be a section with its own keys, one per line',
