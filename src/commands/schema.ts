@@ -47,7 +47,7 @@ export const schemaAsSql = (): string =>
 export const schemaAsJson = (): string =>
   `${JSON.stringify({ schema_version: SCHEMA_VERSION, relations: CATALOG.map(relationToJson) }, null, 2)}\n`
 
-const relationToJson = ({ columns, ...relation }: CatalogEntry) => ({
+const relationToJson = ({ columns, sortedBy: _, ...relation }: CatalogEntry) => ({
   ...relation,
   columns: columns.map((column) => ({ ...column, values: column.values ?? null })),
 })

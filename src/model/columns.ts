@@ -45,6 +45,8 @@ export interface TableDeclaration {
   readonly comment: string
   /** Names of the columns that identify a row. The merge keeps them unique; there is no index. */
   readonly key: readonly string[]
+  /** Names of the columns by which an export sorts the rows, nulls last; by default the key. */
+  readonly sortedBy?: readonly string[]
   readonly columns: readonly Column[]
   /** Rows of other tables that each row belongs to. */
   readonly references?: readonly Reference[]

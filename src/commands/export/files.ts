@@ -51,15 +51,16 @@ export const writeError = (error: unknown, { table }: Relation, out: string): un
   return new WarehouseError('export_failed', message, { cause: error })
 }
 
-/** Rows are sorted by key, so equal rows give an equal file. */
+/** Rows are sorted, so equal rows give an equal file. */
 export const selectRows = (
   { table, columns }: Relation,
   cell: (column: Column) => string,
   alias = ({ name }: Column): string => name,
 ): string => {
   const cells = columns.map((column) => `${cell(column)} AS ${quote(alias(column))}`)
-  const key = table.key.length > 0 ? table.key : columns.map(({ name }) => name)
-  const order = columns.filter(({ name }) => key.includes(name)).map(({ name }) => `t.${quote(name)}`)
+  const names = columns.map(({ name }) => name)
+  const sorted = table.sortedBy ?? (table.key.length > 0 ? table.key : names)
+  const order = sorted.filter((name) => names.includes(name)).map((name) => `t.${quote(name)} NULLS LAST`)
   return `SELECT ${cells.join(', ')} FROM ${qualified(table)} t ORDER BY ${order.join(', ')}`
 }
 

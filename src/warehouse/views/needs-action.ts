@@ -189,6 +189,7 @@ export const needsAction: ViewDeclaration = {
   name: 'needs_action',
   comment: 'What needs action: one row per survey that the API shows and reason',
   key: ['account', 'survey_id', 'kind'],
+  sortedBy: ['urgency', 'due_on', 'account', 'survey_id', 'kind'],
   references: ofSurvey,
   columns: [
     ...columnsFrom(sampleSourceProgress, ['account', 'survey_id']),

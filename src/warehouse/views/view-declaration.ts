@@ -4,7 +4,8 @@ import type { ViewName } from '../../model/publish-formats.js'
 import { literal, quote } from '../connection/ddl.js'
 
 /** `key` identifies a row, as in a table. Columns are in the order of the view. */
-export interface ViewDeclaration extends Pick<TableDeclaration, 'comment' | 'key' | 'references'> {
+export interface ViewDeclaration
+  extends Pick<TableDeclaration, 'comment' | 'key' | 'sortedBy' | 'references'> {
   readonly schema: 'main'
   readonly name: ViewName
   readonly columns: readonly Column[]

@@ -1,8 +1,10 @@
 /** Each rule of needs_action, on both sides of its limit. */
 import { expect, test } from 'vitest'
+import { selectRows } from '../../../../src/commands/export/files.js'
 import type { Progress, Survey } from '../../../../src/model/fields.js'
 import type { Instant } from '../../../../src/model/instant.js'
 import { storeDeadlines } from '../../../../src/warehouse/deadlines.js'
+import { needsAction } from '../../../../src/warehouse/views/needs-action.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
@@ -251,4 +253,8 @@ test('needs_action has a row for each survey and reason', async () => {
   const [row] = await rows(`SELECT numbers FROM needs_action WHERE survey_id = ${place + 1}`)
   const numbers = { needed_per_day: 5.3, per_day: 5, missing: 100, days_late: 1 }
   expect(JSON.parse(String(row?.numbers))).toEqual(numbers)
+  const shown = needsAction.columns.filter(({ name }) => ['survey_id', 'urgency', 'due_on'].includes(name))
+  const exported = selectRows({ table: needsAction, columns: shown }, ({ name }) => `t.${name}`)
+  const byUrgency = `SELECT survey_id, urgency, due_on FROM needs_action ORDER BY urgency, due_on NULLS LAST, account, survey_id`
+  expect(await rows(exported)).toEqual(await rows(byUrgency))
 })
