@@ -57,7 +57,7 @@ export const EXITS = {
       no_warehouse: '`replay`: this directory has no warehouse',
       nothing_published:
         '`status`, `export`, `query`, `report`, `verify`: nothing is published in this directory or bucket',
-      unknown_survey: '`status --survey`: nothing is known of this survey in the published state',
+      unknown_survey: '`--survey`: nothing is known of this survey in the published state',
       other_shards:
         'The directory holds another number of shards, a warehouse without shards, or shards although the command has no `--shard`',
       other_bucket:

@@ -23,22 +23,26 @@ import {
   isOutOfMemory,
   unreadable,
 } from '../warehouse/connection/duckdb-error.js'
+import { accountsOfSurvey } from '../warehouse/survey-status.js'
 import { ALL_VIEWS, withTemporaryViews } from '../warehouse/views/all.js'
 import type { CliContext } from './context.js'
-import { usageError } from './flags.js'
+import { surveyNameOf, usageError } from './flags.js'
 import { CSV, JSON_LIST, MARKDOWN, type Write, writeLines } from './query/lines.js'
 import { NAMED_QUERIES, sqlToCopy } from './query/named.js'
-import { type Narrowed, parametersOf, prepare, questionOf } from './query/question.js'
+import { parametersOf, prepare, questionOf } from './query/question.js'
 import { refused, type Statement } from './query/statement.js'
 import { writeTable } from './query/table.js'
 import { textTable } from './text/text-table.js'
 
-export interface QueryRequest extends Narrowed {
+export interface QueryRequest {
   /** SQL, the name of a query, or `-` for SQL on stdin. */
   readonly asked: string
   readonly format: 'table' | 'markdown' | 'csv' | 'json' | 'parquet' | 'xlsx'
   /** Absolute path of the file to write; null for stdout. */
   readonly out: string | null
+  /** `4711` or `acme/4711` */
+  readonly survey?: string | undefined
+  readonly days?: string | undefined
 }
 
 export const listOfQueries = (): string =>
@@ -57,15 +61,17 @@ export const sqlOfQuery = async (context: CliContext, asked: string): Promise<st
 export const query = async (
   context: CliContext,
   settings: Settings,
-  { asked, format, out, ...narrowed }: QueryRequest,
+  { asked, format, out, survey: surveyText, days }: QueryRequest,
 ): Promise<void> => {
   const { print, signal, stdout } = context
   const question = questionOf(await textOf(context, asked))
-  const given = parametersOf(narrowed)
+  const survey = surveyText === undefined ? null : surveyNameOf(surveyText, 'query')
+  const given = parametersOf(survey, days)
   const published = await requirePublished(settings, await findState(settings, signal))
   const runIn = (memoryLimit: string, file: string | null, write: Write): Promise<number> =>
     onPublished(published, { memoryLimit, file, signal }, async (sql) => {
       const statement = await prepare(sql, question, given)
+      if (survey !== null && question.named !== null) await accountsOfSurvey(sql, survey, published.path)
       const width = stdout.isTTY && out === null ? (stdout.columns ?? WIDTH) : WIDTH
       return await writeAs(format, sql, statement, { file: file ?? '', write, signal, width })
     })

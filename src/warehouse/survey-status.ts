@@ -1,5 +1,6 @@
 /** Reads from a published state what explains how old the data of one survey is. */
 import { z } from 'zod'
+import { ExpectedError } from '../base/errors.js'
 import { parse } from '../base/parse.js'
 import { formatInstant, type Instant } from '../model/instant.js'
 import type { RefreshRules } from '../model/run.js'
@@ -47,15 +48,30 @@ const dayRow = z.object({
   completion_rate: doubleCell.nullable(),
 })
 
-/** The accounts that have a survey with this id, also one of which only rows in quarantine are known. */
-export const accountsWithSurvey = async (sql: Sql, surveyId: number): Promise<readonly string[]> => {
+/**
+ * The accounts that have this survey, also one of which only rows in quarantine are known. Throws an error `unknown_survey` without any.
+ * `path` is the published state.
+ */
+export const accountsOfSurvey = async (
+  sql: Sql,
+  { account, surveyId }: { readonly account: string | undefined; readonly surveyId: number },
+  path: string,
+): Promise<readonly string[]> => {
   const rows = await sql.rows(
     z.object({ account: varcharCell }),
     `SELECT account FROM main.surveys WHERE id = $1 UNION SELECT account FROM main.freshness WHERE survey_id = $1
       UNION SELECT account FROM _sync.rejected_rows WHERE survey_id = $1 ORDER BY account`,
     [surveyId],
   )
-  return rows.map(({ account }) => account)
+  const accounts = rows.map((row) => row.account)
+  if (account === undefined && accounts.length > 0) return accounts
+  if (account !== undefined && accounts.includes(account)) return [account]
+  const others = accounts.map((one) => `${one}/${surveyId}`)
+  const meant = others.length === 0 ? '' : `: there is ${others.join(', ')}`
+  throw new ExpectedError(
+    'unknown_survey',
+    `${path} has no survey ${account === undefined ? '' : `${account}/`}${surveyId}${meant}`,
+  )
 }
 
 /** `now` is the server's time. */

@@ -4,7 +4,7 @@ import { nearest } from '../../base/suggest.js'
 import { ALL_TABLES, tableName } from '../../model/sync-tables.js'
 import type { NamedParameters, Sql } from '../../warehouse/connection/database.js'
 import { ALL_VIEWS } from '../../warehouse/views/all.js'
-import { surveyNameOf, usageError } from '../flags.js'
+import { type surveyNameOf, usageError } from '../flags.js'
 import { NAMED_QUERIES, type NamedQuery } from './named.js'
 import { columnsOf, readStatement, refused, type Statement } from './statement.js'
 
@@ -28,21 +28,16 @@ export const questionOf = (asked: string): Question => {
   throw refused(`there is no query ${word}${meant} fieldwork-sync query --list shows all`)
 }
 
-export interface Narrowed {
-  /** `4711` or `acme/4711` */
-  readonly survey?: string | undefined
-  readonly days?: string | undefined
-}
-
-/** Throws an error `usage` for a wrong value. */
-export const parametersOf = ({ survey, days }: Narrowed): NamedParameters => {
-  const { account, surveyId } =
-    survey === undefined ? { account: undefined, surveyId: undefined } : surveyNameOf(survey, 'query')
+/** Throws an error `usage` for wrong days. */
+export const parametersOf = (
+  survey: ReturnType<typeof surveyNameOf> | null,
+  days: string | undefined,
+): NamedParameters => {
   if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days))
     throw usageError(`--days ${days} is not a whole number from 1 to 99999`, 'query')
   return {
-    ...(surveyId !== undefined && { survey: surveyId }),
-    ...(account !== undefined && { account }),
+    ...(survey !== null && { survey: survey.surveyId }),
+    ...(survey?.account !== undefined && { account: survey.account }),
     ...(days !== undefined && { days: Number(days) }),
   }
 }

@@ -1,6 +1,5 @@
 /** What `status --survey` does: explains one survey, of every account that has it. The rules of a run say when it is read next. */
 import { systemClock } from '../../base/clock.js'
-import { ExpectedError } from '../../base/errors.js'
 import { instantFromMs } from '../../model/instant.js'
 import { serverNow } from '../../rules/plan.js'
 import type { Settings } from '../../settings/settings.js'
@@ -9,7 +8,7 @@ import { planOf } from '../../sync/planning.js'
 import { accountWarehouse } from '../../warehouse/account-warehouse.js'
 import type { Database } from '../../warehouse/connection/database.js'
 import { requireCurrentSchema } from '../../warehouse/status.js'
-import { accountsWithSurvey, readSurveyStatus } from '../../warehouse/survey-status.js'
+import { accountsOfSurvey, readSurveyStatus } from '../../warehouse/survey-status.js'
 import type { CliContext } from '../context.js'
 import { surveyNameOf } from '../flags.js'
 import { jsonOf } from '../text/json.js'
@@ -26,29 +25,13 @@ export const showSurvey = async (
   const { head, result: surveys } = await readWithHead(settings, context.signal, async (database, path) => {
     await requireCurrentSchema(database, path, 'status')
     const found: Explained[] = []
-    for (const account of await accountsOf(database, name, path))
+    for (const account of await database.transaction((sql) => accountsOfSurvey(sql, name, path)))
       found.push(await explainSurvey(database, { account, surveyId: name.surveyId }, settings, maxAgeMs))
     return found
   })
   if (settings.json) return void (await context.print(`${jsonOf({ ...head, surveys })}\n`))
   const terminal = terminalOf(context)
   await context.print(`${surveys.map((one) => renderSurvey(one, terminal)).join('\n\n')}\n`)
-}
-
-const accountsOf = async (
-  database: Database,
-  { account, surveyId }: ReturnType<typeof surveyNameOf>,
-  path: string,
-): Promise<readonly string[]> => {
-  const accounts = await database.transaction((sql) => accountsWithSurvey(sql, surveyId))
-  if (account === undefined && accounts.length > 0) return accounts
-  if (account !== undefined && accounts.includes(account)) return [account]
-  const others = accounts.map((one) => `${one}/${surveyId}`)
-  const meant = others.length === 0 ? '' : `: there is ${others.join(', ')}`
-  throw new ExpectedError(
-    'unknown_survey',
-    `${path} has no survey ${account === undefined ? '' : `${account}/`}${surveyId}${meant}`,
-  )
 }
 
 const explainSurvey = async (
