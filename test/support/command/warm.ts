@@ -5,13 +5,14 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdir, readdir } from 'node:fs/promises'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import pLimit from 'p-limit'
+import { isSystemError } from '../../../src/base/errors.js'
+import { workFile } from '../../../src/warehouse/lifecycle/files.js'
 import { SLOW } from '../suite/slow.js'
-import { putEmptyWarehouse } from '../warehouse/warehouse.js'
+import { emptyWarehouse } from '../warehouse/warehouse.js'
 import { type Ended, type Env, run } from './command.js'
 
 /**
@@ -56,26 +57,24 @@ const answerOf = (child: ChildProcess): Promise<number> =>
   })
 
 /**
- * The first sync of most tests begins with an empty warehouse, because its creation takes a third of a small sync. A directory
- * whose parent does not exist yet is left to the command. So is every directory in a process of its own.
+ * The first sync of most tests begins with an empty warehouse, because its creation takes a third of a small sync. A directory that cannot
+ * be made is left to the command. So is every directory in the slow suite.
  */
-const prepareFirstSync = async (args: readonly string[], env: Env): Promise<void> => {
+export const prepareFirstSync = (args: readonly string[], env: Env, empty: Buffer | null): void => {
   const directory = env.FIELDWORK_SYNC_WAREHOUSE
   // A bucket restores its own warehouse into an empty directory.
-  if (
-    args[0] !== 'sync' ||
-    env.FIELDWORK_SYNC_STORAGE_URL !== undefined ||
-    !directory ||
-    !existsSync(dirname(directory))
-  )
-    return
-  if (!existsSync(directory)) await mkdir(directory)
-  else if ((await readdir(directory).catch(() => ['not a directory'])).length > 0) return
-  await putEmptyWarehouse(directory)
+  const isFirst = args[0] === 'sync' && env.FIELDWORK_SYNC_STORAGE_URL === undefined && directory
+  if (empty === null || !isFirst || !existsSync(dirname(directory))) return
+  try {
+    if (!existsSync(directory)) mkdirSync(directory)
+    if (readdirSync(directory).length === 0) writeFileSync(workFile(directory), empty)
+  } catch (error) {
+    if (!isSystemError(error)) throw error
+  }
 }
 
 const runLoaded = async (args: readonly string[], env: Env, cwd: string): Promise<Ended> => {
-  await prepareFirstSync(args, env)
+  prepareFirstSync(args, env, await emptyWarehouse())
   const child = idle ?? load()
   idle = null
   const mark = `${randomUUID()}\n`

@@ -105,14 +105,14 @@ export const copiesOf = (fill: (warehouse: TestWarehouse) => Promise<unknown>): 
 
 export const newDirectory = async (finished: Finished = onTestFinished): Promise<string> => {
   const directory = await temporaryDirectory(finished)
-  await putEmptyWarehouse(directory)
+  await writeFile(workFile(directory), await emptyWarehouse())
   return directory
 }
 
-/** Puts an empty warehouse into a directory. It is built once and copied, because creating eighteen tables takes time. */
-export const putEmptyWarehouse = async (directory: string): Promise<void> => {
+/** The file of an empty warehouse. It is built once and copied, because creating its tables and views takes time. */
+export const emptyWarehouse = (): Promise<Buffer> => {
   emptyFile ??= buildEmptyFile()
-  await writeFile(workFile(directory), await emptyFile)
+  return emptyFile
 }
 let emptyFile: Promise<Buffer> | null = null
 
