@@ -50,7 +50,7 @@ const idWhere = async (state: string, condition: string): Promise<number> => {
 const ACTIVE = "o.status IN ('fieldwork', 'pending', 'deviating_from_specs') AND o._missing_since IS NULL"
 
 beforeAll(async () => {
-  server = await startWorld({ seed: 6, surveys: 60 })
+  server = await startWorld({ seed: 3, surveys: 24 })
   finished(() => server.close())
   warehouse = join(await temporaryDirectory(finished), 'warehouse')
   const world = openWorld(server)

@@ -6,6 +6,7 @@ import { parse } from '../../base/parse.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { APPENDED_TYPES, appendedValue } from './cells.js'
+import { literal, qualified } from './ddl.js'
 
 interface Target {
   readonly catalog?: string
@@ -54,22 +55,23 @@ const CHUNK_ROWS_MAX = 2_048
  * version added is not declared, and stays null. The order is read once, because no table changes after its migration.
  */
 export const storedColumnsOf = (connection: DuckDBConnection) => {
-  let namesByTable: ReadonlyMap<string, readonly string[]> | null = null
-  return async ({ schema, name: table, columns }: TableDeclaration): Promise<readonly Column[]> => {
-    namesByTable ??= await readColumnNames(connection)
-    const declared = new Map(columns.map((column) => [column.name, column]))
-    const names = namesByTable.get(`${schema}.${table}`) ?? []
-    return names.map((name) => declared.get(name) ?? { name, type: 'VARCHAR', nullable: true, comment: '' })
+  const stored = new Map<TableDeclaration, readonly Column[]>()
+  return async (table: TableDeclaration): Promise<readonly Column[]> => {
+    const known = stored.get(table)
+    if (known !== undefined) return known
+    const declared = new Map(table.columns.map((column) => [column.name, column]))
+    const columns = (await readColumnNames(connection, table)).map(
+      (name): Column => declared.get(name) ?? { name, type: 'VARCHAR', nullable: true, comment: '' },
+    )
+    stored.set(table, columns)
+    return columns
   }
 }
 
-const tableRow = z.object({ table: z.string(), columns: z.object({ items: z.array(z.string()) }) })
-
-const readColumnNames = async (connection: DuckDBConnection) => {
+const readColumnNames = async (connection: DuckDBConnection, table: TableDeclaration) => {
+  // Not from `duckdb_columns()`, which plans every view: 7 ms instead of 0.3 ms.
   const result = await connection.runAndReadAll(
-    `SELECT schema_name || '.' || table_name AS "table", list(column_name ORDER BY column_index) AS columns
-      FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal GROUP BY ALL`,
+    `SELECT name FROM pragma_table_info(${literal(qualified(table))}) ORDER BY cid ASC`,
   )
-  const tables = result.getRowObjects().map((row) => parse(tableRow, row, 'a row of the catalog'))
-  return new Map(tables.map(({ table, columns }) => [table, columns.items]))
+  return result.getRows().map(([name]) => parse(z.string(), name, 'a name of the catalog'))
 }
