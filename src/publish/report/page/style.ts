@@ -36,7 +36,7 @@ i{font-style:normal;color:var(--soft)}
 .figures dt{color:var(--soft);font-size:13px}
 .figures dd{margin:0}
 .figures b{font-size:24px;font-weight:600;letter-spacing:-.02em;margin-right:4px}
-.cards{columns:3 340px;column-gap:14px}
+.cards{columns:3 340px;column-gap:14px;margin-top:14px}
 .card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:14px 16px 10px;margin:0 0 14px;break-inside:avoid}
 .card h3{margin:0;font-size:15px}
 .chip{display:inline-block;margin:1px 6px 1px 0;padding:0 9px;border-radius:1em;border:1px solid var(--line);font-size:13px;line-height:1.6;overflow-wrap:anywhere}small.late{color:var(--bad)}.chip.u0,.chip.u1{background:var(--bad-bg);border-color:var(--bad);color:var(--bad);font-weight:600}.chip.u0{background:var(--bad);color:var(--card)}.chip.u2{background:var(--warn-bg);border-color:var(--warn);color:var(--warn)}
@@ -76,7 +76,7 @@ progress::-webkit-progress-bar{background:var(--track)}progress::-webkit-progres
 .spark path{fill:none;stroke:var(--accent);stroke-width:2.4;vector-effect:non-scaling-stroke}
 .strip{display:block;width:100%;min-width:120px;height:16px}
 .strip path{fill:var(--s4)}.strip .draft{fill:var(--s5)}.strip .user_demo{fill:var(--s3)}.strip .data_processing{fill:var(--s1)}.strip .fieldwork{fill:var(--accent)}.strip .deviating_from_specs{fill:var(--bad)}.strip .complete{fill:var(--good)}
-.timeline td:nth-child(2){width:40%}.axis{display:block;width:100%;height:1.3em;overflow:visible}.axis text{fill:var(--soft);font-size:12px}.axis line{stroke:var(--soft)}.legend{margin:8px 0}
+:is(.timeline,.changes){table-layout:fixed}:is(.timeline,.changes) :is(th,td):nth-child(2){width:38%}.timeline :is(th,td):nth-child(3){width:17%}:is(.timeline,.changes) :is(th,td):last-child{width:19%}details :is(.timeline,.changes) thead :is(th,.axis){height:0;padding-block:0;border:0;font-size:0;overflow:hidden}.axis{display:block;width:100%;height:1.3em;overflow:visible}.axis text{fill:var(--soft);font-size:12px}.axis line{stroke:var(--soft)}.legend{margin:8px 0}
 .chart{display:block;width:100%;height:240px;overflow:visible;margin:10px 0 30px;border-bottom:1px solid var(--soft)}
 .chart text{font-size:12px;fill:var(--soft);transform:translateY(-4px);paint-order:stroke;stroke:var(--bg);stroke-width:4px;stroke-linejoin:round}
 .chart .x{overflow:visible}.chart .x text{text-anchor:middle;transform:translateY(17px)}
