@@ -42,7 +42,7 @@ export type FlagValues = Readonly<Record<string, string | boolean | undefined>>
  * `--full=yes` as false.
  */
 export const flagProblems = (words: readonly string[], command: string, flags: Flags): readonly string[] => {
-  const all: Readonly<Record<string, Pick<Flag, 'type'>>> = { ...flags, ...COMMON }
+  const all: Readonly<Record<string, Pick<Flag, 'type' | 'isList'>>> = { ...flags, ...COMMON }
   const names = Object.keys(all).filter((name) => all[name]?.type !== 'argument')
   const wrong = words.flatMap((word) => {
     if (isArgumentText(word, flags)) return []
@@ -75,7 +75,7 @@ export const isArgumentText = (word: string, flags: Readonly<Record<string, Pick
 const wordProblems = (
   words: readonly string[],
   command: string,
-  flags: Readonly<Record<string, Pick<Flag, 'type'>>>,
+  flags: Readonly<Record<string, Pick<Flag, 'type' | 'isList'>>>,
 ): readonly string[] => {
   const typeOf = (name = '') => (Object.hasOwn(flags, name) ? flags[name]?.type : undefined)
   const isValue = (at: number): boolean => {
@@ -94,12 +94,15 @@ const wordProblems = (
   if (more.length >= WORDS_NAMED_MAX) named.push('…')
   const before = words[isValue(first - 1) ? first - 2 : first - 1] ?? ''
   const [, flag = ''] = FLAG.exec(before) ?? []
-  const unquoted = typeOf(flag.slice('--'.length)) === 'string' ? flag : taken > 0 ? command : null
+  const name = flag.slice('--'.length)
+  const unquoted = typeOf(name) === 'string' ? flag : taken > 0 ? command : null
   const names = Object.keys(flags).filter((name) => typeOf(name) !== 'argument')
   const hint =
     unquoted === null
       ? suggestion(words[first] ?? '', names, '--')
-      : `: a text with blanks needs quotes, as in ${unquoted} "…"`
+      : unquoted === flag && flags[name]?.isList
+        ? `: several values need commas without blanks, as in ${flag} a,b`
+        : `: a text with blanks needs quotes, as in ${unquoted} "…"`
   return [`${command} cannot take ${more.length === 0 ? 'the word' : 'the words'} ${named.join(' ')}${hint}`]
 }
 

@@ -10,6 +10,7 @@ const COMMAND: Command = {
     out: { type: 'string', describe: 'A directory' },
     where: { type: 'string', describe: 'A condition' },
     full: { type: 'boolean', describe: 'All of it' },
+    tables: { type: 'string', describe: 'Some of it', isList: true },
   },
   run: async () => undefined,
 }
@@ -51,6 +52,10 @@ test.each([
   [
     ['--where=a', 'b', 'c', 'd', 'e', 'f'],
     'export cannot take the words b c d …: a text with blanks needs quotes, as in --where "…"',
+  ],
+  [
+    ['--tables', 'surveys', 'freshness'],
+    'export cannot take the word freshness: several values need commas without blanks, as in --tables a,b',
   ],
   [['--dry-run'], 'export has no flag --dry-run: fieldwork-sync plan shows what sync would request'],
   [['--verison'], 'export has no flag --verison: did you mean --version?'],
