@@ -132,15 +132,15 @@ test.concurrent(
     expect(await rowsOf('forecast', '--sql')).toMatch(/^SELECT [\s\S]*\nFROM survey_pace\n[\s\S]*;\n$/)
     for (const { name, describe } of SHOWN) expect(list).toMatch(new RegExp(`^${name} +${describe}$`, 'm'))
     // `integration/docs/queries` runs each.
-    for (const { name, sql } of SLOW ? SHOWN : SHOWN.slice(0, 3)) {
+    for (const { name, sql } of SLOW ? SHOWN : SHOWN.slice(2, 4)) {
       const rows = await rowsOf(name, '--json')
       expect(await rowsOf(sql, '--json'), name).toBe(rows)
     }
     const [{ account }] = JSON.parse(await rowsOf('SELECT account FROM surveys LIMIT 1', '--json'))
     const ids = async (...args: string[]) =>
       JSON.parse(await rowsOf(...args, '--json')).map(({ survey_id }: { survey_id: number }) => survey_id)
-    expect(await ids('surveys-today', '--survey', '2')).toEqual([2])
-    expect(await ids('surveys-today', '--survey', `${account}/2`)).toEqual([2])
+    expect(await ids('pace-by-day', '--survey', '2')).toEqual([2])
+    expect(await ids('pace-by-day', '--survey', `${account}/2`)).toEqual([2])
     expect(await ids('pace-by-day', '--days', '1', '--survey', '2')).toEqual([2])
     expect(
       await ids(
@@ -276,7 +276,7 @@ test.concurrent(
         `SELECT id, title, typeof(updated_at) AS at FROM '${root}/rows.parquet' WHERE id = 1`,
       ),
     ).toEqual([{ id: 1, title: HOSTILE, at: 'TIMESTAMP WITH TIME ZONE' }])
-    await rowsOf('surveys-today', '--survey', '2', '--output', join(root, 'named.parquet'))
+    await rowsOf('pace-by-day', '--survey', '2', '--output', join(root, 'named.parquet'))
     expect(await query(':memory:', `SELECT survey_id FROM '${root}/named.parquet'`)).toEqual([
       { survey_id: 2 },
     ])
