@@ -95,11 +95,16 @@ const forecastsOf = async (nights: readonly Night[]): Promise<readonly Forecast[
 const errorsOf = (forecasts: readonly Forecast[]): number[] =>
   forecasts.flatMap(({ expected, reached }) => (expected === null ? [] : [Math.abs(expected - reached)]))
 
+/** One world has forecasts of some twenty surveys, and the interval covers 62 to 97 % of their targets. */
+const OTHER_SEEDS = [2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]
+
 slow(
-  'in worlds of three seeds, forecasts are near the truth, and the interval covers 8 of 10 targets',
+  'in reference worlds, forecasts are near the truth, and the interval covers 8 of 10 targets',
+  { timeout: 300_000 },
   async () => {
-    const forecasts: Forecast[] = []
-    for (const seed of [42, 1, 7]) forecasts.push(...(await forecastsOf(nightsOf(seed))))
+    const worlds: (readonly Forecast[])[] = []
+    for (const seed of [42, 1, 7, ...OTHER_SEEDS]) worlds.push(await forecastsOf(nightsOf(seed)))
+    const forecasts = worlds.slice(0, 3).flat()
     const ofAge = (from: number, to: number) =>
       errorsOf(forecasts.filter(({ age }) => age !== null && age >= from && age <= to))
     const young = ofAge(2, 2)
@@ -108,12 +113,14 @@ slow(
     expect(ofAge(0, 1)).toEqual([])
     // The pace of the last 7 days, whatever the status was on them, was 1 day off too.
     expect(median(ofAge(7, NIGHTS))).toBeLessThanOrEqual(1)
-    const intervals = forecasts.filter(({ from }) => from !== null)
-    const covered = intervals.filter(
-      ({ from, to, reached }) => Number(from) <= reached && reached <= (to ?? HORIZON),
-    )
-    expect(intervals.length).toBeGreaterThan(400)
-    expect(covered.length / intervals.length).toBeGreaterThan(0.75)
-    expect(covered.length / intervals.length).toBeLessThan(0.85)
+    for (const some of [forecasts, worlds.flat()]) {
+      const intervals = some.filter(({ from }) => from !== null)
+      const covered = intervals.filter(
+        ({ from, to, reached }) => Number(from) <= reached && reached <= (to ?? HORIZON),
+      )
+      expect(intervals.length).toBeGreaterThan(400)
+      expect(covered.length / intervals.length).toBeGreaterThan(0.75)
+      expect(covered.length / intervals.length).toBeLessThan(0.85)
+    }
   },
 )
