@@ -154,6 +154,39 @@ test.concurrent(
   },
 )
 
+test.concurrent('lists, long decimals, and times that JavaScript does not have keep their values', async () => {
+  const root = await trial.temporary()
+  const SQL = `SELECT TIMESTAMP '290000-01-01' AS far, 'infinity'::TIMESTAMPTZ AS never, '2026-01-01 00:00:00.123456789'::TIMESTAMP_NS AS fine,
+    [1.5::DOUBLE, 'nan'::DOUBLE] AS rates, {'least': '-inf'::DOUBLE, 'says': 'NaN "x"'} AS range, ['2026-01-01'::DATE::TIMESTAMP] AS times,
+    12345678901234567890.123456789::DECIMAL(38, 9) AS long, 12.5::DECIMAL(38, 9) AS short, 7 AS "a_x0041_"`
+  const [far, fine, long] = [
+    '290000-01-01T00:00:00.000000',
+    '2026-01-01T00:00:00.123456789',
+    '12345678901234567890.123456789',
+  ]
+  const json = await rowsOf(SQL, '--json')
+  expect(json).toContain(`:${long},`)
+  expect(JSON.parse(json)).toMatchObject([
+    {
+      ...{ far, never: 'infinity', fine, rates: [1.5, 'nan'], range: { least: '-inf', says: 'NaN "x"' } },
+      ...{ times: ['2026-01-01 00:00:00'], short: 12.5, a_x0041_: 7 },
+    },
+  ])
+  expect(await rowsOf(SQL, '--format', 'csv')).toContain(
+    `\r\n${far},infinity,${fine},"[1.5,NaN]","{""least"":-Infinity,""says"":""NaN \\""x\\""""}","[""2026-01-01 00:00:00""]",${long},12.500000000,7\r\n`,
+  )
+  expect(await rowsOf(SQL, '--format', 'markdown')).toContain(String.raw`| \[1.5,NaN\] |`)
+  await rowsOf(SQL, '--output', join(root, 'odd.xlsx'))
+  const { sheets } = await readXlsx(await readFile(join(root, 'odd.xlsx')))
+  expect(sheets[0]?.rows).toEqual([
+    ['far', 'never', 'fine', 'rates', 'range', 'times', 'long', 'short', 'a_x0041_'],
+    [
+      ...[far, 'infinity', new Date('2026-01-01T00:00:00.123Z'), '[1.5, nan]'],
+      ...[`{'least': -inf, 'says': 'NaN "x"'}`, "['2026-01-01 00:00:00']", long, 12.5, 7],
+    ],
+  ])
+})
+
 test.concurrent('SQL that does more than read is refused in one line', async () => {
   const root = await trial.temporary()
   const before = await readFile(trial.published)

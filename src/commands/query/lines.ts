@@ -39,7 +39,7 @@ export const frugally = async function* <Batch>(batches: AsyncIterable<Batch>): 
 export const writeLines = async (
   sql: Sql,
   statement: Statement,
-  { head, row, between, end }: LineFormat,
+  { head, row, finished = (line) => line, between, end }: LineFormat,
   write: Write,
 ): Promise<number> =>
   ofStatement(async () => {
@@ -47,7 +47,7 @@ export const writeLines = async (
     let [rows, text] = [0, head(columns)]
     for await (const batch of selectLines(sql, statement, row(columns))) {
       for (const [line = ''] of batch) {
-        text += rows === 0 ? line : `${between}${line}`
+        text += `${rows === 0 ? '' : between}${finished(line)}`
         rows += 1
       }
       if (!(await write(text))) return rows
@@ -61,6 +61,8 @@ export interface LineFormat {
   /** SQL of the line of a row. */
   readonly row: (columns: readonly ResultColumn[]) => string
   readonly head: (columns: readonly ResultColumn[]) => string
+  /** What is written for the text that `row` selects; by default the same. */
+  readonly finished?: (line: string) => string
   readonly between: string
   readonly end: (rows: number) => string
 }
@@ -87,15 +89,26 @@ export const JSON_LIST: LineFormat = {
   head: () => '[\n',
   row: (columns) =>
     `concat(${columns.map((column, place) => `${literal(`${place === 0 ? '{' : ','}${JSON.stringify(column.name)}:`)}, coalesce(${jsonValue(column)}, 'null')`).join(', ')}, '}')`,
+  finished: (line) => (NOT_FINITE.test(line) ? line.replaceAll(TEXT_OR_NOT_FINITE, inQuotes) : line),
   between: ',\n',
   end: (rows) => (rows === 0 ? ']\n' : '\n]\n'),
 }
 
+/** Inside a list, DuckDB writes these as numbers, which JSON does not have. */
+const NOT_FINITE = /NaN|Infinity/
+const TEXT_OR_NOT_FINITE = /"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)/g
+const NOT_FINITE_TEXTS: Readonly<Record<string, string>> = {
+  NaN: '"nan"',
+  '-NaN': '"nan"',
+  Infinity: '"inf"',
+  '-Infinity': '"-inf"',
+}
+const inQuotes = (token: string): string => NOT_FINITE_TEXTS[token] ?? token
+
 const jsonValue = (column: ResultColumn): string => {
   const cell = quote(column.name)
   const asText = `CAST(to_json(${exact(column)}) AS VARCHAR)`
-  if (/^(DOUBLE|FLOAT)$/.test(column.type))
-    return `CASE WHEN isfinite(${cell}) THEN CAST(${cell} AS VARCHAR) ELSE ${asText} END`
+  if (isFloat(column)) return `CASE WHEN isfinite(${cell}) THEN CAST(${cell} AS VARCHAR) ELSE ${asText} END`
   if (isNumber(column) || column.type === 'BOOLEAN' || column.type === 'JSON' || isNested(column))
     return exact(column)
   return isBare(column) ? `concat('"', ${exact(column)}, '"')` : asText
@@ -124,23 +137,33 @@ export const onOneLineSql = (text: string): string => `regexp_replace(${text}, '
 const escapedMarkdown = (text: string): string =>
   text.replaceAll(new RegExp(CONTROL, 'gu'), ' ').replaceAll(new RegExp(MARKUP, 'g'), '\\$1')
 
-const INTEGER = /^U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)$/
-export const isInteger = ({ type }: ResultColumn): boolean => INTEGER.test(type)
+/** A list of numbers, such as `DOUBLE[]`, is none of these. */
+const of =
+  (types: RegExp) =>
+  ({ type }: ResultColumn): boolean =>
+    types.test(type)
+export const isInteger = of(/^U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)$/)
+export const isFloat = of(/^(DOUBLE|FLOAT)$/)
+export const isTimestamp = of(/^TIMESTAMP(_S|_MS|_NS)?( WITH TIME ZONE)?$/)
+const isDecimal = of(/^DECIMAL\(\d+,\d+\)$/)
+const isPlain = of(/^(BOOLEAN|DATE|TIME(_NS)?( WITH TIME ZONE)?|UUID)$/)
+const isNested = of(/\]$|^(STRUCT|MAP|UNION)\(/)
 export const isNumber = (column: ResultColumn): boolean =>
-  isInteger(column) || /^(DOUBLE|FLOAT|DECIMAL)/.test(column.type)
+  isInteger(column) || isFloat(column) || isDecimal(column)
 /** Whether no cell of the column has a character that a format must escape. */
 export const isBare = (column: ResultColumn): boolean =>
-  isNumber(column) || /^(BOOLEAN|DATE|TIME|UUID$)/.test(column.type)
-const isNested = ({ type }: ResultColumn): boolean => /\]$|^(STRUCT|MAP|UNION)\(/.test(type)
+  isNumber(column) || isTimestamp(column) || isPlain(column)
 
 /** SQL of a cell as text that holds its value exactly. Times are UTC, whatever the session says. */
-const exact = (column: ResultColumn): string => {
+export const exact = (column: ResultColumn): string => {
   const cell = quote(column.name)
   const asText = `CAST(${cell} AS VARCHAR)`
   if (isNested(column)) return `CAST(to_json(${cell}) AS VARCHAR)`
-  if (!column.type.startsWith('TIMESTAMP')) return asText
+  if (!isTimestamp(column)) return asText
   const zone = column.type === ZONED ? 'Z' : ''
-  return `CASE WHEN isfinite(${cell}) THEN strftime(make_timestamp(epoch_us(${cell})), '%Y-%m-%dT%H:%M:%S.%f${zone}') ELSE ${asText} END`
+  const time = column.type === 'TIMESTAMP_NS' ? cell : `make_timestamp(epoch_us(${cell}))`
+  const digits = column.type === 'TIMESTAMP_NS' ? '%n' : '%f'
+  return `CASE WHEN isfinite(${cell}) THEN strftime(${time}, '%Y-%m-%dT%H:%M:%S.${digits}${zone}') ELSE ${asText} END`
 }
 
 const ZONED = 'TIMESTAMP WITH TIME ZONE'
@@ -148,8 +171,8 @@ const ZONED = 'TIMESTAMP WITH TIME ZONE'
 /** SQL of a cell for people: no microseconds of zero, and at most four decimals. */
 export const readable = (column: ResultColumn): string => {
   const cell = quote(column.name)
-  if (/^(DOUBLE|FLOAT)$/.test(column.type))
+  if (isFloat(column))
     return `CAST(CASE WHEN abs(${cell}) >= 0.001 AND isfinite(${cell}) THEN round(${cell}, 4) ELSE ${cell} END AS VARCHAR)`
-  if (!column.type.startsWith('TIMESTAMP')) return exact(column)
+  if (!isTimestamp(column)) return exact(column)
   return `regexp_replace(replace(${exact(column)}, 'T', ' '), '\\.?0+(Z?)$', '\\1')`
 }

@@ -138,7 +138,7 @@ const tableWidths = (
   return widths
 }
 
-const IS_SHORT = /^(TIMESTAMP|DATE|TIME|BOOLEAN)/
+const IS_SHORT = /^(TIMESTAMP|DATE|TIME|BOOLEAN)[^[]*$/
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 
 type Fitted = (text: string, widthMax: number) => string

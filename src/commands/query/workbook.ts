@@ -14,7 +14,7 @@ import {
   workbookOf,
   writeStreamed,
 } from '../text/sheet.js'
-import { frugally, isInteger, isNumber } from './lines.js'
+import { exact, frugally, isInteger, isNumber, isTimestamp } from './lines.js'
 import { namedRows, ofStatement, type ResultColumn, type Statement } from './statement.js'
 
 /** More would take too much memory. A text counts by its length. */
@@ -65,15 +65,21 @@ export const writeWorkbook = async (
 const sheetColumn = (column: ResultColumn): Column => {
   const { name, type } = column
   const nullable = { name, nullable: true, comment: '' }
-  if (isInteger(column)) return { ...nullable, type: 'BIGINT' }
+  if (isInteger(column) || isLongDecimal(type)) return { ...nullable, type: 'BIGINT' }
   if (isNumber(column)) return { ...nullable, type: 'DOUBLE' }
-  if (type.startsWith('TIMESTAMP')) return { ...nullable, type: 'TIMESTAMPTZ' }
+  if (isTimestamp(column)) return { ...nullable, type: 'TIMESTAMPTZ' }
   return { ...nullable, type: type === 'DATE' || type === 'BOOLEAN' || type === 'JSON' ? type : 'VARCHAR' }
 }
 
-const sheetSql = ({ name, type: given }: ResultColumn, column: Column | undefined): string => {
-  const cell = quote(name)
-  if (given.startsWith('TIMESTAMP')) return `make_timestamptz(epoch_us(${cell}))`
+/** A DOUBLE holds any decimal of so many digits. */
+const DIGITS_MAX = 15
+const isLongDecimal = (type: string): boolean =>
+  Number(/^DECIMAL\((\d+),\d+\)$/.exec(type)?.[1] ?? 0) > DIGITS_MAX
+
+const sheetSql = (given: ResultColumn, column: Column | undefined): string => {
+  const cell = quote(given.name)
+  // As text, because not every time is one of JavaScript.
+  if (isTimestamp(given)) return exact(given)
   if (column?.type === 'DOUBLE') return `CAST(${cell} AS DOUBLE)`
   return column?.type === 'VARCHAR' ? `CAST(${cell} AS VARCHAR)` : cell
 }

@@ -45,6 +45,7 @@ export const sheetCell = (column: Column, cell: SelectedCell, onCut: () => void)
   if (typeof cell === 'number') return Number.isFinite(cell) ? cell : String(cell)
   if (typeof cell === 'bigint') return dateCell(instantToMs(cell), formatInstant(cell))
   if (column.type === 'DATE') return dateCell(Date.parse(`${cell}T00:00:00Z`), cell)
+  if (column.type === 'TIMESTAMPTZ') return dateCell(Date.parse(`${cell.replace('Z', '')}Z`), cell)
   if (column.type === 'BIGINT') return isText(column) || !hasSafeDigits(cell) ? cell : Number(cell)
   return textCell(cell.slice(1), onCut)
 }
@@ -55,7 +56,8 @@ export const isText = ({ name, type }: Column): boolean =>
 
 /** Excel keeps 15 digits of a number. */
 const DIGITS_MAX = 15
-const hasSafeDigits = (integer: string): boolean => integer.replace('-', '').length <= DIGITS_MAX
+const hasSafeDigits = (number: string): boolean =>
+  number.replace(/(\.\d*?)0+$/, '$1').replace(/[-.]/g, '').length <= DIGITS_MAX
 
 /** Days before this have another number in Excel than in other programs, because Excel has a 29 February 1900. */
 const FIRST_DAY_MS = Date.UTC(1900, 2, 1)
@@ -112,6 +114,8 @@ const formatOf = (column: Column): string | null => {
 const isRate = ({ name, type }: Column): boolean => type === 'DOUBLE' && name.endsWith('_rate')
 
 const [WIDTH_MIN, WIDTH_MAX] = [8, 60]
+/** The most that Excel has. */
+const HEADER_WIDTH_MAX = 255
 /** The widths come from the first rows, because a long table is not in memory. */
 const WIDTH_ROWS = 200
 /** The button of the filter covers the end of the name. */
@@ -124,7 +128,7 @@ export const columnDefinition = (column: Column, cells: readonly CellValue[]): C
   const header = column.name.length + BUTTON_CHARACTERS
   // A number without a format is shown with as many digits as fit.
   const shown = cells.map((cell) => (typeof cell === 'number' ? Number(cell.toPrecision(6)) : cell))
-  const minWidth = Math.max(WIDTH_MIN, header)
+  const minWidth = Math.min(HEADER_WIDTH_MAX, Math.max(WIDTH_MIN, header))
   const width = calculateColumnWidth(shown, { ...numFmt, minWidth, maxWidth: Math.max(WIDTH_MAX, minWidth) })
   return { width, ...numFmt }
 }
@@ -159,7 +163,7 @@ export const wholeSheet = async (
   columns: readonly Column[],
   rows: AsyncIterable<CellValue[]> | Iterable<CellValue[]>,
 ): Promise<WriteSheet> => {
-  const lines: CellValue[][] = [columns.map((column) => column.name)]
+  const lines: CellValue[][] = [columns.map((column) => escaped(column.name))]
   const cells = headerCells(columns)
   for await (const row of rows) {
     for (const [index, cell] of row.entries())
@@ -218,7 +222,7 @@ export const writeStreamed = async (
     freezePane: fixedPane(columns),
     columns: columns.map((column, index) => ({
       ...columnDefinition(column, cellsAt(index, first)),
-      header: column.name,
+      header: escaped(column.name),
     })),
   })
   await pipeline(workbook, createWriteStream(file), { signal }).catch((error: unknown) => {
