@@ -7,7 +7,7 @@ import { deadlines, ofSurvey, sampleSourceProgress, surveys } from '../../model/
 import { INACTIVE_STATUSES } from '../../rules/refresh.js'
 import { literal } from '../connection/ddl.js'
 import { hoursBefore, utcDay } from '../history/compaction.js'
-import { FORECAST_PACE_DAYS_MIN } from './pace.js'
+import { FORECAST_PACE_DAYS_MIN, READ_DAYS_OF_ACCOUNTS } from './pace.js'
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 /** Fieldwork is running or paused. */
@@ -175,14 +175,17 @@ const REASONS = Object.entries(RULES).map(([kind, rule]) => reason(kind, rule))
 const known = (column: string, hours: number): string =>
   `CAST(max_by(h.${column}, h.observed_at) FILTER (epoch_us(h.observed_at) < ${hoursBefore('p.refreshed_at', hours)}) AS DOUBLE)`
 
-/** The forecast of a week ago, from the pace of the week before it. A night's reading may come some hours later than the one before. */
+/**
+ * The forecast of a week ago, from the pace of the week before it, where both ends of that week were read. A night's reading may come some
+ * hours later than the one before.
+ */
 const FORECASTS = `SELECT account, survey_id, ${utcDay('refreshed_at')} - 7 + CAST(ceil(days) AS INTEGER) AS expected_before
       FROM (SELECT *, CASE WHEN week_ago > two_weeks_ago AND week_ago < target THEN 7 * (target - week_ago) / (week_ago - two_weeks_ago) END AS days
         FROM (SELECT h.account, h.survey_id, any_value(p.refreshed_at) AS refreshed_at, ${known('sample_size', 156)} AS target,
             ${known('interviews_count', 156)} AS week_ago, ${known('interviews_count', 324)} AS two_weeks_ago
           FROM main.survey_progress_history h JOIN pace p ON p.account = h.account AND p.survey_id = h.survey_id
           WHERE p.status = 'fieldwork' GROUP BY ALL))
-      WHERE days <= 3650`
+      WHERE days <= 3650 AND (account, ${utcDay('refreshed_at')} - 7) IN (${READ_DAYS_OF_ACCOUNTS}) AND (account, ${utcDay('refreshed_at')} - 14) IN (${READ_DAYS_OF_ACCOUNTS})`
 
 export const needsAction: ViewDeclaration = {
   schema: 'main',

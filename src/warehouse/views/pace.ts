@@ -40,19 +40,22 @@ const READ_DAYS = 28
 /** With fewer daily gains, their variation is not known. */
 const SPREAD_GAINS_MIN = 7
 
+/** The days on which the progress of an account changed, so it was read. */
+export const READ_DAYS_OF_ACCOUNTS = `SELECT DISTINCT account, ${utcDay('observed_at')} AS "day" FROM main.survey_progress_history`
+
 const PACE_FIELDS = {
   last_gain_at: timestamptz.orNull(
     'When the number of complete interviews was last seen rising, server time; null = never',
   ),
   pace_days: bigint.orNull(
-    `Days that the pace covers, UTC: the last ones that the survey was in fieldwork from beginning to end, at most ${PACE_DAYS}, of the ${READ_DAYS} before the last known day; null without any`,
+    `Days that the pace covers, UTC: the last ones that the survey was in fieldwork from beginning to end, ${PACE_DAYS}, or more after days without a reading, of the ${READ_DAYS} before the last known day; null without any`,
   ),
   gained: bigint.orNull(
     'Complete interviews gained in the days of the pace; negative if some failed a quality check later',
   ),
   per_day: double.orNull('gained / pace_days'),
   gained_last_day: bigint.orNull(
-    'Complete interviews gained on the last known day, and on days without a reading before it; null if the day before is not known',
+    'Complete interviews gained on the last known day; null if the account was not read on the day before, and it gained since',
   ),
 } satisfies Fields
 
@@ -66,7 +69,8 @@ const INTERVIEWS = `${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_ind
  * `grown_…` in the days of the pace and `first_…` before them.
  *
  * A known day belongs to the pace if the survey was in fieldwork on the known day before, and has had no other status since. So the day on
- * which it opened, and those on which it was paused, count neither as days nor with their interviews.
+ * which it opened, and those on which it was paused, count neither as days nor with their interviews. A day on which no progress of the
+ * account changed may be one without a run, so the next gain is that of both days.
  */
 const paceSql = (observations: Observations, counts: Readonly<Record<string, string>>): string => {
   const { current, history } = observations
@@ -74,7 +78,7 @@ const paceSql = (observations: Observations, counts: Readonly<Record<string, str
   const values = { interviews_count: 'interviews_count', ...counts }
   const names = Object.keys(values)
   const recentColumns = [...current.key, 'observed_at', ...names].map((name) => ({ name }))
-  const inPace = `FILTER (WHERE is_in_field AND field_days <= ${PACE_DAYS})`
+  const inPace = `FILTER (WHERE is_in_field AND field_days - passed < ${PACE_DAYS})`
   const grownOf = (name: string) =>
     `CASE WHEN count(grown_${name}) ${inPace} = count(*) ${inPace} THEN TRY_CAST(sum(grown_${name}) ${inPace} AS BIGINT) END AS grown_${name},
         arg_min(before_${name}, "day") ${inPace} AS first_${name}`
@@ -100,6 +104,8 @@ const paceSql = (observations: Observations, counts: Readonly<Record<string, str
       ${withKnownDays(`(${periodsSql(observations, recentColumns, 'recent')})`, current.key)}
     ), ends AS (
       SELECT *, max(last_day) OVER (PARTITION BY ${key}) AS as_of FROM known
+    ), read_days AS (
+      ${READ_DAYS_OF_ACCOUNTS}
     ), days AS (
       SELECT *, first_day + CAST(days_after AS INTEGER) AS "day"
       FROM (SELECT *, unnest(range(greatest(0, as_of - ${READ_DAYS} - first_day), 1 + last_day - first_day)) AS days_after FROM ends)
@@ -108,7 +114,7 @@ const paceSql = (observations: Observations, counts: Readonly<Record<string, str
         count(*) FILTER (WHERE status <> 'fieldwork') OVER (PARTITION BY account, id ORDER BY valid_from ASC) AS stops
       FROM main.surveys_history
     ), known_days AS (
-      SELECT d.*, s.opened, s.stops FROM days d
+      SELECT d.*, s.opened, s.stops FROM (FROM days WHERE "day" IN (first_day, as_of) OR (account, "day") IN (FROM read_days)) d
       ASOF LEFT JOIN statuses s ON s.account = d.account AND s.survey_id = d.survey_id AND ${dayStart('d."day" + 1')} > s.valid_from
     ), gains AS (
       SELECT *, "day" - lag("day") OVER w AS passed, 
@@ -119,7 +125,7 @@ const paceSql = (observations: Observations, counts: Readonly<Record<string, str
       SELECT *, sum(passed) FILTER (WHERE is_in_field) OVER (PARTITION BY ${key} ORDER BY "day" DESC) AS field_days FROM gains
     ), paces AS (
       SELECT ${key}, as_of, CAST(sum(passed) ${inPace} AS BIGINT) AS pace_days, ${names.map(grownOf).join(', ')},
-        max(grown_interviews_count) FILTER (WHERE "day" = as_of AND passed = 1) AS gained_last_day,
+        max(grown_interviews_count) FILTER (WHERE "day" = as_of AND (passed = 1 OR grown_interviews_count = 0)) AS gained_last_day,
         CASE WHEN count(*) FILTER (WHERE is_in_field AND passed = 1) >= ${SPREAD_GAINS_MIN}
           THEN stddev_samp(grown_interviews_count) FILTER (WHERE is_in_field AND passed = 1) END AS spread
       FROM gains_in_field GROUP BY ALL

@@ -66,9 +66,9 @@ const CASES: readonly Case[] = [
     [7, 45, '2026-03-19', '2026-03-13', null, '10'],
   ],
   [
-    'the survey was missing for a week, so the pace covers one day',
+    'the survey was missing for a week, which the pace covers too',
     [...nightly({ 1: 1, 2: 2 }), [at(3, 0), 'gone'], [at(9, 1), 'listed'], ...nightly({ 9: 20, 10: 24 })],
-    [1, 4, null, null, null, '10'],
+    [8, 22, '2026-04-07', null, null, '10'],
   ],
   [
     'the survey was missing inside of the week',
@@ -112,7 +112,7 @@ const CASES: readonly Case[] = [
   [
     'a clock that was ten years ahead for a night: later readings follow a microsecond apart',
     [...nightly({ 1: 5, 2: 7 }), [instantOf('2036-03-03T02:00:00Z'), read(9)], ...nightly({ 4: 11 })],
-    [7, 4, '2036-08-06', '2036-06-01', '2037-09-09', '03'],
+    [null, null, null, null, null, '03'],
   ],
 ]
 
@@ -212,6 +212,32 @@ test('survey_pace counts only days in fieldwork', async () => {
   expect(
     found.map(({ survey_id, ...row }) => [cases[Number(survey_id) - 1]?.[0], Object.values(row)]),
   ).toEqual(cases.map(([what, , expected]) => [what, expected]))
+})
+
+test('nights without a run change neither the pace nor the forecast of a week ago', async () => {
+  const { account, rows } = await emptyWarehouse()
+  await list(account, [survey(1), survey(2)], at(1, 0), 'full')
+  const isUnread = (night: number) => (night > 14 && night < 25) || (night > 32 && night < 36)
+  // Days of the pace, its gain, and that of the last night.
+  const expected: Readonly<Record<number, readonly (number | null)[]>> = {
+    14: [7, 70, 10],
+    25: [11, 110, null],
+    26: [12, 120, 10],
+    32: [7, 70, 10],
+    36: [7, 70, null],
+    46: [7, 70, 10],
+  }
+  for (let night = 1; night <= 46; night += 1) {
+    if (isUnread(night)) continue
+    const bundles = [bundle(1, at(night), [], read(10 * night, 700)), bundle(2, at(night), [], read(40, 700))]
+    await account.commitBundles(bundles, RUN)
+    if (!(night in expected)) continue
+    const found = await rows('SELECT pace_days, gained, gained_last_day FROM survey_pace ORDER BY survey_id')
+    const days = found[1]?.pace_days
+    expect([night, ...found.map((row) => Object.values(row))]).toEqual([night, expected[night], [days, 0, 0]])
+    // The first is as fast as ever, and nothing else.
+    expect(await rows('SELECT kind FROM needs_action WHERE survey_id = 1')).toEqual([])
+  }
 })
 
 test('survey_pace gives the gain of the last known day', async () => {
