@@ -185,7 +185,7 @@ const FORECASTS = `SELECT account, survey_id, ${utcDay('refreshed_at')} - 7 + CA
             ${known('interviews_count', 156)} AS week_ago, ${known('interviews_count', 324)} AS two_weeks_ago
           FROM main.survey_progress_history h JOIN pace p ON p.account = h.account AND p.survey_id = h.survey_id
           WHERE p.status = 'fieldwork' GROUP BY ALL))
-      WHERE days <= 3650 AND (account, ${utcDay('refreshed_at')} - 7) IN (${READ_DAYS_OF_ACCOUNTS}) AND (account, ${utcDay('refreshed_at')} - 14) IN (${READ_DAYS_OF_ACCOUNTS})`
+      WHERE days <= 3650 AND (account, ${utcDay('refreshed_at')} - 7) IN (FROM read_weeks)`
 
 export const needsAction: ViewDeclaration = {
   schema: 'main',
@@ -216,6 +216,10 @@ export const needsAction: ViewDeclaration = {
   ],
   sql: `WITH pace AS MATERIALIZED (
       FROM main.survey_pace
+    ), read_days AS MATERIALIZED (
+      ${READ_DAYS_OF_ACCOUNTS}
+    ), read_weeks AS (
+      SELECT d.account, d."day" FROM read_days d JOIN read_days w ON w.account = d.account AND w."day" = d."day" - 7
     ), forecasts AS (
       ${FORECASTS}
     ), facts AS (
