@@ -16,7 +16,7 @@ import { openTrial, type Trial } from '../../support/command/trial.js'
 import { runWarm } from '../../support/command/warm.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { startReceiver } from '../../support/servers/receiver.js'
-import { SLOW } from '../../support/suite/slow.js'
+import { SLOW, slow } from '../../support/suite/slow.js'
 import { JSON_DOCUMENTS } from './json-documents.js'
 import type { JsonSchema } from './json-fields.js'
 
@@ -125,7 +125,7 @@ describe.concurrent('what the built command prints is valid', () => {
     expect(files.json).toMatchObject({ tables: [{ table: 'surveys' }, { table: '_sync.runs' }] })
   })
 
-  test('a partial run, and a plan in which surveys wait', async (context) => {
+  slow('a partial run, and a plan in which surveys wait', async (context) => {
     const trial = await openTrial(context, scriptedSurveys(4))
     const { ended, json } = await runJson(trial, 'sync --max-requests 6')
     expect(ended.code).toBe(3)
