@@ -11,7 +11,7 @@ import { runWarm } from '../support/command/warm.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { hasTerminal, openTerminal, type Terminal } from '../support/process/terminal.mjs'
 import { boundByModes, othersCanRun } from '../support/process/users.js'
-import { SLOW } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 const TOKEN = 'tok-7b1e-SECRET-42'
 
@@ -238,7 +238,7 @@ describe.skipIf(!hasTerminal)(
       expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
     })
 
-    test('Ctrl-C during the check ends it, and keeps the files', async (context) => {
+    slow('Ctrl-C during the check ends it, and keeps the files', async (context) => {
       const { api, directory, url, tokenFile } = await openPlace(context)
       api.hook = () => true
       const arrived = api.arrived(({ path }) => path === '/surveys')

@@ -239,7 +239,7 @@ describe('after a sync', () => {
     })
     await change('DROP VIEW survey_overview; ALTER TABLE freshness RENAME COLUMN last_error TO last_errop')
     const report = ['report', '--out', join(trial.warehouse, 'report.html')]
-    for (const args of SLOW ? [['status'], report] : [report])
+    for (const args of SLOW ? [['status'], report] : [['status']])
       expect(await trial.runWarm(args)).toMatchObject({
         code: 7,
         stderr: expect.stringContaining('Run fieldwork-sync sync to publish it anew'),

@@ -168,7 +168,7 @@ describe.concurrent('what the built command prints is valid', () => {
     expect(error).toMatchObject({ error: { code: 'credentials_refused', exit_code: 4 } })
   })
 
-  test('two accounts with rejected rows and drift under contract: freeze', async (context) => {
+  slow('two accounts with rejected rows and drift under contract: freeze', async (context) => {
     const [odd, unreadable, unread] = [scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)]
     Object.assign(odd.survey, { status: 'archived', mood: 'fine' })
     Object.assign(unreadable.survey, { title: 7 })

@@ -122,6 +122,7 @@ test('without --tables, a workbook begins with surveys_today and needs_action', 
   await exportTo(out, { source: small, open, tables: null })
   const names = (await sheetsOf(join(out, 'fieldwork.xlsx'))).map(({ name }) => name)
   expect(names.slice(0, 3)).toEqual(['surveys_today', 'needs_action', 'surveys'])
+  if (!SLOW) return
   const manifest = await exportTo(out, { source: small, open, tables: null, format: 'csv' })
   expect(manifest.tables.map(({ table }) => table)).toEqual(names.slice(2, -1))
 })
