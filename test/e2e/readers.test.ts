@@ -83,45 +83,50 @@ const startGenerations = async (context: Parameters<typeof openTrial>[0]): Promi
   return trial
 }
 
-test('readers that hold the file or keep opening it see only whole surveys of finished runs during publishes', async (context) => {
-  const trial = await startGenerations(context)
-  const { warehouse, published: file } = trial
-  const holder = nodeReader('hold', file)
-  const opener = nodeReader('loop', file)
-  expect((await holder.next()).surveys).toEqual(whole(1))
-  expect((await opener.next()).surveys).toEqual(whole(1))
+slow(
+  'readers that hold the file or keep opening it see only whole surveys of finished runs during publishes',
+  async (context) => {
+    const trial = await startGenerations(context)
+    const { warehouse, published: file } = trial
+    const holder = nodeReader('hold', file)
+    const opener = nodeReader('loop', file)
+    expect((await holder.next()).surveys).toEqual(whole(1))
+    expect((await opener.next()).surveys).toEqual(whole(1))
 
-  // A run stops half way: different surveys have different generations, but each survey has one. The next run does the rest.
-  for (const [generation, args, code] of [
-    [2, ['--max-requests', '12'], 3],
-    [3, [], 0],
-  ] as const) {
-    toGeneration(trial, generation)
-    const ended = await trial.sync(args)
-    expect(ended).toMatchObject({ code })
-    expect(ended.run.surveys_refreshed).toBeGreaterThan(0)
-    await opener.untilRun(ended.run.run_id)
-    expect((await holder.lookAgain()).surveys).toEqual(whole(1))
-  }
-  expect(await holder.end()).toBe(0)
-  expect(await opener.end()).toBe(0)
+    // A run stops half way: different surveys have different generations, but each survey has one. The next run does the rest.
+    for (const [generation, args, code] of [
+      [2, ['--max-requests', '12'], 3],
+      [3, [], 0],
+    ] as const) {
+      toGeneration(trial, generation)
+      const ended = await trial.sync(args)
+      expect(ended).toMatchObject({ code })
+      expect(ended.run.surveys_refreshed).toBeGreaterThan(0)
+      await opener.untilRun(ended.run.run_id)
+      expect((await holder.lookAgain()).surveys).toEqual(whole(1))
+    }
+    expect(await holder.end()).toBe(0)
+    expect(await opener.end()).toBe(0)
 
-  while (opener.seen.at(-1)?.looks === undefined) await opener.next()
-  expect(opener.seen.pop()?.looks).toBeGreaterThanOrEqual(3)
-  expect(opener.seen).toHaveLength(3)
-  for (const { surveys = {}, run } of opener.seen) {
-    expect(Object.keys(surveys).map(Number)).toEqual(SURVEY_IDS)
-    expect(Object.values(surveys).filter((generations) => generations.length !== 1)).toEqual([])
-    expect(run).toMatch(/ (complete|partial)$/)
-  }
-  const generationCounts = opener.seen.map(({ surveys }) => new Set(Object.values(surveys ?? {}).flat()).size)
-  expect(generationCounts[1]).toBe(2)
-  expect(opener.seen.at(-1)?.surveys).toEqual(whole(3))
-  expect((await readdir(warehouse)).filter((name) => name.includes('fieldwork.duckdb'))).toEqual([
-    'fieldwork.duckdb',
-  ])
-  await trial.expectSound()
-})
+    while (opener.seen.at(-1)?.looks === undefined) await opener.next()
+    expect(opener.seen.pop()?.looks).toBeGreaterThanOrEqual(3)
+    expect(opener.seen).toHaveLength(3)
+    for (const { surveys = {}, run } of opener.seen) {
+      expect(Object.keys(surveys).map(Number)).toEqual(SURVEY_IDS)
+      expect(Object.values(surveys).filter((generations) => generations.length !== 1)).toEqual([])
+      expect(run).toMatch(/ (complete|partial)$/)
+    }
+    const generationCounts = opener.seen.map(
+      ({ surveys }) => new Set(Object.values(surveys ?? {}).flat()).size,
+    )
+    expect(generationCounts[1]).toBe(2)
+    expect(opener.seen.at(-1)?.surveys).toEqual(whole(3))
+    expect((await readdir(warehouse)).filter((name) => name.includes('fieldwork.duckdb'))).toEqual([
+      'fieldwork.duckdb',
+    ])
+    await trial.expectSound()
+  },
+)
 
 const pythonHasDuckdb = SLOW && spawnSync('python3', ['-c', 'import duckdb']).status === 0
 
