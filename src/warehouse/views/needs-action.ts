@@ -184,8 +184,9 @@ const FORECASTS = `SELECT account, survey_id, ${utcDay('refreshed_at')} - 7 + CA
         FROM (SELECT h.account, h.survey_id, any_value(p.refreshed_at) AS refreshed_at, ${known('sample_size', 156)} AS target,
             ${known('interviews_count', 156)} AS week_ago, ${known('interviews_count', 324)} AS two_weeks_ago
           FROM main.survey_progress_history h JOIN pace p ON p.account = h.account AND p.survey_id = h.survey_id
-          WHERE p.status = 'fieldwork' GROUP BY ALL))
-      WHERE days <= 3650 AND (account, ${utcDay('refreshed_at')} - 7) IN (FROM read_weeks)`
+          WHERE p.status = 'fieldwork' GROUP BY ALL)) x
+      SEMI JOIN read_weeks w ON w.account = x.account AND w."day" = ${utcDay('x.refreshed_at')} - 7
+      WHERE days <= 3650`
 
 export const needsAction: ViewDeclaration = {
   schema: 'main',

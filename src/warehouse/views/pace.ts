@@ -114,7 +114,8 @@ const paceSql = (observations: Observations, counts: Readonly<Record<string, str
         count(*) FILTER (WHERE status <> 'fieldwork') OVER (PARTITION BY account, id ORDER BY valid_from ASC) AS stops
       FROM main.surveys_history
     ), known_days AS (
-      SELECT d.*, s.opened, s.stops FROM (FROM days WHERE "day" IN (first_day, as_of) OR (account, "day") IN (FROM read_days)) d
+      SELECT d.*, s.opened, s.stops FROM (SELECT o.* FROM days o LEFT JOIN read_days r ON r.account = o.account AND r."day" = o."day"
+        WHERE o."day" IN (o.first_day, o.as_of) OR r.account IS NOT NULL) d
       ASOF LEFT JOIN statuses s ON s.account = d.account AND s.survey_id = d.survey_id AND ${dayStart('d."day" + 1')} > s.valid_from
     ), gains AS (
       SELECT *, "day" - lag("day") OVER w AS passed, 
