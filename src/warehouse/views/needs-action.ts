@@ -7,7 +7,7 @@ import { deadlines, ofSurvey, sampleSourceProgress, surveys } from '../../model/
 import { INACTIVE_STATUSES } from '../../rules/refresh.js'
 import { literal } from '../connection/ddl.js'
 import { hoursBefore, utcDay } from '../history/compaction.js'
-import { FORECAST_PACE_DAYS_MIN, READ_DAYS_OF_ACCOUNTS } from './pace.js'
+import { FORECAST_PACE_DAYS_MIN, OBSERVED_DAYS } from './pace.js'
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 /** Fieldwork is running or paused. */
@@ -185,7 +185,7 @@ const FORECASTS = `SELECT account, survey_id, ${utcDay('refreshed_at')} - 7 + CA
             ${known('interviews_count', 156)} AS week_ago, ${known('interviews_count', 324)} AS two_weeks_ago
           FROM main.survey_progress_history h JOIN pace p ON p.account = h.account AND p.survey_id = h.survey_id
           WHERE p.status = 'fieldwork' GROUP BY ALL)) x
-      SEMI JOIN read_weeks w ON w.account = x.account AND w."day" = ${utcDay('x.refreshed_at')} - 7
+      SEMI JOIN observed_weeks w ON w.account = x.account AND w."day" = ${utcDay('x.refreshed_at')} - 7
       WHERE days <= 3650`
 
 export const needsAction: ViewDeclaration = {
@@ -217,10 +217,10 @@ export const needsAction: ViewDeclaration = {
   ],
   sql: `WITH pace AS MATERIALIZED (
       FROM main.survey_pace
-    ), read_days AS MATERIALIZED (
-      ${READ_DAYS_OF_ACCOUNTS}
-    ), read_weeks AS (
-      SELECT d.account, d."day" FROM read_days d JOIN read_days w ON w.account = d.account AND w."day" = d."day" - 7
+    ), observed_days AS MATERIALIZED (
+      ${OBSERVED_DAYS}
+    ), observed_weeks AS (
+      SELECT d.account, d."day" FROM observed_days d JOIN observed_days w ON w.account = d.account AND w."day" = d."day" - 7
     ), forecasts AS (
       ${FORECASTS}
     ), facts AS (

@@ -40,22 +40,22 @@ const READ_DAYS = 28
 /** With fewer daily gains, their variation is not known. */
 const SPREAD_GAINS_MIN = 7
 
-/** The days on which the progress of an account changed, so it was read. */
-export const READ_DAYS_OF_ACCOUNTS = `SELECT DISTINCT account, ${utcDay('observed_at')} AS "day" FROM main.survey_progress_history`
+/** The days on which a new progress of the account was read. On other days perhaps no run took place. */
+export const OBSERVED_DAYS = `SELECT DISTINCT account, ${utcDay('observed_at')} AS "day" FROM main.survey_progress_history`
 
 const PACE_FIELDS = {
   last_gain_at: timestamptz.orNull(
     'When the number of complete interviews was last seen rising, server time; null = never',
   ),
   pace_days: bigint.orNull(
-    `Days that the pace covers, UTC: the last ones that the survey was in fieldwork from beginning to end, ${PACE_DAYS}, or more after days without a reading, of the ${READ_DAYS} before the last known day; null without any`,
+    `Days that the pace covers, UTC: the last ones that the survey was in fieldwork from beginning to end, at most ${PACE_DAYS}, or more with days without a reading, of the ${READ_DAYS} before the last known day; null without any`,
   ),
   gained: bigint.orNull(
     'Complete interviews gained in the days of the pace; negative if some failed a quality check later',
   ),
   per_day: double.orNull('gained / pace_days'),
   gained_last_day: bigint.orNull(
-    'Complete interviews gained on the last known day; null if the account was not read on the day before, and it gained since',
+    'Complete interviews gained on the last known day; null if some may be of a day without a reading before it',
   ),
 } satisfies Fields
 
@@ -104,8 +104,8 @@ const paceSql = (observations: Observations, counts: Readonly<Record<string, str
       ${withKnownDays(`(${periodsSql(observations, recentColumns, 'recent')})`, current.key)}
     ), ends AS (
       SELECT *, max(last_day) OVER (PARTITION BY ${key}) AS as_of FROM known
-    ), read_days AS (
-      ${READ_DAYS_OF_ACCOUNTS}
+    ), observed_days AS (
+      ${OBSERVED_DAYS}
     ), days AS (
       SELECT *, first_day + CAST(days_after AS INTEGER) AS "day"
       FROM (SELECT *, unnest(range(greatest(0, as_of - ${READ_DAYS} - first_day), 1 + last_day - first_day)) AS days_after FROM ends)
@@ -114,7 +114,7 @@ const paceSql = (observations: Observations, counts: Readonly<Record<string, str
         count(*) FILTER (WHERE status <> 'fieldwork') OVER (PARTITION BY account, id ORDER BY valid_from ASC) AS stops
       FROM main.surveys_history
     ), known_days AS (
-      SELECT d.*, s.opened, s.stops FROM (SELECT o.* FROM days o LEFT JOIN read_days r ON r.account = o.account AND r."day" = o."day"
+      SELECT d.*, s.opened, s.stops FROM (SELECT o.* FROM days o LEFT JOIN observed_days r ON r.account = o.account AND r."day" = o."day"
         WHERE o."day" IN (o.first_day, o.as_of) OR r.account IS NOT NULL) d
       ASOF LEFT JOIN statuses s ON s.account = d.account AND s.survey_id = d.survey_id AND ${dayStart('d."day" + 1')} > s.valid_from
     ), gains AS (
