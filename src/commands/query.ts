@@ -71,6 +71,7 @@ export const query = async (
   const runIn = (memoryLimit: string, file: string | null, write: Write): Promise<number> =>
     onPublished(published, { memoryLimit, file, signal }, async (sql) => {
       const statement = await prepare(sql, question, given)
+      // SQL may use $survey as it likes.
       if (survey !== null && question.named !== null) await accountsOfSurvey(sql, survey, published.path)
       const width = stdout.isTTY && out === null ? (stdout.columns ?? WIDTH) : WIDTH
       return await writeAs(format, sql, statement, { file: file ?? '', write, signal, width })

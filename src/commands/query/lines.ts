@@ -96,10 +96,9 @@ export const JSON_LIST: LineFormat = {
 
 /** Inside a list, DuckDB writes these as numbers, which JSON does not have. */
 const NOT_FINITE = /NaN|Infinity/
-const TEXT_OR_NOT_FINITE = /"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)/g
+const TEXT_OR_NOT_FINITE = /"(?:[^"\\]|\\.)*"|NaN|-?Infinity/g
 const NOT_FINITE_TEXTS: Readonly<Record<string, string>> = {
   NaN: '"nan"',
-  '-NaN': '"nan"',
   Infinity: '"inf"',
   '-Infinity': '"-inf"',
 }
@@ -138,16 +137,16 @@ const escapedMarkdown = (text: string): string =>
   text.replaceAll(new RegExp(CONTROL, 'gu'), ' ').replaceAll(new RegExp(MARKUP, 'g'), '\\$1')
 
 /** A list of numbers, such as `DOUBLE[]`, is none of these. */
-const of =
+const typeIs =
   (types: RegExp) =>
   ({ type }: ResultColumn): boolean =>
     types.test(type)
-export const isInteger = of(/^U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)$/)
-export const isFloat = of(/^(DOUBLE|FLOAT)$/)
-export const isTimestamp = of(/^TIMESTAMP(_S|_MS|_NS)?( WITH TIME ZONE)?$/)
-const isDecimal = of(/^DECIMAL\(\d+,\d+\)$/)
-const isPlain = of(/^(BOOLEAN|DATE|TIME(_NS)?( WITH TIME ZONE)?|UUID)$/)
-const isNested = of(/\]$|^(STRUCT|MAP|UNION)\(/)
+export const isInteger = typeIs(/^U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)$/)
+export const isFloat = typeIs(/^(DOUBLE|FLOAT)$/)
+export const isTimestamp = typeIs(/^TIMESTAMP(_S|_MS|_NS)?( WITH TIME ZONE)?$/)
+const isDecimal = typeIs(/^DECIMAL\(\d+,\d+\)$/)
+const isPlain = typeIs(/^(BOOLEAN|DATE|TIME(_NS)?( WITH TIME ZONE)?|UUID)$/)
+const isNested = typeIs(/\]$|^(STRUCT|MAP|UNION)\(/)
 export const isNumber = (column: ResultColumn): boolean =>
   isInteger(column) || isFloat(column) || isDecimal(column)
 /** Whether no cell of the column has a character that a format must escape. */

@@ -89,7 +89,7 @@ const layoutOf = (columns: readonly ResultColumn[], sized: readonly Cells[], wid
       const [cell, to] = [cells[place] ?? '', widths?.[place] ?? 0]
       // A number is never cut.
       if (isNumber(column)) return padStart(cell, to)
-      const isLast = place > 0 && place === columns.length - 1 && !IS_SHORT.test(column.type)
+      const isLast = place > 0 && place === columns.length - 1 && !isBare(column)
       if (widths !== null && isLast) return inLines(fitted(cell, to * LAST_LINES), to, indent, fitted)
       return padEnd(widths === null ? cell : fitted(cell, to), to)
     })
@@ -124,7 +124,7 @@ const tableWidths = (
   )
   const least = columns.map((column, place) => {
     const wanted = widths[place] ?? 0
-    if (isNumber(column) || IS_SHORT.test(column.type)) return wanted
+    if (isBare(column)) return wanted
     return Math.min(wanted, Math.max(TEXT_WIDTH_MIN, widthOf(rows[0]?.[place] ?? '')))
   })
   const room = width - GAP.length * (columns.length - 1)
@@ -138,7 +138,6 @@ const tableWidths = (
   return widths
 }
 
-const IS_SHORT = /^(TIMESTAMP|DATE|TIME|BOOLEAN)[^[]*$/
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 
 type Fitted = (text: string, widthMax: number) => string

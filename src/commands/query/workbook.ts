@@ -7,6 +7,7 @@ import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
 import {
   chained,
+  DIGITS_MAX,
   selectSheetCell,
   sheetCell,
   sheetCellSchema,
@@ -71,8 +72,6 @@ const sheetColumn = (column: ResultColumn): Column => {
   return { ...nullable, type: type === 'DATE' || type === 'BOOLEAN' || type === 'JSON' ? type : 'VARCHAR' }
 }
 
-/** A DOUBLE holds any decimal of so many digits. */
-const DIGITS_MAX = 15
 const isLongDecimal = (type: string): boolean =>
   Number(/^DECIMAL\((\d+),\d+\)$/.exec(type)?.[1] ?? 0) > DIGITS_MAX
 

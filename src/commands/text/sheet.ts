@@ -55,7 +55,7 @@ export const isText = ({ name, type }: Column): boolean =>
   type === 'VARCHAR' || type === 'JSON' || (type === 'BIGINT' && /(^|_)id$/.test(name))
 
 /** Excel keeps 15 digits of a number. */
-const DIGITS_MAX = 15
+export const DIGITS_MAX = 15
 const hasSafeDigits = (number: string): boolean =>
   number.replace(/(\.\d*?)0+$/, '$1').replace(/[-.]/g, '').length <= DIGITS_MAX
 
