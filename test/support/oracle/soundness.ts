@@ -65,9 +65,14 @@ const VIEWS: readonly Check[] = [
   },
   {
     what: 'survey_pace has another gain than progress_daily on the days in fieldwork',
-    sql: `WITH days AS (
+    sql: `WITH observed AS (
+        SELECT DISTINCT account, CAST(timezone('UTC', observed_at) AS DATE) AS "day" FROM main.survey_progress_history
+      ), known AS (
+        SELECT * FROM main.progress_daily d WHERE (account, "day") IN (FROM observed)
+          OR "day" = (SELECT max("day") FROM main.progress_daily a WHERE a.account = d.account AND a.survey_id = d.survey_id)
+      ), days AS (
         SELECT account, survey_id, "day", lag("day") OVER w AS day_before, interviews_count - lag(interviews_count) OVER w AS gain
-        FROM main.progress_daily WHERE interviews_count IS NOT NULL WINDOW w AS (PARTITION BY account, survey_id ORDER BY "day")
+        FROM known WHERE interviews_count IS NOT NULL WINDOW w AS (PARTITION BY account, survey_id ORDER BY "day")
       ), statuses AS (
         SELECT account, id AS survey_id, status, valid_from, lead(valid_from) OVER (PARTITION BY account, id ORDER BY valid_from) AS until
         FROM main.surveys_history
