@@ -47,7 +47,15 @@ describe.runIf(SLOW)('the simulation', () => {
 
   test('runs the first two nights of the month of bench:requests', async () => {
     const { stdout } = await node(['.simulation/test/simulation/month/main.js', '--nights', '2'])
-    expect(stdout).toMatch(/^\| 2 \| \d+ \| 5,\d{3} \| \d+ \| \d+ \| \d+ \|$/m)
+    // All of every survey, then other readers, and ourselves between the first and the last of them.
+    expect(stdout).toMatch(/^\| 2 \| \d+ \| 5,\d{3}(?: \| \d{3}){6} \|$/m)
+    const figures = JSON.parse(/^figures (.*)$/m.exec(stdout)?.[1] ?? '')
+    expect(figures).toMatchObject({ seed: 42, nights: 2, requests: [5_641, expect.any(Number)] })
+    const { requests, inOrder, least, calculated, largest } = figures.ranges['2']
+    expect(largest).toBe(requests)
+    expect([requests, inOrder, least, calculated].toSorted((one, other) => other - one)).toEqual([
+      ...[requests, inOrder, least, calculated],
+    ])
     expect(stdout).toMatch(/^most requests in any 60 s: 60$/m)
   }, 600_000)
 })

@@ -8,12 +8,18 @@ import type { Micros } from '../../../src/reference-server/time.js'
 import type { Organization } from '../../../src/reference-server/world/organization.js'
 import { PAGE_SIZE } from './organization.js'
 
+type Kind = 'lists' | 'sources' | 'progress' | 'progressBySource'
+
 /** The requests of one night. */
 export interface Arrivals {
   /** The time of each request on the monotonic clock, milliseconds. */
   readonly atMs: number[]
   /** How many requests got the same answer as the last time, by kind. */
-  readonly repeated: Record<'lists' | 'sources' | 'progress' | 'progressBySource', number>
+  readonly repeated: Record<Kind, number>
+  /** How many of them were made for the second time in this night. */
+  readonly again: Record<Kind, number>
+  /** How many pages of surveys were requested. */
+  pages: number
 }
 
 /** Milliseconds from a request to its answer. */
@@ -27,14 +33,23 @@ export const createApi = (organization: Organization) => {
     const arrivals: Arrivals = {
       atMs: [],
       repeated: { lists: 0, sources: 0, progress: 0, progressBySource: 0 },
+      again: { lists: 0, sources: 0, progress: 0, progressBySource: 0 },
+      pages: 0,
     }
+    const targets = new Set<string>()
     const headers = { date: new Date(at / 1_000).toUTCString() }
     const get = async ({ target }: { readonly target: string }): Promise<Received> => {
       await pass(LATENCY_MS / 2)
       arrivals.atMs.push(performance.now())
       const { status, body } = answerTo(organization, at, target)
       const text = JSON.stringify(body)
-      if (lastAnswers.get(target) === text) arrivals.repeated[kindOf(target)] += 1
+      const kind = kindOf(target)
+      if (kind === 'lists') arrivals.pages += 1
+      if (lastAnswers.get(target) === text) {
+        arrivals.repeated[kind] += 1
+        if (targets.has(target)) arrivals.again[kind] += 1
+      }
+      targets.add(target)
       lastAnswers.set(target, text)
       await pass(LATENCY_MS / 2)
       return {
@@ -48,7 +63,7 @@ export const createApi = (organization: Organization) => {
   }
 }
 
-const kindOf = (target: string): keyof Arrivals['repeated'] => {
+const kindOf = (target: string): Kind => {
   if (target.includes('sample_source_id=')) return 'progressBySource'
   if (target.includes('/fieldwork_progress')) return 'progress'
   return target.includes('/sample_sources') ? 'sources' : 'lists'

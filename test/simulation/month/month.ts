@@ -12,13 +12,20 @@ import { mostInAny } from '../../support/oracle/rate.js'
 import { Generation, generations, UNDISTURBED } from '../generation.js'
 import type { TakenOver } from '../operations.js'
 import { createRandom } from '../random.js'
+import { answersAt, type Bounds, boundsOf, type NightAnswers } from './answers.js'
 import { type Arrivals, createApi } from './api.js'
-import { answersAt, type Behind, type Bounds, boundsOf, countBehind } from './comparison.js'
+import { type Behind, createComparison } from './behind.js'
 import { MonthOrganization } from './organization.js'
 
 export interface Night {
   readonly active: number
   readonly bounds: Bounds
+  /**
+   * The requests of this run, had it known which sources of the surveys that it looked at had changed: without those that found a
+   * source's progress unchanged, and without any that was made twice. What is left is the floor of the promises: unlike the least, it
+   * includes every look that finds nothing, at a survey, a list of sources or the list of surveys.
+   */
+  readonly inOrder: number
   readonly behind: Behind
   readonly report: RunReport
   /** From the first request to the last, milliseconds. */
@@ -43,21 +50,27 @@ export const simulate = async (
   const openApi = createApi(organization)
   const settings = await settingsOf(directory)
   const nights: Night[] = []
-  let before: Parameters<typeof boundsOf>[2] = null
+  const compare = createComparison()
+  let before: NightAnswers | null = null
   for (let night = 0; night < count; night += 1) {
     const begin = time.nowMs
     const at = start + night * MICROS_PER_DAY
     const { createTransport, arrivals } = openApi(at)
     const report = await sync(taken, settings, createTransport)
-    const now = { at, answers: answersAt(organization, at) }
+    const now = answersAt(organization, at, before)
+    const { repeated, again } = arrivals
     nights.push({
       active: organization.surveyPlaces(at).filter((place) => organization.isActive(at, place)).length,
       bounds: boundsOf(organization, now, before),
-      behind: await countBehind(organization, at, join(directory, 'fieldwork.duckdb')),
+      inOrder: report.requests - repeated.progressBySource - again.progress - again.sources,
+      behind: await compare(
+        [...now.surveys.values()].map(({ facts }) => facts),
+        join(directory, 'fieldwork.duckdb'),
+      ),
       report,
       tookMs: (arrivals.atMs.at(-1) ?? 0) - (arrivals.atMs[0] ?? 0),
       mostInAWindow: mostInAny(arrivals.atMs, 60_000),
-      repeated: arrivals.repeated,
+      repeated,
     })
     process.stderr.write(`night ${night + 1}: ${report.requests} requests\n`)
     before = now

@@ -2,8 +2,9 @@
  * The organization of the simulated month: the newest thousand surveys with four sources each of a large world of the reference
  * server, and those that are created later. 150 are active at a time, of every age. Everything else is as in any such world.
  */
-import { SURVEY_STATUSES, type SurveyResource } from '../../../src/reference-server/resources.js'
-import { MICROS_PER_DAY, type Micros } from '../../../src/reference-server/time.js'
+import type { SurveyResource, SurveyStatus } from '../../../src/reference-server/resources.js'
+import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../../../src/reference-server/time.js'
+import type { FieldSource } from '../../../src/reference-server/world/interviews.js'
 import {
   Organization,
   type Slice,
@@ -22,6 +23,8 @@ const BEGUN_BEFORE = 150 * MICROS_PER_DAY
 
 export class MonthOrganization extends Organization {
   readonly #isMember = new Map<number, boolean>()
+  readonly #fields = new Map<number, readonly FieldSource[]>()
+  readonly #interviewTimes = new Map<number, { readonly first: Micros; readonly last: Micros }>()
   readonly #oldest: number
 
   /** At `startAt` it has `SURVEYS` surveys. */
@@ -61,7 +64,40 @@ export class MonthOrganization extends Organization {
   }
 
   isActive(at: Micros, place: number): boolean {
-    return ACTIVE.has(this.survey(at, place).status)
+    return isActive(this.survey(at, place).status)
+  }
+
+  /** Every member's field is needed every night. Deriving it again took most of the time of a night. */
+  override field(place: number): readonly FieldSource[] {
+    const field = this.#fields.get(place) ?? super.field(place)
+    if (this.#isMember.get(place) === true) this.#fields.set(place, field)
+    return field
+  }
+
+  /** True only if all answers about the survey are the same at `from` and at `to`. */
+  isUnchanged(place: number, from: Micros, to: Micros): boolean {
+    const isBetween = (at: Micros | null) => at !== null && at > from && at <= to
+    if (this.changesOf(place).some(({ at }) => isBetween(at))) return false
+    return this.field(place).every((source) => {
+      if (isBetween(source.removedAt) || source.versions.some(({ at }) => isBetween(at))) return false
+      const { first, last } = this.#interviewTime(source)
+      return to < first || last <= from
+    })
+  }
+
+  /** The first start of an interview of the source, and a moment from which on none changes. */
+  #interviewTime(source: FieldSource) {
+    const known = this.#interviewTimes.get(source.id)
+    if (known !== undefined) return known
+    const { starts, durations, analysisMinutes } = source.interviews()
+    let last = Number.NEGATIVE_INFINITY
+    for (let place = 0; place < starts.length; place++) {
+      const seconds = (durations[place] ?? 0) + 60 * (analysisMinutes[place] ?? 0)
+      last = Math.max(last, (starts[place] ?? 0) + seconds * MICROS_PER_SECOND)
+    }
+    const time = { first: starts[0] ?? Number.POSITIVE_INFINITY, last }
+    this.#interviewTimes.set(source.id, time)
+    return time
   }
 
   readonly #hasFourSources = (place: number): boolean => {
@@ -73,6 +109,5 @@ export class MonthOrganization extends Organization {
   }
 }
 
-const ACTIVE: ReadonlySet<string> = new Set(
-  SURVEY_STATUSES.filter((status) => !['draft', 'complete', 'user_demo'].includes(status)),
-)
+export const isActive = (status: SurveyStatus): boolean =>
+  !['draft', 'complete', 'user_demo'].includes(status)
