@@ -11,6 +11,16 @@ export const EMPTY_RATES = ['null', 'zero', 'omit'] as const
 
 export type EmptyRates = (typeof EMPTY_RATES)[number]
 
+/** `with-survey`: sources of drafts, demos and complete surveys change only in the same moment as the survey. `free`: any time. */
+export const SOURCE_CHANGES = ['with-survey', 'free'] as const
+
+export type SourceChanges = (typeof SOURCE_CHANGES)[number]
+
+/** What moves a survey's `updated_at` beside its own fields. */
+export const TOUCHES = ['none', 'interviews', 'sources', 'both'] as const
+
+export type Touch = (typeof TOUCHES)[number]
+
 interface OptionText {
   /** As on the command line; null for an option that has none. */
   readonly default: string | null
@@ -33,6 +43,15 @@ export const OPTIONS = {
   foreignLoad: option('0', 'Requests per window that somebody else makes with each account'),
   retryAfter: option('seconds', `Retry-After of an answer 429: ${RETRY_AFTER_STYLES.join(', ')}`),
   emptyRates: option('null', `How a rate over zero interviews is shown: ${EMPTY_RATES.join(', ')}`),
+  sourceChanges: option(
+    'with-survey',
+    `When sources of drafts, demos and complete surveys change: ${SOURCE_CHANGES.join(', ')}`,
+  ),
+  touch: option('none', `What moves updated_at beside the survey's own fields: ${TOUCHES.join(', ')}`),
+  lateCorrections: option(
+    'none',
+    'Complete surveys whose interviews are corrected later, and the longest delay: none or such as 25%/90d',
+  ),
   startAt: option('2026-03-01T00:00:00Z', "Where the world's clock starts"),
   clock: option('real', "Speed of the world's clock: real, frozen or a factor such as 600x"),
   faults: option(null, 'YAML or JSON file of faults: answers that come late, broken, changed or not at all'),

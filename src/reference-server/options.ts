@@ -8,12 +8,15 @@ import {
   type OptionName,
   RATE_WINDOWS,
   RETRY_AFTER_STYLES,
+  SOURCE_CHANGES,
+  TOUCHES,
 } from './option-texts.js'
 import { parseIsoTime } from './time.js'
 
 const RATE_REQUESTS_MAX = 1_000_000
 const RATE_MS_MAX = 24 * 3_600_000
 const CLOCK_FACTOR_MAX = 1_000_000
+const CORRECTION_DAYS_MAX = 1_000
 const START_YEAR_MIN = 2000
 const START_YEAR_MAX = 2100
 
@@ -59,6 +62,16 @@ const rateLimitText = z.string().transform((text) => {
 
 const rateLimit = z.union([rateLimitText, rateLimitValue]).pipe(rateLimitValue)
 
+const lateCorrections = z.string().transform((label, context) => {
+  if (label === 'none') return { label, share: 0, days: 0 }
+  const [, percent, days] = /^(\d{1,3})%\/(\d{1,4})d$/.exec(label) ?? []
+  const value = { label, share: Number(percent) / 100, days: Number(days) }
+  if (value.share > 0 && value.share <= 1 && value.days >= 1 && value.days <= CORRECTION_DAYS_MAX)
+    return value
+  context.addIssue({ code: 'custom', message: 'no usable corrections' })
+  return z.NEVER
+})
+
 const yearStart = (year: number) => Date.UTC(year, 0, 1) * 1_000
 
 const startAt = z
@@ -92,6 +105,12 @@ const settingsSchema = z.object({
   ),
   retryAfter: oneOf(RETRY_AFTER_STYLES),
   emptyRates: oneOf(EMPTY_RATES),
+  sourceChanges: oneOf(SOURCE_CHANGES),
+  touch: oneOf(TOUCHES),
+  lateCorrections: give(
+    `none, or a share of the complete surveys and at most ${CORRECTION_DAYS_MAX} days, such as 25%/90d`,
+    lateCorrections,
+  ),
   startAt: give(
     `an ISO 8601 date-time with an offset between ${START_YEAR_MIN} and ${START_YEAR_MAX}, such as 2026-03-01T00:00:00Z`,
     startAt,

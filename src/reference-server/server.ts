@@ -60,7 +60,8 @@ const assemble = async (settings: ReferenceServerSettings, signal = new AbortCon
     { length: settings.accounts },
     (_, account) =>
       new Organization(
-        { seed: settings.seed, account, surveys: settings.surveys, startAt: settings.startAt },
+        // What determines the world is a setting of the same name.
+        { ...settings, account },
         settings.emptyRates,
       ),
   )

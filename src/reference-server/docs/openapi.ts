@@ -55,8 +55,9 @@ export const CHOICES: Readonly<Record<string, readonly string[]>> = {
     "Every interview belongs to one sample source, and a survey's `sample_size` is the sum of its sources'.",
   ],
   Changes: [
-    "New interviews do not move a survey's `updated_at`, and neither do changes of its sample sources, which have their own `updated_at`.",
-    'In a survey that is draft, complete or user_demo, sample sources change only together with the survey.',
+    "New interviews do not move a survey's `updated_at`, and neither do changes of its sample sources, which have their own `updated_at`. The option `--touch` lets either or both move it.",
+    'In a survey that is draft, complete or user_demo, sample sources change only together with the survey. With the option `--source-changes free` they change at any time.',
+    'No interview of a complete survey changes. With the option `--late-corrections`, up to three complete interviews of some are rejected later, which does not move `updated_at`.',
     'A sample source that was removed is no longer listed and is 404; its interviews no longer count.',
     'Offsets and the digits of seconds differ from record to record.',
   ],
@@ -130,11 +131,12 @@ const DESCRIPTION = [
 
 /** The settings of this server by flag, in a block of JSON: no text of a setting can end it. */
 const settingsText = ({ settings }: ServerState): string => {
-  const { rateLimit, ratePhase, startAt, clock, faults } = settings
+  const { rateLimit, ratePhase, lateCorrections, startAt, clock, faults } = settings
   const texts = {
     ...settings,
     rateLimit: `${rateLimit.requests}/${rateLimit.perMs}ms`,
     ratePhase: `${ratePhase}ms`,
+    lateCorrections: lateCorrections.label,
     startAt: formatUtc(startAt),
     clock: clock.label,
     faults: typeof faults === 'string' ? faults : faults === null ? 'none' : 'a list',

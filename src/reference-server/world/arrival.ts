@@ -9,7 +9,7 @@ import { type Change, statusOf } from './timeline.js'
 export interface FieldWindow {
   readonly from: Micros
   readonly to: Micros
-  /** When the survey is complete; after that none of its interviews changes. */
+  /** When the survey is complete. After that only late corrections change its interviews. */
   readonly settledAt: Micros
 }
 

@@ -2,6 +2,7 @@
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources.js'
 import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { type FieldWindow, openTime, openWindows } from './arrival.js'
+import { drawLateCorrections, type LateCorrection } from './late-corrections.js'
 import { PURPOSES, Random } from './random.js'
 import { deriveSampleSources, type SampleSource } from './sample-sources.js'
 import type { Change, WorldPlan } from './timeline.js'
@@ -20,12 +21,14 @@ export interface Interviews {
   readonly analysisMinutes: Uint16Array
   /** Status after that: its place in INTERVIEW_STATUSES, or IGNORED. */
   readonly statuses: Uint8Array
+  /** The interview at `place` has another status from `at` on. */
+  readonly corrections: readonly { readonly place: number; readonly at: Micros; readonly status: number }[]
 }
 
 /** The status Ignored shows in no answer (API document, "Interview status"). */
 export const IGNORED = INTERVIEW_STATUSES.length
 const codeOf = (status: InterviewStatus): number => INTERVIEW_STATUSES.indexOf(status)
-const INCOMPLETE = codeOf('incomplete')
+export const INCOMPLETE = codeOf('incomplete')
 export const COMPLETE = codeOf('complete')
 const PENDING_ANALYSIS = codeOf('pending_analysis')
 const QUOTA_FULL = codeOf('quota_full')
@@ -48,10 +51,13 @@ export const deriveField = (
 ): readonly FieldSource[] => {
   const habits = deriveHabits(plan, index)
   const windows = openWindows(changes, habits.softLaunch)
-  return deriveSampleSources(plan, index, changes, windows).map((source) => {
+  const sources = deriveSampleSources(plan, index, changes, windows)
+  const corrections = drawLateCorrections(plan, index, changes, sources)
+  return sources.map((source) => {
+    const own = corrections.filter(({ slot }) => slot === source.slot)
     let known: Interviews | null = null
     const interviews = () => {
-      known ??= deriveInterviews(plan, index, source, windows, habits)
+      known ??= corrected(deriveInterviews(plan, index, source, windows, habits), own)
       return known
     }
     return { ...source, interviews }
@@ -62,6 +68,8 @@ export const deriveField = (
 export const statusAt = (interviews: Interviews, place: number, at: Micros): number => {
   const final = interviews.statuses[place] ?? IGNORED
   if (final === IGNORED) return IGNORED
+  for (const correction of interviews.corrections)
+    if (correction.place === place && correction.at <= at) return correction.status
   const end = (interviews.starts[place] ?? 0) + (interviews.durations[place] ?? 0) * MICROS_PER_SECOND
   if (end > at) return INCOMPLETE
   return end + (interviews.analysisMinutes[place] ?? 0) * MICROS_PER_MINUTE > at ? PENDING_ANALYSIS : final
@@ -139,7 +147,18 @@ const deriveInterviews = (
     statuses[place] = status
   }
   quota.fillAt(Number.POSITIVE_INFINITY)
-  return { starts, durations, analysisMinutes, statuses }
+  return { starts, durations, analysisMinutes, statuses, corrections: [] }
+}
+
+/** No interview is corrected twice. */
+const corrected = (interviews: Interviews, drawn: readonly LateCorrection[]): Interviews => {
+  if (drawn.length === 0) return interviews
+  const complete = [...interviews.statuses.keys()].filter((place) => interviews.statuses[place] === COMPLETE)
+  const corrections = drawn.flatMap(({ along, at, isIgnored }) => {
+    const [place] = complete.splice(Math.floor(along * complete.length), 1)
+    return place === undefined ? [] : [{ place, at, status: isIgnored ? IGNORED : FAILED_QUALITY_CHECK }]
+  })
+  return { ...interviews, corrections }
 }
 
 /** Quotas of groups close before the target is reached. After that, hardly anybody is accepted. */

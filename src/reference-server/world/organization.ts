@@ -14,9 +14,10 @@ import type { Micros } from '../time.js'
 import { type AccountIdentity, accountIdentity, surveyId, surveyIndexOf } from './identities.js'
 import { type ProgressFilter, progressOf } from './indicators.js'
 import { deriveField, type FieldSource } from './interviews.js'
-import { shownAt } from './sample-sources.js'
+import { SOURCES_SETTLE_WITHIN, shownAt } from './sample-sources.js'
 import { ChangeTable, surveyResource } from './surveys.js'
 import { type Change, creationOf, surveysAtMost, type WorldPlan } from './timeline.js'
+import { lastTouch } from './touches.js'
 
 /** Filters of the survey list (API document, "List surveys"). */
 export interface SurveyFilter {
@@ -69,8 +70,9 @@ export class Organization {
   surveyPlaces(at: Micros, { statuses = [], updatedSince = 0 }: SurveyFilter = {}): number[] {
     const wanted = SURVEY_STATUSES.map((status) => statuses.length === 0 || statuses.includes(status))
     const places: number[] = []
-    this.#changes.walk(at, (index, updatedAt, status) => {
-      if (updatedAt >= updatedSince && wanted[status] && !this.#forgotten.has(index)) places.push(index)
+    this.#changes.walk(at, (index, changedAt, status) => {
+      if (!wanted[status] || this.#forgotten.has(index)) return
+      if (changedAt >= updatedSince || this.#isTouched(at, index, updatedSince)) places.push(index)
     })
     return places
   }
@@ -102,7 +104,23 @@ export class Organization {
 
   survey(at: Micros, index: number): SurveyResource {
     const past = this.changesOf(index).filter((change) => change.at <= at)
-    return surveyResource(this.#plan, index, past, this.identity.organizationId)
+    return surveyResource(this.#plan, index, past, this.updatedAt(at, index), this.identity.organizationId)
+  }
+
+  /** When survey `index` was modified last at or before `at`: its last own change, or a later touch. */
+  updatedAt(at: Micros, index: number): Micros {
+    const past = this.changesOf(index).filter((change) => change.at <= at)
+    const changedAt = past.at(-1)?.at ?? 0
+    const { touch = 'none' } = this.#plan
+    if (touch === 'none') return changedAt
+    return Math.max(changedAt, lastTouch(touch, past, this.field(index), at))
+  }
+
+  #isTouched(at: Micros, index: number, since: Micros): boolean {
+    if ((this.#plan.touch ?? 'none') === 'none') return false
+    // Most surveys of a large world stopped changing long ago. Deriving their sources would take seconds for nothing.
+    const settledAt = (this.changesOf(index).at(-1)?.at ?? 0) + SOURCES_SETTLE_WITHIN
+    return settledAt >= since && this.updatedAt(at, index) >= since
   }
 
   surveyId(index: number): number {

@@ -16,6 +16,7 @@ export const PURPOSES = {
   interviews: 9,
   sourceEnd: 10,
   faults: 11,
+  lateCorrections: 12,
 } as const
 
 type Purpose = (typeof PURPOSES)[keyof typeof PURPOSES]

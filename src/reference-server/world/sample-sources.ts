@@ -1,7 +1,7 @@
 /**
  * The sample sources of a survey. Some are created late, during fieldwork; some are removed. A change of a target or text moves only the
- * source's own updated_at. In a survey that is draft, complete or user_demo, sources change only in the same moment as the survey. So a
- * client that reads a complete survey again only when it has changed misses nothing.
+ * source's own updated_at. In a survey that is draft, complete or user_demo, sources change only in the same moment as the survey, so a
+ * client that reads a complete survey again only when it has changed misses nothing. The plan may lift that: then they change any time.
  */
 import { provider as providers, type SampleSourceResource, type SurveyStatus } from '../resources.js'
 import { formatIsoTime, MICROS_PER_DAY, MICROS_PER_SECOND, type Micros, type TimeStyle } from '../time.js'
@@ -76,13 +76,14 @@ export const deriveSampleSources = (
     moments.push(together !== undefined && random.chance(SAME_MOMENT_PROBABILITY) ? together : drawn)
   }
   return moments
-    .map((at) => activeMoment(changes, floorTo(grain, at)) ?? surveyCreatedAt)
+    .map((at) => activeMoment(plan, changes, floorTo(grain, at)) ?? surveyCreatedAt)
     .sort((one, other) => one - other)
     .map((at, slot) => deriveSource(plan, index, { slot, createdAt: at, grain, changes }))
 }
 
 /** `at`, or the survey's next change where the survey is quiet at `at`; null when there is none. */
-const activeMoment = (changes: readonly Change[], at: Micros): Micros | null => {
+const activeMoment = (plan: WorldPlan, changes: readonly Change[], at: Micros): Micros | null => {
+  if (plan.sourceChanges === 'free') return at
   const status = changes
     .filter((change) => change.at <= at)
     .reduce<SurveyStatus | null>((before, { code }) => statusOf(code) ?? before, null)
@@ -90,7 +91,7 @@ const activeMoment = (changes: readonly Change[], at: Micros): Micros | null => 
   return changes.find((change) => change.at >= at)?.at ?? null
 }
 
-const QUIET_STATUSES: readonly SurveyStatus[] = ['draft', 'complete', 'user_demo']
+export const QUIET_STATUSES: readonly SurveyStatus[] = ['draft', 'complete', 'user_demo']
 
 /** The source as it is shown at `at`; null before it exists and once it is removed. */
 export const shownAt = ({ versions, removedAt }: SampleSource, at: Micros): SampleSourceResource | null =>
@@ -134,8 +135,8 @@ const deriveSource = (plan: WorldPlan, index: number, setup: SourceSetup): Sampl
     created_at: formatIsoTime(createdAt, timeStyle),
     updated_at: formatIsoTime(createdAt, timeStyle),
   }
-  const removedAt = drawRemoval(new Random(plan, index, PURPOSES.sourceEnd, slot), setup)
-  const versions = drawVersions(random, setup, shown, number, timeStyle)
+  const removedAt = drawRemoval(plan, new Random(plan, index, PURPOSES.sourceEnd, slot), setup)
+  const versions = drawVersions(plan, random, setup, shown, number, timeStyle)
   return {
     id,
     slot,
@@ -146,15 +147,20 @@ const deriveSource = (plan: WorldPlan, index: number, setup: SourceSetup): Sampl
   }
 }
 
-const drawRemoval = (random: Random, { createdAt, grain, changes }: SourceSetup): Micros | null => {
+const drawRemoval = (
+  plan: WorldPlan,
+  random: Random,
+  { createdAt, grain, changes }: SourceSetup,
+): Micros | null => {
   if (!random.chance(REMOVAL_PROBABILITY)) return null
   const drawn = createdAt + random.fraction() * REMOVAL_DAYS_MAX * MICROS_PER_DAY
-  const at = activeMoment(changes, floorTo(grain, drawn))
+  const at = activeMoment(plan, changes, floorTo(grain, drawn))
   return at === null || at <= createdAt ? null : at
 }
 
 /** `first`, the source when it is created, and what each edit makes of it. */
 const drawVersions = (
+  plan: WorldPlan,
   random: Random,
   { createdAt, grain, changes }: SourceSetup,
   first: SampleSourceResource,
@@ -167,7 +173,7 @@ const drawVersions = (
   for (let edit = 1; edit <= edits; edit++) {
     const drawn =
       version.at + MICROS_PER_SECOND * 60 + random.fraction() ** 1.5 * EDIT_DAYS_MAX * MICROS_PER_DAY
-    const at = activeMoment(changes, floorTo(grain, drawn))
+    const at = activeMoment(plan, changes, floorTo(grain, drawn))
     if (at === null) break
     const { shown } = version
     const edited = random.chance(0.6)

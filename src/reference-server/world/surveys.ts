@@ -1,7 +1,7 @@
 /** The surveys of an account: when each of them changes, and how the API shows one after its changes. */
 import { bisector } from 'd3-array'
 import { type SurveyResource, transitionStyle } from '../resources.js'
-import { formatIsoTime, type Micros } from '../time.js'
+import { formatIsoTime, type Micros, type TimeStyle } from '../time.js'
 import { surveyId } from './identities.js'
 import { PURPOSES, Random } from './random.js'
 import {
@@ -48,7 +48,7 @@ export class ChangeTable {
   }
 
   /** Visits the surveys that exist at `at`, newest first, with each one's last change and status. */
-  walk(at: Micros, visit: (index: number, updatedAt: Micros, status: ChangeCode) => void): void {
+  walk(at: Micros, visit: (index: number, changedAt: Micros, status: ChangeCode) => void): void {
     for (let index = this.countAt(at) - 1; index >= 0; index--) {
       const end = this.#firstOf(index + 1)
       let place = this.#firstOf(index)
@@ -83,12 +83,13 @@ export class ChangeTable {
 
 /**
  * One survey (API document, "Survey"): fixed facts, drawn from its own stream, and the state after its changes in the `past`, the first
- * of them its creation. `organizationId` is the account's.
+ * of them its creation. `updatedAt` is the last of them or a later touch, `organizationId` the account's.
  */
 export const surveyResource = (
   plan: WorldPlan,
   index: number,
   past: readonly Change[],
+  updatedAt: Micros,
   organizationId: number,
 ): SurveyResource => {
   const random = new Random(plan, index, PURPOSES.facts)
@@ -104,7 +105,7 @@ export const surveyResource = (
     id: surveyId(plan, index),
     title: titleOf(random, edits(TITLE_EDIT)),
     created_at: formatIsoTime(past.at(0)?.at ?? 0, createdStyle),
-    updated_at: formatIsoTime(past.at(-1)?.at ?? 0, updatedStyle),
+    updated_at: formatIsoTime(updatedAt, exactly(updatedAt, updatedStyle)),
     hashid,
     project_id: projectIdAfter(plan, index, edits(PROJECT_ID_EDIT)),
     status: past.flatMap(({ code }) => statusOf(code) ?? []).at(-1) ?? 'draft',
@@ -114,6 +115,10 @@ export const surveyResource = (
     respondent_iterations_count: iterations,
   }
 }
+
+/** A touch by a source may be finer than the moments of the survey. It is not shown cut off: `updated_since` would miss it. */
+const exactly = (at: Micros, style: TimeStyle): TimeStyle =>
+  at % 10 ** (6 - style.fractionDigits) === 0 ? style : { ...style, fractionDigits: 6 }
 
 /** Each edit gives a value that differs from the one before. */
 const projectIdAfter = (plan: WorldPlan, index: number, edits: number): string | null => {

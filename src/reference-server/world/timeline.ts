@@ -4,6 +4,7 @@
  * The n-th moment of creation needs no other survey, and moments grow with n. So the order of the list (created_at descending, then id
  * descending) is n descending, without a sort, and its last page costs as much as its first.
  */
+import type { SourceChanges, Touch } from '../option-texts.js'
 import { SURVEY_STATUSES, type SurveyStatus } from '../resources.js'
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MS, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { PURPOSES, Random, type WorldKey } from './random.js'
@@ -13,6 +14,19 @@ export interface WorldPlan extends WorldKey {
   /** Surveys that exist at `startAt`. */
   readonly surveys: number
   readonly startAt: Micros
+  /** Whether sources of a draft, demo or complete survey change only together with the survey, which is the default. */
+  readonly sourceChanges?: SourceChanges
+  /** What moves a survey's `updated_at` beside its own fields; by default nothing. */
+  readonly touch?: Touch
+  /** By default there are none. */
+  readonly lateCorrections?: LateCorrections
+}
+
+export interface LateCorrections {
+  /** The part of complete surveys that are corrected, 0 to 1. */
+  readonly share: number
+  /** The longest delay, days after the survey was complete. */
+  readonly days: number
 }
 
 /** The resolution of a record's moments, microseconds. Moments are whole multiples, so that none is shown cut off. */

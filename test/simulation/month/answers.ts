@@ -65,7 +65,7 @@ export const boundsOf = (
     const { answers } = survey
     bounds.everything += answers.length
     if (organization.isActive(now.at, place)) bounds.everythingActive += answers.length
-    if (before === null || organization.changedAt(now.at, place) > before.at) listed += 1
+    if (before === null || organization.updatedAt(now.at, place) > before.at) listed += 1
     const known = before?.surveys.get(place)
     if (known === survey) continue
     const [list, ofSurvey, ...ofSources] = answers.map((answer) => known?.answers.includes(answer) !== true)

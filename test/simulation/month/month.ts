@@ -15,7 +15,7 @@ import { createRandom } from '../random.js'
 import { answersAt, type Bounds, boundsOf, type NightAnswers } from './answers.js'
 import { type Arrivals, createApi } from './api.js'
 import { type Behind, createComparison } from './behind.js'
-import { MonthOrganization } from './organization.js'
+import { MonthOrganization, type WORLDS } from './organization.js'
 
 export interface Night {
   readonly active: number
@@ -42,11 +42,12 @@ export const simulate = async (
   directory: string,
   count: number,
   seed: number,
+  world: keyof typeof WORLDS,
 ): Promise<Night[]> => {
   const { time } = taken
   Math.random = createRandom(seed).unit
   const start = Date.now() * 1_000
-  const organization = new MonthOrganization(seed, start)
+  const organization = new MonthOrganization(seed, start, world)
   const openApi = createApi(organization)
   const settings = await settingsOf(directory)
   const nights: Night[] = []

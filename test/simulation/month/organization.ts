@@ -21,6 +21,14 @@ const SURVEYS_OF_THE_WORLD = 45_000
 /** A world creates surveys at an even pace only after it has begun. */
 const BEGUN_BEFORE = 150 * MICROS_PER_DAY
 
+/** Worlds of the reference server, by the name of what is different in them. */
+export const WORLDS = {
+  default: {},
+  free: { sourceChanges: 'free' },
+  touch: { touch: 'both' },
+  late: { lateCorrections: { share: 0.25, days: 90 } },
+} as const
+
 export class MonthOrganization extends Organization {
   readonly #isMember = new Map<number, boolean>()
   readonly #fields = new Map<number, readonly FieldSource[]>()
@@ -28,8 +36,9 @@ export class MonthOrganization extends Organization {
   readonly #oldest: number
 
   /** At `startAt` it has `SURVEYS` surveys. */
-  constructor(seed: number, startAt: Micros) {
-    super({ seed, account: 0, surveys: SURVEYS_OF_THE_WORLD, startAt: startAt - BEGUN_BEFORE })
+  constructor(seed: number, startAt: Micros, world: keyof typeof WORLDS) {
+    const choices = WORLDS[world]
+    super({ seed, account: 0, surveys: SURVEYS_OF_THE_WORLD, startAt: startAt - BEGUN_BEFORE, ...choices })
     const oldest = super.surveyPlaces(startAt).filter(this.#hasFourSources)[SURVEYS - 1]
     if (oldest === undefined) throw new Error('the world has too few surveys')
     this.#oldest = oldest
@@ -51,16 +60,11 @@ export class MonthOrganization extends Organization {
     count: number,
   ): Slice<SurveyResource> {
     if (statuses.length > 0) throw new Error('the month does not support a filter by status')
-    const places = this.surveyPlaces(at).filter((place) => this.changedAt(at, place) >= updatedSince)
+    const places = this.surveyPlaces(at).filter((place) => this.updatedAt(at, place) >= updatedSince)
     return {
       total: places.length,
       rows: places.slice(first, first + count).map((place) => this.survey(at, place)),
     }
-  }
-
-  /** When the survey's own fields changed last. */
-  changedAt(at: Micros, place: number): Micros {
-    return this.changesOf(place).findLast((change) => change.at <= at)?.at ?? Number.NEGATIVE_INFINITY
   }
 
   isActive(at: Micros, place: number): boolean {
@@ -89,8 +93,8 @@ export class MonthOrganization extends Organization {
   #interviewTime(source: FieldSource) {
     const known = this.#interviewTimes.get(source.id)
     if (known !== undefined) return known
-    const { starts, durations, analysisMinutes } = source.interviews()
-    let last = Number.NEGATIVE_INFINITY
+    const { starts, durations, analysisMinutes, corrections } = source.interviews()
+    let last = Math.max(...corrections.map(({ at }) => at))
     for (let place = 0; place < starts.length; place++) {
       const seconds = (durations[place] ?? 0) + 60 * (analysisMinutes[place] ?? 0)
       last = Math.max(last, (starts[place] ?? 0) + seconds * MICROS_PER_SECOND)
