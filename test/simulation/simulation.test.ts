@@ -21,6 +21,29 @@ const seedsTo = (last: number) => Array.from({ length: last }, (_, place) => pla
 const BUCKET_SEEDS = SLOW ? seedsTo(5_000) : [1, 2, 3, 4, 5, 7, 22, 25]
 const SEEDS = seedsTo(300)
 
+const WORLDS = ['default', 'free', 'touch', 'late'] as const
+/** What `bench:requests` may show at most, for every seed (`Figures` in `month/figures.ts` says what each is). */
+const CEILINGS: Record<(typeof WORLDS)[number], Record<string, Readonly<Record<string, number>>>> = {
+  default: {
+    '2-30': {
+      requests: 800,
+      largest: 930,
+      sourcesBehind: 9.5,
+      sourcesBehindMost: 17,
+      countsBehind: 8,
+      countsBehindOfClosed: 0,
+      oldest: 6,
+      estimateError: 5,
+      estimateErrorMost: 12,
+    },
+    '31-60': { timesLeast: 1.4, largest: 1400 },
+  },
+  free: { '2-30': {}, '31-60': {} },
+  touch: { '2-30': {}, '31-60': {} },
+  late: { '2-30': {}, '31-60': {} },
+}
+const MONTHS = WORLDS.flatMap((world) => [42, 1, 7].map((seed) => [world, seed] as const))
+
 test('breaks no promise of the bucket in any seed', async () => {
   using simulation = createBucketSimulation()
   for (const seed of BUCKET_SEEDS) {
@@ -58,4 +81,22 @@ describe.runIf(SLOW)('the simulation', () => {
     ])
     expect(stdout).toMatch(/^most requests in any 60 s: 60$/m)
   }, 600_000)
+
+  test.each(MONTHS)(
+    'the month of bench:requests keeps its ceilings: world %s, seed %i',
+    async (world, seed) => {
+      const { stdout } = await node([
+        ...['.simulation/test/simulation/month/main.js', '--nights', '60'],
+        ...['--world', world, '--seed', String(seed)],
+      ])
+      const { ranges } = JSON.parse(/^figures (.*)$/m.exec(stdout)?.[1] ?? '')
+      const over = Object.entries(CEILINGS[world]).flatMap(([range, ceilings]) =>
+        Object.entries(ceilings).flatMap(([name, ceiling]) =>
+          ranges[range][name] <= ceiling ? [] : [`${range} ${name}: ${ranges[range][name]} > ${ceiling}`],
+        ),
+      )
+      expect(over).toEqual([])
+    },
+    1_800_000,
+  )
 })
