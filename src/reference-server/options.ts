@@ -108,7 +108,7 @@ const settingsSchema = z.object({
   sourceChanges: oneOf(SOURCE_CHANGES),
   touch: oneOf(TOUCHES),
   lateCorrections: give(
-    `none, or a share of the complete surveys and at most ${CORRECTION_DAYS_MAX} days, such as 25%/90d`,
+    `none, or how many of the complete surveys and a delay of at most ${CORRECTION_DAYS_MAX} days, such as 25%/90d`,
     lateCorrections,
   ),
   startAt: give(

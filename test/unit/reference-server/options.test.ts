@@ -74,7 +74,7 @@ describe('options of the reference server', () => {
     [{ touch: 'all' }, '--touch is "all": give one of none, interviews, sources, both.'],
     [
       { lateCorrections: '25%' },
-      '--late-corrections is "25%": give none, or a share of the complete surveys and at most 1000 days, such as 25%/90d.',
+      '--late-corrections is "25%": give none, or how many of the complete surveys and a delay of at most 1000 days, such as 25%/90d.',
     ],
     [{ lateCorrections: '0%/90d' }, '--late-corrections is "0%/90d":'],
     [{ lateCorrections: '101%/90d' }, '--late-corrections is "101%/90d":'],

@@ -105,7 +105,7 @@ const sumOf = (rows: readonly (readonly number[])[]): number[] =>
   INTERVIEW_STATUSES.map((_, place) => rows.reduce((sum, row) => sum + row[place]!, 0))
 
 describe('--late-corrections', () => {
-  test('a share of the complete surveys loses one to three complete interviews, and nothing else shows it', async () => {
+  test('a part of the complete surveys loses one to three complete interviews, and nothing else shows it', async () => {
     await using plain = await startApi({ surveys: 200, pageSize: 1000 })
     await using api = await startApi({ surveys: 200, pageSize: 1000, lateCorrections: '25%/60d' })
     const lostOfComplete: number[] = []
