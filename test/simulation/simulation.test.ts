@@ -48,7 +48,10 @@ const CEILINGS: Record<(typeof WORLDS)[number], Record<string, Readonly<Record<s
     '2-30': { timesLeast: 1.4, largest: 1_008, sourcesBehind: 0, countsBehind: 0 },
     '31-60': {},
   },
-  late: { '2-30': {}, '31-60': {} },
+  late: {
+    '2-30': { timesLeast: 1.27, largest: 935, sourcesBehind: 9.4, countsBehind: 139 },
+    '31-60': { timesLeast: 1.34, largest: 1_407, sourcesBehind: 9.5, countsBehind: 216 },
+  },
 }
 const MONTHS = WORLDS.flatMap((world) => [42, 1, 7].map((seed) => [world, seed] as const))
 
