@@ -8,16 +8,11 @@ import type { AccountWarehouse, ListingPage, StoredBundle } from '../model/wareh
 import type { Task } from '../rules/queue.js'
 import { addRows, type Run } from './run-state.js'
 
-/** Items that wait for a commit, and their rows. They bound the memory, and what the run after a killed one reads again. */
+/** Items that wait for a commit, and their rows. They bound the memory. */
 const ITEMS_MAX = 256
 const ROWS_MAX = 5_000
-/** Pauses begin when so many items are committed, so that a run that is killed early has brought the warehouse forward. */
-const ITEMS_WITHOUT_PAUSE = 24
-/** The pause after a commit, as a multiple of its duration. */
-const PAUSE_FACTOR = 9
-const PAUSE_MS_MAX = 1_000
-/** So much work may always be under way: as much as the client has connections. */
-const UNDER_WAY_MIN = 8
+/** Before each commit. A killed run loses what it has read meanwhile, and the next one reads it again. */
+const WAIT_MS = 250
 
 interface CommitQueueOptions<Item> {
   /** One transaction. A failed one does not stop the queue. */
@@ -32,10 +27,8 @@ export class CommitQueue<Item> {
   #waitingRows = 0
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | null = null
-  #pauseEndsMs = 0
   #isUrgent = false
-  #committedItems = 0
-  #endPause = () => {}
+  #endWait = () => {}
   readonly #underWay = new Set<Promise<void>>()
 
   constructor(options: CommitQueueOptions<Item>) {
@@ -50,14 +43,14 @@ export class CommitQueue<Item> {
     // A failed commit rejects the promises of its own group only. The next group is committed all the same.
     this.#next ??= this.#last.then(commitWaiting, commitWaiting)
     this.#last = this.#next
-    if (this.#isLarge()) this.flush()
+    if (this.isFull()) this.flush()
     return this.#last
   }
 
-  /** Commits what waits without a pause. */
+  /** Commits what waits at once. */
   flush(): void {
     this.#isUrgent = true
-    this.#endPause()
+    this.#endWait()
   }
 
   /** `work` ends with a commit, and never rejects. */
@@ -70,26 +63,20 @@ export class CommitQueue<Item> {
     return this.#underWay.size === 0
   }
 
-  /** Whether too much waits, or too little is committed, to have more work under way. */
-  isFull(underWay = this.#underWay.size): boolean {
-    return underWay >= UNDER_WAY_MIN && (this.#isLarge() || underWay >= this.#committedItems)
+  /** Whether too much waits to have more work under way. */
+  isFull(): boolean {
+    return this.#waiting.length >= ITEMS_MAX || this.#waitingRows >= ROWS_MAX
   }
 
   async oneEnds(): Promise<void> {
     await Promise.race(this.#underWay)
   }
 
-  #isLarge(): boolean {
-    return this.#waiting.length >= ITEMS_MAX || this.#waitingRows >= ROWS_MAX
-  }
-
-  async #pause(): Promise<void> {
-    const { clock } = this.#options
-    const pauseMs = this.#pauseEndsMs - clock.monotonicMs()
-    if (pauseMs <= 0 || this.#isUrgent) return
+  async #wait(): Promise<void> {
+    if (this.#isUrgent) return
     await new Promise<void>((resolve) => {
-      const cancel = clock.after(pauseMs, resolve)
-      this.#endPause = () => {
+      const cancel = this.#options.clock.after(WAIT_MS, resolve)
+      this.#endWait = () => {
         cancel()
         resolve()
       }
@@ -97,22 +84,13 @@ export class CommitQueue<Item> {
   }
 
   async #commitWaiting(): Promise<void> {
-    const { clock, commitAll } = this.#options
-    await this.#pause()
+    await this.#wait()
     const group = this.#waiting
     this.#waiting = []
     this.#waitingRows = 0
     this.#next = null
     this.#isUrgent = false
-    const startedMs = clock.monotonicMs()
-    try {
-      await commitAll(group)
-      this.#committedItems += group.length
-    } finally {
-      const endedMs = clock.monotonicMs()
-      const pauseMs = this.#committedItems < ITEMS_WITHOUT_PAUSE ? 0 : PAUSE_FACTOR * (endedMs - startedMs)
-      this.#pauseEndsMs = endedMs + Math.min(PAUSE_MS_MAX, pauseMs)
-    }
+    await this.#options.commitAll(group)
   }
 }
 

@@ -44,19 +44,40 @@ const scripted = () => {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('commits the first item at once, and those that arrive meanwhile together', async () => {
-  const { queue, groups, committed } = scripted()
+const WAIT_MS = 250
+
+test('the first item waits a quarter of a second, and those that arrive meanwhile are committed with it', async () => {
+  const { queue, groups, clock } = scripted()
+  void queue.commit(item(1))
+  await settled()
+  clock.advance(WAIT_MS - 1)
+  void queue.commit(item(2))
+  await settled()
+  expect(groups).toEqual([])
+  clock.advance(1)
+  await settled()
+  expect(groups.map(({ ids }) => ids)).toEqual([[1, 2]])
+})
+
+test('those that arrive during a commit wait as long after it', async () => {
+  const { queue, groups, committed, clock } = scripted()
   const first = queue.commit(item(1))
   await settled()
-  const others = [queue.commit(item(2)), queue.commit(item(3))]
+  clock.advance(WAIT_MS)
   await settled()
-  expect(groups.map(({ ids }) => ids)).toEqual([[1]])
+  const others = [queue.commit(item(2)), queue.commit(item(3))]
+  clock.advance(WAIT_MS)
   groups[0]?.end()
   await first
   await settled()
-  expect(groups.map(({ ids }) => ids)).toEqual([[1], [2, 3]])
+  clock.advance(WAIT_MS - 1)
+  await settled()
+  expect(groups.map(({ ids }) => ids)).toEqual([[1]])
+  clock.advance(1)
+  await settled()
   groups[1]?.end()
   await Promise.all(others)
+  expect(groups.map(({ ids }) => ids)).toEqual([[1], [2, 3]])
   expect(committed).toEqual([1, 2])
 })
 
@@ -65,8 +86,10 @@ test('a failed commit rejects every item of its group, and the next group is com
   const failing = [queue.commit(item(1)), queue.commit(item(2))].map((commit) =>
     commit.catch((error: unknown) => String(error)),
   )
+  queue.flush()
   await settled()
   const next = queue.commit(item(3))
+  queue.flush()
   groups[0]?.fail()
   expect(await Promise.all(failing)).toEqual(['Error: disk full', 'Error: disk full'])
   await settled()
@@ -76,93 +99,45 @@ test('a failed commit rejects every item of its group, and the next group is com
   expect(committed).toEqual([1])
 })
 
-/** A queue that has committed 24 items, the last of them in 50 ms, and in which another item waits. */
-const afterSlowCommit = async () => {
-  const all = scripted()
-  const before = Array.from({ length: 23 }, (_, id) => all.queue.commit(item(1_000 + id)))
+test('a flush ends the wait, and not that of the next item', async () => {
+  const { queue, groups } = scripted()
+  const first = queue.commit(item(1))
   await settled()
-  all.groups[0]?.end()
-  await Promise.all(before)
-  all.groups.length = 0
-  const first = all.queue.commit(item(1))
-  await settled()
-  all.clock.advance(50)
-  all.groups[0]?.end()
-  await first
-  const second = all.queue.commit(item(2))
-  await settled()
-  return { ...all, second }
-}
-
-test('after a commit the next one pauses nine times as long as it took, and takes what arrives meanwhile', async () => {
-  const { queue, groups, clock } = await afterSlowCommit()
-  clock.advance(449)
-  await settled()
-  expect(groups).toHaveLength(1)
-  void queue.commit(item(3))
-  clock.advance(1)
-  await settled()
-  expect(groups.map(({ ids }) => ids)).toEqual([[1], [2, 3]])
-})
-
-test('an item that arrives after that pause is committed at once', async () => {
-  const { queue, groups, clock, second } = await afterSlowCommit()
-  clock.advance(450)
-  await settled()
-  groups[1]?.end()
-  await second
-  clock.advance(1)
-  void queue.commit(item(3))
-  await settled()
-  expect(groups.map(({ ids }) => ids)).toEqual([[1], [2], [3]])
-})
-
-test('a flush ends the pause', async () => {
-  const { queue, groups } = await afterSlowCommit()
-  expect(groups).toHaveLength(1)
+  expect(groups).toEqual([])
   queue.flush()
   await settled()
-  expect(groups.map(({ ids }) => ids)).toEqual([[1], [2]])
+  groups[0]?.end()
+  await first
+  void queue.commit(item(2))
+  await settled()
+  expect(groups.map(({ ids }) => ids)).toEqual([[1]])
 })
 
-test('256 waiting items fill the queue, and are committed without a pause', async () => {
-  const { queue, groups } = await afterSlowCommit()
-  for (let id = 3; id <= 256; id += 1) void queue.commit(item(id))
-  expect(queue.isFull(23)).toBe(false)
-  void queue.commit(item(257))
-  expect(queue.isFull(8)).toBe(true)
+test('256 waiting items fill the queue, and are committed at once', async () => {
+  const { queue, groups } = scripted()
+  for (let id = 1; id <= 255; id += 1) void queue.commit(item(id))
   await settled()
-  expect(groups.map(({ ids }) => ids.length)).toEqual([1, 256])
-  expect(queue.isFull(23)).toBe(false)
+  expect([queue.isFull(), groups.length]).toEqual([false, 0])
+  void queue.commit(item(256))
+  expect(queue.isFull()).toBe(true)
+  await settled()
+  expect(groups.map(({ ids }) => ids.length)).toEqual([256])
+  expect(queue.isFull()).toBe(false)
 })
 
 test.each([
   [4_999, false],
   [5_000, true],
-])('an item with %d rows fills the queue: %s', async (rows, isFull) => {
-  const { queue } = await afterSlowCommit()
-  void queue.commit(item(3, rows))
-  expect(queue.isFull(8)).toBe(isFull)
+])('an item with %d rows fills the queue: %s', (rows, isFull) => {
+  const { queue } = scripted()
+  void queue.commit(item(1, rows))
+  expect(queue.isFull()).toBe(isFull)
 })
 
 test('the rows of a survey are its sources and their progress', () => {
   const sources = Array.from({ length: 1_000 }, (_, id) => source(id))
   expect(rowsInOutcome(bundle(3, 0n, sources, progress(1)))).toBe(2_000)
   expect(rowsInOutcome({ kind: 'gone', surveyId: 3, at: 0n })).toBe(0)
-})
-
-test('no more than eight are under way, or than were committed, and the first 24 items are committed without a pause', async () => {
-  const { queue, groups, clock } = scripted()
-  expect(queue.isFull(8)).toBe(true)
-  const first = queue.commit(item(1))
-  await settled()
-  clock.advance(500)
-  groups[0]?.end()
-  await first
-  expect([queue.isFull(7), queue.isFull(8)]).toEqual([false, true])
-  void queue.commit(item(2))
-  await settled()
-  expect(groups.map(({ ids }) => ids)).toEqual([[1], [2]])
 })
 
 /** The pages of a listing are committed in groups while the next pages are read, and none behind a failed commit. */
@@ -206,18 +181,12 @@ const recorded = async (failsAt = Number.POSITIVE_INFINITY) => {
   }
 }
 
-test('pages that arrive during a commit are committed together, in order, and at most eight or as many as were committed', async () => {
+test('pages that were read meanwhile are committed together, in order', async () => {
   const { commits, groups, reported, state, warehouse } = await recorded()
   const numbers = Array.from({ length: 60 }, (_, at) => at + 1)
   for (const number of numbers) await commits.add(page(number), pagination(number))
   await commits.allEnd()
-  expect(groups.flat()).toEqual(numbers)
-  let committed = 0
-  for (const group of groups) {
-    expect(group.length).toBeLessThanOrEqual(Math.max(8, committed))
-    committed += group.length
-  }
-  expect(groups.length).toBeLessThan(30)
+  expect(groups).toEqual([numbers])
   expect(reported).toEqual(numbers)
   expect(state.counts.surveysListed).toBe(60)
   expect(state.rows.surveys).toEqual({ added: 60, changed: 0, unchanged: 0 })
@@ -226,13 +195,16 @@ test('pages that arrive during a commit are committed together, in order, and at
 
 test('after a failed commit no later page is committed, so the next run begins at the gap', async () => {
   const { commits, groups, warehouse, state } = await recorded(3)
-  const adding = async () => {
-    for (let number = 1; number <= 9; number += 1) await commits.add(page(number), pagination(number))
-  }
-  await expect(adding()).rejects.toThrow('disk full')
+  const add = (number: number) => commits.add(page(number), pagination(number))
+  await add(1)
+  await add(2)
+  await commits.allEnd()
+  await add(3)
+  await expect(commits.allEnd()).rejects.toThrow('disk full')
+  await expect(add(4)).rejects.toThrow('disk full')
   await expect(commits.allEnd()).rejects.toThrow('disk full')
   await expect(commits.hasTasks()).rejects.toThrow('disk full')
-  expect(groups.at(-1)).toContain(3)
+  expect(groups).toEqual([[1, 2], [3]])
   expect(state.counts.surveysListed).toBe(2)
   await warehouse.expectRows('SELECT next_page FROM _sync.listings', [[3]])
 })

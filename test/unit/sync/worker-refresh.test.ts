@@ -1,5 +1,7 @@
 /** The long part of a run: it tries every task of the queue once, in order. */
 import { expect, test } from 'vitest'
+import { StoppedError } from '../../../src/base/errors.js'
+import type { AccountWarehouse } from '../../../src/model/warehouse.js'
 import { RunBudget } from '../../../src/sync/budget.js'
 import { queueDue } from '../../../src/sync/planning.js'
 import { createRunState } from '../../../src/sync/run-state.js'
@@ -11,7 +13,8 @@ import { list, survey, withOneSource } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../support/warehouse/warehouse.js'
 
-test('tries every task once, in order of urgency, while other tasks fail or are under way', async () => {
+/** A run with 200 queued surveys, and the numbers of surveys that it commits together. Its clock stands still. */
+const queuedRun = async (readable: (id: number) => boolean, signal = new AbortController().signal) => {
   const warehouse = await testWarehouse()
   const ids = Array.from({ length: 200 }, (_, index) => index + 1)
   await list(
@@ -20,16 +23,52 @@ test('tries every task once, in order of urgency, while other tasks fail or are 
     minute(0),
     'full',
   )
-  // The API answers 404 for every fourth survey.
-  const api = memorySource(withOneSource(ids.filter((id) => id % 4 > 0)))
-  const dependencies = runDependencies(warehouse, api)
+  const groups: number[] = []
+  const account: AccountWarehouse = {
+    ...warehouse.account,
+    commitBundles: (outcomes, runId) => {
+      groups.push(outcomes.length)
+      return warehouse.account.commitBundles(outcomes, runId)
+    },
+  }
+  const api = memorySource(withOneSource(ids.filter(readable)))
+  const dependencies = runDependencies({ ...warehouse, account }, api)
   const budget = new RunBudget(dependencies.rules.budget, testClock())
-  const state = { ...createRunState(), serverTime: minute(10) }
-  const run = { ...dependencies, budget, state }
+  const run = {
+    ...dependencies,
+    signal,
+    budget,
+    state: { ...createRunState(), serverTime: minute(10) },
+  }
+  return { warehouse, ids, api, run, groups }
+}
+
+test('tries every task once, in order of urgency, while other tasks fail or are under way', async () => {
+  // The API answers 404 for every fourth survey.
+  const { warehouse, ids, api, run } = await queuedRun((id) => id % 4 > 0)
   await refresh(run, await queueDue(run))
   expect(
     api.asked.flatMap((request) => /^sources (\d+) page 1$/.exec(request)?.[1] ?? []).map(Number),
   ).toEqual(ids.toReversed())
-  expect(state.counts).toMatchObject({ surveysRefreshed: 150, surveysFailed: 50 })
+  expect(run.state.counts).toMatchObject({ surveysRefreshed: 150, surveysFailed: 50 })
   await warehouse.expectRows('SELECT DISTINCT survey_id % 4 AS rest, attempts FROM _sync.tasks', [[0, 1]])
+})
+
+test('surveys that were read within a quarter of a second are one commit, and the last one ends the wait', async () => {
+  const { run, groups } = await queuedRun(() => true)
+  await refresh(run, await queueDue(run))
+  expect(groups).toEqual([200])
+})
+
+test('after a signal, what was read is committed at once', async () => {
+  const stop = new AbortController()
+  const { warehouse, api, run, groups } = await queuedRun(() => true, stop.signal)
+  api.before = () => {
+    if (api.asked.length === 100) stop.abort(new StoppedError('stopped by SIGTERM'))
+  }
+  await expect(refresh(run, await queueDue(run))).rejects.toThrow('stopped by SIGTERM')
+  const { surveysRefreshed } = run.state.counts
+  expect(groups).toEqual([surveysRefreshed])
+  expect(surveysRefreshed).toBeGreaterThan(20)
+  await warehouse.expectRows('SELECT count(*) FROM _sync.tasks', [[200 - surveysRefreshed]])
 })
