@@ -100,7 +100,8 @@ export const layered = (file: SettingsFile, given: readonly Given[], account: nu
 }
 
 const checkTree = (tree: Tree, originOf: OriginOf): Pick<Layers, 'values' | 'problems'> => {
-  const parsed = settingsSchema.safeParse(tree)
+  // zod compiles a schema at its first use, which takes longer than a few trees.
+  const parsed = settingsSchema.safeParse(tree, { jitless: true })
   if (parsed.success) return { values: parsed.data, problems: [] }
   const { issues } = parsed.error
   // Rules about several settings are checked all the same, so that all problems are reported at once.
