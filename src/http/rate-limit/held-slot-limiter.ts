@@ -224,7 +224,6 @@ export class HeldSlotLimiter {
     this.#held.delete(free)
     this.#slotsInUse -= 1
     free()
-    this.#advance()
   }
 }
 

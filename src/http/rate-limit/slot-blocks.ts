@@ -23,8 +23,8 @@ interface Block {
 
 export type FreeSlot = () => void
 
-/** `onGranted` is called after each new block. */
-export const createSlotBlocks = (cap: number, onGranted: () => void) => {
+/** `onFree` is called when slots are free. A request that waits takes one, which saves a job. */
+export const createSlotBlocks = (cap: number, onFree: () => void) => {
   const size = Math.max(1, Math.floor(cap / BLOCKS_MIN))
   const bottleneck = new Bottleneck({ maxConcurrent: cap, minTime: NEVER_WAITS })
   const blocks = new Set<Block>()
@@ -45,13 +45,14 @@ export const createSlotBlocks = (cap: number, onGranted: () => void) => {
     requestedSlots -= size
     freeSlots += size
     blocks.add({ freeSlots: size, end })
-    onGranted()
+    onFree()
   }
 
   const free = (block: Block): void => {
     freeSlots += 1
     block.freeSlots += 1
     blocks.add(block)
+    onFree()
     if (block.freeSlots < size) return
     blocks.delete(block)
     freeSlots -= size
