@@ -1,6 +1,6 @@
 /**
- * Many surveys, or pages of a listing, are read and written together, because many cost hardly more than a few. At the cap of the API each
- * is committed at once (docs/decisions/warehouse.md#0036-pages-and-outcomes-are-committed-in-groups).
+ * Many surveys, or pages of a listing, are read and written together, because many cost hardly more than a few
+ * (docs/decisions/warehouse.md#0036-pages-and-outcomes-are-committed-in-groups).
  */
 import type { Clock } from '../base/clock.js'
 import type { Pagination } from '../model/survey-source.js'
