@@ -8,8 +8,15 @@ export interface SurveyFacts {
   readonly id: number
   readonly status: string
   readonly updatedAt: Instant
+  /** `updatedAt` of the first row that showed its status. Later edits of the row say nothing about interviews. */
+  readonly statusSince: Instant
   /** When its sources and progress were last read; null = never. */
   readonly refreshedAt: Instant | null
+  /** When the last of its sources changed, by the API; null without sources. */
+  readonly sourcesChangedAt: Instant | null
+  /** Whether sources of this account's inactive surveys have changed without their survey. */
+  readonly changeAlone: boolean
+  readonly sourcesReadAt: Instant | null
   /** When a reading of its progress last differed from the one before; null = never. */
   readonly progressChangedAt: Instant | null
   readonly missing: boolean
@@ -43,12 +50,17 @@ export interface StoredDays {
 /** A survey with everything that its requests depend on. */
 export interface PlannedSurvey extends SurveyFacts {
   readonly createdAt: Instant
+  /** Its pending row differs from the stored one only in `updated_at`. */
+  readonly isTouched: boolean
   /** Number of sources that are not missing. */
   readonly sources: number
-  readonly sourcesReadAt: Instant | null
   readonly sourceProgressReadAt: Instant | null
   /** Whether its last refresh found its progress changed; null after only one refresh. */
   readonly moved: boolean | null
+  /** Whether its progress has a number for every status, and each is 0. */
+  readonly isWithoutInterviews: boolean
+  /** How many of its sources changed their progress when it last did. */
+  readonly movedSources: number
   /** Its stored days that will be read again. */
   readonly daysOpen: number
   /** Its place in the queue; null when it is not queued. */
@@ -86,6 +98,8 @@ export interface Cursor {
   readonly cursor: Instant | null
   /** End of the last full listing, our clock. */
   readonly fullListedAt: Instant | null
+  /** When the API last had as many surveys as are known, our clock; null = never compared. */
+  readonly countedAt: Instant | null
   /** Whether a survey returned 404 at its own address since then: the next listing is then a full one. */
   readonly fullListingDue: boolean
 }

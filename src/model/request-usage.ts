@@ -12,8 +12,8 @@ export type RequestKind = (typeof REQUEST_KINDS)[number]
 /** The kinds of requests about one survey. */
 export type SurveyKind = Exclude<RequestKind, 'surveys'>
 
-/** Why a survey is queued. */
-export const TASK_REASONS = ['changed', 'active', 'settling', 'old', 'missing'] as const
+/** Why a survey is queued. `sources`: only its list of sources is due. */
+export const TASK_REASONS = ['changed', 'active', 'settling', 'old', 'sources', 'missing'] as const
 
 /** The listing, the reason of a survey's task, or `resting` for a survey that was not due. */
 export const REQUEST_REASONS = ['listing', 'left_over', ...TASK_REASONS, 'resting'] as const

@@ -56,6 +56,9 @@ export const cursors = sync('cursors', 'Where the next listing starts; one row p
   account,
   updated_since: timestamptz('The cursor: changes up to here are in a table, the queue or quarantine'),
   full_listed_at: timestamptz('When the last full listing ended, clock of the machine that ran it'),
+  counted_at: timestamptz.orNull(
+    'When the API last had as many surveys as are known, so that no full listing was needed, clock of the machine that ran it; null = never compared',
+  ),
   moved_at: timestamptz('When the cursor was last moved, clock of the machine that ran it'),
   full_listing_due: boolean.orNull(
     'Whether the next listing is full, because a survey returned 404 at its own address',

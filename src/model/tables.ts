@@ -179,6 +179,9 @@ export const freshness = main(
     source_progress_read_at: timestamptz.orNull(
       'When the progress of every source was last read, not just known to be unchanged, server time; null = never, or one could not be typed since',
     ),
+    source_progress_proven_at: timestamptz.orNull(
+      'Up to when the progress of every source is known, server time: all were read then, or the progress of the survey showed that those that were not read did not move; null = never, or one could not be typed since',
+    ),
     days_read_at: timestamptz.orNull(
       'When its own days in survey_progress_by_day were last read, not just known to be unchanged, server time; null = never, or they may be out of date',
     ),

@@ -42,6 +42,8 @@ export interface AccountWarehouse {
   countListed(page: ListedRows): Promise<number>
   /** Commits pages of the listing that were read one after another. Returns what happened to the rows of surveys. */
   commitListingPages(pages: readonly ListingPage[]): Promise<RowCounts>
+  /** Whether the API has as many surveys as are known, the quarantined ones included. Then no survey has gone as of `at`, our clock. */
+  agreesWithTotal(totalCount: number, at: Instant): Promise<boolean>
   /** Drops the current listing, so that the next run starts a new one. */
   dropListing(): Promise<void>
 
@@ -137,6 +139,7 @@ export interface NewTask {
 export interface StoredBundle {
   readonly sources: readonly CellRow[]
   readonly progress: CellRow | null
+  /** The most likely to have moved first: those of the last day on which one was found changed, and of these the largest. */
   readonly sourceProgress: readonly CellRow[]
   /** When the list of sources was last read with every row typed; null = never. */
   readonly sourcesReadAt: Instant | null
@@ -159,6 +162,8 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
   /** `none`: the stored sources are known to be current, and `sources` is empty. `some`: one of them could not be typed. */
   readonly sourcesRead: ReadExtent
   readonly sources: readonly SampleSource[]
+  /** When they were listed, if that was after `at`. */
+  readonly sourcesAt?: Instant
   /** Every listed source, including rejected rows; null if that is unknown. */
   readonly listedSourceIds: readonly number[] | null
   /** Null if it was rejected. */
@@ -168,8 +173,12 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
     readonly progress: Progress
     readonly at: Instant
   }[]
-  /** `none`: skipped, because nothing had changed. `some`: one could not be typed; then nothing may be skipped until all were read. */
-  readonly sourceProgressRead: ReadExtent
+  /**
+   * `none`: the progress of the survey was not read either. The stored progress stays, and a pending row of the survey goes on waiting.
+   * `inferred`: the progress of the survey shows that those that were not read did not move. `some`: one could not be typed; then nothing
+   * may be inferred until all were read.
+   */
+  readonly sourceProgressRead: ReadExtent | 'inferred'
   /** Left out if the settings have no days. */
   readonly days?: ReadDays
   readonly rejections: readonly Rejection[]
@@ -179,8 +188,6 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
 export interface UnreadPart {
   /** All failures, on one line. */
   readonly error: string
-  /** The survey's own progress was not read. The stored progress stays, and a pending row of the survey goes on waiting. */
-  readonly isProgressUnread: boolean
   /** The API refused it: 404, 401, 403 or another status that means no. Any other failure may pass by the next run. */
   readonly isRefused: boolean
 }

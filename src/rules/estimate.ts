@@ -21,22 +21,25 @@ export const bundleRequests = (
   survey: PlannedSurvey,
   reason: TaskReason,
   at: Instant,
-  { rules: anyRules, sourcesEach }: EstimateRules,
+  { rules, sourcesEach }: EstimateRules,
   readsAll = false,
 ): RequestsByKind => {
-  const rules = rulesFor(reason, anyRules)
+  if (reason === 'sources' && !readsAll) return { sample_sources: 1 }
   const sources = survey.refreshedAt === null ? Math.round(sourcesEach) : survey.sources
-  const readsSources =
+  const isRead =
     readsAll ||
-    isExpectedToMove(survey) ||
     survey.refreshedAt === null ||
     reason === 'missing' ||
     !rules.skip_unchanged ||
-    ageMs(survey.sourceProgressReadAt, at) >= rules.recheck_unchanged_after
+    (ageMs(survey.sourceProgressReadAt, at) >= rulesFor(reason, rules).recheck_unchanged_after &&
+      !survey.isWithoutInterviews)
+  const readsSources = isRead || isExpectedToMove(survey)
+  const isExplained = !isRead && rules.daily_windows === null
   const requests = {
-    sample_sources: readsAll || listsSources(survey.sourcesReadAt, reason, at, rules) ? 1 : 0,
+    sample_sources:
+      readsAll || listsSources(survey, { reason, isTouched: survey.isTouched }, at, rules) ? 1 : 0,
     survey_progress: 1,
-    sample_source_progress: readsSources ? sources : 0,
+    sample_source_progress: readsSources ? (isExplained ? explainingOf(survey) : sources) : 0,
     ...(rules.daily_windows === null || !readsSources
       ? {}
       : { daily_progress: dayRequests(rules.daily_windows, survey, sources) }),
@@ -48,8 +51,13 @@ export const bundleRequests = (
     : { ...requests, sample_source_progress: requests.sample_source_progress + missing }
 }
 
-/** A survey whose progress changed at its last refresh is expected to change again. One that was read once changes if it is active. */
-const isExpectedToMove = ({ moved, status }: PlannedSurvey): boolean => moved ?? isActive(status)
+/** An active survey with interviews is expected to change again if it did at its last refresh, or if it was read only once. */
+const isExpectedToMove = ({ moved, status, isWithoutInterviews }: PlannedSurvey): boolean =>
+  isActive(status) && !isWithoutInterviews && moved !== false
+
+/** Of the sources, about half of those that did not move with the last change are read before the sum is explained. */
+const explainingOf = ({ sources, movedSources }: PlannedSurvey): number =>
+  Math.ceil((sources + movedSources) / 2)
 
 /** The average over all surveys with sources; 1 without any. */
 export const sourcesOfEach = ({ sources, withSources }: SurveyTotals): number =>

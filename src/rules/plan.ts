@@ -9,7 +9,7 @@ import {
   type RequestsByKind,
 } from '../model/request-usage.js'
 import type { Budget, DiscoverRules, ListingKind, RefreshRules } from '../model/run.js'
-import { listingKind } from './cursor.js'
+import { isCountDue, listingKind } from './cursor.js'
 import { requestsIn, sourcesOfEach, sum } from './estimate.js'
 import { createQueue, requestReasonOf, type Task } from './queue.js'
 
@@ -75,6 +75,7 @@ export const createPlan = (
   const queue = createQueue(totals, at, rules, null)
   const changes = createChanges(totals, past, at)
   const listing = listingKind(past, nowMs, rules.discover, rules.full)
+  const counts = listing === 'incremental' && isCountDue(past, nowMs, rules.discover) ? 1 : 0
   return {
     add: (survey: PlannedSurvey): void => changes.add(survey, queue.add(survey)),
     plan: (): Plan => {
@@ -86,7 +87,7 @@ export const createPlan = (
           reason: 'listing',
           isExpected: false,
           surveys: Math.round(listed),
-          requests: { surveys: Math.max(1, Math.ceil(listed / (past.pageRows ?? PAGE_ROWS))) },
+          requests: { surveys: Math.max(1, Math.ceil(listed / (past.pageRows ?? PAGE_ROWS))) + counts },
         },
         ...entriesOf(tasks),
         ...expected.entries,

@@ -10,6 +10,8 @@ import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refr
 export interface Task {
   readonly surveyId: number
   readonly reason: TaskReason
+  /** A listing showed it again, and nothing but its `updated_at` has changed. */
+  readonly isTouched: boolean
   /** Whether `_sync.tasks` has it. */
   readonly isQueued: boolean
   /** Whether an earlier run queued it. */
@@ -90,7 +92,7 @@ const rests = (
   if (!restsAfterRefusal(task, at, refresh)) return false
   const { refreshedAt } = survey
   const hasProgress = refreshedAt !== null && task.refusedAt !== null && refreshedAt >= task.refusedAt
-  return !hasProgress || refreshReason(survey, at, refresh) === null
+  return !hasProgress || refreshReason({ ...survey, changeAlone: false }, at, refresh) === null
 }
 
 const taskOf = (
@@ -100,11 +102,12 @@ const taskOf = (
   estimate: Parameters<typeof bundleRequests>[3],
   runId: string | null,
 ): Task => {
-  const since = waitsSince(survey, at)
+  const since = waitsSince(survey, reason, at)
   const weight = refreshWeight(survey.status, estimate.rules.weights)
   return {
     surveyId: survey.id,
     reason,
+    isTouched: survey.isTouched,
     isQueued: survey.task !== null,
     isLeftOver: survey.task !== null && survey.task.runId !== runId,
     refusals: survey.task?.refusals ?? 0,
@@ -117,8 +120,13 @@ const taskOf = (
 }
 
 /** A survey without a believed time has waited since the epoch. */
-const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant =>
-  believed(refreshedAt, at) ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
+const waitsSince = (
+  { refreshedAt, sourcesReadAt, task }: PlannedSurvey,
+  reason: TaskReason,
+  at: Instant,
+): Instant =>
+  believed(reason === 'sources' ? sourcesReadAt : refreshedAt, at) ??
+  (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
 
 const byUrgency = (one: Task, other: Task): number =>
   other.urgency - one.urgency || other.createdAt - one.createdAt || other.surveyId - one.surveyId

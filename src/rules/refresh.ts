@@ -1,5 +1,5 @@
 /** Which surveys are due, and in which order. `src/warehouse/queue/planned-surveys.ts` selects in SQL those that may be due by these rules. */
-import { type Instant, minusMs, msBetween } from '../model/instant.js'
+import { type Instant, instantFromMs, minusMs, msBetween } from '../model/instant.js'
 import type { SurveyFacts } from '../model/plan-facts.js'
 import type { RefreshRules, RefreshWeights, TaskReason } from '../model/run.js'
 import { believed } from './believed.js'
@@ -24,33 +24,79 @@ export const refreshReason = (survey: SurveyFacts, now: Instant, rules: RefreshR
 }
 
 /** From when an unchanged survey is due, and why; null if only a change of its row makes it due. */
-export const nextRefresh = (
-  survey: SurveyFacts,
-  now: Instant,
-  rules: RefreshRules,
-): { readonly reason: TaskReason; readonly at: Instant } | null => {
+export const nextRefresh = (survey: SurveyFacts, now: Instant, rules: RefreshRules): NextRefresh | null => {
   if (survey.missing) return null
   const refreshedAt = believed(survey.refreshedAt, now)
   if (refreshedAt === null) return { reason: 'changed', at: now }
-  if (isIdle(survey.status)) return null
   if (isActive(survey.status)) return { reason: 'active', at: now }
-  const progressChangedAt = believed(survey.progressChangedAt, now)
-  const quietSince = later(survey.updatedAt, progressChangedAt ?? survey.updatedAt)
-  if (msBetween(quietSince, now) < rules.settle_for) return { reason: 'settling', at: now }
-  const restMs = restBetweenRefreshesMs(msBetween(quietSince, refreshedAt), rules)
-  return { reason: restMs < rules.max_age ? 'settling' : 'old', at: restEnd(refreshedAt, restMs) }
+  const refresh = isIdle(survey.status) ? null : nextOfClosed(survey, refreshedAt, now, rules)
+  const list = nextList(survey, now, rules)
+  if (refresh === null || list === null || refresh.at <= now) return refresh ?? list
+  return refresh.at <= list.at ? refresh : list
+}
+
+interface NextRefresh {
+  readonly reason: TaskReason
+  readonly at: Instant
 }
 
 /**
- * How long a closed survey rests after a refresh that found it unchanged for `quietMs`: as long again as it has been unchanged since
- * it settled. So it is read after 1, 2, 4, 8 … days, and at least every `max_age`.
+ * A closed survey rests as long again as its last refresh found it unchanged since it settled, and at least a day. So it is read after
+ * 1, 2, 4, 8 … days, and at least as often as `longestRestEnd` says.
  */
-export const restBetweenRefreshesMs = (
-  quietMs: number,
-  { settle_for: settleForMs, max_age: maxAgeMs }: Pick<RefreshRules, 'settle_for' | 'max_age'>,
-): number => Math.min(maxAgeMs, Math.max(REST_MS_MIN, quietMs - settleForMs))
+const nextOfClosed = (
+  survey: SurveyFacts,
+  refreshedAt: Instant,
+  now: Instant,
+  rules: RefreshRules,
+): NextRefresh => {
+  const progressChangedAt = believed(survey.progressChangedAt, now)
+  const quietSince = later(survey.statusSince, progressChangedAt ?? survey.statusSince)
+  if (msBetween(quietSince, now) < rules.settle_for) return { reason: 'settling', at: now }
+  const restMs = Math.max(REST_MS_MIN, msBetween(quietSince, refreshedAt) - rules.settle_for)
+  const [rested, old] = [restEnd(refreshedAt, restMs), longestRestEnd(survey.id, refreshedAt, rules)]
+  return rested < old ? { reason: 'settling', at: rested } : { reason: 'old', at: old }
+}
 
 export const REST_MS_MIN = 86_400_000
+
+/**
+ * Where sources change without their survey, the list of an inactive survey rests half as long as both have been unchanged: a change
+ * that comes alone is found sooner where it is more likely. Null in other accounts, or if the list was not read as a whole.
+ */
+const nextList = (survey: SurveyFacts, now: Instant, rules: RefreshRules): NextRefresh | null => {
+  if (!survey.changeAlone || survey.sourcesReadAt === null) return null
+  const readAt = believed(survey.sourcesReadAt, now)
+  if (readAt === null) return { reason: 'sources', at: now }
+  const quietSince = later(survey.updatedAt, survey.sourcesChangedAt ?? survey.updatedAt)
+  const restMs = Math.max(REST_MS_MIN, msBetween(quietSince, readAt) / LIST_REST_DIVISOR)
+  const next = [restEnd(readAt, restMs), longestRestEnd(survey.id, readAt, rules)] as const
+  return { reason: 'sources', at: earlier(...next) }
+}
+
+export const LIST_REST_DIVISOR = 2
+
+/**
+ * A survey rests at most for `max_age`, until the last of its own moments before that. These are half of `max_age` apart, and other
+ * surveys have others: a first load reads all closed surveys in one night, and otherwise they would all be due again in one night. From
+ * then on, the readings are `max_age` apart.
+ */
+const longestRestEnd = (
+  id: number,
+  since: Instant,
+  { max_age: maxAgeMs }: Pick<RefreshRules, 'max_age'>,
+): Instant => {
+  const { inMaxAge, places, step } = MOMENTS
+  const [maxAge, early] = [instantFromMs(maxAgeMs), instantFromMs(Math.min(EARLY_MS_MAX, maxAgeMs / 4))]
+  const apart = maxAge / inMaxAge
+  if (apart === 0n) return since
+  const first = (((BigInt(Math.abs(id)) * step) % places) * apart) / places
+  const latest = since + maxAge + early
+  return earlier(latest - ((latest - first) % apart) - early, restEnd(since, maxAgeMs))
+}
+
+/** Consecutive ids are `step` of `places` apart, which is the golden section, so their moments spread evenly. */
+export const MOMENTS = Object.freeze({ inMaxAge: 2n, places: 997n, step: 616n })
 
 /** A nightly run may read a survey late. Without this tolerance, the next night would find that it has not rested for a day. */
 const restEnd = (since: Instant, restMs: number): Instant =>
@@ -58,17 +104,19 @@ const restEnd = (since: Instant, restMs: number): Instant =>
 
 export const EARLY_MS_MAX = 6 * 3_600_000
 
-/** Readings without a sign of a change are rarer for closed surveys. Weekly ones took a seventh of all requests and found nothing. */
-export const rulesFor = (reason: TaskReason, rules: RefreshRules): RefreshRules => {
-  const times = reason === 'settling' || reason === 'old' ? REREAD_LESS_OFTEN : 1
-  return {
-    ...rules,
-    list_sources_every: times * rules.list_sources_every,
-    recheck_unchanged_after: times * rules.recheck_unchanged_after,
-  }
-}
+const isClosed = (reason: TaskReason): boolean => reason === 'settling' || reason === 'old'
 
-const REREAD_LESS_OFTEN = 12
+/** Readings without a sign of a change are rarer for closed surveys. Weekly ones took a seventh of all requests and found nothing. */
+export const rulesFor = (reason: TaskReason, rules: RefreshRules): RefreshRules =>
+  isClosed(reason) ? { ...rules, recheck_unchanged_after: 12 * rules.recheck_unchanged_after } : rules
+
+/** What the time of the next list of a survey's sources depends on. */
+export interface ListFacts {
+  /** When the list was last read with every row typed; null = never. */
+  readonly sourcesReadAt: Instant | null
+  /** When the last of the sources changed, by the API; null without sources. */
+  readonly sourcesChangedAt: Instant | null
+}
 
 /** Whether the list of a survey's sources is read again without a sign of a change. */
 export const listsSources = (...parameters: Parameters<typeof listsSourcesFrom>): boolean => {
@@ -76,19 +124,30 @@ export const listsSources = (...parameters: Parameters<typeof listsSourcesFrom>)
   return from === null || from <= parameters[2]
 }
 
-/** From when a reading of the survey lists its sources without a sign of a change; null if the next one does. */
+/**
+ * From when a reading of the survey lists its sources without a sign of a change; null if the next one does. Sources that have not changed
+ * for long are listed more rarely: after a fifth of that time, at most four times `list_sources_every`.
+ */
 export const listsSourcesFrom = (
-  readAt: Instant | null,
-  reason: TaskReason,
+  { sourcesReadAt, sourcesChangedAt }: ListFacts,
+  { reason, isTouched }: { readonly reason: TaskReason; readonly isTouched: boolean },
   now: Instant,
-  { list_sources_every }: Pick<RefreshRules, 'list_sources_every'>,
+  { list_sources_every: everyMs }: Pick<RefreshRules, 'list_sources_every'>,
 ): Instant | null => {
-  const since = reason === 'changed' || reason === 'missing' ? null : believed(readAt, now)
-  return since === null ? null : plusMs(since, list_sources_every)
+  const isSign = reason === 'missing' || reason === 'sources' || (reason === 'changed' && !isTouched)
+  const since = isSign ? null : believed(sourcesReadAt, now)
+  if (since === null) return null
+  if (isClosed(reason)) return restEnd(since, CLOSED_LIST_FACTOR * everyMs)
+  const quietMs = sourcesChangedAt === null ? 0 : msBetween(sourcesChangedAt, since)
+  return restEnd(since, Math.max(everyMs, Math.min(4 * everyMs, quietMs / 5)))
 }
+
+/** Lists of closed surveys are read with their progress so much more rarely. */
+const CLOSED_LIST_FACTOR = 42
 
 const plusMs = (at: Instant, ms: number): Instant => minusMs(at, -ms)
 const later = (one: Instant, other: Instant): Instant => (one > other ? one : other)
+const earlier = (one: Instant, other: Instant): Instant => (one > other ? other : one)
 
 export const DEFAULT_WEIGHTS: RefreshWeights = Object.freeze({ fieldwork: 4, active: 2, other: 1 })
 

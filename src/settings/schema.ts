@@ -180,12 +180,12 @@ export const settingsSchema = section({
       "Overlap of listings: the next listing starts this long before the server's time at the start of the last one. Surveys modified in the overlap are listed twice",
     ),
     full_listing_every: duration('7d', '0s', '365d').describe(
-      'All surveys are listed when the last full listing is older than this. Only a full listing finds surveys that are gone',
+      'After this time, the number of all surveys is compared with that of the known ones. If it differs, or 28 days after the last full listing, all surveys are listed, which finds those that are gone',
     ),
   }).prefault({}),
   refresh: section({
     settle_for: duration('1d', '0s', '365d').describe(
-      'A complete survey is refreshed in every run for this long after its last change. After that it is refreshed after 1, 2, 4, 8 … days, as long as it does not change',
+      'A complete survey is refreshed in every run for this long after its status or progress last changed. After that it is refreshed after 1, 2, 4, 8 … days, as long as they do not change',
     ),
     max_age: duration('30d', '0s', '3650d').describe(
       'Every survey except drafts and demos is refreshed at least this often',
@@ -195,11 +195,11 @@ export const settingsSchema = section({
       active: weight(DEFAULT_WEIGHTS.active, 'surveys with any other active status'),
       other: weight(DEFAULT_WEIGHTS.other, 'all other surveys'),
     }).prefault({}),
-    list_sources_every: duration('7d', '0s', '365d').describe(
-      "The list of a survey's sample sources is read again after this time, or earlier if the survey, its target or interviews of an unknown source show that it changed. Closed surveys use 12 times this interval",
+    list_sources_every: duration('2d', '0s', '365d').describe(
+      "The list of an active survey's sample sources is read again after this time, or earlier if the survey, its target or interviews of an unknown source show that it changed. Sources that have not changed for long are listed up to four times as rarely, those of closed surveys 42 times",
     ),
     skip_unchanged: yesOrNo(true).describe(
-      "Skip the requests per sample source when the sources and the survey's progress equal the stored rows",
+      "Skip the requests per sample source that the survey's progress shows to be needless: its counts are the sums of those of its sources",
     ),
     recheck_unchanged_after: duration('7d', '0s', '365d').describe(
       'The progress of every source is read again after this time, even if nothing changed. Closed surveys use 12 times this interval',

@@ -11,9 +11,10 @@ import type { Progress } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
 import type { SurveyKind } from '../model/request-usage.js'
 import type { RefreshRules } from '../model/run.js'
-import { type Answer, type Reading, RefusedReadingError } from '../model/survey-source.js'
+import { type Answer, type ReadExtent, type Reading, RefusedReadingError } from '../model/survey-source.js'
 import type { BundleOutcome, ReadDays, RefreshedBundle, StoredBundle } from '../model/warehouse.js'
 import { type DaysToRead, daysToRead, type SeriesDay } from '../rules/daily-windows.js'
+import { ExplainedSum } from '../rules/explained-sum.js'
 import { requestReasonOf, type Task } from '../rules/queue.js'
 import { rulesFor } from '../rules/refresh.js'
 import type { BundleAllowance } from './budget.js'
@@ -21,19 +22,22 @@ import type { EndpointWatch } from './failure-watch.js'
 import { checkListedSource, OutdatedSourcesError, Readings } from './readings.js'
 import type { Run } from './run-state.js'
 import {
+  agree,
+  areSourcesKnown,
   canReuseList,
-  canSkipSources,
-  hasTargetChanged,
+  hasSameRows,
+  hasSameTargets,
   hasUnknownSource,
   knownSources,
   readSources,
   type SourceList,
+  showsListChanged,
 } from './sources.js'
 
 type BundleRun = Omit<Run, 'budget'>
 
 interface BundleRequest {
-  readonly task: Pick<Task, 'surveyId' | 'reason' | 'isLeftOver' | 'refusals'>
+  readonly task: Pick<Task, 'surveyId' | 'reason' | 'isTouched' | 'isLeftOver' | 'refusals'>
   readonly stored: StoredBundle
   readonly allowance: BundleAllowance
   readonly watch: Pick<EndpointWatch, 'answered' | 'failed' | 'isFailing'>
@@ -66,7 +70,7 @@ export const readBundle = async (run: BundleRun, request: BundleRequest): Promis
     } catch (error) {
       if (!(error instanceof OutdatedSourcesError)) throw error
       if (reading === READINGS_MAX) {
-        const unread = { error: error.message, isProgressUnread: true, isRefused: false }
+        const unread = { error: error.message, isRefused: false }
         const failed = { kind: 'failed', surveyId: request.task.surveyId, unread, mayBeGone: false } as const
         const outcome = { ...failed, at: run.state.serverTime ?? 0n }
         // Failures of other requests say nothing about such a survey.
@@ -89,6 +93,12 @@ interface Attempt extends BundleRun, BundleRequest {
   readonly answers: Answer[]
 }
 
+interface ReadSource {
+  readonly id: number
+  /** Null if it failed. */
+  readonly reading: Reading<Progress> | null
+}
+
 class BundleReader {
   readonly #attempt: Attempt
   readonly #surveyId: number
@@ -104,14 +114,26 @@ class BundleReader {
 
   async read(): Promise<BundleOutcome> {
     const { task, state, stored, now, watch, mayReuseList, readings } = this.#attempt
-    const mayReuse = mayReuseList && canReuseList(stored, task.reason, now, this.#rules)
-    // The list is read first. A bundle is dated with its progress, so the rows of its sources must not be read later.
-    let listed = mayReuse ? null : await this.#readList()
-    const progress = await this.#readProgress('survey_progress', null)
+    let reusesList = mayReuseList && canReuseList(stored, task, now, this.#rules)
+    // The list is read first, so that the progress is at least as new.
+    let listed = reusesList ? null : await this.#readList()
+    if (task.reason === 'sources' && listed !== null && hasSameTargets(stored, listed)) {
+      const saved = { survey_progress: 1, sample_source_progress: listed.ids.length }
+      state.requestUsage.saved(requestReasonOf(task), saved)
+      return this.#refreshed(listed.readAt, listed)
+    }
+    let progress = await this.#readProgress('survey_progress', null)
     // While no progress is answered, only the list shows whether the API answers at all, and whether sources changed.
-    const isListNeeded = mayReuse && progress === null && watch.isFailing('survey_progress')
-    if (isListNeeded) listed = await this.#readList()
-    if (progress !== null) return await this.#readSources(progress, listed, mayReuse)
+    const isListNeeded =
+      progress === null ? watch.isFailing('survey_progress') : showsListChanged(stored, task, progress.row)
+    if (reusesList && isListNeeded) {
+      reusesList = false
+      listed = await this.#readList()
+      // Otherwise sources may have changed between the two.
+      if (progress !== null && listed !== null && !agree(stored, listed, progress.row))
+        progress = await this.#readProgress('survey_progress', null)
+    }
+    if (progress !== null) return await this.#readSources(progress, listed, reusesList)
     if (listed !== null) return this.#refreshed(listed.readAt, listed)
     const surveyId = this.#surveyId
     if (task.reason === 'missing' && readings.areAllNotFound()) return { kind: 'gone', surveyId, at: now }
@@ -167,46 +189,72 @@ class BundleReader {
     const { task, allowance, state, stored, readings, isNotFoundRefusal } = this.#attempt
     const surveyId = this.#surveyId
     const sources = listed ?? knownSources(stored)
-    if (reusesList && hasTargetChanged(stored, progress.row))
-      throw new OutdatedSourcesError(
-        `the target of survey ${surveyId} keeps changing; the survey stays queued`,
-      )
-    const skip = canSkipSources(stored, sources, progress, this.#rules)
-    const ids = skip ? [] : sources.ids
-    const toRead = await this.#daysToRead(progress, skip, sources.ids)
+    const explained = this.#explainedSum(sources, progress)
+    // After a failure, the list may have been stored without the progress of its sources.
+    const isBehind = task.isLeftOver && explained?.mustReadSome() === true
+    const isUnchanged = explained !== null && !isBehind && hasSameRows(stored, sources, progress.row)
+    const ids = isUnchanged ? [] : (explained?.ids ?? sources.ids)
+    const toRead = await this.#daysToRead(progress, isUnchanged, sources.ids)
     const requestsLeft = ids.length + (toRead?.days.length ?? 0)
     const requestsNeeded = Math.max(1, sources.pages) + 1 + requestsLeft
     if (!allowance.reserveRest(requestsLeft))
       return { kind: 'oversized', surveyId, at: progress.readAt, requestsNeeded }
     this.#isListCurrent = !reusesList && (listed === null || isNotFoundRefusal)
-    const ofSources = await someAtOnce(ids, async (id) => {
-      return { id, reading: await this.#readProgress('sample_source_progress', id) }
-    })
+    const maySuffice = toRead === null && task.reason !== 'missing'
+    const ofSources = await this.#readProgressOf(ids, maySuffice ? explained : null)
+    const isInferred = isUnchanged || ofSources.length < ids.length
     const sourceProgress = ofSources.flatMap(({ id, reading }) =>
       isTyped(reading) ? [{ sampleSourceId: id, progress: reading.row, at: reading.readAt }] : [],
     )
     const rows = sourceProgress.map((one) => one.progress)
-    if (reusesList && !skip && readings.isComplete() && hasUnknownSource(stored, progress.row, rows))
+    const isWhole = !isInferred && readings.isComplete()
+    if (reusesList && isWhole && hasUnknownSource(stored, progress.row, rows))
       throw new OutdatedSourcesError(
         `the sources of survey ${surveyId} do not account for all of its interviews; the survey stays queued`,
       )
     const days = toRead === null ? {} : { days: await this.#readDays(toRead) }
     state.requestUsage.saved(requestReasonOf(task), {
       sample_sources: reusesList ? 1 : 0,
-      sample_source_progress: sources.ids.length - ids.length,
+      sample_source_progress: sources.ids.length - ofSources.length,
       daily_progress: toRead?.unchanged ?? 0,
     })
-    // Sources may be unknown, or the progress of one was not read or could not be typed.
-    const hasGaps =
-      (!reusesList && listed === null) ||
-      !isTyped(progress) ||
-      !ofSources.every(({ reading }) => isTyped(reading))
+    const isListKnown = reusesList || listed !== null
+    const answers = [progress, ...ofSources.map(({ reading }) => reading)]
     return this.#refreshed(progress.readAt, sources, {
       progress: progress.row,
       sourceProgress,
-      sourceProgressRead: skip ? 'none' : hasGaps ? 'some' : 'all',
+      sourceProgressRead: isInferred ? 'inferred' : extentOf(isListKnown, answers),
       ...days,
     })
+  }
+
+  /** Null if the stored progress of the sources is no base to infer from which of them moved. */
+  #explainedSum(sources: SourceList, progress: Reading<Progress>): ExplainedSum | null {
+    const { stored } = this.#attempt
+    if (progress.row === null || stored.progress === null) return null
+    if (!areSourcesKnown(stored, sources, progress, this.#rules)) return null
+    const shown = sources.read === 'none' ? stored.sources : sources.rows
+    return new ExplainedSum(stored, shown, stored.progress, progress.row)
+  }
+
+  /** With a sum to explain, one after the other: most surveys are explained before the last source. */
+  async #readProgressOf(
+    ids: readonly number[],
+    explained: ExplainedSum | null,
+  ): Promise<readonly ReadSource[]> {
+    const read = async (id: number): Promise<ReadSource> => {
+      return { id, reading: await this.#readProgress('sample_source_progress', id) }
+    }
+    if (explained === null) return await someAtOnce(ids, read)
+    const some: ReadSource[] = []
+    for (const [place, id] of ids.entries()) {
+      if (explained.isLost()) return [...some, ...(await someAtOnce(ids.slice(place), read))]
+      if (this.#attempt.readings.isComplete() && explained.isExplained()) break
+      const one = await read(id)
+      explained.add(id, one.reading?.row ?? null)
+      some.push(one)
+    }
+    return some
   }
 
   async #daysToRead(
@@ -255,6 +303,7 @@ class BundleReader {
       unread: readings.isComplete() ? null : readings.unread(),
       sourcesRead: sources.read,
       sources: sources.rows,
+      ...(sources.readAt > at && { sourcesAt: sources.readAt }),
       listedSourceIds: sources.listedIds,
       ...more,
       rejections: answers.flatMap(({ rejections }) => rejections),
@@ -266,6 +315,10 @@ class BundleReader {
 const isTyped = (
   reading: Reading<Progress> | null,
 ): reading is Reading<Progress> & { readonly row: Progress } => reading !== null && reading.row !== null
+
+/** `some` if there may be other sources, or the progress of the survey or of a source was not read, or could not be typed. */
+const extentOf = (isListKnown: boolean, answers: readonly (Reading<Progress> | null)[]): ReadExtent =>
+  isListKnown && answers.every(isTyped) ? 'all' : 'some'
 
 /** Requests of one bundle at the same time. The client limits those of all bundles together. */
 const REQUESTS_AT_ONCE = 8

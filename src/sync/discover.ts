@@ -5,7 +5,7 @@ import type { ListingKind } from '../model/run.js'
 import type { Page } from '../model/survey-source.js'
 import type { ListingPage, ListingState, Position } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
-import { firstPage, listingCeiling, listingKind, resumable } from '../rules/cursor.js'
+import { firstPage, isCountDue, listingCeiling, listingKind, resumable } from '../rules/cursor.js'
 import type { ListingAllowance } from './budget.js'
 import { createPageCommits } from './in-groups.js'
 import { driftText, endlessList, type ListingDrift, MOVED, pagesMaxOf, ShownSurveys } from './list-checks.js'
@@ -24,11 +24,47 @@ export const discover = async (run: Run): Promise<Discovery> => {
   // A listing at page 1 has drifted or read nothing, so none of its pages count.
   const resumed = unfinished !== null && unfinished.nextPage > 1 ? unfinished : null
   const first = await listUntilStable(run, { kind: state.listing, cursor: position.cursor, resumed })
-  if (first.discovery !== 'complete' || !first.wasResumed) return first.discovery
-  // A resumed listing is complete as of its start. Later changes on pages that an earlier run had read are listed now; otherwise
-  // readers would see them a night late (docs/decisions/listing-and-cursor.md#0003-a-resumed-listing-is-followed-by-the-changes-since).
-  const { cursor } = await warehouse.position()
-  return (await listUntilStable(run, { kind: 'incremental', cursor, resumed: null })).discovery
+  if (first.discovery !== 'complete') return first.discovery
+  if (first.wasResumed) {
+    // A resumed listing is complete as of its start. Later changes on pages that an earlier run had read are listed now; otherwise
+    // readers would see them a night late (docs/decisions/listing-and-cursor.md#0003-a-resumed-listing-is-followed-by-the-changes-since).
+    const { cursor } = await warehouse.position()
+    const { discovery } = await listUntilStable(run, { kind: 'incremental', cursor, resumed: null })
+    if (discovery !== 'complete') return discovery
+  }
+  if (state.listing === 'full') return 'complete'
+  if (!isCountDue(await warehouse.position(), clock.nowMs(), rules.discover)) return 'complete'
+  if (await haveNoneGone(run)) return 'complete'
+  state.listing = 'full'
+  return (await listUntilStable(run, { kind: 'full', cursor: null, resumed: null }, 0)).discovery
+}
+
+/**
+ * Whether the API has as many surveys as are known; true too if the budget leaves no request for it. A survey that is gone and one that was
+ * never listed could hide each other (docs/decisions/listing-and-cursor.md#0081-a-count-takes-the-place-of-most-full-listings).
+ */
+const haveNoneGone = async ({
+  source,
+  warehouse,
+  budget,
+  signal,
+  clock,
+  state,
+  log,
+}: Run): Promise<boolean> => {
+  const allowance = budget.listing(0)
+  if (!(await allowance.mayReadPage(() => warehouse.hasTasks(), signal))) return true
+  const counted = state.requestUsage.counting(allowance, 'surveys', 'listing')
+  const query = { updatedSince: null, page: 1 }
+  const { pagination, readAt } = await source.listSurveys(query, { signal, allowance: counted })
+  sawServerTime(state, readAt)
+  const total = pagination.total_count
+  if (await warehouse.agreesWithTotal(total, instantFromMs(clock.nowMs()))) return true
+  log.info(
+    { account: warehouse.account, total },
+    'all surveys are listed, because the API has another number of them',
+  )
+  return false
 }
 
 const logWhyFull = ({ warehouse, clock, log }: Run, position: Position): void => {
@@ -52,10 +88,11 @@ interface ListingRequest {
   readonly resumed: ListingState | null
 }
 
-/** Repeats a listing that drifts. `wasResumed`: an earlier run began the listing that ended. */
+/** Repeats a listing that drifts. Its first `pagesMin` pages may exceed the budget. `wasResumed`: an earlier run began the listing that ended. */
 const listUntilStable = async (
   run: Run,
   request: ListingRequest,
+  pagesMin = 1,
 ): Promise<{ readonly discovery: Discovery; readonly wasResumed: boolean }> => {
   const { warehouse, log, budget, state } = run
   const { account } = warehouse
@@ -64,7 +101,7 @@ const listUntilStable = async (
   let drift = MOVED
   for (let listing = 1; listing <= LISTINGS_MAX && !drift.isLasting; listing += 1) {
     // A resumed listing goes one page back, so its second page is the first one that makes progress.
-    const allowance = budget.listing(resumed === null ? 1 : 2)
+    const allowance = budget.listing(resumed === null ? pagesMin : 2)
     const updatedSince = kind === 'full' ? null : (resumed?.updatedSince ?? cursor)
     const isCertain = kind === 'full' || resumed !== null || listing === LISTINGS_MAX
     const attempt = { allowance, kind, resumed, updatedSince, isCertain, repeated: drift.repeated }

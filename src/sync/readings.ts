@@ -72,7 +72,6 @@ export class Readings {
     const others = more.length === 0 ? '' : `; and ${more.length} more of its requests`
     return {
       error: `${first}${others}`,
-      isProgressUnread: this.#failures.some(({ kind }) => kind === 'survey_progress'),
       isRefused: this.refusals().length === this.#failures.length,
     }
   }

@@ -2,10 +2,11 @@
 import { UpstreamError } from '../base/errors.js'
 import { INTERVIEW_STATUSES, type Progress, type SampleSource } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
-import type { RefreshRules, TaskReason } from '../model/run.js'
+import type { RefreshRules } from '../model/run.js'
 import { newestById, type Page, type ReadExtent, type Reading } from '../model/survey-source.js'
 import type { CellRow, StoredBundle } from '../model/warehouse.js'
 import { ageMs } from '../rules/believed.js'
+import type { Task } from '../rules/queue.js'
 import { listsSources } from '../rules/refresh.js'
 import { endlessList, pagesMaxOf } from './list-checks.js'
 
@@ -129,13 +130,41 @@ const gather = (pages: readonly Page<SampleSource>[]): { list: SourceList; missi
  */
 export const canReuseList = (
   stored: StoredBundle,
-  reason: TaskReason,
+  task: Pick<Task, 'reason' | 'isTouched'>,
   now: Instant,
   rules: RefreshRules,
-): boolean => stored.progress !== null && !listsSources(stored.sourcesReadAt, reason, now, rules)
+): boolean =>
+  stored.progress !== null &&
+  !listsSources({ ...stored, sourcesChangedAt: lastChangeOf(stored) }, task, now, rules)
 
-export const hasTargetChanged = (stored: StoredBundle, progress: CellRow | null): boolean =>
-  progress === null || progress.sample_size !== stored.progress?.sample_size
+const lastChangeOf = ({ sources }: StoredBundle): Instant | null =>
+  sources.reduce<Instant | null>((last, { updated_at: at }) => {
+    return typeof at === 'bigint' && (last === null || at > last) ? at : last
+  }, null)
+
+/**
+ * Whether the survey's progress shows that its list of sources changed: its target moved. If only `updated_at` of its row moved, and not
+ * its progress, a source explains that.
+ */
+export const showsListChanged = (
+  stored: StoredBundle,
+  { isTouched }: Pick<Task, 'isTouched'>,
+  progress: Progress | null,
+): boolean =>
+  progress === null ||
+  progress.sample_size !== stored.progress?.sample_size ||
+  (isTouched && sameRow(progress, stored.progress))
+
+/**
+ * Whether the list is as old as the progress that was read before it: its targets, all of them typed, add up to that of the survey, or
+ * neither has changed.
+ */
+export const agree = (stored: StoredBundle, listed: SourceList, progress: Progress | null): boolean => {
+  if (listed.read !== 'all' || progress === null) return false
+  const sum = listed.rows.reduce((total, { sample_size }) => total + sample_size, 0)
+  const isSame = progress.sample_size === stored.progress?.sample_size && hasSameTargets(stored, listed)
+  return sum === progress.sample_size || isSame
+}
 
 /**
  * The interviews that no stored source accounts for have become more, so there is another source. Interviews that arrive between the two
@@ -157,25 +186,44 @@ const interviewsIn = (progress: CellRow | null): number =>
   INTERVIEW_STATUSES.reduce((sum, status) => sum + Number(progress?.[`${status}_individuals`] ?? 0), 0)
 
 /**
- * Whether the progress of the sources need not be read: the sources and the survey's progress equal the stored ones, and the
- * stored progress of every source is recent enough.
+ * Whether the stored progress of the sources was read recently enough to infer from that of the survey which of them moved. None has gone.
+ * Moves of two sources can cancel out, so this ends with `recheck_unchanged_after`; but not in a survey without interviews.
  */
-export const canSkipSources = (
+export const areSourcesKnown = (
   stored: StoredBundle,
   sources: SourceList,
-  progress: Reading<Progress>,
+  { row, readAt }: Reading<Progress>,
   rules: RefreshRules,
 ): boolean => {
-  if (!rules.skip_unchanged || progress.row === null || stored.progress === null) return false
-  if (sources.read === 'some') return false
-  if (ageMs(stored.sourceProgressReadAt, progress.readAt) >= rules.recheck_unchanged_after) return false
-  if (!sameRow(progress.row, stored.progress) || sources.ids.length !== stored.sources.length) return false
+  if (!rules.skip_unchanged || sources.read === 'some') return false
+  const readBeforeMs = ageMs(stored.sourceProgressReadAt, readAt)
+  const isRecent = readBeforeMs < rules.recheck_unchanged_after
+  if (!isRecent && (readBeforeMs === Number.POSITIVE_INFINITY || !isWithoutInterviews(row))) return false
+  const listed = new Set(sources.ids)
+  return stored.sourceProgress.every((row) => listed.has(Number(row.sample_source_id)))
+}
+
+/** Counts are not negative, so none of its sources has interviews either. */
+const isWithoutInterviews = (progress: Progress | null): boolean =>
+  progress !== null && INTERVIEW_STATUSES.every((status) => progress[`${status}_individuals`] === 0)
+
+/** Whether the list, all of it typed, has the stored sources with their targets. Then only its texts may have changed. */
+export const hasSameTargets = ({ sources }: StoredBundle, listed: SourceList): boolean => {
+  const targets = new Map(sources.map(({ id, sample_size }) => [id, sample_size]))
+  const isSame = listed.rows.every(({ id, sample_size }) => targets.get(id) === sample_size)
+  return listed.read === 'all' && listed.rows.length === targets.size && isSame
+}
+
+/** Whether the list of sources and the survey's progress equal the stored ones, and no source lacks its progress. */
+export const hasSameRows = (
+  stored: StoredBundle,
+  sources: SourceList,
+  progress: Progress | null,
+): boolean => {
+  if (progress === null || stored.progress === null || !sameRow(progress, stored.progress)) return false
+  if (sources.ids.length !== stored.sourceProgress.length) return false
   const storedById = new Map(stored.sources.map((row) => [row.id, row]))
-  const withProgress = new Set(stored.sourceProgress.map((row) => row.sample_source_id))
-  return (
-    sources.ids.every((id) => withProgress.has(id)) &&
-    sources.rows.every((row) => sameRow(row, storedById.get(row.id) ?? {}))
-  )
+  return sources.rows.every((row) => sameRow(row, storedById.get(row.id) ?? {}))
 }
 
 const sameRow = (fresh: CellRow, stored: CellRow): boolean =>

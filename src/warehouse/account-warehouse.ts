@@ -8,7 +8,7 @@ import { finishRun, startRun } from './history/runs.js'
 import { commitBundles } from './merge/bundles.js'
 import { commitListingPages } from './merge/listing-pages.js'
 import { createStoredSurveys } from './merge/stored-surveys.js'
-import { countListed, dropListing, readPosition, startListing } from './queue/listing.js'
+import { agreesWithTotal, countListed, dropListing, readPosition, startListing } from './queue/listing.js'
 import { eachPlannedSurvey, pastRuns, surveyTotals } from './queue/planned-surveys.js'
 import { readStoredDays } from './queue/stored-days.js'
 import * as queue from './queue/tasks.js'
@@ -27,6 +27,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     startListing: (start) => write((sql) => startListing(sql, start)),
     countListed: (page) => read((sql) => countListed(sql, page)),
     commitListingPages: (pages) => write((sql) => commitListingPages(sql, pages)),
+    agreesWithTotal: (totalCount, at) => write((sql) => agreesWithTotal(sql, totalCount, at)),
     dropListing: () => write(dropListing),
     enqueue: async (tasks, { runId, at }) => {
       const queued = tasks.map(({ surveyId, reason }) => ({ surveyId, reason, at }))

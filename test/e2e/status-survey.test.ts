@@ -144,7 +144,7 @@ describe('the cause is', () => {
       'that its sources were skipped',
       'faults',
       'f.source_progress_read_at < o.refreshed_at AND o.sample_sources_count > 0 AND o.last_error IS NULL',
-      /the progress of its sources was last read 2026-03-01T00:00Z \(24 h ago\), and is skipped/,
+      /the progress of all its sources was last read 2026-03-01T00:00Z \(24 h ago\); those/,
     ],
   ])('%s', async (_name, state, condition, words, ...flags) => {
     const id = String(await idWhere(states[state], condition))

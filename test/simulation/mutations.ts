@@ -60,6 +60,18 @@ const MUTATIONS = `
 @@ http/client.js @@ a retry bypasses the limiter
 - const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals);
 + const outcome = attempts === 0 ? await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals) : await this.#send({ sending() {}, answered() {}, neverSent() {} }, pending);
+@@ rules/explained-sum.js @@ a stop ignores one count
+- this.#left.every((count) => count === 0)
++ this.#left.every((count, place) => place === 3 || count === 0)
+@@ rules/explained-sum.js @@ a stop leaves a rest unexplained
+- this.#left.every((count) => count === 0)
++ this.#left.every((count) => count <= 1)
+@@ warehouse/merge/bundles.js @@ sources are proven without a proof
+- WHEN 'inferred' THEN o.read_at
++ WHEN 'none' THEN o.read_at
+@@ rules/refresh.js @@ a closed survey rests longer than max_age
+- return earlier(latest - ((latest - first) % apart) - early, restEnd(since, maxAgeMs));
++ return since + 2n * maxAge;
 @@ warehouse/merge/bundles.js @@ a task is ended although its refresh failed
 - outcome.kind !== 'oversized' && failureOf(outcome) === null
 + outcome.kind !== 'oversized'

@@ -26,31 +26,31 @@ const WORLDS = ['default', 'free', 'touch', 'late'] as const
 const CEILINGS: Record<(typeof WORLDS)[number], Record<string, Readonly<Record<string, number>>>> = {
   default: {
     '2-30': {
-      requests: 796,
-      timesLeast: 1.26,
-      largest: 925,
-      sourcesBehind: 9.4,
-      sourcesBehindMost: 17,
-      countsBehind: 8,
+      requests: 786,
+      timesLeast: 1.245,
+      largest: 931,
+      sourcesBehind: 2.5,
+      sourcesBehindMost: 7,
+      countsBehind: 3,
       countsBehindOfClosed: 0,
-      oldest: 6,
-      hoursBehind: 1.5,
-      estimateError: 3.8,
-      estimateErrorMost: 10.3,
+      oldest: 3,
+      hoursBehind: 0.4,
+      estimateError: 5,
+      estimateErrorMost: 12,
     },
-    '31-60': { largest: 1_380 },
+    '31-60': { timesLeast: 1.3, largest: 950, sourcesBehind: 2.5, estimateError: 5, estimateErrorMost: 12 },
   },
   free: {
-    '2-30': { timesLeast: 1.27, largest: 942, sourcesBehind: 53, sourcesBehindMost: 77, countsBehind: 985 },
+    '2-30': { timesLeast: 1.41, largest: 1_041, sourcesBehind: 10, sourcesBehindMost: 14, countsBehind: 121 },
     '31-60': {},
   },
   touch: {
-    '2-30': { timesLeast: 1.4, largest: 1_008, sourcesBehind: 0, countsBehind: 0 },
+    '2-30': { timesLeast: 1.25, largest: 931, sourcesBehind: 2.5, countsBehind: 3 },
     '31-60': {},
   },
   late: {
-    '2-30': { timesLeast: 1.27, largest: 935, sourcesBehind: 9.4, countsBehind: 139 },
-    '31-60': { timesLeast: 1.34, largest: 1_407, sourcesBehind: 9.5, countsBehind: 216 },
+    '2-30': { timesLeast: 1.26, largest: 935, sourcesBehind: 2.5, countsBehind: 139 },
+    '31-60': { timesLeast: 1.31, largest: 965, sourcesBehind: 2.5, countsBehind: 216 },
   },
 }
 const MONTHS = WORLDS.flatMap((world) => [42, 1, 7].map((seed) => [world, seed] as const))

@@ -5,7 +5,7 @@ import { formatInstant, type Instant, msBetween } from '../../model/instant.js'
 import type { PlannedSurvey } from '../../model/plan-facts.js'
 import type { RefreshRules, TaskReason } from '../../model/run.js'
 import type { Plan } from '../../rules/plan.js'
-import { listsSourcesFrom, nextRefresh, refusalRestEnd, rulesFor } from '../../rules/refresh.js'
+import { listsSourcesFrom, nextRefresh, refusalRestEnd } from '../../rules/refresh.js'
 import type { SurveyStatus } from '../../warehouse/survey-status.js'
 import { shortReason } from './verdict.js'
 
@@ -101,7 +101,12 @@ export const explain = (
       listedNextAt:
         reason === null
           ? null
-          : listsSourcesFrom(stored.sources_read_at, reason, clocks.now, rulesFor(reason, rules)),
+          : listsSourcesFrom(
+              { sourcesReadAt: stored.sources_read_at, sourcesChangedAt: planned?.sourcesChangedAt ?? null },
+              { reason, isTouched: planned?.isTouched ?? false },
+              clocks.now,
+              rules,
+            ),
       progressReadAt: stored.source_progress_read_at,
     },
     days,
@@ -153,6 +158,8 @@ const REASONS: Readonly<Record<TaskReason, (status: string) => string>> = {
   active: (status) => `every run reads a survey in ${status}`,
   settling: () => 'a complete survey is read after 1, 2, 4, 8 … days',
   old: () => 'a complete survey is read again after refresh.max_age at the latest',
+  sources: () =>
+    'sources of this account change without their survey, so lists are read again at growing intervals',
   missing: () => 'the last full listing did not show it',
 }
 
@@ -202,7 +209,7 @@ const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): read
       refreshedAt !== null &&
       sourcesAt !== null &&
       sourcesAt < refreshedAt &&
-      `the progress of its sources was last read ${withAge(sourcesAt, now)}, and is skipped while sources and total progress are unchanged`,
+      `the progress of all its sources was last read ${withAge(sourcesAt, now)}; those that the total progress proves unchanged are skipped`,
   }
   return CAUSES.flatMap((cause) => {
     const text = texts[cause]

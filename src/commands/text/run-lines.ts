@@ -65,6 +65,7 @@ export const REQUEST_USAGE_WORDS: Readonly<Record<RequestKind | RequestReason, s
   active: 'active',
   settling: 'settling',
   old: 'old',
+  sources: 'sources',
   missing: 'not listed',
   resting: 'not due',
 }

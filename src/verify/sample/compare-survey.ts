@@ -34,7 +34,15 @@ export const compareSurvey = async (comparison: SurveyComparison): Promise<reado
   const { sources = [], rejectedIds = new Set<number>() } = listed ?? {}
   const compared = listed === null ? [] : await compareSources(comparison, sources, rejectedIds)
   if (progress !== null) compared.push(await compareProgress(comparison, sources, progress))
-  for (const source of sources) compared.push(...(await compareSourceProgress(comparison, source)))
+  const ofSources: SourceJudgement[] = []
+  for (const source of sources) ofSources.push(await judgeSourceProgress(comparison, source))
+  // It takes two sources to hide a change of one.
+  const mayHide = ofSources.filter(({ judgement }) => judgement.verdict !== 'equal').length > 1
+  for (const { id, judgement, hidden } of ofSources) {
+    const { length: fields } = PROGRESS_COLUMNS
+    const shown = mayHide ? (hidden ?? judgement) : judgement
+    compared.push(comparedAs('sample_source_progress', fields, comparison.surveyId, id, shown))
+  }
   return compared
 }
 
@@ -202,23 +210,31 @@ const compareProgress = async (
   )
 }
 
-const compareSourceProgress = async (comparison: SurveyComparison, listed: SampleSource) => {
-  const { surveyId, stored, slackMs } = comparison
-  const of = (judgement: Judgement) => [
-    comparedAs('sample_source_progress', PROGRESS_COLUMNS.length, surveyId, listed.id, judgement),
-  ]
+interface SourceJudgement {
+  readonly id: number
+  readonly judgement: Judgement
+  /** The judgement if another source of the survey moved by the opposite; null if that explains nothing. */
+  readonly hidden: Judgement | null
+}
+
+const judgeSourceProgress = async (
+  comparison: SurveyComparison,
+  listed: SampleSource,
+): Promise<SourceJudgement> => {
+  const { stored, slackMs } = comparison
+  const of = (judgement: Judgement, hidden: Judgement | null = null) => ({ id: listed.id, judgement, hidden })
   const reading = await orGone(readProgress(comparison, listed.id))
   if (reading === null) return of(judged('moved', 'the API no longer shows it', []))
-  if (reading.row === null) return of(UNTYPABLE)
+  const service = reading.row
+  if (service === null) return of(UNTYPABLE)
   const row = stored.sourceProgress.get(listed.id) ?? null
   const waitsFor = whySourceWaits(stored, listed.id)
   if (row !== null && row.missingSince !== null && waitsFor === null)
     return of(judged('unclear', CAME_BACK, []))
-  const readAt = laterOf(stored.sourceProgressReadAt, row?.datedAt ?? null)
-  return of(
-    await judgeProgress({
+  const judgeAsOf = (readAt: Instant | null) =>
+    judgeProgress({
       stored: presentCells(row),
-      service: reading.row,
+      service,
       serviceReadAt: reading.readAt,
       readAt,
       isReadAtExact: false,
@@ -231,9 +247,17 @@ const compareSourceProgress = async (comparison: SurveyComparison, listed: Sampl
         listed.updated_at < minusMs(readAt, slackMs) &&
         !(await hasSurveyChanged(comparison, minusMs(readAt, slackMs))),
       until: async (at) => (await readProgress(comparison, listed.id, untilMoment(at))).row,
-    }),
-  )
+    })
+  const readAt = laterOf(stored.sourceProgressReadAt, row?.datedAt ?? null)
+  const provenAt = laterOf(stored.sourceProgressProvenAt, readAt)
+  const judgement = await judgeAsOf(provenAt)
+  if (judgement.verdict !== 'wrong' || provenAt === readAt) return of(judgement)
+  const asRead = await judgeAsOf(readAt)
+  return of(judgement, asRead.verdict === 'moved' ? { ...asRead, why: OPPOSITE } : asRead)
 }
+
+/** Both together leave the survey as it was, so neither was read again. The next reading of all sources shows it. */
+const OPPOSITE = 'it moved since it was read, and another source of the survey by the opposite'
 
 /** The sources of a survey are known as of their last list, and the progress of each as of its last reading. */
 const whySourceWaits = (stored: StoredSurvey, sourceId: number): string | null => {

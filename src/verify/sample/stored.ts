@@ -55,6 +55,8 @@ export interface StoredSurvey {
   readonly refreshedAt: Instant | null
   readonly sourcesListedAt: Instant | null
   readonly sourceProgressReadAt: Instant | null
+  /** Up to when the progress of its sources is known, by their readings or by inference from the survey's. */
+  readonly sourceProgressProvenAt: Instant | null
   /** What is in quarantine: `surveys`, `sample_sources/12`, `fieldwork_progress`, `fieldwork_progress/12`. */
   readonly quarantine: ReadonlySet<string>
 }
@@ -65,6 +67,7 @@ const knownRow = z.object({
   refreshedAt: timestamptzCell.nullable(),
   sourcesListedAt: timestamptzCell.nullable(),
   sourceProgressReadAt: timestamptzCell.nullable(),
+  sourceProgressProvenAt: timestamptzCell.nullable(),
   isQueued: booleanCell,
 })
 
@@ -78,7 +81,8 @@ export const readStoredSurveys = async (
   const known = await sql.rows(
     knownRow,
     `SELECT i.id, f.listed_at AS "listedAt", f.refreshed_at AS "refreshedAt", f.sources_listed_at AS "sourcesListedAt",
-        f.source_progress_read_at AS "sourceProgressReadAt", t.survey_id IS NOT NULL AS "isQueued"
+        f.source_progress_read_at AS "sourceProgressReadAt", f.source_progress_proven_at AS "sourceProgressProvenAt",
+        t.survey_id IS NOT NULL AS "isQueued"
       FROM (SELECT DISTINCT unnest(CAST($2::JSON AS BIGINT[])) AS id) i
       LEFT JOIN main.freshness f ON f.account = $1 AND f.survey_id = i.id
       LEFT JOIN _sync.tasks t ON t.account = $1 AND t.survey_id = i.id`,

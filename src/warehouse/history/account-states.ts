@@ -108,5 +108,6 @@ const NONE_QUEUED: Readonly<Record<TaskReason, number>> = {
   active: 0,
   settling: 0,
   old: 0,
+  sources: 0,
   missing: 0,
 }

@@ -70,7 +70,7 @@ const idsOf = (outcomes: readonly BundleOutcome[]): readonly number[] => [
 
 /** Whether the survey's own progress was read. It decides whether the bundle counts as refreshed. */
 const hasProgress = (outcome: BundleOutcome): outcome is RefreshedBundle =>
-  outcome.kind === 'refreshed' && outcome.unread?.isProgressUnread !== true
+  outcome.kind === 'refreshed' && outcome.sourceProgressRead !== 'none'
 
 /** Merges the survey rows that waited for this refresh, also those of a gone survey. */
 const mergePending = async (sql: AccountSql, outcomes: readonly BundleOutcome[]): Promise<RowCounts> => {
@@ -84,7 +84,7 @@ const mergePending = async (sql: AccountSql, outcomes: readonly BundleOutcome[])
 }
 
 const readRows = (bundles: readonly RefreshedBundle[]) => ({
-  sources: bundles.flatMap(({ surveyId: survey_id, at: readAt, sources }) =>
+  sources: bundles.flatMap(({ surveyId: survey_id, at, sourcesAt: readAt = at, sources }) =>
     sources.map((source): ReadRow => ({ cells: { survey_id, ...source }, readAt })),
   ),
   progress: bundles.flatMap(({ surveyId: survey_id, at: readAt, progress }): readonly ReadRow[] =>
@@ -154,7 +154,7 @@ const FRESHNESS_STAGE = 'stage_freshness'
 const FRESHNESS_COLUMNS = columnsOf({
   survey_id: bigint(''),
   read_at: timestamptz(''),
-  failed: boolean(''),
+  has_progress: boolean(''),
   error: varchar.orNull(''),
   sources: varchar.orNull(''),
   source_progress: varchar.orNull(''),
@@ -168,7 +168,7 @@ const updateFreshness = async (sql: AccountSql, outcomes: readonly BundleOutcome
   const rows = tried.map((outcome) => ({
     survey_id: outcome.surveyId,
     read_at: outcome.at,
-    failed: outcome.kind !== 'gone' && !hasProgress(outcome),
+    has_progress: outcome.kind === 'gone' || hasProgress(outcome),
     error: failureOf(outcome)?.error ?? null,
     sources: outcome.kind === 'refreshed' ? outcome.sourcesRead : null,
     source_progress: outcome.kind === 'refreshed' ? outcome.sourceProgressRead : null,
@@ -186,10 +186,11 @@ const freshnessAfter = (before: (column: string) => string): Readonly<Record<str
     `CASE o.${extent} WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE ${before(column)} END`
   return {
     last_error: 'o.error',
-    refreshed_at: `CASE WHEN o.failed THEN ${before('refreshed_at')} ELSE o.read_at END`,
+    refreshed_at: `CASE WHEN o.has_progress THEN o.read_at ELSE ${before('refreshed_at')} END`,
     sources_listed_at: `CASE WHEN o.sources IN ('all', 'some') THEN o.read_at ELSE ${before('sources_listed_at')} END`,
     sources_read_at: at('sources_read_at', 'sources'),
     source_progress_read_at: at('source_progress_read_at', 'source_progress'),
+    source_progress_proven_at: `CASE o.source_progress WHEN 'inferred' THEN o.read_at ELSE ${at('source_progress_proven_at', 'source_progress')} END`,
     days_read_at: at('days_read_at', 'days'),
     source_days_read_at: at('source_days_read_at', 'source_days'),
   }

@@ -69,7 +69,7 @@ export const createStoredSurveys = () => {
         bundles.set(id, {
           sources: currentOf(shown.sources),
           progress: currentOf(shown.progress)[0] ?? null,
-          sourceProgress: currentOf(shown.sourceProgress),
+          sourceProgress: currentOf(shown.sourceProgress.toSorted(byLikelihood)),
           sourcesReadAt: readAt?.sources_read_at ?? null,
           sourceProgressReadAt: readAt?.source_progress_read_at ?? null,
         })
@@ -92,6 +92,14 @@ export const createStoredSurveys = () => {
     },
   }
 }
+
+/** Orders progress of sources by how likely it moves next. */
+const byLikelihood = (one: StoredRow, other: StoredRow): number =>
+  dayOf(other) - dayOf(one) || interviewsOf(other) - interviewsOf(one) || sourceIdOf(one) - sourceIdOf(other)
+const dayOf = ({ datedAt }: StoredRow): number => Number(datedAt / MICROS_PER_DAY)
+const interviewsOf = ({ cells }: StoredRow): number => Number(cells.interviews_count)
+const sourceIdOf = ({ cells }: StoredRow): number => Number(cells.sample_source_id)
+const MICROS_PER_DAY = 86_400_000_000n
 
 export const currentOf = (rows: readonly StoredRow[]): readonly CellRow[] =>
   rows.flatMap(({ cells, missingSince }) => (missingSince === null ? [cells] : []))

@@ -12,6 +12,7 @@ import { enqueue } from './tasks.js'
 const cursorRow = z.object({
   cursor: timestamptzCell.nullable(),
   fullListedAt: timestamptzCell.nullable(),
+  countedAt: timestamptzCell.nullable(),
   fullListingDue: booleanCell,
 })
 const listingRow = z.object({
@@ -25,9 +26,9 @@ const listingRow = z.object({
 })
 
 export const readPosition = async ({ account, rows }: AccountSql): Promise<Position> => {
-  const [cursor = { cursor: null, fullListedAt: null, fullListingDue: false }] = await rows(
+  const [cursor = { cursor: null, fullListedAt: null, countedAt: null, fullListingDue: false }] = await rows(
     cursorRow,
-    `SELECT updated_since AS "cursor", full_listed_at AS "fullListedAt", coalesce(full_listing_due, false) AS "fullListingDue"
+    `SELECT updated_since AS "cursor", full_listed_at AS "fullListedAt", counted_at AS "countedAt", coalesce(full_listing_due, false) AS "fullListingDue"
       FROM _sync.cursors WHERE account = $1`,
     [account],
   )
@@ -174,6 +175,21 @@ export const completeListing = async (sql: AccountSql, pages: readonly ListingPa
   )
   if (listing.kind === 'full') await queueNotListed(sql, page)
   await dropListing(sql)
+}
+
+/** Surveys that no listing could type are known too. */
+export const agreesWithTotal = async (sql: AccountSql, totalCount: number, at: Instant): Promise<boolean> => {
+  const known = await countOf(
+    sql,
+    `SELECT count(*) AS "Count" FROM (
+      SELECT id FROM main.surveys WHERE account = $1 AND _missing_since IS NULL
+      UNION SELECT survey_id FROM _sync.rejected_rows r WHERE account = $1 AND endpoint = 'surveys' AND replayed_at IS NULL
+        AND survey_id IS NOT NULL AND NOT EXISTS (FROM main.surveys s WHERE s.account = r.account AND s.id = r.survey_id))`,
+    [sql.account],
+  )
+  if (known !== totalCount) return false
+  await sql.run('UPDATE _sync.cursors SET counted_at = $2 WHERE account = $1', [sql.account, instant(at)])
+  return true
 }
 
 /** The number of rows on a full page, computed from the last page; null if it was the only one. */

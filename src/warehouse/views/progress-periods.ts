@@ -135,14 +135,8 @@ const sourceObservations: Observations = {
 }
 export const sampleSourceProgressPeriods = progressPeriods(sourceObservations)
 
-/**
- * The same, but a source also counts as unchanged while its survey does: if the sources were read with the current progress of the
- * survey, equal progress of the survey confirms theirs.
- */
+/** The same, but a source also counts as unchanged while the progress of its survey shows it. */
 export const inferredSourceObservations: Observations = {
   ...sourceObservations,
-  readAgainAt: `greatest(f.source_progress_read_at,
-    CASE WHEN r.account IS NULL AND w._observed_at <= f.source_progress_read_at THEN f.refreshed_at END)`,
-  joins: `LEFT JOIN main.${surveyProgress.name} w ON w.account = f.account AND w.survey_id = f.survey_id
-    ${REJECTED}`,
+  readAgainAt: 'greatest(f.source_progress_read_at, f.source_progress_proven_at)',
 }

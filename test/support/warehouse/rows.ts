@@ -102,7 +102,7 @@ export const failedTask = (surveyId: number, at: Instant, error = 'answered 500'
   kind: 'failed',
   surveyId,
   at,
-  unread: { error, isProgressUnread: true, isRefused: false },
+  unread: { error, isRefused: false },
   mayBeGone: false,
 })
 

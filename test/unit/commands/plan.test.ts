@@ -10,6 +10,7 @@ const task: Task = {
   surveyId: 1,
   reason: 'active',
   isQueued: false,
+  isTouched: false,
   isLeftOver: false,
   refusals: 0,
   requests: { survey_progress: 1, sample_source_progress: 2 },

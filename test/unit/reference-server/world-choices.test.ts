@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { TOUCHES, type Touch } from '../../../src/reference-server/option-texts.js'
 import { INTERVIEW_STATUSES, type ProgressResource } from '../../../src/reference-server/resources.js'
+import { SLOW } from '../../support/suite/slow.js'
 import { type Api, micros, START_AT, startApi } from './support/api.js'
 
 type Survey = Awaited<ReturnType<Api['readTruth']>>['accounts'][number]['surveys'][number]
@@ -40,15 +41,16 @@ const isTouched = (touch: Touch, now: Survey, old: Survey): boolean => {
 }
 
 describe('--touch', () => {
-  test.each(TOUCHES)(
+  // Each alone is in the slow suite.
+  test.each(SLOW ? TOUCHES : (['both'] as const))(
     '%s: updated_at and updated_since show exactly what it names, and nothing else differs',
     async (touch) => {
-      await using plain = await startApi({ surveys: 60, pageSize: 1000 })
-      await using api = await startApi({ surveys: 60, pageSize: 1000, touch })
+      await using plain = await startApi({ surveys: 40, pageSize: 1000 })
+      await using api = await startApi({ surveys: 40, pageSize: 1000, touch })
       let since = START_AT
       let before = await readAll(api)
       let touched = 0
-      for (let step = 1; step <= 4; step++) {
+      for (let step = 1; step <= 3; step++) {
         await Promise.all([advance(plain, 12), advance(api, 12)])
         const [now, reference] = [await readAll(api), await readAll(plain)]
         const query = `?updated_since=${encodeURIComponent(since)}`

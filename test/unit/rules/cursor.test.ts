@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Instant, instantToMs } from '../../../src/model/instant.js'
 import type { ListingKind } from '../../../src/model/run.js'
 import type { ListingState } from '../../../src/model/warehouse.js'
-import { firstPage, listingCeiling, listingKind, resumable } from '../../../src/rules/cursor.js'
+import { firstPage, isCountDue, listingCeiling, listingKind, resumable } from '../../../src/rules/cursor.js'
 import { instantOf } from '../../support/time/instants.js'
 
 const rules = { overlap: 5 * 60_000, full_listing_every: 7 * 86_400_000 }
@@ -28,21 +28,72 @@ describe('the next listing is', () => {
     ['full', 'when there is no cursor', null, '2026-03-08T11:00:00Z', false],
     ['full', 'when a full listing is requested', cursor, '2026-03-08T11:00:00Z', true],
     ['incremental', 'when the last full listing is recent', cursor, '2026-03-08T11:00:00Z', false],
-    ['incremental', 'just before full_listing_every', cursor, '2026-03-01T12:00:00.000001Z', false],
-    ['full', 'when full_listing_every has passed', cursor, '2026-03-01T12:00:00Z', false],
+    ['incremental', 'just before 28 days', cursor, '2026-02-08T18:00:00.000001Z', false],
+    ['full', 'when 28 days have passed, up to six hours early', cursor, '2026-02-08T18:00:00Z', false],
     ['full', 'when the last full listing is ahead of our clock', cursor, '2026-04-01T00:00:00Z', false],
   ])('%s %s', (kind, _, cursorNow, fullListedAt, isRequested) => {
     const position = {
       cursor: cursorNow,
       fullListedAt: fullListedAt === null ? null : instantOf(fullListedAt),
+      countedAt: null,
       fullListingDue: false,
     }
     expect(listingKind(position, nowMs, rules, isRequested)).toBe(kind)
   })
 
+  test.each<[boolean, ListingKind, string, string, string | null, number]>([
+    [true, 'incremental', 'when full_listing_every has passed', '2026-03-01T12:00:00Z', null, 7],
+    [false, 'incremental', 'before it has', '2026-03-01T18:00:00.000001Z', null, 7],
+    [
+      false,
+      'incremental',
+      'while the last count is recent',
+      '2026-02-09T00:00:00Z',
+      '2026-03-02T00:00:00Z',
+      7,
+    ],
+    [
+      true,
+      'incremental',
+      'when the last count is old too',
+      '2026-02-09T00:00:00Z',
+      '2026-03-01T12:00:00Z',
+      7,
+    ],
+    [true, 'incremental', 'after a count ahead of now', '2026-03-01T00:00:00Z', '2026-04-01T00:00:00Z', 7],
+    [
+      false,
+      'full',
+      'after a recent count, though the list is old',
+      '2026-01-01T00:00:00Z',
+      '2026-03-08T00:00:00Z',
+      7,
+    ],
+    [false, 'incremental', 'with an interval of 60 days, after 59', '2026-01-08T13:00:00Z', null, 60],
+    [true, 'full', 'with an interval of 60 days, after 60', '2026-01-07T12:00:00Z', null, 60],
+    [
+      true,
+      'incremental',
+      'with an interval of 0, each time',
+      '2026-03-08T12:00:00Z',
+      '2026-03-08T12:00:00Z',
+      0,
+    ],
+  ])('followed by a count: %s (%s) %s', (isDue, kind, _, full, counted, days) => {
+    const position = {
+      cursor,
+      fullListedAt: instantOf(full),
+      countedAt: counted === null ? null : instantOf(counted),
+      fullListingDue: false,
+    }
+    const every = { ...rules, full_listing_every: days * 86_400_000 }
+    expect(isCountDue(position, nowMs, every)).toBe(isDue)
+    expect(listingKind(position, nowMs, every, false)).toBe(kind)
+  })
+
   test('full when a survey answered 404 at its own address', () => {
     const lately = instantOf('2026-03-08T11:00:00Z')
-    const position = { cursor, fullListedAt: lately, fullListingDue: true }
+    const position = { cursor, fullListedAt: lately, countedAt: lately, fullListingDue: true }
     expect(listingKind(position, nowMs, rules, false)).toBe('full')
   })
 })

@@ -31,9 +31,15 @@ const survey = (change: Partial<PlannedSurvey> = {}): PlannedSurvey => {
     status: 'fieldwork',
     createdAt: daysAgo(200),
     updatedAt: daysAgo(100),
+    statusSince: change.updatedAt ?? daysAgo(100),
     refreshedAt: daysAgo(1),
     progressChangedAt: null,
     missing: false,
+    isTouched: false,
+    sourcesChangedAt: null,
+    changeAlone: false,
+    movedSources: 3,
+    isWithoutInterviews: false,
     sources: 3,
     sourcesReadAt: daysAgo(2),
     sourceProgressReadAt: daysAgo(1),
@@ -47,6 +53,7 @@ const survey = (change: Partial<PlannedSurvey> = {}): PlannedSurvey => {
 const past = (change: Partial<PastRuns> = {}): PastRuns => ({
   cursor: daysAgo(1),
   fullListedAt: daysAgo(1),
+  countedAt: null,
   fullListingDue: false,
   listedAt: daysAgo(1),
   listedAtOurs: daysAgo(1),
@@ -95,14 +102,15 @@ test.each<[string, Partial<PlannedSurvey>, object, Partial<RefreshRules>?, TaskR
   ['without change, with skip_unchanged off', { moved: false }, SOURCES, { skip_unchanged: false }],
   ['whose sources were listed a week ago', { sourcesReadAt: daysAgo(7) }, { sample_sources: 1 }],
   ['that is closed, read 8 days ago', readAgo(8), requestsOf(0, 1, 0), {}, 'settling'],
-  ['that is closed, read twelve weeks ago', readAgo(84), requestsOf(1, 1, 3), {}, 'old'],
+  ['that is closed, read twelve weeks ago', readAgo(84), requestsOf(0, 1, 3), {}, 'old'],
+  ['that is closed, listed 42 weeks ago', readAgo(294), requestsOf(1, 1, 3), {}, 'old'],
   ['never read', { refreshedAt: null, sources: 0 }, { sample_sources: 0, sample_source_progress: 2 }],
   ['in field, with daily windows', {}, { daily_progress: 8 * 4 }, windows(true)],
   [
     'that is closed, with days that are not final',
     { status: 'complete', moved: true, daysOpen: 5 },
     { daily_progress: 5 },
-    windows(false),
+    { ...windows(false), skip_unchanged: false },
   ],
 ])('requests of a survey %s', (_, change, expected, more = {}, reason = 'active') => {
   const estimate = { rules: { ...rules, ...more }, sourcesEach: 2.4 }
@@ -146,12 +154,13 @@ describe('a plan', () => {
     expect(lists(plan([...changed, ...created, ...active]))).toBe(3 + 2)
   })
 
-  test('lists all pages if a full listing is due or requested, and one page if no change is expected', () => {
+  test('lists all pages if a full listing is due or requested, one page if no change is expected, and one more to count', () => {
     const surveys = Array.from({ length: 120 }, () => survey({ status: 'draft' }))
     const pages = (one: Plan) => one.entries[0]?.requests.surveys
     expect(pages(plan(surveys))).toBe(1)
     expect(pages(plan(surveys, { full: true }))).toBe(3)
-    expect(plan(surveys, { past: { fullListedAt: daysAgo(8), pageRows: 20 } })).toMatchObject({
+    expect(pages(plan(surveys, { past: { fullListedAt: daysAgo(8) } }))).toBe(1 + 1)
+    expect(plan(surveys, { past: { fullListedAt: daysAgo(28), pageRows: 20 } })).toMatchObject({
       listing: 'full',
       entries: [{ reason: 'listing', requests: { surveys: 6 } }],
     })

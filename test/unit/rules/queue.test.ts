@@ -15,9 +15,15 @@ const queued = (change: Partial<PlannedSurvey>, enqueuedAt: bigint, refusals = 0
   status: 'fieldwork',
   createdAt: minute(-1_000),
   updatedAt: minute(-1_000),
+  statusSince: minute(-1_000),
   refreshedAt: null,
   progressChangedAt: null,
   missing: false,
+  isTouched: false,
+  sourcesChangedAt: null,
+  changeAlone: false,
+  movedSources: 3,
+  isWithoutInterviews: false,
   sources: 3,
   sourcesReadAt: null,
   sourceProgressReadAt: null,
@@ -101,6 +107,7 @@ test('the budget reserves all requests of a survey, even if no change is expecte
   expect(task).toMatchObject({
     reason: 'active',
     isQueued: false,
+    isTouched: false,
     isLeftOver: false,
     requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 },
     reserve: 1 + 1 + 3,
@@ -112,7 +119,7 @@ test.each<[string, Partial<PlannedSurvey>, boolean]>([
   ['is read when only another endpoint than its progress refuses it', { refreshedAt: minute(0) }, true],
   ['rests when it is not due either', { refreshedAt: minute(0), status: 'complete' }, false],
 ])('a survey that was refused three times %s', (_, change, isDue) => {
-  const surveys = onlySurveys([queued({ ...change, updatedAt: minute(-99_000) }, minute(0), 3)])
+  const surveys = onlySurveys([queued({ ...change, statusSince: minute(-99_000) }, minute(0), 3)])
   const { tasks, refused } = queueOf(surveys, minute(60), { refresh: REFRESH_RULES, full: false }, 'run-1')
   expect([tasks.length, refused]).toEqual(isDue ? [1, 0] : [0, 1])
 })

@@ -1,13 +1,15 @@
 /** Tables for the rules that make a survey due. */
+import { rollup } from 'd3-array'
 import { describe, expect, test } from 'vitest'
-import { minusMs } from '../../../src/model/instant.js'
+import { minusMs, msBetween } from '../../../src/model/instant.js'
 import type { SurveyFacts } from '../../../src/model/plan-facts.js'
+import type { TaskReason } from '../../../src/model/run.js'
 import {
   DEFAULT_WEIGHTS,
+  listsSourcesFrom,
   nextRefresh,
   refreshReason,
   refreshWeight,
-  restBetweenRefreshesMs,
   restsAfterRefusal,
 } from '../../../src/rules/refresh.js'
 import { instantOf } from '../../support/time/instants.js'
@@ -21,11 +23,18 @@ const facts = (change: Partial<SurveyFacts>): SurveyFacts => ({
   id: 1,
   status: 'complete',
   updatedAt: daysAgo(100),
+  statusSince: change.updatedAt ?? daysAgo(100),
   refreshedAt: daysAgo(1),
+  sourcesChangedAt: null,
+  changeAlone: false,
+  sourcesReadAt: daysAgo(1),
   progressChangedAt: null,
   missing: false,
   ...change,
 })
+
+/** Its sources change without their survey, the last one ten days ago. */
+const ALONE = { changeAlone: true, sourcesChangedAt: daysAgo(10) }
 
 describe('a survey is due', () => {
   test.each<[string, string | null, Partial<SurveyFacts>]>([
@@ -57,9 +66,34 @@ describe('a survey is due', () => {
       'settling',
       { updatedAt: daysAgo(90), progressChangedAt: daysAgo(15), refreshedAt: daysAgo(4) },
     ],
-    ['not yet, when it is unchanged for long and was read 29 days ago', null, { refreshedAt: daysAgo(29) }],
+    ['not yet, when it is unchanged for long and was read 15 days ago', null, { refreshedAt: daysAgo(15) }],
     ['when it is unchanged for long and was read max_age ago', 'old', { refreshedAt: daysAgo(30) }],
     ['when read almost max_age ago, so that a run may start earlier', 'old', { refreshedAt: daysAgo(29.8) }],
+    [
+      'not when its row was edited after it closed',
+      null,
+      { updatedAt: daysAgo(1), statusSince: daysAgo(13), refreshedAt: daysAgo(2) },
+    ],
+    ['not while its sources are quiet with it', null, { status: 'draft', sourcesReadAt: daysAgo(40) }],
+    ['for a list read ahead of now', 'sources', { ...ALONE, status: 'draft', sourcesReadAt: daysAgo(-400) }],
+    ['not for a list that was never read as a whole', null, { ...ALONE, sourcesReadAt: null }],
+    ['when a list has rested a day', 'sources', { ...ALONE, status: 'draft', sourcesReadAt: daysAgo(9) }],
+    ['not when a list rests for half of 18 days', null, { ...ALONE, sourcesReadAt: daysAgo(2) }],
+    [
+      'when a list has rested half of 10 days',
+      'sources',
+      { ...ALONE, sourcesReadAt: daysAgo(5), sourcesChangedAt: daysAgo(15) },
+    ],
+    [
+      'by the row, if that changed later',
+      null,
+      { ...ALONE, sourcesReadAt: daysAgo(0.5), updatedAt: daysAgo(1), status: 'draft' },
+    ],
+    [
+      'for its progress, if both are due',
+      'old',
+      { ...ALONE, refreshedAt: daysAgo(30), sourcesReadAt: daysAgo(30) },
+    ],
     ['as settling, not old, if both apply', 'settling', { updatedAt: daysAgo(2), refreshedAt: daysAgo(31) }],
   ])('%s: %s', (_, reason, change) => {
     expect(refreshReason(facts(change), NOW, rules)).toBe(reason)
@@ -85,12 +119,38 @@ describe('a survey is due', () => {
     expect(restsFor(9, -400)).toBe(false)
   })
 
-  test('after 1, 2, 4, 8 … days once it has settled, and then every 30', () => {
-    const rests: number[] = []
-    for (let quietMs = 7 * DAY_MS; rests.length < 9; quietMs += (rests.at(-1) ?? 0) * DAY_MS)
-      rests.push(restBetweenRefreshesMs(quietMs, rules) / DAY_MS)
-    expect(rests).toEqual([1, 1, 2, 4, 8, 16, 30, 30, 30])
+  const daysOfRest = (id: number, quietDays: number, readAfterDays = 0): number => {
+    const refreshedAt = daysAgo(-readAfterDays)
+    const next = nextRefresh(facts({ id, refreshedAt, updatedAt: daysAgo(quietDays) }), refreshedAt, {
+      ...rules,
+      settle_for: 0,
+    })
+    return msBetween(refreshedAt, next?.at ?? 0n) / DAY_MS
+  }
+
+  test('after 1, 2, 4, 8 … days once it has settled, up to six hours early, and at most 30', () => {
+    const quietDays = [0, 1, 2, 4, 8, 16]
+    expect(quietDays.map((days) => daysOfRest(0, days))).toEqual([0.75, 0.75, 1.75, 3.75, 7.75, 15.75])
+    const longest = daysOfRest(0, 64)
+    expect(longest).toBeGreaterThan(15)
+    expect(longest).toBeLessThanOrEqual(30)
+    expect(daysOfRest(0, 32)).toBe(Math.min(longest, 31.75))
   })
+
+  test.each([1, 2_147_483_648, Number.MAX_SAFE_INTEGER - 5_000, -4_000])(
+    'over the last half of max_age, if surveys with ids from %d were read in one night, and from then on after all of it',
+    (first) => {
+      const ids = Array.from({ length: 3_000 }, (_, place) => first + place)
+      const rests = ids.map((id) => daysOfRest(id, 100))
+      expect(Math.min(...rests)).toBeGreaterThan(15)
+      expect(Math.max(...rests)).toBeLessThanOrEqual(29.75)
+      const byDay = rollup(rests, (some) => some.length, Math.floor)
+      expect(Math.max(...byDay.values())).toBeLessThan(260)
+      // From then on every 30 nights.
+      for (const [place, id] of ids.entries())
+        expect(Math.ceil(daysOfRest(id, 100, Math.ceil(rests[place] ?? 0))), `${id}`).toBe(30)
+    },
+  )
 
   test.each([
     ['fieldwork', 4],
@@ -126,4 +186,37 @@ test.each<[string, Partial<SurveyFacts>]>([
   expect(next.at).toBeGreaterThan(NOW)
   expect(refreshReason(survey, next.at, rules)).toBe(next.reason)
   expect(refreshReason(survey, minusMs(next.at, 1), rules)).toBeNull()
+})
+
+describe('an active survey has its list of sources read again', () => {
+  test.each<[string, number | null, number, number]>([
+    ['after list_sources_every, up to six hours early', 3, 2, 1.75],
+    ['after a fifth of the time for which no source had changed', 15, 2, 2.75],
+    ['after four times list_sources_every at most', 400, 2, 7.75],
+    ['after list_sources_every without sources', null, 2, 1.75],
+    ['each time if that is 0', 400, 0, 0],
+  ])('%s', (_, quietDays, everyDays, days) => {
+    const from = listsSourcesFrom(
+      { sourcesReadAt: NOW, sourcesChangedAt: quietDays === null ? null : daysAgo(quietDays) },
+      { reason: 'active', isTouched: false },
+      NOW,
+      { ...rules, list_sources_every: everyDays * DAY_MS },
+    )
+    expect(msBetween(NOW, from ?? 0n) / DAY_MS).toBe(days)
+  })
+
+  test.each<[string, TaskReason, boolean, boolean]>([
+    ['at once when its row changed', 'changed', false, true],
+    ['not yet when only updated_at moved', 'changed', true, false],
+    ['at once when it was not listed', 'missing', false, true],
+    ['at once when its list is due', 'sources', false, true],
+  ])('%s', (_, reason, isTouched, isAtOnce) => {
+    const from = listsSourcesFrom(
+      { sourcesReadAt: NOW, sourcesChangedAt: null },
+      { reason, isTouched },
+      NOW,
+      rules,
+    )
+    expect(from === null).toBe(isAtOnce)
+  })
 })

@@ -36,7 +36,7 @@ describe('the environment alone', () => {
         settle_for: 86_400_000,
         max_age: 2_592_000_000,
         weights: { fieldwork: 4, active: 2, other: 1 },
-        list_sources_every: 604_800_000,
+        list_sources_every: 172_800_000,
         skip_unchanged: true,
         recheck_unchanged_after: 604_800_000,
         daily_windows: null,

@@ -1,16 +1,12 @@
 /** The days of a bundle: which are read, which are not, and what happens to an unusable answer. */
 import { expect, test } from 'vitest'
-import type { DailyWindows, TaskReason } from '../../../src/model/run.js'
-import { RunBudget } from '../../../src/sync/budget.js'
-import { readBundle } from '../../../src/sync/bundle.js'
-import { EndpointWatch } from '../../../src/sync/failure-watch.js'
-import { createRunState } from '../../../src/sync/run-state.js'
+import type { DailyWindows, RefreshRules, TaskReason } from '../../../src/model/run.js'
 import { memorySource, rejectedProgress } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
-import { testClock } from '../../support/time/test-clock.js'
+import { readAndCommit } from '../../support/warehouse/read-bundle.js'
 import { list, progress, RUN, source, survey } from '../../support/warehouse/rows.js'
-import { queuedTasks, runDependencies } from '../../support/warehouse/run-dependencies.js'
-import { sharedWarehouse, storedBundle } from '../../support/warehouse/warehouse.js'
+import { queuedTasks, REFRESH_RULES } from '../../support/warehouse/run-dependencies.js'
+import { sharedWarehouse } from '../../support/warehouse/warehouse.js'
 
 const emptyWarehouse = sharedWarehouse()
 
@@ -24,8 +20,7 @@ const world = async (rule: DailyWindows | null = RULE) => {
   const api = memorySource({
     1: { sources: [source(11)], progress: progress(5), sourceProgress: { 11: progress(5) } },
   })
-  const given = runDependencies(warehouse, api)
-  let refresh = { ...given.rules.refresh, daily_windows: rule }
+  let refresh: RefreshRules = { ...REFRESH_RULES, daily_windows: rule }
   return {
     warehouse,
     api,
@@ -37,19 +32,7 @@ const world = async (rule: DailyWindows | null = RULE) => {
     /** The requests for days that a night makes. */
     night: async (minutes: number, reason: TaskReason = 'active') => {
       api.now = minute(minutes)
-      api.asked.length = 0
-      const allowance = new RunBudget({ requests_max: null, duration_max: null }, testClock()).admitBundle(1)
-      if (allowance === null) throw new Error('a bundle without a budget is always admitted')
-      const { outcome } = await readBundle(
-        { ...given, rules: { ...given.rules, refresh }, state: { ...createRunState(), serverTime: api.now } },
-        {
-          task: { surveyId: 1, reason, isLeftOver: false, refusals: 0 },
-          stored: await storedBundle(warehouse.account, 1),
-          allowance,
-          watch: new EndpointWatch(),
-        },
-      )
-      await warehouse.account.commitBundles([outcome], RUN)
+      await readAndCommit(warehouse, api, { reason, refresh })
       return api.asked.filter((request) => request.includes(' on '))
     },
   }

@@ -7,23 +7,14 @@ import { formatInstant } from '../../../src/model/instant.js'
 import type { RefreshRules, TaskReason } from '../../../src/model/run.js'
 import { type Reading, RefusedReadingError } from '../../../src/model/survey-source.js'
 import type { StoredBundle } from '../../../src/model/warehouse.js'
-import { RunBudget } from '../../../src/sync/budget.js'
-import { readBundle } from '../../../src/sync/bundle.js'
-import { EndpointWatch } from '../../../src/sync/failure-watch.js'
-import { createRunState } from '../../../src/sync/run-state.js'
 import type { SourceList } from '../../../src/sync/sources.js'
-import { canSkipSources } from '../../../src/sync/sources.js'
-import {
-  type MemorySource,
-  type MemorySurvey,
-  memorySource,
-  rejectedProgress,
-} from '../../support/api/memory-source.js'
+import { areSourcesKnown, hasSameRows } from '../../../src/sync/sources.js'
+import { type MemorySurvey, memorySource, rejectedProgress } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
-import { testClock } from '../../support/time/test-clock.js'
-import { progress, RUN, source } from '../../support/warehouse/rows.js'
-import { REFRESH_RULES, runDependencies } from '../../support/warehouse/run-dependencies.js'
-import { sharedWarehouse, storedBundle, type TestWarehouse } from '../../support/warehouse/warehouse.js'
+import { readAndCommit } from '../../support/warehouse/read-bundle.js'
+import { progress, source } from '../../support/warehouse/rows.js'
+import { REFRESH_RULES } from '../../support/warehouse/run-dependencies.js'
+import { sharedWarehouse } from '../../support/warehouse/warehouse.js'
 
 const emptyWarehouse = sharedWarehouse()
 
@@ -91,42 +82,17 @@ describe('whether the requests per source can be skipped', () => {
     [false, 'when a source has no progress', { stored: { sourceProgress: [{ sample_source_id: 11 }] } }],
     [false, 'when the progress of all sources was never read', { stored: { sourceProgressReadAt: null } }],
   ])('%s %s', (can, _, change) => {
+    const before = { ...stored, ...change.stored }
+    const { sources: after = sources, reading: answer = reading(progress(5)) } = change
     expect(
-      canSkipSources(
-        { ...stored, ...change.stored },
-        change.sources ?? sources,
-        change.reading ?? reading(progress(5)),
-        { ...REFRESH_RULES, ...change.rules },
-      ),
+      areSourcesKnown(before, after, answer, { ...REFRESH_RULES, ...change.rules }) &&
+        hasSameRows(before, after, answer.row),
     ).toBe(can)
   })
 })
 
-const bundleOf = async (
-  warehouse: TestWarehouse,
-  api: MemorySource,
-  {
-    requestsMax = null,
-    reason = 'active',
-    refusals = 0,
-  }: { requestsMax?: number | null; reason?: TaskReason; refusals?: number } = {},
-) => {
-  const dependencies = runDependencies(warehouse, api)
-  const budget = new RunBudget({ requests_max: requestsMax, duration_max: null }, testClock())
-  const allowance = budget.admitBundle(3)
-  if (allowance === null) throw new Error('the first bundle is always admitted')
-  api.asked.length = 0
-  const state = { ...createRunState(), serverTime: api.now }
-  const { outcome, failure } = await readBundle(
-    { ...dependencies, state },
-    {
-      task: { surveyId: 1, reason, isLeftOver: false, refusals },
-      stored: await storedBundle(warehouse.account, 1),
-      allowance,
-      watch: new EndpointWatch(),
-    },
-  )
-  await warehouse.account.commitBundles([outcome], RUN)
+const bundleOf = async (...parameters: Parameters<typeof readAndCommit>) => {
+  const { outcome, failure } = await readAndCommit(...parameters)
   return { ...outcome, ...(failure && { code: failure.code, endsRun: failure.endsRun }) }
 }
 
@@ -181,8 +147,8 @@ describe('the list of sources', () => {
   })
 
   test.each<[string, { minutes?: number; reason?: TaskReason }]>([
-    ['after list_sources_every', { minutes: 7 * 24 * 60 }],
-    ['after 12 times that for a closed survey', { minutes: 12 * 7 * 24 * 60, reason: 'settling' }],
+    ['after a fifth of the 62 days for which no source had changed', { minutes: 12.3 * 24 * 60 }],
+    ['after 42 times that for a closed survey', { minutes: 42 * 7 * 24 * 60, reason: 'settling' }],
     ['when the survey changed', { reason: 'changed' }],
     ['when the survey was not listed', { reason: 'missing' }],
   ])('is read again %s, before any other request', async (_, more) => {
@@ -316,7 +282,7 @@ describe('a bundle', () => {
     }
     expect(await bundleOf(warehouse, api, { reason: 'missing' })).toMatchObject({
       kind: 'refreshed',
-      unread: { error: 'no progress', isProgressUnread: true, isRefused: true },
+      unread: { error: 'no progress', isRefused: true },
       sourcesRead: 'all',
       progress: null,
     })
@@ -363,7 +329,7 @@ describe('a bundle', () => {
     delete api.surveys.get(1)!.sourceProgress[12]
     expect(await bundleOf(warehouse, api)).toMatchObject({
       kind: 'refreshed',
-      unread: { error: 'source 12 is not found', isProgressUnread: false, isRefused: true },
+      unread: { error: 'source 12 is not found', isRefused: true },
       sourceProgressRead: 'some',
     })
     expect(api.asked.filter((request) => request.startsWith('sources'))).toHaveLength(2)
@@ -412,7 +378,7 @@ describe('a failure that lasts concerns one request', () => {
     api.surveys.get(1)!.progress = progress(9)
     api.before = failingAt('sources 1 page 1', lasting)
     expect(await bundleOf(warehouse, api, { reason: 'changed' })).toMatchObject({
-      unread: { error: lasting.message, isProgressUnread: false, isRefused: false },
+      unread: { error: lasting.message, isRefused: false },
       sourcesRead: 'none',
     })
     await warehouse.expectRows('SELECT interviews_count FROM survey_progress', [[9]])
@@ -424,7 +390,7 @@ describe('a failure that lasts concerns one request', () => {
     const api = twoSources()
     api.before = failingAt('progress 1', lasting)
     expect(await bundleOf(warehouse, api)).toMatchObject({
-      unread: { error: lasting.message, isProgressUnread: true, isRefused: false },
+      unread: { error: lasting.message, isRefused: false },
       sourcesRead: 'all',
     })
     await warehouse.expectRows('SELECT id FROM sample_sources ORDER BY 1', [[11], [12]])
@@ -445,7 +411,7 @@ describe('a failure that lasts concerns one request', () => {
     api.before = (request) => {
       throw request.startsWith('sources') ? lasting : new RefusedReadingError('not_found', 'no progress')
     }
-    const failed = { kind: 'failed', unread: { isProgressUnread: true, isRefused: false } }
+    const failed = { kind: 'failed', unread: { isRefused: false } }
     expect(await bundleOf(await emptyWarehouse(), api)).toMatchObject({ ...failed, code: 'survey_unread' })
   })
 

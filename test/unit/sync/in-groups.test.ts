@@ -223,6 +223,7 @@ const task = (surveyId: number, reserve = 3): Task => ({
   surveyId,
   reason: 'active',
   isQueued: true,
+  isTouched: false,
   isLeftOver: false,
   refusals: 0,
   requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 1 },

@@ -14,6 +14,7 @@ export const memoryListing = (): MemoryListing => {
   const unidentified = new Map<number, number>()
   let cursor: Instant | null = null
   let fullListedAt: Instant | null = null
+  let countedAt: Instant | null = null
   let listing: ListingState | null = null
 
   const idsOf = (page: ListedRows) => [
@@ -42,7 +43,7 @@ export const memoryListing = (): MemoryListing => {
   }
   const listingOnly: Partial<AccountWarehouse> = {
     account: 'acme',
-    position: () => Promise.resolve({ cursor, fullListedAt, fullListingDue: false, listing }),
+    position: () => Promise.resolve({ cursor, fullListedAt, countedAt, fullListingDue: false, listing }),
     // Every listed survey is new and queued, and no task is ever done.
     hasTasks: () => Promise.resolve(surveys.size > 0),
     startListing: (start) => {
@@ -59,6 +60,10 @@ export const memoryListing = (): MemoryListing => {
       for (const page of pages) commit(page)
       const added = pages.reduce((sum, page) => sum + page.surveys.length, 0)
       return Promise.resolve({ added, changed: 0, unchanged: 0 })
+    },
+    agreesWithTotal: (total, at) => {
+      if (total === surveys.size) countedAt = at
+      return Promise.resolve(total === surveys.size)
     },
     dropListing: () => {
       forget()

@@ -45,6 +45,13 @@ export const BOOKKEEPING_RULES: readonly Rule[] = [
       ANTI JOIN (${QUEUED}) t ON ${ofSurvey('t')}
       WHERE s._missing_since IS NULL`,
   },
+  {
+    rule: 'progress_proves_sources',
+    where: 'freshness',
+    says: 'sources are known at another time than the progress that proves it was read',
+    sql: `SELECT ${named(['account', 'survey_id'])} FROM main.freshness
+      WHERE source_progress_proven_at > coalesce(refreshed_at, make_timestamptz(0)) OR source_progress_proven_at < source_progress_read_at`,
+  },
   // What is missing.
   ...['sample_sources', 'survey_progress', 'sample_source_progress'].map((table) => ({
     rule: 'missing_surveys_have_no_rows',

@@ -1,6 +1,7 @@
 /** What the API shows of a survey that has sources which come and go, without a word of `updated_at`. */
 import { expect, test } from 'vitest'
-import type { Progress, SampleSource } from '../../../../src/model/fields.js'
+import { INTERVIEW_STATUSES, type Progress, type SampleSource } from '../../../../src/model/fields.js'
+import type { SurveySource } from '../../../../src/model/survey-source.js'
 import type { CellRow } from '../../../../src/model/warehouse.js'
 import { compareSurvey } from '../../../../src/verify/sample/compare-survey.js'
 import type { StoredSurvey } from '../../../../src/verify/sample/stored.js'
@@ -36,17 +37,19 @@ const stored = (change: Partial<StoredSurvey> = {}): StoredSurvey => ({
   refreshedAt: READ,
   sourcesListedAt: READ,
   sourceProgressReadAt: READ,
+  sourceProgressProvenAt: READ,
   quarantine: new Set(),
   ...change,
 })
 
-const verdicts = async (of: StoredSurvey) => {
-  const api = memorySource({
-    1: { sources: [FIRST, SECOND], progress: OF_SURVEY, sourceProgress: { 11: OF_SOURCE, 12: OF_SOURCE } },
-  })
-  api.now = minute(600)
+const api = memorySource({
+  1: { sources: [FIRST, SECOND], progress: OF_SURVEY, sourceProgress: { 11: OF_SOURCE, 12: OF_SOURCE } },
+})
+api.now = minute(600)
+
+const compare = async (of: StoredSurvey, source: SurveySource = api) => {
   const compared = await compareSurvey({
-    source: api,
+    source,
     context: { signal: new AbortController().signal, allowance: { take: () => undefined } },
     surveyId: 1,
     stored: of,
@@ -54,8 +57,11 @@ const verdicts = async (of: StoredSurvey) => {
     slackMs: 300_000,
   })
   if (compared === 'gone') throw new Error('the survey is there')
-  return compared.map(({ table, sampleSourceId, verdict }) => `${table} ${sampleSourceId} ${verdict}`)
+  return compared
 }
+
+const verdicts = async (of: StoredSurvey) =>
+  (await compare(of)).map(({ table, sampleSourceId, verdict }) => `${table} ${sampleSourceId} ${verdict}`)
 
 const wrongOf = async (of: StoredSurvey) => (await verdicts(of)).filter((one) => one.endsWith('wrong'))
 
@@ -92,4 +98,45 @@ test('progress of a source that was gone is there again', async () => {
     })
   expect(await wrongOf(of(true))).toEqual([])
   expect(await wrongOf(of(false))).toEqual(['sample_source_progress 12 wrong'])
+})
+
+test('a source that another one hid moved since it was read, and one that is known without inference is wrong', async () => {
+  const counted = (complete: number) =>
+    progress(complete, {
+      ...Object.fromEntries(INTERVIEW_STATUSES.map((name) => [`${name}_individuals`, 0])),
+      ...{ sample_size: 100, completion_rate: complete / 100, complete_individuals: complete },
+      target_incidence_rate: complete === 0 ? null : 1,
+    })
+  /** Source 12 has five interviews that started at 0, and one an hour later. Source 11 has as many as stored, or has lost one. */
+  let other = 4
+  const source: SurveySource = {
+    ...api,
+    readProgress: async (query, context) => {
+      const reading = await api.readProgress(query, context)
+      if (query.sampleSourceId === null) return reading
+      const until = query.window?.startedBefore ?? api.now
+      if (query.sampleSourceId === 11) return { ...reading, row: counted(until <= minute(0) ? 0 : other) }
+      return { ...reading, row: counted(until <= minute(0) ? 0 : until <= minute(60) ? 5 : 6) }
+    },
+  }
+  const of = (provenAt: bigint, readAt: bigint) =>
+    stored({
+      ...{ sourceProgressReadAt: readAt, sourceProgressProvenAt: provenAt },
+      sourceProgress: new Map([progressRow(11, counted(5)), progressRow(12, counted(5))]),
+    })
+  const judged = async (one: StoredSurvey) => {
+    const found = (await compare(one, source)).find(({ sampleSourceId, table }) => {
+      return sampleSourceId === 12 && table === 'sample_source_progress'
+    })
+    return [found?.verdict, found?.why]
+  }
+  expect(await judged(of(minute(120), minute(30)))).toEqual([
+    'moved',
+    'it moved since it was read, and another source of the survey by the opposite',
+  ])
+  expect(await judged(of(minute(40), minute(30)))).toEqual(['moved', 'interviews have started since'])
+  expect((await judged(of(minute(120), minute(120))))[0]).toBe('wrong')
+  // Alone, it cannot leave the survey as it was.
+  other = 5
+  expect((await judged(of(minute(120), minute(30))))[0]).toBe('wrong')
 })

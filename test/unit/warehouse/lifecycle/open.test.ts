@@ -123,6 +123,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
     expect(await warehouse.account.position()).toEqual({
       cursor: null,
       fullListedAt: null,
+      countedAt: null,
       fullListingDue: false,
       listing: null,
     })

@@ -23,7 +23,13 @@ const rejected = (rowId: number | null, raw = `{"id":"${rowId}"}`) =>
 const NOTHING_QUEUED = { leftOver: 0, failing: 0, failingSurveys: [] }
 const full: ListingStart = { kind: 'full', updatedSince: null, ceiling: minute(-5), startedAt: minute(1) }
 
-const NO_LISTING = { cursor: null, fullListedAt: null, fullListingDue: false, listing: null }
+const NO_LISTING = {
+  cursor: null,
+  fullListedAt: null,
+  countedAt: null,
+  fullListingDue: false,
+  listing: null,
+}
 
 describe('a listing', () => {
   test('leaves the cursor until its last page, which moves it to the ceiling from the start', async () => {
@@ -33,6 +39,7 @@ describe('a listing', () => {
     expect(await account.position()).toMatchObject({
       cursor: null,
       fullListedAt: null,
+      countedAt: null,
       listing: { ...full, nextPage: 2, totalCount: 2 },
     })
     await commitPage(account, [survey(1)], minute(9), { totalCount: 2, committedAt: minute(11) })

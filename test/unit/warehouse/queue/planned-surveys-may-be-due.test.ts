@@ -2,12 +2,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Instant } from '../../../../src/model/instant.js'
-import { pendingSurveys } from '../../../../src/model/sync-tables.js'
-import { freshness, surveyProgress, surveys } from '../../../../src/model/tables.js'
-import { refreshReason } from '../../../../src/rules/refresh.js'
+import { cursors, pendingSurveys } from '../../../../src/model/sync-tables.js'
+import { freshness, sampleSources, surveyProgress, surveys } from '../../../../src/model/tables.js'
+import { isActive, refreshReason } from '../../../../src/rules/refresh.js'
 import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
 import { minute } from '../../../support/time/instants.js'
-import { survey } from '../../../support/warehouse/rows.js'
+import { source, survey } from '../../../support/warehouse/rows.js'
 import { REFRESH_RULES, selectedSurveys } from '../../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
@@ -28,24 +28,34 @@ const stored = fc.record({
   moved: time,
   missing: fc.boolean(),
   pending: maybe(time),
+  listed: maybe(time),
+  sourceChanged: maybe(time),
   queued: fc.boolean(),
 })
 const days = (min: number) => fc.integer({ min, max: 60 }).map((count) => count * DAY * 60_000)
 
-test('a survey is selected if it is queued, due, or changed lately, and otherwise not', {
+test('a survey is selected if it is queued, due, or changed lately, and otherwise not, unless its row was edited since', {
   timeout: CASES_TIMEOUT_MS,
 }, async () => {
   const { account, database, run } = await testWarehouse()
+  const cursor = {
+    account: 'acme',
+    updated_since: minute(NOW),
+    full_listed_at: minute(0),
+    moved_at: minute(0),
+  }
+  await database.transaction((sql) => sql.insert(cursors, [cursor]))
   await fc.assert(
     fc.asyncProperty(
       fc.array(stored, { minLength: 1, maxLength: 40 }),
       fc.record({ settle_for: days(0), max_age: days(0) }),
       maybe(time),
       async (drawn, durations, since) => {
-        for (const table of ['main.surveys', 'main.freshness', 'main.survey_progress'])
-          await run(`DELETE FROM ${table}`)
+        for (const table of ['surveys', 'freshness', 'survey_progress', 'sample_sources'])
+          await run(`DELETE FROM main.${table}`)
         for (const table of ['_sync.pending_surveys', '_sync.tasks']) await run(`DELETE FROM ${table}`)
         const before = (minutes: number): Instant => minute(NOW - minutes)
+        const timeOf = (minutes: number | null) => (minutes === null ? null : before(minutes))
         const rows = drawn.map((one, at) => ({
           ...one,
           row: {
@@ -73,11 +83,24 @@ test('a survey is selected if it is queued, due, or changed lately, and otherwis
           )
           await sql.insert(
             freshness,
-            rows.map(({ row, refreshed }) => ({
+            rows.map(({ row, refreshed, listed }) => ({
               account: 'acme',
               survey_id: row.id,
               refreshed_at: refreshed === null ? null : before(refreshed),
+              sources_read_at: listed === null ? null : before(listed),
             })),
+          )
+          await sql.insert(
+            sampleSources,
+            rows.flatMap(({ row, sourceChanged }) =>
+              sourceChanged === null
+                ? []
+                : {
+                    ...source(1, { updated_at: before(sourceChanged) }),
+                    ...{ account: 'acme', survey_id: row.id, _missing_since: null },
+                    ...{ _first_seen_at: minute(0), _synced_at: minute(0) },
+                  },
+            ),
           )
           await sql.insert(
             surveyProgress,
@@ -97,14 +120,38 @@ test('a survey is selected if it is queued, due, or changed lately, and otherwis
         const rules = { ...REFRESH_RULES, ...durations }
         // SQL counts in microseconds and the rules in milliseconds, so it selects a survey that settles at this very moment.
         const atBounds = { ...rules, settle_for: rules.settle_for + 1 }
+        const changeAlone = drawn.some(
+          ({ status, missing, changed, pending, sourceChanged }) =>
+            !missing &&
+            !isActive(pending === null ? status : 'complete') &&
+            sourceChanged !== null &&
+            sourceChanged >= 0 &&
+            (pending ?? changed) - sourceChanged > 1,
+        )
         const expected = rows.flatMap(
-          ({ row, status, refreshed, firstRead, moved, missing, pending, queued, changed }) => {
+          ({
+            row,
+            status,
+            refreshed,
+            listed,
+            sourceChanged,
+            firstRead,
+            moved,
+            missing,
+            pending,
+            queued,
+            changed,
+          }) => {
             const updated = pending ?? changed
             const facts = {
               id: row.id,
               status: pending === null ? status : 'complete',
               updatedAt: before(updated),
-              refreshedAt: refreshed === null ? null : before(refreshed),
+              statusSince: before(updated),
+              refreshedAt: timeOf(refreshed),
+              sourcesChangedAt: timeOf(sourceChanged),
+              changeAlone,
+              sourcesReadAt: timeOf(listed),
               progressChangedAt: moved < firstRead ? before(moved) : null,
               missing,
             }

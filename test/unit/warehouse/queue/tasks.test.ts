@@ -78,6 +78,10 @@ describe('the requests that are reserved for a task', () => {
       { requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 }, reserve: 5 },
     ])
     expect(await queuedTasks(account, minute(3 + week))).toMatchObject([
+      { requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 3 }, reserve: 5 },
+    ])
+    // The sources have not changed for 62 days, so their list rests longer.
+    expect(await queuedTasks(account, minute(3 + 2 * week))).toMatchObject([
       { requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 3 }, reserve: 5 },
     ])
   })
@@ -158,6 +162,12 @@ test('plannedSurveys returns the stored facts of surveys, whether they are missi
     status: 'fieldwork',
     createdAt: survey(id).created_at,
     updatedAt: survey(id).updated_at,
+    statusSince: survey(id).updated_at,
+    isTouched: false,
+    sourcesChangedAt: id === 2 ? source(1).updated_at : null,
+    changeAlone: false,
+    isWithoutInterviews: false,
+    movedSources: id === 2 ? 2 : 0,
     progressChangedAt: null,
     moved: null,
     daysOpen: 0,
@@ -300,4 +310,57 @@ describe('the record of runs', () => {
       ],
     )
   })
+})
+
+test('a status holds since the row that first showed it, whatever was edited later, and a pending row counts', async () => {
+  const { account } = await emptyWarehouse()
+  const show = async (at: number, change: Parameters<typeof survey>[1]) => {
+    await list(account, [survey(1, { updated_at: minute(at), ...change })], minute(at + 1), 'incremental')
+    await account.commitBundles([refreshed(1, at + 2)], RUN)
+  }
+  const statusSince = async () => (await plannedSurveys(account))[0]?.statusSince
+  await show(0, { status: 'complete' })
+  await show(10, { status: 'fieldwork' })
+  await show(20, { status: 'complete' })
+  await show(30, { status: 'complete', title: 'Edited' })
+  await list(
+    account,
+    [survey(1, { updated_at: minute(40), status: 'complete', title: 'Again' })],
+    minute(41),
+    'incremental',
+  )
+  expect(await statusSince()).toBe(minute(20))
+  await list(account, [survey(1, { updated_at: minute(50), status: 'fieldwork' })], minute(51), 'incremental')
+  expect(await statusSince()).toBe(minute(50))
+})
+
+test('sources change without their survey only if that shows up to the cursor, and in no row that waits', async () => {
+  const { account, run } = await emptyWarehouse()
+  const draft = (change = {}) => survey(1, { status: 'draft', updated_at: minute(0), ...change })
+  const evidence = async () => (await plannedSurveys(account))[0]?.changeAlone
+  const readSource = async (updatedAt: number, at: number) => {
+    const list = [source(11, { updated_at: minute(updatedAt) })]
+    await account.commitBundles([bundle(1, minute(at), list, progress(0))], RUN)
+  }
+  await list(account, [draft()], minute(10), 'full')
+  // The source changed between the listing and the bundle. Its survey may have moved with it.
+  await readSource(12, 13)
+  expect(await evidence()).toBe(false)
+  await list(account, [draft({ updated_at: minute(12) })], minute(30), 'incremental')
+  expect(await evidence()).toBe(false)
+  await readSource(20, 31)
+  // The listing at 30 would have shown a survey that moved at 20.
+  await run('DELETE FROM _sync.pending_surveys')
+  expect(await evidence()).toBe(true)
+})
+
+test('a list that is due waits since its last reading, not since that of the progress', async () => {
+  const { account } = await emptyWarehouse()
+  await list(account, [survey(1, { status: 'draft', updated_at: minute(0) })], minute(0), 'full')
+  await account.commitBundles([bundle(1, minute(1), [source(11)], progress(0))], RUN)
+  await account.enqueue([{ surveyId: 1, reason: 'sources' }], { runId: RUN, at: minute(2) })
+  const only = { listedSourceIds: [11], sourceProgress: [], sourceProgressRead: 'none' } as const
+  await account.commitBundles([bundle(1, minute(500), [source(11)], null, only)], RUN)
+  await account.enqueue([{ surveyId: 1, reason: 'sources' }], { runId: RUN, at: minute(600) })
+  expect(await queuedTasks(account, minute(700))).toMatchObject([{ reason: 'sources', since: minute(500) }])
 })

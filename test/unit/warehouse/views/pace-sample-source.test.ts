@@ -36,7 +36,7 @@ const unchanged = (surveyId: number, day: number, complete: number): RefreshedBu
     day,
     complete,
     {},
-    { listedSourceIds: null, sourcesRead: 'none', sourceProgressRead: 'none' },
+    { listedSourceIds: null, sourcesRead: 'none', sourceProgressRead: 'inferred' },
   )
 
 const SAMPLE_SIZES: Readonly<Record<number, number>> = { 12: 50, 13: 0, 61: Number.MAX_SAFE_INTEGER }
@@ -70,7 +70,7 @@ test('sample_source_pace gives the pace of each source, its expected day and how
   for (const day of [5, 9, 10]) await perform(account, [unchanged(2, day, 24)])
   // The progress of survey 3 changed, but its sources were refused: they are known until the third.
   await perform(account, [night(3, 1, 10, { 31: 10 }), night(3, 3, 24, { 31: 24 })])
-  const refused = { error: 'answered 403', isProgressUnread: false, isRefused: true }
+  const refused = { error: 'answered 403', isRefused: true }
   for (const day of [8, 10])
     await perform(account, [
       { ...unchanged(3, day, 30 + day), unread: refused, sourcesRead: 'some', sourceProgressRead: 'some' },

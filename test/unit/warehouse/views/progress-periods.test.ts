@@ -186,7 +186,7 @@ test('midnight belongs to the day that it begins, for confirmed readings and for
 
 test('a skipped source is confirmed until its last reading, and a failed or untyped reading confirms nothing', async () => {
   const { account, cells } = await emptyWarehouse()
-  const skipped = { sourceProgress: [], sourceProgressRead: 'none' } as const
+  const skipped = { sourceProgress: [], sourceProgressRead: 'inferred' } as const
   await read(account, [1, 2, 3, 4], at(1, 10), 5)
   const untyped = { ...skipped, sourceProgressRead: 'some', listedSourceIds: [30] } as const
   const rejections = [
@@ -240,7 +240,7 @@ test('a refused list of sources confirms nothing, also after a list with a row t
   await account.commitBundles([bundle(1, at(2, 10), [source(10)], progress(5), listed)], RUN)
   expect(await known()).toEqual([[10, '02 10:00']])
   const refused = {
-    unread: { error: 'its list of sources: 404', isProgressUnread: false, isRefused: true },
+    unread: { error: 'its list of sources: 404', isRefused: true },
     sourcesRead: 'none',
     listedSourceIds: null,
   } as const
@@ -249,7 +249,7 @@ test('a refused list of sources confirms nothing, also after a list with a row t
   await account.commitBundles([failedTask(1, at(4, 10))], RUN)
   expect(await known()).toEqual([[10, '02 10:00']])
   // The list is read. The progress of one source is refused.
-  const inPart = { unread: { error: 'source 11: 404', isProgressUnread: false, isRefused: true }, ...listed }
+  const inPart = { unread: { error: 'source 11: 404', isRefused: true }, ...listed }
   await account.commitBundles([bundle(1, at(5, 10), [source(10)], progress(6), inPart)], RUN)
   expect(await known()).toEqual([[10, '05 10:00']])
 })

@@ -1,0 +1,573 @@
+/** Sources are read until they explain the survey: which are read, when the reading stops, and that nothing wrong stays stored. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { INTERVIEW_STATUSES, type InterviewStatus, type Progress } from '../../../src/model/fields.js'
+import type { RefreshRules } from '../../../src/model/run.js'
+import { RefusedReadingError } from '../../../src/model/survey-source.js'
+import { type MemorySource, type MemorySurvey, memorySource } from '../../support/api/memory-source.js'
+import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+import { minute } from '../../support/time/instants.js'
+import { readAndCommit } from '../../support/warehouse/read-bundle.js'
+import { progress, source } from '../../support/warehouse/rows.js'
+import { sharedWarehouse, type TestWarehouse } from '../../support/warehouse/warehouse.js'
+
+const emptyWarehouse = sharedWarehouse()
+
+const DAY = 24 * 60
+
+type Counts = Partial<Record<InterviewStatus, number>> & { readonly target?: number }
+
+/** Progress with a number for every status, and the indicators that follow from them. */
+const counted = ({ target = 100, ...counts }: Counts, change: Partial<Progress> = {}): Progress => {
+  const { complete = 0, screen_out = 0 } = counts
+  return progress(complete, {
+    ...{ sample_size: target, completion_rate: target === 0 ? 0 : complete / target },
+    target_incidence_rate: complete + screen_out === 0 ? null : complete / (complete + screen_out),
+    ...Object.fromEntries(INTERVIEW_STATUSES.map((name) => [`${name}_individuals`, counts[name] ?? 0])),
+    ...change,
+  })
+}
+
+const countsOf = (row: Progress): Counts => ({
+  target: row.sample_size ?? 0,
+  ...Object.fromEntries(INTERVIEW_STATUSES.map((name) => [name, row[`${name}_individuals`] ?? 0])),
+})
+
+const plus = (one: Counts, other: Counts): Counts =>
+  Object.fromEntries(
+    (['target', ...INTERVIEW_STATUSES] as const).map((name) => [name, (one[name] ?? 0) + (other[name] ?? 0)]),
+  )
+
+/** The survey as the sum of its sources and of interviews that belong to none. A count that one of them leaves out is null. */
+const summed = (survey: MemorySurvey, others: Counts = { target: 0 }) => {
+  const rows = survey.sources.flatMap(({ id }) => survey.sourceProgress[id] ?? [])
+  const unknown = rows.reduce((sum, { _extra }) => sum + Number(/\d+/.exec(_extra ?? '')?.[0] ?? 0), 0)
+  survey.progress = counted(rows.map(countsOf).reduce(plus, others), {
+    _extra: unknown === 0 ? null : `{"new":${unknown}}`,
+    ...(rows.some((row) => row.speeder_individuals === null) && { speeder_individuals: null }),
+  })
+}
+
+/** The sources move in the API, and the survey with them. */
+const move = (survey: MemorySurvey, changes: Readonly<Record<number, Counts>>) => {
+  for (const [id, change] of Object.entries(changes))
+    survey.sourceProgress[Number(id)] = counted(
+      plus(countsOf(survey.sourceProgress[Number(id)] ?? counted({})), { target: 0, ...change }),
+    )
+  summed(survey)
+}
+
+/** `count` sources with the ids from 11 on; the first has the most interviews. */
+const world = (count = 4): { api: MemorySource; survey: MemorySurvey } => {
+  const ids = Array.from({ length: count }, (_, place) => 11 + place)
+  const survey: MemorySurvey = {
+    sources: ids.map((id) => source(id)),
+    progress: null,
+    sourceProgress: Object.fromEntries(ids.map((id) => [id, counted({ complete: 90 - id, screen_out: 5 })])),
+  }
+  summed(survey)
+  return { api: memorySource({ 1: survey }), survey }
+}
+
+const LIST = 'sources 1 page 1'
+const all = (count = 4) => Array.from({ length: count }, (_, place) => 11 + place)
+const asked = (api: MemorySource) =>
+  api.asked.flatMap((request) => /^progress 1\/(\d+)$/.exec(request)?.[1] ?? [])
+const sorted = (ids: readonly (string | number)[]) => ids.map(Number).toSorted((one, other) => one - other)
+
+/** Sources whose stored progress or list differs from that of the API. */
+const differing = async (warehouse: TestWarehouse, api: MemorySource, surveyId = 1): Promise<number[]> => {
+  const { sources, sourceProgress } = api.surveys.get(surveyId)!
+  const columns = Object.keys(counted({})).join(', ')
+  const rows = await warehouse.rows(
+    `SELECT sample_source_id, ${columns} FROM sample_source_progress WHERE survey_id = ${surveyId} AND _missing_since IS NULL`,
+  )
+  const stored = new Map(rows.map(({ sample_source_id, ...row }) => [Number(sample_source_id), row]))
+  const ids = new Set([...stored.keys(), ...sources.map(({ id }) => id)])
+  return sorted(
+    [...ids].filter((id) => JSON.stringify(stored.get(id)) !== JSON.stringify(sourceProgress[id])),
+  )
+}
+
+const readTwice = async (
+  edit: (survey: MemorySurvey, api: MemorySource) => void,
+  {
+    sources = 4,
+    minutes = 60,
+    ...options
+  }: { sources?: number; minutes?: number } & Parameters<typeof readAndCommit>[2] = {},
+) => {
+  const warehouse = await emptyWarehouse()
+  const { api, survey } = world(sources)
+  await readAndCommit(warehouse, api)
+  edit(survey, api)
+  api.now = minute(minutes)
+  const { outcome } = await readAndCommit(warehouse, api, options)
+  return { warehouse, api, survey, outcome }
+}
+
+describe('the reading of sources stops', () => {
+  test.each<[string, Readonly<Record<number, Counts>>, number[]]>([
+    ['after the only one that moved, if it has the most interviews', { 11: { complete: 3 } }, [11]],
+    ['after two, of which one did not move', { 12: { complete: 3, screen_out: 1 } }, [11, 12]],
+    ['after interviews that have changed their status', { 11: { pending_analysis: -2, complete: 2 } }, [11]],
+    ['after counts that fell', { 12: { complete: -4, failed_quality_check: 4 } }, [11, 12]],
+    [
+      'not before opposite moves of two sources are both read',
+      { 11: { complete: 1 }, 13: { complete: -1, screen_out: 1 } },
+      [11, 12, 13],
+    ],
+    ['after the last, if that moved', { 14: { complete: 1 } }, [11, 12, 13, 14]],
+  ])('%s', async (_, changes, read) => {
+    const { warehouse, api, outcome } = await readTwice((survey) => move(survey, changes))
+    expect(api.asked).toEqual(['progress 1', ...read.map((id) => `progress 1/${id}`)])
+    expect(outcome).toMatchObject({ sourceProgressRead: read.length < 4 ? 'inferred' : 'all' })
+    expect(await differing(warehouse, api)).toEqual([])
+    const readAt = read.length < 4 ? '2026-03-01T00:00:00Z' : '2026-03-01T01:00:00Z'
+    await warehouse.expectRows('SELECT source_progress_read_at, source_progress_proven_at FROM freshness', [
+      [readAt, '2026-03-01T01:00:00Z'],
+    ])
+  })
+
+  test('sooner if the sources that moved last are read first, and those are dated with their reading', async () => {
+    const edit = (one: MemorySurvey) => move(one, { 14: { complete: 1 } })
+    const { warehouse, api, survey } = await readTwice(edit, { minutes: DAY })
+    api.now = minute(2 * DAY)
+    move(survey, { 12: { complete: 1 } })
+    await readAndCommit(warehouse, api)
+    expect(asked(api)).toEqual(['14', '11', '12'])
+    api.now = minute(3 * DAY)
+    move(survey, { 12: { complete: 2 }, 14: { complete: 2 } })
+    await readAndCommit(warehouse, api)
+    expect(asked(api)).toEqual(['12', '14'])
+    await warehouse.expectRows(
+      `SELECT sample_source_id, confirmed_until FROM sample_source_progress_periods WHERE ended_at IS NULL ORDER BY 1`,
+      [
+        [11, '2026-03-02T00:00:00Z'],
+        [12, '2026-03-04T00:00:00Z'],
+        [13, '2026-03-02T00:00:00Z'],
+        [14, '2026-03-04T00:00:00Z'],
+      ],
+    )
+  })
+
+  test('at once if only a text of the list has changed', async () => {
+    const { warehouse, api } = await readTwice(
+      (survey) => {
+        survey.sources = survey.sources.map((one) => ({ ...one, name: 'renamed' }))
+      },
+      { reason: 'changed' },
+    )
+    expect(api.asked).toEqual([LIST, 'progress 1'])
+    await warehouse.expectRows('SELECT DISTINCT name FROM sample_sources', [['renamed']])
+  })
+
+  test('after both targets that moved by opposite numbers, though the survey is unchanged', async () => {
+    const { warehouse, api } = await readTwice(
+      (survey) => {
+        move(survey, { 12: { target: 50 }, 14: { target: -50 } })
+        survey.sources = survey.sources.map((one) => ({
+          ...one,
+          sample_size: survey.sourceProgress[one.id]?.sample_size ?? 0,
+        }))
+      },
+      { reason: 'changed' },
+    )
+    expect(asked(api)).toEqual(['12', '14'])
+    expect(await differing(warehouse, api)).toEqual([])
+  })
+
+  test('after a new one, if it explains the survey', async () => {
+    const { warehouse, api } = await readTwice(
+      (survey) => {
+        survey.sources.push(source(15))
+        survey.sourceProgress[15] = counted({ complete: 4 }, { length_of_interview: 400 })
+        summed(survey)
+      },
+      { reason: 'changed' },
+    )
+    expect(asked(api)).toEqual(['15'])
+    expect(await differing(warehouse, api)).toEqual([])
+  })
+
+  test('in a survey without interviews, whenever its sources were read', async () => {
+    const warehouse = await emptyWarehouse()
+    const { api, survey } = world()
+    for (const id of all()) survey.sourceProgress[id] = counted({})
+    summed(survey)
+    await readAndCommit(warehouse, api)
+    survey.sources.push(source(15))
+    move(survey, { 15: {} })
+    api.now = minute(300 * DAY)
+    await readAndCommit(warehouse, api, { reason: 'changed' })
+    expect(api.asked).toEqual([LIST, 'progress 1', 'progress 1/15'])
+    expect(await differing(warehouse, api)).toEqual([])
+  })
+
+  test('not after a new one whose interviews the survey had before', async () => {
+    const { api } = await readTwice(
+      (survey) => {
+        survey.sources.push(source(15))
+        survey.sourceProgress[15] = counted({ complete: 4, target: 0 })
+        survey.progress = counted(countsOf(survey.progress!), { drop_out_rate: 0.3 })
+      },
+      { reason: 'changed' },
+    )
+    expect(sorted(asked(api))).toEqual(all(5))
+  })
+
+  test.each([1, 51])('in a survey of %d sources', async (sources) => {
+    const { api } = await readTwice((survey) => move(survey, { 11: { complete: 1 } }), {
+      sources,
+      reason: 'changed',
+    })
+    expect(asked(api)).toEqual(['11'])
+  })
+
+  test('with as many interviews of no source as before', async () => {
+    const { api } = await readTwice((survey) => move(survey, { 12: { complete: 1 } }))
+    expect(asked(api)).toEqual(['11', '12'])
+    const warehouse = await emptyWarehouse()
+    const { api: other, survey } = world()
+    summed(survey, { target: 0, complete: 7, screen_out: 3 })
+    await readAndCommit(warehouse, other)
+    move(survey, { 11: { complete: 1 } })
+    summed(survey, { target: 0, complete: 7, screen_out: 3 })
+    await readAndCommit(warehouse, other)
+    expect(asked(other)).toEqual(['11'])
+  })
+})
+
+describe('all sources are read', () => {
+  const set = (change: Partial<Progress>) => (survey: MemorySurvey) => {
+    survey.progress = { ...survey.progress!, ...change }
+  }
+  test.each<[string, (survey: MemorySurvey, api: MemorySource) => void]>([
+    ['when only the length of interview has moved', set({ length_of_interview: 301 })],
+    ['when only a rate has moved', set({ drop_out_rate: 0.5 })],
+    ['when only a percentage has moved', set({ complete_percentage: 99 })],
+    [
+      'when a status that this version does not know has moved',
+      set({ _extra: '{"interview_count_by_status":{"new":{"individuals":1}}}' }),
+    ],
+    ['when a count is null', set({ speeder_individuals: null })],
+    [
+      'when a count of a source was null',
+      (survey) => {
+        move(survey, { 11: { complete: 1 } })
+        survey.sourceProgress[11] = { ...survey.sourceProgress[11]!, speeder_individuals: null }
+      },
+    ],
+    [
+      'when a count is beyond 2^53',
+      set({ complete_individuals: 2 ** 53 + 2, interviews_count: 2 ** 53 + 2 }),
+    ],
+    ['when interviews belong to no source', (survey) => summed(survey, { target: 0, complete: 1 })],
+    [
+      'when interviews arrive between the answer of the survey and those of its sources',
+      (survey, api) => {
+        move(survey, { 11: { complete: 1 } })
+        const before = survey.progress
+        api.before = (request) => {
+          if (request === 'progress 1/11') move(survey, { 11: { complete: 1 } })
+          survey.progress = before
+        }
+      },
+    ],
+    [
+      'when the answer of a source cannot be typed',
+      (survey) => {
+        move(survey, { 11: { complete: 1 } })
+        survey.sourceProgress[11] = null
+      },
+    ],
+    [
+      'when a source is refused',
+      (survey, api) => {
+        move(survey, { 11: { complete: 1 } })
+        api.before = (request) => {
+          if (request === 'progress 1/11') throw new RefusedReadingError('forbidden', 'source 11: 403')
+        }
+      },
+    ],
+  ])('%s', async (_, edit) => {
+    const { api } = await readTwice(edit)
+    expect(sorted([...new Set(asked(api))])).toEqual(all())
+  })
+
+  test.each<[string, Parameters<typeof readTwice>[1]]>([
+    ['when the full reading of all sources is due', { minutes: 7 * DAY }],
+    ['when the survey was not listed', { reason: 'missing' }],
+    ['without skip_unchanged', { refresh: { skip_unchanged: false } }],
+    ['with days', { refresh: { daily_windows: { days: 1, time_zone: 'UTC', sources: false } } }],
+  ])('%s', async (_, options) => {
+    const { api, warehouse } = await readTwice((survey) => move(survey, { 11: { complete: 1 } }), options)
+    expect(sorted(asked(api))).toEqual(all())
+    await warehouse.expectRows('SELECT source_progress_read_at = source_progress_proven_at FROM freshness', [
+      [true],
+    ])
+  })
+
+  test('when one has gone', async () => {
+    const removed = await readTwice((survey) => {
+      survey.sources.pop()
+      delete survey.sourceProgress[14]
+      summed(survey)
+    })
+    expect(removed.api.asked.filter((request) => request === LIST)).toHaveLength(1)
+    expect(await differing(removed.warehouse, removed.api)).toEqual([])
+  })
+})
+
+test('a survey that needs more than the budget reserves all sources, and gives back what it does not read', async () => {
+  const { api, outcome } = await readTwice((survey) => move(survey, { 11: { complete: 1 } }), {
+    requestsMax: 5,
+  })
+  expect(outcome.kind).toBe('refreshed')
+  expect(asked(api)).toEqual(['11'])
+})
+
+test('after a failure in which only the list was stored, a target that its progress lacks is read', async () => {
+  const swap = (survey: MemorySurvey, api: MemorySource) => {
+    move(survey, { 12: { target: 50 }, 14: { target: -50 } })
+    survey.sources = survey.sources.map((one) => ({
+      ...one,
+      sample_size: survey.sourceProgress[one.id]?.sample_size ?? 0,
+    }))
+    api.before = (request) => {
+      if (request === 'progress 1') throw new RefusedReadingError('forbidden', 'survey 1: 403')
+    }
+  }
+  const { warehouse, api } = await readTwice(swap, { reason: 'changed' })
+  expect(await differing(warehouse, api)).toEqual([12, 14])
+  api.before = () => undefined
+  await readAndCommit(warehouse, api, { reason: 'changed', isTouched: true, isLeftOver: true })
+  expect(asked(api)).toEqual(['12', '14'])
+  expect(await differing(warehouse, api)).toEqual([])
+})
+
+test('the sources are read side by side once nothing can explain the survey any more', async () => {
+  const { warehouse, api, survey } = { warehouse: await emptyWarehouse(), ...world(20) }
+  await readAndCommit(warehouse, api)
+  move(survey, { 12: { complete: 1 } })
+  survey.sourceProgress[11] = null
+  let [underWay, most] = [0, 0]
+  const given = api.readProgress
+  const readProgress: typeof given = async (query, context) => {
+    underWay += 1
+    most = Math.max(most, underWay)
+    const reading = await given(query, context)
+    await new Promise((resolve) => setImmediate(resolve))
+    underWay -= 1
+    return reading
+  }
+  await readAndCommit(warehouse, { ...api, readProgress })
+  expect(most).toBe(8)
+})
+
+describe('the list of sources', () => {
+  test('is read once, and the progress of the survey too, if its new target is the sum of the list', async () => {
+    const { warehouse, api } = await readTwice((survey) => {
+      survey.sources[1] = source(12, { sample_size: 150 })
+      move(survey, { 12: { target: 50 } })
+    })
+    expect(api.asked).toEqual(['progress 1', LIST, 'progress 1/12'])
+    expect(await differing(warehouse, api)).toEqual([])
+  })
+
+  test('is read once, and the progress again, if the new target is not the sum of the list', async () => {
+    const { api } = await readTwice((survey) => {
+      summed(survey, { target: 33 })
+    })
+    expect(api.asked.slice(0, 3)).toEqual(['progress 1', LIST, 'progress 1'])
+    expect(api.asked.filter((request) => request === LIST)).toHaveLength(1)
+    expect(sorted(asked(api))).toEqual(all())
+  })
+
+  const renamed = (survey: MemorySurvey) => {
+    survey.sources[0] = source(11, { name: 'renamed' })
+  }
+  test.each<[string, string[], (survey: MemorySurvey) => void, Partial<RefreshRules>]>([
+    [
+      'is not read if interviews explain the touch',
+      ['progress 1', 'progress 1/11'],
+      (survey) => move(survey, { 11: { complete: 1 } }),
+      {},
+    ],
+    ['is read after the progress if nothing explains the touch', ['progress 1', LIST], renamed, {}],
+    [
+      'is read first if it is old',
+      [LIST, 'progress 1', 'progress 1/11'],
+      (survey) => move(survey, { 11: { complete: 1 } }),
+      { list_sources_every: 0 },
+    ],
+  ])('of a survey of which only updated_at moved %s', async (_, requests, edit, refresh) => {
+    const { api } = await readTwice(edit, { reason: 'changed', isTouched: true, refresh })
+    expect(api.asked).toEqual(requests)
+  })
+})
+
+test('the progress is read once if only a touch is unexplained, though the target of the survey is its own', async () => {
+  const { warehouse, api, survey } = { warehouse: await emptyWarehouse(), ...world() }
+  summed(survey, { target: 7 })
+  await readAndCommit(warehouse, api)
+  survey.sources[0] = source(11, { name: 'renamed' })
+  await readAndCommit(warehouse, api, { reason: 'changed', isTouched: true })
+  expect(api.asked).toEqual(['progress 1', LIST])
+})
+
+/** Moves of a night, by the place of a source; a source that is not there yet is added. */
+const change = fc.record({
+  place: fc.nat(7),
+  status: fc.constantFrom(...INTERVIEW_STATUSES),
+  other: fc.constantFrom(...INTERVIEW_STATUSES),
+  count: fc.integer({ min: -3, max: 3 }),
+  kind: fc.constantFrom(
+    'count',
+    'move',
+    'swap',
+    'target',
+    'targets',
+    'add',
+    'remove',
+    'rename',
+    'others',
+    'null',
+    'unknown',
+  ),
+})
+type Change = typeof change extends fc.Arbitrary<infer Drawn> ? Drawn : never
+
+const apply = (survey: MemorySurvey, one: Change, others: Counts): Counts => {
+  const id = 11 + one.place
+  const next = 11 + ((one.place + 1) % 8)
+  const has = (some: number) => survey.sources.some((listed) => listed.id === some)
+  const by = (some: number, counts: Counts) => {
+    const row = survey.sourceProgress[some]
+    if (row == null || !has(some)) return
+    const sums = plus(countsOf(row), { target: 0, ...counts })
+    survey.sourceProgress[some] = counted(sums, { _extra: row._extra })
+    survey.sources = survey.sources.map((listed) =>
+      listed.id === some ? { ...listed, sample_size: sums.target ?? 0 } : listed,
+    )
+  }
+  switch (one.kind) {
+    case 'count':
+      by(id, { [one.status]: one.count })
+      break
+    case 'move':
+      by(id, { [one.status]: -one.count })
+      by(id, { [one.other]: one.count })
+      break
+    case 'swap':
+      if (!has(id) || !has(next)) break
+      by(id, { [one.status]: one.count })
+      by(next, { [one.status]: -one.count })
+      break
+    case 'target':
+      by(id, { target: 10 * one.count })
+      break
+    case 'targets':
+      if (!has(id) || !has(next)) break
+      by(id, { target: 10 * one.count })
+      by(next, { target: -10 * one.count })
+      break
+    case 'add':
+      if (has(id)) break
+      survey.sources.push(source(id))
+      survey.sourceProgress[id] = counted({ complete: Math.abs(one.count) })
+      break
+    case 'remove':
+      survey.sources = survey.sources.filter((listed) => listed.id !== id)
+      delete survey.sourceProgress[id]
+      break
+    case 'rename':
+      survey.sources = survey.sources.map((listed) =>
+        listed.id === id ? { ...listed, name: `N${one.count}` } : listed,
+      )
+      break
+    case 'null':
+      if (survey.sourceProgress[id] != null)
+        survey.sourceProgress[id] = { ...survey.sourceProgress[id], speeder_individuals: null }
+      break
+    case 'unknown':
+      if (survey.sourceProgress[id] != null)
+        survey.sourceProgress[id] = {
+          ...survey.sourceProgress[id],
+          _extra: `{"new":${1 + Math.abs(one.count)}}`,
+        }
+      break
+    case 'others':
+      return plus(others, { target: 0, [one.status]: one.count })
+  }
+  return others
+}
+
+const night = fc.record({
+  changes: fc.array(change, { maxLength: 4 }),
+  reason: fc.constantFrom('active', 'active', 'changed'),
+  days: fc.constantFrom(1, 1, 1, 3),
+  /** A source that interviews reach after the survey was read, by its place. */
+  racing: fc.option(fc.nat(7), { nil: null, freq: 4 }),
+})
+
+/** A source can move unseen only if another one, or interviews of no source, move by the opposite. */
+const isHidable = (sources: number, others: Counts): boolean =>
+  sources !== 1 || Object.values(others).some((count) => count !== 0)
+
+/** With days, a survey that changed has all of its sources read. */
+const READS_ALL = { daily_windows: { days: 1, time_zone: 'UTC', sources: false } }
+
+test('a source that was not read equals the API, or cancels out with another one until all are read, which costs no more', {
+  timeout: CASES_TIMEOUT_MS,
+}, async () => {
+  const warehouse = await emptyWarehouse()
+  let surveyId = 1
+  await fc.assert(
+    fc.asyncProperty(fc.nat(8), fc.array(night, { minLength: 1, maxLength: 5 }), async (sources, nights) => {
+      surveyId += 1
+      const { survey } = world(sources)
+      const api = memorySource({ [surveyId]: survey })
+      let others: Counts = { target: 0 }
+      let minutes = 0
+      const read = async (options: Parameters<typeof readAndCommit>[2]) => {
+        api.now = minute(minutes)
+        return await readAndCommit(warehouse, api, { surveyId, ...options })
+      }
+      await read({})
+      for (const { changes, reason, days, racing } of nights) {
+        for (const one of changes) others = apply(survey, one, others)
+        summed(survey, others)
+        minutes += days * DAY
+        await read({ reason, refresh: READS_ALL, commits: false })
+        const requestsOfAll = api.asked.filter((request) => !request.includes(' on ')).length
+        let raced = false
+        api.before = (request) => {
+          if (racing === null || raced || !request.startsWith(`progress ${surveyId}/`)) return
+          raced = true
+          others = apply(
+            survey,
+            { kind: 'count', place: racing, count: 1, status: 'complete', other: 'complete' },
+            others,
+          )
+        }
+        const { outcome } = await read({ reason })
+        api.before = () => undefined
+        if (!raced) expect(api.asked.length).toBeLessThanOrEqual(requestsOfAll)
+        // A count that the survey leaves out says nothing about its sources.
+        if (raced || survey.progress?.speeder_individuals === null) continue
+        if (outcome.kind !== 'refreshed' || outcome.sourceProgressRead !== 'inferred') continue
+        const hidden = await differing(warehouse, api, surveyId)
+        expect(isHidable(hidden.length, others), 'one source alone cannot hide').toBe(true)
+        const inList = new Set(survey.sources.map(({ id }) => id))
+        if (outcome.sourcesRead === 'all') expect(hidden.filter((id) => !inList.has(id))).toEqual([])
+      }
+      // Nothing moves any more. The weekly reading of all sources repairs what was hidden.
+      summed(survey, others)
+      minutes += 8 * DAY
+      await read({})
+      expect(await differing(warehouse, api, surveyId)).toEqual([])
+    }),
+    cases(4, 1_000),
+  )
+})
