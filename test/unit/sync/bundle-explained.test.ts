@@ -129,6 +129,14 @@ describe('the reading of sources stops', () => {
     ])
   })
 
+  test('not before every count is explained, whichever it is', async () => {
+    for (const status of INTERVIEW_STATUSES) {
+      const edit = (survey: MemorySurvey) => move(survey, { 11: { complete: 1 }, 12: { [status]: 1 } })
+      const { api } = await readTwice(edit, { sources: 3 })
+      expect(asked(api), status).toEqual(['11', '12'])
+    }
+  })
+
   test('sooner if the sources that moved last are read first, and those are dated with their reading', async () => {
     const edit = (one: MemorySurvey) => move(one, { 14: { complete: 1 } })
     const { warehouse, api, survey } = await readTwice(edit, { minutes: DAY })
