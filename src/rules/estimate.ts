@@ -55,9 +55,14 @@ export const bundleRequests = (
 const isExpectedToMove = ({ moved, status, isWithoutInterviews }: PlannedSurvey): boolean =>
   isActive(status) && !isWithoutInterviews && moved !== false
 
-/** Of the sources, about half of those that did not move with the last change are read before the sum is explained. */
-const explainingOf = ({ sources, movedSources }: PlannedSurvey): number =>
-  Math.ceil((sources + movedSources) / 2)
+/**
+ * Of the sources, half of those that did not move with the last change are read before the sum is explained; nobody knows which moved in a
+ * survey that was read once. An odd source is expected in every second survey, so that the sum over surveys is right.
+ */
+const explainingOf = ({ id, sources, moved, movedSources }: PlannedSurvey): number => {
+  const movers = moved === null ? Math.ceil(sources / 2) : movedSources
+  return Math.floor((sources + movers + (Math.abs(id) % 2)) / 2)
+}
 
 /** The average over all surveys with sources; 1 without any. */
 export const sourcesOfEach = ({ sources, withSources }: SurveyTotals): number =>

@@ -93,10 +93,12 @@ const SOURCES = { sample_source_progress: 3 }
 const NO_SOURCES = { sample_source_progress: 0 }
 
 test.each<[string, Partial<PlannedSurvey>, object, Partial<RefreshRules>?, TaskReason?]>([
-  ['in field, read once before', {}, requestsOf(0, 1, 3)],
+  ['in field, read once before', { id: 1 }, requestsOf(0, 1, 3)],
+  ['in field, read once before, the next one', { id: 2 }, requestsOf(0, 1, 2)],
+  ['in field, of which one source moved', { id: 2, moved: true, movedSources: 1 }, requestsOf(0, 1, 2)],
   ['that had changed at its last reading', { status: 'pending', moved: true }, SOURCES],
   ['in field that had not changed at its last reading', { moved: false }, NO_SOURCES],
-  ['pending, read once before', { status: 'pending' }, SOURCES],
+  ['pending, read once before', { id: 1, status: 'pending' }, SOURCES],
   ['that is closed, read once before', { status: 'complete' }, NO_SOURCES],
   ['without change, read a week ago', { moved: false, sourceProgressReadAt: daysAgo(7) }, SOURCES],
   ['without change, with skip_unchanged off', { moved: false }, SOURCES, { skip_unchanged: false }],
@@ -128,8 +130,8 @@ describe('a plan', () => {
       refusedAt: null,
     } as const
     const planned = plan([
-      survey(),
-      survey({ task }),
+      survey({ moved: true }),
+      survey({ moved: true, task }),
       survey({ status: 'complete' }),
       survey({ status: 'complete', updatedAt: daysAgo(1.5) }),
       survey({ status: 'complete', refreshedAt: daysAgo(31) }),
@@ -207,7 +209,9 @@ describe('at the cap', () => {
   })
 
   test('surveys fit in the order of the queue, and the others wait', () => {
-    const planned = plan(Array.from({ length: 40 }, (_, at) => survey({ refreshedAt: daysAgo(1 + at) })))
+    const planned = plan(
+      Array.from({ length: 40 }, (_, at) => survey({ moved: true, refreshedAt: daysAgo(1 + at) })),
+    )
     expect(planned.requests).toBe(1 + 40 * 4)
     const fits = (requestsMax: number | null, durationMsMax: number | null = null) =>
       fitPlan(planned, { requests_max: requestsMax, duration_max: durationMsMax }, rate)
