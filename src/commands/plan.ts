@@ -5,7 +5,14 @@ import { formatInstant } from '../model/instant.js'
 import { REQUEST_KINDS } from '../model/request-usage.js'
 import type { Budget } from '../model/run.js'
 import { requestsIn, sum } from '../rules/estimate.js'
-import { type AccountPlan, fitPlan, type Plan, type PlanEntry, timeAtCapMs } from '../rules/plan.js'
+import {
+  type AccountPlan,
+  fitPlan,
+  type Plan,
+  type PlanEntry,
+  reconstructedRequests,
+  timeAtCapMs,
+} from '../rules/plan.js'
 import type { AccountSettings, Settings } from '../settings/settings.js'
 import { findState } from '../storage/open.js'
 import { planOf } from '../sync/planning.js'
@@ -39,20 +46,40 @@ const planAll = async (
   })
 }
 
-/** The part of each account's plan that fits into the budget. A request limit is divided by the weights of the accounts. */
+/**
+ * The part of each account's plan that fits into the budget. A request limit is divided by the weights of the accounts. What they leave is for
+ * their reconstructed days.
+ */
 const fitted = (
   accounts: readonly AccountSettings[],
   plans: readonly (Plan | null)[],
   budget: Budget,
 ): readonly AccountPlan[] => {
-  const needs = accounts.map(({ weight }, place) => ({
-    weight,
-    needed: plans[place]?.requests ?? Number.POSITIVE_INFINITY,
-  }))
-  const allocations = budget.requests_max === null ? null : expectedAllocations(budget.requests_max, needs)
+  const needs = accounts.map(({ weight }, place) => {
+    const plan = plans[place] ?? null
+    return {
+      weight,
+      needed: plan === null ? Number.POSITIVE_INFINITY : plan.requests - reconstructedRequests(plan),
+    }
+  })
+  const { requests_max: total } = budget
+  const allocations = total === null ? null : expectedAllocations(total, needs)
+  let left =
+    allocations === null
+      ? 0
+      : (total ?? 0) - sum(allocations.map((of, place) => Math.min(of, needs[place]?.needed ?? of)))
   return accounts.map(({ name: account, rate }, place) => {
     const plan = plans[place] ?? null
-    const fit = plan && fitPlan(plan, { ...budget, requests_max: allocations?.[place] ?? null }, rate)
+    const own = allocations?.[place] ?? null
+    const more = plan === null ? 0 : Math.min(reconstructedRequests(plan), left)
+    left -= more
+    const fit =
+      plan &&
+      fitPlan(
+        plan,
+        { ...budget, requests_max: own === null ? null : Math.min(own, needs[place]?.needed ?? own) + more },
+        rate,
+      )
     return { account, rate, plan, fit }
   })
 }
@@ -102,7 +129,12 @@ const closing = (
     ...(requestsMax === null ? [] : [`--max-requests ${requestsMax}`]),
     ...(durationMsMax === null ? [] : [`--max-duration ${humanDuration(durationMsMax)}`]),
   ].join(' and ')
-  if (fit.waiting === 0) return [time, `  all requests fit into ${limits}`]
+  if (fit.requests === plan.requests) return [time, `  all requests fit into ${limits}`]
+  if (fit.waiting === 0)
+    return [
+      time,
+      `  ${counted(fit.requests, 'request')} fit into ${limits}: all but ${humanCount(plan.requests - fit.requests)} of those that reconstruct days, which wait for the runs after it`,
+    ]
   const since = fit.oldestSince === null ? '' : `, the oldest since ${formatInstant(fit.oldestSince)}`
   const expected = sum(plan.entries.map(({ isExpected, surveys }) => (isExpected ? surveys : 0)))
   const first =

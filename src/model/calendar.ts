@@ -1,12 +1,18 @@
 /** The days of a time zone: the day of a moment, and its first and last instant. A day with a change of clocks may have 23 or 25 hours. */
 import { type Instant, instantFromMs, instantToMs } from './instant.js'
 
-/** A day as a request names it: interviews that started from `startedAfter` to `startedBefore`, both included. */
-export interface DayWindow {
-  /** `2026-03-01`. */
+/** A part of a survey as a request names it: interviews that started from `startedAfter` to `startedBefore`, both included. */
+export interface Window {
+  /** The day that ends with it: `2026-03-01`. */
   readonly day: string
-  readonly startedAfter: Instant
+  /** Null: all up to the end. */
+  readonly startedAfter: Instant | null
   readonly startedBefore: Instant
+}
+
+/** The window of a whole day. */
+export interface DayWindow extends Window {
+  readonly startedAfter: Instant
 }
 
 const DAY_MS = 86_400_000

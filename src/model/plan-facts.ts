@@ -47,6 +47,16 @@ export interface StoredDays {
   readonly sourcesReadAt: Instant | null
 }
 
+/** A survey in fieldwork since it was first seen, with what decides which windows before its first reading are read. */
+export interface FirstReading {
+  readonly surveyId: number
+  readonly createdAt: Instant
+  /** When its progress was first read. */
+  readonly firstReadAt: Instant
+  /** The earliest time as of which its progress is stored; null = none before `firstReadAt`. */
+  readonly reconstructedFrom: Instant | null
+}
+
 /** A survey with everything that its requests depend on. */
 export interface PlannedSurvey extends SurveyFacts {
   readonly createdAt: Instant

@@ -15,8 +15,11 @@ export type SurveyKind = Exclude<RequestKind, 'surveys'>
 /** Why a survey is queued. `sources`: only its list of sources is due. */
 export const TASK_REASONS = ['changed', 'active', 'settling', 'old', 'sources', 'missing'] as const
 
-/** The listing, the reason of a survey's task, or `resting` for a survey that was not due. */
-export const REQUEST_REASONS = ['listing', 'left_over', ...TASK_REASONS, 'resting'] as const
+/**
+ * The listing, the reason of a survey's task, `reconstructed` for its days before it was first read, or `resting` for a survey that was not
+ * due.
+ */
+export const REQUEST_REASONS = ['listing', 'left_over', ...TASK_REASONS, 'reconstructed', 'resting'] as const
 export type RequestReason = (typeof REQUEST_REASONS)[number]
 
 export interface RequestUsage {

@@ -40,6 +40,8 @@ export interface RefreshRules {
   readonly recheck_unchanged_after: number
   /** Read the interviews of single days as well; null = no. */
   readonly daily_windows: DailyWindows | null
+  /** Read the progress of a survey as of the days before it was first read. */
+  readonly reconstruct: boolean
 }
 
 export interface RefreshWeights {

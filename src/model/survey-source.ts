@@ -2,7 +2,7 @@
 import type { RequestContext } from '../base/allowance.js'
 import { UpstreamError } from '../base/errors.js'
 import type { RateUsage } from '../base/network.js'
-import type { DayWindow } from './calendar.js'
+import type { Window } from './calendar.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
 
@@ -27,7 +27,7 @@ export interface ProgressQuery {
   /** Null for the whole survey. */
   readonly sampleSourceId: number | null
   /** Only the interviews that started in it; left out for all of them. */
-  readonly window?: DayWindow | undefined
+  readonly window?: Window | undefined
 }
 
 /** The parts of an answer beside its rows. */
@@ -89,7 +89,7 @@ export interface Rejection {
   readonly sampleSourceId: number | null
   /** `id` of the rejected row itself; null if it could not be read. */
   readonly rowId: number | null
-  /** The requested day; left out for all interviews. */
+  /** The day of the requested window; left out for all interviews. */
   readonly day?: string
   /** Field and reason, one line. */
   readonly problem: string

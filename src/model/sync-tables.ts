@@ -17,7 +17,15 @@ import { REQUEST_KINDS, REQUEST_REASONS, TASK_REASONS } from './request-usage.js
 import { REPLAY_RESULTS } from './run.js'
 import { LISTING_KINDS, RUN_COLUMNS, RUN_FIELDS } from './run-record.js'
 import { DRIFT_KINDS, ENDPOINTS } from './survey-source.js'
-import { DATA_TABLES, deadlines, freshness, HISTORY_TABLES, surveyProgressByDay, surveys } from './tables.js'
+import {
+  DATA_TABLES,
+  deadlines,
+  freshness,
+  HISTORY_TABLES,
+  surveyProgressByDay,
+  surveyProgressReconstructed,
+  surveys,
+} from './tables.js'
 
 const { account, runId } = RUN_FIELDS
 const surveyId = bigint('ID of the survey')
@@ -227,6 +235,7 @@ export const ALL_TABLES: readonly TableDeclaration[] = [
   ...DATA_TABLES,
   ...HISTORY_TABLES,
   surveyProgressByDay,
+  surveyProgressReconstructed,
   freshness,
   deadlines,
   runs,

@@ -160,6 +160,21 @@ export const surveyProgressByDay = main(
   ofSurvey,
 )
 
+export const surveyProgressReconstructed = main(
+  'survey_progress_reconstructed',
+  'Indicators of the interviews of whole surveys that had started by a time before the first reading, each with its status at read_at: not what a reading at that time would have shown',
+  ['survey_id', 'as_of'],
+  {
+    survey_id: surveyId,
+    as_of: timestamptz(
+      'Interviews that started later do not count, server time; whole days before the first reading',
+    ),
+    ...PROGRESS_FIELDS,
+    read_at: timestamptz('When these indicators were read, server time'),
+  },
+  ofSurvey,
+)
+
 export const freshness = main(
   'freshness',
   'As of when each survey is known; one row per survey',

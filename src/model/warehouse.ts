@@ -2,12 +2,14 @@
  * The port to the work database: the tables, cursor and queue of one account. Every method that writes is one transaction, so that a
  * run can continue after a kill between any two calls.
  */
+import type { Window } from './calendar.js'
 import type { Cell } from './columns.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
 import type { Instant } from './instant.js'
 import type {
   Cursor,
   DueDay,
+  FirstReading,
   PastRuns,
   PlannedSurvey,
   StoredDays,
@@ -56,6 +58,9 @@ export interface AccountWarehouse {
   /** What is stored of each of these surveys. */
   storedBundles(surveyIds: readonly number[]): Promise<ReadonlyMap<number, StoredBundle>>
   storedDays(surveyId: number): Promise<StoredDays>
+  /** The surveys that were first read shortly before `at`, server time, the newest survey first. */
+  firstReadings(at: Instant): Promise<readonly FirstReading[]>
+  commitReconstructed(surveys: readonly ReconstructedSurvey[], runId: string): Promise<RowCountsByTable>
   /** Keeps only the last observation of each UTC day before `before`. Returns the number of removed rows. */
   compactProgress(before: Instant, at: Stamp): Promise<number>
   runFacts(runId: string): Promise<RunFacts>
@@ -207,6 +212,12 @@ export interface DayRow {
   readonly day: DueDay
   readonly progress: Progress
   readonly at: Instant
+}
+
+/** What was read of a survey as of times before its first reading. */
+export interface ReconstructedSurvey
+  extends Pick<RefreshedBundle, 'surveyId' | 'at' | 'rejections' | 'drift'> {
+  readonly rows: readonly { readonly window: Window; readonly progress: Progress; readonly at: Instant }[]
 }
 
 /** A complete listing of all surveys did not show the survey, and both its own addresses returned 404. */

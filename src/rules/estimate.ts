@@ -7,8 +7,8 @@ import type { PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
 import type { RequestsByKind } from '../model/request-usage.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
 import { ageMs } from './believed.js'
-import { dayRequests } from './daily-windows.js'
 import { isActive, listsSources, rulesFor } from './refresh.js'
+import { dayRequests } from './windows.js'
 
 interface EstimateRules {
   readonly rules: RefreshRules

@@ -1,7 +1,7 @@
 /** Estimates the requests of the next run from the stored rows. Pure; makes no request. */
 import type { Rate } from '../base/network.js'
 import { type Instant, instantFromMs, minusMs, msBetween } from '../model/instant.js'
-import type { PastRuns, PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
+import type { FirstReading, PastRuns, PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
 import {
   REQUEST_KINDS,
   REQUEST_REASONS,
@@ -12,6 +12,7 @@ import type { Budget, DiscoverRules, ListingKind, RefreshRules } from '../model/
 import { isCountDue, listingKind } from './cursor.js'
 import { requestsIn, sourcesOfEach, sum } from './estimate.js'
 import { createQueue, requestReasonOf, type Task } from './queue.js'
+import { windowsBefore } from './windows.js'
 
 export interface PlanRules {
   readonly discover: DiscoverRules
@@ -65,19 +66,31 @@ export const expectedAt = (past: PastRuns, nowMs: number): Instant => {
 /** Changes since then, server time, say how many the next listing is expected to bring. */
 export const changesSeenSince = (listedAt: Instant): Instant => minusMs(listedAt, CHANGES_SEEN_MS)
 
-/** Surveys are added one by one, as to a queue. `nowMs` is our clock: it dates the last full listing. */
+/**
+ * Surveys are added one by one, as to a queue. `nowMs` is our clock: it dates the last full listing. `firstReadings` are those from which
+ * windows may be left to read.
+ */
 export const createPlan = (
   totals: SurveyTotals,
   past: PastRuns,
   { at, nowMs }: { readonly at: Instant; readonly nowMs: number },
   rules: PlanRules,
+  firstReadings: readonly FirstReading[],
 ) => {
   const queue = createQueue(totals, at, rules, null)
   const changes = createChanges(totals, past, at)
   const listing = listingKind(past, nowMs, rules.discover, rules.full)
+  const windows = rules.refresh.reconstruct ? firstReadings.map((one) => windowsBefore(one, at).length) : []
+  const addUnread = ({ refreshedAt, status, missing, createdAt }: PlannedSurvey): void => {
+    if (!rules.refresh.reconstruct || refreshedAt !== null || status !== 'fieldwork' || missing) return
+    windows.push(windowsBefore({ createdAt, firstReadAt: at, reconstructedFrom: null }, at).length)
+  }
   const counts = listing === 'incremental' && isCountDue(past, nowMs, rules.discover) ? 1 : 0
   return {
-    add: (survey: PlannedSurvey): void => changes.add(survey, queue.add(survey)),
+    add: (survey: PlannedSurvey): void => {
+      changes.add(survey, queue.add(survey))
+      addUnread(survey)
+    },
     plan: (): Plan => {
       const { tasks } = queue.sorted()
       const expected = changes.expected()
@@ -91,6 +104,7 @@ export const createPlan = (
         },
         ...entriesOf(tasks),
         ...expected.entries,
+        ...reconstructedEntry(windows.filter((count) => count > 0)),
       ]
       const requests = sum(entries.map((entry) => requestsIn(entry.requests)))
       return { at, listing, entries, requests, tasks }
@@ -139,6 +153,15 @@ const entriesOf = (tasks: readonly Task[]): readonly PlanEntry[] =>
     return [{ reason, isExpected: false, surveys: requests.length, requests: added(requests) }]
   })
 
+const reconstructedEntry = (windows: readonly number[]): readonly PlanEntry[] => {
+  const entry = { reason: 'reconstructed' as const, isExpected: false, surveys: windows.length }
+  return windows.length === 0 ? [] : [{ ...entry, requests: { daily_progress: sum(windows) } }]
+}
+
+/** The requests of a plan that only take what a budget leaves. */
+export const reconstructedRequests = ({ entries }: Plan): number =>
+  sum(entries.map(({ reason, requests }) => (reason === 'reconstructed' ? requestsIn(requests) : 0)))
+
 const added = (all: readonly RequestsByKind[]): RequestsByKind =>
   Object.fromEntries(
     REQUEST_KINDS.map((kind) => [kind, sum(all.map((one) => one[kind] ?? 0))] as const).filter(
@@ -177,8 +200,9 @@ export const fitPlan = (
   const withinTime = durationMsMax === null ? Number.POSITIVE_INFINITY : requestsWithin(durationMsMax, rate)
   const room = Math.min(requestsMax ?? Number.POSITIVE_INFINITY, withinTime)
   const known = plan.tasks.reduce((total, { requests }) => total + requestsIn(requests), 0)
+  const reconstructed = reconstructedRequests(plan)
   // The listing and the surveys that it is expected to bring.
-  let spent = plan.requests - known
+  let spent = plan.requests - known - reconstructed
   let surveys = 0
   for (const { requests, reserve } of plan.tasks) {
     if (surveys > 0 && spent + reserve > room) break
@@ -186,6 +210,7 @@ export const fitPlan = (
     surveys += 1
   }
   const waiting = plan.tasks.slice(surveys)
+  if (waiting.length === 0) spent += Math.min(reconstructed, Math.max(0, room - spent))
   const oldestSince = waiting.reduce<Instant | null>(
     (oldest, { since }) => (oldest === null || since < oldest ? since : oldest),
     null,

@@ -213,6 +213,9 @@ export const settingsSchema = section({
         sources: yesOrNo(false).describe('Read the days of each sample source as well'),
       }),
     ),
+    reconstruct: yesOrNo(true).describe(
+      'Once a survey in fieldwork was first read, also read its progress as of the 7 days before, and then weekly to 28 days, for `survey_progress_reconstructed`: at most ten requests, once, after everything else',
+    ),
   }).prefault({}),
   history: section({
     progress_keep_all_for: preset(

@@ -95,9 +95,12 @@ export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: 
         what = `sample source ${sampleSourceId} of ${what}`
       }
       if (window !== undefined) {
-        query.push(['started_after', formatInstant(window.startedAfter)])
-        query.push(['started_before', formatInstant(window.startedBefore)])
-        parts.push(`interviews started on ${window.day}`)
+        const { startedAfter, startedBefore, day } = window
+        if (startedAfter !== null) query.push(['started_after', formatInstant(startedAfter)])
+        query.push(['started_before', formatInstant(startedBefore)])
+        parts.push(
+          `interviews started ${startedAfter === null ? `by ${formatInstant(startedBefore)}` : `on ${day}`}`,
+        )
       }
       const answer = await get(path, query, context, what)
       const opened = openProgress(answer, parts.length === 0 ? path : `${path} (${parts.join(', ')})`)

@@ -25,6 +25,11 @@ export interface BundleAllowance extends Allowance {
   readonly runsOver: boolean
 }
 
+export interface LeftAllowance extends BundleAllowance {
+  /** The requests that it has. */
+  readonly requests: number
+}
+
 export class RunBudget {
   readonly #limits: Budget
   readonly #clock: Clock
@@ -66,7 +71,22 @@ export class RunBudget {
   /** The allowance of a bundle that is expected to take `requests`; null when it would not fit. */
   admitBundle(requests: number): BundleAllowance | null {
     const fits = this.#fitsRequests(requests) && this.#fitsDuration(this.#expectedMs(requests))
-    if (!fits && this.#bundlesStartedMs !== null) return null
+    return !fits && this.#bundlesStartedMs !== null ? null : this.#allowanceOf(requests, fits)
+  }
+
+  /** Waits until every account has read its queue. What they leave is for requests that no run has to send. */
+  async queuesEnd(): Promise<void> {
+    await this.#allocation.allEnd()
+  }
+
+  /** At most `wanted` of the requests that are left when all queues have ended, and their allowance; null without any. */
+  admitLeft(wanted: number): LeftAllowance | null {
+    const requests = Math.min(wanted, this.#allocation.left())
+    if (requests <= 0 || !this.#fitsDuration(this.#expectedMs(requests))) return null
+    return { ...this.#allowanceOf(requests, true), requests }
+  }
+
+  #allowanceOf(requests: number, fits: boolean): BundleAllowance {
     this.#bundlesStartedMs ??= this.#clock.monotonicMs()
     this.#largestBundle = Math.max(this.#largestBundle, requests)
     let reserved = 0

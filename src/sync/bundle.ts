@@ -6,17 +6,17 @@
 import pLimit from 'p-limit'
 import type { RequestContext } from '../base/allowance.js'
 import { UpstreamError } from '../base/errors.js'
-import type { DayWindow } from '../model/calendar.js'
+import type { Window } from '../model/calendar.js'
 import type { Progress } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
 import type { SurveyKind } from '../model/request-usage.js'
 import type { RefreshRules } from '../model/run.js'
 import { type Answer, type ReadExtent, type Reading, RefusedReadingError } from '../model/survey-source.js'
 import type { BundleOutcome, ReadDays, RefreshedBundle, StoredBundle } from '../model/warehouse.js'
-import { type DaysToRead, daysToRead, type SeriesDay } from '../rules/daily-windows.js'
 import { ExplainedSum } from '../rules/explained-sum.js'
 import { requestReasonOf, type Task } from '../rules/queue.js'
 import { rulesFor } from '../rules/refresh.js'
+import { type DaysToRead, daysToRead, type SeriesDay } from '../rules/windows.js'
 import type { BundleAllowance } from './budget.js'
 import type { EndpointWatch } from './failure-watch.js'
 import { checkListedSource, OutdatedSourcesError, Readings } from './readings.js'
@@ -154,7 +154,7 @@ class BundleReader {
   #readProgress(
     kind: SurveyKind,
     sampleSourceId: number | null,
-    window?: DayWindow,
+    window?: Window,
   ): Promise<Reading<Progress> | null> {
     const { source, readings } = this.#attempt
     const surveyId = this.#surveyId

@@ -10,7 +10,7 @@ import type { Run } from './run-state.js'
 
 /** Null before the first complete listing. `nowMs` is our clock. */
 export const planOf = async (
-  warehouse: Pick<AccountWarehouse, 'surveyTotals' | 'eachPlannedSurvey' | 'pastRuns'>,
+  warehouse: Pick<AccountWarehouse, 'surveyTotals' | 'eachPlannedSurvey' | 'pastRuns' | 'firstReadings'>,
   rules: PlanRules,
   nowMs: number,
 ): Promise<Plan | null> => {
@@ -18,7 +18,8 @@ export const planOf = async (
   if (past.listedAt === null) return null
   const at = expectedAt(past, nowMs)
   const changedSince = changesSeenSince(past.listedAt)
-  const plan = createPlan(await warehouse.surveyTotals(), past, { at, nowMs }, rules)
+  const firstReadings = await warehouse.firstReadings(at)
+  const plan = createPlan(await warehouse.surveyTotals(), past, { at, nowMs }, rules, firstReadings)
   await warehouse.eachPlannedSurvey({ rules: rules.refresh, at, changedSince }, plan.add)
   return plan.plan()
 }

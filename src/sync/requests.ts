@@ -30,6 +30,10 @@ export class Allocation implements Allowance, Disposable {
   readonly #total: number
   /** All accounts of the run, this one among them. */
   readonly #all: readonly Allocation[]
+  #end = () => {}
+  readonly #hasEnded = new Promise<void>((resolve) => {
+    this.#end = resolve
+  })
   #resume: (hasRoom: boolean) => void = () => undefined
 
   /** Joins `all`, the allocations of a run, before any of them is used. A `total` of null is no limit. Weights are above 0. */
@@ -79,6 +83,18 @@ export class Allocation implements Allowance, Disposable {
     })
   }
 
+  /** Ends the account's part, and waits for the end of the others: what they leave is for whoever asks first. Without a limit nobody waits. */
+  async allEnd(): Promise<void> {
+    if (!Number.isFinite(this.#total)) return
+    this[Symbol.dispose]()
+    await Promise.all(this.#all.map((one) => one.#hasEnded))
+  }
+
+  /** The requests that no account has sent or reserved. */
+  left(): number {
+    return this.#total - sum(this.#all.map(used))
+  }
+
   /** Whether other accounts may still leave unused requests. */
   mayGrow(): boolean {
     return Number.isFinite(this.#total) && this.#all.some((other) => other !== this && !other.ended)
@@ -87,6 +103,7 @@ export class Allocation implements Allowance, Disposable {
   [Symbol.dispose](): void {
     this.reserved = 0
     this.ended = true
+    this.#end()
     this.#endWait(false)
     this.#decide()
   }

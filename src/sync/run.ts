@@ -9,6 +9,7 @@ import { RunBudget } from './budget.js'
 import { discover } from './discover.js'
 import { finishRun, outcomeOf } from './outcome.js'
 import { planOf, queueDue } from './planning.js'
+import { reconstruct } from './reconstruct.js'
 import { createRunState, type Run, type RunDependencies, type RunState } from './run-state.js'
 import { refresh } from './worker.js'
 
@@ -39,6 +40,7 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
     // Before the long part: otherwise a small budget would prevent compaction in every run.
     await compactHistory(run)
     await refresh(run, tasks)
+    await reconstruct(run, given.signal)
   } catch (error) {
     if (isStop(error)) state.stopped = error.message
     else state.ended = failureOf(error)

@@ -5,12 +5,12 @@ import { compactProgress } from './history/compaction.js'
 import { readRunFacts, readWaiting } from './history/data-problems.js'
 import { commitReplay, quarantinedRows } from './history/replay.js'
 import { finishRun, startRun } from './history/runs.js'
-import { commitBundles } from './merge/bundles.js'
+import { commitBundles, commitReconstructed } from './merge/bundles.js'
 import { commitListingPages } from './merge/listing-pages.js'
 import { createStoredSurveys } from './merge/stored-surveys.js'
 import { agreesWithTotal, countListed, dropListing, readPosition, startListing } from './queue/listing.js'
 import { eachPlannedSurvey, pastRuns, surveyTotals } from './queue/planned-surveys.js'
-import { readStoredDays } from './queue/stored-days.js'
+import { readFirstReadings, readStoredDays } from './queue/stored-windows.js'
 import * as queue from './queue/tasks.js'
 
 export const accountWarehouse = (database: Database, account: string): AccountWarehouse => {
@@ -39,6 +39,8 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     hasTasks: () => read(queue.hasTasks),
     storedBundles: (surveyIds) => read((sql) => surveys.read(sql, surveyIds)),
     storedDays: (surveyId) => read((sql) => readStoredDays(sql, surveyId)),
+    firstReadings: (at) => read((sql) => readFirstReadings(sql, at)),
+    commitReconstructed: (read, runId) => write((sql) => commitReconstructed(sql, read, runId)),
     compactProgress: (before, at) => write((sql) => compactProgress(sql, before, at)),
     runFacts: (runId) => read((sql) => readRunFacts(sql, runId)),
     quarantined: () => quarantinedRows(read),

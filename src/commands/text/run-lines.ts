@@ -67,5 +67,6 @@ export const REQUEST_USAGE_WORDS: Readonly<Record<RequestKind | RequestReason, s
   old: 'old',
   sources: 'sources',
   missing: 'not listed',
+  reconstructed: 'reconstructed',
   resting: 'not due',
 }

@@ -104,7 +104,7 @@ const values = Object.keys(dayRow.shape).filter((name) => !KEY.includes(name))
 
 /**
  * The curves of the surveys in the table `shown`: chosen days from the first observation to the last reading, each with the observation
- * that held at its end.
+ * that held at its end. A reconstructed observation is known on its own day only.
  */
 export const thinnedDays = (shown: string): string => `WITH observations AS (
 ${survey.observations.select}
@@ -122,4 +122,5 @@ ${survey.observations.select}
 SELECT d.account, d.survey_id, d.day, ${values.map((name) => `o.${name}`).join(', ')}
 FROM days d
 ASOF JOIN observations o ON o.account = d.account AND o.survey_id = d.survey_id AND epoch_us(o.observed_at) < (d.day + 1) * 86400000000
+WHERE NOT o.is_reconstructed OR d.day = ${dayOf('o.observed_at')}
 ORDER BY d.account, d.survey_id, d.day`

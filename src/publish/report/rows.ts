@@ -45,6 +45,7 @@ export const change = {
 export const paced = {
   ...{ ...titled, project_id: maybe.text, status: text, ...progress, completion_rate: maybe.number },
   ...{ pace_days: maybe.count, gained: maybe.count, per_day: maybe.number, gained_last_day: maybe.count },
+  reconstructed_days: maybe.count,
   ...{ expected_on: maybe.day, expected_from: maybe.day, expected_to: maybe.day },
   ...{ due_on: maybe.day, deadline: maybe.text, needed_per_day: maybe.number },
   ...{ target_incidence_rate: maybe.number, drop_out_rate: maybe.number, ...movedRates },

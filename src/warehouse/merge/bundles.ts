@@ -6,8 +6,14 @@ import { difference } from 'd3-array'
 import { bigint, boolean, columnsOf, timestamptz, varchar } from '../../model/columns.js'
 import { addCounts, NO_ROWS, type RowCounts, type RowCountsByTable } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
-import { freshness } from '../../model/tables.js'
-import type { BundleOutcome, CellRow, ReadDays, RefreshedBundle } from '../../model/warehouse.js'
+import { freshness, surveyProgressReconstructed } from '../../model/tables.js'
+import type {
+  BundleOutcome,
+  CellRow,
+  ReadDays,
+  ReconstructedSurvey,
+  RefreshedBundle,
+} from '../../model/warehouse.js'
 import { instant } from '../connection/cells.js'
 import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
@@ -39,10 +45,7 @@ export const commitBundles = async (
 ): Promise<RowCountsByTable> => {
   const stored = await surveys.take(sql, idsOf(outcomes))
   const refreshed = outcomes.filter((outcome) => outcome.kind === 'refreshed')
-  for (const { rejections, drift, at } of refreshed) {
-    await storeRejections(sql, rejections, { runId, at })
-    await storeDrift(sql, drift, { runId, at })
-  }
+  await storeProblems(sql, refreshed, runId)
   const pending = await mergePending(sql, outcomes)
   const read = readRows(refreshed)
   const counts: Record<string, RowCounts> = {}
@@ -62,6 +65,33 @@ export const commitBundles = async (
     ...counts,
     ...(days === null ? {} : { survey_progress_by_day: days }),
   }
+}
+
+const storeProblems = async (
+  sql: AccountSql,
+  bundles: readonly Pick<RefreshedBundle, 'rejections' | 'drift' | 'at'>[],
+  runId: string,
+): Promise<void> => {
+  for (const { rejections, drift, at } of bundles) {
+    await storeRejections(sql, rejections, { runId, at })
+    await storeDrift(sql, drift, { runId, at })
+  }
+}
+
+/** Each row is read once, and never changes. No observed row is touched. */
+export const commitReconstructed = async (
+  sql: AccountSql,
+  surveys: readonly ReconstructedSurvey[],
+  runId: string,
+): Promise<RowCountsByTable> => {
+  await storeProblems(sql, surveys, runId)
+  const rows = surveys.flatMap(({ surveyId: survey_id, rows }) =>
+    rows.map(({ window, progress, at: read_at }): CellRow => {
+      return { account: sql.account, survey_id, as_of: window.startedBefore, ...progress, read_at }
+    }),
+  )
+  await sql.insert(surveyProgressReconstructed, rows)
+  return { survey_progress_reconstructed: { ...NO_ROWS, added: rows.length } }
 }
 
 const idsOf = (outcomes: readonly BundleOutcome[]): readonly number[] => [

@@ -18,7 +18,7 @@ import { type AccountSql, countOf } from '../connection/database.js'
 import { literal, quote } from '../connection/ddl.js'
 import { mergedSurveys } from '../merge/merged-tables.js'
 import { readPosition } from './listing.js'
-import { isReadAgain } from './stored-days.js'
+import { isReadAgain } from './stored-windows.js'
 
 const surveyRow = z
   .object({

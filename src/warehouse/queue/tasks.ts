@@ -44,7 +44,8 @@ const SELECT_ANSWERED: Readonly<Record<SurveyKind, string>> = {
     WHERE account = $1 AND coalesce(sources_listed_at, sources_read_at) IS NOT NULL`,
   survey_progress: 'SELECT survey_id FROM main.freshness WHERE account = $1 AND refreshed_at IS NOT NULL',
   sample_source_progress: 'SELECT DISTINCT survey_id FROM main.sample_source_progress WHERE account = $1',
-  daily_progress: 'SELECT DISTINCT survey_id FROM main.survey_progress_by_day WHERE account = $1',
+  daily_progress: `SELECT survey_id FROM main.survey_progress_by_day WHERE account = $1
+    UNION SELECT survey_id FROM main.survey_progress_reconstructed WHERE account = $1`,
 }
 
 /** The tasks stay, with their last error. */

@@ -9,6 +9,7 @@ import {
   double,
   type Fields,
   nullable,
+  type TableDeclaration,
   timestamptz,
   varcharOf,
 } from '../../model/columns.js'
@@ -45,7 +46,7 @@ export const OBSERVED_DAYS = `SELECT DISTINCT account, ${utcDay('observed_at')} 
 
 const PACE_FIELDS = {
   last_gain_at: timestamptz.orNull(
-    'When the number of complete interviews was last seen rising, server time; null = never',
+    'When the number of complete interviews was last seen rising, before the first reading in reconstructed progress, server time; null = never',
   ),
   pace_days: bigint.orNull(
     `Days that the pace covers, UTC: the last ones that the survey was in fieldwork from beginning to end, at most ${PACE_DAYS}, or more with days without a reading, of the ${READ_DAYS} before the last known day; null without any`,
@@ -71,27 +72,33 @@ const INTERVIEWS = `${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_ind
  * A known day belongs to the pace if the survey was in fieldwork on the known day before, and has had no other status since. So the day on
  * which it opened, and those on which it was paused, count neither as days nor with their interviews. A day on which no progress of the
  * account changed may be one without a run, so the next gain is that of both days.
+ *
+ * Reconstructed rows are known on their own day only. Before its first version, a survey counts as in fieldwork if it had interviews, or was
+ * last modified before: a status that was changed since is not known.
  */
 const paceSql = (observations: Observations, counts: Readonly<Record<string, string>>): string => {
-  const { current, history } = observations
+  const { current, history, reconstructed } = observations
   const key = current.key.join(', ')
   const values = { interviews_count: 'interviews_count', ...counts }
   const names = Object.keys(values)
-  const recentColumns = [...current.key, 'observed_at', ...names].map((name) => ({ name }))
+  const recentColumns = [...current.key, 'observed_at', 'is_reconstructed', ...names].map((name) => ({
+    name,
+  }))
+  const rows = rowsOf(history, reconstructed)
   const inPace = `FILTER (WHERE is_in_field AND field_days - passed < ${PACE_DAYS})`
   const grownOf = (name: string) =>
     `CASE WHEN count(grown_${name}) ${inPace} = count(*) ${inPace} THEN TRY_CAST(sum(grown_${name}) ${inPace} AS BIGINT) END AS grown_${name},
         arg_min(before_${name}, "day") ${inPace} AS first_${name}`
   return `starts AS (
       SELECT ${key}, coalesce(max(observed_at) FILTER (epoch_us(observed_at) <= before), min(observed_at)) AS start_at
-      FROM main.${history.name}
+      FROM ${rows}
       JOIN (SELECT ${key}, epoch_us(_observed_at) - ${READ_DAYS} * 86400000000 AS before FROM main.${current.name}) USING (${key})
       GROUP BY ALL
     ), recent AS MATERIALIZED (
-      SELECT ${key}, observed_at, ${Object.entries(values)
+      SELECT ${key}, observed_at, is_reconstructed, ${Object.entries(values)
         .map(([name, sql]) => `${sql} AS ${name}`)
         .join(', ')}
-      FROM main.${history.name} JOIN starts USING (${key}) WHERE observed_at >= start_at
+      FROM ${rows} JOIN starts USING (${key}) WHERE observed_at >= start_at
     ), recent_gains AS MATERIALIZED (
       ${lastGains(key, 'recent')}
     ), others AS (
@@ -99,9 +106,10 @@ const paceSql = (observations: Observations, counts: Readonly<Record<string, str
     ), last_gains AS (
       FROM recent_gains
       UNION ALL
-      ${lastGains(key, `main.${history.name} JOIN others USING (${key})`)}
+      ${lastGains(key, `${rows} JOIN others USING (${key})`)}
     ), known AS (
-      ${withKnownDays(`(${periodsSql(observations, recentColumns, 'recent')})`, current.key)}
+      SELECT * REPLACE (CASE WHEN is_reconstructed THEN least(first_day, last_day) ELSE last_day END AS last_day)
+      FROM (${withKnownDays(`(${periodsSql(observations, recentColumns, 'recent')})`, current.key)})
     ), ends AS (
       SELECT *, max(last_day) OVER (PARTITION BY ${key}) AS as_of FROM known
     ), observed_days AS (
@@ -114,18 +122,19 @@ const paceSql = (observations: Observations, counts: Readonly<Record<string, str
         count(*) FILTER (WHERE status <> 'fieldwork') OVER (PARTITION BY account, id ORDER BY valid_from ASC) AS stops
       FROM main.surveys_history
     ), known_days AS (
-      SELECT d.*, s.opened, s.stops FROM (SELECT o.* FROM days o LEFT JOIN observed_days r ON r.account = o.account AND r."day" = o."day"
+      SELECT d.*, ${reconstructed === undefined ? 's.opened, s.stops' : KNOWN_STATUS} FROM (SELECT o.* FROM days o LEFT JOIN observed_days r ON r.account = o.account AND r."day" = o."day"
         WHERE o."day" IN (o.first_day, o.as_of) OR r.account IS NOT NULL) d
-      ASOF LEFT JOIN statuses s ON s.account = d.account AND s.survey_id = d.survey_id AND ${dayStart('d."day" + 1')} > s.valid_from
+      ASOF LEFT JOIN statuses s ON s.account = d.account AND s.survey_id = d.survey_id AND ${dayStart('d."day" + 1')} > s.valid_from${reconstructed === undefined ? '' : MODIFIED}
     ), gains AS (
-      SELECT *, "day" - lag("day") OVER w AS passed, 
+      SELECT *, "day" - lag("day") OVER w AS passed, lag(is_reconstructed) OVER w AS is_since_reconstructed,
         coalesce(interviews_count IS NOT NULL AND opened AND lag(opened) OVER w AND stops = lag(stops) OVER w, false) AS is_in_field,
         ${names.map((name) => `lag(${name}) OVER w AS before_${name}, ${gainOf(name, `before_${name}`)} AS grown_${name}`).join(', ')}
       FROM known_days WINDOW w AS (PARTITION BY ${key}, interviews_count IS NULL ORDER BY "day" ASC)
     ), gains_in_field AS (
       SELECT *, sum(passed) FILTER (WHERE is_in_field) OVER (PARTITION BY ${key} ORDER BY "day" DESC) AS field_days FROM gains
     ), paces AS (
-      SELECT ${key}, as_of, CAST(sum(passed) ${inPace} AS BIGINT) AS pace_days, ${names.map(grownOf).join(', ')},
+      SELECT ${key}, as_of, CAST(sum(passed) ${inPace} AS BIGINT) AS pace_days,
+        CAST(sum(CASE WHEN is_since_reconstructed THEN passed ELSE 0 END) ${inPace} AS BIGINT) AS reconstructed_days, ${names.map(grownOf).join(', ')},
         max(grown_interviews_count) FILTER (WHERE "day" = as_of AND (passed = 1 OR grown_interviews_count = 0)) AS gained_last_day,
         CASE WHEN count(*) FILTER (WHERE is_in_field AND passed = 1) >= ${SPREAD_GAINS_MIN}
           THEN stddev_samp(grown_interviews_count) FILTER (WHERE is_in_field AND passed = 1) END AS spread
@@ -135,6 +144,23 @@ const paceSql = (observations: Observations, counts: Readonly<Record<string, str
       FROM paces LEFT JOIN last_gains USING (${key})
     )`
 }
+
+/** The observed rows of a history, and those of a table of reconstructed ones, which are all earlier. */
+export const rowsOf = (history: TableDeclaration, reconstructed?: TableDeclaration): string =>
+  `(SELECT *, false AS is_reconstructed FROM main.${history.name}${
+    reconstructed === undefined
+      ? ''
+      : ` UNION ALL BY NAME
+        SELECT * EXCLUDE (as_of, read_at), as_of AS observed_at, true AS is_reconstructed FROM main.${reconstructed.name}`
+  })`
+
+const MODIFIED = `
+      LEFT JOIN (SELECT account, id AS survey_id, min(updated_at) AS modified_at FROM main.surveys_history GROUP BY ALL) m
+        ON m.account = d.account AND m.survey_id = d.survey_id`
+
+/** A day before the first version of a survey is a reconstructed one. */
+const KNOWN_STATUS = `CASE WHEN s.account IS NULL AND d.is_reconstructed THEN d.interviews > 0 OR d.observed_at >= m.modified_at ELSE s.opened END AS opened,
+        CASE WHEN s.account IS NULL AND d.is_reconstructed THEN 0 ELSE s.stops END AS stops`
 
 /** The numbers of the API may be so far apart that their difference is no BIGINT. */
 export const gainOf = (count: string, before: string): string =>
@@ -216,9 +242,12 @@ const COUNTS = {
   interviews: INTERVIEWS,
 }
 
-/** part / (part + rest), or null without a pace, or if a count is unknown, or fell because interviews changed their status. */
+/**
+ * part / (part + rest), or null without a pace, or if a count is unknown, or fell because interviews changed their status. Reconstructed days
+ * have the statuses of today, so nothing shows how they moved.
+ */
 const rate = (part: string, rest: string): string =>
-  `CASE WHEN p.pace_days > 0 AND ${part} >= 0 AND ${rest} >= 0 THEN CAST(${part} AS DOUBLE) / nullif(${part} + ${rest}, 0) END`
+  `CASE WHEN p.pace_days > 0 AND p.reconstructed_days = 0 AND ${part} >= 0 AND ${rest} >= 0 THEN CAST(${part} AS DOUBLE) / nullif(${part} + ${rest}, 0) END`
 
 const grown = (count: string) => `p.grown_${count}`
 
@@ -236,6 +265,9 @@ export const surveyPace: ViewDeclaration = {
     columnOf(freshness, 'refreshed_at'),
     ...columnsOf({
       ...PACE_FIELDS,
+      reconstructed_days: bigint.orNull(
+        'How many of pace_days begin with a row of survey_progress_reconstructed; 0 if every day was observed. null without pace_days',
+      ),
       expected_on: date.orNull(
         'Day on which the target is reached if the pace goes on; null if the status is not fieldwork, without target, with a pace of fewer than two days, or after more than ten years',
       ),
@@ -266,18 +298,20 @@ export const surveyPace: ViewDeclaration = {
     columnOf(surveyProgress, 'target_incidence_rate'),
     ...columnsOf({
       recent_incidence_rate: double.orNull(
-        'complete / (complete + screen_out) of the interviews of the pace days; null if one of these counts fell',
+        'complete / (complete + screen_out) of the interviews of the pace days; null if one of these counts fell, or a day is reconstructed',
       ),
       earlier_incidence_rate: double.orNull(
-        'complete / (complete + screen_out) of the interviews before the pace days',
+        'complete / (complete + screen_out) of the interviews before the pace days; null if one of these is reconstructed',
       ),
     }),
     columnOf(surveyProgress, 'drop_out_rate'),
     ...columnsOf({
       recent_drop_out_rate: double.orNull(
-        'incomplete / all interviews of the pace days; null if one of these counts fell',
+        'incomplete / all interviews of the pace days; null if one of these counts fell, or a day is reconstructed',
       ),
-      earlier_drop_out_rate: double.orNull('incomplete / all interviews before the pace days'),
+      earlier_drop_out_rate: double.orNull(
+        'incomplete / all interviews before the pace days; null if one of these is reconstructed',
+      ),
     }),
   ],
   sql: `WITH ${paceSql(surveyObservations, COUNTS)}, goals AS (
@@ -293,7 +327,7 @@ export const surveyPace: ViewDeclaration = {
       LEFT JOIN main.deadlines e ON e.account = t.account AND e.survey_id IS NULL AND e.project_id = s.project_id
     )
     SELECT p.account, p.survey_id, p.title, p.project_id, p.status, p.target AS sample_size, p.reached AS interviews_count,
-      p.completion_rate, f.refreshed_at, p.last_gain_at, p.pace_days, p.gained, p.per_day, p.gained_last_day, p.expected_on, p.expected_from, p.expected_to,
+      p.completion_rate, f.refreshed_at, p.last_gain_at, p.pace_days, p.gained, p.per_day, p.gained_last_day, p.reconstructed_days, p.expected_on, p.expected_from, p.expected_to,
       p.due_on, p.due_note, p.deadline COLLATE C AS deadline, p.needed_per_day, p.target_incidence_rate, ${rate(grown('complete'), grown('screened'))} AS recent_incidence_rate,
       ${rate('p.first_complete', 'p.first_screened')} AS earlier_incidence_rate,
       p.drop_out_rate, ${rate(grown('dropped'), `(${grown('interviews')} - ${grown('dropped')})`)} AS recent_drop_out_rate,

@@ -11,6 +11,7 @@ import {
   sampleSourceProgressHistory,
   surveyProgress,
   surveyProgressHistory,
+  surveyProgressReconstructed,
 } from '../../model/tables.js'
 import { quote, selected } from '../connection/ddl.js'
 import { dayStart, utcDay } from '../history/compaction.js'
@@ -25,6 +26,8 @@ export interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'c
   /** SQL for the time at which the current observation `o` was last read again and found equal. */
   readonly readAgainAt: string
   readonly joins: string
+  /** The table of what is known as of times before the first reading. */
+  readonly reconstructed?: TableDeclaration
 }
 
 const progressPeriods = ({ name, comment, references, ...observations }: Observations): ViewDeclaration => ({
@@ -117,6 +120,7 @@ export const surveyObservations: Observations = {
   versionKey: ['account', 'id'],
   readAgainAt: 'CASE WHEN r.account IS NULL THEN f.refreshed_at END',
   joins: REJECTED,
+  reconstructed: surveyProgressReconstructed,
 }
 export const surveyProgressPeriods = progressPeriods(surveyObservations)
 

@@ -118,13 +118,14 @@ const accountReport = (command: RunCommand) =>
         'Why rows were rejected, the most frequent reasons first; not all where there are many',
       ),
       rows_by_table: object(
-        'Rows written, by table; `survey_progress_by_day` only where the settings ask for days',
+        'Rows written, by table; `survey_progress_by_day` only where the settings ask for days, `survey_progress_reconstructed` only if such rows were read',
         {
           surveys: rowCounts('surveys'),
           sample_sources: rowCounts('sample_sources'),
           survey_progress: rowCounts('survey_progress'),
           sample_source_progress: rowCounts('sample_source_progress'),
           survey_progress_by_day: rowCounts('survey_progress_by_day').optional(),
+          survey_progress_reconstructed: rowCounts('survey_progress_reconstructed').optional(),
         },
       ),
       replayed:

@@ -42,6 +42,11 @@ export const HOSTILE_WORLD: readonly string[] = [
       unnest([lower(extra), extra]) AS _extra, unnest([${old}, changed_at]) AS valid_from,
       unnest([changed_at - CASE WHEN k % 4 = 1 THEN to_hours(1) ELSE to_hours(0) END, CASE WHEN k = 11 THEN changed_at + to_hours(1) END]) AS valid_to FROM surveys`,
   `INSERT INTO survey_progress_history BY NAME ${surveys}${readings} SELECT account, id AS survey_id, observed_at, ${COUNTS} FROM readings`,
+  // A survey that was read for few nights.
+  `INSERT INTO survey_progress_reconstructed BY NAME ${surveys}${readings} SELECT account, id AS survey_id, observed_at AS as_of, ${COUNTS},
+    changed_at AS read_at FROM readings WHERE k = 1 AND i > 3 AND i < 11`,
+  `DELETE FROM survey_progress_history h USING survey_progress_reconstructed r
+    WHERE h.account = r.account AND h.survey_id = r.survey_id AND h.observed_at <= r.as_of`,
   `INSERT INTO survey_progress BY NAME ${surveys}${readings} SELECT account, id AS survey_id, observed_at AS _observed_at,
     ${old} AS _first_seen_at, ${COUNTS} FROM readings WHERE i = 0`,
   `INSERT INTO sample_sources BY NAME ${surveys}${readings}${sources} SELECT account, id AS survey_id, source_id AS id, ${SOURCE}, 400 + 10 * n AS sample_size,

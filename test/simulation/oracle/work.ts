@@ -4,6 +4,7 @@ import { SURVEY } from '../../support/api/api-document.js'
 import type { JsonObject } from '../../support/api/reference-api.js'
 import { columnsSql, PROGRESS_COLUMNS } from '../../support/oracle/truth.js'
 import type { World } from '../world.js'
+import { checkReconstructed } from './reconstructed.js'
 import { progressText, type Queryable, surveyText, textOf, type Violation } from './row-text.js'
 
 export const checkWork = async (world: World, reader: Queryable, account: string): Promise<Violation[]> => {
@@ -16,6 +17,7 @@ export const checkWork = async (world: World, reader: Queryable, account: string
     ...(await wronglyMissing(world, reader)),
     ...(await unqueued(world, reader)),
     ...(await torn(world, reader, 'work')),
+    ...(await checkReconstructed(world, reader)),
   ]
 }
 
@@ -94,7 +96,7 @@ export const torn = async (world: World, reader: Queryable, what: string): Promi
       ({ path, query, dateMs }) =>
         dateMs === Number(row.refreshed_ms) &&
         path.endsWith(`/surveys/${row.id}/fieldwork_progress`) &&
-        !query.includes('sample_source_id'),
+        !/sample_source_id|started_before/.test(query),
     )
     if (answers.some(({ isLie }) => isLie)) return []
     const stored = row.has_progress === null ? 'missing' : textOf(row, PROGRESS_COLUMNS)

@@ -9,6 +9,7 @@ import {
   TABLE_RULES,
   VIEW_RULES,
 } from '../../../src/verify/local/rules/rows.js'
+import { INTERVIEW_STATUSES } from '../api/api-document.js'
 import { openReader, type Reader } from '../warehouse/duckdb.js'
 
 /** One line per violated rule; none for a sound warehouse. Checks of the views take longer than those of all tables. */
@@ -49,6 +50,8 @@ const TABLES: readonly Check[] = [
   },
 ]
 
+const INTERVIEWS = INTERVIEW_STATUSES.map((status) => `coalesce(${status}_individuals, 0)`).join(' + ')
+
 const VIEWS: readonly Check[] = [
   ...[...VIEW_RULES, ...PERIOD_RULES].map(checkOf),
   {
@@ -68,10 +71,14 @@ const VIEWS: readonly Check[] = [
     sql: `WITH observed AS (
         SELECT DISTINCT account, CAST(timezone('UTC', observed_at) AS DATE) AS "day" FROM main.survey_progress_history
       ), known AS (
-        SELECT * FROM main.progress_daily d WHERE (account, "day") IN (FROM observed)
+        SELECT account, survey_id, "day", interviews_count, false AS is_open FROM main.progress_daily d WHERE (account, "day") IN (FROM observed)
           OR "day" = (SELECT max("day") FROM main.progress_daily a WHERE a.account = d.account AND a.survey_id = d.survey_id)
+        UNION ALL
+        SELECT account, survey_id, CAST(timezone('UTC', as_of) AS DATE), interviews_count, as_of >= modified_at OR ${INTERVIEWS} > 0
+        FROM main.survey_progress_reconstructed
+        JOIN (SELECT account, id AS survey_id, min(updated_at) AS modified_at FROM main.surveys_history GROUP BY ALL) USING (account, survey_id)
       ), days AS (
-        SELECT account, survey_id, "day", lag("day") OVER w AS day_before, interviews_count - lag(interviews_count) OVER w AS gain
+        SELECT account, survey_id, "day", lag("day") OVER w AS day_before, lag(is_open) OVER w AS was_open, interviews_count - lag(interviews_count) OVER w AS gain
         FROM known WHERE interviews_count IS NOT NULL WINDOW w AS (PARTITION BY account, survey_id ORDER BY "day")
       ), statuses AS (
         SELECT account, id AS survey_id, status, valid_from, lead(valid_from) OVER (PARTITION BY account, id ORDER BY valid_from) AS until
@@ -79,7 +86,7 @@ const VIEWS: readonly Check[] = [
       ), in_field AS (
         SELECT account, survey_id, "day", "day" - day_before AS days, gain FROM days d
         WHERE day_before >= (SELECT max("day") - 28 FROM main.progress_daily a WHERE a.account = d.account AND a.survey_id = d.survey_id)
-          AND EXISTS (FROM statuses s WHERE s.account = d.account AND s.survey_id = d.survey_id AND epoch_us(valid_from) < epoch_us(day_before + 1))
+          AND (was_open OR EXISTS (FROM statuses s WHERE s.account = d.account AND s.survey_id = d.survey_id AND epoch_us(valid_from) < epoch_us(day_before + 1)))
           AND NOT EXISTS (FROM statuses s WHERE s.account = d.account AND s.survey_id = d.survey_id AND status <> 'fieldwork'
             AND epoch_us(valid_from) < epoch_us("day" + 1) AND coalesce(epoch_us(until) >= epoch_us(day_before + 1), true))
       ), paces AS (

@@ -9,7 +9,7 @@ import {
   SURVEY_FIELDS,
   type Survey,
 } from '../../../src/model/fields.js'
-import type { Instant } from '../../../src/model/instant.js'
+import { type Instant, minusMs } from '../../../src/model/instant.js'
 import type { RowCounts, RunReport } from '../../../src/model/run.js'
 import { zeroCounters } from '../../../src/model/run-record.js'
 import type { Rejection } from '../../../src/model/survey-source.js'
@@ -18,6 +18,7 @@ import type {
   BundleOutcome,
   ListingPage,
   ReadDays,
+  ReconstructedSurvey,
   RefreshedBundle,
 } from '../../../src/model/warehouse.js'
 import { minute } from '../time/instants.js'
@@ -148,6 +149,23 @@ export const daysRead = (
     ),
   }
 }
+
+/** What was read of a survey as of so many days before `at`. */
+export const reconstructed = (
+  surveyId: number,
+  daysBefore: readonly number[],
+  row: Progress,
+  at: Instant,
+): ReconstructedSurvey => ({
+  surveyId,
+  at,
+  rows: daysBefore.map((days) => {
+    const startedBefore = minusMs(at, days * 86_400_000)
+    return { window: { day: '', startedAfter: null, startedBefore }, progress: row, at }
+  }),
+  rejections: [],
+  drift: [],
+})
 
 export const RUN = 'run-1'
 

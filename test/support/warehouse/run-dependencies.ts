@@ -23,6 +23,7 @@ export const REFRESH_RULES: RefreshRules = {
   skip_unchanged: true,
   recheck_unchanged_after: 7 * DAY_MS,
   daily_windows: null,
+  reconstruct: false,
 }
 
 /** Every survey that is queued or active, or whose progress was never read. */

@@ -71,6 +71,7 @@ const plan = (
     past(change.past),
     { at: AT, nowMs: msOf(AT) },
     { discover, refresh: rules, full: change.full ?? false },
+    [],
   )
   for (const one of surveys) planned.add(one)
   return planned.plan()

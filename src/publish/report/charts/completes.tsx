@@ -25,7 +25,9 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
   const to = Math.ceil(Math.max(end, now + (now - from) / 50, from + 1))
   const max = Math.max(1, target ?? 0, ...days.map((day) => day.interviews_count)) * 1.12
   const frame = { from, to, max: Math.ceil(max) }
-  const points = days.map((day): Point => [day.day - from, day.interviews_count])
+  const pointOf = (day: DayRow): Point => [day.day - from, day.interviews_count]
+  const observed = days.filter((day) => !day.is_reconstructed)
+  const before = reconstructedPaths(days.slice(0, 1 + days.length - observed.length).map(pointOf))
   const x = (day: string): number => dayNumber(day) - from
   const start = `M${pair(now - from, -reached)}`
   // The range reaches the target between two days. Without a last day it is open to the right.
@@ -37,6 +39,7 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
     ...(isForecast ? [['forecast', 'if this pace goes on']] : []),
     ...(isForecast && expected_from !== null ? [['cone', '8 of 10 cases']] : []),
     ['line', 'complete interviews'],
+    ...before.map(() => ['reconstructed', 'reconstructed from today’s statuses']),
   ]
   return (
     <>
@@ -67,7 +70,10 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
           <path class="cone" d={`${start}L${pair(x(expected_from), -target)}${coneEnd}z`} />
         )}
         {isForecast && <path class="forecast" d={`${start}L${pair(x(expected_on), -target)}`} />}
-        <path class="line" d={linePath(points)} />
+        <path class="line" d={linePath(observed.map(pointOf))} />
+        {before.map((d) => (
+          <path class="reconstructed" d={d} />
+        ))}
         <path class="dot" d={`${start}h0`} />
       </ChartFrame>
       <ul class="legend">
@@ -81,3 +87,7 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
     </>
   )
 }
+
+/** Up to the first observed day; none if that is the first. */
+const reconstructedPaths = (points: readonly Point[]): readonly string[] =>
+  points.length > 1 ? [linePath(points)] : []

@@ -6,14 +6,20 @@ import type { DayRow } from '../queries/survey.js'
 import { LAST_DAYS, type ReportRows } from '../read.js'
 import { barsPath, dayTicks, type Point, percent } from './frame.js'
 
-/** Complete interviews gained on each of the last days. Unknown days gained nothing, and the day after them gets the gain of all. */
+/**
+ * Complete interviews gained on each of the last days. Unknown days gained nothing, and the day after them gets the gain of all, unless they
+ * are weeks between reconstructed days.
+ */
 export const Sparkline = ({ days }: { readonly days: readonly DayRow[] }) => {
   const last = days.at(-1)
   if (last === undefined || days.length < 2) return null
   const first = last.day - LAST_DAYS
-  const gains = pairs(days, (before, { day, interviews_count }): Point => {
-    return [day - first, Math.max(0, interviews_count - before.interviews_count)]
-  }).filter(([x]) => x >= 1)
+  const gains = pairs(days)
+    .filter(([before, { day }]) => !before.is_reconstructed || day - before.day === 1)
+    .map(([before, { day, interviews_count }]): Point => {
+      return [day - first, Math.max(0, interviews_count - before.interviews_count)]
+    })
+    .filter(([x]) => x >= 1)
   const max = Math.max(1, ...gains.map(([, y]) => y))
   return (
     <svg

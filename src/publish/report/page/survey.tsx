@@ -112,7 +112,7 @@ export const Survey = ({ survey, page }: { readonly survey: SurveyRow } & PartPr
 export const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[] => {
   const { count, fineRate, rate, rough, signed } = formats
   const { pace_days: days, length_of_interview: seconds } = survey
-  const pace = `${signed(survey.gained)} in ${days} ${plural(days ?? 0, 'day')}, ${signed(survey.gained_last_day)} on the last`
+  const pace = `${signed(survey.gained)} in ${days} ${plural(days ?? 0, 'day')}, ${signed(survey.gained_last_day)} on the last${reconstructedText(survey)}`
   const lately = (recent: number | null, earlier: number | null) => {
     if (recent === null) return ''
     const was = earlier === null || rate(earlier) === rate(recent) ? '' : `, was ${rate(earlier)}`
@@ -132,6 +132,9 @@ export const figuresOf = (survey: SurveyRow, formats: Formats): readonly Figure[
     ['Length', seconds === null ? UNKNOWN : `${rough(seconds / 60)} min`, 'median'],
   ]
 }
+
+const reconstructedText = ({ pace_days: days, reconstructed_days: before }: SurveyRow): string =>
+  before === null || before === 0 ? '' : `; ${before === days ? '' : `${before} of them `}reconstructed`
 
 const rangeOf = (survey: SurveyRow, formats: Formats): string => {
   const { expected_on, expected_from, expected_to } = survey
@@ -178,6 +181,9 @@ const Interviews = ({ counts, curve, formats }: InterviewsProps): JSX.Element =>
         {curve.length >= 2 && (
           <div>
             <StatusChart days={curve} formats={formats} />
+            {curve.some(({ is_reconstructed }) => is_reconstructed) && (
+              <p class="rule">Days before the first reading are reconstructed from today’s statuses.</p>
+            )}
           </div>
         )}
         <ul data-list={queries.interviews.name}>

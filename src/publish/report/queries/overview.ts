@@ -63,7 +63,7 @@ LEFT JOIN survey_progress g USING (account, survey_id)`,
     title: 'Surveys in the field',
     row: z.object(paced),
     select: `SELECT account, survey_id, title, project_id, status, interviews_count, sample_size, completion_rate, pace_days, gained, per_day,
-  gained_last_day, expected_on, expected_from, expected_to, due_on, deadline, needed_per_day,
+  gained_last_day, reconstructed_days, expected_on, expected_from, expected_to, due_on, deadline, needed_per_day,
   target_incidence_rate, recent_incidence_rate, earlier_incidence_rate,
   drop_out_rate, recent_drop_out_rate, earlier_drop_out_rate, refreshed_at
 FROM survey_pace

@@ -1,8 +1,11 @@
 /** The queries of the sections of surveys. On the page, each section shows the rows of its survey. */
 import { z } from 'zod'
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../../../model/fields.js'
+import { surveyProgressHistory, surveyProgressReconstructed } from '../../../model/tables.js'
+import { booleanCell } from '../../../warehouse/connection/cells.js'
 import { hoursBefore } from '../../../warehouse/history/compaction.js'
 import { CLOSED, QUALITY_REJECTS } from '../../../warehouse/views/needs-action.js'
+import { rowsOf } from '../../../warehouse/views/pace.js'
 import { at, change, count, maybe, ofSurvey, paced, progress, sampleSource, text } from '../rows.js'
 import { NEWEST, type Query } from './query.js'
 
@@ -26,6 +29,7 @@ export const dayRow = z.object({
   ...{ ...ofSurvey, day: count, interviews_count: count, sample_size: maybe.count },
   ...{ complete: count, undecided: count, rejected: count },
   ...{ not_needed: count, screened_out: count, incomplete: count },
+  is_reconstructed: booleanCell,
 })
 export type DayRow = z.output<typeof dayRow>
 
@@ -40,7 +44,7 @@ export const survey = {
       source_progress_proven_at: maybe.at,
     }),
     select: `SELECT p.account AS account, p.survey_id AS survey_id, p.title, p.project_id, p.status, p.interviews_count, p.sample_size, p.completion_rate,
-  p.pace_days, p.gained, p.per_day, p.gained_last_day, p.expected_on, p.expected_from, p.expected_to, p.due_on, p.deadline, p.needed_per_day, p.last_gain_at,
+  p.pace_days, p.gained, p.per_day, p.gained_last_day, p.reconstructed_days, p.expected_on, p.expected_from, p.expected_to, p.due_on, p.deadline, p.needed_per_day, p.last_gain_at,
   p.target_incidence_rate, p.recent_incidence_rate, p.earlier_incidence_rate,
   p.drop_out_rate, p.recent_drop_out_rate, p.earlier_drop_out_rate, g.length_of_interview,
   s._first_seen_at, f.listed_at, f.refreshed_at, f.sources_listed_at, f.source_progress_proven_at, f.last_error
@@ -54,13 +58,13 @@ LEFT JOIN (SELECT account, survey_id, max(observed_at) AS changed_at FROM survey
 WHERE p.status NOT IN ${CLOSED} OR (p.status = 'complete' AND epoch_us(c.changed_at) > ${hoursBefore('n.newest_at', 336)})`,
     order: 'account ASC, survey_id ASC',
   },
-  /** Points of the curves: readings that know the number of complete interviews. */
+  /** Points of the curves: readings that know the number of complete interviews, and what is reconstructed of the time before the first. */
   observations: {
     name: 'observations',
     title: 'Completes and interviews by status over time',
     select: `SELECT account, survey_id, observed_at, interviews_count, sample_size,
-  ${bandColumns.join(',\n  ')}
-FROM survey_progress_history
+  ${bandColumns.join(',\n  ')}, is_reconstructed
+FROM ${rowsOf(surveyProgressHistory, surveyProgressReconstructed)}
 WHERE interviews_count IS NOT NULL`,
     order: 'account ASC, survey_id ASC, observed_at ASC',
   },

@@ -130,4 +130,11 @@ export const BOOKKEEPING_RULES: readonly Rule[] = [
     says: 'days end before they begin',
     sql: `SELECT ${named(['account', 'survey_id', 'day'])} FROM main.survey_progress_by_day WHERE started_before <= started_after`,
   },
+  {
+    rule: 'reconstructed_rows_are_before_observed_ones',
+    where: 'survey_progress_reconstructed',
+    says: 'rows are not earlier than the first reading of their survey',
+    sql: `SELECT ${named(['account', 'survey_id', 'as_of'])} FROM main.survey_progress_reconstructed r
+      JOIN main.survey_progress p USING (account, survey_id) WHERE r.as_of >= p._first_seen_at OR r.as_of >= r.read_at`,
+  },
 ]

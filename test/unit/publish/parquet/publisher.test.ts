@@ -22,6 +22,7 @@ import {
   daysRead,
   list,
   progress,
+  reconstructed,
   runReport,
   source,
   survey,
@@ -41,6 +42,10 @@ const publishedOnce = publishedCopies(async ({ account, database }) => {
         days: daysRead(['2026-02-28', '2026-03-01'], [null, id * 10], progress(1), minute(1)),
       }),
     ),
+    'run-1',
+  )
+  await account.commitReconstructed(
+    [1, 2, 3].map((id) => reconstructed(id, [1, 2], progress(1), minute(1))),
     'run-1',
   )
   const due = { account: 'acme', due_on: '2026-03-09', note: 'Ünïcode; "quoted"' }

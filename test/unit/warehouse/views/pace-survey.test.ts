@@ -292,6 +292,7 @@ test('survey_pace shows surveys that the API shows, with their own columns, if t
       gained: null,
       per_day: null,
       gained_last_day: null,
+      reconstructed_days: null,
       expected_on: null,
       expected_from: null,
       expected_to: null,

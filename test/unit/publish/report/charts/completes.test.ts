@@ -22,13 +22,14 @@ const row = (shape: object, values: object) => ({
 })
 const bands = { complete: 1, undecided: 0, rejected: 0, not_needed: 0, screened_out: 0, incomplete: 0 }
 
-const chart = (expected: object): string =>
+const chart = (expected: object, reconstructed: readonly number[] = []): string =>
   renderToString(
     h(CompletesChart, {
       survey: survey.surveys.row.parse(row(survey.surveys.row.shape, expected)),
-      days: [33, 40].map((interviews_count, place) =>
-        dayRow.parse(row(dayRow.shape, { ...bands, interviews_count, day: 20_512 + place })),
-      ),
+      days: [...reconstructed, 33, 40].map((interviews_count, place) => {
+        const [day, is_reconstructed] = [20_512 + place, place < reconstructed.length]
+        return dayRow.parse(row(dayRow.shape, { ...bands, interviews_count, day, is_reconstructed }))
+      }),
       formats: createFormats({ locale: 'en-GB', time_zone: 'UTC' }),
     }),
   )
@@ -44,4 +45,12 @@ test('a forecast whose range is not known has none', () => {
   const html = chart({ expected_on: '2026-03-10', expected_from: null, expected_to: null })
   expect(pathOf(html, 'cone')).toBeUndefined()
   expect(pathOf(html, 'forecast')).toBe('M1-40L10-100')
+})
+
+test('reconstructed days are a line of their own up to the first observed day, and the legend says so', () => {
+  const html = chart({}, [20, 26])
+  expect(pathOf(html, 'reconstructed')).toBe('M0-20l1-6 1-7')
+  expect(pathOf(html, 'line')).toBe('M2-33l1-7')
+  expect(html).toContain('reconstructed from today’s statuses')
+  expect(chart({})).not.toContain('reconstructed')
 })

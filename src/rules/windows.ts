@@ -1,10 +1,13 @@
-/** Which days of a survey's fieldwork are read, and how many requests that takes, by the settings `refresh.daily_windows`. Pure. */
-import { addDays, createCalendar } from '../model/calendar.js'
-import type { Instant } from '../model/instant.js'
-import type { DueDay, StoredDay, StoredDays } from '../model/plan-facts.js'
+/**
+ * Which windows of a survey's fieldwork are read beside the whole, and how many requests that takes: days, by the settings
+ * `refresh.daily_windows`, and all up to some times before its first reading, by `refresh.reconstruct`. Pure.
+ */
+import { addDays, createCalendar, type Window } from '../model/calendar.js'
+import { type Instant, minusMs } from '../model/instant.js'
+import type { DueDay, FirstReading, StoredDay, StoredDays } from '../model/plan-facts.js'
 import type { DailyWindows, RefreshRules } from '../model/run.js'
 import type { ReadExtent } from '../model/survey-source.js'
-import { ageMs } from './believed.js'
+import { ageMs, believed } from './believed.js'
 import { isActive } from './refresh.js'
 
 /** Days before the open ones that are read at once, so that no night reads all days after a year without runs. */
@@ -149,3 +152,29 @@ export const dayRequests = (
   { status, daysOpen }: { readonly status: string; readonly daysOpen: number },
   sources: number,
 ): number => (isActive(status) ? (days + 1) * (1 + (ofSources ? sources : 0)) : daysOpen)
+
+const DAY_MS = 86_400_000
+const RECONSTRUCTED_DAYS = [1, 2, 3, 4, 5, 6, 7, 14, 21, 28]
+/** No rule looks further back than 28 days. The last of them may be a day old before its turn comes. */
+export const RECONSTRUCTED_MS_MAX = 29 * DAY_MS
+
+/**
+ * The windows that are still to be read of a survey in fieldwork, the newest first: all up to whole days before its first reading. So each is
+ * what the last reading of its UTC day would have been, had the same run taken place, and the days up to that reading have 24 hours each.
+ * Before a survey was created, it had no interviews. They are stored in this order, so what is stored ends with `reconstructedFrom`.
+ */
+export const windowsBefore = (
+  { createdAt, firstReadAt, reconstructedFrom }: Omit<FirstReading, 'surveyId'>,
+  now: Instant,
+): readonly Window[] =>
+  RECONSTRUCTED_DAYS.map((days) => minusMs(firstReadAt, days * DAY_MS))
+    .filter(
+      (at) =>
+        at > createdAt &&
+        at < (reconstructedFrom ?? firstReadAt) &&
+        believed(firstReadAt, now) !== null &&
+        ageMs(at, now) < RECONSTRUCTED_MS_MAX,
+    )
+    .map((at) => ({ day: UTC.dayOf(at), startedAfter: null, startedBefore: at }))
+
+const UTC = createCalendar('UTC')

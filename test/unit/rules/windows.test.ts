@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createCalendar } from '../../../src/model/calendar.js'
 import { formatInstant } from '../../../src/model/instant.js'
 import type { StoredDay } from '../../../src/model/plan-facts.js'
-import { CATCH_UP_DAYS_MAX, dueDays } from '../../../src/rules/daily-windows.js'
+import { CATCH_UP_DAYS_MAX, dueDays } from '../../../src/rules/windows.js'
 import { instantOf } from '../../support/time/instants.js'
 
 describe('a day', () => {

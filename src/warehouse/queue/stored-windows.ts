@@ -1,7 +1,9 @@
-/** Reads the stored days of a survey from `survey_progress_by_day`. The run decides from them which days to read. */
+/** Reads which windows of surveys are stored: days, and times before the first reading. The run decides from them which it reads. */
 import { z } from 'zod'
-import type { StoredDays } from '../../model/plan-facts.js'
+import { type Instant, minusMs } from '../../model/instant.js'
+import type { FirstReading, StoredDays } from '../../model/plan-facts.js'
 import type { DailyWindows } from '../../model/run.js'
+import { RECONSTRUCTED_MS_MAX } from '../../rules/windows.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { AccountSql } from '../connection/database.js'
 import { literal } from '../connection/ddl.js'
@@ -53,3 +55,26 @@ const UNKNOWN = { status: '', updatedAt: 0n, readAt: null, sourcesReadAt: null }
 export const isReadAgain = ({ sources, time_zone: timeZone }: DailyWindows): string =>
   `(sample_source_id IS NULL${sources ? ' OR _missing_since IS NULL' : ''})
     AND NOT (is_final AND _missing_since IS NULL AND time_zone = ${literal(timeZone)})`
+
+const firstReading: z.ZodType<FirstReading> = z.object({
+  surveyId: bigintCell,
+  createdAt: timestamptzCell,
+  firstReadAt: timestamptzCell,
+  reconstructedFrom: timestamptzCell.nullable(),
+})
+
+/** Not of a survey that opened later: its readings know all of its fieldwork. */
+export const readFirstReadings = (sql: AccountSql, at: Instant): Promise<readonly FirstReading[]> =>
+  sql.rows(
+    firstReading,
+    `SELECT s.id AS "surveyId", s.created_at AS "createdAt", p._first_seen_at AS "firstReadAt", r.from_at AS "reconstructedFrom"
+      FROM (FROM main.surveys WHERE account = $1 AND status = 'fieldwork' AND _missing_since IS NULL) s
+      JOIN (FROM main.survey_progress WHERE account = $1 AND epoch_us(_first_seen_at) > ${minusMs(at, RECONSTRUCTED_MS_MAX)}) p
+        ON p.survey_id = s.id
+      ANTI JOIN (FROM main.surveys_history WHERE account = $1 AND status <> 'fieldwork') h
+        ON h.id = s.id AND h.valid_from <= p._first_seen_at
+      LEFT JOIN (SELECT survey_id, min(as_of) AS from_at FROM main.survey_progress_reconstructed WHERE account = $1 GROUP BY ALL) r
+        ON r.survey_id = s.id
+      ORDER BY s.created_at DESC, s.id DESC`,
+    [sql.account],
+  )
