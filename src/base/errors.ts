@@ -54,10 +54,11 @@ export const EXITS = {
         '`check`: the directory of `metrics.file` cannot be written. A `sync` would work without its metrics',
       deadlines_unreadable:
         '`check`: lines of the file of due dates cannot be read. A `sync` would work without them',
-      no_warehouse: '`replay`: this directory has no warehouse',
+      no_warehouse: '`replay`, `sync --surveys`: this directory has no warehouse',
       nothing_published:
         '`status`, `export`, `query`, `report`, `verify`: nothing is published in this directory or bucket',
-      unknown_survey: '`--survey`: nothing is known of this survey in the published state',
+      unknown_survey:
+        '`--survey`, `--surveys`: nothing is known of this survey, or the API does not show it, or several accounts have it',
       other_shards:
         'The directory holds another number of shards, a warehouse without shards, or shards although the command has no `--shard`',
       other_bucket:

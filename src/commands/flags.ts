@@ -23,13 +23,13 @@ export type FlagsOf<Of extends Flags> = {
 }
 type ValueOf<Type> = Type extends 'boolean' ? boolean : string
 
-/** Of `--survey`. `account` is undefined for every account that has the survey. Throws an error `usage` for another text. */
-export const surveyNameOf = (survey: string, command: string) => {
+/** Of `--survey`, or one of `flag`. `account` is undefined for every account that has the survey. Throws an error `usage` for another text. */
+export const surveyNameOf = (survey: string, command: string, flag = '--survey') => {
   const [, account, id = ''] = /^(?:(.+)\/)?(\d{1,16})$/s.exec(survey) ?? []
   const surveyId = Number(id)
   if (id === '' || !Number.isSafeInteger(surveyId))
     throw usageError(
-      `--survey must be the id of a survey, such as 4711 or acme/4711, not ${quoted(survey)}`,
+      `${flag} must ${flag === '--survey' ? 'be the id of a survey' : 'have ids of surveys'}, such as 4711 or acme/4711, not ${quoted(survey)}`,
       command,
     )
   return { account, surveyId }

@@ -136,7 +136,7 @@ const loadMonitoredSettings = async (
 ): Promise<Settings> => {
   const { env, signal } = context
   try {
-    return await loadSettings({ ...request, withReports: true, mayFindFile: true, env, signal })
+    return await loadSettings({ withReports: true, ...request, mayFindFile: true, env, signal })
   } catch (error) {
     const monitoring = error instanceof SettingsError ? error.monitoring : null
     if (monitoring === null || (monitoring.metrics === null && monitoring.notify === null)) throw error

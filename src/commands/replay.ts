@@ -1,13 +1,11 @@
 /** What `replay` does: opens the warehouse, decodes the rows of each account in turn, and publishes. Also what it prints. */
 import { systemClock } from '../base/clock.js'
-import { ExpectedError } from '../base/errors.js'
 import { counted, humanCount } from '../base/human.js'
 import { packageVersion } from '../base/version.js'
 import { createProgressLog } from '../logging/progress.js'
 import type { RunReport, SyncReport } from '../model/run.js'
 import { countedDrift } from '../model/run-record.js'
-import { storageAddress } from '../settings/storage.js'
-import { hasWarehouse } from '../storage/open.js'
+import { requireWarehouse } from '../storage/open.js'
 import { decodeAgain } from '../survey-api/decode.js'
 import { replayAccount } from '../sync/replay.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
@@ -21,16 +19,7 @@ import { runAndPublish } from './warehouse-run.js'
  * Throws a `WarehouseError`, an error `no_warehouse` or a bug; every other failure is in the report.
  */
 export const run = async ({ settings, runId, log, signal, watch }: MonitoredRun): Promise<SyncReport> => {
-  const { warehouseDirectory, storage } = settings
-  // Opening would create a warehouse, even for a mistyped path.
-  if (!(await hasWarehouse(settings, signal))) {
-    const [place, setting] =
-      storage === null ? [warehouseDirectory, '--warehouse'] : [storageAddress(storage), 'storage.url']
-    throw new ExpectedError(
-      'no_warehouse',
-      `there is no warehouse in ${place}: nothing to replay. Check ${setting}, or run fieldwork-sync sync first`,
-    )
-  }
+  await requireWarehouse(settings, signal, 'replay')
   const observer = createProgressLog({ log, clock: systemClock, usage: () => undefined })
   return runAndPublish(
     { settings, command: 'replay', runId, log, observer, signal, watch },

@@ -206,13 +206,13 @@ const freshnessOf = ({ schema, name }: CatalogEntry) => {
     return {
       config: {
         loaded_at_field: 'ended_at',
-        freshness: { warn_after: hours(36), error_after: hours(72), filter: NO_REPLAY },
+        freshness: { warn_after: hours(36), error_after: hours(72), filter: NIGHTS },
       },
     }
   return {}
 }
 
-const NO_REPLAY = "command is distinct from 'replay'"
+const NIGHTS = "coalesce(command, 'sync') = 'sync'"
 
 const uniqueKey = (relation: CatalogEntry) => {
   const { name, key } = relation

@@ -11,25 +11,32 @@ import { onOneLine } from '../model/data-problem-names.js'
 import type { DeadlinesReport, RunReport, RunStatus, SyncReport } from '../model/run.js'
 import { summaryLines } from '../model/run-record.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
-import { type SettingsWithSecrets, secretsOf } from '../settings/settings.js'
+import { type Settings, type SettingsWithSecrets, secretsOf } from '../settings/settings.js'
 import { requireShardLayout } from '../storage/directory.js'
+import { requireWarehouse } from '../storage/open.js'
 import { runAccount } from '../sync/run.js'
 import { sideBySide } from '../sync/side-by-side.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
 import type { Database } from '../warehouse/connection/database.js'
 import { storeDeadlines } from '../warehouse/deadlines.js'
+import { readKnownSurveys } from '../warehouse/survey-status.js'
 import type { MonitoredRun, Summary } from './monitored-run.js'
+import { type AskedSurvey, surveysByAccount } from './sync/asked.js'
 import { driftLines, failingLines, publishSection, rejectionLines } from './text/run-lines.js'
 import { painted, textTable } from './text/text-table.js'
 import { openSource, runAndPublish } from './warehouse-run.js'
 
 /** The job of the command, with its progress on stderr. Throws like `syncAccounts`, or for the directory of another shard layout. */
-export const run = async ({ progress, ...work }: MonitoredRun): Promise<SyncReport> => {
+export const run = async (
+  { progress, ...work }: MonitoredRun,
+  asked?: readonly AskedSurvey[],
+): Promise<SyncReport> => {
   await requireShardLayout(work.settings)
+  if (asked !== undefined) await requireWarehouse(work.settings, work.signal, 'sync')
   const sources = new Map<string, () => RateUsage>()
   using observer = progress((account) => sources.get(account)?.())
   const onSource: SyncAccounts['onSource'] = (account, usage) => sources.set(account, usage)
-  return await syncAccounts({ ...work, observer, onSource })
+  return await syncAccounts({ ...work, observer, onSource, asked })
 }
 
 export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 'command'> {
@@ -37,15 +44,19 @@ export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 
   readonly onSource: (account: string, usage: () => RateUsage) => void
   /** The network, by default the real one; the simulation passes its own. */
   readonly createTransport?: CreateTransport | undefined
+  /** Only these surveys are read; by default those that are due. */
+  readonly asked?: readonly AskedSurvey[] | undefined
 }
 
-/** Throws a `WarehouseError` or a bug; every other failure is in the report. */
+/** Throws a `WarehouseError`, an error `unknown_survey` or a bug; every other failure is in the report. */
 export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> => {
-  const { settings, observer, onSource, createTransport } = options
+  const { settings, observer, onSource, createTransport, asked } = options
+  const command = asked === undefined ? 'sync' : 'sync --surveys'
   let deadlines: DeadlinesReport | null = null
-  const report = await runAndPublish({ ...options, command: 'sync' }, async ({ database, storage }) => {
+  const report = await runAndPublish({ ...options, command }, async ({ database, storage }) => {
+    const only = asked === undefined ? null : await findAsked(database, asked, settings)
     const reports = await sideBySide({
-      accounts: settings.accounts,
+      accounts: settings.accounts.filter(({ name }) => only === null || only.has(name)),
       requestsMax: settings.budget.requests_max,
       signal: storage.signal,
       log: options.log,
@@ -65,6 +76,7 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
             observer,
             signal,
             rules: settings,
+            only: only?.get(account.name),
             requests,
             runId: options.runId,
             version: packageVersion(),
@@ -80,10 +92,15 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
       },
     })
     // After the listing, so that surveys of this run are known.
-    deadlines = await replaceDeadlines(database, options)
+    if (asked === undefined) deadlines = await replaceDeadlines(database, options)
     return reports
   })
   return { ...report, deadlines }
+}
+
+const findAsked = async (database: Database, asked: readonly AskedSurvey[], settings: Settings) => {
+  const ids = asked.map(({ surveyId }) => surveyId)
+  return surveysByAccount(asked, await database.transaction((sql) => readKnownSurveys(sql, ids)), settings)
 }
 
 const replaceDeadlines = async (

@@ -12,7 +12,7 @@ import type { SettingsRequest } from '../settings/load-settings.js'
 import { SETTINGS_FILE_HERE } from '../settings/names.js'
 import type { Settings } from '../settings/settings.js'
 import type { CliContext, Command } from './context.js'
-import { choiceOf, type Flag, type Flags, usageError } from './flags.js'
+import { choiceOf, type Flag, type Flags, surveyNameOf, usageError } from './flags.js'
 
 const text = (describe: string, more: Pick<Flag, 'values' | 'isList'> = {}) =>
   ({ type: 'string', describe, ...more }) as const
@@ -144,6 +144,10 @@ export const COMMANDS: readonly Command[] = [
     {
       ...ACCOUNTS,
       ...FULL,
+      surveys: text(
+        'Read these surveys now and no others, such as 4711,acme/815, with all their sources; list nothing',
+        { isList: true },
+      ),
       'max-requests': text('Make at most this many requests; the next run reads the remaining surveys'),
       'max-duration': text('Finish within this time, such as 55m; the next run reads the remaining surveys'),
       publish: text(
@@ -152,9 +156,18 @@ export const COMMANDS: readonly Command[] = [
       ),
       ...SETTINGS,
     },
-    async (context, flags) => {
+    async (context, { surveys, ...flags }) => {
+      if (surveys !== undefined && flags.full === true)
+        throw usageError('sync --surveys lists nothing: leave out --full', 'sync')
+      const asked = surveys?.split(',').map((name) => surveyNameOf(name.trim(), 'sync', '--surveys'))
       const { monitoredCommand } = await import('./monitored-run.js')
-      await monitoredCommand(context, 'sync', { flags }, () => import('./sync.js'))
+      if (asked === undefined)
+        return await monitoredCommand(context, 'sync', { flags }, () => import('./sync.js'))
+      // A ping or metrics would say that a night took place.
+      await monitoredCommand(context, 'sync --surveys', { flags, withReports: false }, async () => {
+        const { render, run } = await import('./sync.js')
+        return { render, run: (work) => run(work, asked) }
+      })
     },
   ),
   command(

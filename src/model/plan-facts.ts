@@ -100,6 +100,8 @@ export interface SurveySelection {
   readonly at: Instant | null
   /** Also selects surveys that changed at or after this time; null without. */
   readonly changedSince: Instant | null
+  /** Selects only these, due or not. */
+  readonly only?: readonly number[] | undefined
 }
 
 /** Where the next listing starts. */

@@ -12,8 +12,8 @@ export type RequestKind = (typeof REQUEST_KINDS)[number]
 /** The kinds of requests about one survey. */
 export type SurveyKind = Exclude<RequestKind, 'surveys'>
 
-/** Why a survey is queued. `sources`: only its list of sources is due. */
-export const TASK_REASONS = ['changed', 'active', 'settling', 'old', 'sources', 'missing'] as const
+/** Why a survey is queued. `sources`: only its list of sources is due. `asked`: `sync --surveys` names it. */
+export const TASK_REASONS = ['changed', 'active', 'settling', 'old', 'sources', 'missing', 'asked'] as const
 
 /**
  * The listing, the reason of a survey's task, `reconstructed` for its days before it was first read, or `resting` for a survey that was not

@@ -63,7 +63,8 @@ export interface AccountWarehouse {
   commitReconstructed(surveys: readonly ReconstructedSurvey[], runId: string): Promise<RowCountsByTable>
   /** Keeps only the last observation of each UTC day before `before`. Returns the number of removed rows. */
   compactProgress(before: Instant, at: Stamp): Promise<number>
-  runFacts(runId: string): Promise<RunFacts>
+  /** With `only`, the queue counts as if it had no other surveys. */
+  runFacts(runId: string, only?: readonly number[]): Promise<RunFacts>
   /** Quarantined rows that were not replayed, in the order in which they were read, in batches. */
   quarantined(): AsyncIterable<readonly QuarantinedRow[]>
   /** Marks the rows as replayed at `at`, our clock, and merges or queues them unless newer rows are stored. */

@@ -33,6 +33,8 @@ interface QueueRules {
   readonly refresh: RefreshRules
   /** Surveys that the API refused in several runs do not rest. */
   readonly full: boolean
+  /** Every survey that is added is due. */
+  readonly isAsked?: boolean
 }
 
 interface Queue {
@@ -48,7 +50,7 @@ interface Queue {
 export const createQueue = (
   totals: SurveyTotals,
   at: Instant,
-  { refresh, full }: QueueRules,
+  { refresh, full, isAsked = false }: QueueRules,
   runId: string | null,
 ) => {
   const estimate = { rules: refresh, sourcesEach: sourcesOfEach(totals) }
@@ -58,17 +60,20 @@ export const createQueue = (
   return {
     /** Returns whether the survey is due and does not rest. */
     add: (survey: PlannedSurvey): boolean => {
-      const reason = survey.task?.reason ?? refreshReason(survey, at, refresh)
+      const reason = isAsked
+        ? askedReason(survey)
+        : (survey.task?.reason ?? refreshReason(survey, at, refresh))
       if (reason === null) return false
       if (!survey.missing) {
         resting -= 1
         restingSources -= survey.sources
       }
-      if (!full && survey.task !== null && rests(survey, survey.task, at, refresh)) {
+      if (!full && !isAsked && survey.task !== null && rests(survey, survey.task, at, refresh)) {
         refused += 1
         return false
       }
-      due.push(taskOf(survey, reason, at, estimate, runId))
+      const task = taskOf(survey, reason, at, estimate, runId)
+      due.push(isAsked ? { ...task, isLeftOver: false } : task)
       return true
     },
     sorted: (): Queue => ({
@@ -78,6 +83,10 @@ export const createQueue = (
     }),
   }
 }
+
+/** Only a task that says `missing` tells a survey that is gone from one that is refused. */
+const askedReason = ({ task }: PlannedSurvey): TaskReason =>
+  task?.reason === 'missing' ? 'missing' : 'asked'
 
 /**
  * Whether a refused survey rests. If its progress was read at the last refusal, only another endpoint refuses it: then the progress

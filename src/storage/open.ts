@@ -52,8 +52,23 @@ export const findState = async (where: Where, signal: AbortSignal): Promise<Foun
   return { published: await findPublished(directory, publish.formats), holder }
 }
 
-/** Whether a run has left a warehouse there. */
-export const hasWarehouse = async (
+/** For a run that makes no warehouse, because a path may be mistyped. Throws `no_warehouse` if no run has left one there. */
+export const requireWarehouse = async (
+  where: Omit<Where, 'publish'>,
+  signal: AbortSignal,
+  command: string,
+): Promise<void> => {
+  if (await hasWarehouse(where, signal)) return
+  const { warehouseDirectory, storage } = where
+  const [place, setting] =
+    storage === null ? [warehouseDirectory, '--warehouse'] : [storageAddress(storage), 'storage.url']
+  throw new ExpectedError(
+    'no_warehouse',
+    `there is no warehouse in ${place}: nothing to ${command}. Check ${setting}, or run fieldwork-sync sync first`,
+  )
+}
+
+const hasWarehouse = async (
   { warehouseDirectory, storage }: Omit<Where, 'publish'>,
   signal: AbortSignal,
 ): Promise<boolean> => {

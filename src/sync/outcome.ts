@@ -114,12 +114,12 @@ const contractBroken = (
 
 /** Reports a run, and records it. `ownOf` gives the outcome, and what only its command has. */
 export const finishRun = async (
-  { warehouse, runId }: Pick<RunDependencies, 'warehouse' | 'runId'>,
+  { warehouse, runId, only }: Pick<RunDependencies, 'warehouse' | 'runId' | 'only'>,
   { command, span, state }: { readonly command: RunCommand; readonly span: Span; readonly state: RunState },
   ownOf: (facts: RunFacts) => Outcome & Partial<RunReport>,
 ): Promise<RunReport> => {
   const { cursor } = await warehouse.position()
-  const facts = await warehouse.runFacts(runId)
+  const facts = await warehouse.runFacts(runId, only)
   const report: RunReport = {
     runId,
     account: warehouse.account,

@@ -4,7 +4,14 @@ import type { PlannedSurvey } from '../model/plan-facts.js'
 import type { TaskReason } from '../model/run.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
-import { changesSeenSince, createPlan, expectedAt, type Plan, type PlanRules } from '../rules/plan.js'
+import {
+  changesSeenSince,
+  createPlan,
+  expectedAt,
+  type Plan,
+  type PlanRules,
+  serverNow,
+} from '../rules/plan.js'
 import { createQueue, type Task } from '../rules/queue.js'
 import type { Run } from './run-state.js'
 
@@ -24,13 +31,25 @@ export const planOf = async (
   return plan.plan()
 }
 
-/** The whole queue of the run, the most urgent task first. Without a server time, only tasks that are already queued. */
-export const queueDue = async ({ warehouse, rules, runId, log, state }: Run): Promise<readonly Task[]> => {
+/**
+ * The whole queue of the run, the most urgent task first. Without a server time, only tasks that are already queued. If the run is about
+ * some surveys, all of these and no others.
+ */
+export const queueDue = async ({
+  warehouse,
+  rules,
+  runId,
+  log,
+  state,
+  only,
+}: Run): Promise<readonly Task[]> => {
   const { account } = warehouse
   const now = state.serverTime
-  const queue = createQueue(await warehouse.surveyTotals(), now ?? 0n, rules, runId)
+  const isAsked = only !== undefined
+  const queue = createQueue(await warehouse.surveyTotals(), now ?? 0n, { ...rules, isAsked }, runId)
   let datedAhead = 0
-  await warehouse.eachPlannedSurvey({ rules: rules.refresh, at: now, changedSince: null }, (survey) => {
+  const selection = { rules: rules.refresh, at: now, changedSince: null, only }
+  await warehouse.eachPlannedSurvey(selection, (survey) => {
     queue.add(survey)
     if (survey.task === null && now !== null && isDatedAhead(survey, now)) datedAhead += 1
   })
@@ -45,9 +64,14 @@ export const queueDue = async ({ warehouse, rules, runId, log, state }: Run): Pr
     )
   if (refused > 0)
     log.info({ account, surveys: refused }, 'surveys with repeated refusals are not requested in this run')
-  state.requestUsage.saved('resting', notDue)
+  if (!isAsked) state.requestUsage.saved('resting', notDue)
   log.info({ account, ...countByReason(due) }, 'queued the surveys that are due')
   return tasks
+}
+
+/** For a run that lists nothing: what the server's clock shows now, by ours and the last listing. Its own answers may show a later time. */
+export const expectServerTime = async ({ warehouse, rules, clock, state }: Run): Promise<void> => {
+  state.serverTime = serverNow(await warehouse.pastRuns(rules.discover.overlap), clock.nowMs())
 }
 
 const isDatedAhead = ({ refreshedAt }: PlannedSurvey, now: Instant): boolean =>

@@ -21,6 +21,8 @@ export interface RunDependencies {
   /** Aborts with a `StoppedError` that says why. */
   readonly signal: AbortSignal
   readonly rules: RunRules
+  /** Ids of surveys: the run lists nothing, and reads all of these and no others (docs/decisions/queue-and-refresh.md#0085-a-sync-of-some-surveys-is-no-night). */
+  readonly only?: readonly number[] | undefined
   /** The account's allocation of `--max-requests`; all of it unless several accounts divide it. */
   readonly requests?: Allocation
   readonly runId: string

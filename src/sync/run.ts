@@ -8,9 +8,9 @@ import { compactBefore } from '../rules/history.js'
 import { RunBudget } from './budget.js'
 import { discover } from './discover.js'
 import { finishRun, outcomeOf } from './outcome.js'
-import { planOf, queueDue } from './planning.js'
+import { expectServerTime, planOf, queueDue } from './planning.js'
 import { reconstruct } from './reconstruct.js'
-import { createRunState, type Run, type RunDependencies, type RunState } from './run-state.js'
+import { createRunState, type Run, type RunDependencies, type RunRules, type RunState } from './run-state.js'
 import { refresh } from './worker.js'
 
 /**
@@ -18,29 +18,35 @@ import { refresh } from './worker.js'
  * recorded first.
  */
 export const runAccount = async (given: RunDependencies): Promise<RunReport> => {
-  const { warehouse, clock, rules, runId, version } = given
+  const { warehouse, clock, runId, version, only } = given
+  const [command, rules] =
+    only === undefined
+      ? (['sync', given.rules] as const)
+      : (['sync --surveys', readingAll(given.rules)] as const)
   const span = startSpan(clock)
   const { cursor: cursorBefore } = await warehouse.position()
-  const requestsEstimated = (await planOf(warehouse, rules, clock.nowMs()))?.requests ?? null
-  await warehouse.startRun({ runId, command: 'sync', version, startedAt: instantFromMs(span.startedMs) })
+  const plan = only === undefined ? await planOf(warehouse, rules, clock.nowMs()) : null
+  const requestsEstimated = plan?.requests ?? null
+  await warehouse.startRun({ runId, command, version, startedAt: instantFromMs(span.startedMs) })
   const budget = new RunBudget(rules.budget, clock, given.requests)
   using deadline = budget.deadline(given.signal, () => given.source.usage().rate)
   const state = createRunState()
-  const run: Run = { ...given, signal: deadline.signal, budget, state }
+  const run: Run = { ...given, rules, signal: deadline.signal, budget, state }
   const finish = () =>
-    finishRun(given, { command: 'sync', span, state }, (facts) => {
+    finishRun(given, { command, span, state }, (facts) => {
       const { requests, retries, refusals, paceIntervalMs } = given.source.usage()
       const outcome = outcomeOf({ ...state, ...state.counts, ...facts }, rules)
       return { ...outcome, cursorBefore, requestsEstimated, requests, retries, refusals, paceIntervalMs }
     })
   try {
-    state.discovery = await discover(run)
+    if (only === undefined) state.discovery = await discover(run)
+    else await expectServerTime(run)
     if (state.discovery === 'interrupted') state.stopped = budget.reason()
     const tasks = await queueDue(run)
     // Before the long part: otherwise a small budget would prevent compaction in every run.
-    await compactHistory(run)
+    if (only === undefined) await compactHistory(run)
     await refresh(run, tasks)
-    await reconstruct(run, given.signal)
+    if (only === undefined) await reconstruct(run, given.signal)
   } catch (error) {
     if (isStop(error)) state.stopped = error.message
     else state.ended = failureOf(error)
@@ -52,6 +58,12 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
   }
   return await finish()
 }
+
+/** Who asks for a survey wants its list of sources, its progress, and that of every source, whatever would be skipped in a night. */
+const readingAll = (rules: RunRules): RunRules => ({
+  ...rules,
+  refresh: { ...rules.refresh, skip_unchanged: false, list_sources_every: 0 },
+})
 
 const failureOf = (thrown: unknown): RunState['ended'] => {
   const error = explained(thrown)

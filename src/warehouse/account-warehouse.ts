@@ -42,7 +42,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     firstReadings: (at) => read((sql) => readFirstReadings(sql, at)),
     commitReconstructed: (read, runId) => write((sql) => commitReconstructed(sql, read, runId)),
     compactProgress: (before, at) => write((sql) => compactProgress(sql, before, at)),
-    runFacts: (runId) => read((sql) => readRunFacts(sql, runId)),
+    runFacts: (runId, only) => read((sql) => readRunFacts(sql, runId, only)),
     quarantined: () => quarantinedRows(read),
     commitReplay: (rows, replay) => write((sql) => commitReplay(sql, rows, replay)),
     waitingRows: () => read(readWaiting),

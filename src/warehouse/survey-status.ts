@@ -4,7 +4,7 @@ import { ExpectedError } from '../base/errors.js'
 import { parse } from '../base/parse.js'
 import { formatInstant, type Instant } from '../model/instant.js'
 import type { RefreshRules } from '../model/run.js'
-import { bigintCell, doubleCell, timestamptzCell, varcharCell } from './connection/cells.js'
+import { bigintCell, booleanCell, doubleCell, timestamptzCell, varcharCell } from './connection/cells.js'
 import type { Sql } from './connection/database.js'
 import { LAST_SYNCS } from './history/runs.js'
 import { readPlannedSurvey } from './queue/planned-surveys.js'
@@ -73,6 +73,25 @@ export const accountsOfSurvey = async (
     `${path} has no survey ${account === undefined ? '' : `${account}/`}${surveyId}${meant}`,
   )
 }
+
+const knownRow = z.object({
+  account: varcharCell,
+  surveyId: bigintCell,
+  missingSince: timestamptzCell.nullable(),
+  isTyped: booleanCell,
+})
+export type KnownSurvey = z.output<typeof knownRow>
+
+/** Which accounts have surveys with these ids. Of one that is not `isTyped`, only rows in quarantine are known. */
+export const readKnownSurveys = (sql: Sql, surveyIds: readonly number[]): Promise<readonly KnownSurvey[]> =>
+  sql.rows(
+    knownRow,
+    `WITH asked AS (SELECT unnest(CAST($1::JSON AS BIGINT[])) AS id)
+      SELECT account, id AS "surveyId", _missing_since AS "missingSince", true AS "isTyped" FROM main.surveys SEMI JOIN asked USING (id)
+      UNION SELECT r.account, r.survey_id, NULL, false FROM _sync.rejected_rows r SEMI JOIN asked a ON a.id = r.survey_id
+        ANTI JOIN main.surveys s ON s.account = r.account AND s.id = r.survey_id ORDER BY ALL`,
+    [JSON.stringify(surveyIds)],
+  )
 
 /** `now` is the server's time. */
 export const readSurveyStatus = async (

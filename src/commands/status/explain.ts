@@ -161,6 +161,7 @@ const REASONS: Readonly<Record<TaskReason, (status: string) => string>> = {
   sources: () =>
     'sources of this account change without their survey, so lists are read again at growing intervals',
   missing: () => 'the last full listing did not show it',
+  asked: () => 'sync --surveys asked for it, and did not read it completely',
 }
 
 const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): readonly Cause[] => {

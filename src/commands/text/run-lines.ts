@@ -68,5 +68,6 @@ export const REQUEST_USAGE_WORDS: Readonly<Record<RequestKind | RequestReason, s
   sources: 'sources',
   missing: 'not listed',
   reconstructed: 'reconstructed',
+  asked: 'asked for',
   resting: 'not due',
 }

@@ -110,4 +110,5 @@ const NONE_QUEUED: Readonly<Record<TaskReason, number>> = {
   old: 0,
   sources: 0,
   missing: 0,
+  asked: 0,
 }

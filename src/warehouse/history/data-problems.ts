@@ -10,12 +10,16 @@ import { readFailing, readQueue } from '../queue/tasks.js'
 /** Further ones are only counted, which keeps the report readable. */
 const NAMED_MAX = 10
 
-export const readRunFacts = async (sql: AccountSql, runId: string): Promise<RunFacts> => {
+export const readRunFacts = async (
+  sql: AccountSql,
+  runId: string,
+  only?: readonly number[],
+): Promise<RunFacts> => {
   const ofRun = [sql.account, runId]
   const count = (rows: string, run: string) =>
     countOf(sql, `SELECT count(*) AS "Count" FROM ${rows} WHERE account = $1 AND ${run} = $2`, ofRun)
-  const queue = (await readQueue(sql)).filter(({ account }) => account === sql.account)
-  const failing = await readFailing(sql, NAMED_MAX, sql.account)
+  const queue = (await readQueue(sql, only)).filter(({ account }) => account === sql.account)
+  const failing = await readFailing(sql, NAMED_MAX, sql.account, only)
   return {
     leftOver: sum(queue.map(({ tasks }) => tasks)),
     failing: sum(queue.map((of) => of.failing)),

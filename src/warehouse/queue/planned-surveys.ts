@@ -64,8 +64,9 @@ export const eachPlannedSurvey = async (
   use: (survey: PlannedSurvey) => void,
 ): Promise<void> => {
   const changeAlone = await doSourcesChangeAlone(sql)
-  const ids: number[] = []
-  await sql.each(idRow, selectedIds(selection, changeAlone), [sql.account], ({ id }) => ids.push(id))
+  const ids: number[] = [...(selection.only ?? [])]
+  if (selection.only === undefined)
+    await sql.each(idRow, selectedIds(selection, changeAlone), [sql.account], ({ id }) => ids.push(id))
   const query = selectPlanned('SELECT unnest(CAST($2::JSON AS BIGINT[])) AS id', changeAlone, selection.rules)
   for (let from = 0; from < ids.length; from += AT_ONCE)
     await sql.each(surveyRow, query, [sql.account, JSON.stringify(ids.slice(from, from + AT_ONCE))], use)

@@ -63,13 +63,19 @@ const queueRow = z.object({
   oldest_at: timestamptzCell,
 })
 
-/** The tasks of all accounts by reason. */
-export const readQueue = (sql: Sql): Promise<readonly z.output<typeof queueRow>[]> =>
+/** The tasks of all accounts by reason; with `only`, those of these surveys. */
+export const readQueue = (
+  sql: Sql,
+  only?: readonly number[],
+): Promise<readonly z.output<typeof queueRow>[]> =>
   sql.rows(
     queueRow,
     `SELECT account, reason, count(*) AS tasks, count(last_error) AS failing, min(enqueued_at) AS oldest_at
-      FROM _sync.tasks GROUP BY ALL ORDER BY ALL`,
+      FROM _sync.tasks t WHERE ${isAmong(only)} GROUP BY ALL ORDER BY ALL`,
   )
+
+const isAmong = (only: readonly number[] = []): string =>
+  only.length === 0 ? 'true' : `t.survey_id IN (${only.join(', ')})`
 
 const failingRow = z.object({
   account: varcharCell,
@@ -84,12 +90,13 @@ export const readFailing = (
   sql: Sql,
   rowsMax: number,
   account: string | null = null,
+  only?: readonly number[],
 ): Promise<readonly z.output<typeof failingRow>[]> =>
   sql.rows(
     failingRow,
     `SELECT t.account, t.survey_id, s.title, t.attempts, t.last_error AS error
       FROM _sync.tasks t LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
-      WHERE t.last_error IS NOT NULL AND t.account = coalesce($1, t.account)
+      WHERE ${isAmong(only)} AND t.last_error IS NOT NULL AND t.account = coalesce($1, t.account)
       ORDER BY t.account, t.attempts DESC, t.survey_id DESC LIMIT ${rowsMax}`,
     [account],
   )

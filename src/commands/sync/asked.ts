@@ -1,0 +1,58 @@
+/** The surveys that `sync --surveys` names: of which accounts they are. Every name is settled before the first request. */
+import { ExpectedError } from '../../base/errors.js'
+import { quoted } from '../../base/human.js'
+import { formatInstant } from '../../model/instant.js'
+import type { Settings } from '../../settings/settings.js'
+import { shardOf } from '../../settings/shards.js'
+import type { KnownSurvey } from '../../warehouse/survey-status.js'
+import type { surveyNameOf } from '../flags.js'
+
+export type AskedSurvey = ReturnType<typeof surveyNameOf>
+
+/** The ids by account. Throws an error `unknown_survey` that says of every wrong name what to do. */
+export const surveysByAccount = (
+  asked: readonly AskedSurvey[],
+  known: readonly KnownSurvey[],
+  settings: Pick<Settings, 'accounts' | 'shard'>,
+): ReadonlyMap<string, readonly number[]> => {
+  const ids = new Map<string, Set<number>>()
+  const problems: string[] = []
+  for (const survey of asked) {
+    const found = findOne(survey, known, settings)
+    if (typeof found === 'string') problems.push(found)
+    else ids.set(found.account, (ids.get(found.account) ?? new Set()).add(found.surveyId))
+  }
+  if (problems.length > 0)
+    throw new ExpectedError('unknown_survey', `nothing was requested: ${[...new Set(problems)].join('; ')}`)
+  return new Map([...ids].map(([account, own]) => [account, [...own]]))
+}
+
+/** The one survey that is meant, or why there is none. */
+const findOne = (
+  { account, surveyId }: AskedSurvey,
+  known: readonly KnownSurvey[],
+  { accounts, shard }: Pick<Settings, 'accounts' | 'shard'>,
+): KnownSurvey | string => {
+  const names = accounts.map(({ name }) => name)
+  if (account !== undefined && !names.includes(account)) {
+    const place =
+      shard === null
+        ? ''
+        : `; among ${shard.count} shards, its account belongs to --shard ${shardOf(account, shard.count)}/${shard.count}`
+    return `${quoted(`${account}/${surveyId}`)} is of no account of this run, which has ${names.join(', ') || 'none'}${place}`
+  }
+  const named = account === undefined ? String(surveyId) : `${account}/${surveyId}`
+  const found = known.filter(
+    (one) => one.surveyId === surveyId && (account === undefined ? names : [account]).includes(one.account),
+  )
+  const [one, ...others] = found.filter(({ isTyped, missingSince }) => isTyped && missingSince === null)
+  if (one !== undefined && others.length === 0) return one
+  if (one !== undefined)
+    return `${named} is a survey of several accounts: give ${[one, ...others].map((other) => `${other.account}/${surveyId}`).join(' or ')}`
+  const [hidden] = found
+  if (hidden === undefined)
+    return `${named} is not known: no listing of ${account ?? (names.join(', ') || 'this shard')} has shown it. A new survey comes with the next sync`
+  return hidden.missingSince === null
+    ? `no row of ${named} could be typed: see fieldwork-sync status --survey ${hidden.account}/${surveyId}`
+    : `the API does not show ${named} since ${formatInstant(hidden.missingSince)}: fieldwork-sync sync --full finds it if it is back`
+}
