@@ -57,8 +57,7 @@ export const EXITS = {
       no_warehouse: '`replay`, `sync --surveys`: this directory has no warehouse',
       nothing_published:
         '`status`, `export`, `query`, `report`, `verify`: nothing is published in this directory or bucket',
-      unknown_survey:
-        '`--survey`, `--surveys`: nothing is known of this survey, or the API does not show it, or several accounts have it',
+      unknown_survey: '`--survey`, `--surveys`: no survey that is known has this name, or several have',
       other_shards:
         'The directory holds another number of shards, a warehouse without shards, or shards although the command has no `--shard`',
       other_bucket:

@@ -40,8 +40,8 @@ const planAll = async (
   return await readPublished(found, signal, async (database) => {
     await requireCurrentSchema(database, found.path, 'plan')
     const plans: (Plan | null)[] = []
-    for (const { name } of accounts)
-      plans.push(await planOf(accountWarehouse(database, name), rules, systemClock.nowMs()))
+    for (const { name, exclude } of accounts)
+      plans.push(await planOf(accountWarehouse(database, name), { ...rules, exclude }, systemClock.nowMs()))
     return fitted(accounts, plans, rules.budget)
   })
 }
@@ -123,7 +123,12 @@ const closing = (
   plan: Plan,
   { requests_max: requestsMax, duration_max: durationMsMax }: Budget,
 ): readonly string[] => {
-  const time = `  ${humanDuration(timeAtCapMs(plan.requests, rate))} at the cap of ${rate.requests} per ${humanWindow(rate.perMs)}`
+  const { surveys: out, requests: saved } = plan.excluded
+  const excluded =
+    out === 0
+      ? ''
+      : `\n  excluded: ${counted(out, 'survey')}, which would take ${counted(requestsIn(saved), 'request')}`
+  const time = `  ${humanDuration(timeAtCapMs(plan.requests, rate))} at the cap of ${rate.requests} per ${humanWindow(rate.perMs)}${excluded}`
   if (fit === null || (requestsMax === null && durationMsMax === null)) return [time]
   const limits = [
     ...(requestsMax === null ? [] : [`--max-requests ${requestsMax}`]),
@@ -165,6 +170,7 @@ export const planToJson = (
       expected: isExpected,
       ...counts,
     })),
+    excluded: plan?.excluded ?? null,
     fits: fit,
   })),
 })

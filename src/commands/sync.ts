@@ -75,7 +75,7 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
             log,
             observer,
             signal,
-            rules: settings,
+            rules: { ...settings, exclude: account.exclude },
             only: only?.get(account.name),
             requests,
             runId: options.runId,

@@ -144,10 +144,9 @@ export const COMMANDS: readonly Command[] = [
     {
       ...ACCOUNTS,
       ...FULL,
-      surveys: text(
-        'Read these surveys now and no others, such as 4711,acme/815, with all their sources; list nothing',
-        { isList: true },
-      ),
+      surveys: text('Read only these surveys, such as 4711,acme/815, with all sources; list nothing', {
+        isList: true,
+      }),
       'max-requests': text('Make at most this many requests; the next run reads the remaining surveys'),
       'max-duration': text('Finish within this time, such as 55m; the next run reads the remaining surveys'),
       publish: text(

@@ -1,7 +1,8 @@
 /** The input of the queue and of a plan: the stored surveys and the earlier runs. */
 import type { DayWindow } from './calendar.js'
 import type { Instant } from './instant.js'
-import type { RefreshRules, TaskReason } from './run.js'
+import type { ExcludeRules, RefreshRules, TaskReason } from './run.js'
+import type { EXCLUDED_BY } from './tables.js'
 
 /** The facts about a survey when the queue is computed. Instants are server time. */
 export interface SurveyFacts {
@@ -73,6 +74,8 @@ export interface PlannedSurvey extends SurveyFacts {
   readonly movedSources: number
   /** Its stored days that will be read again. */
   readonly daysOpen: number
+  /** The rule of the settings that keeps it from being read. */
+  readonly excludedBy: (typeof EXCLUDED_BY)[number] | null
   /** Its place in the queue; null when it is not queued. */
   readonly task: {
     readonly reason: TaskReason
@@ -100,6 +103,8 @@ export interface SurveySelection {
   readonly at: Instant | null
   /** Also selects surveys that changed at or after this time; null without. */
   readonly changedSince: Instant | null
+  /** By default, what the last sync found excluded. */
+  readonly exclude?: ExcludeRules | undefined
   /** Selects only these, due or not. */
   readonly only?: readonly number[] | undefined
 }

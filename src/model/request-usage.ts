@@ -16,10 +16,10 @@ export type SurveyKind = Exclude<RequestKind, 'surveys'>
 export const TASK_REASONS = ['changed', 'active', 'settling', 'old', 'sources', 'missing', 'asked'] as const
 
 /**
- * The listing, the reason of a survey's task, `reconstructed` for its days before it was first read, or `resting` for a survey that was not
- * due.
+ * The listing, the reason of a survey's task, `reconstructed` for its days before it was first read, `resting` for a survey that was not due,
+ * or `excluded` for one that the settings exclude.
  */
-export const REQUEST_REASONS = ['listing', 'left_over', ...TASK_REASONS, 'reconstructed', 'resting'] as const
+export const REQUEST_REASONS = ['listing', 'left_over', ...TASK_REASONS, 'reconstructed', 'resting', 'excluded'] as const
 export type RequestReason = (typeof REQUEST_REASONS)[number]
 
 export interface RequestUsage {

@@ -59,7 +59,7 @@ export const RUN_FIELDS = {
   cursorBefore: timestamptz.orNull('updated_since of the listing; null for a full one'),
   cursorAfter: timestamptz.orNull('The cursor from which the next run starts'),
   requestsEstimated: bigint.orNull(
-    'Requests that the plan expected at the start; null for a replay and for sync --surveys',
+    'Requests that the plan expected at the start; null for a replay or sync --surveys',
   ),
   requests: bigint('Requests sent, retries included'),
   retries: bigint('Requests that repeated an earlier one'),

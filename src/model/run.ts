@@ -44,6 +44,13 @@ export interface RefreshRules {
   readonly reconstruct: boolean
 }
 
+/** Surveys that no run reads (settings `accounts[].exclude`): by status, id, and project. */
+export interface ExcludeRules {
+  readonly status: readonly string[]
+  readonly surveys: readonly number[]
+  readonly projects: readonly string[]
+}
+
 export interface RefreshWeights {
   readonly fieldwork: number
   /** Any other active status, also an unknown one. */

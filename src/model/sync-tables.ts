@@ -52,7 +52,7 @@ export const requests = sync(
     account,
     reason: varcharOf(
       REQUEST_REASONS,
-      'The listing, the reason why the survey was queued, left over from an earlier run, or resting (not due)',
+      'The listing, the reason why the survey was queued, left over from an earlier run, resting (not due), or excluded by the settings',
     ),
     kind: varcharOf(REQUEST_KINDS, 'Kind of request'),
     made: bigint('Requests sent, retries included'),

@@ -9,11 +9,13 @@ import {
   columnsOf,
   date,
   type Fields,
+  nullable,
   type Reference,
   type RowOf,
   type TableDeclaration,
   timestamptz,
   varchar,
+  varcharOf,
 } from './columns.js'
 import { PROGRESS_FIELDS, SAMPLE_SOURCE_FIELDS, SURVEY_FIELDS } from './fields.js'
 
@@ -175,6 +177,9 @@ export const surveyProgressReconstructed = main(
   ofSurvey,
 )
 
+/** The rules of `accounts[].exclude`. */
+export const EXCLUDED_BY = ['status', 'id', 'project'] as const
+
 export const freshness = main(
   'freshness',
   'As of when each survey is known; one row per survey',
@@ -205,6 +210,9 @@ export const freshness = main(
     ),
     last_error: varchar.orNull(
       'Why the last attempt to read sources and progress failed; null if it succeeded',
+    ),
+    excluded_by: nullable(
+      varcharOf(EXCLUDED_BY, 'By what accounts[].exclude keeps it from being read; null = not'),
     ),
   },
 )

@@ -18,6 +18,7 @@ import type {
 } from './plan-facts.js'
 import type { SurveyKind } from './request-usage.js'
 import type {
+  ExcludeRules,
   ListingKind,
   PublishReport,
   RejectionReason,
@@ -55,6 +56,8 @@ export interface AccountWarehouse {
   pastRuns(overlapMs: number): Promise<PastRuns>
   enqueue(tasks: readonly NewTask[], at: Stamp): Promise<void>
   hasTasks(): Promise<boolean>
+  /** Marks the surveys that these rules exclude, and no others. */
+  storeExclusions(rules: ExcludeRules | undefined): Promise<void>
   /** What is stored of each of these surveys. */
   storedBundles(surveyIds: readonly number[]): Promise<ReadonlyMap<number, StoredBundle>>
   storedDays(surveyId: number): Promise<StoredDays>

@@ -4,7 +4,7 @@
  */
 import type { Instant } from '../model/instant.js'
 import type { PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
-import type { RequestsByKind } from '../model/request-usage.js'
+import { REQUEST_KINDS, type RequestsByKind } from '../model/request-usage.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
 import { ageMs } from './believed.js'
 import { isActive, listsSources, rulesFor } from './refresh.js'
@@ -68,6 +68,14 @@ const explainingOf = ({ id, sources, moved, movedSources }: PlannedSurvey): numb
 /** The average over all surveys with sources; 1 without any. */
 export const sourcesOfEach = ({ sources, withSources }: SurveyTotals): number =>
   withSources === 0 ? 1 : sources / withSources
+
+/** The requests of several bundles, by kind. */
+export const added = (all: readonly RequestsByKind[]): RequestsByKind =>
+  Object.fromEntries(
+    REQUEST_KINDS.map((kind) => [kind, sum(all.map((one) => one[kind] ?? 0))] as const).filter(
+      ([, count]) => count > 0,
+    ),
+  )
 
 export const requestsIn = (requests: RequestsByKind): number => sum(Object.values(requests))
 

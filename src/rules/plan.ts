@@ -2,21 +2,18 @@
 import type { Rate } from '../base/network.js'
 import { type Instant, instantFromMs, minusMs, msBetween } from '../model/instant.js'
 import type { FirstReading, PastRuns, PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
-import {
-  REQUEST_KINDS,
-  REQUEST_REASONS,
-  type RequestReason,
-  type RequestsByKind,
-} from '../model/request-usage.js'
-import type { Budget, DiscoverRules, ListingKind, RefreshRules } from '../model/run.js'
+import { REQUEST_REASONS, type RequestReason, type RequestsByKind } from '../model/request-usage.js'
+import type { Budget, DiscoverRules, ExcludeRules, ListingKind, RefreshRules } from '../model/run.js'
 import { isCountDue, listingKind } from './cursor.js'
-import { requestsIn, sourcesOfEach, sum } from './estimate.js'
-import { createQueue, requestReasonOf, type Task } from './queue.js'
+import { added, requestsIn, sourcesOfEach, sum } from './estimate.js'
+import { createQueue, type ExcludedSurveys, requestReasonOf, type Task } from './queue.js'
 import { windowsBefore } from './windows.js'
 
 export interface PlanRules {
   readonly discover: DiscoverRules
   readonly refresh: RefreshRules
+  /** Those of the account; by default, what the last sync found excluded. */
+  readonly exclude?: ExcludeRules | undefined
   readonly full: boolean
 }
 
@@ -36,6 +33,7 @@ export interface Plan {
   readonly requests: number
   /** The surveys that are known to be due, the most urgent first. */
   readonly tasks: readonly Task[]
+  readonly excluded: ExcludedSurveys
 }
 
 const DAY_MS = 86_400_000
@@ -81,8 +79,9 @@ export const createPlan = (
   const changes = createChanges(totals, past, at)
   const listing = listingKind(past, nowMs, rules.discover, rules.full)
   const windows = rules.refresh.reconstruct ? firstReadings.map((one) => windowsBefore(one, at).length) : []
-  const addUnread = ({ refreshedAt, status, missing, createdAt }: PlannedSurvey): void => {
-    if (!rules.refresh.reconstruct || refreshedAt !== null || status !== 'fieldwork' || missing) return
+  const addUnread = ({ refreshedAt, status, missing, excludedBy, createdAt }: PlannedSurvey): void => {
+    if (!rules.refresh.reconstruct || refreshedAt !== null || status !== 'fieldwork' || missing || excludedBy !== null)
+      return
     windows.push(windowsBefore({ createdAt, firstReadAt: at, reconstructedFrom: null }, at).length)
   }
   const counts = listing === 'incremental' && isCountDue(past, nowMs, rules.discover) ? 1 : 0
@@ -92,7 +91,7 @@ export const createPlan = (
       addUnread(survey)
     },
     plan: (): Plan => {
-      const { tasks } = queue.sorted()
+      const { tasks, excluded } = queue.sorted()
       const expected = changes.expected()
       const listed = listing === 'full' ? totals.present + expected.created : expected.listed
       const entries: readonly PlanEntry[] = [
@@ -107,7 +106,7 @@ export const createPlan = (
         ...reconstructedEntry(windows.filter((count) => count > 0)),
       ]
       const requests = sum(entries.map((entry) => requestsIn(entry.requests)))
-      return { at, listing, entries, requests, tasks }
+      return { at, listing, entries, requests, tasks, excluded }
     },
   }
 }
@@ -120,12 +119,12 @@ const createChanges = (totals: SurveyTotals, { listedAt }: PastRuns, at: Instant
   const from = listedAt === null ? null : changesSeenSince(listedAt)
   const seen = { changed: 0, created: 0, rested: 0, relisted: 0 }
   return {
-    add: ({ missing, updatedAt, createdAt }: PlannedSurvey, isDue: boolean): void => {
+    add: ({ missing, updatedAt, createdAt, excludedBy }: PlannedSurvey, isDue: boolean): void => {
       if (from === null || missing) return
+      if (updatedAt >= from) seen.changed += 1
+      if (excludedBy !== null) return
       if (createdAt >= from) seen.created += 1
-      if (updatedAt < from) return
-      seen.changed += 1
-      if (createdAt < from) seen[isDue ? 'relisted' : 'rested'] += 1
+      else if (updatedAt >= from) seen[isDue ? 'relisted' : 'rested'] += 1
     },
     expected: () => {
       if (listedAt === null) return { listed: totals.present, created: 0, entries: [] }
@@ -161,13 +160,6 @@ const reconstructedEntry = (windows: readonly number[]): readonly PlanEntry[] =>
 /** The requests of a plan that only take what a budget leaves. */
 export const reconstructedRequests = ({ entries }: Plan): number =>
   sum(entries.map(({ reason, requests }) => (reason === 'reconstructed' ? requestsIn(requests) : 0)))
-
-const added = (all: readonly RequestsByKind[]): RequestsByKind =>
-  Object.fromEntries(
-    REQUEST_KINDS.map((kind) => [kind, sum(all.map((one) => one[kind] ?? 0))] as const).filter(
-      ([, count]) => count > 0,
-    ),
-  )
 
 /**
  * From the first send to the last, milliseconds, if the server answers at once. Assumes bursts of the whole cap, one per window, without

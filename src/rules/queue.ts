@@ -4,7 +4,7 @@ import type { PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
 import type { RequestReason, RequestsByKind } from '../model/request-usage.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
 import { believed } from './believed.js'
-import { bundleRequests, requestsIn, sourcesOfEach } from './estimate.js'
+import { added, bundleRequests, requestsIn, sourcesOfEach } from './estimate.js'
 import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refresh.js'
 
 export interface Task {
@@ -42,8 +42,15 @@ interface Queue {
   readonly tasks: readonly Task[]
   /** Queued surveys that rest because the API refused them in several runs. */
   readonly refused: number
+  readonly excluded: ExcludedSurveys
   /** The requests that reading every other survey with all its sources would take. */
   readonly notDue: RequestsByKind
+}
+
+/** The surveys that are due and excluded, and the requests that reading them is expected to take. */
+export interface ExcludedSurveys {
+  readonly surveys: number
+  readonly requests: RequestsByKind
 }
 
 /** Surveys are added one by one, so that of a survey only its task stays in memory. Tasks of another run than `runId` are left over. */
@@ -57,6 +64,7 @@ export const createQueue = (
   const due: Task[] = []
   let { present: resting, sources: restingSources } = totals
   let refused = 0
+  const excluded: RequestsByKind[] = []
   return {
     /** Returns whether the survey is due and does not rest. */
     add: (survey: PlannedSurvey): boolean => {
@@ -72,6 +80,10 @@ export const createQueue = (
         refused += 1
         return false
       }
+      if (survey.excludedBy !== null && !isAsked) {
+        excluded.push(bundleRequests(survey, reason, at, estimate))
+        return false
+      }
       const task = taskOf(survey, reason, at, estimate, runId)
       due.push(isAsked ? { ...task, isLeftOver: false } : task)
       return true
@@ -79,6 +91,7 @@ export const createQueue = (
     sorted: (): Queue => ({
       tasks: due.toSorted(byUrgency),
       refused,
+      excluded: { surveys: excluded.length, requests: added(excluded) },
       notDue: { sample_sources: resting, survey_progress: resting, sample_source_progress: restingSources },
     }),
   }

@@ -103,6 +103,18 @@ export const namesOf =
     return new Set(chosen).size < chosen.length ? bad('must name nothing twice') : good(chosen)
   }
 
+/** A list of different items, which may be empty. The problem counts from 1 to the first item that is wrong. */
+export const itemsOf =
+  <T extends string | number>(what: string, readOne: Reader<T>): Reader<readonly T[]> =>
+  (value) => {
+    if (!Array.isArray(value)) return bad(`must be a list of ${what}`)
+    const read = value.map(readOne)
+    const items = read.flatMap((one) => (one.ok ? [one.value] : []))
+    if (items.length < read.length)
+      return bad(`must be a list of ${what}; item ${read.findIndex(({ ok }) => !ok) + 1} is none`)
+    return new Set(items).size < items.length ? bad('must name nothing twice') : good(items)
+  }
+
 /** The name of a time zone that Node supports. */
 export const readTimeZone: Reader<string> = (value) => {
   // Node has the default. To ask for it takes 10 ms at every start.

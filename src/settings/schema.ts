@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { LOG_LEVELS } from '../base/log.js'
+import { SURVEY_STATUSES } from '../model/fields.js'
 import { WEBHOOK_FORMATS } from '../model/monitoring.js'
 import {
   PUBLISH_FORMATS,
@@ -36,6 +37,7 @@ import {
 import {
   durationFrom,
   durationOrForever,
+  itemsOf,
   listOf,
   namesOf,
   oneOf,
@@ -135,6 +137,21 @@ const account = section({
   weight: wholeNumber(1, 1, 1_000).describe(
     'Weight of the account when `--max-requests` is divided among several; unused requests of one account go to the others',
   ),
+  exclude: section({
+    status: preset([], 'list of survey statuses', namesOf('status value', SURVEY_STATUSES)).describe(
+      'Surveys with these statuses are listed, but their sources and progress are not read',
+    ),
+    surveys: preset(
+      [],
+      'list of survey ids',
+      itemsOf('survey ids, such as [4711, 4712]', wholeNumberFrom(0, Number.MAX_SAFE_INTEGER)),
+    ).describe('The same for these surveys'),
+    projects: preset(
+      [],
+      'list of project ids',
+      itemsOf('project ids as text, such as ["815", "P-12"]', readPath),
+    ).describe('The same for those of these projects; numbers in quotes'),
+  }).prefault({}),
   /** `rateLimit` as one text; it overrides `rateLimit`. */
   rate: notInFile(readRate).optional(),
 })

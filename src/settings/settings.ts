@@ -2,7 +2,7 @@
 import type { HttpProxy, Rate, SharedRate } from '../base/network.js'
 import { type Secret, secretsInUrl } from '../base/secret.js'
 import type { Monitoring } from '../model/monitoring.js'
-import type { DeadlineFile } from '../model/run.js'
+import type { DeadlineFile, ExcludeRules } from '../model/run.js'
 import { secretsOfMonitoring } from './monitoring.js'
 import type { SettingsValues } from './schema.js'
 import type { StorageSettings } from './storage.js'
@@ -20,6 +20,7 @@ export interface AccountSettings {
   readonly proxy: HttpProxy | null
   /** The account's part of `--max-requests` is this, divided by the sum of all weights. */
   readonly weight: number
+  readonly exclude: ExcludeRules
 }
 
 /** The settings that hold secrets. */

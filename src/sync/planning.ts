@@ -27,7 +27,8 @@ export const planOf = async (
   const changedSince = changesSeenSince(past.listedAt)
   const firstReadings = await warehouse.firstReadings(at)
   const plan = createPlan(await warehouse.surveyTotals(), past, { at, nowMs }, rules, firstReadings)
-  await warehouse.eachPlannedSurvey({ rules: rules.refresh, at, changedSince }, plan.add)
+  const { refresh, exclude } = rules
+  await warehouse.eachPlannedSurvey({ rules: refresh, exclude, at, changedSince }, plan.add)
   return plan.plan()
 }
 
@@ -46,6 +47,7 @@ export const queueDue = async ({
   const { account } = warehouse
   const now = state.serverTime
   const isAsked = only !== undefined
+  if (!isAsked) await warehouse.storeExclusions(rules.exclude)
   const queue = createQueue(await warehouse.surveyTotals(), now ?? 0n, { ...rules, isAsked }, runId)
   let datedAhead = 0
   const selection = { rules: rules.refresh, at: now, changedSince: null, only }
@@ -53,7 +55,7 @@ export const queueDue = async ({
     queue.add(survey)
     if (survey.task === null && now !== null && isDatedAhead(survey, now)) datedAhead += 1
   })
-  const { tasks, refused, notDue } = queue.sorted()
+  const { tasks, refused, excluded, notDue } = queue.sorted()
   if (now === null) return tasks
   const due = tasks.filter(({ isQueued }) => !isQueued)
   await warehouse.enqueue(due, { runId, at: now })
@@ -65,6 +67,9 @@ export const queueDue = async ({
   if (refused > 0)
     log.info({ account, surveys: refused }, 'surveys with repeated refusals are not requested in this run')
   if (!isAsked) state.requestUsage.saved('resting', notDue)
+  state.requestUsage.saved('excluded', excluded.requests)
+  if (excluded.surveys > 0)
+    log.info({ account, surveys: excluded.surveys }, 'surveys that are due are excluded by the settings')
   log.info({ account, ...countByReason(due) }, 'queued the surveys that are due')
   return tasks
 }

@@ -3,7 +3,14 @@ import type { Clock } from '../base/clock.js'
 import type { ExitCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import type { Instant } from '../model/instant.js'
-import type { Budget, DiscoverRules, HistoryRules, ListingKind, RefreshRules } from '../model/run.js'
+import type {
+  Budget,
+  DiscoverRules,
+  ExcludeRules,
+  HistoryRules,
+  ListingKind,
+  RefreshRules,
+} from '../model/run.js'
 import { addCounts, NO_ROWS, type RowCounts, type RowCountsByTable, type RunObserver } from '../model/run.js'
 import { type RunCounters, zeroCounters } from '../model/run-record.js'
 import type { SurveySource } from '../model/survey-source.js'
@@ -21,7 +28,10 @@ export interface RunDependencies {
   /** Aborts with a `StoppedError` that says why. */
   readonly signal: AbortSignal
   readonly rules: RunRules
-  /** Ids of surveys: the run lists nothing, and reads all of these and no others (docs/decisions/queue-and-refresh.md#0085-a-sync-of-some-surveys-is-no-night). */
+  /**
+   * Ids of surveys: the run lists nothing, and reads all of these and no others
+   * (docs/decisions/queue-and-refresh.md#0085-some-surveys-now-and-some-not-at-all).
+   */
   readonly only?: readonly number[] | undefined
   /** The account's allocation of `--max-requests`; all of it unless several accounts divide it. */
   readonly requests?: Allocation
@@ -38,6 +48,8 @@ export interface Run extends RunDependencies {
 export interface RunRules {
   readonly discover: DiscoverRules
   readonly refresh: RefreshRules
+  /** Those of the account; by default none. */
+  readonly exclude?: ExcludeRules | undefined
   readonly history: HistoryRules
   readonly budget: Budget
   /** With `contract: freeze`, a run that meets an unknown field or enum value fails. */

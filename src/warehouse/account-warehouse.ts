@@ -8,6 +8,7 @@ import { finishRun, startRun } from './history/runs.js'
 import { commitBundles, commitReconstructed } from './merge/bundles.js'
 import { commitListingPages } from './merge/listing-pages.js'
 import { createStoredSurveys } from './merge/stored-surveys.js'
+import { storeExclusions } from './queue/exclusion.js'
 import { agreesWithTotal, countListed, dropListing, readPosition, startListing } from './queue/listing.js'
 import { eachPlannedSurvey, pastRuns, surveyTotals } from './queue/planned-surveys.js'
 import { readFirstReadings, readStoredDays } from './queue/stored-windows.js'
@@ -37,6 +38,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     eachPlannedSurvey: (selection, use) => read((sql) => eachPlannedSurvey(sql, selection, use)),
     pastRuns: (overlapMs) => read((sql) => pastRuns(sql, overlapMs)),
     hasTasks: () => read(queue.hasTasks),
+    storeExclusions: (rules) => write((sql) => storeExclusions(sql, rules)),
     storedBundles: (surveyIds) => read((sql) => surveys.read(sql, surveyIds)),
     storedDays: (surveyId) => read((sql) => readStoredDays(sql, surveyId)),
     firstReadings: (at) => read((sql) => readFirstReadings(sql, at)),

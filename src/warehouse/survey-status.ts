@@ -57,13 +57,7 @@ export const accountsOfSurvey = async (
   { account, surveyId }: { readonly account: string | undefined; readonly surveyId: number },
   path: string,
 ): Promise<readonly string[]> => {
-  const rows = await sql.rows(
-    z.object({ account: varcharCell }),
-    `SELECT account FROM main.surveys WHERE id = $1 UNION SELECT account FROM main.freshness WHERE survey_id = $1
-      UNION SELECT account FROM _sync.rejected_rows WHERE survey_id = $1 ORDER BY account`,
-    [surveyId],
-  )
-  const accounts = rows.map((row) => row.account)
+  const accounts = (await readKnownSurveys(sql, [surveyId])).map((known) => known.account)
   if (account === undefined && accounts.length > 0) return accounts
   if (account !== undefined && accounts.includes(account)) return [account]
   const others = accounts.map((one) => `${one}/${surveyId}`)

@@ -253,6 +253,7 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
         token: new Secret(world.account.token),
         rate: plan.world.rate,
         ...{ shared: null, proxy: null, weight: 1 },
+        exclude: { status: [], surveys: [], projects: [] },
       },
     ],
     accountNames: [account],

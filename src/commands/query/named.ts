@@ -158,7 +158,7 @@ FROM survey_overview o
 JOIN (SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at FROM freshness GROUP BY account) n
   ON n.account = o.account
 WHERE o.status NOT IN ('draft', 'user_demo', 'complete') AND o._missing_since IS NULL
-  AND (o.refreshed_at IS NULL OR epoch_us(o.refreshed_at) < epoch_us(n.newest_at) - 24 * 3600000000 OR o.last_error IS NOT NULL)
+  AND o.excluded_by IS NULL AND (o.refreshed_at IS NULL OR epoch_us(o.refreshed_at) < epoch_us(n.newest_at) - 24 * 3600000000 OR o.last_error IS NOT NULL)
 ORDER BY o.refreshed_at ASC NULLS FIRST, o.account ASC, survey_id ASC`,
   },
   {

@@ -13,6 +13,7 @@ import { shortReason } from './verdict.js'
 export const CAUSES = [
   'no_run',
   'missing',
+  'excluded',
   'failed',
   'rejected',
   'queued',
@@ -125,6 +126,8 @@ const nextReading = (
   const none = { at: null, reason: null, place: null, of: null }
   if (plan === null)
     return { ...none, when: 'next_run', text: 'the next run continues the first listing of all surveys' }
+  if (survey !== null && survey.excludedBy !== null)
+    return { ...none, when: 'never', text: 'not while the settings exclude it, or with sync --surveys' }
   const place = plan.tasks.findIndex((task) => task.surveyId === surveyId)
   const { reason } = plan.tasks[place] ?? { reason: null }
   if (survey !== null && reason !== null) {
@@ -180,12 +183,17 @@ const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): read
     missing:
       stored.missing_since !== null &&
       `the API does not show it since ${withAge(stored.missing_since, now)}, so it is not read`,
+    excluded:
+      planned !== null &&
+      planned.excludedBy !== null &&
+      `the settings exclude it by its ${planned.excludedBy} (accounts[].exclude), so its progress is not read`,
     failed:
       stored.last_error !== null &&
       `its last reading failed (tried ${counted(stored.attempts ?? 1, 'time')}): ${onOneLine(stored.last_error)}`,
     rejected,
     queued:
       task !== null &&
+      next.when !== 'never' &&
       stored.last_error === null &&
       `it waits in the queue since ${withAge(task.enqueuedAt, now)}: the last run ended before it read the survey${reason}`,
     not_queued:

@@ -132,6 +132,7 @@ const ofSurveys = (
       surveys: row.surveys,
       unread: row.never_refreshed,
       failing: row.with_error,
+      excluded: row.excluded,
     })),
   },
 ]

@@ -40,6 +40,7 @@ const TITLE_WIDTH_MIN = 24
 const COLOURS: Partial<Record<Explained['why'][number]['cause'], Colour>> = {
   no_run: 'yellow',
   missing: 'yellow',
+  excluded: 'yellow',
   failed: 'red',
   rejected: 'red',
   queued: 'yellow',

@@ -70,4 +70,5 @@ export const REQUEST_USAGE_WORDS: Readonly<Record<RequestKind | RequestReason, s
   reconstructed: 'reconstructed',
   asked: 'asked for',
   resting: 'not due',
+  excluded: 'excluded',
 }

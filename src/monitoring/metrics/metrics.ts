@@ -141,7 +141,7 @@ export const ACCOUNT_METRICS = named<AccountState>({
     ({ queued }) => queued,
   ),
   failing_surveys: one('Surveys in the queue whose last reading failed', ({ failing }) => failing),
-  active_surveys: one('Active surveys that the API shows', ({ active }) => active),
+  active_surveys: one('Active surveys that the API shows, without excluded ones', ({ active }) => active),
   active_surveys_never_refreshed: one(
     'Active surveys whose progress was never read',
     ({ activeNeverRefreshed }) => activeNeverRefreshed,

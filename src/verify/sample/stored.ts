@@ -21,14 +21,14 @@ export interface Population {
 export interface StoredSurveyPlace {
   readonly id: number
   readonly createdAt: Instant
-  /** Null: never refreshed, so it cannot be chosen. */
+  /** Null: never refreshed, or excluded by the settings. So it cannot be chosen. */
   readonly refreshedAt: Instant | null
 }
 
 export const readPopulation = async (sql: Sql, account: string): Promise<Population> => {
   const surveys = await sql.rows(
     z.object({ id: bigintCell, createdAt: timestamptzCell, refreshedAt: timestamptzCell.nullable() }),
-    `SELECT s.id, s.created_at AS "createdAt", f.refreshed_at AS "refreshedAt" FROM main.surveys s
+    `SELECT s.id, s.created_at AS "createdAt", CASE WHEN f.excluded_by IS NULL THEN f.refreshed_at END AS "refreshedAt" FROM main.surveys s
       LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
       WHERE s.account = $1 AND s._missing_since IS NULL ORDER BY s.created_at DESC, s.id DESC`,
     [account],

@@ -59,7 +59,7 @@ const SELECT_STATES = `SELECT ${RUN_COLUMNS.join(', ')}, coalesce(p.first_at, r.
     ON w.account = r.account
   LEFT JOIN (SELECT s.account, count(*) AS active, count(*) FILTER (f.refreshed_at IS NULL) AS never, min(f.refreshed_at) AS oldest_at
     FROM main.surveys s LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
-    WHERE s._missing_since IS NULL AND s.status NOT IN (${INACTIVE_STATUSES.map(literal).join(', ')}) GROUP BY ALL) a
+    WHERE s._missing_since IS NULL AND f.excluded_by IS NULL AND s.status NOT IN (${INACTIVE_STATUSES.map(literal).join(', ')}) GROUP BY ALL) a
     ON a.account = r.account
   ORDER BY r.account`
 

@@ -5,6 +5,7 @@ import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { type Instant, instantFromMs, msBetween } from '../../model/instant.js'
 import type { PastRuns, PlannedSurvey, SurveySelection, SurveyTotals } from '../../model/plan-facts.js'
 import { TASK_REASONS } from '../../model/request-usage.js'
+import { EXCLUDED_BY } from '../../model/tables.js'
 import {
   EARLY_MS_MAX,
   IDLE_STATUSES,
@@ -17,6 +18,7 @@ import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connec
 import { type AccountSql, countOf } from '../connection/database.js'
 import { literal, quote } from '../connection/ddl.js'
 import { mergedSurveys } from '../merge/merged-tables.js'
+import { EXCLUDED, excludedBy } from './exclusion.js'
 import { readPosition } from './listing.js'
 import { isReadAgain } from './stored-windows.js'
 
@@ -40,6 +42,7 @@ const surveyRow = z
     isWithoutInterviews: booleanCell,
     movedSources: bigintCell,
     daysOpen: bigintCell,
+    excludedBy: z.enum(EXCLUDED_BY).nullable(),
     reason: z.enum(TASK_REASONS).nullable(),
     enqueuedAt: timestamptzCell.nullable(),
     runId: varcharCell.nullable(),
@@ -67,7 +70,7 @@ export const eachPlannedSurvey = async (
   const ids: number[] = [...(selection.only ?? [])]
   if (selection.only === undefined)
     await sql.each(idRow, selectedIds(selection, changeAlone), [sql.account], ({ id }) => ids.push(id))
-  const query = selectPlanned('SELECT unnest(CAST($2::JSON AS BIGINT[])) AS id', changeAlone, selection.rules)
+  const query = selectPlanned('SELECT unnest(CAST($2::JSON AS BIGINT[])) AS id', changeAlone, selection)
   for (let from = 0; from < ids.length; from += AT_ONCE)
     await sql.each(surveyRow, query, [sql.account, JSON.stringify(ids.slice(from, from + AT_ONCE))], use)
 }
@@ -83,7 +86,7 @@ export const readPlannedSurvey = async (
   surveyId: number,
   rules: SurveySelection['rules'],
 ): Promise<PlannedSurvey | null> => {
-  const query = selectPlanned(`SELECT ${surveyId} AS id`, await doSourcesChangeAlone(sql), rules)
+  const query = selectPlanned(`SELECT ${surveyId} AS id`, await doSourcesChangeAlone(sql), { rules })
   return (await sql.rows(surveyRow, query, [sql.account]))[0] ?? null
 }
 
@@ -120,7 +123,7 @@ export const surveyTotals = async (sql: AccountSql): Promise<SurveyTotals> => {
 const selectPlanned = (
   ids: string,
   changeAlone: boolean,
-  { daily_windows: windows }: SurveySelection['rules'],
+  { rules: { daily_windows: windows }, exclude }: Pick<SurveySelection, 'rules' | 'exclude'>,
 ): string => {
   const OF_SELECTED = 'account = $1 AND survey_id IN (FROM selected)'
   return `WITH selected AS MATERIALIZED (${ids})
@@ -132,7 +135,7 @@ const selectPlanned = (
       c.changed_at AS "sourcesChangedAt", ${changeAlone} AS "changeAlone", f.sources_read_at AS "sourcesReadAt",
       f.source_progress_read_at AS "sourceProgressReadAt",
       CASE WHEN f.refreshed_at > p._first_seen_at THEN p._observed_at = f.refreshed_at END AS moved, coalesce(${NO_INTERVIEWS}, false) AS "isWithoutInterviews", coalesce(g.moved, 0) AS "movedSources",
-      coalesce(d.days, 0) AS "daysOpen", t.reason, t.enqueued_at AS "enqueuedAt", t.enqueued_run_id AS "runId",
+      coalesce(d.days, 0) AS "daysOpen", CASE WHEN t.reason IS DISTINCT FROM 'missing' THEN ${exclude === undefined ? 'x.excluded_by' : excludedBy(exclude)} END AS "excludedBy", t.reason, t.enqueued_at AS "enqueuedAt", t.enqueued_run_id AS "runId",
       t.requests_needed AS "requestsNeeded", coalesce(t.refusals, 0) AS refusals, t.refused_at AS "refusedAt"
     FROM (FROM main.surveys WHERE account = $1 AND id IN (FROM selected)) s
     LEFT JOIN (FROM _sync.pending_surveys WHERE account = $1) w ON w.id = s.id
@@ -143,6 +146,7 @@ const selectPlanned = (
     LEFT JOIN (FROM main.freshness WHERE ${OF_SELECTED}) f ON f.survey_id = s.id
     LEFT JOIN (FROM main.survey_progress WHERE ${OF_SELECTED}) p ON p.survey_id = s.id
     LEFT JOIN (FROM _sync.tasks WHERE account = $1) t ON t.survey_id = s.id
+    LEFT JOIN ${EXCLUDED} x ON x.account = $1 AND x.survey_id = s.id
     LEFT JOIN (SELECT survey_id, count(*) AS sources, max(updated_at) AS changed_at FROM main.sample_sources
       WHERE ${OF_SELECTED} AND _missing_since IS NULL GROUP BY ALL) c ON c.survey_id = s.id
     LEFT JOIN (SELECT survey_id, count(*) AS moved FROM main.sample_source_progress g JOIN main.survey_progress p USING (account, survey_id)

@@ -63,7 +63,7 @@ const firstReading: z.ZodType<FirstReading> = z.object({
   reconstructedFrom: timestamptzCell.nullable(),
 })
 
-/** Not of a survey that opened later: its readings know all of its fieldwork. */
+/** Not of a survey that opened later: its readings know all of its fieldwork. Nor of one that the settings exclude. */
 export const readFirstReadings = (sql: AccountSql, at: Instant): Promise<readonly FirstReading[]> =>
   sql.rows(
     firstReading,
@@ -73,6 +73,7 @@ export const readFirstReadings = (sql: AccountSql, at: Instant): Promise<readonl
         ON p.survey_id = s.id
       ANTI JOIN (FROM main.surveys_history WHERE account = $1 AND status <> 'fieldwork') h
         ON h.id = s.id AND h.valid_from <= p._first_seen_at
+      ANTI JOIN (FROM main.freshness WHERE account = $1 AND excluded_by IS NOT NULL) e ON e.survey_id = s.id
       LEFT JOIN (SELECT survey_id, min(as_of) AS from_at FROM main.survey_progress_reconstructed WHERE account = $1 GROUP BY ALL) r
         ON r.survey_id = s.id
       ORDER BY s.created_at DESC, s.id DESC`,

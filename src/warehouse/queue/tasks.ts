@@ -8,6 +8,7 @@ import type { NewTask } from '../../model/warehouse.js'
 import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { AccountSql, Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
+import { WORKED_ON } from './exclusion.js'
 
 /**
  * Queues surveys, each at most once in `surveys`; `at` is the server time of the reason. A survey that is already queued keeps its time
@@ -71,7 +72,7 @@ export const readQueue = (
   sql.rows(
     queueRow,
     `SELECT account, reason, count(*) AS tasks, count(last_error) AS failing, min(enqueued_at) AS oldest_at
-      FROM _sync.tasks t WHERE ${isAmong(only)} GROUP BY ALL ORDER BY ALL`,
+      FROM ${WORKED_ON} t WHERE ${isAmong(only)} GROUP BY ALL ORDER BY ALL`,
   )
 
 const isAmong = (only: readonly number[] = []): string =>
@@ -95,7 +96,7 @@ export const readFailing = (
   sql.rows(
     failingRow,
     `SELECT t.account, t.survey_id, s.title, t.attempts, t.last_error AS error
-      FROM _sync.tasks t LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
+      FROM ${WORKED_ON} t LEFT JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id
       WHERE ${isAmong(only)} AND t.last_error IS NOT NULL AND t.account = coalesce($1, t.account)
       ORDER BY t.account, t.attempts DESC, t.survey_id DESC LIMIT ${rowsMax}`,
     [account],
@@ -103,5 +104,8 @@ export const readFailing = (
 
 /** Runs before each page of a listing, so its cost must not grow with the queue. */
 export const hasTasks = async (sql: AccountSql): Promise<boolean> =>
-  (await sql.rows(z.unknown(), 'SELECT survey_id FROM _sync.tasks WHERE account = $1 LIMIT 1', [sql.account]))
-    .length > 0
+  (
+    await sql.rows(z.unknown(), `SELECT survey_id FROM ${WORKED_ON} WHERE account = $1 LIMIT 1`, [
+      sql.account,
+    ])
+  ).length > 0

@@ -191,7 +191,8 @@ const FORECASTS = `SELECT account, survey_id, ${utcDay('refreshed_at')} - 7 + CA
 export const needsAction: ViewDeclaration = {
   schema: 'main',
   name: 'needs_action',
-  comment: 'What needs action: one row per survey that the API shows and reason',
+  comment:
+    'What needs action: one row per survey and reason; of surveys that the API shows and the settings do not exclude',
   key: ['account', 'survey_id', 'kind'],
   sortedBy: ['urgency', 'due_on', 'account', 'survey_id', 'kind'],
   references: ofSurvey,
@@ -245,7 +246,7 @@ export const needsAction: ViewDeclaration = {
           first(sample_source_id ORDER BY behind DESC, sample_source_id ASC) AS source_behind_most
         FROM main.sample_source_pace WHERE behind >= ${BEHIND_MIN} * sample_size AND behind > 0 GROUP BY ALL) b
         ON b.account = s.account AND b.survey_id = s.id
-      WHERE s._missing_since IS NULL
+      WHERE s._missing_since IS NULL AND f.excluded_by IS NULL
     )
     SELECT account, survey_id, title, project_id, status, reason.kind COLLATE C AS kind, reason.urgency, reason.since,
       reason.text COLLATE C AS text, reason.numbers, due_on, reason.sample_source_id

@@ -15,7 +15,7 @@ import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.
 
 const surveyColumns = surveys.columns.filter(({ name }) => !['_extra', '_first_seen_at'].includes(name))
 const indicators = columnsOf(PROGRESS_FIELDS).filter(({ name }) => name !== '_extra')
-const freshnessColumns = columnsFrom(freshness, ['listed_at', 'refreshed_at', 'last_error'])
+const freshnessColumns = columnsFrom(freshness, ['listed_at', 'refreshed_at', 'last_error', 'excluded_by'])
 
 export const surveyOverview: ViewDeclaration = {
   schema: 'main',

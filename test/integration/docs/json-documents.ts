@@ -58,6 +58,12 @@ const plan = z.strictObject({
       surveys: count('Surveys; of the listing, rows that it is expected to show'),
       requests: requestsByKind.describe('Requests by kind; kinds without requests are left out'),
     }),
+    excluded: orNull(
+      object('Surveys that are due and excluded by the settings; null before the first complete listing', {
+        surveys: count('How many'),
+        requests: requestsByKind.describe('Requests that reading them is expected to take, by kind'),
+      }),
+    ),
     fits: orNull(
       object('What fits into the limits of the command; null before the first complete listing', {
         surveys: count('Surveys known to be due that fit'),

@@ -62,10 +62,11 @@ export const status = z.strictObject({
   freshness: listOf('How fresh the surveys of each account are', {
     account,
     surveys: count('Surveys that are known'),
-    never_refreshed: count('Those whose sources and progress were never read'),
-    oldest_refresh_at: orNull(moment('The oldest refresh of a survey, server time')),
+    never_refreshed: count('Those whose sources and progress were never read, without excluded ones'),
+    oldest_refresh_at: orNull(moment('The oldest refresh of a survey that is not excluded, server time')),
     newest_refresh_at: orNull(moment('The newest refresh of a survey, server time')),
-    with_error: count('Surveys whose last reading failed, in whole or in part'),
+    with_error: count('Surveys whose last reading failed, in whole or in part, without excluded ones'),
+    excluded: count('Surveys that the settings exclude (`accounts[].exclude`)'),
   }),
   tables: listOf('Rows of each table, without those of `_sync`', {
     table: text('Name of the table'),

@@ -50,6 +50,7 @@ const ACCOUNT: AccountSettings = {
   shared: null,
   proxy: null,
   weight: 1,
+  exclude: { status: [], surveys: [], projects: [] },
 }
 const TIMING = { perMs: WINDOW_MS, requestTimeoutMs: 10_000 }
 /** More than the runs without faults at the end write. */

@@ -32,7 +32,8 @@ const expected = {
   surveys: 1,
   requests: { sample_sources: 1, survey_progress: 1 },
 } as const
-const plan = { at: minute(1_440), listing: 'incremental', tasks: [task, task, task] } as const
+const excluded = { surveys: 0, requests: {} }
+const plan = { at: minute(1_440), listing: 'incremental', tasks: [task, task, task], excluded } as const
 const withExpected: Plan = { ...plan, entries: [listing, active, expected], requests: 12 }
 const withoutExpected: Plan = { ...plan, entries: [listing, active], requests: 10 }
 

@@ -45,6 +45,7 @@ const survey = (change: Partial<PlannedSurvey> = {}): PlannedSurvey => {
     sourceProgressReadAt: daysAgo(1),
     moved: null,
     daysOpen: 0,
+    excludedBy: null,
     task: null,
     ...change,
   }

@@ -29,6 +29,7 @@ const queued = (change: Partial<PlannedSurvey>, enqueuedAt: bigint, refusals = 0
   sourceProgressReadAt: null,
   moved: null,
   daysOpen: 0,
+  excludedBy: null,
   task: {
     reason: 'changed',
     enqueuedAt,
@@ -122,4 +123,18 @@ test.each<[string, Partial<PlannedSurvey>, boolean]>([
   const surveys = onlySurveys([queued({ ...change, statusSince: minute(-99_000) }, minute(0), 3)])
   const { tasks, refused } = queueOf(surveys, minute(60), { refresh: REFRESH_RULES, full: false }, 'run-1')
   expect([tasks.length, refused]).toEqual(isDue ? [1, 0] : [0, 1])
+})
+
+test('an excluded survey is counted and not read, unless somebody asks for it', () => {
+  const rules = { refresh: REFRESH_RULES, full: false }
+  const surveys = onlySurveys([queued({ excludedBy: 'id' }, minute(0), 3), queued({ id: 2, task: null }, 0n)])
+  const night = queueOf(surveys, minute(10_000), rules, null)
+  expect(night.tasks.map(({ surveyId }) => surveyId)).toEqual([2])
+  expect(night.excluded).toMatchObject({ surveys: 1, requests: { sample_sources: 1, survey_progress: 1 } })
+  const asked = queueOf(surveys, minute(1), { ...rules, isAsked: true }, null)
+  expect(asked.excluded.surveys).toBe(0)
+  expect(asked.tasks.map(({ surveyId, reason, isLeftOver }) => [surveyId, reason, isLeftOver])).toEqual([
+    [1, 'asked', false],
+    [2, 'asked', false],
+  ])
 })

@@ -19,6 +19,7 @@ describe('the environment alone', () => {
         shared: null,
         proxy: null,
         weight: 1,
+        exclude: { status: [], surveys: [], projects: [] },
       },
     ])
     expect({ ...settings, accounts: [] }).toMatchObject({

@@ -36,7 +36,8 @@ GROUP BY ALL`,
     title: 'What waits for the next run',
     row: z.object({ account: text, reason: text, surveys: count, failed: count, oldest_at: at }),
     select: `SELECT account, reason, count(*) AS surveys, count(last_error) AS failed, min(enqueued_at) AS oldest_at
-FROM _sync.tasks
+FROM _sync.tasks t
+ANTI JOIN (FROM freshness WHERE excluded_by IS NOT NULL) f ON f.account = t.account AND f.survey_id = t.survey_id AND t.reason <> 'missing'
 GROUP BY ALL`,
     order: 'account ASC, reason ASC',
   },

@@ -39,7 +39,13 @@ export const survey = {
     name: 'surveys',
     title: 'A survey',
     row: z.object({
-      ...{ ...paced, last_gain_at: maybe.at, length_of_interview: maybe.count, last_error: maybe.text },
+      ...{
+        ...paced,
+        last_gain_at: maybe.at,
+        length_of_interview: maybe.count,
+        last_error: maybe.text,
+        excluded_by: maybe.text,
+      },
       ...{ _first_seen_at: at, listed_at: maybe.at, sources_listed_at: maybe.at },
       source_progress_proven_at: maybe.at,
     }),
@@ -47,7 +53,7 @@ export const survey = {
   p.pace_days, p.gained, p.per_day, p.gained_last_day, p.reconstructed_days, p.expected_on, p.expected_from, p.expected_to, p.due_on, p.deadline, p.needed_per_day, p.last_gain_at,
   p.target_incidence_rate, p.recent_incidence_rate, p.earlier_incidence_rate,
   p.drop_out_rate, p.recent_drop_out_rate, p.earlier_drop_out_rate, g.length_of_interview,
-  s._first_seen_at, f.listed_at, f.refreshed_at, f.sources_listed_at, f.source_progress_proven_at, f.last_error
+  s._first_seen_at, f.listed_at, f.refreshed_at, f.sources_listed_at, f.source_progress_proven_at, f.last_error, f.excluded_by
 FROM survey_pace p
 JOIN surveys s ON s.account = p.account AND s.id = p.survey_id
 JOIN survey_progress g ON g.account = p.account AND g.survey_id = p.survey_id

@@ -23,6 +23,7 @@ const account = (id: number, shared: AccountSettings['shared'] = null): AccountS
   name: `account-${id}`,
   baseUrl: 'https://api.example/api/v1',
   id,
+  exclude: { status: [], surveys: [], projects: [] },
   token: new Secret('token-of-the-test'),
   rate: { requests: 60, perMs: 60_000 },
   shared,

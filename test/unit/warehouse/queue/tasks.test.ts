@@ -171,6 +171,7 @@ test('plannedSurveys returns the stored facts of surveys, whether they are missi
     progressChangedAt: null,
     moved: null,
     daysOpen: 0,
+    excludedBy: null,
   })
   expect(facts).toEqual([
     {
