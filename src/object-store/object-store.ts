@@ -29,8 +29,14 @@ export interface ObjectStore extends AsyncDisposable {
   delete(keys: readonly string[], signal: AbortSignal): Promise<void>
 }
 
-/** Bytes, or a file that nobody changes while it is sent. */
-export type ObjectBody = Uint8Array | FileBody
+/** Bytes, a file that nobody changes while it is sent, or another object, whose bytes the store copies by itself. */
+export type ObjectBody = Uint8Array | FileBody | CopiedBody
+
+/** Nobody changes the object while it is copied. It must not be empty. */
+export interface CopiedBody {
+  readonly copyOf: string
+  readonly bytes: number
+}
 
 export interface FileBody {
   readonly file: string
@@ -51,6 +57,8 @@ export interface StoredObject extends ObjectAge {
 export interface ListedObject extends ObjectAge {
   readonly key: string
   readonly bytes: number
+  /** As `get` has it. */
+  readonly etag: string
 }
 
 /** `lost`: the condition did not hold. After a repeated request it may have been our own first attempt that won. */

@@ -55,11 +55,11 @@ export const clientOn = (store: ObjectStore, { send, bytesIn, keep }: Way): Obje
     what: string,
     body: ObjectBody,
     signal: AbortSignal,
-    act: (bytes: Uint8Array) => ReturnType<ObjectStore['putIfAbsent']>,
+    act: (bytes: ObjectBody) => ReturnType<ObjectStore['putIfAbsent']>,
   ) => {
-    const bytes = 'file' in body ? bytesIn(body.file) : Buffer.from(body)
+    const bytes = 'file' in body ? bytesIn(body.file) : 'copyOf' in body ? body : Buffer.from(body)
     const outcome = await send(what, signal, () => act(bytes))
-    if ('file' in body) body.onSent?.(bytes.length)
+    if ('file' in body && 'length' in bytes) body.onSent?.(bytes.length)
     return outcome
   }
   return {

@@ -42,9 +42,9 @@ async function* listObjects(
       ...(token === undefined ? {} : { ContinuationToken: token }),
     })
     const page = await send(connection, `list ${prefix}`, signal, command)
-    for (const { Key: key, Size: bytes, LastModified } of page.Contents ?? []) {
-      if (key === undefined || bytes === undefined) continue
-      yield { key: key.slice(root.length), bytes, ageMs: ageMs(LastModified, connection.dateOf(page)) }
+    for (const { Key: key, Size: bytes, ETag: etag, LastModified } of page.Contents ?? []) {
+      if (key === undefined || bytes === undefined || etag === undefined) continue
+      yield { key: key.slice(root.length), bytes, etag, ageMs: ageMs(LastModified, connection.dateOf(page)) }
     }
     if (page.IsTruncated === true && page.NextContinuationToken === undefined)
       throw new ObjectStoreError(`${connection.address}: a listing of ${prefix} ended early`)

@@ -1,6 +1,6 @@
 /**
- * Writes an object under a condition: one request for a small body, a multipart upload for a large file. The parts are read one
- * after the other into few buffers, so memory does not grow with the file. Aborting stops the parts that are being sent.
+ * Writes an object under a condition: one request for a small body, a multipart upload for a large file or a copy. The parts of a file are
+ * read one after the other into few buffers, so memory does not grow with the file. Aborting stops the parts that are being sent.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import {
@@ -10,8 +10,15 @@ import {
   CreateMultipartUploadCommand,
   PutObjectCommand,
   UploadPartCommand,
+  UploadPartCopyCommand,
 } from '@aws-sdk/client-s3'
-import { type FileBody, type ObjectBody, ObjectStoreError, type PutOutcome } from '../object-store.js'
+import {
+  type CopiedBody,
+  type FileBody,
+  type ObjectBody,
+  ObjectStoreError,
+  type PutOutcome,
+} from '../object-store.js'
 import { failure, type S3Connection, send } from './connection.js'
 import { nameOf, statusOf } from './failure.js'
 
@@ -19,6 +26,8 @@ const MIB = 1_048_576
 const PART_BYTES_MIN = 8 * MIB
 const PARTS_MAX = 10_000
 const PARTS_AT_ONCE = 3
+/** So a part of a copy has less than S3's 5 GiB up to 500 GiB. */
+const COPIED_PARTS_MAX = 100
 /** Parts that stay behind cost storage, so the store is requested to drop them, but this must not hold up the end of a run. */
 const ABANDON_MS_MAX = 2_000
 
@@ -31,11 +40,12 @@ interface Put {
 
 export const putObject = async (put: Put, body: ObjectBody): Promise<PutOutcome> => {
   if (body instanceof Uint8Array) return await putBytes(put, body)
+  if ('copyOf' in body) return await putParts(put, copyParts(put, body))
   await using file = await open(body.file, 'r').catch((error: unknown) => {
     throw failure(put.connection, `write ${put.key}`, error)
   })
   const { size } = await file.stat()
-  if (size > PART_BYTES_MIN) return await putParts(put, file, size, body)
+  if (size > PART_BYTES_MIN) return await putParts(put, fileParts(put, file, size, body))
   const outcome = await putBytes(put, await readPart(file, Buffer.alloc(size), 0))
   body.onSent?.(size)
   return outcome
@@ -71,14 +81,15 @@ const outcomeOf = (
   return { kind: 'written', etag: answer.ETag }
 }
 
-const putParts = async (put: Put, file: FileHandle, size: number, body: FileBody): Promise<PutOutcome> => {
+/** Makes an upload of several parts, whose condition is checked when they have arrived. */
+const putParts = async (put: Put, parts: Parts): Promise<PutOutcome> => {
   const { connection, key, condition, signal } = put
   const to = target(put)
   const creation = new CreateMultipartUploadCommand({ ...to, ...typeOf(put) })
   const { UploadId } = await send(connection, `write ${key}`, signal, creation)
   const upload = { ...to, UploadId }
   try {
-    const Parts = await sendParts(put, file, size, upload, body)
+    const Parts = await sendParts(put, upload, parts)
     const whole = { ...upload, ...condition, MultipartUpload: { Parts } }
     const completion = new CompleteMultipartUploadCommand(whole)
     const answer = await send(connection, `write ${key}`, signal, completion, lostBy)
@@ -92,31 +103,78 @@ const putParts = async (put: Put, file: FileHandle, size: number, body: FileBody
 
 type Upload = ReturnType<typeof target> & { readonly UploadId: string | undefined }
 
-const sendParts = async (put: Put, file: FileHandle, size: number, upload: Upload, { onSent }: FileBody) => {
-  const partBytes = Math.max(PART_BYTES_MIN, Math.ceil(size / PARTS_MAX))
+interface Part extends Upload {
+  /** From 1. */
+  readonly PartNumber: number
+  readonly position: number
+  readonly bytes: number
+}
+
+interface Parts {
+  readonly size: number
+  readonly partsMax: number
+  /** Makes a sender, which sends one part after the other and returns the ETag of each. */
+  readonly sender: (partBytes: number) => (part: Part, signal: AbortSignal) => Promise<string | undefined>
+}
+
+const fileParts = (put: Put, file: FileHandle, size: number, { onSent }: FileBody): Parts => ({
+  size,
+  partsMax: PARTS_MAX,
+  sender: (partBytes) => {
+    const buffer = Buffer.allocUnsafe(partBytes)
+    return async ({ position, bytes, ...part }, signal) => {
+      const Body = await readPart(file, buffer.subarray(0, bytes), position)
+      const command = new UploadPartCommand({ ...part, Body })
+      const { ETag } = await send(put.connection, `write ${put.key}`, signal, command)
+      onSent?.(bytes)
+      return ETag
+    }
+  },
+})
+
+/** Not CopyObject: it ends at 5 GiB, needs more permissions, and few servers keep its condition. */
+const copyParts = ({ connection, key }: Put, { copyOf, bytes: size }: CopiedBody): Parts => {
+  const { bucket, root } = connection
+  const CopySource = `${bucket}/${root}${copyOf}`.split('/').map(encodeURIComponent).join('/')
+  return {
+    size,
+    partsMax: COPIED_PARTS_MAX,
+    sender:
+      () =>
+      async ({ position, bytes, ...part }, signal) => {
+        const CopySourceRange = `bytes=${position}-${position + bytes - 1}`
+        const command = new UploadPartCopyCommand({ ...part, CopySource, CopySourceRange })
+        const answer = await send(connection, `write ${key}`, signal, command)
+        return answer.CopyPartResult?.ETag
+      },
+  }
+}
+
+const sendParts = async (put: Put, upload: Upload, { size, partsMax, sender }: Parts) => {
+  const partBytes = Math.max(PART_BYTES_MIN, Math.ceil(size / partsMax))
   const count = Math.ceil(size / partBytes)
   const parts: CompletedPart[] = []
   const failed = new AbortController()
   const signal = AbortSignal.any([put.signal, failed.signal])
   let begun = 0
-  const sender = async (): Promise<void> => {
-    const buffer = Buffer.allocUnsafe(partBytes)
+  const sendSome = async (): Promise<void> => {
+    const sendPart = sender(partBytes)
     while (begun < count) {
       const position = begun * partBytes
       begun += 1
-      const number = begun
-      const bytes = await readPart(file, buffer.subarray(0, size - position), position)
-      const command = new UploadPartCommand({ ...upload, PartNumber: number, Body: bytes })
-      const { ETag } = await send(put.connection, `write ${put.key}`, signal, command)
-      parts[number - 1] = { PartNumber: number, ETag }
-      onSent?.(bytes.length)
+      const PartNumber = begun
+      const bytes = Math.min(partBytes, size - position)
+      parts[PartNumber - 1] = {
+        PartNumber,
+        ETag: await sendPart({ ...upload, PartNumber, position, bytes }, signal),
+      }
     }
   }
   const stopping = (error: unknown): never => {
     failed.abort(error)
     throw error
   }
-  const senders = Array.from({ length: Math.min(PARTS_AT_ONCE, count) }, () => sender().catch(stopping))
+  const senders = Array.from({ length: Math.min(PARTS_AT_ONCE, count) }, () => sendSome().catch(stopping))
   // The file stays open until no sender reads it.
   await Promise.allSettled(senders)
   await Promise.all(senders)

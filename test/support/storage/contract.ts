@@ -125,6 +125,7 @@ export const objectStoreContract = ({ open, write, writersAtOnce }: ContractOpti
     expect(await keysOf(store, 'many/09')).toHaveLength(100)
     const [first] = await listAll(store, 'many/', NEVER)
     expect(first?.bytes).toBe(1)
+    expect(first?.etag).toBe((await store.get('many/0000', NEVER))?.etag)
     expect(first?.ageMs).toBeGreaterThanOrEqual(0)
     await store.delete(keys, NEVER)
     expect(await keysOf(store, '')).toEqual(['other'])
@@ -149,6 +150,33 @@ export const objectStoreContract = ({ open, write, writersAtOnce }: ContractOpti
     expect(await store.putIfAbsent('large', { file: other }, NEVER)).toEqual({ kind: 'lost' })
     expect(await store.putIfMatch('large', { file: other }, '"other"', NEVER)).toEqual({ kind: 'lost' })
     expect((await store.putIfMatch('large', { file: other }, etagOf(written), NEVER)).kind).toBe('written')
+  })
+
+  it('an object is copied whole, under the same conditions', async (store, directory) => {
+    const [sent, got] = [join(directory, 'sent'), join(directory, 'got')]
+    const content = bytesOf((SLOW ? 16 : 8) * MIB + 17)
+    await writeFile(sent, content)
+    const key = `odd/${ODD_KEYS[0]}`
+    await store.putIfAbsent(key, { file: sent }, NEVER)
+    await store.putIfAbsent('small', Buffer.from('small'), NEVER)
+    const [large, small] = [
+      { copyOf: key, bytes: content.length },
+      { copyOf: 'small', bytes: 5 },
+    ]
+    const first = await store.putIfAbsent('copy', small, NEVER)
+    expect(first.kind).toBe('written')
+    const [listed] = await listAll(store, 'copy', NEVER)
+    expect(listed).toMatchObject({ bytes: 5, etag: etagOf(first) })
+    expect(await store.putIfAbsent('copy', large, NEVER)).toEqual({ kind: 'lost' })
+    expect(await store.putIfMatch('copy', large, '"other"', NEVER)).toEqual({ kind: 'lost' })
+    expect(await textOf(store, 'copy')).toBe('small')
+    const second = await store.putIfMatch('copy', large, etagOf(first), NEVER)
+    expect(second.kind).toBe('written')
+    expect(await store.putIfMatch('copy', small, etagOf(first), NEVER)).toEqual({ kind: 'lost' })
+    expect(await store.getToFile('copy', got, NEVER)).toBe(true)
+    expect((await readFile(got)).equals(content)).toBe(true)
+    await expect(store.putIfAbsent('other', { copyOf: 'missing', bytes: 5 }, NEVER)).rejects.toThrow('cannot')
+    expect(await keysOf(store, 'other')).toEqual([])
   })
 
   it('an aborted signal rejects every verb with its reason', async (store, directory) => {

@@ -69,7 +69,7 @@ export class ModelStore {
       holds: (found: ModelObject | undefined) => boolean,
     ): Promise<PutOutcome> => {
       // Read first: the check and the write are one step.
-      const bytes = 'file' in body ? await readFile(body.file) : Buffer.from(body)
+      const bytes = await this.#bytesOf(body)
       if ('file' in body) body.onSent?.(bytes.length)
       if (!(this.ignored.has(verb) || holds(this.objects.get(key)))) return { kind: 'lost' }
       return { kind: 'written', etag: this.write(key, bytes) }
@@ -127,6 +127,14 @@ export class ModelStore {
     return etag
   }
 
+  async #bytesOf(body: ObjectBody): Promise<Buffer> {
+    if ('file' in body) return await readFile(body.file)
+    if (!('copyOf' in body)) return Buffer.from(body)
+    const found = this.objects.get(body.copyOf)?.body
+    if (found?.length === body.bytes) return found
+    throw new ObjectStoreError(`${body.copyOf} cannot be copied: it has ${found?.length} bytes`)
+  }
+
   #ageMs({ writtenMs }: ModelObject): number {
     return Math.max(0, this.#nowMs() - writtenMs)
   }
@@ -138,7 +146,8 @@ export class ModelStore {
       const { keys, more } = this.page(prefix, after)
       for (const key of keys) {
         const found = this.objects.get(key)
-        if (found !== undefined) yield { key, bytes: found.body.length, ageMs: this.#ageMs(found) }
+        if (found !== undefined)
+          yield { key, bytes: found.body.length, etag: found.etag, ageMs: this.#ageMs(found) }
       }
       if (!more) return
       after = keys.at(-1) ?? ''

@@ -131,16 +131,27 @@ const execute = (store: ModelStore, uploads: Uploads, request: S3Request, body: 
   const upload = uploads.get(id)
   if (upload === undefined || upload.key !== key) return problem(404, 'NoSuchUpload')
   if (verb === 'multipart_part') {
-    const number = Number(query.get('partNumber'))
-    const etag = `"${createHash('md5').update(body).digest('hex')}"`
-    upload.parts.set(number, { body, etag })
-    return { status: 200, headers: { etag } }
+    const part = request.headers['x-amz-copy-source'] === undefined ? body : copied(store, request)
+    if (part === null) return problem(400, 'InvalidRequest')
+    const etag = `"${createHash('md5').update(part).digest('hex')}"`
+    upload.parts.set(Number(query.get('partNumber')), { body: part, etag })
+    if (part === body) return { status: 200, headers: { etag } }
+    return xml(`<CopyPartResult><ETag>${escaped(etag)}</ETag></CopyPartResult>`)
   }
   if (verb === 'multipart_abort') {
     uploads.delete(id)
     return { status: 204 }
   }
   return complete(store, uploads, id, upload, request, body)
+}
+
+/** The bytes of another object of the bucket; null if they are not there. */
+const copied = (store: ModelStore, { headers }: S3Request): Buffer | null => {
+  const [, source = ''] = /^\/?research\/(.*)$/.exec(String(headers['x-amz-copy-source'])) ?? []
+  const found = store.objects.get(decodeURIComponent(source))?.body
+  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(String(headers['x-amz-copy-source-range'])) ?? []
+  if (found === undefined || Number(to) >= found.length) return null
+  return found.subarray(Number(from), Number(to) + 1)
 }
 
 /** As S3 has it: every part but the last has at least 5 MiB. */

@@ -11,6 +11,7 @@ const DAY_MS = 86_400_000
 const at = (key: string, days: number | null) => ({
   key,
   bytes: 1,
+  etag: '"1"',
   ageMs: days === null ? null : days * DAY_MS,
 })
 const commit = (number: number, days: number | null) => at(commitKey('data/t', number), days)

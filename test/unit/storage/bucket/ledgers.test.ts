@@ -277,7 +277,7 @@ test.each<[string, PreviousHolder, string, number | null, string]>([
   ['a lease of long ago beside a young ledger', LONG_AGO, 'b', HOUR_MS, 'bucket'],
   ['a lease of long ago beside a ledger of unknown age', LONG_AGO, 'b', null, 'bucket'],
 ])('where the ledger is: %s', (_, previous, ledgersOf, ageMs, source) => {
-  const ledger = { key: 'ledger/l.ndjson', bytes: 1, ageMs }
+  const ledger = { key: 'ledger/l.ndjson', bytes: 1, etag: '"1"', ageMs }
   expect(ledgerSource(previous, ledgersOf, [ledger])).toBe(source)
 })
 
