@@ -146,6 +146,8 @@ export const EXITS = {
       ledger_unwritable: 'The request ledger cannot be read or written, so the cap could not be kept',
       delta_behind:
         'A version is published in the bucket, but its Delta tables show an older one. The next run brings them up to date',
+      address_behind:
+        'A version is published in the bucket, but `fieldwork.duckdb` or `fieldwork.ducklake` shows an older one. The next run replaces it',
       bucket_damaged:
         'An object of the bucket is missing or damaged, or a newer version of fieldwork-sync wrote it',
       address_space_limited: 'The address space of the process is too small (`ulimit -v`)',

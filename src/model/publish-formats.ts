@@ -8,8 +8,8 @@ import { join } from 'node:path'
 export const STATE_FORMATS = ['duckdb', 'parquet'] as const
 export type StateFormat = (typeof STATE_FORMATS)[number]
 
-/** Delta tables are only in a bucket. The report is a page about a state. */
-export const PUBLISH_FORMATS = [...STATE_FORMATS, 'delta', 'report'] as const
+/** Delta tables and the DuckLake catalog are only in a bucket. The report is a page about a state. */
+export const PUBLISH_FORMATS = [...STATE_FORMATS, 'delta', 'ducklake', 'report'] as const
 export type PublishFormat = (typeof PUBLISH_FORMATS)[number]
 
 export const isStateFormat = (format: PublishFormat): format is StateFormat =>
@@ -45,10 +45,15 @@ export const PUBLISHED_VIEWS: readonly ViewName[] = [
 ]
 
 /** Below the warehouse directory. */
-export const PUBLISHED_AS: Readonly<Record<StateFormat, string>> = {
+export const PUBLISHED_AS = {
   duckdb: 'fieldwork.duckdb',
   parquet: 'parquet/current',
-}
+} as const satisfies Readonly<Record<StateFormat, string>>
+
+/** The fixed keys in a bucket at which readers find the newest version. */
+export const ADDRESSES = { duckdb: PUBLISHED_AS.duckdb, ducklake: 'fieldwork.ducklake' } as const
+
+export const hasAddress = (format: PublishFormat): format is keyof typeof ADDRESSES => format in ADDRESSES
 
 export const publishedPath = (directory: string, format: StateFormat): string =>
   join(directory, PUBLISHED_AS[format])

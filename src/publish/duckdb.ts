@@ -109,7 +109,11 @@ const copyCompacted = (database: Database, sql: Sql, temporary: string, signal: 
   )
 
 /** Runs `work` while another database file is attached as `other`. */
-const attached = async <Result>(sql: Sql, other: string, work: () => Promise<Result>): Promise<Result> => {
+export const attached = async <Result>(
+  sql: Sql,
+  other: string,
+  work: () => Promise<Result>,
+): Promise<Result> => {
   await sql.run(`ATTACH ${other}`)
   try {
     return await work()

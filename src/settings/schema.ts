@@ -7,6 +7,7 @@ import { LOG_LEVELS } from '../base/log.js'
 import { SURVEY_STATUSES } from '../model/fields.js'
 import { WEBHOOK_FORMATS } from '../model/monitoring.js'
 import {
+  ADDRESSES,
   PUBLISH_FORMATS,
   PUBLISHED_AS,
   PUBLISHED_VIEWS,
@@ -183,10 +184,10 @@ export const settingsSchema = section({
   }).prefault({}),
   publish: section({
     formats: preset(['duckdb'], `list of ${PUBLISH_FORMATS.join(', ')}`, listOf(...PUBLISH_FORMATS)).describe(
-      `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta (only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people). Delete what a format that you remove has published: it stays as it was. Delta logs in a bucket are removed after 30 days. \`publish: [duckdb, parquet]\` is a short form of this key`,
+      `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta and ducklake (\`${ADDRESSES.ducklake}\`, both only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people). Delete what a format that you remove has published: it stays as it was. In a bucket, Delta logs are removed after 30 days, and \`${ADDRESSES.duckdb}\` and \`${ADDRESSES.ducklake}\` after two. \`publish: [duckdb, parquet]\` is a short form of this key`,
     ),
     views: preset(PUBLISHED_VIEWS, 'list of views', namesOf('view', VIEW_NAMES)).describe(
-      'Views that parquet and delta publish too, in the same version as the tables; `[]` for none. A view that you remove is not in the next version. The database always has all views',
+      'Views that parquet and delta publish too, in the same version as the tables; `[]` for none. A view that you remove is not in the next version. The database and ducklake always have all views',
     ),
   }).prefault({}),
   contract: preset('evolve', CONTRACTS.join(' or '), oneOf(...CONTRACTS)).describe(

@@ -60,16 +60,17 @@ export const resolveStorage = (layers: Layers, env: Environment): StorageSetting
 const FORMATS = ['publish', 'formats']
 
 /**
- * Delta tables are logs beside the Parquet files of a bucket. A bucket holds the database in any case, but a directory with nothing but a
+ * Delta logs and the DuckLake catalog are beside the Parquet files of a bucket. A bucket holds the database in any case, but a directory with nothing but a
  * report could not be read, nor rebuilt.
  */
 const refusePublish = ({ values: { publish, storage }, isBroken, refuse }: Layers): void => {
   const isDirectory = storage.url === undefined
   if (isBroken(FORMATS) || isBroken(['storage', 'url'])) return
-  if (publish.formats.includes('delta') && isDirectory)
-    refuse(FORMATS, 'can have delta only in a bucket; set storage.url, or remove delta')
-  else if (publish.formats.includes('delta') && !publish.formats.includes('parquet'))
-    refuse(FORMATS, 'needs parquet beside delta, whose tables are the Parquet files')
+  const lake = publish.formats.find((format) => format === 'delta' || format === 'ducklake')
+  if (lake !== undefined && isDirectory)
+    refuse(FORMATS, `can have ${lake} only in a bucket; set storage.url, or remove ${lake}`)
+  else if (lake !== undefined && !publish.formats.includes('parquet'))
+    refuse(FORMATS, `needs parquet beside ${lake}, whose tables are the Parquet files`)
   else if (isDirectory && !publish.formats.some(isStateFormat))
     refuse(FORMATS, 'needs duckdb or parquet beside report, which is a page about them')
 }

@@ -1,6 +1,7 @@
 /** The bucket of a seed, which outlives its processes, and the directories of the machines on which they run. */
 import fs from 'node:fs'
 import { dirname, join } from 'node:path'
+import { ADDRESSES, type PublishFormat } from '../../src/model/publish-formats.js'
 import { directoryOf } from '../../src/publish/delta/commit.js'
 import { nextNumber, readState } from '../../src/publish/delta/read-log.js'
 import { CLEAN_UP_LIMITS, cleanUp } from '../../src/storage/bucket/clean-up.js'
@@ -102,15 +103,17 @@ export class BucketSide {
 
   /** What a run reported is in the bucket, and nothing was found damaged there. */
   checkReport({ report, rival, exitCode, warnings }: StartResult): void {
-    const { database } = this.versions.pointer
     if (rival !== null && rival.exitCode !== 6 && (exitCode === 0 || rival.exitCode === 1))
       this.versions.fail(`a second run at the same time ended with exit ${rival.exitCode}: ${rival.problem}`)
     for (const warning of warnings)
       if (/of the bucket is damaged|missing in the bucket|uploaded again/.test(warning))
         this.versions.fail(`nothing is damaged, but a run warned: ${warning}`)
     for (const { format, path } of report?.published ?? [])
-      if (format === 'duckdb' && !path.endsWith(`/${database}`))
-        this.versions.fail(`${path} was reported, but the pointer names ${database}`)
+      if (format === 'duckdb' && path.endsWith(`/${ADDRESSES.duckdb}`)) {
+        const runId = report?.accounts[0]?.runId
+        const published = this.versions.versions.find(({ content }) => content.run_id === runId)
+        this.versions.checkAddress(ADDRESSES.duckdb, published?.content.version ?? 1)
+      }
   }
 
   /** No run that the bucket held is missing. */
@@ -124,16 +127,25 @@ export class BucketSide {
   }
 
   /** After the last start: clean-up leaves nothing that is not named. */
-  async checkCleanUp(hasDelta: boolean): Promise<void> {
+  async checkCleanUp(formats: readonly PublishFormat[]): Promise<void> {
     const { versions } = this
     const tables = versions.at(versions.pointer).manifest?.tables ?? []
+    const hasDelta = formats.includes('delta')
     const followed = new Set(hasDelta ? tables.map(directoryOf) : [])
     await using database = await openDatabase(':memory:')
     const removeOld = async () => {
       const store = versions.client()
       const reading = { store, database, scratch: this.#home, signal: NEVER }
       await cleanUp({
-        ...{ store, lease: ALWAYS_HELD, pointer: versions.pointer, log: SILENT, signal: NEVER, followed },
+        ...{
+          store,
+          lease: ALWAYS_HELD,
+          pointer: versions.pointer,
+          log: SILENT,
+          signal: NEVER,
+          formats,
+          followed,
+        },
         readLog: (directory, files) => readState(reading, directory, files, nextNumber(files) - 1),
       })
     }

@@ -205,7 +205,7 @@ const checkWholeBucket = async ({ plan, start, bucket, ended, isLast }: Check): 
   const { model, pointer, violations } = bucket.versions
   const { manifest } = bucket.versions.at(pointer)
   const hasDelta = ended.report?.published.some(({ format }) => format === 'delta') === true
-  if (isLast) await bucket.checkCleanUp(hasDelta)
+  if (isLast) await bucket.checkCleanUp(publishOf(plan, start))
   return [
     ...violations.map((line) => `bucket: ${line}`),
     ...(hasDelta && manifest !== null ? checkDelta(model, manifest) : []),

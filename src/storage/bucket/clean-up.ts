@@ -3,9 +3,19 @@
  * Never without age either: a reader that has just read the pointer must find what it named.
  */
 import type { Log } from '../../base/log.js'
+import { ADDRESSES, hasAddress, type PublishFormat } from '../../model/publish-formats.js'
 import { type ListedObject, listAll, type ObjectStore } from '../../object-store/object-store.js'
 import { type LeftLogs, logsToRemove, removalGroups } from '../../publish/delta/left-logs.js'
-import { DATA, isManifest, isWrittenOnce, type PointerContents, SWEPT_PREFIXES } from './documents.js'
+import {
+  type BucketManifest,
+  DATA,
+  isAddress,
+  isManifest,
+  isWrittenOnce,
+  type PointerContents,
+  SWEPT_PREFIXES,
+  versionOf,
+} from './documents.js'
 import type { Lease } from './lease.js'
 import { readManifest } from './restore.js'
 
@@ -14,6 +24,8 @@ interface CleanUpOptions extends Pick<LeftLogs, 'followed' | 'readLog'> {
   readonly lease: Pick<Lease, 'assertHeld'>
   /** As it is in the bucket now. */
   readonly pointer: PointerContents
+  /** The published formats. The addresses of others go as well. */
+  readonly formats: readonly PublishFormat[]
   readonly log: Log
   readonly signal: AbortSignal
   readonly limits?: CleanUpLimits
@@ -31,26 +43,51 @@ export type CleanUpLimits = Readonly<typeof CLEAN_UP_LIMITS>
 /** Keys of one delete request. */
 const DELETED_AT_ONCE_MAX = 1_000
 
-/** Returns how many objects were removed. If a kept manifest is damaged, nothing is removed, and a warning says so. */
-export const cleanUp = async (options: CleanUpOptions): Promise<number> => {
-  const { store, lease, pointer, log, signal, limits = CLEAN_UP_LIMITS } = options
+export interface Marked {
+  readonly listed: readonly ListedObject[]
+  /** What is kept; null if a kept manifest is damaged: then nothing may be removed. */
+  readonly named: ReadonlySet<string | null | undefined> | null
+}
+
+type Marking = Pick<CleanUpOptions, 'store' | 'pointer' | 'formats' | 'log' | 'signal' | 'limits'>
+
+/** `onKept` gets each kept manifest that can be read, from the oldest on. */
+export const mark = async (
+  { store, pointer, formats, log, signal, limits = CLEAN_UP_LIMITS }: Marking,
+  onKept: (key: string, manifest: BucketManifest) => void = () => undefined,
+): Promise<Marked> => {
   const listings = []
   for (const prefix of SWEPT_PREFIXES) listings.push(await listAll(store, prefix, signal))
   const listed = listings.flat()
-  const objects = listed.filter(({ key }) => isWrittenOnce(key))
   const { snapshot, database, manifest: current, earlier } = pointer
-  const named = new Set([snapshot?.key, database])
-  for (const key of keptManifests(objects, pointer, limits)) {
+  const named = new Set([
+    snapshot?.key,
+    database,
+    ...formats.filter(hasAddress).map((format) => ADDRESSES[format]),
+  ])
+  let isDamaged = false
+  for (const key of keptManifests(listed, pointer, limits)) {
     const manifest = await readManifest(store, key, signal)
     if (typeof manifest === 'string') {
       log.warn({ storage: store.address }, `nothing was cleaned up, because ${manifest}`)
-      return 0
+      isDamaged = true
+      continue
     }
     named.add(key)
     for (const { path } of manifest.tables.flatMap(({ files }) => files)) named.add(path)
     // Databases are large: only those of the versions that the pointer names are kept.
     if (key === current || earlier.includes(key)) named.add(manifest.database.key)
+    onKept(key, manifest)
   }
+  return { listed, named: isDamaged ? null : named }
+}
+
+/** Returns how many objects were removed. If a kept manifest is damaged, nothing is removed, and a warning says so. */
+export const cleanUp = async (options: CleanUpOptions, marked?: Marked): Promise<number> => {
+  const { store, lease, signal, limits = CLEAN_UP_LIMITS } = options
+  const { listed, named } = marked ?? (await mark(options))
+  if (named === null) return 0
+  const objects = listed.filter(({ key }) => isWrittenOnce(key) || isAddress(key))
   const swept = sweptKeys(objects, named, limits)
   const logs = await outlivedLogs(options, listed, swept)
   // One request deletes its keys in any order, so manifests go first: after a kill no manifest is left whose files are gone.
@@ -87,18 +124,19 @@ const outlivedLogs = async (
   return removalGroups(objects, directories)
 }
 
-/** The keys of the manifests that are kept: those the pointer names, and the young ones. */
+/** The keys of the manifests that are kept, from the oldest on: those the pointer names, and the young ones. */
 const keptManifests = (
   objects: readonly ListedObject[],
   { manifest, earlier }: PointerContents,
   { keepMs }: CleanUpLimits,
-): ReadonlySet<string> => {
+): readonly string[] => {
   const listed = objects.filter(({ key }) => isManifest(key))
   const present = new Set(listed.map(({ key }) => key))
   const young = listed.filter(({ ageMs }) => ageMs === null || ageMs < keepMs).map(({ key }) => key)
   // An earlier manifest that was deleted protects nothing. The current one must exist.
   const older = earlier.filter((key) => present.has(key))
-  return new Set([...(manifest === null ? [] : [manifest]), ...older, ...young])
+  const kept = new Set([...(manifest === null ? [] : [manifest]), ...older, ...young])
+  return [...kept].toSorted((one, other) => versionOf(one) - versionOf(other))
 }
 
 const sweptKeys = (

@@ -3,6 +3,7 @@
  * below `versions`, `data`, `duckdb` and `snapshots` is written once; its keys hold the run's id, so two writers never use the same key.
  */
 import { z } from 'zod'
+import { ADDRESSES } from '../../model/publish-formats.js'
 import { manifestSchema as parquetManifestSchema } from '../../publish/parquet/manifest.js'
 
 /** At the root of the bucket's prefix, also with shards. */
@@ -16,8 +17,8 @@ export const VERSIONS = 'versions/'
 export const DATA = 'data/'
 const DATABASES = 'duckdb/'
 const SNAPSHOTS = 'snapshots/'
-/** What clean-up sweeps. */
-export const SWEPT_PREFIXES: readonly string[] = [VERSIONS, DATA, DATABASES, SNAPSHOTS]
+/** What clean-up sweeps. The last one has the addresses of formats that are no longer published. */
+export const SWEPT_PREFIXES: readonly string[] = [VERSIONS, DATA, DATABASES, SNAPSHOTS, 'fieldwork.']
 /** Where a run leaves a trace before its first request to the API. */
 export const TRACES: readonly string[] = [POINTER_KEY, PROOF_KEY, LEDGERS, VERSIONS]
 
@@ -50,6 +51,11 @@ const WRITTEN_ONCE: readonly RegExp[] = [
 ]
 
 export const isManifest = (key: string): boolean => MANIFEST.test(key)
+
+export const versionOf = (manifest: string): number => Number.parseInt(manifest.slice(VERSIONS.length), 10)
+
+/** Whether readers find the newest version at this key. Each run replaces the object. */
+export const isAddress = (key: string): boolean => Object.values<string>(ADDRESSES).includes(key)
 
 /** Whether a run wrote the object, and no other run writes it again. The placeholder of a folder, or a person's notes, are not ours. */
 export const isWrittenOnce = (key: string): boolean => WRITTEN_ONCE.some((form) => form.test(key))
@@ -108,6 +114,8 @@ export const pointerSchema = z.object({
   database: z.string().nullable(),
   /** Manifests of the versions that were published before, newest first. */
   earlier: z.array(z.string()),
+  /** The versions that a catalog shows, also this one, newest first: the last of each day, and the newest three. */
+  shown: z.array(z.object({ manifest: z.string(), published_at: z.string() })).default([]),
   run: z.string().nullable(),
   published_at: z.string().nullable(),
   /** A newer state of the work database than the version's. */
@@ -121,6 +129,7 @@ export const NOTHING_PUBLISHED: PointerContents = Object.freeze({
   manifest: null,
   database: null,
   earlier: [],
+  shown: [],
   run: null,
   published_at: null,
   snapshot: null,

@@ -26,7 +26,9 @@ export class LostPublishError extends WarehouseError {
 
 /** What a version sets in the pointer. Its version is the pointer's + 1. */
 type VersionCommit = {
-  readonly [Key in Exclude<keyof PointerContents, 'earlier' | 'snapshot'>]: NonNullable<PointerContents[Key]>
+  readonly [Key in Exclude<keyof PointerContents, 'earlier' | 'shown' | 'snapshot'>]: NonNullable<
+    PointerContents[Key]
+  >
 }
 
 /** Only the writer that fenced last can commit. Every method throws a `LostPublishError` after another writer fenced. */
@@ -39,6 +41,8 @@ export interface FencedPointer {
 
 /** Earlier versions that the pointer names. Their databases are kept. */
 const EARLIER_MAX = 2
+/** As long as manifests are kept, one a day. */
+const SHOWN_MAX = 30 + EARLIER_MAX
 /** Reads and puts of a fence that collides with the last writes of another run. */
 const FENCES_MAX = 5
 
@@ -118,7 +122,8 @@ const fenced = (
         (current) => {
           if (current.version + 1 !== version.version) throw lostError()
           const earlier = [...(current.manifest === null ? [] : [current.manifest]), ...current.earlier]
-          return { ...version, earlier: earlier.slice(0, EARLIER_MAX), snapshot: null }
+          const shown = shownWith(version, current.shown)
+          return { ...version, earlier: earlier.slice(0, EARLIER_MAX), shown, snapshot: null }
         },
         (found) => found.manifest === version.manifest,
         signal,
@@ -131,5 +136,14 @@ const fenced = (
       ),
   }
 }
+
+/** Manifests of runs that never published are in the bucket too, so only the pointer can say which versions there were. */
+const shownWith = ({ manifest, published_at }: VersionCommit, before: PointerContents['shown']) =>
+  [{ manifest, published_at }, ...before]
+    .filter((one, place, all) => place <= EARLIER_MAX || dayOf(one) !== dayOf(all[place - 1]))
+    .slice(0, SHOWN_MAX)
+
+/** The UTC day. */
+const dayOf = (version: PointerContents['shown'][number] | undefined) => version?.published_at.slice(0, 10)
 
 const contentsOf = ({ format: _, token: __, ...contents }: PointerDocument): PointerContents => contents

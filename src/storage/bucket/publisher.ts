@@ -4,33 +4,23 @@
  */
 import { join } from 'node:path'
 import { sleep } from '../../base/clock.js'
-import { isStop, messageOf, WarehouseError } from '../../base/errors.js'
+import { isStop, messageOf } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { throwIfAborted } from '../../base/signals.js'
-import { type PublishFormat, REPORT_FILE } from '../../model/publish-formats.js'
-import type { PublishReport } from '../../model/run.js'
+import { REPORT_FILE } from '../../model/publish-formats.js'
 import type { Publisher } from '../../model/warehouse.js'
-import { type ListedObject, ObjectStoreError } from '../../object-store/object-store.js'
-import { documentBody, putOwnedBytes } from '../../object-store/owned-document.js'
-import { commitDelta, directoryOf } from '../../publish/delta/commit.js'
-import { nextNumber, readState } from '../../publish/delta/read-log.js'
+import { documentBody } from '../../object-store/owned-document.js'
 import { removeAll } from '../../publish/parquet/versions.js'
 import { manifestOf } from '../../publish/parquet/write-version.js'
 import { publishError } from '../../publish/publish-error.js'
 import { createReportPublisher } from '../../publish/report/publisher.js'
 import { WarehouseDamagedError } from '../../warehouse/connection/errors.js'
-import { cleanUp } from './clean-up.js'
-import {
-  type BucketManifest,
-  DATA,
-  databaseKey,
-  manifestKey,
-  type NamedObject,
-  snapshotKey,
-} from './documents.js'
+import { replaceObject } from './addresses.js'
+import { type BucketManifest, databaseKey, manifestKey, type NamedObject, snapshotKey } from './documents.js'
+import { followPointer } from './follow-pointer.js'
 import { LeaseLostError } from './lease.js'
 import { LostPublishError } from './pointer.js'
-import { readManifest, writeNote } from './restore.js'
+import { writeNote } from './restore.js'
 import {
   type BucketPublishing,
   createObject,
@@ -56,10 +46,7 @@ export const createBucketPublisher = (publishing: BucketPublishing): Publisher =
       const manifest: BucketManifest = { ...files, database }
       const key = await commitVersion({ ...publishing, run: runId, manifest, signal })
       await noteState(publishing, key)
-      const published = { ...publishing, manifest, key, objects, staging, signal }
-      const isUpToDate = await bringDeltaUpToDate(published)
-      if (isUpToDate) await sweep(published)
-      return reportsOf(published, isUpToDate ? formats : formats.filter((format) => format !== 'delta'))
+      return await followPointer({ ...publishing, manifest, key, objects, staging, signal })
     }),
 })
 
@@ -123,83 +110,12 @@ export const commitVersion = async (options: CommitOptions): Promise<string> => 
   return key
 }
 
-// What follows the pointer: the version is published already.
-
-interface PublishedVersion extends BucketPublishing {
-  readonly manifest: BucketManifest
-  /** Key of the manifest. */
-  readonly key: string
-  /** What was below `data` before it. */
-  readonly objects: readonly ListedObject[]
-  readonly staging: string
-  readonly signal: AbortSignal
-}
-
-/** False if time ran out. Throws an error `delta_behind`. The next run catches up in both cases. */
-const bringDeltaUpToDate = async (version: PublishedVersion): Promise<boolean> => {
-  const { store, formats, manifest, key, staging, log } = version
-  if (!formats.includes('delta')) return true
-  const behind = `version ${manifest.version} is published in ${store.address}, but its Delta tables are behind`
-  try {
-    await commitDelta({
-      ...version,
-      manifestKey: key,
-      scratch: staging,
-      readManifest: async (other, signal) => {
-        const found = await readManifest(store, other, signal)
-        return typeof found === 'string' ? null : found
-      },
-    })
-    return true
-  } catch (error) {
-    const problem = `${behind}: ${messageOf(error)}. The next run brings them up to date`
-    if (!isStop(error)) throw new WarehouseError('delta_behind', problem, { cause: error })
-    log.warn({ problem: error.message }, `${behind}; the next run brings them up to date`)
-    return false
-  }
-}
-
-/** A failure is only logged. */
-const sweep = async (version: PublishedVersion): Promise<void> => {
-  const { pointer, formats, manifest, staging, log } = version
-  const followed = new Set(formats.includes('delta') ? manifest.tables.map(directoryOf) : [])
-  try {
-    const objects = await cleanUp({
-      ...version,
-      pointer: pointer.contents,
-      followed,
-      readLog: (directory, files) =>
-        readState({ ...version, scratch: staging }, directory, files, nextNumber(files) - 1),
-    })
-    log.debug({ objects }, 'objects that no version needs were removed')
-  } catch (error) {
-    log.warn(
-      { problem: messageOf(error) },
-      'objects that no version needs could not be removed; the next run tries again',
-    )
-  }
-}
-
-const reportsOf = (
-  { store: { address }, key, manifest: { database, bytes } }: PublishedVersion,
-  formats: readonly PublishFormat[],
-): readonly PublishReport[] =>
-  formats.flatMap((format) => {
-    if (format === 'report') return []
-    if (format === 'duckdb') return { format, path: `${address}/${database.key}`, bytes: database.bytes }
-    return { format, path: format === 'parquet' ? `${address}/${key}` : `${address}/${DATA}`, bytes }
-  })
-
-/** The report: one object that each run replaces after its version is committed. Nothing is read from it, so no version names it. */
-export const createPagePublisher = ({ database, report, store, lease }: BucketPublishing): Publisher => {
+/** The report: one object that each run replaces. */
+export const createPagePublisher = (publishing: BucketPublishing): Publisher => {
+  const { database, report, store } = publishing
   const path = `${store.address}/${REPORT_FILE}`
-  const write = async (html: string, signal: AbortSignal): Promise<void> => {
-    const replaces = (await store.get(REPORT_FILE, signal))?.etag ?? null
-    lease.assertHeld()
-    const put = { store, key: REPORT_FILE, body: Buffer.from(html), replaces, signal }
-    if ((await putOwnedBytes(put)).kind === 'lost')
-      throw new ObjectStoreError(`${path} was replaced while it was being written`)
-  }
+  const write = (html: string, signal: AbortSignal) =>
+    replaceObject({ ...publishing, signal }, REPORT_FILE, Buffer.from(html))
   return createReportPublisher({ database, report, path, write })
 }
 

@@ -3,8 +3,6 @@
  * published two nights to a real server.
  */
 import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { scriptedSurvey, startScriptedApi } from '../../support/api/scripted-api.js'
@@ -25,7 +23,7 @@ const blocksOf = (language: string): readonly string[] =>
 const SQL = blocksOf('sql').filter((block) => !/^(CREATE EXTERNAL|CALL)/.test(block))
 const PYTHON = blocksOf('python').filter((block) => !block.includes('pyspark'))
 
-const [DELTA = '', DATABASE = '', PARQUET = '', EARLIER = ''] = SQL
+const [ADDRESSES = '', TIME_TRAVEL = '', DELTA = '', EARLIER = ''] = SQL
 const STATEMENTS_MAX = 3
 const statementsOf = (block: string): readonly string[] =>
   block.split(';\n').filter((statement) => statement.trim() !== '')
@@ -34,8 +32,9 @@ test('the page leads from the address of the bucket to an answer in at most thre
   expect([SQL.length, PYTHON.length]).toEqual([4, 2])
   for (const block of SQL) expect(statementsOf(block).length).toBeLessThanOrEqual(STATEMENTS_MAX)
   expect(DELTA).toContain('delta_scan')
-  expect(DATABASE).toContain('ATTACH')
-  expect(PARQUET).toContain('current.json')
+  expect(SQL.indexOf(ADDRESSES)).toBe(0)
+  expect(ADDRESSES.match(/^ATTACH/gm)).toHaveLength(2)
+  expect(TIME_TRAVEL).toContain('AT (TIMESTAMP')
   expect(EARLIER).toContain('VERSION 0')
 })
 
@@ -59,7 +58,10 @@ const twoNights = async (finished: Finished) => {
     token: api.env.FIELDWORK_SYNC_API_TOKEN,
   }))
   const storage = { url: 's3://research/fieldwork', endpoint: server.endpoint }
-  const args = await withSettings({ accounts, storage, publish: ['duckdb', 'parquet', 'delta'] }, finished)
+  const args = await withSettings(
+    { accounts, storage, publish: ['duckdb', 'parquet', 'delta', 'ducklake'] },
+    finished,
+  )
   const night = async () => {
     // Each night has an empty disk.
     const ended = await sync({
@@ -71,8 +73,9 @@ const twoNights = async (finished: Finished) => {
   }
   await night()
   api.surveys[0] = scriptedSurvey(1, { status: 'complete', updated_at: '2026-03-01T12:00:00Z' })
+  const between = new Date().toISOString()
   await night()
-  return server
+  return { server, between }
 }
 
 const problem =
@@ -82,20 +85,19 @@ testUnless(
   problem,
   'the lines of the page show the last night, each row once, and an earlier night',
   async ({ onTestFinished }) => {
-    const server = await twoNights(onTestFinished)
-    const pointer = await readFile(join(server.directory, 'research/fieldwork/current.json'), 'utf8')
-    const { database } = z.object({ database: z.string() }).parse(JSON.parse(pointer))
+    const { server, between } = await twoNights(onTestFinished)
     const secret = `PROVIDER credential_chain, ENDPOINT '${new URL(server.endpoint).host}', URL_STYLE 'path', USE_SSL false`
     const ready = (block: string): string =>
       `${block.includes('CREATE SECRET') ? '' : 'CREATE SECRET (TYPE s3, PROVIDER credential_chain);\n'}${block}`
         .replaceAll('PROVIDER credential_chain', secret)
-        .replace(/duckdb\/000124-\w+-\w+\.duckdb/, database)
+        .replace('2026-03-02 06:00:00+00', between)
     const glob = `SELECT count(*) FROM read_parquet('s3://research/fieldwork/data/surveys/**/*.parquet')`
     const earlier = 'SELECT account, id, status FROM surveys_before ORDER BY ALL'
     const blocks = [
       `${DELTA.trimEnd().slice(0, -1)} ORDER BY ALL`,
-      `${DATABASE}SELECT database, account, id FROM fieldwork.surveys, read_json('s3://research/fieldwork/current.json') ORDER BY ALL`,
-      PARQUET.replace('SELECT *', 'SELECT account, id, status'),
+      `${ADDRESSES}SELECT account, id, status FROM fieldwork.surveys ORDER BY ALL`,
+      `${ADDRESSES}SELECT account, id, status FROM fieldwork_lake.surveys ORDER BY ALL`,
+      TIME_TRAVEL.replace('interviews_count', 'status'),
       `${EARLIER}${earlier}`,
       glob,
     ]
@@ -117,11 +119,14 @@ testUnless(
       ['complete', '2'],
       ['fieldwork', '4'],
     ])
-    expect(sql[1]).toEqual(rowsOf(['', '', '']).map(([account, id]) => [database, account, id]))
-    expect(sql[2]?.toSorted()).toEqual(rowsOf(['complete', 'fieldwork', 'fieldwork']))
-    expect(sql[3]).toEqual(rowsOf(['fieldwork', 'fieldwork', 'fieldwork']))
+    const [newest, before] = [
+      rowsOf(['complete', 'fieldwork', 'fieldwork']),
+      rowsOf(['fieldwork', 'fieldwork', 'fieldwork']),
+    ]
+    expect([sql[1], sql[2]]).toEqual([newest, newest])
+    expect([sql[3]?.toSorted(), sql[4]]).toEqual([before, before])
     // The page warns of this: the files of both nights are there.
-    expect(Number(sql[4]?.[0]?.[0])).toBe(2 * ACCOUNTS.length * 3)
+    expect(Number(sql[5]?.[0]?.[0])).toBe(2 * ACCOUNTS.length * 3)
     const rows = ACCOUNTS.flatMap((account) => [1, 2, 3].map((id) => [account, id]))
     expect(python).toEqual([rows, rows])
   },

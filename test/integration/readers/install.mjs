@@ -13,7 +13,7 @@ const environments = JSON.parse(readFileSync(new URL('environments.json', import
 
 /** Building one of these takes an hour and a compiler, so an environment without a wheel for this Python is not installed. */
 const BINARY =
-  'deltalake,duckdb,duckdb-extension-aws,duckdb-extension-delta,duckdb-extension-httpfs,numpy,pandas,polars,pyarrow,rpds-py'
+  'deltalake,duckdb,duckdb-extension-aws,duckdb-extension-delta,duckdb-extension-ducklake,duckdb-extension-httpfs,numpy,pandas,polars,pyarrow,rpds-py'
 const INSTALL_MS_MAX = 1_800_000
 const MAVEN = 'maven:'
 const GO = 'go:'

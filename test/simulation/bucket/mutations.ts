@@ -59,8 +59,23 @@ export const BUCKET_MUTATIONS = `
 @@ storage/bucket/clean-up.js @@ bucket: clean-up keeps only the current version
 - ...older, ...young]
 + ]
+@@ storage/bucket/clean-up.js @@ bucket: the files of a version that the catalog shows are swept
+- named.add(path);
++ if (key === current) named.add(path);
+@@ storage/bucket/addresses.js @@ bucket: the catalog shows manifests of runs that never published
+- if (keys.has(key) && manifest.tables.length > 0)
++ if (manifest.tables.length > 0)
+@@ storage/bucket/addresses.js @@ bucket: the catalog goes back if the newest manifest is damaged
+- catalog.of('snapshot').at(-1)?.snapshot_id === version
++ true
+@@ ../test/support/storage/model-store.js @@ bucket: an address is replaced without If-Match
+- (found) => found?.etag === etag
++ (found) => found?.etag === etag || key.startsWith('fieldwork.')
+@@ storage/bucket/addresses.js @@ bucket: a put of an address that was lost is not repeated
+- if (outcome.kind === 'written')
++ if (true)
 @@ storage/bucket/documents.js @@ bucket: clean-up leaves orphans
-- [VERSIONS, DATA, DATABASES, SNAPSHOTS]
+- [VERSIONS, DATA, DATABASES, SNAPSHOTS, 'fieldwork.']
 + [VERSIONS, DATABASES]
 @@ storage/bucket/restore.js @@ bucket: a work database of an older state is kept
 - if (note?.state === state)

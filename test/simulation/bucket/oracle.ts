@@ -1,4 +1,6 @@
 /** What must hold at every moment, whatever happens to the writers. */
+import { z } from 'zod'
+import { ADDRESSES } from '../../../src/model/publish-formats.js'
 import type { CleanUpLimits } from '../../../src/storage/bucket/clean-up.js'
 import {
   type BucketManifest,
@@ -14,6 +16,15 @@ export const WINDOW_MS = 60_000
 
 const MINUTE_MS = 60_000
 export const LIMITS: CleanUpLimits = { keepMs: 150 * MINUTE_MS, sweepAfterMs: 60 * MINUTE_MS }
+
+/** The rows that stand for a catalog. */
+const catalogSchema = z.object({
+  snapshot: z.array(z.object({ snapshot_id: z.number() })),
+  data_file: z.array(
+    z.object({ path: z.string(), begin_snapshot: z.number(), end_snapshot: z.number().nullable() }),
+  ),
+})
+const NO_CATALOG: z.output<typeof catalogSchema> = { snapshot: [], data_file: [] }
 
 export class Oracle extends Versions {
   readonly #schedule: Schedule
@@ -43,6 +54,35 @@ export class Oracle extends Versions {
   reported(key: string): void {
     if (!this.versions.some(({ manifest }) => manifest === key))
       this.fail(`${key} was reported, but is not published`)
+  }
+
+  /** Checks the catalog, which holds every file of each version that it shows. */
+  protected override onCatalog(): void {
+    const { snapshot, data_file } = this.#catalog()
+    this.showsAt(ADDRESSES.ducklake, snapshot.at(-1)?.snapshot_id)
+    for (const { snapshot_id: id } of snapshot) {
+      const files = data_file
+        .filter(({ begin_snapshot: begin, end_snapshot: end }) => begin <= id && (end === null || id < end))
+        .map(({ path }) => path)
+      const published = this.versions.find(({ content }) => content.version === id)
+      const named = published === undefined ? [] : objectsOf(published.content).map(({ key }) => key)
+      if (published === undefined || files.toSorted().join() !== named.toSorted().join())
+        this.fail(`the catalog shows other files for version ${id} than it has`)
+    }
+    this.checkCatalogFiles()
+  }
+
+  /** No file of a version in the catalog is missing. */
+  override checkCatalogFiles(): void {
+    const lost = this.#catalog().data_file.filter(
+      ({ path }) => !(this.model.objects.has(path) || this.damaged.has(path)),
+    )
+    if (lost.length > 0) this.fail(`the catalog shows ${lost[0]?.path}, which is gone`)
+  }
+
+  #catalog(): z.output<typeof catalogSchema> {
+    const body = this.model.objects.get(ADDRESSES.ducklake)?.body
+    return body === undefined ? NO_CATALOG : catalogSchema.parse(JSON.parse(body.toString()))
   }
 
   sent(run: string): void {

@@ -1,5 +1,6 @@
 /** The versions of a bucket. What must hold at each write of the pointer and at each delete, whatever happens to the writers. */
 import { createHash } from 'node:crypto'
+import { ADDRESSES } from '../../../src/model/publish-formats.js'
 import type { ObjectStore } from '../../../src/object-store/object-store.js'
 import { parseDocument } from '../../../src/object-store/owned-document.js'
 import type { CleanUpLimits } from '../../../src/storage/bucket/clean-up.js'
@@ -27,6 +28,8 @@ export class Versions {
   readonly damaged = new Set<string>()
   readonly versions: Version[] = []
   pointer: PointerContents = NOTHING_PUBLISHED
+  /** The version that readers find at each address. */
+  readonly #shown = new Map<string, number>()
   readonly model: ModelStore
   readonly #nowMs: () => number
   readonly #limits: CleanUpLimits
@@ -53,6 +56,7 @@ export class Versions {
         for (const key of keys) this.#checkAge(key)
         await client.delete(keys, signal)
         this.#checkKept()
+        this.checkCatalogFiles()
       },
     }
   }
@@ -64,6 +68,23 @@ export class Versions {
   protected onVersion(_version: number, _manifest: BucketManifest): void {}
   /** Called when the pointer names another state. `database` is what the next run would restore. */
   protected onState(_before: PointerContents, _after: PointerContents, _database: NamedObject): void {}
+
+  /** A run says that readers find version `version` at an address. */
+  checkAddress(key: string, version: number): void {
+    const shown = this.#shown.get(key) ?? 0
+    if (shown < version) this.fail(`${key} shows version ${shown} after version ${version} was reported`)
+  }
+
+  /** Called when an address shows `version`; undefined if it is no version that was published. */
+  protected showsAt(key: string, version: number | undefined): void {
+    const before = this.#shown.get(key) ?? 0
+    if (version === undefined) this.fail(`${key} shows what was never published`)
+    else if (version < before) this.fail(`${key} goes back from version ${before} to ${version}`)
+    else this.#shown.set(key, version)
+  }
+
+  protected onCatalog(): void {}
+  checkCatalogFiles(): void {}
 
   /** Whether an object equals what a manifest says. */
   isWhole({ key, bytes, sha256 }: NamedObject): boolean {
@@ -106,6 +127,12 @@ export class Versions {
   }
 
   #written(key: string): void {
+    if (key === ADDRESSES.duckdb) {
+      const { length: bytes = 0 } = this.model.objects.get(key)?.body ?? {}
+      const isShown = ({ database: { sha256 } }: BucketManifest) => this.isWhole({ key, bytes, sha256 })
+      this.showsAt(key, this.versions.findLast(({ content }) => isShown(content))?.content.version)
+    }
+    if (key === ADDRESSES.ducklake) this.onCatalog()
     if (key !== 'current.json') return
     if (this.model.ignored.size > 0) this.fail('a run goes on in a store without conditional writes')
     const body = this.model.objects.get(key)?.body ?? Buffer.alloc(0)

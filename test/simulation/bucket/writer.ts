@@ -9,10 +9,12 @@ import { hasCode } from '../../../src/base/errors.js'
 import type { Log } from '../../../src/base/log.js'
 import { Secret } from '../../../src/base/secret.js'
 import { Ledger } from '../../../src/http/rate-limit/ledger.js'
+import { ADDRESSES, type PublishFormat } from '../../../src/model/publish-formats.js'
 import type { ObjectStore } from '../../../src/object-store/object-store.js'
 import { dataKey } from '../../../src/publish/parquet/write-version.js'
 import type { AccountSettings } from '../../../src/settings/settings.js'
-import { cleanUp } from '../../../src/storage/bucket/clean-up.js'
+import { catalogOf, replaceObject } from '../../../src/storage/bucket/addresses.js'
+import { cleanUp, mark } from '../../../src/storage/bucket/clean-up.js'
 import { databaseKey, LEASE_KEY, snapshotKey, stateOf } from '../../../src/storage/bucket/documents.js'
 import { acquireLease, type Lease, type NamedLedgers } from '../../../src/storage/bucket/lease.js'
 import { type HandingOver, restoreLedgers, uploadLedgers } from '../../../src/storage/bucket/ledgers.js'
@@ -53,6 +55,7 @@ const ACCOUNT: AccountSettings = {
   exclude: { status: [], surveys: [], projects: [] },
 }
 const TIMING = { perMs: WINDOW_MS, requestTimeoutMs: 10_000 }
+const FORMATS: readonly PublishFormat[] = ['duckdb', 'parquet', 'ducklake']
 /** More than the runs without faults at the end write. */
 const PARTITIONS = 11
 /** A signal for the work before and after the lease. Nothing aborts it. */
@@ -85,14 +88,7 @@ export const writerRun = async (options: WriterOptions): Promise<void> => {
     const writing = { ...options, lease, pointer, signal, clock, log }
     await sync(writing, ledger)
     await publish(writing)
-    if (options.work.cleansUp) {
-      const removed = await cleanUp({
-        ...{ store, lease, pointer: pointer.contents, log, signal, limits: LIMITS },
-        followed: new Set(),
-        readLog: (directory) => Promise.reject(new Error(`${directory} has a Delta log`)),
-      })
-      machine.say(`removed ${removed} objects`)
-    }
+    await follow(writing)
   } catch (error) {
     checkLoss(options, lease, error)
     throw error
@@ -230,12 +226,39 @@ const publish = async (writing: Writing): Promise<void> => {
   await uploadFiles(writing, filesToUpload, signal)
   for (const { key } of uploads) await rm(fileOf(key))
   const named = files.map(({ object }) => object)
-  const manifest = manifestOf(version, database, named)
+  const published_at = new Date(machine.clock.nowMs()).toISOString()
+  const manifest = { ...manifestOf(version, database, named), published_at }
   oracle.reported(await commitVersion({ store, lease, signal, pointer, run, manifest }))
   machine.say(`committed version ${version}: ${text.split('\n').length - 1} rows`)
   lease.assertHeld()
   const state = stateOf(pointer.contents)
   await writeNote(place.directory, { storage: store.address, state, holder: machine.run })
+}
+
+/** Brings the addresses to the version, the rows of a catalog as JSON, and then cleans up. */
+const follow = async (writing: Writing): Promise<void> => {
+  const { machine, store, oracle, work, pointer, signal, log } = writing
+  const { contents } = pointer
+  const { version, manifest, database } = contents
+  const bytes = oracle.manifest(manifest ?? '')?.database.bytes ?? 0
+  await replaceObject(writing, ADDRESSES.duckdb, { copyOf: database ?? '', bytes })
+  oracle.checkAddress(ADDRESSES.duckdb, version)
+  const { add, rows } = catalogOf(contents)
+  const marking = { store, pointer: contents, formats: FORMATS, log, signal, limits: LIMITS }
+  const marked = await mark(marking, add)
+  const catalog = { snapshot: rows().of('snapshot'), data_file: rows().of('data_file') }
+  await replaceObject(writing, ADDRESSES.ducklake, Buffer.from(JSON.stringify(catalog)))
+  oracle.checkAddress(ADDRESSES.ducklake, version)
+  machine.say(`shows version ${version} of ${catalog.snapshot.length}`)
+  if (!work.cleansUp) return
+  const removed = await cleanUp(
+    {
+      ...{ ...writing, ...marking, followed: new Set<string>() },
+      readLog: (directory) => Promise.reject(new Error(`${directory} has a Delta log`)),
+    },
+    marked,
+  )
+  machine.say(`removed ${removed} objects`)
 }
 
 /** The files of the version before that are still there. */

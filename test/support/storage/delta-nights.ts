@@ -1,5 +1,5 @@
 /**
- * A warehouse that is published into a bucket of versitygw on thirteen nights: database, Parquet and Delta. After each night the bucket
+ * A warehouse that is published into a bucket of versitygw on thirteen nights: database, Parquet, Delta and DuckLake. After each night the bucket
  * is copied to a bucket of its own, beside the rows of every table as they were in the work database. The last night is a month after
  * the others.
  */
@@ -46,7 +46,7 @@ export interface DeltaCommit {
   readonly number: number
 }
 
-export const ODD_ACCOUNTS = ['0042', '2026-01-01', 'a b', 'ü%1=x'] as const
+export const ODD_ACCOUNTS = ['007', '0042', '2026-01-01', 'a b', 'ü%1=x', 'null'] as const
 
 /** From this night on, the program knows a new column. */
 const NEW_COLUMN_NIGHT = 5
@@ -55,7 +55,7 @@ const NEW_COLUMN = {
   from: "transition_style: varcharOf(TRANSITION_STYLES, 'Questionnaire display mode'),",
   to: '',
 }
-const ALL: readonly PublishFormat[] = ['duckdb', 'parquet', 'delta']
+const ALL: readonly PublishFormat[] = ['duckdb', 'parquet', 'delta', 'ducklake']
 const DEAD_NIGHT = 10
 const PREFIX = 'fieldwork'
 const DAY_MS = 86_400_000
@@ -126,7 +126,7 @@ export const deltaNights = async (
     const days = number === CHANGES.length ? 31 : 1
     clock.advance(days * DAY_MS)
     await server.age(days * DAY_MS)
-    const runId = `run-${number}`
+    const runId = `20260301T000000Z-${String(number).padStart(6, '0')}`
     const run = { runId, command: 'sync', version: '1.2.3', startedAt: minute(number * 1440) } as const
     await warehouse.account.startRun(run)
     await change(warehouse, (minutes) => minute(number * 1440 + minutes))

@@ -90,7 +90,7 @@ const trial = async () => {
 
   const sweep = (followed: readonly string[]) =>
     cleanUp({
-      ...{ store, lease: ALWAYS_HELD, pointer, log, signal: NEVER },
+      ...{ store, lease: ALWAYS_HELD, pointer, log, signal: NEVER, formats: [] },
       followed: new Set(followed.map((name) => `data/${name}`)),
       readLog: (directory, files) => readState(reading, directory, files, nextNumber(files) - 1),
     })

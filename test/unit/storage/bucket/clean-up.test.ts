@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { PublishFormat } from '../../../../src/model/publish-formats.js'
 import type { ObjectStore } from '../../../../src/object-store/object-store.js'
 import { documentBody } from '../../../../src/object-store/owned-document.js'
 import { dataKey } from '../../../../src/publish/parquet/write-version.js'
@@ -50,9 +51,14 @@ const trial = (days: number) => {
     database: database(days),
     earlier: manifests.slice(1, 3),
   }
-  const sweep = (given = pointer, store: ObjectStore = model.client(), lease = ALWAYS_HELD) =>
+  const sweep = (
+    given = pointer,
+    store: ObjectStore = model.client(),
+    lease = ALWAYS_HELD,
+    formats: readonly PublishFormat[] = [],
+  ) =>
     cleanUp({
-      ...{ store, lease, pointer: given, log, signal: NEVER, followed: new Set() },
+      ...{ store, lease, pointer: given, log, signal: NEVER, formats, followed: new Set() },
       readLog: (directory) => Promise.reject(new Error(`${directory} has a Delta log`)),
     })
   const pass = (ms: number) => {
@@ -167,6 +173,21 @@ test('an earlier manifest that was deleted does not stop the clean-up', async ()
   pass(50 * HOUR_MS)
   expect(await sweep()).toBe(2)
   expect(model.objects.has(data(1))).toBe(false)
+})
+
+test('the address of a format that is no longer published goes after two days, and others stay', async () => {
+  const { sweep, model, pass, pointer } = trial(3)
+  for (const key of ['fieldwork.duckdb', 'fieldwork.ducklake', 'fieldwork.notes']) model.write(key, 'text')
+  const swept = async () => await sweep(pointer, model.client(), ALWAYS_HELD, ['parquet', 'ducklake'])
+  pass(47 * HOUR_MS)
+  await swept()
+  expect(model.objects.has('fieldwork.duckdb')).toBe(true)
+  pass(HOUR_MS)
+  await swept()
+  expect([...model.objects.keys()].filter((key) => key.startsWith('fieldwork.'))).toEqual([
+    'fieldwork.ducklake',
+    'fieldwork.notes',
+  ])
 })
 
 test('nothing is removed without the lease', async () => {

@@ -41,7 +41,36 @@ describe('the pointer', () => {
       ...{ version: 4, manifest: 'versions/4-a.json', database: 'duckdb/4-a.duckdb' },
       earlier: ['versions/3-a.json', 'versions/2-a.json'],
       ...{ run: 'a', published_at: '2026-03-01T00:00:00.000Z', snapshot: null },
+      shown: [4, 3, 2].map((number) => ({
+        manifest: `versions/${number}-a.json`,
+        published_at: '2026-03-01T00:00:00.000Z',
+      })),
     })
+  })
+
+  test('shows the newest three versions, and the last of each day for a month', async () => {
+    const model = new ModelStore()
+    const pointer = await fence(model.client())
+    for (let number = 1; number <= 80; number += 1) {
+      const published_at = new Date(Date.UTC(2026, 2, 1, 12 * number)).toISOString()
+      await pointer.commitVersion({ ...version(number, 'a'), published_at }, NEVER)
+    }
+    const shown = (await readPointer(model.client(), NEVER))?.shown.map(({ manifest }) =>
+      Number(/\d+/.exec(manifest)),
+    )
+    expect(shown?.slice(0, 6)).toEqual([80, 79, 78, 77, 75, 73])
+    expect(shown).toHaveLength(32)
+  })
+
+  test('of an older program shows what it publishes from now on', async () => {
+    const model = new ModelStore()
+    await (await fence(model.client())).commitVersion(version(1, 'a'), NEVER)
+    const { shown, ...older } = JSON.parse(String(model.objects.get('current.json')?.body))
+    model.write('current.json', JSON.stringify(older))
+    const pointer = await fence(model.client())
+    await pointer.commitVersion(version(2, 'b'), NEVER)
+    expect(pointer.contents.shown.map(({ manifest }) => manifest)).toEqual(['versions/2-b.json'])
+    expect(shown).toHaveLength(1)
   })
 
   test('with a fence of another run refuses the writer before it', async () => {

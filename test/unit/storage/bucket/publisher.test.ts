@@ -7,7 +7,7 @@ import { StoppedError } from '../../../../src/base/errors.js'
 import type { PublishFormat } from '../../../../src/model/publish-formats.js'
 import type { PublishReport } from '../../../../src/model/run.js'
 import { ObjectStoreError } from '../../../../src/object-store/object-store.js'
-import { pointerSchema } from '../../../../src/storage/bucket/documents.js'
+import { manifestSchema, pointerSchema } from '../../../../src/storage/bucket/documents.js'
 import { acquireLease } from '../../../../src/storage/bucket/lease.js'
 import { fencePointer } from '../../../../src/storage/bucket/pointer.js'
 import {
@@ -40,6 +40,7 @@ import { type ModelFault, type ModelRequest, ModelStore } from '../../../support
 import { SLOW, slow } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
+import { query } from '../../../support/warehouse/duckdb.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
 import { copiesOf, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
 
@@ -47,7 +48,7 @@ type Fault = (request: ModelRequest) => ModelFault | null
 
 const DAY_MS = 24 * 3_600_000
 
-const ALL: readonly PublishFormat[] = ['duckdb', 'parquet', 'delta']
+const ALL: readonly PublishFormat[] = ['duckdb', 'parquet', 'delta', 'ducklake']
 
 /** As the program names runs. Clean-up leaves what no run has written. */
 const RUN = '20260301T000000Z-0000ab'
@@ -118,6 +119,9 @@ const nextTrial = async (formats: readonly PublishFormat[] = ALL) => {
   return trial(formats, { warehouse, objects: first.objects })
 }
 
+const byPath = (one: { readonly path?: unknown }, other: typeof one) =>
+  String(one.path) < String(other.path) ? -1 : 1
+
 const refusing =
   (match: RegExp): Fault =>
   ({ verb, key }) =>
@@ -127,9 +131,10 @@ describe('a publish', () => {
   test('reports each format with its address, and leaves nothing in the local directory but the note', async () => {
     const { model, current, warehouse } = await nextTrial()
     expect(first.reports.map(({ format, path }) => ({ format, path }))).toEqual([
-      { format: 'duckdb', path: `s3://model/test/duckdb/000001-${RUN}.duckdb` },
+      { format: 'duckdb', path: 's3://model/test/fieldwork.duckdb' },
       { format: 'parquet', path: `s3://model/test/versions/000001-${RUN}.json` },
       { format: 'delta', path: 's3://model/test/data/' },
+      { format: 'ducklake', path: 's3://model/test/fieldwork.ducklake' },
     ])
     expect(current()).toMatchObject({ version: 1, manifest: `versions/000001-${RUN}.json`, snapshot: null })
     expect(first.reports[0]?.bytes).toBe(model.objects.get(`duckdb/000001-${RUN}.duckdb`)?.body.length)
@@ -165,6 +170,38 @@ describe('a publish', () => {
     clock.advance(60 * DAY_MS)
     await publish(NEVER, 'RUN-2')
     expect(model.objects.get('report.html')?.body.toString()).toContain('new: lost_answer')
+  })
+
+  test('shows the version at both addresses, with every file of each version that is kept', async () => {
+    const { publish, model, warehouse, clock } = await nextTrial()
+    clock.advance(DAY_MS)
+    await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
+    const run = '20260302T000000Z-0000ab'
+    await publish(NEVER, run)
+    const bodyOf = (key: string) => model.objects.get(key)?.body ?? Buffer.alloc(0)
+    expect(bodyOf('fieldwork.duckdb').equals(bodyOf(`duckdb/000002-${run}.duckdb`))).toBe(true)
+    const file = join(await temporaryDirectory(), 'fieldwork.ducklake')
+    await writeFile(file, bodyOf('fieldwork.ducklake'))
+    const shown = await query(
+      file,
+      `SELECT s.snapshot_id AS version, epoch_ms(s.snapshot_time) AS at, f.path, f.file_size_bytes AS bytes
+        FROM ducklake_snapshot s JOIN ducklake_data_file f
+        ON s.snapshot_id >= f.begin_snapshot AND s.snapshot_id < coalesce(f.end_snapshot, 99)`,
+    )
+    for (const [key, version] of [
+      [`versions/000001-${RUN}.json`, 1],
+      [`versions/000002-${run}.json`, 2],
+    ] as const) {
+      const { tables, published_at } = manifestSchema.parse(JSON.parse(bodyOf(key).toString()))
+      const files = tables
+        .filter(({ is_view: isView }) => isView !== true)
+        .flatMap((table) => table.files)
+        .filter(({ rows }) => rows > 0)
+        .map(({ path, bytes }) => ({ version, at: Date.parse(published_at), path, bytes }))
+      const found = shown.filter((row) => row.version === version)
+      expect(found.toSorted(byPath)).toEqual(files.toSorted(byPath))
+      for (const { path, bytes } of files) expect(bodyOf(path)).toHaveLength(bytes)
+    }
   })
 
   test.runIf(SLOW)('writes a file again that somebody deleted from the bucket, and says so', async () => {
@@ -205,14 +242,38 @@ describe('a failure', () => {
     decide.fault = refusing(/putIfAbsent .*_delta_log/)
     await expect(publish()).rejects.toMatchObject({ code: 'delta_behind' })
     await expect(publish(NEVER, 'RUN-2')).rejects.toThrow(
-      /^version 2 is published in s3:\/\/model\/test, but its Delta tables are behind: .*\. The next run brings them up to date$/,
+      /^version 2 is published in s3:\/\/model\/test, but its Delta tables are behind: .*\. The next run catches up$/,
     )
     expect(current()).toMatchObject({ version: 2 })
     decide.fault = () => null
-    expect(await publish(NEVER, 'RUN-3')).toHaveLength(3)
+    expect(await publish(NEVER, 'RUN-3')).toHaveLength(ALL.length)
     expect(
       [...model.objects.keys()].filter((key) => key.startsWith('data/surveys/_delta_log/')),
     ).toHaveLength(1)
+  })
+
+  test('of an address says that the version is published, brings up the other, and the next catches up', async () => {
+    const { publish, decide, current, model, warehouse } = await nextTrial(['duckdb', 'parquet', 'ducklake'])
+    const bodyOf = (key: string) => model.objects.get(key)?.body ?? Buffer.alloc(0)
+    const isCurrent = () => bodyOf('fieldwork.duckdb').equals(bodyOf(String(current().database)))
+    const before = bodyOf('fieldwork.ducklake')
+    await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
+    decide.fault = refusing(/put\w+ fieldwork.ducklake/)
+    await expect(publish(NEVER, 'RUN-2')).rejects.toMatchObject({
+      code: 'address_behind',
+      message: expect.stringMatching(
+        /^version 2 is published in s3:\/\/model\/test, but fieldwork.ducklake is behind: .*refused \(403\)\. The next run/,
+      ),
+    })
+    expect([isCurrent(), bodyOf('fieldwork.ducklake').equals(before)]).toEqual([true, true])
+    await list(warehouse.account, [survey(1, { title: 'newer' })], minute(2))
+    decide.fault = refusing(/list fieldwork.duckdb/)
+    await expect(publish(NEVER, 'RUN-3')).rejects.toMatchObject({ code: 'address_behind' })
+    expect([isCurrent(), bodyOf('fieldwork.ducklake').equals(before)]).toEqual([false, false])
+    decide.fault = () => null
+    model.objects.delete('fieldwork.ducklake')
+    expect(await publish(NEVER, 'RUN-4')).toHaveLength(3)
+    expect([isCurrent(), bodyOf('fieldwork.ducklake').length > 0]).toEqual([true, true])
   })
 
   test.runIf(SLOW)(

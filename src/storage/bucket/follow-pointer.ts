@@ -1,0 +1,160 @@
+/**
+ * What follows the pointer: Delta logs, the fixed addresses, and then clean-up. The version is published already, and all of this is derived
+ * from it, so a failure is made good by the next run.
+ */
+import { type ErrorCode, isStop, messageOf, WarehouseError } from '../../base/errors.js'
+import { ADDRESSES, type PublishFormat } from '../../model/publish-formats.js'
+import type { PublishReport } from '../../model/run.js'
+import type { ListedObject } from '../../object-store/object-store.js'
+import { commitDelta, directoryOf } from '../../publish/delta/commit.js'
+import { type LogFiles, nextNumber, readState } from '../../publish/delta/read-log.js'
+import { catalogOf, replaceCatalog, replaceObject } from './addresses.js'
+import { cleanUp, type Marked, mark } from './clean-up.js'
+import { type BucketManifest, DATA } from './documents.js'
+import { readManifest } from './restore.js'
+import type { BucketPublishing } from './upload.js'
+
+interface PublishedVersion extends BucketPublishing {
+  readonly manifest: BucketManifest
+  /** Key of the manifest. */
+  readonly key: string
+  /** What was below `data` before it. */
+  readonly objects: readonly ListedObject[]
+  readonly staging: string
+  readonly signal: AbortSignal
+}
+
+/** Also what catalog and clean-up share. */
+interface Following extends PublishedVersion {
+  readonly marked: ReturnType<typeof markOnce>
+}
+
+/** Returns what readers open. Throws the error of the first format that could not follow, such as `delta_behind`. */
+export const followPointer = async (version: PublishedVersion): Promise<readonly PublishReport[]> => {
+  const following = { ...version, marked: markOnce(version) }
+  const upToDate = await bringUpToDate(following)
+  if (upToDate.length === version.formats.length) await sweep(following)
+  return reportsOf(version, upToDate)
+}
+
+/** What clean-up keeps, read once: what the catalog shows must not be too old a moment later. */
+const markOnce = (version: PublishedVersion) => {
+  let marking: Promise<Marked & Pick<ReturnType<typeof catalogOf>, 'rows'>> | null = null
+  const read = async () => {
+    const { contents } = version.pointer
+    const { rows, add } = catalogOf(contents)
+    const isShown = version.formats.includes('ducklake')
+    return { ...(await mark({ ...version, pointer: contents }, isShown ? add : undefined)), rows }
+  }
+  return () => {
+    marking ??= read()
+    return marking
+  }
+}
+
+interface Follower {
+  readonly format: PublishFormat
+  readonly error: ErrorCode
+  /** What is behind if it fails. */
+  readonly what: string
+  follow(version: Following): Promise<void>
+}
+
+/** What follows the pointer: projections of the version, of which readers see the newest. */
+const FOLLOWERS: readonly Follower[] = [
+  {
+    format: 'delta',
+    error: 'delta_behind',
+    what: 'its Delta tables are',
+    follow: (version) =>
+      commitDelta({
+        ...version,
+        manifestKey: version.key,
+        scratch: version.staging,
+        readManifest: async (other, signal) => {
+          const found = await readManifest(version.store, other, signal)
+          return typeof found === 'string' ? null : found
+        },
+      }),
+  },
+  {
+    format: 'duckdb',
+    error: 'address_behind',
+    what: `${ADDRESSES.duckdb} is`,
+    follow: (version) => {
+      const { key, bytes } = version.manifest.database
+      return replaceObject(version, ADDRESSES.duckdb, { copyOf: key, bytes })
+    },
+  },
+  {
+    format: 'ducklake',
+    error: 'address_behind',
+    what: `${ADDRESSES.ducklake} is`,
+    follow: async (version) => replaceCatalog(version, (await version.marked()).rows(), version.staging),
+  },
+]
+
+/**
+ * Returns the formats of which readers see this version: not those for which time ran out. Every follower is tried, also after one that
+ * failed. The next run catches up in any case.
+ */
+const bringUpToDate = async (version: Following): Promise<readonly PublishFormat[]> => {
+  const { store, formats, manifest, log } = version
+  const behind: PublishFormat[] = []
+  let failure: WarehouseError | null = null
+  for (const { format, error: code, what, follow } of FOLLOWERS.filter((one) =>
+    formats.includes(one.format),
+  )) {
+    try {
+      await follow(version)
+    } catch (error) {
+      behind.push(format)
+      const problem = `version ${manifest.version} is published in ${store.address}, but ${what} behind`
+      if (isStop(error)) log.warn({ problem: error.message }, `${problem}; the next run catches up`)
+      else
+        failure ??= new WarehouseError(code, `${problem}: ${messageOf(error)}. The next run catches up`, {
+          cause: error,
+        })
+    }
+  }
+  if (failure !== null) throw failure
+  return formats.filter((format) => !behind.includes(format))
+}
+
+/** A failure is only logged. */
+const sweep = async (version: Following): Promise<void> => {
+  const { pointer, formats, manifest, staging, log } = version
+  try {
+    const options = {
+      ...version,
+      pointer: pointer.contents,
+      followed: new Set(formats.includes('delta') ? manifest.tables.map(directoryOf) : []),
+      readLog: (directory: string, files: LogFiles) =>
+        readState({ ...version, scratch: staging }, directory, files, nextNumber(files) - 1),
+    }
+    const objects = await cleanUp(options, await version.marked())
+    log.debug({ objects }, 'objects that no version needs were removed')
+  } catch (error) {
+    log.warn(
+      { problem: messageOf(error) },
+      'objects that no version needs could not be removed; the next run tries again',
+    )
+  }
+}
+
+const reportsOf = (
+  { store: { address }, key, manifest: { database, bytes }, formats }: PublishedVersion,
+  upToDate: readonly PublishFormat[],
+): readonly PublishReport[] =>
+  formats.flatMap((format) => {
+    const isUpToDate = upToDate.includes(format)
+    if (format === 'duckdb')
+      return {
+        format,
+        path: `${address}/${isUpToDate ? ADDRESSES.duckdb : database.key}`,
+        bytes: database.bytes,
+      }
+    if (format === 'report' || !isUpToDate) return []
+    const path = { parquet: key, delta: DATA, ducklake: ADDRESSES.ducklake }[format]
+    return { format, path: `${address}/${path}`, bytes }
+  })
