@@ -9,6 +9,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 /** The docs page of the reference server needs two files of this package, and none of its 24 dependencies. */
 const VIEWER = join(root, 'node_modules/@fastify/swagger-ui')
+/** Where the licence of a package without one of its own is: in another package of its author, under the same licence. */
+const LICENCE_IN = { '@nodable/entities': 'fast-xml-parser' }
 
 await build({
   input: {
@@ -83,6 +85,9 @@ function thirdPartyLicences() {
 
 function licenceOf(directory) {
   const { name, version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
+  const other = LICENCE_IN[name]
+  if (other !== undefined)
+    return licenceOf(join(root, 'node_modules', other)).replace(/^.*$/m, `${name} ${version} (${license})`)
   const file = readdirSync(directory).find((one) => /^licen[cs]e/i.test(one))
   if (file === undefined) throw new Error(`${name} has no licence file, so it cannot be part of the bundle`)
   return `${name} ${version} (${license})\n\n${readFileSync(join(directory, file), 'utf8').trim()}\n`

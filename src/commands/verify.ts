@@ -89,8 +89,8 @@ const verifyPublished = async (settings: Settings, signal: AbortSignal): Promise
   const { storage, warehouseDirectory } = settings
   if (storage === null) return await verifyDirectory(warehouseDirectory, signal)
   // The client of object stores is loaded only here, so that other warehouses do without it.
-  const { createS3Store } = await import('../object-store/s3.js')
-  await using store = await createS3Store(storage)
+  const { openStore } = await import('../object-store/open.js')
+  await using store = await openStore(storage)
   const proof = await verifyBucket(store, signal)
   if (proof.states.length === 0) await requirePublished(settings, NOTHING)
   return proof

@@ -1,6 +1,6 @@
 /**
  * The port to an object store: five verbs (get, put if absent, put if match, list, delete), which every store with conditional writes
- * has. More is built on top of them. `s3.ts` is the client of real stores.
+ * has. More is built on top of them. `open.ts` opens real stores.
  */
 import { WarehouseError } from '../base/errors.js'
 

@@ -5,11 +5,8 @@
 import type { ObjectStore } from './object-store.js'
 import type { S3Options } from './s3/connection.js'
 
-/** Opens a store. The simulation passes one of its own in place of `createS3Store`. */
-export type OpenStore = (options: S3Options) => Promise<ObjectStore>
-
 /** Rejects with an `ObjectStoreError` if no region is known. Sends no request. */
-export const createS3Store: OpenStore = async (options) => {
+export const createS3Store = async (options: S3Options): Promise<ObjectStore> => {
   // biome-ignore lint/style/noProcessEnv: the SDK has no other switch for its warning about the next version of Node on stderr.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true'
   const { openS3Store } = await import('./s3/store.js')

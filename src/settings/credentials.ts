@@ -192,16 +192,18 @@ export const secretsInAddress = (url: Secret): readonly Secret[] => {
 }
 
 interface StorageUrl {
+  readonly isAzure: boolean
   readonly bucket: string
   readonly prefix: string
 }
 
 export const EXAMPLE_OF_URL = 's3://bucket/prefix'
 const BUCKET = /^(?!.*\.\.)(?!\d+\.\d+\.\d+\.\d+$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
-/** S3 allows keys of 1,024 bytes. The rest is for our own part of the key. */
+const CONTAINER = /^(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/
+/** S3 allows keys of 1,024 bytes, Azure as many characters. The rest is for our own part of the key. */
 const PREFIX_BYTES_MAX = 512
 
-const FROM_SDK = 'the SDK finds the credentials, for instance in AWS_PROFILE'
+const FROM_SDK = 'credentials belong into the environment, such as AWS_PROFILE or AZURE_STORAGE_KEY'
 
 /** The prefix is read as written, without URL encoding. No problem quotes the value, which may hold a password. */
 export const readStorageUrl: Reader<StorageUrl> = (value) => {
@@ -212,28 +214,29 @@ export const readStorageUrl: Reader<StorageUrl> = (value) => {
   if (bucket.includes('@')) return bad(`must not contain a user or password; ${FROM_SDK}`)
   if (/[?#]/.test(rest)) return bad(NO_QUERY)
   if (bucket === '') return bad(`must name a bucket, such as ${EXAMPLE_OF_URL}`)
-  if (!BUCKET.test(bucket))
+  const isAzure = scheme.toLowerCase() === 'az'
+  if (!(isAzure ? CONTAINER : BUCKET).test(bucket))
     return bad(
-      'must name a bucket of 3 to 63 lower-case letters, digits, dots and hyphens, which begins and ends with a letter or digit',
+      `must name a ${isAzure ? 'container' : 'bucket'} of 3 to 63 lower-case letters, digits${isAzure ? '' : ', dots'} and hyphens, which begins and ends with a letter or digit`,
     )
   const prefix = path.replace(/\/+$/, '')
   if (/\p{C}/u.test(prefix)) return bad('must have only printable characters')
   if (prefix.split('/').some((part) => part === '.' || part === '..' || (part === '' && prefix !== '')))
     return bad('must have no empty part (//) and no part . or .. after the bucket')
   return Buffer.byteLength(prefix) <= PREFIX_BYTES_MAX
-    ? good({ bucket, prefix })
+    ? good({ isAzure, bucket, prefix })
     : bad(`must have at most ${PREFIX_BYTES_MAX} bytes after the bucket`)
 }
 
-const AZURE = ['abfs', 'abfss', 'adl', 'az', 'azure', 'wasb', 'wasbs']
+const AZURE = ['abfs', 'abfss', 'adl', 'azure', 'wasb', 'wasbs']
 
 const schemeProblem = (scheme: string): string | null => {
-  if (scheme === 's3') return null
-  const problem = 'must begin with s3://'
-  const another = `Use a store with the protocol of S3, such as ${EXAMPLE_OF_URL}`
+  if (scheme === 's3' || scheme === 'az') return null
+  const problem = 'must begin with s3:// or az://'
   if (scheme === 'gs' || scheme === 'gcs')
-    return `${problem}: Google Cloud Storage has no conditional writes in its S3 protocol, and without them two runs could overwrite each other. ${another}`
-  if (AZURE.includes(scheme)) return `${problem}: Azure has another protocol than S3. ${another}`
+    return `${problem}: Google Cloud Storage has no conditional writes in its S3 protocol, and without them two runs could overwrite each other. Use a store with the protocol of S3, such as ${EXAMPLE_OF_URL}, or Azure Blob Storage`
+  if (AZURE.includes(scheme))
+    return `${problem}: write az://container/prefix, and name the account in AZURE_STORAGE_ACCOUNT`
   const isServer = scheme === 'http' || scheme === 'https'
   return `${problem}, such as ${EXAMPLE_OF_URL}${isServer ? '; the address of the server belongs into storage.endpoint' : ''}`
 }

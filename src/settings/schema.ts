@@ -169,11 +169,11 @@ export const settingsSchema = section({
     ),
   }).prefault({}),
   storage: section({
-    url: optional('s3://bucket/prefix', readStorageUrl).describe(
+    url: optional('s3://bucket/prefix or az://container/prefix', readStorageUrl).describe(
       'Bucket that holds the warehouse, and what its keys begin with. The directory of the warehouse is then a cache, which may be empty at the start of each run. Without it, that directory holds the warehouse',
     ),
     endpoint: optional('URL', readEndpoint).describe(
-      'Address of the server, if it is not AWS; without path, such as `https://minio.internal:9000`',
+      'Address of the server, if it is not AWS, or of an Azure account in another cloud; without path, such as `https://minio.internal:9000`',
     ),
     region: optional('text', readRegion).describe(
       'Region of the bucket. Without it the region that the SDK finds, as in `AWS_REGION`',

@@ -1,6 +1,7 @@
-/** Reads the settings of the bucket that holds the warehouse. Its credentials are no settings: the SDK finds them by itself. */
+/** Reads the settings of the bucket that holds the warehouse. Its credentials are no settings: they are in the environment. */
 import { Secret, withoutWords } from '../base/secret.js'
 import { isStateFormat } from '../model/publish-formats.js'
+import { type AzureSettings, azureSecrets, resolveAzure } from './azure.js'
 import { EXAMPLE_OF_URL, readEndpoint } from './credentials.js'
 import type { Environment } from './environment.js'
 import { plainProblem } from './proxies.js'
@@ -20,6 +21,8 @@ export interface StorageSettings {
   readonly region: string | null
   /** Whether the bucket is in the path of the address and not in its host. */
   readonly pathStyle: boolean
+  /** The storage account of an address `az://`; null for S3. `endpoint` is then the address of its blobs. */
+  readonly azure: AzureSettings | null
   /** The credentials of the environment, which must never be visible. */
   readonly secrets: readonly Secret[]
 }
@@ -34,6 +37,32 @@ export const resolveStorage = (layers: Layers, env: Environment): StorageSetting
   if (url === undefined) refuseWithoutUrl(layers)
   refusePublish(layers)
   if (url === undefined) return null
+  const where = {
+    bucket: url.bucket,
+    rootPrefix: url.prefix,
+    prefix: joined(url.prefix, shard === null ? '' : shardDirectory(shard)),
+  }
+  if (url.isAzure) {
+    refuseOfS3(layers)
+    const azure = resolveAzure(layers, env, endpoint)
+    const secrets = withoutWords(azureSecrets(env))
+    return { ...where, endpoint: azure?.blobs ?? null, region: null, pathStyle: false, azure, secrets }
+  }
+  const address = resolveEndpoint(layers, env)
+  const credentials = [env.AWS_SECRET_ACCESS_KEY, env.AWS_SESSION_TOKEN]
+  return {
+    ...where,
+    endpoint: address,
+    region: region ?? null,
+    pathStyle: pathStyle ?? address !== null,
+    azure: null,
+    secrets: withoutWords(credentials.map((text = '') => new Secret(text))),
+  }
+}
+
+/** The server of S3, of the settings or else of a variable. */
+const resolveEndpoint = (layers: Layers, env: Environment): string | null => {
+  const { endpoint } = layers.values.storage
   // The SDK, too, ignores an empty variable.
   const where = ENDPOINT_VARIABLES.find((name) => (env[name] ?? '') !== '') ?? ''
   const found = endpoint !== undefined || where === '' ? good(endpoint ?? null) : readEndpoint(env[where])
@@ -45,16 +74,13 @@ export const resolveStorage = (layers: Layers, env: Environment): StorageSetting
   const address = found.ok ? found.value : null
   const plain = address === null ? null : plainProblem('the data', address, null, layers.values)
   if (plain !== null) refuse(plain)
-  const credentials = [env.AWS_SECRET_ACCESS_KEY, env.AWS_SESSION_TOKEN]
-  return {
-    bucket: url.bucket,
-    rootPrefix: url.prefix,
-    prefix: joined(url.prefix, shard === null ? '' : shardDirectory(shard)),
-    endpoint: address,
-    region: region ?? null,
-    pathStyle: pathStyle ?? address !== null,
-    secrets: withoutWords(credentials.map((text = '') => new Secret(text))),
-  }
+  return address
+}
+
+/** Without a meaning they would be a mistake. */
+const refuseOfS3 = ({ values: { storage }, refuse }: Layers): void => {
+  for (const key of ['region', 'path_style'] as const)
+    if (storage[key] !== undefined) refuse(['storage', key], 'is for s3:// only; remove this key')
 }
 
 const FORMATS = ['publish', 'formats']
@@ -86,5 +112,9 @@ const refuseWithoutUrl = ({ values, isBroken, refuse }: Layers): void => {
 const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('/')
 
 /** For messages, such as `s3://research/fieldwork`. */
-export const storageAddress = ({ bucket, prefix }: Pick<StorageSettings, 'bucket' | 'prefix'>): string =>
-  `s3://${joined(bucket, prefix)}`
+export const storageAddress = ({
+  azure,
+  bucket,
+  prefix,
+}: Pick<StorageSettings, 'azure' | 'bucket' | 'prefix'>): string =>
+  `${azure === null ? 's3' : 'az'}://${joined(bucket, prefix)}`

@@ -2,7 +2,7 @@
 import type { Log } from '../base/log.js'
 import type { RunCommand, RunObserver } from '../model/run.js'
 import type { Publisher } from '../model/warehouse.js'
-import type { OpenStore } from '../object-store/s3.js'
+import type { OpenStore } from '../object-store/open.js'
 import type { Settings } from '../settings/settings.js'
 import type { Database } from '../warehouse/connection/database.js'
 

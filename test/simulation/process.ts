@@ -241,6 +241,7 @@ const STORAGE: StorageSettings = {
   endpoint: null,
   region: null,
   pathStyle: false,
+  azure: null,
   secrets: [],
 }
 

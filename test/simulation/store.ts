@@ -9,7 +9,7 @@ import {
   type ObjectStore,
   ObjectStoreError,
 } from '../../src/object-store/object-store.js'
-import type { OpenStore } from '../../src/object-store/s3.js'
+import type { OpenStore } from '../../src/object-store/open.js'
 import { NEVER } from '../support/storage/bucket.js'
 import { type Generation, generations, never } from './generation.js'
 import type { NetworkLog } from './network.js'

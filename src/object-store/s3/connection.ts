@@ -1,4 +1,4 @@
-/** The SDK's client of one store, with its time limits, and the one way to send a request to it. */
+/** The SDK's client of one store, with its time limits. */
 import { createHash } from 'node:crypto'
 import {
   type $Command,
@@ -9,8 +9,8 @@ import {
   type ServiceOutputTypes,
 } from '@aws-sdk/client-s3'
 import { z } from 'zod'
-import { throwIfAborted, unlessAborted } from '../../base/signals.js'
 import { ObjectStoreError } from '../object-store.js'
+import { type Purpose, type Sender, sendRequest } from '../send.js'
 import { reasonOf } from './failure.js'
 
 /** What a store with the protocol of S3 is opened with. */
@@ -30,11 +30,9 @@ export interface S3Options {
   readonly silenceMsMax?: number
 }
 
-export interface S3Connection {
+export interface S3Connection extends Sender {
   readonly client: S3Client
   readonly bucket: string
-  /** For messages: `s3://bucket/prefix`. */
-  readonly address: string
   /** The prefix with its slash; empty without a prefix. */
   readonly root: string
   /** The store's own clock when it sent this answer, milliseconds since 1970; null if it did not say. */
@@ -89,7 +87,7 @@ export const connect = async (options: S3Options): Promise<S3Connection> => {
     { step: 'deserialize', priority: 'high', name: 'dateOfAnswer' },
   )
   const root = prefix === '' ? '' : `${prefix}/`
-  return { client, bucket, address, root, dateOf: (answer) => dates.get(answer) ?? null }
+  return { client, bucket, address, reasonOf, root, dateOf: (answer) => dates.get(answer) ?? null }
 }
 
 /**
@@ -132,37 +130,18 @@ const foundRegion = async (address: string, endpoint: string | null): Promise<st
   }
 }
 
-/** What a request was for, in messages: `cannot write current.json`. */
-type Purpose = `${'read' | 'write' | 'list' | 'delete'} ${string}`
-
-/**
- * The one way to send a request, with the SDK's retries. `whenRefused` may make an answer of an error; if it returns undefined, the error
- * is thrown as an `ObjectStoreError`. When `signal` aborts, this rejects at once, also while the SDK waits for its next attempt.
- */
-export const send = async <
-  Input extends ServiceInputTypes,
-  Output extends ServiceOutputTypes,
-  Refusal = never,
->(
+/** Sends a command with the SDK's retries. */
+export const send = <Input extends ServiceInputTypes, Output extends ServiceOutputTypes, Refusal = never>(
   connection: S3Connection,
   purpose: Purpose,
   signal: AbortSignal,
   command: $Command<Input, Output, S3ClientResolvedConfig, ServiceInputTypes, ServiceOutputTypes>,
-  whenRefused: (error: unknown) => Refusal | undefined = () => undefined,
-): Promise<Output | Refusal> => {
-  throwIfAborted(signal)
-  try {
-    return await unlessAborted(signal, connection.client.send(command, { abortSignal: signal }))
-  } catch (error) {
-    throwIfAborted(signal)
-    const answer = whenRefused(error)
-    if (answer !== undefined) return answer
-    throw failure(connection, purpose, error)
-  }
-}
-
-/** Without the error as its cause: the SDK's errors hold the whole request, with the id of the access key. */
-export const failure = ({ address }: S3Connection, purpose: Purpose, error: unknown): ObjectStoreError =>
-  error instanceof ObjectStoreError
-    ? error
-    : new ObjectStoreError(`${address}: cannot ${purpose}: ${reasonOf(error)}`)
+  whenRefused?: (error: unknown) => Refusal | undefined,
+): Promise<Output | Refusal> =>
+  sendRequest(
+    connection,
+    purpose,
+    signal,
+    () => connection.client.send(command, { abortSignal: signal }),
+    whenRefused,
+  )

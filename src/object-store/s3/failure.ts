@@ -1,7 +1,7 @@
 /** Says in one line why the store failed and what to check. Never quotes a credential or the id of an access key. */
 import { S3ServiceException } from '@aws-sdk/client-s3'
 import { z } from 'zod'
-import { messageOf } from '../../base/errors.js'
+import { notOfAStore, oneLine, unreachable } from '../unreachable.js'
 
 /** The HTTP status of an answer that the SDK made an error of; null for any other error. */
 export const statusOf = (error: unknown): number | null =>
@@ -33,26 +33,14 @@ export const reasonOf = (error: unknown): string => {
   if (error instanceof S3ServiceException && status !== null) return answered(error, status)
   if (name === 'CredentialsProviderError' || name === 'TokenProviderError')
     return `no credentials were found; set ${CREDENTIALS}`
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (isTls(code))
-    return `the certificate of the server is not trusted (${code}); give its authority by NODE_EXTRA_CA_CERTS`
-  if (name === 'TimeoutError' || SYSTEM_CODE.test(code))
-    return `the server cannot be reached (${SYSTEM_CODE.test(code) ? code : 'no answer in time'}); check storage.endpoint, the region and the network`
+  const network = unreachable(error, 'storage.endpoint, the region')
+  if (network !== null) return network
   const unreadable = unreadableAnswer.safeParse(error)
   return unreadable.success ? notOfAStore(unreadable.data.$response.statusCode) : oneLine(error)
 }
 
 /** The SDK keeps the answer that it could not read beside its error. */
 const unreadableAnswer = z.object({ $response: z.object({ statusCode: z.number() }) })
-
-const notOfAStore = (status: number): string =>
-  status >= 500
-    ? `the store, or a proxy before it, failed (${status}); try again later`
-    : `the answer is not of an object store (${status}); check storage.endpoint`
-
-const SYSTEM_CODE = /^E[A-Z0-9_]+$/
-
-const isTls = (code: string): boolean => /CERT|_TLS_|SIGNATURE|ISSUER/.test(code)
 
 const answered = (error: S3ServiceException, status: number): string => {
   const { name } = error
@@ -80,10 +68,3 @@ const answered = (error: S3ServiceException, status: number): string => {
 
 const tries = ({ $metadata: { attempts = 1 } }: S3ServiceException): string =>
   attempts === 1 ? '' : ` after ${attempts} attempts`
-
-const MESSAGE_CHARACTERS_MAX = 300
-
-const oneLine = (error: unknown): string =>
-  (messageOf(error).split('\n')[0] ?? '')
-    .replaceAll(/\b(AKIA|ASIA)[A-Z0-9]{12,}\b/g, '[redacted]')
-    .slice(0, MESSAGE_CHARACTERS_MAX)

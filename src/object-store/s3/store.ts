@@ -1,8 +1,9 @@
 /** The verbs of the port, as requests to S3. */
 import { DeleteObjectsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { type ListedObject, type ObjectStore, ObjectStoreError } from '../object-store.js'
+import { ageMs } from '../received.js'
 import { connect, type S3Connection, type S3Options, send } from './connection.js'
-import { ageMs, getObject, getObjectToFile } from './download.js'
+import { getObject, getObjectToFile } from './download.js'
 import { putObject } from './upload.js'
 
 /** As many as one request may name. */

@@ -19,7 +19,8 @@ import {
   ObjectStoreError,
   type PutOutcome,
 } from '../object-store.js'
-import { failure, type S3Connection, send } from './connection.js'
+import { failure } from '../send.js'
+import { type S3Connection, send } from './connection.js'
 import { nameOf, statusOf } from './failure.js'
 
 const MIB = 1_048_576

@@ -9,7 +9,7 @@ import { onAbort } from '../../base/signals.js'
 import { createTimeLimit } from '../../base/time-limit.js'
 import type { Publisher } from '../../model/warehouse.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
-import { createS3Store, type OpenStore } from '../../object-store/s3.js'
+import { type OpenStore, openStore as openRealStore } from '../../object-store/open.js'
 import { publishedPlaces } from '../../publish/formats.js'
 import type { StorageSettings } from '../../settings/storage.js'
 import {
@@ -34,7 +34,7 @@ import { bucketStates, findLocal, prepareLocal, readNote, writeNote } from './re
 
 /** Throws a `WarehouseHeldError`, an `ObjectStoreError` or another `WarehouseError`. */
 export const bucketStorage = async (held: HoldStorage, storage: StorageSettings): Promise<Storage> => {
-  const { settings, command, runId, log, observer, signal, openStore = createS3Store } = held
+  const { settings, command, runId, log, observer, signal, openStore = openRealStore } = held
   const clock = systemClock
   await requireWritable(settings.warehouseDirectory)
   // Connections of its own: uploads that are throttled must not delay a renewal.

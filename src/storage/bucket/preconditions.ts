@@ -51,7 +51,7 @@ const divisionName = (shards: number | null): string =>
 const PROOF_MS_MAX = 7 * 24 * 3_600_000
 
 /**
- * Call it with the lease, and before anything else is written. `endpoint` is the origin of the server; null for AWS. Throws an
+ * Call it with the lease, and before anything else is written. `endpoint` is the address of the server; null for AWS. Throws an
  * `ObjectStoreError` if the store keeps no conditions.
  */
 export const proveConditionalWrites = async (

@@ -7,7 +7,7 @@ import { basename, join } from 'node:path'
 import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
-import { createS3Store } from '../../object-store/s3.js'
+import { openStore } from '../../object-store/open.js'
 import type { Published } from '../../publish/formats.js'
 import { isIntact } from '../../publish/parquet/manifest.js'
 import { temporaryBeside } from '../../publish/replace-file.js'
@@ -21,14 +21,14 @@ import { downloadVerified, readManifest } from './restore.js'
 
 /** Also who holds the bucket. Throws an `ObjectStoreError`, `bucket_damaged` or `WarehouseUnusableError`. */
 export const findInBucket = async (storage: StorageSettings, directory: string, signal: AbortSignal) => {
-  await using store = await createS3Store(storage)
+  await using store = await openStore(storage)
   const published = await publishedIn(store, directory, signal)
   return { published, holder: await readHolder(store, signal) }
 }
 
 /** Whether a run has left any state in the bucket. */
 export const holdsState = async (storage: StorageSettings, signal: AbortSignal): Promise<boolean> => {
-  await using store = await createS3Store(storage)
+  await using store = await openStore(storage)
   const pointer = await readPointer(store, signal)
   return pointer !== null && stateOf(pointer) !== STATE_NOTHING
 }

@@ -141,15 +141,33 @@ describe('a run loads', () => {
   })
 })
 
+test('the clients of Azure are loaded only with a store at az://', () => {
+  const loads = files.filter((path) => packagesIn([path]).some((name) => name.startsWith('@azure/')))
+  const before = withoutNode(loadedWith(fileOf('object-store/open.ts')))
+  expect(before.filter((path) => loads.includes(path))).toEqual([])
+  const store = loadedWith(fileOf('object-store/azure/store.ts'))
+  expect(packagesIn(store)).toContain('@azure/storage-blob')
+  expect(packagesIn(store)).not.toContain('@azure/identity')
+})
+
 describe('the bundle', () => {
   test('contains these packages and no dependency of package.json', () => {
     expect(bundled.join(' ')).toBe(
-      '@duckdb/node-api @opentelemetry/api @pinojs/redact ansi-regex ansi-styles atomic-sleep ' +
-        'bintrees bottleneck cliui csv-parse d3-array d3-time emoji-regex escalade get-caller-file ' +
-        'get-east-asian-width hucre nodemailer on-exit-leak-free p-limit pino pino-std-serializers preact ' +
-        'preact-render-to-string prom-client quick-format-unescaped safe-stable-stringify sonic-boom ' +
-        'string-width strip-ansi tdigest thread-stream undici wrap-ansi y18n yaml yargs yargs-parser ' +
-        'yocto-queue zod',
+      '@azure/abort-controller @azure/core-auth @azure/core-client @azure/core-http-compat ' +
+        '@azure/core-lro @azure/core-rest-pipeline @azure/core-tracing @azure/core-util @azure/core-xml ' +
+        '@azure/identity @azure/logger @azure/msal-common @azure/msal-node @azure/storage-blob ' +
+        '@azure/storage-common @duckdb/node-api @nodable/entities @opentelemetry/api @pinojs/redact ' +
+        '@typespec/ts-http-runtime agent-base ansi-regex ansi-styles anynum atomic-sleep bintrees ' +
+        'bottleneck buffer-equal-constant-time bundle-name cliui csv-parse d3-array d3-time ' +
+        'default-browser default-browser-id define-lazy-prop ecdsa-sig-formatter emoji-regex escalade ' +
+        'fast-xml-builder fast-xml-parser get-caller-file get-east-asian-width http-proxy-agent ' +
+        'https-proxy-agent hucre is-docker is-inside-container is-unsafe is-wsl jsonwebtoken jwa jws ' +
+        'lodash.includes lodash.isboolean lodash.isinteger lodash.isnumber lodash.isplainobject ' +
+        'lodash.isstring lodash.once ms nodemailer on-exit-leak-free open p-limit ' +
+        'path-expression-matcher pino pino-std-serializers preact preact-render-to-string prom-client ' +
+        'quick-format-unescaped run-applescript safe-buffer safe-stable-stringify semver sonic-boom ' +
+        'string-width strip-ansi strnum tdigest thread-stream undici wrap-ansi wsl-utils xml-naming y18n ' +
+        'yaml yargs yargs-parser yocto-queue zod',
     )
     expect(bundled.filter((name) => name in manifest.dependencies)).toEqual([])
   })
@@ -163,13 +181,15 @@ describe('the bundle', () => {
   test('comes with the licence of each package, and of the files of the docs page', () => {
     const licences = textOf('third-party-licences.txt')
     expect(licences).toMatch(/^swagger-ui \d+\.\S+ \(Apache-2\.0\)\n\nCopyright 2020-2021 SmartBear/m)
-    const names = [...licences.matchAll(/^(\S+) \d+\.\S+ \((?:MIT|MIT-0|ISC|Apache-2\.0)\)$/gm)].map(
-      ([, name]) => name,
-    )
+    const names = [
+      ...licences.matchAll(/^(\S+) \d+\.\S+ \((?:MIT|MIT-0|ISC|Apache-2\.0|0BSD|BSD-3-Clause)\)$/gm),
+    ].map(([, name]) => name)
     expect([...new Set(names)].sort()).toEqual([...bundled, '@fastify/swagger-ui', 'swagger-ui'].sort())
     // The files of swagger-ui have the licence text of prom-client.
     expect(
-      licences.match(/Permission (is hereby granted|to use, copy)|Grant of Copyright License/g),
+      licences.match(
+        /Permission (is hereby granted|to use, copy)|Grant of Copyright License|Redistribution and use/g,
+      ),
     ).toHaveLength(names.length - 1)
   })
 })

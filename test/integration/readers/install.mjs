@@ -1,6 +1,7 @@
 /**
  * `npm run readers` installs the readers of environments.json from PyPI, each environment in its own folder below `.readers`. An entry
  * `maven:…` is a Java archive that Maven copies into the folder `jars` there. An entry `go:…` is a program that Go builds into the folder.
+ * An entry `npm:…` is a package, without the scripts of its installation.
  * The slow suite uses them. Installed environments stay. Arguments: the names of some environments.
  * Exits 1 when an installation fails; the tests that need it are then skipped, and say so.
  */
@@ -17,6 +18,8 @@ const BINARY =
 const INSTALL_MS_MAX = 1_800_000
 const MAVEN = 'maven:'
 const GO = 'go:'
+const NPM = 'npm:'
+const OTHERS = [MAVEN, GO, NPM]
 
 const installed = (name) => {
   const list = `${root}${name}/environment.json`
@@ -29,7 +32,7 @@ const install = (name) => {
   rmSync(unfinished, { recursive: true, force: true })
   mkdirSync(unfinished, { recursive: true })
   const named = (prefix) => environments[name].filter((entry) => entry.startsWith(prefix))
-  const packages = environments[name].filter((entry) => !entry.startsWith(MAVEN) && !entry.startsWith(GO))
+  const packages = environments[name].filter((entry) => !OTHERS.some((prefix) => entry.startsWith(prefix)))
   const options = ['--quiet', '--disable-pip-version-check', '--only-binary', BINARY, '--target', unfinished]
   const commands = [
     ...(packages.length === 0 ? [] : [[python, '-m', 'pip', 'install', ...options, ...packages]]),
@@ -38,6 +41,11 @@ const install = (name) => {
       ...['--quiet', '--batch-mode', 'dependency:copy', '-Dmdep.useBaseVersion=true'],
       `-Dartifact=${jar.slice(MAVEN.length)}`,
       `-DoutputDirectory=${unfinished}/jars`,
+    ]),
+    ...named(NPM).map((entry) => [
+      'npm',
+      ...['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', unfinished],
+      entry.slice(NPM.length),
     ]),
     ...named(GO).map((program) => ['go', 'install', program.slice(GO.length)]),
   ]

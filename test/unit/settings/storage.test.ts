@@ -39,6 +39,7 @@ describe('a bucket', () => {
       endpoint: null,
       region: null,
       pathStyle: false,
+      azure: null,
       secrets: [],
     })
   })
@@ -144,12 +145,12 @@ describe('an endpoint', () => {
 describe('the url is refused', () => {
   test.each(
     Object.entries({
-      fieldwork: 'must begin with s3://, such as s3://bucket/prefix',
-      's3a://research': 'must begin with s3://, such as s3://bucket/prefix',
+      fieldwork: 'must begin with s3:// or az://, such as s3://bucket/prefix',
+      's3a://research': 'must begin with s3:// or az://, such as s3://bucket/prefix',
       'gs://research':
-        'must begin with s3://: Google Cloud Storage has no conditional writes in its S3 protocol',
+        'must begin with s3:// or az://: Google Cloud Storage has no conditional writes in its S3 protocol',
       'abfss://data@account.dfs.core.windows.net/a':
-        'must begin with s3://: Azure has another protocol than S3',
+        'must begin with s3:// or az://: write az://container/prefix, and name the account in AZURE_STORAGE_ACCOUNT',
       'https://minio:9000/research': 'the address of the server belongs into storage.endpoint',
       's3://': 'must name a bucket, such as s3://bucket/prefix',
       's3:///a': 'must name a bucket, such as s3://bucket/prefix',
@@ -161,6 +162,9 @@ describe('the url is refused', () => {
       's3://research:9000/a': 'must name a bucket of 3 to 63 lower-case letters',
       's3://10.0.0.1/a': 'must name a bucket of 3 to 63 lower-case letters',
       's3://re..search': 'must name a bucket of 3 to 63 lower-case letters',
+      'az://re.search': 'must name a container of 3 to 63 lower-case letters, digits and hyphens',
+      'az://re--search': 'must name a container of 3 to 63',
+      'az://research@account/a': 'must not contain a user or password',
       's3://research//a': 'must have no empty part (//)',
       's3://research/a//b': 'must have no empty part (//)',
       's3://research/a/../b': 'must have no empty part (//) and no part . or ..',
@@ -185,11 +189,105 @@ test('other keys without a url are refused, but not beside a wrong url', async (
     ),
   )
   expect(await problems('storage:\n  url: nothing\n  region: eu-west-1\n')).toEqual([
-    'settings.yaml:7: storage.url must begin with s3://, such as s3://bucket/prefix',
+    'settings.yaml:7: storage.url must begin with s3:// or az://, such as s3://bucket/prefix',
   ])
   expect(await problems('storage:\n  url: s3://research\n  region: "eu west"\n')).toEqual([
     'settings.yaml:8: storage.region must be the name of a region, such as eu-west-1',
   ])
+})
+
+describe('an address az://', () => {
+  const KEY = 'a2V5IG9mIHRoZSBhY2NvdW50'
+  const SAS = 'sv=2026-01-01&sr=c&sig=a%2Bsecret%2Fsignature'
+  const yaml = (rest = '') => `storage:\n  url: az://research/field\n${rest}`
+
+  test.each([
+    ['an account alone', { AZURE_STORAGE_ACCOUNT: 'acme' }, {}],
+    ['a key', { AZURE_STORAGE_ACCOUNT: 'acme', AZURE_STORAGE_KEY: KEY }, { key: KEY }],
+    ['a SAS', { AZURE_STORAGE_ACCOUNT: 'acme', AZURE_STORAGE_SAS_TOKEN: `?${SAS}` }, { sas: SAS }],
+    [
+      'a connection string',
+      { AZURE_STORAGE_CONNECTION_STRING: `AccountName=acme;AccountKey=${KEY}==;` },
+      { key: `${KEY}==` },
+    ],
+    [
+      'the connection string of a SAS',
+      {
+        AZURE_STORAGE_CONNECTION_STRING: `BlobEndpoint=https://acme.blob.core.windows.net/;SharedAccessSignature=${SAS}`,
+      },
+      { sas: SAS },
+    ],
+  ])('is reached with %s', async (_, env, { key, sas }: { key?: string; sas?: string }) => {
+    const settings = await load({ yaml: `${ACCOUNT}${yaml()}`, env })
+    const { azure, endpoint, ...where } = settings.storage ?? {}
+    expect(where).toMatchObject({ bucket: 'research', prefix: 'field', region: null, pathStyle: false })
+    expect(endpoint).toBe('https://acme.blob.core.windows.net')
+    expect(azure).toMatchObject({ account: 'acme', blobs: endpoint })
+    expect([azure?.key?.reveal() ?? null, azure?.sas?.reveal() ?? null]).toEqual([key ?? null, sas ?? null])
+    const redact = createRedactor(secretsOf(settings))
+    const visible = [
+      ...Object.values(env).filter((text) => text !== 'acme'),
+      ...(sas === undefined ? [] : ['a+secret/signature']),
+    ]
+    for (const text of visible) expect(redact(`<${text}>`)).toMatch(/^<\??\[redacted\]>$/)
+    expect(JSON.stringify(settings)).not.toContain(key ?? 'secret%2Fsignature')
+  })
+
+  test('another cloud is an endpoint of the settings, or a suffix', async () => {
+    const endpoint = 'https://acme.blob.core.usgovcloudapi.net'
+    expect(await storageOf(yaml(`  endpoint: ${endpoint}/\n`))).toMatchObject({
+      endpoint,
+      azure: { account: 'acme' },
+    })
+    const connection = `AccountName=acme;AccountKey=${KEY};EndpointSuffix=core.usgovcloudapi.net`
+    expect(await storageOf(yaml(), { AZURE_STORAGE_CONNECTION_STRING: connection })).toMatchObject({
+      endpoint,
+    })
+  })
+
+  test.each<[string, Readonly<Record<string, string>>, string]>([
+    ['no account', {}, 'AZURE_STORAGE_ACCOUNT: must name the storage account of az://'],
+    [
+      'half a connection string',
+      { AZURE_STORAGE_CONNECTION_STRING: 'secret-word' },
+      'AZURE_STORAGE_CONNECTION_STRING: must be as the portal shows it, such as DefaultEndpointsProtocol=https',
+    ],
+    [
+      'no address in it',
+      { AZURE_STORAGE_CONNECTION_STRING: 'BlobEndpoint=secret-word;AccountKey=secret-word' },
+      'AZURE_STORAGE_CONNECTION_STRING: must have the address of a server in BlobEndpoint',
+    ],
+    [
+      'half a key',
+      { AZURE_STORAGE_ACCOUNT: 'acme', AZURE_STORAGE_KEY: 'secret-word' },
+      'AZURE_STORAGE_KEY: must have the key of the account as the portal shows it, in base64',
+    ],
+    [
+      'plain http to another host',
+      { AZURE_STORAGE_CONNECTION_STRING: `DefaultEndpointsProtocol=http;AccountName=acme;AccountKey=${KEY}` },
+      'AZURE_STORAGE_CONNECTION_STRING: would send the data over plain http to another host; use https',
+    ],
+    [
+      'an identity over http',
+      { AZURE_STORAGE_CONNECTION_STRING: 'BlobEndpoint=http://127.0.0.1:10000/acme' },
+      'AZURE_STORAGE_CONNECTION_STRING: must come with a key or a SAS: an identity is sent only over https',
+    ],
+  ])('%s is refused', async (_, env, text) => {
+    const [found, ...more] = await problems(yaml(), env)
+    expect(found).toContain(text)
+    expect(found).not.toContain('secret-word')
+    expect(more).toEqual([])
+  })
+
+  test('has no region and no path style', async () => {
+    expect(
+      await problems(yaml('  region: eu-west-1\n  path_style: true\n'), { AZURE_STORAGE_ACCOUNT: 'acme' }),
+    ).toEqual(
+      ['region', 'path_style'].map(
+        (key, index) => `settings.yaml:${8 + index}: storage.${key} is for s3:// only; remove this key`,
+      ),
+    )
+  })
 })
 
 test('the credentials of the environment are redacted with a bucket, and only then', async () => {

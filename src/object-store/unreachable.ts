@@ -1,0 +1,32 @@
+/** Why no store answered, in one line for every client: the network, a certificate, a server that is no store. */
+import { messageOf } from '../base/errors.js'
+
+const SYSTEM_CODE = /^E[A-Z0-9_]+$/
+
+const isTls = (code: string): boolean => /CERT|_TLS_|SIGNATURE|ISSUER/.test(code)
+
+/** `check` names what to check beside the network. Null if the error says something else. */
+export const unreachable = (error: unknown, check: string): string | null => {
+  const { name } = error instanceof Error ? error : { name: '' }
+  // A body that breaks off is an abort for some clients. One of ours is never a failure.
+  const reset = name === 'AbortError' ? 'ECONNRESET' : ''
+  const code = error instanceof Error && 'code' in error ? String(error.code) : reset
+  if (isTls(code))
+    return `the certificate of the server is not trusted (${code}); give its authority by NODE_EXTRA_CA_CERTS`
+  if (SYSTEM_CODE.test(code) || name === 'TimeoutError')
+    return `the server cannot be reached (${SYSTEM_CODE.test(code) ? code : 'no answer in time'}); check ${check} and the network`
+  return null
+}
+
+export const notOfAStore = (status: number): string =>
+  status >= 500
+    ? `the store, or a proxy before it, failed (${status}); try again later`
+    : `the answer is not of an object store (${status}); check storage.endpoint`
+
+const MESSAGE_CHARACTERS_MAX = 300
+
+/** Without the id of an access key of AWS. */
+export const oneLine = (error: unknown): string =>
+  (messageOf(error).split('\n')[0] ?? '')
+    .replaceAll(/\b(AKIA|ASIA)[A-Z0-9]{12,}\b/g, '[redacted]')
+    .slice(0, MESSAGE_CHARACTERS_MAX)

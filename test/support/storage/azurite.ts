@@ -1,0 +1,65 @@
+/** Starts Azurite, Microsoft's emulator of Azure Storage. `npm run readers azurite` installs it below `.readers`. */
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { BlobServiceClient } from '@azure/storage-blob'
+import { Secret } from '../../../src/base/secret.js'
+import type { AzureAccount } from '../../../src/object-store/azure/connection.js'
+import { openStore } from '../../../src/object-store/open.js'
+import { type Finished, temporaryDirectory } from '../files/temporary.js'
+import { freePort, type Program, startProgram } from '../servers/server.js'
+
+const COMMAND = new URL(
+  '../../../.readers/azurite/node_modules/azurite/dist/src/blob/main.js',
+  import.meta.url,
+).pathname
+
+export const AZURITE = existsSync(COMMAND)
+if (!AZURITE) console.warn('skipped: tests that need Azurite; `npm run readers azurite` installs it')
+
+/** The account and the key that every Azurite has. They are in its documentation. */
+const ACCOUNT = 'devstoreaccount1'
+const KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=='
+
+export interface Azurite extends Program, AzureAccount {
+  readonly connectionString: string
+  /** A new container. Returns its name. */
+  createContainer(): Promise<string>
+}
+
+export const startAzurite = async (finished: Finished): Promise<Azurite> => {
+  const port = await freePort()
+  const blobs = `http://127.0.0.1:${port}/${ACCOUNT}`
+  const directory = await temporaryDirectory(finished)
+  const args = [COMMAND, '--blobPort', String(port), '--location', directory, '--silent']
+  const quiet = ['--disableTelemetry', '--skipApiVersionCheck']
+  const isUp = () => fetch(blobs)
+  const program = await startProgram(finished, process.execPath, [...args, ...quiet], isUp)
+  const connectionString = `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${KEY};BlobEndpoint=${blobs};`
+  const service = BlobServiceClient.fromConnectionString(connectionString)
+  const createContainer = async () => {
+    const bucket = `research-${randomUUID()}`
+    await service.createContainer(bucket)
+    return bucket
+  }
+  return {
+    ...program,
+    account: ACCOUNT,
+    blobs,
+    key: new Secret(KEY),
+    sas: null,
+    connectionString,
+    createContainer,
+  }
+}
+
+/** A store below a prefix of a container. */
+export const openAzure = async (
+  finished: Finished,
+  azure: AzureAccount,
+  options: { readonly bucket: string; readonly attemptsMax?: number; readonly silenceMsMax?: number },
+) => {
+  const rest = { prefix: 'field/work', endpoint: null, region: null, pathStyle: false }
+  const store = await openStore({ attemptsMax: 3, ...rest, ...options, azure })
+  finished(async () => store[Symbol.asyncDispose]())
+  return store
+}
