@@ -1,7 +1,6 @@
 /** Pods that are killed in the middle of an upload to a real object store, and the next pods on other disks. */
 
 import { readdir, readFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { AbortMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -10,11 +9,11 @@ import { z } from 'zod'
 import { manifestSchema, pointerSchema } from '../../src/storage/bucket/documents.js'
 import { startWorld } from '../support/api/reference-api.js'
 import type { Env } from '../support/command/command.js'
-import { gate, openTrial } from '../support/command/trial.js'
+import { openTrial } from '../support/command/trial.js'
 import type { Finished } from '../support/files/temporary.js'
 import { envOf, paceOf } from '../support/oracle/rate.js'
-import { listen } from '../support/servers/server.js'
 import { STORAGE_CREDENTIALS, withEnvironment } from '../support/storage/credentials.js'
+import { startHoldingFront } from '../support/storage/holding-front.js'
 import { startVersitygw, VERSITYGW, type Versitygw } from '../support/storage/versitygw.js'
 import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
@@ -96,31 +95,6 @@ test.skipIf(!SLOW || VERSITYGW === null)(
   },
   600_000,
 )
-
-/**
- * Stands before an object store and passes each request on, until one matches: that request stays unanswered, so its client is in the
- * middle of it. `isHeld` sees method and path with query. `held` opens when a request is held.
- */
-const startHoldingFront = async (
-  finished: Finished,
-  endpoint: string,
-  isHeld: (request: string) => boolean,
-) => {
-  const held = gate<void>()
-  const server = createServer((message, response) => {
-    if (isHeld(`${message.method} ${message.url}`)) return held.open()
-    const answered = (answer: IncomingMessage) => {
-      response.writeHead(answer.statusCode ?? 0, answer.headers)
-      answer.pipe(response)
-    }
-    // The signature is for the host of this server, so the headers stay as they are.
-    const { method = '', headers, url = '' } = message
-    const passed = request(new URL(url, endpoint), { method, headers }, answered)
-    passed.on('error', () => response.destroy())
-    message.pipe(passed)
-  })
-  return { endpoint: `http://127.0.0.1:${await listen(server, finished)}`, held }
-}
 
 /** A table that is not ours stays in the work database. It is more than one part of an upload, and cannot be compressed. */
 const addBallast = async (file: string): Promise<void> => {

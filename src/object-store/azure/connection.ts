@@ -71,7 +71,8 @@ const credentialOf = async ({ account, key, sas }: AzureAccount) => {
   if (key !== null) return new StorageSharedKeyCredential(account, key.reveal())
   if (sas !== null) return new AnonymousCredential()
   const { DefaultAzureCredential } = await import('@azure/identity')
-  return new DefaultAzureCredential()
+  // It would check the authority, which the environment names, at one in the internet.
+  return new DefaultAzureCredential({ disableInstanceDiscovery: true })
 }
 
 /** The SDK has a limit for a whole request only, which a slow upload of a large block would reach. */

@@ -1,8 +1,9 @@
 /**
  * `npm run readers` installs the readers of environments.json from PyPI, each environment in its own folder below `.readers`. An entry
  * `maven:…` is a Java archive that Maven copies into the folder `jars` there. An entry `go:…` is a program that Go builds into the folder.
- * An entry `npm:…` is a package, without the scripts of its installation.
- * The slow suite uses them. Installed environments stay. Arguments: the names of some environments.
+ * An entry `npm:…` is a package, without the scripts of its installation; `cargo:…` a program that Rust builds.
+ * The slow suite uses them. Installed environments stay. Arguments: the names of some environments, also of a store in
+ * ../stores/environments.json, which are not installed without their names.
  * Exits 1 when an installation fails; the tests that need it are then skipped, and say so.
  */
 import { spawnSync } from 'node:child_process'
@@ -10,16 +11,19 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 
 const root = new URL('../../../.readers/', import.meta.url).pathname
 const python = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
-const environments = JSON.parse(readFileSync(new URL('environments.json', import.meta.url), 'utf8'))
+const read = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
+const readers = read('environments.json')
+const environments = { ...readers, ...read('../stores/environments.json') }
 
 /** Building one of these takes an hour and a compiler, so an environment without a wheel for this Python is not installed. */
 const BINARY =
-  'deltalake,duckdb,duckdb-extension-aws,duckdb-extension-delta,duckdb-extension-ducklake,duckdb-extension-httpfs,numpy,pandas,polars,pyarrow,rpds-py'
+  'deltalake,duckdb,duckdb-extension-aws,duckdb-extension-azure,duckdb-extension-delta,duckdb-extension-ducklake,duckdb-extension-httpfs,numpy,pandas,polars,pyarrow,rpds-py'
 const INSTALL_MS_MAX = 1_800_000
 const MAVEN = 'maven:'
 const GO = 'go:'
 const NPM = 'npm:'
-const OTHERS = [MAVEN, GO, NPM]
+const CARGO = 'cargo:'
+const OTHERS = [MAVEN, GO, NPM, CARGO]
 
 const installed = (name) => {
   const list = `${root}${name}/environment.json`
@@ -47,6 +51,14 @@ const install = (name) => {
       ...['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', unfinished],
       entry.slice(NPM.length),
     ]),
+    ...named(CARGO).map((program) => [
+      'cargo',
+      'install',
+      '--quiet',
+      '--root',
+      unfinished,
+      program.slice(CARGO.length),
+    ]),
     ...named(GO).map((program) => ['go', 'install', program.slice(GO.length)]),
   ]
   for (const [program, ...args] of commands) {
@@ -63,7 +75,7 @@ const install = (name) => {
   return null
 }
 
-const requested = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(environments)
+const requested = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(readers)
 for (const name of requested) {
   const problem = installed(name) ? null : install(name)
   process.stdout.write(`${name}: ${problem === null ? 'installed' : `not installed: ${problem}`}\n`)

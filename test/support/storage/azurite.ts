@@ -1,6 +1,8 @@
 /** Starts Azurite, Microsoft's emulator of Azure Storage. `npm run readers azurite` installs it below `.readers`. */
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { connect } from 'node:net'
 import { BlobServiceClient } from '@azure/storage-blob'
 import { Secret } from '../../../src/base/secret.js'
 import type { AzureAccount } from '../../../src/object-store/azure/connection.js'
@@ -26,15 +28,26 @@ export interface Azurite extends Program, AzureAccount {
   createContainer(): Promise<string>
 }
 
-export const startAzurite = async (finished: Finished): Promise<Azurite> => {
+/** With files of key and certificate it takes https only, and tokens of an identity as well, whose signature it does not check. */
+export const startAzurite = async (
+  finished: Finished,
+  tls?: { readonly key: string; readonly cert: string },
+): Promise<Azurite> => {
   const port = await freePort()
-  const blobs = `http://127.0.0.1:${port}/${ACCOUNT}`
-  const directory = await temporaryDirectory(finished)
-  const args = [COMMAND, '--blobPort', String(port), '--location', directory, '--silent']
-  const quiet = ['--disableTelemetry', '--skipApiVersionCheck']
-  const isUp = () => fetch(blobs)
-  const program = await startProgram(finished, process.execPath, [...args, ...quiet], isUp)
-  const connectionString = `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${KEY};BlobEndpoint=${blobs};`
+  const blobs = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}/${ACCOUNT}`
+  const location = await temporaryDirectory(finished)
+  const args = [
+    ...[COMMAND, '--blobPort', String(port), '--location', location, '--silent'],
+    ...['--disableTelemetry', '--skipApiVersionCheck'],
+    ...(tls === undefined ? [] : ['--oauth', 'basic', '--key', tls.key, '--cert', tls.cert]),
+  ]
+  const isUp = async () => {
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    return socket.destroy()
+  }
+  const program = await startProgram(finished, process.execPath, args, isUp)
+  const connectionString = `DefaultEndpointsProtocol=${new URL(blobs).protocol.slice(0, -1)};AccountName=${ACCOUNT};AccountKey=${KEY};BlobEndpoint=${blobs};`
   const service = BlobServiceClient.fromConnectionString(connectionString)
   const createContainer = async () => {
     const bucket = `research-${randomUUID()}`
