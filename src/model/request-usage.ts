@@ -19,7 +19,14 @@ export const TASK_REASONS = ['changed', 'active', 'settling', 'old', 'sources', 
  * The listing, the reason of a survey's task, `reconstructed` for its days before it was first read, `resting` for a survey that was not due,
  * or `excluded` for one that the settings exclude.
  */
-export const REQUEST_REASONS = ['listing', 'left_over', ...TASK_REASONS, 'reconstructed', 'resting', 'excluded'] as const
+export const REQUEST_REASONS = [
+  'listing',
+  'left_over',
+  ...TASK_REASONS,
+  'reconstructed',
+  'resting',
+  'excluded',
+] as const
 export type RequestReason = (typeof REQUEST_REASONS)[number]
 
 export interface RequestUsage {

@@ -80,7 +80,13 @@ export const createPlan = (
   const listing = listingKind(past, nowMs, rules.discover, rules.full)
   const windows = rules.refresh.reconstruct ? firstReadings.map((one) => windowsBefore(one, at).length) : []
   const addUnread = ({ refreshedAt, status, missing, excludedBy, createdAt }: PlannedSurvey): void => {
-    if (!rules.refresh.reconstruct || refreshedAt !== null || status !== 'fieldwork' || missing || excludedBy !== null)
+    if (
+      !rules.refresh.reconstruct ||
+      refreshedAt !== null ||
+      status !== 'fieldwork' ||
+      missing ||
+      excludedBy !== null
+    )
       return
     windows.push(windowsBefore({ createdAt, firstReadAt: at, reconstructedFrom: null }, at).length)
   }

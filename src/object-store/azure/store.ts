@@ -101,6 +101,13 @@ const putBlob = async (put: Put, body: ObjectBody): Promise<PutOutcome> => {
   const options = { abortSignal, conditions, blobHTTPHeaders: headers }
   const blob = blobOf(connection, key)
   if (body instanceof Uint8Array) return await written(put, () => blob.upload(body, body.length, options))
+  if ('copyOf' in body) {
+    const source = blobOf(connection, body.copyOf).url
+    // Within one account, the credential of the request reads the source too.
+    const copy = async () =>
+      (await blob.beginCopyFromURL(source, { abortSignal, conditions })).pollUntilDone()
+    return await written(put, copy, LOST_COPY)
+  }
   await using file = await open(body.file, 'r').catch((error: unknown) => {
     throw failure(connection, `write ${key}`, error)
   })
@@ -124,15 +131,18 @@ const putBlob = async (put: Put, body: ObjectBody): Promise<PutOutcome> => {
   return await written(put, () => blob.uploadFile(body.file, { ...options, ...blocks, onProgress }))
 }
 
-/** The condition did not hold, the blob to replace is gone, or another write has dropped the blocks of this one. */
-const LOST = ['BlobAlreadyExists', 'BlobNotFound', 'ConditionNotMet', 'InvalidBlockList']
+/** The condition did not hold. */
+const LOST_COPY = ['BlobAlreadyExists', 'ConditionNotMet', 'TargetConditionNotMet']
+/** Also: the blob to replace is gone, or another write has dropped the blocks of this one. */
+const LOST = [...LOST_COPY, 'BlobNotFound', 'InvalidBlockList']
 
 const written = async (
   { connection, key, signal }: Put,
   request: () => Promise<{ readonly etag?: string }>,
+  lost = LOST,
 ): Promise<PutOutcome> => {
   const answer = await sendRequest(connection, `write ${key}`, signal, request, (error) =>
-    LOST.includes(codeOf(error)) ? ('lost' as const) : undefined,
+    lost.includes(codeOf(error)) ? ('lost' as const) : undefined,
   )
   if (answer === 'lost') return { kind: 'lost' }
   if (answer.etag === undefined)
@@ -154,7 +164,9 @@ async function* listBlobs(
     for (const { name, properties } of segment.blobItems) {
       const { contentLength: bytes, lastModified } = properties
       if (bytes === undefined) continue
-      yield { key: name.slice(root.length), bytes, ageMs: ageMs(lastModified, date?.getTime() ?? null) }
+      // Only listings leave the quotes of an ETag out.
+      const etag = `"${properties.etag.replaceAll('"', '')}"`
+      yield { key: name.slice(root.length), bytes, etag, ageMs: ageMs(lastModified, date?.getTime() ?? null) }
     }
   }
 }

@@ -207,12 +207,12 @@ test('a listing goes over all pages', async () => {
       response
         .writeHead(200, { 'content-type': 'application/xml', date: 'Mon, 02 Mar 2026 12:00:00 GMT' })
         .end(
-          `<EnumerationResults><Blobs><Blob><Name>field/work/${name}</Name><Properties><Content-Length>1</Content-Length><Last-Modified>Mon, 02 Mar 2026 11:00:00 GMT</Last-Modified></Properties></Blob></Blobs><NextMarker>${next}</NextMarker></EnumerationResults>`,
+          `<EnumerationResults><Blobs><Blob><Name>field/work/${name}</Name><Properties><Content-Length>1</Content-Length><Etag>0x1</Etag><Last-Modified>Mon, 02 Mar 2026 11:00:00 GMT</Last-Modified></Properties></Blob></Blobs><NextMarker>${next}</NextMarker></EnumerationResults>`,
         )
   const { store, requests } = await open([listed('a', 'two'), listed('b', '')])
   const found = []
   for await (const object of store.list('', NEVER)) found.push(object)
-  expect(found).toEqual(['a', 'b'].map((key) => ({ key, bytes: 1, ageMs: HOUR_MS })))
+  expect(found).toEqual(['a', 'b'].map((key) => ({ key, bytes: 1, etag: '"0x1"', ageMs: HOUR_MS })))
   expect(requests[1]).toContain('marker=two')
 })
 
