@@ -245,7 +245,7 @@ const Freshness = ({ survey, formats }: { readonly survey: SurveyRow; readonly f
       </dl>
       {survey.last_error !== null && <p class="error">{survey.last_error}</p>}
       {survey.excluded_by !== null && (
-        <p class="error">Not read: the settings exclude it by its {survey.excluded_by}</p>
+        <p class="quiet">Not read: the settings exclude it by its {survey.excluded_by}</p>
       )}
     </>
   )
