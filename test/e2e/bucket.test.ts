@@ -28,7 +28,13 @@ describe('a night', () => {
     const [first] = trial.api.surveys
     if (first !== undefined) first.progress = scriptedProgress(9)
     const pod = await trial.pod()
-    expect(await trial.runWarm(NIGHT, pod)).toMatchObject({ code: 0, stderr: '' })
+    const second = await trial.runWarm(NIGHT, pod)
+    expect(second).toMatchObject({ code: 0, stderr: '' })
+    // The address that a run names always has its database.
+    expect(second.stdout).toContain('published duckdb: s3://research/fieldwork/fieldwork.duckdb (')
+    const bodyOf = (key: unknown) => trial.s3.store.objects.get(`fieldwork/${key}`)?.body ?? Buffer.alloc(0)
+    const shown = bodyOf('fieldwork.duckdb')
+    expect(shown.equals(bodyOf(trial.document('current.json').database))).toBe(true)
     expect(await trial.rows(RUNS)).toEqual([
       { status: 'complete', exit_code: 0 },
       { status: 'complete', exit_code: 0 },

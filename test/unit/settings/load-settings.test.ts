@@ -246,7 +246,7 @@ test('settings are immutable at every depth', async () => {
 describe('a value that another source replaces', () => {
   test('is still checked in the file, because it counts once the other is removed', async () => {
     expect(await problemsOf({ yaml: `${ACCOUNT}publish: [csv]\n`, flags: { publish: 'duckdb' } })).toEqual([
-      'settings.yaml:6: publish must be a list of duckdb, parquet, delta, report: at least one, none twice, not ["csv"]',
+      'settings.yaml:6: publish must be a list of duckdb, parquet, delta, ducklake, report: at least one, none twice, not ["csv"]',
     ])
   })
 

@@ -16,17 +16,15 @@ const urlProblem = async (url: string): Promise<string> => {
   return found[0] ?? ''
 }
 
-test('delta needs a bucket and parquet beside it', async () => {
+test.each(['delta', 'ducklake'])('%s needs a bucket and parquet beside it', async (format) => {
   const bucket = 'storage:\n  url: s3://research\n'
-  expect((await load({ yaml: `${ACCOUNT}${bucket}publish: [parquet, delta]\n` })).publish.formats).toEqual([
-    'parquet',
-    'delta',
+  const both = `publish: [parquet, ${format}]\n`
+  expect((await load({ yaml: `${ACCOUNT}${bucket}${both}` })).publish.formats).toEqual(['parquet', format])
+  expect(await problems(`${bucket}publish: [duckdb, ${format}]\n`)).toEqual([
+    expect.stringContaining(`publish needs parquet beside ${format}, whose tables are the Parquet files`),
   ])
-  expect(await problems(`${bucket}publish: [duckdb, delta]\n`)).toEqual([
-    expect.stringContaining('publish needs parquet beside delta, whose tables are the Parquet files'),
-  ])
-  expect(await problems('publish: [parquet, delta]\n')).toEqual([
-    expect.stringContaining('publish can have delta only in a bucket; set storage.url, or remove delta'),
+  expect(await problems(both)).toEqual([
+    expect.stringContaining(`can have ${format} only in a bucket; set storage.url, or remove ${format}`),
   ])
 })
 
