@@ -31,7 +31,7 @@ const answered = (error: RestError, status: number): string => {
   if (code === 'AuthenticationFailed' || code === 'InvalidAuthenticationInfo')
     return `the credentials were refused (${answer}); check ${CREDENTIALS}`
   if (status === 401 || status === 403)
-    return `refused (${answer}); check that the credentials may read, write, list and delete blobs in this container, such as with the role Storage Blob Data Contributor: ${CREDENTIALS}`
+    return `refused (${answer}); check that the credentials may read, write, list and delete blobs in this container, such as with the role Storage Blob Data Contributor, and that the firewall of the account admits this machine: ${CREDENTIALS}`
   if (status === 429 || status === 503) return `the store is overloaded (${answer}); try again later`
   if (code === '') return notOfAStore(status)
   if (status >= 500) return `the store failed (${answer}); try again later`

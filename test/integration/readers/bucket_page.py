@@ -18,7 +18,7 @@ HOME = os.path.dirname(os.path.dirname(duckdb.__file__))
 
 def run_sql(block):
     connection = duckdb.connect()
-    for name in ["delta", "ducklake", "httpfs", "aws"]:
+    for name in ["delta", "ducklake", "httpfs", "aws", "azure"]:
         [extension] = glob(f"{HOME}/duckdb_extension_{name}/extensions/*/{name}.duckdb_extension")
         connection.execute(f"LOAD '{extension}'")
     for statement in block.split(";\n"):

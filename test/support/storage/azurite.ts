@@ -25,7 +25,7 @@ const KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZ
 export interface Azurite extends Program, AzureAccount {
   readonly connectionString: string
   /** A new container. Returns its name. */
-  createContainer(): Promise<string>
+  createContainer(name?: string): Promise<string>
 }
 
 /** With files of key and certificate it takes https only, and tokens of an identity as well, whose signature it does not check. */
@@ -49,8 +49,7 @@ export const startAzurite = async (
   const program = await startProgram(finished, process.execPath, args, isUp)
   const connectionString = `DefaultEndpointsProtocol=${new URL(blobs).protocol.slice(0, -1)};AccountName=${ACCOUNT};AccountKey=${KEY};BlobEndpoint=${blobs};`
   const service = BlobServiceClient.fromConnectionString(connectionString)
-  const createContainer = async () => {
-    const bucket = `research-${randomUUID()}`
+  const createContainer = async (bucket = `research-${randomUUID()}`) => {
     await service.createContainer(bucket)
     return bucket
   }
