@@ -1,5 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { ObjectStoreError } from '../../../../src/object-store/object-store.js'
+import {
+  type ObjectBody,
+  ObjectStoreError,
+  type PutOutcome,
+} from '../../../../src/object-store/object-store.js'
 import { createS3Store } from '../../../../src/object-store/s3.js'
 import { PROOF_KEY } from '../../../../src/storage/bucket/documents.js'
 import {
@@ -101,6 +106,30 @@ describe('conditional writes', () => {
     )
     expect(server.store.objects.size).toBe(0)
   })
+
+  test.each(['If-None-Match', 'If-Match'])(
+    'do not hold in a store that keeps %s for one write after the other, but not for several at once',
+    async (header) => {
+      const model = new ModelStore()
+      const client = model.client()
+      /** It looks first, and writes later. */
+      const late = async (key: string, body: ObjectBody, etag: string | null): Promise<PutOutcome> => {
+        const isKept = ((await client.get(key, NEVER))?.etag ?? null) === etag
+        await nextTurn()
+        if (!isKept || !(body instanceof Uint8Array)) return { kind: 'lost' }
+        model.write(key, Buffer.from(body).toString())
+        return { kind: 'written', etag: (await client.get(key, NEVER))?.etag ?? '' }
+      }
+      const racy =
+        header === 'If-Match'
+          ? { putIfMatch: late }
+          : { putIfAbsent: (key: string, body: ObjectBody) => late(key, body, null) }
+      await expect(requireConditionalWrites({ ...client, ...racy }, NEVER)).rejects.toThrow(
+        `the store has no reliable conditional writes: of 8 writes at once with ${header}, 8 win`,
+      )
+      expect(model.objects.size).toBe(0)
+    },
+  )
 
   test('end with the first error of the store, although the deletion fails too', async () => {
     const store = new ModelStore().client({
