@@ -18,9 +18,8 @@ import { type Problem, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
 import { type ReadFile, readPath } from './readers.js'
 import { type Settings, type SettingsWithSecrets, secretsOf } from './settings.js'
-import { ABSENT_FILE, openSettingsFile } from './settings-file.js'
 import { isInShard, shardDirectory } from './shards.js'
-import { type Layers, layered } from './source.js'
+import { ABSENT_FILE, type Layers, layered, type SettingsFile } from './source.js'
 import { resolveStorage, storageAddress } from './storage.js'
 
 export interface SettingsRequest {
@@ -99,8 +98,11 @@ const openFile = async (
   const named = given.findLast(({ path }) => path[0] === 'config')?.value
   const found = named === undefined && mayFindFile ? await fileHere(signal) : null
   const config = readPath(named ?? found)
+  const open = async (name: string): Promise<SettingsFile> =>
+    // Loads the YAML parser, which takes 20 ms of CPU.
+    (await import('./settings-file.js')).openSettingsFile({ env, unused, readFile, name })
   return {
-    file: config.ok ? await openSettingsFile({ env, unused, readFile, name: config.value }) : ABSENT_FILE,
+    file: config.ok ? await open(config.value) : ABSENT_FILE,
     settingsFile: config.ok ? resolve(config.value) : null,
     foundFile: found === null ? null : `settings from ${found}`,
   }

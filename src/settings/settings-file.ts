@@ -17,7 +17,7 @@ import type { Environment } from './environment.js'
 import { keysIn, settingKeys, withKnownKeys } from './keys.js'
 import { kindOf, type Problem } from './problems.js'
 import { bad, good, type Read, type ReadFile, readText } from './readers.js'
-import { originAt, type SettingsFile } from './source.js'
+import { ABSENT_FILE, type SettingsFile } from './source.js'
 import { cut, isList, isSection, type Path, pathText, put, type Tree, valueAt } from './tree.js'
 
 interface SettingsFileRequest {
@@ -27,14 +27,6 @@ interface SettingsFileRequest {
   /** Sections that are neither checked nor returned, such as `accounts`. */
   readonly unused: readonly string[]
   readonly readFile: ReadFile
-}
-
-/** The settings of a command without a settings file. Problems name its defaults by their keys. */
-export const ABSENT_FILE: SettingsFile = {
-  tree: {},
-  accountNames: [],
-  problems: [],
-  originOf: (path) => originAt(pathText(path)),
 }
 
 export const openSettingsFile = async (request: SettingsFileRequest): Promise<SettingsFile> => {

@@ -53,6 +53,14 @@ export const originAt = (where: string): Origin => ({
   directory: process.cwd(),
 })
 
+/** The settings of a command without a settings file. Problems name its defaults by their keys. */
+export const ABSENT_FILE: SettingsFile = {
+  tree: {},
+  accountNames: [],
+  problems: [],
+  originOf: (path) => originAt(pathText(path)),
+}
+
 /**
  * `account` is the index of the account that the account settings in `given` describe; null if they describe none. A wrong value is
  * reported even if a variable or flag replaces it.
