@@ -98,6 +98,8 @@ const baseOptions = {
   memory_limit: '256MB',
   // This version and every later one can read our files (docs/decisions/publish.md#0042-the-format-of-the-published-file-is-pinned).
   storage_compatibility_version: 'v0.10.2',
+  // Otherwise DuckDB 1.1 to 1.4 cannot open a file in which a table had no changes since the last checkpoint (decision 0042).
+  experimental_metadata_reuse: 'false',
   // A second thread costs 3 to 17 % more CPU, because a thread that waits for another one keeps its core busy.
   threads: '1',
 }

@@ -143,15 +143,19 @@ test('forecast: the query continues the pace of the last week, and gives no date
       expected_on: days === null ? null : new Date(Date.UTC(2026, 2, 10 + days)).toISOString().slice(0, 10),
     })
     const [from, to] = [row?.expected_from ?? null, row?.expected_to ?? null]
-    // Four nights are too few for an interval.
-    expect([from, to]).toEqual(days === 0 ? [row?.expected_on, row?.expected_on] : [null, null])
+    // Days before the first night have daily gains.
+    if (days === null || days === 0) expect([from, to]).toEqual([row?.expected_on, row?.expected_on])
+    else expect(from !== null && from <= String(row?.expected_on), `interval of ${id}`).toBe(true)
   }
   expect(rows.some(({ expected_on }) => expected_on !== null && expected_on !== '2026-03-10')).toBe(true)
   expect(rows.some(({ expected_on }) => expected_on === null)).toBe(true)
-  // The failing survey was last read on the third night, so its forecast is from that night.
+  // The failing survey was last read on the third night, so its forecast is from that night, and its pace began before the first.
+  const [before] = await world().reader.query(
+    `SELECT interviews_count FROM survey_progress_reconstructed WHERE survey_id = ${world().failing} AND as_of = '2026-02-24T02:00:00Z'`,
+  )
   expect(rows.find(({ survey_id }) => survey_id === world().failing)).toMatchObject({
-    pace_days: 2,
-    per_day: (count(on(2, world().failing).progress) - count(on(0, world().failing).progress)) / 2,
+    pace_days: 7,
+    per_day: Math.round((10 * (count(on(2, world().failing).progress) - count(before ?? {}))) / 7) / 10,
   })
 })
 
