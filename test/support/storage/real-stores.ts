@@ -45,7 +45,15 @@ interface Command {
   readonly program?: string
   readonly args: (started: Started) => readonly string[] | Promise<readonly string[]>
   readonly env?: Env
+  /** The tests that it fails. */
+  readonly lacks?: readonly string[]
+  /** What `check` says of it; by default that conditional writes hold. */
+  readonly refusal?: string
 }
+
+const LARGE = 'a large file arrives whole, and is got into a new file only'
+const CREDENTIALS = 'a wrong secret and a missing bucket are named'
+const LASTING = 'what was written outlives a SIGKILL of the server'
 
 const JAVA = ['-Xmx512m', '-jar']
 
@@ -72,20 +80,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     args: ({ port, directory }) => [
       ...['-host', `127.0.0.1:${port}`, '-backend', 'bolt', '-bolt.db', `${directory}/objects.bolt`],
     ],
+    lacks: [LARGE, CREDENTIALS],
   },
   moto: {
     file: 'moto/moto',
     program: process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3',
     args: ({ port }) => ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)],
     env: { PYTHONPATH: `${INSTALLED}moto` },
-  },
-  s3rver: {
-    file: 's3rver/node_modules/s3rver/bin/s3rver.js',
-    program: process.execPath,
-    args: ({ port, directory }) => [
-      ...[`${INSTALLED}s3rver/node_modules/s3rver/bin/s3rver.js`, '--silent', '-a', '127.0.0.1'],
-      ...['-p', String(port), '-d', directory],
-    ],
+    lacks: [LARGE, CREDENTIALS, LASTING],
   },
   s3mock: {
     file: 's3mock/jars/s3mock-5.2.0-exec.jar',
@@ -121,6 +123,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
         ...['--properties', file],
       ]
     },
+    lacks: [
+      'of many writers at once, one wins, whether by absence or by a match',
+      'odd keys survive: put, listed in the order of their bytes, got and deleted',
+    ],
+    refusal: 'the store has no reliable conditional writes: of 8 writes at once with If-Match',
   },
 }
 
@@ -182,6 +189,12 @@ const startAzure = async (finished: Finished): Promise<RunningStore> => {
 }
 
 export const STORES = [...Object.keys(COMMANDS), 'azurite']
+
+/** What is known of a store: the tests that it fails, and what `check` says. */
+export const knownOf = (name: string) => {
+  const { lacks, refusal = null } = COMMANDS[name] ?? { lacks: [LASTING] }
+  return { lacks: lacks ?? [], refusal }
+}
 
 export const isInstalled = (name: string): boolean => {
   const command = COMMANDS[name]
