@@ -43,7 +43,9 @@ const at = (one: Trial, days: number, args: readonly string[]) =>
 
 const RULES = { surveys: [2, 999], status: ['complete'], projects: [PROJECT] }
 
-test('excluded surveys are listed and not read, and come back whole', async (context) => {
+test('excluded surveys are listed and not read, and come back whole', {
+  timeout: 300_000,
+}, async (context) => {
   const { trial, settings, first } = await openNights(context)
   const { api } = trial
   const run = (...args: readonly string[]) => trial.runWarm(args, NO_ACCOUNT)

@@ -27,7 +27,9 @@ const openNight = async (context: Parameters<typeof openTrial>[0]) => {
   return trial
 }
 
-test('sync --surveys takes 2 requests and one per source, moves no cursor, and is no night', async (context) => {
+test('sync --surveys takes 2 requests and one per source, moves no cursor, and is no night', {
+  timeout: 300_000,
+}, async (context) => {
   const trial = await openNight(context)
   const before = await trial.rows(CURSOR)
   const [one] = trial.api.surveys
@@ -77,7 +79,9 @@ slow(
   },
 )
 
-test('what cannot be read at once is read by the next run, and a resting refused survey is read again', async (context) => {
+test('what cannot be read at once is read by the next run, and a resting refused survey is read again', {
+  timeout: 300_000,
+}, async (context) => {
   const trial = await openSynced(context, [scriptedSurvey(1, {}, 1), scriptedSurvey(2, {}, 1)])
   const refused = refusing(trial.api, 403, ({ path }) => path.startsWith('/surveys/1/'))
   for (const day of [1, 2]) expect(await night(trial, day, refused)).toMatchObject({ code: 3 })
