@@ -32,8 +32,7 @@ export const writeCatalog = ({ database, rows, root, file, signal }: CatalogWrit
           await sql.run(`CREATE TABLE ${named(table)} (${CATALOG_TABLES[table]})`)
           await insert(sql, table, table === 'metadata' ? metadataOf(root) : rows.of(table))
         }
-        await sql.run(STATISTICS)
-        await sql.run('CHECKPOINT other')
+        for (const statement of ['CHECKPOINT other', STATISTICS, 'CHECKPOINT other']) await sql.run(statement)
       }),
     )
     await attached(sql, `${literal(file)} AS other (READ_ONLY)`, () => prove(sql, rows))
@@ -60,7 +59,8 @@ const insert = async (sql: Sql, table: CatalogTable, rows: readonly CatalogRow[]
     )
 }
 
-const INSERTED_AT_ONCE = 10_000
+/** With 10,000, and without the first checkpoint, 33 versions of 11,000 files take 200 MB more. */
+const INSERTED_AT_ONCE = 1_000
 
 /**
  * A row for every file and every column of its table, also if nothing is known: DuckDB 1.5.2 and 1.5.3 skip a file without a row for a

@@ -87,41 +87,49 @@ const attach = async ({ rows }: Session, { number, url }: DeltaNight): Promise<v
 
 /**
  * What differs between rows of the catalog and of the database: rows, and types of the columns that the catalog has; none if they are
- * equal. JSON is text in the catalog.
+ * equal. JSON of a table is text in the catalog.
  */
 const differences = async ({ rows }: Session, lake: string, night: string): Promise<readonly string[]> => {
   const described = async (sql: string) =>
     (await rows(`SELECT column_name, column_type FROM (DESCRIBE ${sql})`)).map(
-      ([name = '', type]) => [quote(name ?? ''), type] as const,
+      ([name, type]) => [quote(name ?? ''), type === 'JSON' ? 'VARCHAR' : type] as const,
     )
   const columns = await described(lake)
   const stored = new Map(await described(night))
-  const cells = columns.map(([name]) => (stored.get(name) === 'JSON' ? `CAST(${name} AS VARCHAR)` : name))
-  const [a, b] = [`(${lake})`, `(SELECT ${cells.join(', ')} FROM (${night}))`]
-  const [count] = await rows(`SELECT count(*) FROM ((${a} EXCEPT ALL ${b}) UNION ALL (${b} EXCEPT ALL ${a}))`)
-  const types = columns.filter(([name, type]) => type !== stored.get(name)?.replace(/^JSON$/, 'VARCHAR'))
+  const cells = columns.map(([name, type]) => (type === 'VARCHAR' ? `CAST(${name} AS VARCHAR)` : name))
+  const [one, other] = [lake, night].map((sql) => `(SELECT ${cells.join(', ')} FROM (${sql}))`)
+  const only = `(${one} EXCEPT ALL ${other}) UNION ALL (${other} EXCEPT ALL ${one})`
+  const [count] = await rows(`SELECT count(*) FROM (${only})`)
   return [
     ...(count?.join() === '0' ? [] : [`${lake}: ${count?.join()} rows`]),
-    ...types.map(([name, type]) => `${lake}: ${name} is ${type}`),
+    ...columns
+      .filter(([name, type]) => type !== stored.get(name))
+      .map(([name]) => `${lake}: type of ${name}`),
   ]
 }
 
-/** Runs a query in both databases at one moment. */
+/** Runs a query in both databases at one moment. What one refuses, such as JSON that is none, the other refuses too. */
 const queryDiffers = async (session: Session, number: number, sql: string): Promise<readonly string[]> => {
-  const { rows } = session
-  await rows('BEGIN')
-  try {
-    for (const database of ['lake', 'night']) {
-      await rows(`USE ${database}_${number}`)
-      await rows(`CREATE OR REPLACE TEMP TABLE ${database}_rows AS ${sql}`)
-    }
-    const found = await differences(session, 'FROM temp.lake_rows', 'FROM temp.night_rows')
-    return found.map((text) => `${sql}: ${text}`)
-  } finally {
-    await rows('ROLLBACK')
-    await rows('USE memory')
+  const { ask, rows } = session
+  const run = async (database: string) => {
+    await rows(`USE ${database}_${number}`)
+    return await ask(`CREATE OR REPLACE TEMP TABLE ${database}_rows AS ${sql}`)
   }
+  await rows('BEGIN')
+  const first = await run('lake')
+  if ('error' in first) await rows('ROLLBACK')
+  const second = await run('night')
+  const found =
+    'error' in first || 'error' in second
+      ? [first, second].map((answer) => JSON.stringify(answer).slice(0, ERROR_CHARACTERS))
+      : await differences(session, 'FROM temp.lake_rows', 'FROM temp.night_rows')
+  if (!('error' in first)) await rows('ROLLBACK')
+  await rows('USE memory')
+  return 'error' in first && found[0] === found[1] ? [] : found.map((text) => `${sql}: ${text}`)
 }
+
+/** Of an answer, which tells errors apart. */
+const ERROR_CHARACTERS = 60
 
 const OPERATORS = ['=', '<', '>', '<=', '>=', '<>', 'IS DISTINCT FROM', 'IS NOT DISTINCT FROM']
 
@@ -139,7 +147,8 @@ const conditions = async ({ directory }: DeltaNight, count: number) => {
   while (drawn.length < count) {
     const { table, column } = pick(columns) ?? columns[0] ?? {}
     if (table === undefined || column === undefined) break
-    const [name, key] = [quote(column.name), `${table.name}.${column.name}`]
+    const key = `${table.name}.${column.name}`
+    const name = column.type === 'JSON' ? `CAST(${quote(column.name)} AS VARCHAR)` : quote(column.name)
     const values =
       valuesOf.get(key) ??
       (
@@ -149,7 +158,8 @@ const conditions = async ({ directory }: DeltaNight, count: number) => {
       ).map(({ v }) => String(v).replaceAll("'", "''"))
     valuesOf.set(key, values)
     const value = pick(values)
-    const literal = value === undefined ? 'NULL' : `CAST('${value}' AS ${column.type})`
+    const literal =
+      value === undefined ? 'NULL' : `CAST('${value}' AS ${column.type.replace('JSON', 'VARCHAR')})`
     const condition = pick([
       `${name} ${pick(OPERATORS)} ${literal}`,
       `${name} ${pick(OPERATORS)} ${literal}`,
@@ -204,7 +214,7 @@ describe.each(VERSIONS)('%s', (environment) => {
         for (const { schema, name } of manifest.tables.filter(({ is_view: isView }) => isView !== true))
           for (const at of [
             `VERSION => ${manifest.version}`,
-            `TIMESTAMP => TIMESTAMPTZ '${manifest.published_at}'`,
+            ...(number % 3 === 0 ? [`TIMESTAMP => TIMESTAMPTZ '${manifest.published_at}'`] : []),
           ])
             expect(
               await differences(
@@ -220,7 +230,7 @@ describe.each(VERSIONS)('%s', (environment) => {
       expect(
         await differences(
           session(),
-          join(`${lake}.surveys ${at}`, `${lake}.survey_progress ${at}`),
+          join(`(FROM ${lake}.surveys ${at})`, `(FROM ${lake}.survey_progress ${at})`),
           join('night_3.surveys', 'night_3.survey_progress'),
         ),
       ).toEqual([])
