@@ -10,10 +10,8 @@ import { openStore } from '../../../src/object-store/open.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { freePort, type Program, startProgram } from '../servers/server.js'
 
-const COMMAND = new URL(
-  '../../../.readers/azurite/node_modules/azurite/dist/src/blob/main.js',
-  import.meta.url,
-).pathname
+const INSTALLED = new URL('../../../.readers/azurite/', import.meta.url).pathname
+const COMMAND = `${INSTALLED}node_modules/azurite/dist/src/blob/main.js`
 
 export const AZURITE = existsSync(COMMAND)
 if (!AZURITE) console.warn('skipped: tests that need Azurite; `npm run readers azurite` installs it')
