@@ -92,7 +92,7 @@ const meanLatencyMs = (stderr: string): number => {
 
 test.concurrent('a run of 40 requests sends them in one burst under a cap of 60', async (context) => {
   // One request for the listing, and 13 for each of three surveys: sources, progress, and eleven sources' progress.
-  const trial = await openTrial(context, scriptedSurveys(3, {}, 11))
+  const trial = await openTrial(context, scriptedSurveys(3, { status: 'pending' }, 11))
   // Even pacing, one request a minute, would take 39 minutes, and the test may take one.
   const ended = await trial.runWarm(['sync'], { FIELDWORK_SYNC_RATE_LIMIT: '60/1h' })
   expect(ended.code).toBe(0)

@@ -25,7 +25,7 @@ test.concurrent('1: a bug is reported with its stack, without the token, and rec
   const broken = await otherBuild(
     context.onTestFinished,
     'sync/planning.js',
-    `export const planOf = async () => null\nexport const queueDue = async ({ warehouse }) => { throw new TypeError('no such thing as ' + warehouse.account + process.env.FIELDWORK_SYNC_API_TOKEN) }\n`,
+    `export const planOf = async () => null\nexport const expectServerTime = null\nexport const queueDue = async ({ warehouse }) => { throw new TypeError('no such thing as ' + warehouse.account + process.env.FIELDWORK_SYNC_API_TOKEN) }\n`,
   )
   const ended = await trial.run(['sync', '--json', '--log-level', 'debug'], {}, broken)
   expect(ended.code).toBe(1)

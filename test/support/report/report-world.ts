@@ -32,7 +32,8 @@ export const openReportWorld = async (context: Parameters<typeof openTrial>[0]):
   ])
   const deadlines = join(await trial.temporary(), 'due.csv')
   await writeFile(deadlines, DUE)
-  const config = await trial.settings({ ...SETTINGS, deadlines })
+  // Rates of reconstructed days are unknown.
+  const config = await trial.settings({ ...SETTINGS, deadlines, refresh: { reconstruct: false } })
   for (let night = 0; night < NIGHTS; night += 1) {
     trial.api.now = new Date(Date.UTC(2026, 2, 1 + night, 2))
     for (const one of trial.api.surveys) change(one, night, trial.api.now)
