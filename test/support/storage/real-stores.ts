@@ -55,7 +55,7 @@ const LARGE = 'a large file arrives whole, and is got into a new file only'
 const CREDENTIALS = 'a wrong secret and a missing bucket are named'
 const LASTING = 'what was written outlives a SIGKILL of the server'
 
-const RACY = 'the store has no reliable conditional writes: of 8 writes at once with If-Match'
+const RACY = 'the store has no reliable conditional writes: of 8 writes at once with If-'
 
 const JAVA = ['-Xmx512m', '-jar']
 
