@@ -3,7 +3,7 @@
  * `refresh.daily_windows`, and all up to some times before its first reading, by `refresh.reconstruct`. Pure.
  */
 import { addDays, createCalendar, type Window } from '../model/calendar.js'
-import { type Instant, minusMs } from '../model/instant.js'
+import { formatInstant, type Instant, minusMs } from '../model/instant.js'
 import type { DueDay, FirstReading, StoredDay, StoredDays } from '../model/plan-facts.js'
 import type { DailyWindows, RefreshRules } from '../model/run.js'
 import type { ReadExtent } from '../model/survey-source.js'
@@ -175,6 +175,4 @@ export const windowsBefore = (
         believed(firstReadAt, now) !== null &&
         ageMs(at, now) < RECONSTRUCTED_MS_MAX,
     )
-    .map((at) => ({ day: UTC.dayOf(at), startedAfter: null, startedBefore: at }))
-
-const UTC = createCalendar('UTC')
+    .map((at) => ({ day: formatInstant(at).slice(0, 10), startedAfter: null, startedBefore: at }))

@@ -69,6 +69,12 @@ const MUTATIONS = `
 @@ warehouse/merge/bundles.js @@ sources are proven without a proof
 - WHEN 'inferred' THEN o.read_at
 + WHEN 'none' THEN o.read_at
+@@ warehouse/merge/bundles.js @@ a reconstructed day is stored as an observed one
+- await sql.insert(surveyProgressReconstructed, rows);
++ await sql.insert({ ...surveyProgressReconstructed, name: 'survey_progress_history' }, rows.map((row) => ({ ...row, observed_at: row.as_of })));
+@@ rules/windows.js @@ reconstructed days are asked again
+- at < (reconstructedFrom ?? firstReadAt)
++ at < firstReadAt
 @@ rules/refresh.js @@ a closed survey rests longer than max_age
 - return earlier(latest - ((latest - first) % apart) - early, restEnd(since, maxAgeMs));
 + return since + 2n * maxAge;

@@ -292,13 +292,11 @@ test('an intact copy is proved without reading its rows, also when the file has 
   const warehouse = await publishedOnce()
   await warehouse.run(`CREATE OR REPLACE VIEW survey_overview AS ${ENDLESS}`)
   const sizes: number[] = []
-  for (let round = 0; round < 2; round += 1) {
-    await warehouse.run('CREATE TABLE dropped AS SELECT hash(i) AS h FROM range(100_000) r(i)')
-    sizes.push((await publish(warehouse)).bytes)
-    await warehouse.run('DROP TABLE dropped')
+  for (const rows of [200_000, 1, 1]) {
+    await warehouse.run(`CREATE OR REPLACE TABLE replaced AS SELECT hash(i) AS h FROM range(${rows}) r(i)`)
     sizes.push((await publish(warehouse)).bytes)
   }
-  // Whether a file ends with free blocks depends on where the catalog lies.
+  // The catalog moves into free blocks with one checkpoint, and the next one cuts off where it was.
   expect(sizes.some((bytes, place) => bytes < (sizes[place - 1] ?? 0))).toBe(true)
   expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
 })
