@@ -164,13 +164,11 @@ export const surveyProgressByDay = main(
 
 export const surveyProgressReconstructed = main(
   'survey_progress_reconstructed',
-  'Indicators of the interviews of whole surveys that had started by a time before the first reading, each with its status at read_at: not what a reading at that time would have shown',
+  'Fieldwork progress of whole surveys as of days before the first reading: the interviews that had started, with their statuses at read_at; not observed',
   ['survey_id', 'as_of'],
   {
     survey_id: surveyId,
-    as_of: timestamptz(
-      'Interviews that started later do not count, server time; whole days before the first reading',
-    ),
+    as_of: timestamptz('Up to when interviews started, server time'),
     ...PROGRESS_FIELDS,
     read_at: timestamptz('When these indicators were read, server time'),
   },

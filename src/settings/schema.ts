@@ -232,7 +232,7 @@ export const settingsSchema = section({
       }),
     ),
     reconstruct: yesOrNo(true).describe(
-      'Once a survey in fieldwork was first read, also read its progress as of the 7 days before, and then weekly to 28 days, for `survey_progress_reconstructed`: at most ten requests, once, after everything else',
+      'Also read the progress of surveys in fieldwork as of days before their first reading, once, after everything else, in at most ten requests each',
     ),
   }).prefault({}),
   history: section({

@@ -167,7 +167,7 @@ test('a budget that is too small displaces no reading, and later runs go on wher
   await trial.expectSound()
 })
 
-test('what the API refuses of the past leaves the night complete, and is read once more in the next', async (context) => {
+test('what the API refuses of the past leaves the night complete, and the next night requests it once more', async (context) => {
   const trial = await openTrial(context, scriptedSurveys(3, {}, 1))
   const isRefused = (arrival: Arrival) =>
     isOfPast(arrival) && arrival.path === '/surveys/2/fieldwork_progress'

@@ -72,7 +72,7 @@ const MUTATIONS = `
 @@ warehouse/merge/bundles.js @@ a reconstructed day is stored as an observed one
 - await sql.insert(surveyProgressReconstructed, rows);
 + await sql.insert({ ...surveyProgressReconstructed, name: 'survey_progress_history' }, rows.map((row) => ({ ...row, observed_at: row.as_of })));
-@@ rules/windows.js @@ reconstructed days are asked again
+@@ rules/windows.js @@ reconstructed days are read again
 - at < (reconstructedFrom ?? firstReadAt)
 + at < firstReadAt
 @@ rules/refresh.js @@ a closed survey rests longer than max_age

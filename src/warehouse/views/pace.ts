@@ -46,7 +46,7 @@ export const OBSERVED_DAYS = `SELECT DISTINCT account, ${utcDay('observed_at')} 
 
 const PACE_FIELDS = {
   last_gain_at: timestamptz.orNull(
-    'When the number of complete interviews was last seen rising, before the first reading in reconstructed progress, server time; null = never',
+    'When the number of complete interviews was last seen rising; also in reconstructed rows, server time; null = never',
   ),
   pace_days: bigint.orNull(
     `Days that the pace covers, UTC: the last ones that the survey was in fieldwork from beginning to end, at most ${PACE_DAYS}, or more with days without a reading, of the ${READ_DAYS} before the last known day; null without any`,
@@ -266,7 +266,7 @@ export const surveyPace: ViewDeclaration = {
     ...columnsOf({
       ...PACE_FIELDS,
       reconstructed_days: bigint.orNull(
-        'How many of pace_days begin with a row of survey_progress_reconstructed; 0 if every day was observed. null without pace_days',
+        'How many of pace_days begin with a row of survey_progress_reconstructed; with any, the rates of the days and before are null',
       ),
       expected_on: date.orNull(
         'Day on which the target is reached if the pace goes on; null if the status is not fieldwork, without target, with a pace of fewer than two days, or after more than ten years',
@@ -298,20 +298,18 @@ export const surveyPace: ViewDeclaration = {
     columnOf(surveyProgress, 'target_incidence_rate'),
     ...columnsOf({
       recent_incidence_rate: double.orNull(
-        'complete / (complete + screen_out) of the interviews of the pace days; null if one of these counts fell, or a day is reconstructed',
+        'complete / (complete + screen_out) of the interviews of the pace days; null if one of these counts fell',
       ),
       earlier_incidence_rate: double.orNull(
-        'complete / (complete + screen_out) of the interviews before the pace days; null if one of these is reconstructed',
+        'complete / (complete + screen_out) of the interviews before the pace days',
       ),
     }),
     columnOf(surveyProgress, 'drop_out_rate'),
     ...columnsOf({
       recent_drop_out_rate: double.orNull(
-        'incomplete / all interviews of the pace days; null if one of these counts fell, or a day is reconstructed',
+        'incomplete / all interviews of the pace days; null if one of these counts fell',
       ),
-      earlier_drop_out_rate: double.orNull(
-        'incomplete / all interviews before the pace days; null if one of these is reconstructed',
-      ),
+      earlier_drop_out_rate: double.orNull('incomplete / all interviews before the pace days'),
     }),
   ],
   sql: `WITH ${paceSql(surveyObservations, COUNTS)}, goals AS (

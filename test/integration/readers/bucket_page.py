@@ -24,7 +24,10 @@ def run_sql(block):
     for statement in block.split(";\n"):
         if statement.strip() != "":
             connection.execute(statement)
-    return [[str(value) for value in row] for row in connection.fetchall()]
+    rows = [[str(value) for value in row] for row in connection.fetchall()]
+    # Its threads must not outlive the interpreter.
+    connection.close()
+    return rows
 
 
 def run_python(block):
