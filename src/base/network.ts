@@ -1,4 +1,4 @@
-/** The network settings of an account, which `settings` reads and `http` applies. */
+/** The network settings of an account and of a store, which `settings` reads and `http` and `object-store` apply. */
 import type { Secret } from './secret.js'
 
 /** A cap on requests: at most `requests` in any `perMs` milliseconds (API document, "Limits"). */
@@ -44,6 +44,16 @@ export interface HttpProxy {
   readonly authorization: Secret | null
   /** The parts of its address that must never be visible. */
   readonly secrets: readonly Secret[]
+}
+
+/** How a storage account of Azure is reached. With neither key nor SAS, the SDK finds an identity, such as a workload identity. */
+export interface AzureAccount {
+  readonly account: string
+  /** Address of its blobs, such as `https://acme.blob.core.windows.net`, without a slash at its end. */
+  readonly blobs: string
+  readonly key: Secret | null
+  /** A shared access signature. */
+  readonly sas: Secret | null
 }
 
 /** Whether HTTP can carry `text` as the value of a header (RFC 9110, section 5.5): visible ASCII, blanks and tabs. */

@@ -2,19 +2,11 @@
  * Reads how the storage account of an address `az://…` is reached: from the variables of the Azure CLI, because they are credentials. With
  * neither key nor shared access signature, the SDK finds an identity. No problem quotes a value.
  */
+import type { AzureAccount } from '../base/network.js'
 import { Secret } from '../base/secret.js'
 import type { Environment } from './environment.js'
 import { plainProblem } from './proxies.js'
 import type { Layers } from './source.js'
-
-export interface AzureSettings {
-  readonly account: string
-  /** Address of its blobs, such as `https://acme.blob.core.windows.net`, without a slash at its end. */
-  readonly blobs: string
-  readonly key: Secret | null
-  /** A shared access signature. */
-  readonly sas: Secret | null
-}
 
 const CONNECTION_STRING = 'AZURE_STORAGE_CONNECTION_STRING'
 const BASE64 = /^[A-Za-z0-9+/]{4,}={0,2}$/
@@ -24,7 +16,7 @@ export const resolveAzure = (
   layers: Layers,
   env: Environment,
   endpoint: string | undefined,
-): AzureSettings | null => {
+): AzureAccount | null => {
   const given = (name: string): string => env[name]?.trim() ?? ''
   const connection = given(CONNECTION_STRING)
   const parts = connection === '' ? null : partsOf(connection)

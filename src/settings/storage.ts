@@ -1,7 +1,8 @@
 /** Reads the settings of the bucket that holds the warehouse. Its credentials are no settings: they are in the environment. */
+import type { AzureAccount } from '../base/network.js'
 import { Secret, withoutWords } from '../base/secret.js'
 import { isStateFormat } from '../model/publish-formats.js'
-import { type AzureSettings, azureSecrets, resolveAzure } from './azure.js'
+import { azureSecrets, resolveAzure } from './azure.js'
 import { EXAMPLE_OF_URL, readEndpoint } from './credentials.js'
 import type { Environment } from './environment.js'
 import { plainProblem } from './proxies.js'
@@ -22,7 +23,7 @@ export interface StorageSettings {
   /** Whether the bucket is in the path of the address and not in its host. */
   readonly pathStyle: boolean
   /** The storage account of an address `az://`; null for S3. `endpoint` is then the address of its blobs. */
-  readonly azure: AzureSettings | null
+  readonly azure: AzureAccount | null
   /** The credentials of the environment, which must never be visible. */
   readonly secrets: readonly Secret[]
 }

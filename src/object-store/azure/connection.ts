@@ -8,19 +8,9 @@ import {
   newPipeline,
   StorageSharedKeyCredential,
 } from '@azure/storage-blob'
-import type { Secret } from '../../base/secret.js'
-import type { Sender } from '../send.js'
+import type { AzureAccount } from '../../base/network.js'
+import type { Sender } from '../client.js'
 import { reasonOf } from './failure.js'
-
-/** How a storage account is reached. With neither key nor SAS, the SDK finds an identity, such as a workload identity. */
-export interface AzureAccount {
-  readonly account: string
-  /** Address of its blobs, such as `https://acme.blob.core.windows.net`, without a slash at its end. */
-  readonly blobs: string
-  readonly key: Secret | null
-  /** A shared access signature. */
-  readonly sas: Secret | null
-}
 
 export interface AzureOptions extends AzureAccount {
   /** The container. */

@@ -9,8 +9,8 @@ import {
   type ServiceOutputTypes,
 } from '@aws-sdk/client-s3'
 import { z } from 'zod'
+import { type Purpose, type Sender, sendRequest } from '../client.js'
 import { ObjectStoreError } from '../object-store.js'
-import { type Purpose, type Sender, sendRequest } from '../send.js'
 import { reasonOf } from './failure.js'
 
 /** What a store with the protocol of S3 is opened with. */

@@ -1,31 +1,40 @@
 /** The verbs of the port, as requests to S3. */
-import { DeleteObjectsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
+import { DeleteObjectsCommand, GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
+import { ageMs, storeOf } from '../client.js'
 import { type ListedObject, type ObjectStore, ObjectStoreError } from '../object-store.js'
-import { ageMs } from '../received.js'
 import { connect, type S3Connection, type S3Options, send } from './connection.js'
-import { getObject, getObjectToFile } from './download.js'
-import { putObject } from './upload.js'
+import { nameOf } from './failure.js'
+import { putBytes, putCopy, putFile } from './upload.js'
 
 /** As many as one request may name. */
 const DELETED_AT_ONCE = 1_000
 
 export const openS3Store = async (options: S3Options): Promise<ObjectStore> => {
   const connection = await connect(options)
-  return {
-    address: connection.address,
-    get: (key, signal) => getObject(connection, key, signal),
-    getToFile: (key, path, signal) => getObjectToFile(connection, key, path, signal),
-    putIfAbsent: (key, body, signal) =>
-      putObject({ connection, key, condition: { IfNoneMatch: '*' }, signal }, body),
-    putIfMatch: (key, body, etag, signal) =>
-      putObject({ connection, key, condition: { IfMatch: etag }, signal }, body),
+  return storeOf({
+    ...connection,
+    read: (key, signal) => getObject(connection, key, signal),
+    putBytes: (put, bytes) => putBytes(connection, put, bytes),
+    putFile: (put, body, file, size) => putFile(connection, put, body, file, size),
+    putCopy: (put, body) => putCopy(connection, put, body),
     list: (prefix, signal) => listObjects(connection, prefix, signal),
     delete: async (keys, signal) => {
       for (let from = 0; from < keys.length; from += DELETED_AT_ONCE)
         await deleteObjects(connection, keys.slice(from, from + DELETED_AT_ONCE), signal)
     },
-    [Symbol.asyncDispose]: async () => connection.client.destroy(),
-  }
+    close: () => connection.client.destroy(),
+  })
+}
+
+const getObject = async (connection: S3Connection, key: string, signal: AbortSignal) => {
+  const command = new GetObjectCommand({ Bucket: connection.bucket, Key: `${connection.root}${key}` })
+  // Any other 404, such as the page of a proxy, must not pass for an empty bucket.
+  const answer = await send(connection, `read ${key}`, signal, command, (error) =>
+    nameOf(error) === 'NoSuchKey' ? null : undefined,
+  )
+  if (answer === null) return null
+  const { Body: body, ContentLength: bytes, ETag: etag, LastModified } = answer
+  return { body, bytes, etag, ageMs: ageMs(LastModified, connection.dateOf(answer)) }
 }
 
 /** The keys are not URL-encoded in the answer: servers differ in that, and our keys have only characters that XML can hold. */

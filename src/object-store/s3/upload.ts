@@ -2,7 +2,7 @@
  * Writes an object under a condition: one request for a small body, a multipart upload for a large file or a copy. The parts of a file are
  * read one after the other into few buffers, so memory does not grow with the file. Aborting stops the parts that are being sent.
  */
-import { type FileHandle, open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import {
   AbortMultipartUploadCommand,
   type CompletedPart,
@@ -12,97 +12,61 @@ import {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3'
-import {
-  type CopiedBody,
-  type FileBody,
-  type ObjectBody,
-  ObjectStoreError,
-  type PutOutcome,
-} from '../object-store.js'
-import { failure } from '../send.js'
+import { PART_BYTES_MIN, PARTS_AT_ONCE, type Put, type Written } from '../client.js'
+import { type CopiedBody, type FileBody, ObjectStoreError } from '../object-store.js'
 import { type S3Connection, send } from './connection.js'
 import { nameOf, statusOf } from './failure.js'
 
-const MIB = 1_048_576
-const PART_BYTES_MIN = 8 * MIB
 const PARTS_MAX = 10_000
-const PARTS_AT_ONCE = 3
 /** So a part of a copy has less than S3's 5 GiB up to 500 GiB. */
 const COPIED_PARTS_MAX = 100
 /** Parts that stay behind cost storage, so the store is requested to drop them, but this must not hold up the end of a run. */
 const ABANDON_MS_MAX = 2_000
 
-interface Put {
-  readonly connection: S3Connection
-  readonly key: string
-  readonly condition: { readonly IfNoneMatch: '*' } | { readonly IfMatch: string }
-  readonly signal: AbortSignal
+export const putBytes = async (connection: S3Connection, put: Put, body: Uint8Array): Promise<Written> => {
+  const command = new PutObjectCommand({ ...objectOf(connection, put), ...conditionOf(put), Body: body })
+  return etagOf(await send(connection, `write ${put.key}`, put.signal, command, lostBy))
 }
 
-export const putObject = async (put: Put, body: ObjectBody): Promise<PutOutcome> => {
-  if (body instanceof Uint8Array) return await putBytes(put, body)
-  if ('copyOf' in body) return await putParts(put, copyParts(put, body))
-  await using file = await open(body.file, 'r').catch((error: unknown) => {
-    throw failure(put.connection, `write ${put.key}`, error)
-  })
-  const { size } = await file.stat()
-  if (size > PART_BYTES_MIN) return await putParts(put, fileParts(put, file, size, body))
-  const outcome = await putBytes(put, await readPart(file, Buffer.alloc(size), 0))
-  body.onSent?.(size)
-  return outcome
-}
+const targetOf = ({ bucket, root }: S3Connection, { key }: Put) => ({ Bucket: bucket, Key: `${root}${key}` })
 
-const target = ({ connection: { bucket, root }, key }: Put) => ({ Bucket: bucket, Key: `${root}${key}` })
+const objectOf = (connection: S3Connection, put: Put) => ({
+  ...targetOf(connection, put),
+  ...(put.type === undefined ? {} : { ContentType: put.type }),
+})
 
-/** A browser shows a page only if its type says so. All other objects keep the type of the store. */
-const typeOf = ({ key }: Put) => (key.endsWith('.html') ? { ContentType: 'text/html; charset=utf-8' } : {})
-
-const putBytes = async (put: Put, body: Uint8Array): Promise<PutOutcome> => {
-  const { connection, key, condition, signal } = put
-  const command = new PutObjectCommand({ ...target(put), ...typeOf(put), ...condition, Body: body })
-  return outcomeOf(put, await send(connection, `write ${key}`, signal, command, lostBy))
-}
+const conditionOf = ({ replaces }: Put) => (replaces === null ? { IfNoneMatch: '*' } : { IfMatch: replaces })
 
 const LOST_STATUS = [409, 412]
 /** The object to replace is gone, or a repeated request finds that its upload is completed already. */
 const LOST_NAMES = ['NoSuchKey', 'NoSuchUpload']
 
-const lostBy = (error: unknown): { readonly kind: 'lost' } | undefined =>
-  LOST_STATUS.includes(statusOf(error) ?? 0) || LOST_NAMES.includes(nameOf(error))
-    ? { kind: 'lost' }
-    : undefined
+const lostBy = (error: unknown): null | undefined =>
+  LOST_STATUS.includes(statusOf(error) ?? 0) || LOST_NAMES.includes(nameOf(error)) ? null : undefined
 
-const outcomeOf = (
-  put: Put,
-  answer: { readonly kind: 'lost' } | { readonly ETag?: string | undefined },
-): PutOutcome => {
-  if ('kind' in answer) return answer
-  if (answer.ETag === undefined)
-    throw new ObjectStoreError(`${put.connection.address}: the store gave no ETag for ${put.key}`)
-  return { kind: 'written', etag: answer.ETag }
-}
+const etagOf = (answer: { readonly ETag?: string | undefined } | null): Written =>
+  answer === null ? null : answer.ETag
 
 /** Makes an upload of several parts, whose condition is checked when they have arrived. */
-const putParts = async (put: Put, parts: Parts): Promise<PutOutcome> => {
-  const { connection, key, condition, signal } = put
-  const to = target(put)
-  const creation = new CreateMultipartUploadCommand({ ...to, ...typeOf(put) })
+const putParts = async (connection: S3Connection, put: Put, parts: Parts): Promise<Written> => {
+  const { key, signal } = put
+  const creation = new CreateMultipartUploadCommand(objectOf(connection, put))
   const { UploadId } = await send(connection, `write ${key}`, signal, creation)
-  const upload = { ...to, UploadId }
+  const upload = { ...targetOf(connection, put), UploadId }
   try {
     const Parts = await sendParts(put, upload, parts)
-    const whole = { ...upload, ...condition, MultipartUpload: { Parts } }
+    const whole = { ...upload, ...conditionOf(put), MultipartUpload: { Parts } }
     const completion = new CompleteMultipartUploadCommand(whole)
     const answer = await send(connection, `write ${key}`, signal, completion, lostBy)
-    if ('kind' in answer) await abandon(put, upload)
-    return outcomeOf(put, answer)
+    if (answer === null) await abandon(connection, upload)
+    return etagOf(answer)
   } catch (error) {
-    await abandon(put, upload)
+    await abandon(connection, upload)
     throw error
   }
 }
 
-type Upload = ReturnType<typeof target> & { readonly UploadId: string | undefined }
+type Upload = ReturnType<typeof targetOf> & { readonly UploadId: string | undefined }
 
 interface Part extends Upload {
   /** From 1. */
@@ -118,37 +82,43 @@ interface Parts {
   readonly sender: (partBytes: number) => (part: Part, signal: AbortSignal) => Promise<string | undefined>
 }
 
-const fileParts = (put: Put, file: FileHandle, size: number, { onSent }: FileBody): Parts => ({
-  size,
-  partsMax: PARTS_MAX,
-  sender: (partBytes) => {
+export const putFile = (
+  connection: S3Connection,
+  put: Put,
+  { onSent }: FileBody,
+  file: FileHandle,
+  size: number,
+): Promise<Written> => {
+  const sender: Parts['sender'] = (partBytes) => {
     const buffer = Buffer.allocUnsafe(partBytes)
     return async ({ position, bytes, ...part }, signal) => {
       const Body = await readPart(file, buffer.subarray(0, bytes), position)
       const command = new UploadPartCommand({ ...part, Body })
-      const { ETag } = await send(put.connection, `write ${put.key}`, signal, command)
+      const { ETag } = await send(connection, `write ${put.key}`, signal, command)
       onSent?.(bytes)
       return ETag
     }
-  },
-})
+  }
+  return putParts(connection, put, { size, partsMax: PARTS_MAX, sender })
+}
 
 /** Not CopyObject: it ends at 5 GiB, needs more permissions, and few servers keep its condition. */
-const copyParts = ({ connection, key }: Put, { copyOf, bytes: size }: CopiedBody): Parts => {
+export const putCopy = (
+  connection: S3Connection,
+  put: Put,
+  { copyOf, bytes: size }: CopiedBody,
+): Promise<Written> => {
   const { bucket, root } = connection
   const CopySource = `${bucket}/${root}${copyOf}`.split('/').map(encodeURIComponent).join('/')
-  return {
-    size,
-    partsMax: COPIED_PARTS_MAX,
-    sender:
-      () =>
-      async ({ position, bytes, ...part }, signal) => {
-        const CopySourceRange = `bytes=${position}-${position + bytes - 1}`
-        const command = new UploadPartCopyCommand({ ...part, CopySource, CopySourceRange })
-        const answer = await send(connection, `write ${key}`, signal, command)
-        return answer.CopyPartResult?.ETag
-      },
-  }
+  const sender: Parts['sender'] =
+    () =>
+    async ({ position, bytes, ...part }, signal) => {
+      const CopySourceRange = `bytes=${position}-${position + bytes - 1}`
+      const command = new UploadPartCopyCommand({ ...part, CopySource, CopySourceRange })
+      const answer = await send(connection, `write ${put.key}`, signal, command)
+      return answer.CopyPartResult?.ETag
+    }
+  return putParts(connection, put, { size, partsMax: COPIED_PARTS_MAX, sender })
 }
 
 const sendParts = async (put: Put, upload: Upload, { size, partsMax, sender }: Parts) => {
@@ -192,7 +162,7 @@ const readPart = async (file: FileHandle, buffer: Buffer, position: number): Pro
   return buffer
 }
 
-const abandon = async ({ connection: { client } }: Put, upload: Upload): Promise<void> => {
+const abandon = async ({ client }: S3Connection, upload: Upload): Promise<void> => {
   const request = client.send(new AbortMultipartUploadCommand(upload), {
     abortSignal: AbortSignal.timeout(ABANDON_MS_MAX),
   })

@@ -1,6 +1,6 @@
 /** The client of S3 keeps the contract of the port, over a server of our own, and so does the model of tests and simulation. */
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createS3Store } from '../../../src/object-store/s3.js'
+import { createS3Store } from '../../../src/object-store/open.js'
 import { NEVER } from '../../support/storage/bucket.js'
 import { objectStoreContract } from '../../support/storage/contract.js'
 import { STORAGE_CREDENTIALS, withEnvironment } from '../../support/storage/credentials.js'

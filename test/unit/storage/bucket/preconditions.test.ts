@@ -5,7 +5,7 @@ import {
   ObjectStoreError,
   type PutOutcome,
 } from '../../../../src/object-store/object-store.js'
-import { createS3Store } from '../../../../src/object-store/s3.js'
+import { createS3Store } from '../../../../src/object-store/open.js'
 import { PROOF_KEY } from '../../../../src/storage/bucket/documents.js'
 import {
   agreeOnLayout,

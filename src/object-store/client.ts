@@ -1,0 +1,199 @@
+/**
+ * A store over the client of its kind, which has an SDK: what is alike for all of them. No SDK repeats every body that breaks off, and a
+ * short body must never pass for the whole.
+ */
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { messageOf } from '../base/errors.js'
+import { throwIfAborted, unlessAborted } from '../base/signals.js'
+import {
+  type CopiedBody,
+  type FileBody,
+  type ObjectBody,
+  type ObjectStore,
+  ObjectStoreError,
+  type PutOutcome,
+} from './object-store.js'
+
+/** The part of a client that messages need. */
+export interface Sender {
+  /** `s3://bucket/prefix`. */
+  readonly address: string
+  /** Says in one line why a request failed and what to check, without any credential. */
+  readonly reasonOf: (error: unknown) => string
+}
+
+export interface StoreClient extends Sender, Pick<ObjectStore, 'list' | 'delete'> {
+  /** Null if there is no such object. */
+  read(key: string, signal: AbortSignal): Promise<Answer | null>
+  putBytes(put: Put, bytes: Uint8Array): Promise<Written>
+  /** A file that is larger than one request should be. */
+  putFile(put: Put, body: FileBody, file: FileHandle, size: number): Promise<Written>
+  putCopy(put: Put, body: CopiedBody): Promise<Written>
+  close(): void
+}
+
+interface Answer {
+  readonly body: unknown
+  readonly bytes: number | undefined
+  readonly etag: string | undefined
+  readonly ageMs: number | null
+}
+
+export interface Put {
+  readonly key: string
+  /** The ETag of the object to replace; null: there must be no object. */
+  readonly replaces: string | null
+  /** A browser shows a page only if its type says so. All other objects keep the type of the store. */
+  readonly type: string | undefined
+  readonly signal: AbortSignal
+}
+
+/** The new ETag, or null if the condition did not hold. */
+export type Written = string | undefined | null
+
+const MIB = 1_048_576
+/** A larger file is sent in parts of this size, or larger ones if they were too many. */
+export const PART_BYTES_MIN = 8 * MIB
+export const PARTS_AT_ONCE = 3
+/** How often a body is requested before it has failed. */
+const BODIES_MAX = 3
+
+export const storeOf = (client: StoreClient): ObjectStore => ({
+  address: client.address,
+  get: async (key, signal) => {
+    let body = Buffer.alloc(0)
+    const answer = await receive(client, key, signal, async (chunks) => {
+      body = await buffer(chunks)
+      return body.length
+    })
+    if (answer === null) return null
+    const { etag, ageMs } = answer
+    if (etag === undefined) throw new ObjectStoreError(`${client.address}: ${key} has no ETag`)
+    return { body, etag, ageMs }
+  },
+  getToFile: (key, path, signal) => receiveToFile(client, key, path, signal),
+  putIfAbsent: (key, body, signal) => put(client, { key, replaces: null, type: typeOf(key), signal }, body),
+  putIfMatch: (key, body, etag, signal) =>
+    put(client, { key, replaces: etag, type: typeOf(key), signal }, body),
+  list: client.list,
+  delete: client.delete,
+  [Symbol.asyncDispose]: async () => client.close(),
+})
+
+const typeOf = (key: string) => (key.endsWith('.html') ? 'text/html; charset=utf-8' : undefined)
+
+const put = async (client: StoreClient, to: Put, body: ObjectBody): Promise<PutOutcome> => {
+  const etag = await putBody(client, to, body)
+  if (etag === null) return { kind: 'lost' }
+  if (etag === undefined)
+    throw new ObjectStoreError(`${client.address}: the store gave no ETag for ${to.key}`)
+  return { kind: 'written', etag }
+}
+
+const putBody = async (client: StoreClient, to: Put, body: ObjectBody): Promise<Written> => {
+  if (body instanceof Uint8Array) return await client.putBytes(to, body)
+  if ('copyOf' in body) return await client.putCopy(to, body)
+  await using file = await open(body.file, 'r').catch((error: unknown) => {
+    throw failure(client, `write ${to.key}`, error)
+  })
+  const { size } = await file.stat()
+  if (size > PART_BYTES_MIN) return await client.putFile(to, body, file, size)
+  const written = await client.putBytes(to, await file.readFile())
+  body.onSent?.(size)
+  return written
+}
+
+/** Called with each body: what was read before it is void. Returns how many bytes it has read. */
+type Read = (chunks: AsyncIterable<Uint8Array>) => Promise<number>
+
+/** Null if there is no such object. */
+const receive = async (
+  client: StoreClient,
+  key: string,
+  signal: AbortSignal,
+  read: Read,
+): Promise<Answer | null> => {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await client.read(key, signal)
+    if (answer === null) return null
+    try {
+      const { body, bytes } = answer
+      if (!(body instanceof Readable)) throw new TypeError('the answer has no body')
+      const received = await read(body).catch((error: unknown) => {
+        body.destroy()
+        throw error
+      })
+      if (bytes === undefined || received === bytes) return answer
+      throw new Error(`the object broke off after ${received} of ${bytes} bytes`)
+    } catch (error) {
+      throwIfAborted(signal)
+      if (error instanceof ObjectStoreError || attempt === BODIES_MAX)
+        throw failure(client, `read ${key}`, error)
+    }
+  }
+}
+
+/** Without the whole object there is no file. */
+const receiveToFile = async (client: StoreClient, key: string, path: string, signal: AbortSignal) => {
+  const locally = <Value>(work: Promise<Value>): Promise<Value> =>
+    work.catch((error: unknown) => {
+      throw new ObjectStoreError(`cannot write ${path}: ${messageOf(error)}`, { cause: error })
+    })
+  // A file that is there already is somebody else's: it stays.
+  const file = await locally(open(path, 'ax'))
+  let isWhole = false
+  try {
+    const answer = await receive(client, key, signal, async (chunks) => {
+      let bytes = 0
+      // Every write appends, also after the file was emptied.
+      await locally(file.truncate(0))
+      for await (const chunk of chunks) {
+        await locally(file.appendFile(chunk))
+        bytes += chunk.length
+      }
+      return bytes
+    })
+    isWhole = answer !== null
+    return isWhole
+  } finally {
+    await file.close()
+    if (!isWhole) await rm(path, { force: true })
+  }
+}
+
+/** Never negative: both times are whole seconds of one clock. */
+export const ageMs = (lastModified: Date | undefined, nowMs: number | null): number | null =>
+  lastModified === undefined || nowMs === null ? null : Math.max(0, nowMs - lastModified.getTime())
+
+/** What a request was for, in messages: `cannot write current.json`. */
+export type Purpose = `${'read' | 'write' | 'list' | 'delete'} ${string}`
+
+/**
+ * The one way to send a request, with the retries of its client. `whenRefused` may make an answer of an error; if it returns undefined, the
+ * error is thrown as an `ObjectStoreError`. When `signal` aborts, this rejects at once, also while the client waits for its next attempt.
+ */
+export const sendRequest = async <Output, Refusal = never>(
+  sender: Sender,
+  purpose: Purpose,
+  signal: AbortSignal,
+  request: () => Promise<Output>,
+  whenRefused: (error: unknown) => Refusal | undefined = () => undefined,
+): Promise<Output | Refusal> => {
+  throwIfAborted(signal)
+  try {
+    return await unlessAborted(signal, request())
+  } catch (error) {
+    throwIfAborted(signal)
+    const answer = whenRefused(error)
+    if (answer !== undefined) return answer
+    throw failure(sender, purpose, error)
+  }
+}
+
+/** Without the error as its cause: the errors of the clients hold the whole request, with the id of the access key. */
+const failure = ({ address, reasonOf }: Sender, purpose: Purpose, error: unknown): ObjectStoreError =>
+  error instanceof ObjectStoreError
+    ? error
+    : new ObjectStoreError(`${address}: cannot ${purpose}: ${reasonOf(error)}`)
