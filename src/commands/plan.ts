@@ -56,30 +56,18 @@ const fitted = (
   budget: Budget,
 ): readonly AccountPlan[] => {
   const needs = accounts.map(({ weight }, place) => {
-    const plan = plans[place] ?? null
-    return {
-      weight,
-      needed: plan === null ? Number.POSITIVE_INFINITY : plan.requests - reconstructedRequests(plan),
-    }
+    const plan = plans[place]
+    return { weight, needed: plan ? plan.requests - reconstructedRequests(plan) : Number.POSITIVE_INFINITY }
   })
   const { requests_max: total } = budget
-  const allocations = total === null ? null : expectedAllocations(total, needs)
-  let left =
-    allocations === null
-      ? 0
-      : (total ?? 0) - sum(allocations.map((of, place) => Math.min(of, needs[place]?.needed ?? of)))
+  const allocations = total === null ? [] : expectedAllocations(total, needs)
+  let left = (total ?? 0) - sum(allocations)
   return accounts.map(({ name: account, rate }, place) => {
     const plan = plans[place] ?? null
-    const own = allocations?.[place] ?? null
     const more = plan === null ? 0 : Math.min(reconstructedRequests(plan), left)
     left -= more
-    const fit =
-      plan &&
-      fitPlan(
-        plan,
-        { ...budget, requests_max: own === null ? null : Math.min(own, needs[place]?.needed ?? own) + more },
-        rate,
-      )
+    const requestsMax = total === null ? null : (allocations[place] ?? 0) + more
+    const fit = plan && fitPlan(plan, { ...budget, requests_max: requestsMax }, rate)
     return { account, rate, plan, fit }
   })
 }
@@ -124,10 +112,8 @@ const closing = (
   { requests_max: requestsMax, duration_max: durationMsMax }: Budget,
 ): readonly string[] => {
   const { surveys: out, requests: saved } = plan.excluded
-  const excluded =
-    out === 0
-      ? ''
-      : `\n  excluded: ${counted(out, 'survey')}, which would take ${counted(requestsIn(saved), 'request')}`
+  const taking = counted(requestsIn(saved), 'request')
+  const excluded = out === 0 ? '' : `\n  excluded: ${counted(out, 'survey')}, which would take ${taking}`
   const time = `  ${humanDuration(timeAtCapMs(plan.requests, rate))} at the cap of ${rate.requests} per ${humanWindow(rate.perMs)}${excluded}`
   if (fit === null || (requestsMax === null && durationMsMax === null)) return [time]
   const limits = [

@@ -78,23 +78,15 @@ export const createPlan = (
   const queue = createQueue(totals, at, rules, null)
   const changes = createChanges(totals, past, at)
   const listing = listingKind(past, nowMs, rules.discover, rules.full)
-  const windows = rules.refresh.reconstruct ? firstReadings.map((one) => windowsBefore(one, at).length) : []
-  const addUnread = ({ refreshedAt, status, missing, excludedBy, createdAt }: PlannedSurvey): void => {
-    if (
-      !rules.refresh.reconstruct ||
-      refreshedAt !== null ||
-      status !== 'fieldwork' ||
-      missing ||
-      excludedBy !== null
-    )
-      return
-    windows.push(windowsBefore({ createdAt, firstReadAt: at, reconstructedFrom: null }, at).length)
-  }
+  const windows = firstReadings.map((one) => windowsBefore(one, at).length)
   const counts = listing === 'incremental' && isCountDue(past, nowMs, rules.discover) ? 1 : 0
   return {
     add: (survey: PlannedSurvey): void => {
-      changes.add(survey, queue.add(survey))
-      addUnread(survey)
+      const isDue = queue.add(survey)
+      changes.add(survey, isDue)
+      const { refreshedAt, status, missing, createdAt } = survey
+      if (isDue && !missing && refreshedAt === null && status === 'fieldwork')
+        windows.push(windowsBefore({ createdAt, firstReadAt: at, reconstructedFrom: null }, at).length)
     },
     plan: (): Plan => {
       const { tasks, excluded } = queue.sorted()
@@ -109,7 +101,7 @@ export const createPlan = (
         },
         ...entriesOf(tasks),
         ...expected.entries,
-        ...reconstructedEntry(windows.filter((count) => count > 0)),
+        ...(rules.refresh.reconstruct ? reconstructedEntry(windows.filter((count) => count > 0)) : []),
       ]
       const requests = sum(entries.map((entry) => requestsIn(entry.requests)))
       return { at, listing, entries, requests, tasks, excluded }
