@@ -114,7 +114,15 @@ function* smallerPlans(plan: Plan): Generator<Plan> {
 const CALM: readonly Partial<Start>[] = [
   ...[{ crash: null }, { disk: null }, { signal: null }, { snapshot: null }],
   ...[{ requestsMax: null }, { durationMsMax: null }, { wallJump: null }],
-  ...[{ forget: [] }, { vanishing: 0 }, { loseWork: false }, { renamed: false }, { full: false }],
+  ...[
+    { moves: 0 },
+    { moving: 0 },
+    { forget: [] },
+    { vanishing: 0 },
+    { loseWork: false },
+    { renamed: false },
+    { full: false },
+  ],
 ]
 const CALM_BUCKET = [{ outage: null }, { lost: null }, { faults: {} }]
 

@@ -5,7 +5,7 @@ import type { JsonObject } from '../support/api/reference-api.js'
 import type { Generation } from './generation.js'
 import { NETWORK_FAULTS, type NetworkFault, type Start } from './plan.js'
 import { createRandom, drawFault, type Random } from './random.js'
-import type { Answer, World } from './world.js'
+import { type Answer, OF_SURVEY, type World } from './world.js'
 
 export interface NetworkLog {
   /** The faults in the order of time, for the story. */
@@ -20,6 +20,7 @@ export const createNetwork =
   (world: World, start: Start, log: NetworkLog, generation: Generation): CreateTransport =>
   ({ headers }) => {
     const random = createRandom(start.networkSeed)
+    const moving = createRandom(start.networkSeed ^ MOVING_SALT)
     const sent: Record<string, string> = { accept: 'application/json' }
     for (const [name, value] of Object.entries(headers))
       sent[name] = value instanceof Secret ? value.reveal() : value
@@ -40,6 +41,7 @@ export const createNetwork =
         if (fault === 'reset_before') throw failure('ECONNRESET')
         if (jumpHours > 0) await world.advance(jumpHours)
         if (vanishes) await vanish(world, draw, log)
+        log.events.push(...moveBefore(target, world, start, moving))
         const honest = await world.get(target, sent)
         await comeBack(fault, inboundMs, signal)
         const changed = refusal(target, honest) ?? withFault(fault, honest, draw, log)
@@ -56,6 +58,15 @@ export const createNetwork =
       destroy: async () => undefined,
     }
   }
+
+/** Sources may move between two answers about their survey. */
+const moveBefore = (target: string, world: World, { moving }: Start, random: Random): string[] => {
+  const [, id] = OF_SURVEY.exec(target) ?? []
+  return id !== undefined && moving > 0 && random.chance(moving) ? [world.move(Number(id), random)] : []
+}
+
+/** Separates the random numbers of moves. Any number would do. */
+const MOVING_SALT = 0x6d6f7665
 
 /** Makes the answer that refuses a request, or null. */
 const createRefusal = (refuse: Start['refuse'], log: NetworkLog) => {
@@ -139,6 +150,7 @@ const bodyOf = async (answer: Answer, isCut: boolean, signal: AbortSignal): Prom
 const withFault = (fault: NetworkFault | null, answer: Answer, draw: number, log: NetworkLog): Answer => {
   if (answer.status !== 200) return answer
   const other = (status: number, headers: Readonly<Record<string, string>> = {}): Answer => ({
+    asOf: answer.asOf,
     status,
     headers: { ...(answer.headers.date === undefined ? {} : { date: answer.headers.date }), ...headers },
     body: Buffer.from('{"error":"simulated"}'),
@@ -202,9 +214,8 @@ const remember = (
   if (status !== 200 || (fault !== null && UNREADABLE.has(fault))) return
   const [path = '', query = ''] = target.split('?')
   const body = JSON.parse(answer.body.toString()) as JsonObject
-  world.received.push({ path, query, dateMs: Date.parse(answer.headers.date ?? ''), body, isLie })
+  const { asOf } = answer
+  world.received.push({ path, query, dateMs: Date.parse(answer.headers.date ?? ''), body, isLie, asOf })
 }
-
-const OF_SURVEY = /\/surveys\/(\d+)\/(\w+)/
 
 const UNREADABLE: ReadonlySet<NetworkFault> = new Set(['garbage', 'empty', 'truncate'])

@@ -1,7 +1,9 @@
 /** The plan of a seed: a world, settings, and a few starts of the process with the faults of each. Plain data can be shrunk. */
 import type { PublishFormat } from '../../src/model/publish-formats.js'
+import type { SourceChanges, Touch } from '../../src/reference-server/option-texts.js'
 import { type DiskPlan, type Disturbances, type Moment, UNDISTURBED } from './generation.js'
 import { type BucketStart, LAST_BUCKET_START, withBucket } from './plan-bucket.js'
+import { withMoves } from './plan-moves.js'
 import { createRandom, drawNth, type Random } from './random.js'
 
 export const NETWORK_FAULTS = [
@@ -30,6 +32,10 @@ export interface Start extends Disturbances {
   readonly wallJump: { readonly afterMs: number; readonly byMs: number } | null
   /** Surveys that vanish before this start, by position in the list of all surveys, modulo its length. */
   readonly forget: readonly number[]
+  /** How many times sources move before this start. */
+  readonly moves: number
+  /** The probability that sources of a survey move before a request for a part of it. */
+  readonly moving: number
   /** The probability that a survey vanishes between two pages of a listing. */
   readonly vanishing: number
   readonly loseWork: boolean
@@ -56,6 +62,13 @@ export interface Plan {
     readonly surveys: number
     /** The most sources that all surveys together may have, because a full refresh reads each. Larger worlds are skipped. */
     readonly sourcesMax: number
+    readonly wanted: WantedSurvey | null
+    readonly sourceChanges: SourceChanges
+    readonly touch: Touch
+    /** Whether all complete surveys get late corrections. */
+    readonly isLate: boolean
+    /** Whether sources move as `moves.ts` says. */
+    readonly isMoved: boolean
     readonly pageSize: number
     readonly rate: { readonly requests: number; readonly perMs: number }
     readonly rateWindow: 'sliding' | 'fixed' | 'sliding-counter'
@@ -68,6 +81,8 @@ export interface Plan {
     readonly full_listing_every: number
     readonly settleForMs: number
     readonly skip_unchanged: boolean
+    readonly recheckUnchangedAfterMs: number
+    readonly maxAgeMs: number
     readonly contract: 'evolve' | 'freeze'
     readonly requestTimeoutMs: number
     readonly attemptsMax: number
@@ -84,6 +99,14 @@ export interface Plan {
   readonly checksViews: boolean
 }
 
+/** What one of the surveys is at the beginning. */
+export interface WantedSurvey {
+  readonly sourcesMin: number
+  readonly statuses: readonly string[]
+  /** How long it has had one of them. */
+  readonly forMs: number
+}
+
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
@@ -93,7 +116,7 @@ const ENDPOINT_SALT = 0x656e6470
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
-  return withBucket(withBrokenEndpoint(withHostileNights(drawUsualPlan(seed, random))))
+  return withBucket(withBrokenEndpoint(withHostileNights(withMoves(drawUsualPlan(seed, random)))))
 }
 
 /** More surveys than may fail by themselves, and an endpoint that refuses all of them, or fails for all. From a stream of its own too. */
@@ -157,6 +180,13 @@ const drawUsualPlan = (seed: number, random: Random): Plan => {
       seed: whole(0, 1_000_000),
       surveys: pick([1, 1, 2, 3]),
       sourcesMax: pick([6, 8, 12]),
+      ...{
+        wanted: null,
+        sourceChanges: 'with-survey',
+        touch: 'none',
+        isLate: false,
+        isMoved: false,
+      },
       pageSize: pick([1, 1, 2, 5]),
       rate,
       rateWindow: pick(['sliding', 'sliding', 'fixed', 'sliding-counter']),
@@ -168,6 +198,7 @@ const drawUsualPlan = (seed: number, random: Random): Plan => {
       full_listing_every: pick([DAY_MS, 7 * DAY_MS]),
       settleForMs: pick([DAY_MS, 7 * DAY_MS]),
       skip_unchanged: chance(0.7),
+      ...{ recheckUnchangedAfterMs: 7 * DAY_MS, maxAgeMs: 30 * DAY_MS },
       contract: chance(0.1) ? 'freeze' : 'evolve',
       requestTimeoutMs: pick([2_000, 10_000, 30_000]),
       attemptsMax: whole(1, 6),
@@ -264,7 +295,16 @@ const CALM: Omit<Start, 'gapMs'> = {
   ...{ networkSeed: 1, latencyMsMax: 5, faults: {}, refuse: null },
   ...{ jumps: { probability: 0, hoursMax: 1 }, wallJump: null, clockAhead: null },
   ...{ full: true, requestsMax: null, durationMsMax: null, signal: null, snapshot: null },
-  ...{ forget: [], vanishing: 0, loseWork: false, renamed: false, isOrdinary: false, bucket: null },
+  ...{
+    forget: [],
+    moves: 0,
+    moving: 0,
+    vanishing: 0,
+    loseWork: false,
+    renamed: false,
+    isOrdinary: false,
+    bucket: null,
+  },
 }
 
 /** A last start without faults, after every earlier request has left every rate window. */

@@ -105,7 +105,8 @@ const runPlan = async (
     const aheadMs = aheadOf(start)
     time.wallMs += aheadMs
     directory = bucket?.prepare(place, start) ?? directory
-    await prepare(world, start, isLast, directory)
+    const moved = await prepare(world, start, isLast, directory)
+    story.push(...moved.map((move) => `before start ${place} ${move}`))
     const before = { receivedBefore: world.received.length, refusedBefore: new Set(world.refusals) }
     try {
       const ended = await runStart({
@@ -143,14 +144,25 @@ const runPlan = async (
 const aheadOf = ({ clockAhead, bucket }: Start): number =>
   (clockAhead?.whose === 'ours' ? clockAhead.byMs : 0) + (bucket?.skewMs ?? 0)
 
-const prepare = async (world: World, start: Start, isLast: boolean, directory: string): Promise<void> => {
+/** Returns what moves before the start. */
+const prepare = async (
+  world: World,
+  start: Start,
+  isLast: boolean,
+  directory: string,
+): Promise<readonly string[]> => {
   if (start.loseWork) {
     for (const name of ['work.duckdb', 'work.duckdb.wal']) fs.rmSync(join(directory, name), { force: true })
   }
   const surveys = await world.surveys()
   const ids = start.forget.flatMap((place) => surveys[place % Math.max(1, surveys.length)]?.id ?? [])
   await world.forget(ids.map(Number))
-  if (isLast) await world.stopClock()
+  const random = createRandom(start.networkSeed)
+  const moved = Array.from({ length: start.moves }, () => world.move(null, random))
+  if (!isLast) return moved
+  world.showKnownStatuses()
+  await world.stopClock()
+  return moved
 }
 
 interface Check extends NightCheck {
@@ -160,16 +172,14 @@ interface Check extends NightCheck {
 }
 
 const check = async (given: Check): Promise<Violation[]> => {
-  const { plan, world, account, readers, ended } = given
+  const { plan, world, readers, ended } = given
   if (plan.ignored.length > 0) return checkRefused(given)
   const { directory, snapshot } = ended
   await using work = await openWork(readers, directory)
   return [
     ...(await overCap(world, plan)),
     ...(await checkEnd(given, work)),
-    ...(work === null
-      ? []
-      : [...(await checkWork(world, work, account)), ...(await checkNight(given, work))]),
+    ...(work === null ? [] : [...(await checkWork(world, work, given)), ...(await checkNight(given, work))]),
     ...(snapshot === null ? [] : await checkSnapshot(given, snapshot)),
     ...(await checkBucket(given, given.bucket?.versions.pointer ?? null)),
     ...(await checkReaders(given, publishedIn(given, directory), isPublished(given) ? work : null)),
@@ -192,11 +202,11 @@ const publishedIn = ({ bucket }: Check, directory: string): string =>
 
 /** P1 for the state that a new machine would restore. */
 const checkBucket = async (given: Check, pointer: PointerContents | null): Promise<Violation[]> => {
-  const { world, account, readers, bucket } = given
+  const { world, readers, bucket } = given
   if (bucket === null || pointer === null) return []
   await using state = await bucket.openState(readers, pointer)
   await bucket.checkRuns(state)
-  return state === null ? [] : await checkWork(world, state, account)
+  return state === null ? [] : await checkWork(world, state, given)
 }
 
 const checkWholeBucket = async ({ plan, start, bucket, ended, isLast }: Check): Promise<Violation[]> => {
@@ -225,7 +235,7 @@ const openWork = async (readers: Readers, directory: string): Promise<OpenFile |
 const checkSnapshot = async (given: Check, directory: string): Promise<Violation[]> => {
   await using work = await openWork(given.readers, directory)
   return [
-    ...(work === null ? [] : await checkWork(given.world, work, given.account)),
+    ...(work === null ? [] : await checkWork(given.world, work, given)),
     ...(await checkBucket(given, given.ended.snapshotPointer)),
     ...(given.bucket === null ? await checkReaders({ ...given, isLast: false }, directory, null) : []),
   ].map((line) => `${line} (in a snapshot that was taken while it ran)`)

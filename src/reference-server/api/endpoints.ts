@@ -48,7 +48,7 @@ export const pagination = object('Pagination', 'The place of a page in the list'
 const firstOfPage = (page: number, pageSize: number): number => (page - 1) * pageSize
 
 /** Chosen where the document is silent: an empty list has 0 pages, and a page past the end has neither a next nor a previous one. */
-const paginationOf = (page: number, pageSize: number, totalCount: number) => {
+export const paginationOf = (page: number, pageSize: number, totalCount: number) => {
   const totalPages = Math.ceil(totalCount / pageSize)
   return {
     current_page: page,

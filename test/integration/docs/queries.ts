@@ -35,7 +35,9 @@ export const queriesOfOtherPages = (): readonly (readonly [string, string])[] =>
     [...readFileSync(new URL(name, root), 'utf8').matchAll(SQL)]
       .map(([, block, line]) => (block ?? line ?? '').replaceAll(/^--.*\n/gm, '').trim())
       // Files have other tests, see test/integration/readers. `{{` is dbt's.
-      .filter((sql) => /^(SELECT|FROM|WITH) /.test(sql) && !/'\/data\/|read_parquet|delta_scan|\{\{/.test(sql))
+      .filter(
+        (sql) => /^(SELECT|FROM|WITH) /.test(sql) && !/'\/data\/|read_parquet|delta_scan|\{\{/.test(sql),
+      )
       .map((sql) => [name, sql] as const),
   )
 }

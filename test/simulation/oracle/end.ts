@@ -101,6 +101,7 @@ export interface NightCheck extends EndCheck {
 /** Refused surveys, a night a month later without faults, a published file held by another process. */
 export const checkNight = async (given: NightCheck, reader: Queryable): Promise<Violation[]> => [
   ...(await stale(given, reader)),
+  ...(await restedTooLong(given, reader)),
   ...costly(given),
   ...unnoticed(given),
   ...replaced(given),
@@ -131,6 +132,21 @@ const stale = async (
       AND (epoch_ms(f.refreshed_at) < ${since} OR epoch_ms(f.refreshed_at) > ${await world.nowMs()})`)
   for (const { id } of rows) found.push(`P1: after a month survey ${id} is not read again`)
   return found
+}
+
+/** P1: a closed survey rests for `max_age` at most, by the server's clock. A refused one rests too. */
+const restedTooLong = async (
+  { plan, world, account, ended: { exitCode }, receivedBefore }: NightCheck,
+  reader: Queryable,
+): Promise<Violation[]> => {
+  const isDated = !plan.starts.some(({ clockAhead }) => clockAhead?.whose === 'server')
+  const [first] = world.received.slice(receivedBefore)
+  if (exitCode !== 0 || !isDated || first === undefined) return []
+  const rows = await reader.query(`SELECT s.id FROM main.surveys s
+    JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+    WHERE s.account = '${account}' AND s._missing_since IS NULL AND s.status = 'complete'
+      AND epoch_ms(f.refreshed_at) <= ${first.dateMs - plan.settings.maxAgeMs}`)
+  return rows.map(({ id }) => `P1: survey ${id} is complete, and was not read for longer than max_age`)
 }
 
 /**

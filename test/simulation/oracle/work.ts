@@ -3,21 +3,28 @@ import { parseIsoTime } from '../../../src/reference-server/time.js'
 import { SURVEY } from '../../support/api/api-document.js'
 import type { JsonObject } from '../../support/api/reference-api.js'
 import { columnsSql, PROGRESS_COLUMNS } from '../../support/oracle/truth.js'
+import type { Plan } from '../plan.js'
 import type { World } from '../world.js'
 import { checkReconstructed } from './reconstructed.js'
 import { progressText, type Queryable, surveyText, textOf, type Violation } from './row-text.js'
+import { checkSources } from './sources.js'
 
-export const checkWork = async (world: World, reader: Queryable, account: string): Promise<Violation[]> => {
+export const checkWork = async (
+  world: World,
+  reader: Queryable,
+  given: { readonly account: string; readonly plan: Plan },
+): Promise<Violation[]> => {
   const tables = await reader.query(
     `SELECT 1 AS found FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sync' AND table_name = 'cursors'`,
   )
   if (tables.length === 0) return []
   return [
-    ...(await lost(world, reader, account)),
+    ...(await lost(world, reader, given.account)),
     ...(await wronglyMissing(world, reader)),
     ...(await unqueued(world, reader)),
     ...(await torn(world, reader, 'work')),
     ...(await checkReconstructed(world, reader)),
+    ...(await checkSources(world, reader, given)),
   ]
 }
 
