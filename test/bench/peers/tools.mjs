@@ -40,6 +40,8 @@ const peerEnv = ({ world, directory, cap }) => ({
   ...(cap === null ? {} : { CAP: cap }),
 })
 
+const SETTINGS = new URL('fieldwork-sync.yaml', import.meta.url).pathname
+
 const ours = {
   name: 'fieldwork-sync',
   environments: {},
@@ -51,7 +53,11 @@ const ours = {
   command: ({ world, directory, cap }) => ({
     command: process.execPath,
     args: [main, 'sync', '--json'],
-    env: { ...envOf(world, directory), ...(cap === null ? {} : { FIELDWORK_SYNC_RATE_LIMIT: cap }) },
+    env: {
+      ...envOf(world, directory),
+      FIELDWORK_SYNC_CONFIG: SETTINGS,
+      ...(cap === null ? {} : { FIELDWORK_SYNC_RATE_LIMIT: cap }),
+    },
   }),
   file: 'fieldwork.duckdb',
   queries: queriesOf({

@@ -317,7 +317,11 @@ const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => reado
       words(title(row), row.project_id, row.status === 'fieldwork' ? null : statusText(row.status)),
       words(f.rate(row.completion_rate), complete(row)),
       '',
-      words(f.rough(row.per_day), f.signed(row.gained_last_day)),
+      words(
+        f.rough(row.per_day),
+        f.signed(row.gained_last_day),
+        Number(row.reconstructed_days) > 0 ? 'reconstructed' : '',
+      ),
       words(forecast(row), row.due_on === null ? null : `due ${f.day(row.due_on)}`, due(f, row)),
       moved(row.recent_incidence_rate, row.earlier_incidence_rate),
       moved(row.recent_drop_out_rate, row.earlier_drop_out_rate),
@@ -379,7 +383,7 @@ const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
   const pace =
     row.pace_days === null
       ? 'a day'
-      : `a day, ${f.signed(row.gained)} in ${days}, ${f.signed(row.gained_last_day)} on the last`
+      : `a day, ${f.signed(row.gained)} in ${days}, ${f.signed(row.gained_last_day)} on the last${reconstructedText(row)}`
   const project = row.project_id === null || row.project_id === '' ? '' : `, project ${row.project_id}`
   return [
     words(statusText(row.status), `Survey ${row.survey_id}${project}`),
@@ -403,6 +407,9 @@ const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
     ),
   ]
 }
+
+const reconstructedText = ({ pace_days: all, reconstructed_days: days }: Row): string =>
+  days === 0 ? '' : days === all ? '; reconstructed' : `; ${days} of them reconstructed`
 
 const curveTitle = ({ gained, pace_days: days, status }: Row): string => {
   if (gained === null || days === null) return 'Complete interviews'
