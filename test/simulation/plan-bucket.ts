@@ -72,7 +72,7 @@ export const withBucket = (plan: Plan): Plan => {
       ...Array<Plan['publish']>(5).fill(['duckdb']),
       ['duckdb', 'parquet', 'delta'],
       ['duckdb', 'parquet'],
-      ['duckdb', 'parquet', 'delta'],
+      ['duckdb', 'parquet', 'delta', 'ducklake'],
     ]),
     starts: starts
       .map((start) => (silences.chance(0.08) ? withSilence(silences, start) : start))
