@@ -16,10 +16,30 @@ import {
   type PutOutcome,
 } from './object-store.js'
 
+/** What a store of each kind is opened with. */
+export interface ClientOptions {
+  /** In Azure, the container. */
+  readonly bucket: string
+  /** Without a slash at either end; empty for the whole bucket. */
+  readonly prefix: string
+  /** How often a request is sent before it has failed. */
+  readonly attemptsMax?: number
+  /** A connection without any byte for this long has failed. */
+  readonly silenceMsMax?: number
+}
+
+export const ATTEMPTS_MAX = 5
+export const SILENCE_MS_MAX = 30_000
+
+/** Where the keys of a store begin. */
+export const placeOf = (scheme: 's3' | 'az', { bucket, prefix }: ClientOptions) => ({
+  address: prefix === '' ? `${scheme}://${bucket}` : `${scheme}://${bucket}/${prefix}`,
+  /** The prefix with its slash; empty without a prefix. */
+  root: prefix === '' ? '' : `${prefix}/`,
+})
+
 /** The part of a client that messages need. */
-export interface Sender {
-  /** `s3://bucket/prefix`. */
-  readonly address: string
+export interface Sender extends ReturnType<typeof placeOf> {
   /** Says in one line why a request failed and what to check, without any credential. */
   readonly reasonOf: (error: unknown) => string
 }

@@ -1,28 +1,63 @@
 /** The verbs of the port, as requests to Azure Blob Storage. */
-import type { BlockBlobClient } from '@azure/storage-blob'
-import pLimit from 'p-limit'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { Socket } from 'node:net'
 import {
+  AnonymousCredential,
+  type BlockBlobClient,
+  ContainerClient,
+  newPipeline,
+  StorageSharedKeyCredential,
+} from '@azure/storage-blob'
+import pLimit from 'p-limit'
+import type { AzureAccount } from '../../base/network.js'
+import {
+  ATTEMPTS_MAX,
   ageMs,
+  type ClientOptions,
   PART_BYTES_MIN,
   PARTS_AT_ONCE,
   type Put,
+  placeOf,
+  type Sender,
+  SILENCE_MS_MAX,
   type StoreClient,
   sendRequest,
   storeOf,
   type Written,
 } from '../client.js'
 import type { ListedObject, ObjectStore } from '../object-store.js'
-import { type AzureConnection, type AzureOptions, connect } from './connection.js'
-import { codeOf } from './failure.js'
+import { codeOf, reasonOf } from './failure.js'
 
 const BLOCKS_MAX = 50_000
 /** A batch of deletions needs rights of its own in a SAS. */
 const DELETIONS_AT_ONCE = 16
 
-export const openAzureStore = async (options: AzureOptions): Promise<ObjectStore> => {
-  const connection = await connect(options)
+/** The SDK's own 4 s would outlast a lease. */
+const RETRIES = { retryDelayInMs: 200, maxRetryDelayInMs: 20_000 }
+
+interface AzureConnection extends Sender {
+  readonly container: ContainerClient
+}
+
+export const openAzureStore = async (options: ClientOptions & AzureAccount): Promise<ObjectStore> => {
+  const { bucket, blobs, sas, attemptsMax = ATTEMPTS_MAX, silenceMsMax = SILENCE_MS_MAX } = options
+  const agent = silenceLimited(blobs, silenceMsMax)
+  const pipeline = newPipeline(await credentialOf(options), {
+    retryOptions: { ...RETRIES, maxTries: attemptsMax },
+  })
+  pipeline.factories.push({
+    create: (next) => ({
+      // In place of an agent for the proxy of the environment: as for S3, that is not used.
+      sendRequest: (request) => next.sendRequest(Object.assign(request, { agent })),
+    }),
+  })
+  const query = sas === null ? '' : `?${sas.reveal()}`
+  const container = new ContainerClient(`${blobs}/${bucket}${query}`, pipeline)
+  const connection: AzureConnection = { ...placeOf('az', options), container, reasonOf }
   return storeOf({
     ...connection,
+    close: () => agent.destroy(),
     ...puts(connection),
     read: (key, signal) => getBlob(connection, key, signal),
     list: (prefix, signal) => listBlobs(connection, prefix, signal),
@@ -31,6 +66,27 @@ export const openAzureStore = async (options: AzureOptions): Promise<ObjectStore
       await Promise.all(keys.map((key) => limit(() => deleteBlob(connection, key, signal))))
     },
   })
+}
+
+const credentialOf = async ({ account, key, sas }: AzureAccount) => {
+  if (key !== null) return new StorageSharedKeyCredential(account, key.reveal())
+  if (sas !== null) return new AnonymousCredential()
+  const { DefaultAzureCredential } = await import('@azure/identity')
+  // It would check the authority, which the environment names, at one in the internet.
+  return new DefaultAzureCredential({ disableInstanceDiscovery: true })
+}
+
+/** The SDK has a limit for a whole request only, which a slow upload of a large block would reach. */
+const silenceLimited = (url: string, silenceMsMax: number): HttpAgent => {
+  const agent = new (url.startsWith('http:') ? HttpAgent : HttpsAgent)({ keepAlive: true })
+  const create = agent.createConnection.bind(agent)
+  agent.createConnection = (options, created) => {
+    const socket = create(options, created)
+    const silent = Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' })
+    if (socket instanceof Socket) socket.setTimeout(silenceMsMax, () => socket.destroy(silent))
+    return socket
+  }
+  return agent
 }
 
 const blobOf = ({ container, root }: AzureConnection, key: string): BlockBlobClient =>

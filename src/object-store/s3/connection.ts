@@ -9,39 +9,36 @@ import {
   type ServiceOutputTypes,
 } from '@aws-sdk/client-s3'
 import { z } from 'zod'
-import { type Purpose, type Sender, sendRequest } from '../client.js'
+import {
+  ATTEMPTS_MAX,
+  type ClientOptions,
+  type Purpose,
+  placeOf,
+  type Sender,
+  SILENCE_MS_MAX,
+  sendRequest,
+} from '../client.js'
 import { ObjectStoreError } from '../object-store.js'
 import { reasonOf } from './failure.js'
 
 /** What a store with the protocol of S3 is opened with. */
-export interface S3Options {
-  readonly bucket: string
-  /** Without a slash at either end; empty for the whole bucket. */
-  readonly prefix: string
+export interface S3Options extends ClientOptions {
   /** Origin of the server, such as `https://minio.internal:9000`; null for AWS. */
   readonly endpoint: string | null
   /** Null for the region that the SDK finds. */
   readonly region: string | null
   /** Whether the bucket is in the path of the address and not in its host. */
   readonly pathStyle: boolean
-  /** How often a request is sent before it has failed. */
-  readonly attemptsMax?: number
-  /** A connection without any byte for this long has failed. */
-  readonly silenceMsMax?: number
 }
 
 export interface S3Connection extends Sender {
   readonly client: S3Client
   readonly bucket: string
-  /** The prefix with its slash; empty without a prefix. */
-  readonly root: string
   /** The store's own clock when it sent this answer, milliseconds since 1970; null if it did not say. */
   dateOf(answer: object): number | null
 }
 
-const ATTEMPTS_MAX = 5
 const CONNECT_MS_MAX = 5_000
-const SILENCE_MS_MAX = 30_000
 /** Servers that are not AWS accept this region, unless they were given another. */
 const REGION_OF_ENDPOINTS = 'us-east-1'
 
@@ -52,11 +49,11 @@ const QUIET = { trace: nothing, debug: nothing, info: nothing, warn: nothing, er
 const withHeaders = z.object({ headers: z.object({ date: z.string() }) })
 
 export const connect = async (options: S3Options): Promise<S3Connection> => {
-  const { bucket, prefix, endpoint, pathStyle } = options
+  const { bucket, endpoint, pathStyle } = options
   const { attemptsMax = ATTEMPTS_MAX, silenceMsMax = SILENCE_MS_MAX } = options
-  const address = prefix === '' ? `s3://${bucket}` : `s3://${bucket}/${prefix}`
+  const place = placeOf('s3', options)
   const config: S3ClientConfig = {
-    region: options.region ?? (await foundRegion(address, endpoint)),
+    region: options.region ?? (await foundRegion(place.address, endpoint)),
     forcePathStyle: pathStyle,
     maxAttempts: attemptsMax,
     retryMode: 'adaptive',
@@ -86,8 +83,7 @@ export const connect = async (options: S3Options): Promise<S3Connection> => {
     },
     { step: 'deserialize', priority: 'high', name: 'dateOfAnswer' },
   )
-  const root = prefix === '' ? '' : `${prefix}/`
-  return { client, bucket, address, reasonOf, root, dateOf: (answer) => dates.get(answer) ?? null }
+  return { ...place, client, bucket, reasonOf, dateOf: (answer) => dates.get(answer) ?? null }
 }
 
 /**
