@@ -22,7 +22,7 @@ const answer = z.object({
 
 testUnless(
   environmentProblem('delta') ?? (AZURITE ? null : 'not installed: npm run readers azurite'),
-  'DuckDB, polars and deltalake read the published tables, and DuckDB the database',
+  'DuckDB, polars and deltalake read the published tables, and DuckDB both addresses',
   async ({ onTestFinished }) => {
     const azurite = await startAzurite(onTestFinished)
     await azurite.createContainer('research')
@@ -30,19 +30,24 @@ testUnless(
     const api = await startScriptedApi(surveys, onTestFinished)
     const account = { name: '007', base_url: api.baseUrl, id: 1, token: api.env.FIELDWORK_SYNC_API_TOKEN }
     const storage = { url: 'az://research/fieldwork' }
-    const publish = ['duckdb', 'parquet', 'delta']
+    const publish = ['duckdb', 'parquet', 'delta', 'ducklake']
     const ended = await sync({
       warehouse: await temporaryDirectory(onTestFinished),
       env: { AZURE_STORAGE_CONNECTION_STRING: azurite.connectionString },
       args: await withSettings({ accounts: [account], storage, publish }, onTestFinished),
     })
     expect(ended.code, ended.stderr).toBe(0)
-    const [, database = ''] = /az:\/\/research\/fieldwork\/(duckdb\/\S+\.duckdb)/.exec(ended.stdout) ?? []
     const secret = `CONNECTION_STRING '${azurite.connectionString}'`
     const [SQL = ''] = blocksOf('sql')
     const ready = (block: string) => block.replace(/PROVIDER credential_chain, ACCOUNT_NAME 'acme'/, secret)
     const [create = ''] = SQL.split(';\n')
-    const attached = `ATTACH 'az://research/fieldwork/${database}' AS fieldwork (READ_ONLY)`
+    const counted = [
+      'az://research/fieldwork/fieldwork.duckdb',
+      'ducklake:az://research/fieldwork/fieldwork.ducklake',
+    ].map(
+      (address) =>
+        `${create};\nATTACH '${address}' AS fieldwork (READ_ONLY);\nSELECT account, count(*) FROM fieldwork.surveys GROUP BY ALL`,
+    )
     const { sql, python } = answer.parse(
       await runPython('delta', SCRIPT, {
         env: {
@@ -50,14 +55,11 @@ testUnless(
           AZURE_STORAGE_USE_EMULATOR: 'true',
           AZURITE_BLOB_STORAGE_URL: new URL(azurite.blobs).origin,
         },
-        sql: [
-          SQL,
-          `${create};\n${attached};\nSELECT account, count(*) FROM fieldwork.surveys GROUP BY ALL`,
-        ].map(ready),
+        sql: [SQL, ...counted].map(ready),
         python: blocksOf('python'),
       }),
     )
-    expect(sql).toEqual([[['fieldwork', '3']], [['007', '3']]])
+    expect(sql).toEqual([[['fieldwork', '3']], [['007', '3']], [['007', '3']]])
     const rows = [1, 2, 3].map((id) => ['007', id])
     expect(python).toEqual([rows, rows])
   },
