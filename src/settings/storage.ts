@@ -2,7 +2,6 @@
 import type { AzureAccount } from '../base/network.js'
 import { Secret, withoutWords } from '../base/secret.js'
 import { isStateFormat } from '../model/publish-formats.js'
-import { azureSecrets, resolveAzure } from './azure.js'
 import { EXAMPLE_OF_URL, readEndpoint } from './credentials.js'
 import type { Environment } from './environment.js'
 import { plainProblem } from './proxies.js'
@@ -34,7 +33,7 @@ export const ENDPOINT_VARIABLES = ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'] as
 /** Null without `storage.url`: then the warehouse is a directory. Adds the problems that it finds to the layers. */
 export const resolveStorage = (layers: Layers, env: Environment): StorageSettings | null => {
   const { shard, storage } = layers.values
-  const { url, endpoint, region, path_style: pathStyle } = storage
+  const { url, region, path_style: pathStyle } = storage
   if (url === undefined) refuseWithoutUrl(layers)
   refusePublish(layers)
   if (url === undefined) return null
@@ -45,7 +44,7 @@ export const resolveStorage = (layers: Layers, env: Environment): StorageSetting
   }
   if (url.isAzure) {
     refuseOfS3(layers)
-    const azure = resolveAzure(layers, env, endpoint)
+    const azure = resolveAzure(layers, env)
     const secrets = withoutWords(azureSecrets(env))
     return { ...where, endpoint: azure?.blobs ?? null, region: null, pathStyle: false, azure, secrets }
   }
@@ -67,15 +66,88 @@ const resolveEndpoint = (layers: Layers, env: Environment): string | null => {
   // The SDK, too, ignores an empty variable.
   const where = ENDPOINT_VARIABLES.find((name) => (env[name] ?? '') !== '') ?? ''
   const found = endpoint !== undefined || where === '' ? good(endpoint ?? null) : readEndpoint(env[where])
-  const refuse = (text: string): void => {
-    if (endpoint === undefined) layers.problems.push({ where, text })
-    else layers.refuse(['storage', 'endpoint'], text)
-  }
-  if (!found.ok) refuse(found.problem)
+  if (!found.ok) layers.problems.push({ where, text: found.problem })
   const address = found.ok ? found.value : null
-  const plain = address === null ? null : plainProblem('the data', address, null, layers.values)
-  if (plain !== null) refuse(plain)
+  if (address !== null) refusePlain(layers, address, where)
   return address
+}
+
+/** `where` is the variable that has the address if the settings have none. */
+const refusePlain = ({ values, problems, refuse }: Layers, address: string, where: string): void => {
+  const text = plainProblem('the data', address, null, values)
+  if (text === null) return
+  if (values.storage.endpoint === undefined) problems.push({ where, text })
+  else refuse(['storage', 'endpoint'], text)
+}
+
+const CONNECTION_STRING = 'AZURE_STORAGE_CONNECTION_STRING'
+const BASE64 = /^[A-Za-z0-9+/]{4,}={0,2}$/
+
+/**
+ * How the storage account of an address `az://…` is reached: by the variables of the Azure CLI. With neither key nor shared access
+ * signature, the SDK finds an identity. Null after a problem, which is added to the layers and quotes no value.
+ */
+const resolveAzure = (layers: Layers, env: Environment): AzureAccount | null => {
+  const { endpoint } = layers.values.storage
+  const given = (name: string): string => env[name]?.trim() ?? ''
+  const connection = given(CONNECTION_STRING)
+  const parts = connection === '' ? null : partsOf(connection)
+  const account = parts?.AccountName ?? given('AZURE_STORAGE_ACCOUNT')
+  const key = parts === null ? given('AZURE_STORAGE_KEY') : (parts.AccountKey ?? '')
+  const sas = parts === null ? given('AZURE_STORAGE_SAS_TOKEN') : (parts.SharedAccessSignature ?? '')
+  const blobs = (endpoint ?? parts?.BlobEndpoint ?? addressOf(account, parts)).replace(/\/+$/, '')
+  const problem = (): string | null => {
+    if (parts !== null && blobs === '')
+      return 'must be as the portal shows it, such as DefaultEndpointsProtocol=https;AccountName=NAME;AccountKey=KEY'
+    if (blobs === '') return 'must name the storage account of az://; or set AZURE_STORAGE_CONNECTION_STRING'
+    if (!URL.canParse(blobs)) return 'must have the address of a server in BlobEndpoint'
+    if (key !== '' && !BASE64.test(key))
+      return 'must have the key of the account as the portal shows it, in base64'
+    if (key === '' && sas === '' && blobs.startsWith('http:'))
+      return 'must come with a key or a SAS: an identity is sent only over https'
+    return null
+  }
+  const text = problem()
+  const where =
+    parts !== null ? CONNECTION_STRING : key !== '' ? 'AZURE_STORAGE_KEY' : 'AZURE_STORAGE_ACCOUNT'
+  if (text !== null) {
+    layers.problems.push({ where, text })
+    return null
+  }
+  refusePlain(layers, blobs, where)
+  return {
+    account: account === '' ? (new URL(blobs).hostname.split('.')[0] ?? '') : account,
+    blobs,
+    key: key === '' ? null : new Secret(key),
+    sas: sas === '' || key !== '' ? null : new Secret(sas.replace(/^\?/, '')),
+  }
+}
+
+/** `Name=value;Name=value`. A value may have more equal signs. */
+const partsOf = (connection: string): Readonly<Record<string, string | undefined>> =>
+  Object.fromEntries(
+    connection.split(';').map((part) => {
+      const [name = '', ...value] = part.split('=')
+      return [name.trim(), value.join('=').trim()]
+    }),
+  )
+
+const addressOf = (account: string, parts: ReturnType<typeof partsOf> | null): string =>
+  account === ''
+    ? ''
+    : `${parts?.DefaultEndpointsProtocol ?? 'https'}://${account}.blob.${parts?.EndpointSuffix ?? 'core.windows.net'}`
+
+/** Everything that must never be visible, also of a value that is wrong. */
+const azureSecrets = (env: Environment): readonly Secret[] => {
+  const { AZURE_STORAGE_CONNECTION_STRING: connection = '', AZURE_STORAGE_SAS_TOKEN: sas = '' } = env
+  const { AccountKey, SharedAccessSignature = '' } = partsOf(connection)
+  const signatures = [sas, SharedAccessSignature].flatMap((text) => [
+    text.replace(/^\?/, ''),
+    new URLSearchParams(text).get('sig'),
+  ])
+  return [connection, AccountKey, env.AZURE_STORAGE_KEY, env.AZURE_CLIENT_SECRET, ...signatures].map(
+    (text) => new Secret(text?.trim() ?? ''),
+  )
 }
 
 /** Without a meaning they would be a mistake. */

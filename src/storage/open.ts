@@ -54,28 +54,18 @@ export const findState = async (where: Where, signal: AbortSignal): Promise<Foun
 
 /** For a run that makes no warehouse, because a path may be mistyped. Throws `no_warehouse` if no run has left one there. */
 export const requireWarehouse = async (
-  where: Omit<Where, 'publish'>,
+  { warehouseDirectory, storage }: Omit<Where, 'publish'>,
   signal: AbortSignal,
   command: string,
 ): Promise<void> => {
-  if (await hasWarehouse(where, signal)) return
-  const { warehouseDirectory, storage } = where
+  if (await holdsWarehouse(warehouseDirectory)) return
+  if (storage !== null && (await (await import('./bucket/published.js')).holdsState(storage, signal))) return
   const [place, setting] =
     storage === null ? [warehouseDirectory, '--warehouse'] : [storageAddress(storage), 'storage.url']
   throw new ExpectedError(
     'no_warehouse',
     `there is no warehouse in ${place}: nothing to ${command}. Check ${setting}, or run fieldwork-sync sync first`,
   )
-}
-
-const hasWarehouse = async (
-  { warehouseDirectory, storage }: Omit<Where, 'publish'>,
-  signal: AbortSignal,
-): Promise<boolean> => {
-  if (await holdsWarehouse(warehouseDirectory)) return true
-  if (storage === null) return false
-  const { holdsState } = await import('./bucket/published.js')
-  return await holdsState(storage, signal)
 }
 
 /** Throws `nothing_published` if nothing is published. */

@@ -25,11 +25,6 @@ export interface BundleAllowance extends Allowance {
   readonly runsOver: boolean
 }
 
-export interface LeftAllowance extends BundleAllowance {
-  /** The requests that it has. */
-  readonly requests: number
-}
-
 export class RunBudget {
   readonly #limits: Budget
   readonly #clock: Clock
@@ -79,11 +74,14 @@ export class RunBudget {
     await this.#allocation.allEnd()
   }
 
-  /** At most `wanted` of the requests that are left when all queues have ended, and their allowance; null without any. */
-  admitLeft(wanted: number): LeftAllowance | null {
-    const requests = Math.min(wanted, this.#allocation.left())
-    if (requests <= 0 || !this.#fitsDuration(this.#expectedMs(requests))) return null
-    return { ...this.#allowanceOf(requests, true), requests }
+  /** The requests that are left when all queues have ended. */
+  left(): number {
+    return Math.max(0, this.#allocation.left())
+  }
+
+  /** The allowance of some of these; null if their time would not fit. */
+  admitLeft(requests: number): BundleAllowance | null {
+    return this.#fitsDuration(this.#expectedMs(requests)) ? this.#allowanceOf(requests, true) : null
   }
 
   #allowanceOf(requests: number, fits: boolean): BundleAllowance {

@@ -8,7 +8,7 @@ import type { Window } from '../model/calendar.js'
 import type { Answer } from '../model/survey-source.js'
 import type { ReconstructedSurvey } from '../model/warehouse.js'
 import { windowsBefore } from '../rules/windows.js'
-import type { LeftAllowance } from './budget.js'
+import type { BundleAllowance } from './budget.js'
 import { EndpointWatch } from './failure-watch.js'
 import { Readings } from './readings.js'
 import { addRows, type Run, sawServerTime } from './run-state.js'
@@ -36,9 +36,10 @@ export const reconstruct = async (run: Run, signal: AbortSignal): Promise<void> 
   log.info({ account, surveys: due.length }, 'reading the progress as of days before the first reading')
   const watch = new EndpointWatch()
   for (let from = 0; from < due.length && !watch.isFailing(KIND); from += READ_AT_ONCE) {
-    const readings = due.slice(from, from + READ_AT_ONCE).flatMap((survey) => {
-      const allowance = budget.admitLeft(survey.windows.length)
-      return allowance === null ? [] : [readPast(run, { ...survey, allowance, watch })]
+    const readings = due.slice(from, from + READ_AT_ONCE).flatMap(({ surveyId, windows }) => {
+      const some = windows.slice(0, budget.left())
+      const allowance = some.length === 0 ? null : budget.admitLeft(some.length)
+      return allowance === null ? [] : [readPast(run, surveyId, some, allowance, watch)]
     })
     if (readings.length === 0) return
     const read = await Promise.all(readings)
@@ -50,17 +51,16 @@ export const reconstruct = async (run: Run, signal: AbortSignal): Promise<void> 
   }
 }
 
-interface Reading {
-  readonly surveyId: number
-  readonly windows: readonly Window[]
-  readonly allowance: LeftAllowance
-  readonly watch: EndpointWatch
-}
-
 const KIND = 'daily_progress'
 
 /** One after the other, up to the first that cannot be read: the next run goes on there. Never rejects. */
-const readPast = async (run: Run, { surveyId, windows, allowance, watch }: Reading): Promise<Past> => {
+const readPast = async (
+  run: Run,
+  surveyId: number,
+  windows: readonly Window[],
+  allowance: BundleAllowance,
+  watch: EndpointWatch,
+): Promise<Past> => {
   const { source, signal, log, state } = run
   const readings = new Readings({ task: { surveyId, reason: 'active', refusals: 0 }, watch })
   const context = { signal, allowance: state.requestUsage.counting(allowance, KIND, 'reconstructed') }
@@ -68,7 +68,7 @@ const readPast = async (run: Run, { surveyId, windows, allowance, watch }: Readi
   const rows: ReconstructedSurvey['rows'][number][] = []
   let ended: Past['ended'] = null
   try {
-    for (const window of windows.slice(0, allowance.requests)) {
+    for (const window of windows) {
       const query = { surveyId, sampleSourceId: null, window }
       const reading = await readings.passOver(KIND, source.readProgress(query, context))
       if (reading !== null) answers.push(reading)

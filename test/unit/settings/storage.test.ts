@@ -277,6 +277,13 @@ describe('an address az://', () => {
     expect(more).toEqual([])
   })
 
+  test('an endpoint of plain http is refused at its line', async () => {
+    const env = { AZURE_STORAGE_ACCOUNT: 'acme', AZURE_STORAGE_KEY: KEY }
+    expect(await problems(yaml('  endpoint: http://blobs.example\n'), env)).toEqual([
+      expect.stringMatching(/^settings\.yaml:8: storage\.endpoint would send the data over plain http/),
+    ])
+  })
+
   test('has no region and no path style', async () => {
     expect(
       await problems(yaml('  region: eu-west-1\n  path_style: true\n'), { AZURE_STORAGE_ACCOUNT: 'acme' }),

@@ -27,7 +27,9 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
   const frame = { from, to, max: Math.ceil(max) }
   const pointOf = (day: DayRow): Point => [day.day - from, day.interviews_count]
   const observed = days.filter((day) => !day.is_reconstructed)
-  const before = reconstructedPaths(days.slice(0, 1 + days.length - observed.length).map(pointOf))
+  // Up to the first observed day; none if that is the first.
+  const reconstructed = days.slice(0, 1 + days.length - observed.length).map(pointOf)
+  const before = reconstructed.length > 1 ? [linePath(reconstructed)] : []
   const x = (day: string): number => dayNumber(day) - from
   const start = `M${pair(now - from, -reached)}`
   // The range reaches the target between two days. Without a last day it is open to the right.
@@ -87,7 +89,3 @@ export const CompletesChart = ({ survey, days, formats }: ChartProps) => {
     </>
   )
 }
-
-/** Up to the first observed day; none if that is the first. */
-const reconstructedPaths = (points: readonly Point[]): readonly string[] =>
-  points.length > 1 ? [linePath(points)] : []
