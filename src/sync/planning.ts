@@ -4,14 +4,7 @@ import type { PlannedSurvey } from '../model/plan-facts.js'
 import type { TaskReason } from '../model/run.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
-import {
-  changesSeenSince,
-  createPlan,
-  expectedAt,
-  type Plan,
-  type PlanRules,
-  serverNow,
-} from '../rules/plan.js'
+import { changesSeenSince, createPlan, expectedAt, type Plan, type PlanRules } from '../rules/plan.js'
 import { createQueue, type Task } from '../rules/queue.js'
 import type { Run } from './run-state.js'
 
@@ -36,14 +29,8 @@ export const planOf = async (
  * The whole queue of the run, the most urgent task first. Without a server time, only tasks that are already queued. If the run is about
  * some surveys, all of these and no others.
  */
-export const queueDue = async ({
-  warehouse,
-  rules,
-  runId,
-  log,
-  state,
-  only,
-}: Run): Promise<readonly Task[]> => {
+export const queueDue = async (run: Run): Promise<readonly Task[]> => {
+  const { warehouse, rules, runId, log, state, only } = run
   const { account } = warehouse
   const now = state.serverTime
   const isAsked = only !== undefined
@@ -72,11 +59,6 @@ export const queueDue = async ({
     log.info({ account, surveys: excluded.surveys }, 'surveys that are due are excluded by the settings')
   log.info({ account, ...countByReason(due) }, 'queued the surveys that are due')
   return tasks
-}
-
-/** For a run that lists nothing: what the server's clock shows now, by ours and the last listing. Its own answers may show a later time. */
-export const expectServerTime = async ({ warehouse, rules, clock, state }: Run): Promise<void> => {
-  state.serverTime = serverNow(await warehouse.pastRuns(rules.discover.overlap), clock.nowMs())
 }
 
 const isDatedAhead = ({ refreshedAt }: PlannedSurvey, now: Instant): boolean =>

@@ -5,10 +5,11 @@ import { EXIT_CODES, ExpectedError, isStop, messageOf, UpstreamError } from '../
 import { formatInstant, instantFromMs } from '../model/instant.js'
 import type { RunReport } from '../model/run.js'
 import { compactBefore } from '../rules/history.js'
+import { serverNow } from '../rules/plan.js'
 import { RunBudget } from './budget.js'
 import { discover } from './discover.js'
 import { finishRun, outcomeOf } from './outcome.js'
-import { expectServerTime, planOf, queueDue } from './planning.js'
+import { planOf, queueDue } from './planning.js'
 import { reconstruct } from './reconstruct.js'
 import { createRunState, type Run, type RunDependencies, type RunRules, type RunState } from './run-state.js'
 import { refresh } from './worker.js'
@@ -40,7 +41,8 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
     })
   try {
     if (only === undefined) state.discovery = await discover(run)
-    else await expectServerTime(run)
+    // It lists nothing, so our clock and the last listing say what the server's shows. Its answers may show a later time.
+    else state.serverTime = serverNow(await warehouse.pastRuns(rules.discover.overlap), clock.nowMs())
     if (state.discovery === 'interrupted') state.stopped = budget.reason()
     const tasks = await queueDue(run)
     // Before the long part: otherwise a small budget would prevent compaction in every run.

@@ -2,14 +2,10 @@
  * What readers find at fixed keys: the database of the newest version, the DuckLake catalog, and the report. Each run replaces them after
  * its version is committed. Nothing is read from them, and no version names them.
  */
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { WarehouseError } from '../../base/errors.js'
-import { ADDRESSES } from '../../model/publish-formats.js'
 import { type CopiedBody, type ObjectStore, ObjectStoreError } from '../../object-store/object-store.js'
 import { putOwned, putOwnedBytes } from '../../object-store/owned-document.js'
 import { CatalogRows } from '../../publish/ducklake/rows.js'
-import { writeCatalog } from '../../publish/ducklake/write-catalog.js'
 import type { BucketManifest, PointerContents } from './documents.js'
 import type { BucketPublishing } from './upload.js'
 
@@ -63,14 +59,4 @@ export const catalogOf = ({ version, manifest: newest, shown }: PointerContents)
     throw new WarehouseError('bucket_damaged', `${newest} was damaged or deleted after it was written`)
   }
   return { add, rows }
-}
-
-export const replaceCatalog = async (
-  replacing: Replacing & Pick<BucketPublishing, 'database'>,
-  rows: CatalogRows,
-  staging: string,
-): Promise<void> => {
-  const file = join(staging, ADDRESSES.ducklake)
-  await writeCatalog({ ...replacing, rows, root: replacing.store.address, file })
-  await replaceObject(replacing, ADDRESSES.ducklake, await readFile(file))
 }

@@ -2,13 +2,16 @@
  * What follows the pointer: Delta logs, the fixed addresses, and then clean-up. The version is published already, and all of this is derived
  * from it, so a failure is made good by the next run.
  */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type ErrorCode, isStop, messageOf, WarehouseError } from '../../base/errors.js'
 import { ADDRESSES, type PublishFormat } from '../../model/publish-formats.js'
 import type { PublishReport } from '../../model/run.js'
 import type { ListedObject } from '../../object-store/object-store.js'
 import { commitDelta, directoryOf } from '../../publish/delta/commit.js'
 import { type LogFiles, nextNumber, readState } from '../../publish/delta/read-log.js'
-import { catalogOf, replaceCatalog, replaceObject } from './addresses.js'
+import { writeCatalog } from '../../publish/ducklake/write-catalog.js'
+import { catalogOf, replaceObject } from './addresses.js'
 import { cleanUp, type Marked, mark } from './clean-up.js'
 import { type BucketManifest, DATA } from './documents.js'
 import { readManifest } from './restore.js'
@@ -32,9 +35,9 @@ interface Following extends PublishedVersion {
 /** Returns what readers open. Throws the error of the first format that could not follow, such as `delta_behind`. */
 export const followPointer = async (version: PublishedVersion): Promise<readonly PublishReport[]> => {
   const following = { ...version, marked: markOnce(version) }
-  const upToDate = await bringUpToDate(following)
-  if (upToDate.length === version.formats.length) await sweep(following)
-  return reportsOf(version, upToDate)
+  const behind = await bringUpToDate(following)
+  if (behind.length === 0) await sweep(following)
+  return reportsOf(version, behind)
 }
 
 /** What clean-up keeps, read once: what the catalog shows must not be too old a moment later. */
@@ -90,21 +93,25 @@ const FOLLOWERS: readonly Follower[] = [
     format: 'ducklake',
     error: 'address_behind',
     what: `${ADDRESSES.ducklake} is`,
-    follow: async (version) => replaceCatalog(version, (await version.marked()).rows(), version.staging),
+    follow: async (version) => {
+      const { rows } = await version.marked()
+      const file = join(version.staging, ADDRESSES.ducklake)
+      await writeCatalog({ ...version, rows: rows(), root: version.store.address, file })
+      await replaceObject(version, ADDRESSES.ducklake, await readFile(file))
+    },
   },
 ]
 
 /**
- * Returns the formats of which readers see this version: not those for which time ran out. Every follower is tried, also after one that
+ * Returns the formats of which readers do not see this version, because time ran out. Every follower is tried, also after one that
  * failed. The next run catches up in any case.
  */
 const bringUpToDate = async (version: Following): Promise<readonly PublishFormat[]> => {
   const { store, formats, manifest, log } = version
   const behind: PublishFormat[] = []
   let failure: WarehouseError | null = null
-  for (const { format, error: code, what, follow } of FOLLOWERS.filter((one) =>
-    formats.includes(one.format),
-  )) {
+  for (const { format, error: code, what, follow } of FOLLOWERS) {
+    if (!formats.includes(format)) continue
     try {
       await follow(version)
     } catch (error) {
@@ -118,7 +125,7 @@ const bringUpToDate = async (version: Following): Promise<readonly PublishFormat
     }
   }
   if (failure !== null) throw failure
-  return formats.filter((format) => !behind.includes(format))
+  return behind
 }
 
 /** A failure is only logged. */
@@ -144,17 +151,15 @@ const sweep = async (version: Following): Promise<void> => {
 
 const reportsOf = (
   { store: { address }, key, manifest: { database, bytes }, formats }: PublishedVersion,
-  upToDate: readonly PublishFormat[],
+  behind: readonly PublishFormat[],
 ): readonly PublishReport[] =>
   formats.flatMap((format) => {
-    const isUpToDate = upToDate.includes(format)
-    if (format === 'duckdb')
-      return {
-        format,
-        path: `${address}/${isUpToDate ? ADDRESSES.duckdb : database.key}`,
-        bytes: database.bytes,
-      }
-    if (format === 'report' || !isUpToDate) return []
+    const isBehind = behind.includes(format)
+    if (format === 'duckdb') {
+      const path = `${address}/${isBehind ? database.key : ADDRESSES.duckdb}`
+      return { format, path, bytes: database.bytes }
+    }
+    if (format === 'report' || isBehind) return []
     const path = { parquet: key, delta: DATA, ducklake: ADDRESSES.ducklake }[format]
     return { format, path: `${address}/${path}`, bytes }
   })

@@ -102,11 +102,10 @@ const problemOfRaces = async (
   signal: AbortSignal,
 ): Promise<string | null> => {
   for (const key of keys) {
+    const isWritten = writesTo(store, key, signal)
     for (const header of ['If-None-Match', 'If-Match']) {
       const etag = header === 'If-Match' ? ((await store.get(key, signal))?.etag ?? null) : null
-      const writes = Array.from({ length: WRITERS }, (_, writer) =>
-        isWritten(store, key, `${header} ${writer}`, etag, signal),
-      )
+      const writes = Array.from({ length: WRITERS }, (_, writer) => isWritten(`${header} ${writer}`, etag))
       // No write may arrive after the deletion.
       await Promise.allSettled(writes)
       const winners = (await Promise.all(writes)).filter((wins) => wins).length
@@ -116,31 +115,27 @@ const problemOfRaces = async (
   return null
 }
 
-const isWritten = async (
-  store: ObjectStore,
-  key: string,
-  text: string,
-  replaces: string | null,
-  signal: AbortSignal,
-): Promise<boolean> => {
-  const body = Buffer.from(text)
-  const outcome = await (replaces === null
-    ? store.putIfAbsent(key, body, signal)
-    : store.putIfMatch(key, body, replaces, signal))
-  return outcome.kind === 'written'
-}
+const writesTo =
+  (store: ObjectStore, key: string, signal: AbortSignal) =>
+  async (text: string, replaces: string | null): Promise<boolean> => {
+    const body = Buffer.from(text)
+    const outcome = await (replaces === null
+      ? store.putIfAbsent(key, body, signal)
+      : store.putIfMatch(key, body, replaces, signal))
+    return outcome.kind === 'written'
+  }
 
 /** What went wrong; null if the conditions hold. */
 const problemOf = async (store: ObjectStore, key: string, signal: AbortSignal): Promise<string | null> => {
-  const tryWrite = (text: string, replaces: string | null) => isWritten(store, key, text, replaces, signal)
+  const isWritten = writesTo(store, key, signal)
   // A repeated request loses against itself, so a new object may be `lost` as well.
-  if (!(await tryWrite('first', null)) && (await store.get(key, signal)) === null)
+  if (!(await isWritten('first', null)) && (await store.get(key, signal)) === null)
     return 'it refuses to create an object with If-None-Match'
-  if (await tryWrite('second', null)) return 'it ignores If-None-Match'
+  if (await isWritten('second', null)) return 'it ignores If-None-Match'
   const found = await store.get(key, signal)
   if (found === null) return 'it does not return an object that it has just stored'
-  if (await tryWrite('third', otherThan(found.etag))) return 'it ignores If-Match'
-  if (!(await tryWrite('fourth', found.etag)) && (await store.get(key, signal))?.etag === found.etag)
+  if (await isWritten('third', otherThan(found.etag))) return 'it ignores If-Match'
+  if (!(await isWritten('fourth', found.etag)) && (await store.get(key, signal))?.etag === found.etag)
     return 'it refuses to replace an object with If-Match and the current ETag'
   return null
 }
