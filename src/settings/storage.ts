@@ -81,6 +81,8 @@ const refusePlain = ({ values, problems, refuse }: Layers, address: string, wher
 }
 
 const CONNECTION_STRING = 'AZURE_STORAGE_CONNECTION_STRING'
+const KEY_PROBLEM = 'must have the key of the account as the portal shows it, in base64'
+const ACCOUNT = /^[a-z0-9]{3,24}$/
 const BASE64 = /^[A-Za-z0-9+/]{4,}={0,2}$/
 
 /**
@@ -100,16 +102,18 @@ const resolveAzure = (layers: Layers, env: Environment): AzureAccount | null => 
     if (parts !== null && blobs === '')
       return 'must be as the portal shows it, such as DefaultEndpointsProtocol=https;AccountName=NAME;AccountKey=KEY'
     if (blobs === '') return 'must name the storage account of az://; or set AZURE_STORAGE_CONNECTION_STRING'
-    if (!URL.canParse(blobs)) return 'must have the address of a server in BlobEndpoint'
-    if (key !== '' && !BASE64.test(key))
-      return 'must have the key of the account as the portal shows it, in base64'
+    if (account !== '' && !ACCOUNT.test(account))
+      return 'must name a storage account by its 3 to 24 lower-case letters and digits'
+    if (!/^https?:/i.test(blobs) || !URL.canParse(blobs))
+      return 'must have the address of a server in BlobEndpoint'
+    if (key !== '' && !BASE64.test(key)) return KEY_PROBLEM
     if (key === '' && sas === '' && blobs.startsWith('http:'))
       return 'must come with a key or a SAS: an identity is sent only over https'
     return null
   }
   const text = problem()
-  const where =
-    parts !== null ? CONNECTION_STRING : key !== '' ? 'AZURE_STORAGE_KEY' : 'AZURE_STORAGE_ACCOUNT'
+  const ofKey = text === KEY_PROBLEM ? 'AZURE_STORAGE_KEY' : 'AZURE_STORAGE_ACCOUNT'
+  const where = parts === null ? ofKey : CONNECTION_STRING
   if (text !== null) {
     layers.problems.push({ where, text })
     return null

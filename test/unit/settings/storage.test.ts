@@ -225,7 +225,7 @@ describe('an address az://', () => {
     const redact = createRedactor(secretsOf(settings))
     const visible = [
       ...Object.values(env).filter((text) => text !== 'acme'),
-      ...(sas === undefined ? [] : ['a+secret/signature']),
+      ...(sas === undefined ? [] : ['a+secret/signature', 'a%2Bsecret%2Fsignature']),
     ]
     for (const text of visible) expect(redact(`<${text}>`)).toMatch(/^<\??\[redacted\]>$/)
     expect(JSON.stringify(settings)).not.toContain(key ?? 'secret%2Fsignature')
@@ -254,6 +254,16 @@ describe('an address az://', () => {
       'no address in it',
       { AZURE_STORAGE_CONNECTION_STRING: 'BlobEndpoint=secret-word;AccountKey=secret-word' },
       'AZURE_STORAGE_CONNECTION_STRING: must have the address of a server in BlobEndpoint',
+    ],
+    [
+      'another protocol',
+      { AZURE_STORAGE_CONNECTION_STRING: `DefaultEndpointsProtocol=ftp;AccountName=acme;AccountKey=${KEY}` },
+      'AZURE_STORAGE_CONNECTION_STRING: must have the address of a server in BlobEndpoint',
+    ],
+    [
+      'an address in place of the account',
+      { AZURE_STORAGE_ACCOUNT: 'secret-word.example/acme', AZURE_STORAGE_KEY: KEY },
+      'AZURE_STORAGE_ACCOUNT: must name a storage account by its 3 to 24 lower-case letters and digits',
     ],
     [
       'half a key',
