@@ -33,7 +33,7 @@ export const reconstruct = async (run: Run, signal: AbortSignal): Promise<void> 
   if (due.length === 0) return
   await budget.queuesEnd()
   const { account } = warehouse
-  log.info({ account, surveys: due.length }, 'reading the progress as of days before the first reading')
+  log.info({ account, surveys: due.length }, 'reading days before the first reading')
   const watch = new EndpointWatch()
   for (let from = 0; from < due.length && !watch.isFailing(KIND); from += READ_AT_ONCE) {
     const readings = due.slice(from, from + READ_AT_ONCE).flatMap(({ surveyId, windows }) => {
