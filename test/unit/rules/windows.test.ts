@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { createCalendar } from '../../../src/model/calendar.js'
 import { formatInstant } from '../../../src/model/instant.js'
 import type { StoredDay } from '../../../src/model/plan-facts.js'
-import { CATCH_UP_DAYS_MAX, dueDays } from '../../../src/rules/windows.js'
-import { instantOf } from '../../support/time/instants.js'
+import { CATCH_UP_DAYS_MAX, dueDays, windowsBefore } from '../../../src/rules/windows.js'
+import { hourOf, instantOf } from '../../support/time/instants.js'
 
 describe('a day', () => {
   const boundsOf = (timeZone: string, day: string) => {
@@ -118,5 +118,29 @@ describe('the due days', () => {
       '03-11 final',
       '03-12 final',
     ])
+  })
+})
+
+describe('the windows before the first reading of a survey, read on 29 March at two o’clock,', () => {
+  const FIRST = hourOf(29)
+  const daysIn = (change: Partial<Parameters<typeof windowsBefore>[0]>, now = FIRST) => {
+    const survey = { createdAt: 0n, firstReadAt: FIRST, reconstructedFrom: null, ...change }
+    return windowsBefore(survey, now).map(({ day, startedAfter, startedBefore }) => {
+      expect([startedAfter, formatInstant(startedBefore)]).toEqual([null, `${day}T02:00:00Z`])
+      return Number(day.slice(8))
+    })
+  }
+
+  test.each<[string, Parameters<typeof daysIn>[0], bigint, readonly number[]]>([
+    ['are the days of a week, and three weeks', {}, FIRST, [28, 27, 26, 25, 24, 23, 22, 15, 8, 1]],
+    ['end with its creation', { createdAt: hourOf(25, 2) }, FIRST, [28, 27, 26]],
+    ['go on before those that are stored', { reconstructedFrom: hourOf(22) }, FIRST, [15, 8, 1]],
+    ['are none when the last is stored', { reconstructedFrom: hourOf(1) }, FIRST, []],
+    ['are at most 28 days old, and some hours', {}, hourOf(30, 1), [28, 27, 26, 25, 24, 23, 22, 15, 8, 1]],
+    ['get fewer with each later night', {}, hourOf(30), [28, 27, 26, 25, 24, 23, 22, 15, 8]],
+    ['are none after four weeks', {}, hourOf(57), []],
+    ['are none if that reading is dated in the future', {}, FIRST - 1n, []],
+  ])('%s', (_, change, now, days) => {
+    expect(daysIn(change, now)).toEqual(days)
   })
 })

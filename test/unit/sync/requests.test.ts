@@ -219,3 +219,22 @@ test.each([
   const accounts = weights.map((weight, place) => ({ weight, needed: needs[place] ?? 0 }))
   expect(expectedAllocations(total, accounts)).toEqual(expected)
 })
+
+test('what all accounts leave goes to whoever asks first, once each has read its queue', async () => {
+  const all: Allocation[] = []
+  const [one, other] = [new Allocation(10, 1, all), new Allocation(10, 1, all)]
+  one.take()
+  let hasEnded = false
+  const ending = one.allEnd().then(() => {
+    hasEnded = true
+  })
+  // The other may use its part, and all that this one leaves.
+  for (let sent = 0; sent < 7; sent += 1) other.take()
+  expect(hasEnded).toBe(false)
+  other[Symbol.dispose]()
+  await ending
+  expect(one.left()).toBe(2)
+  one.reserve(2)
+  expect([one.left(), other.left()]).toEqual([0, 0])
+  await new Allocation(null, 1, [new Allocation(null)]).allEnd()
+})
