@@ -12,7 +12,7 @@ export const withMoves = (plan: Plan): Plan => {
   const random = createRandom(plan.seed ^ MOVES_SALT)
   const { chance, pick, whole } = random
   if (!chance(0.25)) return plan
-  const nights = whole(3, 5)
+  const nights = whole(3, 4)
   const usual = plan.starts.slice(0, nights)
   // Closed surveys that rest for a day at most, or surveys that are read in each run.
   const isClosed = chance(0.3)
