@@ -15,16 +15,14 @@ export const surveysByAccount = (
   known: readonly KnownSurvey[],
   settings: Pick<Settings, 'accounts' | 'shard'>,
 ): ReadonlyMap<string, readonly number[]> => {
-  const ids = new Map<string, Set<number>>()
-  const problems: string[] = []
-  for (const survey of asked) {
-    const found = findOne(survey, known, settings)
-    if (typeof found === 'string') problems.push(found)
-    else ids.set(found.account, (ids.get(found.account) ?? new Set()).add(found.surveyId))
-  }
+  const found = [...new Set(asked.map((survey) => findOne(survey, known, settings)))]
+  const problems = found.filter((one) => typeof one === 'string')
   if (problems.length > 0)
-    throw new ExpectedError('unknown_survey', `nothing was requested: ${[...new Set(problems)].join('; ')}`)
-  return new Map([...ids].map(([account, own]) => [account, [...own]]))
+    throw new ExpectedError('unknown_survey', `nothing was requested: ${problems.join('; ')}`)
+  const surveys = found.filter((one) => typeof one !== 'string')
+  const idsOf = (account: string) =>
+    surveys.filter((one) => one.account === account).map((one) => one.surveyId)
+  return new Map(surveys.map(({ account }) => [account, idsOf(account)]))
 }
 
 /** The one survey that is meant, or why there is none. */

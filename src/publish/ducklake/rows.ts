@@ -28,10 +28,10 @@ export class CatalogRows {
   readonly #rows = new Map<CatalogTable, CatalogRow[]>()
   /** The facts of the last version, by their content. */
   readonly #facts = new Map<string, { readonly table: CatalogTable; readonly row: CatalogRow }>()
-  readonly #objects = new Ids(SCHEMAS.length)
+  readonly #objects: Ids = new Map(SCHEMAS.map((schema, id) => [schema, id]))
   readonly #columns = new Map<number, Ids>()
   /** Of mappings and files. */
-  readonly #files = new Ids(1)
+  readonly #files = idsFromOne()
   readonly #rowsOf = new Map<number, number>()
   #schemaVersion = 0
   #atMs = Number.NEGATIVE_INFINITY
@@ -99,7 +99,7 @@ export class CatalogRows {
   ) {
     // A clock may have been put back. A time then finds the last version up to it.
     this.#atMs = Math.max(Date.parse(published_at), this.#atMs + 1)
-    const next = { next_catalog_id: this.#objects.next, next_file_id: this.#files.next }
+    const next = { next_catalog_id: this.#objects.size, next_file_id: this.#files.size }
     const snapshot_time = new Date(this.#atMs).toISOString()
     this.#push('snapshot', { snapshot_id, snapshot_time, schema_version, ...next })
     const author = { author: 'fieldwork-sync', commit_message: run_id }
@@ -119,7 +119,7 @@ export class CatalogRows {
     hold('tag', { object_id: table_id, key: 'comment', value: comment })
     const ids = this.#columnsOf(table_id)
     columns.forEach((column, column_order) => {
-      const column_id = ids.of(column.name)
+      const column_id = idOf(ids, column.name)
       const named = {
         column_name: column.name,
         column_type: TYPES[column.type],
@@ -132,12 +132,12 @@ export class CatalogRows {
     for (const { path, rows, bytes, ...partition } of files.filter((file) => file.rows > 0))
       hold('data_file', { table_id, path, record_count: rows, file_size_bytes: bytes }, () => {
         const mapping_id = this.#mappingOf(table)
-        const data_file_id = this.#files.of(`${path} ${this.#files.next}`)
+        const data_file_id = idOf(this.#files, `${path} ${this.#files.size}`)
         const row_id_start = this.#rowsOf.get(table_id) ?? 0
         this.#rowsOf.set(table_id, row_id_start + rows)
         for (const [column, bounds] of boundsOf(table, partition))
           this.#push('file_column_stats', {
-            ...{ data_file_id, table_id, column_id: ids.of(column), value_count: rows, null_count: 0 },
+            ...{ data_file_id, table_id, column_id: idOf(ids, column), value_count: rows, null_count: 0 },
             ...bounds,
           })
         return { data_file_id, path_is_relative: true, file_format: 'parquet', row_id_start, mapping_id }
@@ -147,12 +147,12 @@ export class CatalogRows {
   /** How the columns of the files are found: by their names, because the files have no field ids, and the account in the path. */
   #mappingOf({ id: table_id, schema, columns }: ManifestTable & { readonly id: number }): number {
     const names = columns.map(({ name }) => name)
-    const before = this.#files.next
-    const mapping_id = this.#files.of(`${table_id} ${JSON.stringify(names)}`)
+    const before = this.#files.size
+    const mapping_id = idOf(this.#files, `${table_id} ${JSON.stringify(names)}`)
     if (mapping_id < before) return mapping_id
     this.#push('column_mapping', { mapping_id, table_id, type: 'map_by_name' })
     names.forEach((source_name, column_id) => {
-      const target_field_id = this.#columnsOf(table_id).of(source_name)
+      const target_field_id = idOf(this.#columnsOf(table_id), source_name)
       const is_partition = schema === 'main' && source_name === 'account'
       this.#push('name_mapping', { mapping_id, column_id, source_name, target_field_id, is_partition })
     })
@@ -160,11 +160,11 @@ export class CatalogRows {
   }
 
   #objectId({ schema, name }: Pick<ManifestTable, 'schema' | 'name'>): number {
-    return this.#objects.of(`${schema}.${name}`)
+    return idOf(this.#objects, `${schema}.${name}`)
   }
 
   #columnsOf(table: number): Ids {
-    const ids = this.#columns.get(table) ?? new Ids(1)
+    const ids = this.#columns.get(table) ?? idsFromOne()
     this.#columns.set(table, ids)
     return ids
   }
@@ -180,23 +180,15 @@ export class CatalogRows {
 type Hold = (table: CatalogTable, fact: CatalogRow, more?: () => CatalogRow) => void
 
 /** Numbers for names, in the order of appearance. */
-class Ids {
-  readonly #ids = new Map<string, number>()
-  readonly #first: number
+type Ids = Map<string, number>
 
-  constructor(first: number) {
-    this.#first = first
-  }
+/** Nothing has the number 0. */
+const idsFromOne = (): Ids => new Map([['', 0]])
 
-  get next(): number {
-    return this.#first + this.#ids.size
-  }
-
-  of(name: string): number {
-    const id = this.#ids.get(name) ?? this.next
-    this.#ids.set(name, id)
-    return id
-  }
+const idOf = (ids: Ids, name: string): number => {
+  const id = ids.get(name) ?? ids.size
+  ids.set(name, id)
+  return id
 }
 
 /** The path of a file is relative to the root of the warehouse. */

@@ -103,9 +103,7 @@ export const readFailing = (
   )
 
 /** Runs before each page of a listing, so its cost must not grow with the queue. */
-export const hasTasks = async (sql: AccountSql): Promise<boolean> =>
-  (
-    await sql.rows(z.unknown(), `SELECT survey_id FROM ${WORKED_ON} WHERE account = $1 LIMIT 1`, [
-      sql.account,
-    ])
-  ).length > 0
+export const hasTasks = async (sql: AccountSql): Promise<boolean> => {
+  const query = `SELECT survey_id FROM ${WORKED_ON} WHERE account = $1 LIMIT 1`
+  return (await sql.rows(z.unknown(), query, [sql.account])).length > 0
+}
