@@ -62,7 +62,7 @@ export const BUCKET_MUTATIONS = `
 @@ storage/bucket/clean-up.js @@ bucket: the files of a version that the catalog shows are swept
 - named.add(path);
 + if (key === current) named.add(path);
-@@ storage/bucket/addresses.js @@ bucket: the catalog shows manifests of runs that never published
+@@ storage/bucket/follow-pointer.js @@ bucket: the catalog shows manifests of runs that never published
 - if (keys.has(key) && manifest.tables.length > 0)
 + if (manifest.tables.length > 0)
 @@ ../test/support/storage/model-store.js @@ bucket: an address is replaced without If-Match

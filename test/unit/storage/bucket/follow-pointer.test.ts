@@ -1,8 +1,8 @@
 /** The objects at fixed keys: whoever holds the lease replaces them, whatever happens to answers and to other writers. */
 import { describe, expect, test } from 'vitest'
 import { ObjectStoreError } from '../../../../src/object-store/object-store.js'
-import { catalogOf, replaceObject } from '../../../../src/storage/bucket/addresses.js'
 import { NOTHING_PUBLISHED } from '../../../../src/storage/bucket/documents.js'
+import { catalogOf, replaceObject } from '../../../../src/storage/bucket/follow-pointer.js'
 import { ALWAYS_HELD, manifestOf, NEVER, namedObject } from '../../../support/storage/bucket.js'
 import { type ModelFault, ModelStore } from '../../../support/storage/model-store.js'
 
