@@ -40,7 +40,7 @@ test.skipIf(!SLOW || VERSITYGW === null)(
     const sync = ['sync', '--publish', 'duckdb,parquet,delta', ...settings]
     const few = [...sync, '--max-requests', '20']
     const bucket = join(gateway.directory, gateway.bucket, 'fieldwork')
-    const killedAt = async (args: readonly string[], env: Env, put: RegExp) => {
+    const killedAt = async (args: readonly string[], env: Env, put: RegExp, version = 1) => {
       const front = await startHoldingFront(context.onTestFinished, gateway.endpoint, (line) =>
         put.test(line),
       )
@@ -48,7 +48,7 @@ test.skipIf(!SLOW || VERSITYGW === null)(
       await Promise.race([front.held.opened, killed.ended])
       killed.child.kill('SIGKILL')
       expect(await killed.ended).toMatchObject({ signal: 'SIGKILL' })
-      expect(await documentIn(bucket, 'current.json')).toMatchObject({ version: 1 })
+      expect(await documentIn(bucket, 'current.json')).toMatchObject({ version })
       expect(await documentIn(bucket, 'lease.json')).toMatchObject({ state: 'held' })
     }
 
@@ -92,6 +92,16 @@ test.skipIf(!SLOW || VERSITYGW === null)(
     for (const { abort } of uploads) await abort()
     expect(await unfinishedUploads(gateway, context.onTestFinished)).toEqual([])
     expect(await readdir(join(gateway.directory, gateway.bucket, '.sgwtmp/multipart'))).toEqual([])
+
+    // A copy that is not complete leaves the address as it was, and the next run replaces it.
+    const shows = async (key: string) =>
+      (await readFile(join(bucket, 'fieldwork.duckdb'))).equals(await readFile(join(bucket, key)))
+    const before = (await documentIn(bucket, 'current.json')).database
+    expect(await shows(before)).toBe(true)
+    await killedAt(sync, await pod(), /^POST .*\/fieldwork\.duckdb\?.*uploadId/, 4)
+    expect(await shows(before)).toBe(true)
+    expect(await trial.run(sync, await pod())).toMatchObject({ code: 0 })
+    expect(await shows((await documentIn(bucket, 'current.json')).database)).toBe(true)
   },
   600_000,
 )
@@ -111,7 +121,9 @@ const documentIn = async (bucket: string, key: string) =>
 /** The objects that no version names. Every named object must exist. */
 const orphansIn = async (bucket: string): Promise<readonly string[]> => {
   const { manifest, earlier } = pointerSchema.parse(await documentIn(bucket, 'current.json'))
-  const named = new Set(['current.json', 'lease.json', 'layout.json', 'conditional-writes.json'])
+  const named = new Set([
+    ...['current.json', 'lease.json', 'layout.json', 'conditional-writes.json', 'fieldwork.duckdb'],
+  ])
   for (const key of [manifest ?? '', ...earlier]) {
     const { tables, database } = manifestSchema.parse(await documentIn(bucket, key))
     for (const path of [key, database.key, ...tables.flatMap(({ files }) => files.map((file) => file.path))])

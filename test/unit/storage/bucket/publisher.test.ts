@@ -150,7 +150,7 @@ describe('a publish', () => {
       expect((await publish()).map(({ format }) => format)).toEqual(['duckdb'])
       expect([...model.objects.keys()].filter((key) => key.startsWith('data/'))).toEqual([])
       await expect(publishPage()).rejects.toThrow(ObjectStoreError)
-      decide.fault = refusing(/get report/)
+      decide.fault = refusing(/list report/)
       await expect(publishPage()).rejects.toThrow(ObjectStoreError)
       expect(current()).toMatchObject({ version: 1 })
     },
