@@ -71,7 +71,7 @@ const MUTATIONS = `
 + WHEN 'none' THEN o.read_at
 @@ warehouse/merge/bundles.js @@ a reconstructed day is stored as an observed one
 - await sql.insert(surveyProgressReconstructed, rows);
-+ await sql.insert({ ...surveyProgressReconstructed, name: 'survey_progress_history' }, rows.map((row) => ({ ...row, observed_at: row.as_of })));
++ await sql.insert(mergedSurveyProgress.history, rows.map((row) => ({ ...row, observed_at: row.as_of })));
 @@ rules/windows.js @@ reconstructed days are read again
 - at < (reconstructedFrom ?? firstReadAt)
 + at < firstReadAt
