@@ -218,7 +218,7 @@ class BundleReader {
       sample_source_progress: sources.ids.length - ofSources.length,
       daily_progress: toRead?.unchanged ?? 0,
     })
-    const isListKnown = reusesList || listed !== null
+    const isListKnown = reusesList || listed?.read === 'all'
     const answers = [progress, ...ofSources.map(({ reading }) => reading)]
     return this.#refreshed(progress.readAt, sources, {
       progress: progress.row,

@@ -397,6 +397,19 @@ describe('a failure that lasts concerns one request', () => {
     await warehouse.expectRows('SELECT refreshed_at, last_error FROM freshness', [[null, lasting.message]])
   })
 
+  test('to type a listed source leaves the progress of all sources unproven', async () => {
+    const warehouse = await emptyWarehouse()
+    const api = twoSources()
+    const read = api.listSampleSources
+    api.listSampleSources = async (...parameters) => {
+      const page = await read(...parameters)
+      const rejections = [{ ...rejectedProgress(1, null), rowId: 12 }]
+      return { ...page, rows: page.rows.filter(({ id }) => id === 11), rejections }
+    }
+    expect(await bundleOf(warehouse, api)).toMatchObject({ sourcesRead: 'some', sourceProgressRead: 'some' })
+    await warehouse.expectRows('SELECT source_progress_proven_at FROM freshness', [[null]])
+  })
+
   test('the progress of one source does not cost the others', async () => {
     const warehouse = await emptyWarehouse()
     const api = twoSources()
