@@ -18,7 +18,7 @@ const TSC = 'node_modules/@typescript/native/bin/tsc'
 const seedsTo = (last: number) => Array.from({ length: last }, (_, place) => place + 1)
 
 /** `npm test` plays those of the first 29 that catch a mutation of `bucket/mutations.ts` that no earlier one catches. */
-const BUCKET_SEEDS = SLOW ? seedsTo(5_000) : [1, 2, 3, 4, 5, 7, 15, 22, 25, 29]
+const BUCKET_SEEDS = SLOW ? seedsTo(5_000) : [1, 2, 4, 5, 6, 10, 11, 15, 19, 29]
 const SEEDS = seedsTo(300)
 
 const WORLDS = ['default', 'free', 'touch', 'late'] as const
