@@ -347,7 +347,11 @@ describe.each(VERSIONS)('%s', (environment) => {
             (${of('held')} EXCEPT ALL ${of(`night_${HELD}`)}) UNION ALL (${of(`night_${HELD}`)} EXCEPT ALL ${of('held')}))`)
           ends.push('error' in answer ? answer.error : `${answer.rows.join()} rows differ`)
         }
-        const wrong = ends.filter((end) => !/^0 rows differ$|ETag|UnicodeDecodeError/.test(end))
+        // A part of the old object may lie behind the end of the new one. An error of the catalog may hide its cause.
+        const wrong = ends.filter(
+          (end) =>
+            !/^0 rows differ$|ETag|UnicodeDecodeError|Range Not Satisfiable|list from DuckLake/.test(end),
+        )
         expect(wrong, key).toEqual([])
         await rows('DETACH held')
         await attachHeld(key)
