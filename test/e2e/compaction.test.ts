@@ -13,7 +13,9 @@ test('a run that removes old observations counts them in its report, its log and
   for (const hour of [1, 2, 3])
     await account.commitBundles([bundle(7, minute(hour * 60), [source(70)], progress(hour))], RUN)
   await database.close()
-  const { api, sync, settings, rows } = await openTrial(context, [scriptedSurvey(1)], warehouse)
+  const { api, sync, settings, rows } = await openTrial(context, [scriptedSurvey(1)], {
+    directory: warehouse,
+  })
   const observations = async () => {
     const found = await rows(
       'SELECT interviews_count FROM survey_progress_history WHERE survey_id = 7 ORDER BY observed_at',

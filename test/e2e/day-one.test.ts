@@ -18,9 +18,10 @@ import { night, openTrial, type Trial } from '../support/command/trial.js'
 import { columnsSql, openWorld, PROGRESS_COLUMNS, progressOf } from '../support/oracle/truth.js'
 import { SLOW } from '../support/suite/slow.js'
 
+const RECONSTRUCT = { reconstruct: true }
 const DAY_MS = 86_400_000
 const DAYS = [1, 2, 3, 4, 5, 6, 7, 14, 21, 28]
-const SURVEYS = SLOW ? 200 : 30
+const SURVEYS = SLOW ? 200 : 12
 
 const isOfPast = ({ query }: Pick<Arrival, 'query'>): boolean =>
   query.has('started_before') && !query.has('started_after')
@@ -30,7 +31,7 @@ const reconstructedRequests = (trial: Trial) =>
     WHERE q.reason = 'reconstructed' ORDER BY ALL`)
 
 test('a survey in the field for a week has a pace of 7 days on its first night, of what the server says of each day', async (context) => {
-  const trial = await openTrial(context)
+  const trial = await openTrial(context, [], RECONSTRUCT)
   await using server = await startWorld({ seed: 7, surveys: SURVEYS })
   const args = await trial.settings({ ...accountsOf(server), publish: ['duckdb', 'parquet', 'report'] })
   expect(await trial.sync(args, NO_ACCOUNT)).toMatchObject({ code: 0 })
@@ -103,7 +104,10 @@ const showInterviews = (
 
 test('a reconstructed day differs from the observed one by the interviews whose status has changed, and observed days replace it', async (context) => {
   const surveys = [scriptedSurvey(1)]
-  const [watched, late] = [await openTrial(context, surveys), await openTrial(context, surveys)]
+  const [watched, late] = [
+    await openTrial(context, surveys, RECONSTRUCT),
+    await openTrial(context, surveys, RECONSTRUCT),
+  ]
   const first = Date.parse('2026-03-01T00:00:00Z')
   const interviews = Array.from({ length: 60 }, (_, place) => ({
     start: first + (place * DAY_MS) / 6 - 1,
@@ -143,14 +147,14 @@ test('a reconstructed day differs from the observed one by the interviews whose 
 })
 
 test('a budget that is too small displaces no reading, and later runs go on where it ended', async (context) => {
-  const trial = await openTrial(context, scriptedSurveys(3, {}, 1))
+  const trial = await openTrial(context, scriptedSurveys(3, {}, 1), RECONSTRUCT)
   const past = (): readonly string[] =>
     trial.api.arrivals.filter(isOfPast).map(({ path, query }) => `${path} ${query.get('started_before')}`)
   // A page of the listing, and three surveys with a list, their progress and that of a source.
   const first = await night(trial, 0, undefined, ['--max-requests', '10'])
   expect(first).toMatchObject({ code: 0, run: { status: 'complete', requests: 10, surveys_refreshed: 3 } })
   expect(past()).toEqual([])
-  const planned = await trial.run(['plan', '--max-requests', '12'])
+  const planned = await trial.runWarm(['plan', '--max-requests', '12'])
   expect(planned.stdout).toMatch(/reconstructed +3 +27 .*27/)
   expect(planned.stdout).toContain('all but')
 
@@ -168,7 +172,7 @@ test('a budget that is too small displaces no reading, and later runs go on wher
 })
 
 test('what the API refuses of the past leaves the night complete, and the next night requests it once more', async (context) => {
-  const trial = await openTrial(context, scriptedSurveys(3, {}, 1))
+  const trial = await openTrial(context, scriptedSurveys(3, {}, 1), RECONSTRUCT)
   const isRefused = (arrival: Arrival) =>
     isOfPast(arrival) && arrival.path === '/surveys/2/fieldwork_progress'
   const first = await night(trial, 0, refusing(trial.api, 404, isRefused))
@@ -184,7 +188,11 @@ test('what the API refuses of the past leaves the night complete, and the next n
 })
 
 test('surveys that have closed, opened after their first reading, or are switched off have no days before it', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1, { status: 'pending' }), scriptedSurvey(2)])
+  const trial = await openTrial(
+    context,
+    [scriptedSurvey(1, { status: 'pending' }), scriptedSurvey(2)],
+    RECONSTRUCT,
+  )
   const off = await trial.settings({ refresh: { reconstruct: false } })
   expect(await night(trial, 0, undefined, off)).toMatchObject({ code: 0 })
   const change = (id: number, status: string) => {

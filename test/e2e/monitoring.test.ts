@@ -67,7 +67,7 @@ test.concurrent('a complete sync requests start and success, posts its report, a
   expect(success?.headers['user-agent']).toMatch(/^fieldwork-sync\/\d/)
   const [head, account] = success?.body.split('\n') ?? []
   expect(head).toMatch(new RegExp(`^fieldwork-sync sync on ${hostname()}: complete \\(exit 0\\) after `))
-  expect(account).toBe('default: complete; 2 surveys refreshed, 29 requests, nothing left over')
+  expect(account).toBe('default: complete; 2 surveys refreshed, 9 requests, nothing left over')
   const webhook = ends.find(({ path }) => path === PATHS.webhook)
   expect(webhook?.headers['content-type']).toBe('application/json')
   const document = JSON.parse(webhook?.body ?? '')

@@ -75,7 +75,7 @@ test.runIf(SLOW).for(NAMES)(
   async (name, context) => {
     const parent = await openTrial(context, []).then((trial) => trial.temporary())
     const warehouse = join(parent, name, 'deep')
-    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)], warehouse)
+    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)], { directory: warehouse })
     expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
     const rows = await trial.rows(TITLES)
     expect(rows).toHaveLength(2)

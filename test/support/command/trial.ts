@@ -37,15 +37,27 @@ export interface Trial {
   temporary(): Promise<string>
 }
 
+interface TrialOptions {
+  readonly directory?: string
+  /** Whether runs read days before the first reading, which takes ten requests a survey; false by default, also in `settings`. */
+  readonly reconstruct?: boolean
+}
+
 export const openTrial = async (
   { onTestFinished }: { readonly onTestFinished: Finished },
   surveys: ScriptedSurvey[] = [],
-  inDirectory?: string,
+  { directory, reconstruct = false }: TrialOptions = {},
 ): Promise<Trial> => {
   const api = await startScriptedApi(surveys, onTestFinished)
   const temporary = () => temporaryDirectory(onTestFinished)
-  const warehouse = inDirectory ?? join(await temporary(), 'warehouse')
-  const trialEnv = (env: Env): Env => ({ ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse, ...env })
+  const warehouse = directory ?? join(await temporary(), 'warehouse')
+  const settings = (more: { readonly refresh?: object }) =>
+    withSettings(reconstruct ? more : { ...more, refresh: { reconstruct, ...more.refresh } }, onTestFinished)
+  const [, config] = reconstruct ? [] : await settings({})
+  const trialEnv = (env: Env): Env => ({
+    ...{ ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse, FIELDWORK_SYNC_CONFIG: config },
+    ...env,
+  })
   const empty = SLOW ? null : await emptyWarehouse()
   const startOne = (args: readonly string[], env: Env = {}, main = MAIN): Running => {
     prepareFirstSync(args, trialEnv(env), empty)
@@ -64,7 +76,7 @@ export const openTrial = async (
     run: (args, env, main) => startOne(args, env, main).ended,
     runWarm: (args, env = {}) => runWarm(args, trialEnv(env)),
     sync: (args = [], env = {}) => syncWarm({ warehouse, env: trialEnv(env), args }),
-    settings: (settings) => withSettings(settings, onTestFinished),
+    settings,
     rows: (sql) => query(publishedFile(warehouse), sql),
     expectSound: async () => expect(await unsoundness(publishedFile(warehouse))).toEqual([]),
     runs: (file = 'fieldwork.duckdb') =>
@@ -81,21 +93,19 @@ export const openSynced = async (...parameters: Parameters<typeof openTrial>): P
 }
 
 /**
- * Runs `sync --json` on the night `days` after the first, with the answers of `hook`. With `env` it has a process of its own.
- * Returns the first account's part of the report.
+ * Runs `sync --json` on the night `days` after the first, with the answers of `hook`. Returns the first account's part of the report.
  */
 export const night = async (
   trial: Trial,
   days: number,
   hook: Hook = () => false,
   args: readonly string[] = [],
-  env?: Env,
+  env: Env = {},
 ) => {
   trial.api.now = new Date(Date.UTC(2026, 2, 1 + days))
   trial.api.arrivals.length = 0
   trial.api.hook = hook
-  const line = ['sync', '--json', ...args]
-  const ended = await (env === undefined ? trial.runWarm(line) : trial.run(line, env))
+  const ended = await trial.runWarm(['sync', '--json', ...args], env)
   const report = JSON.parse(ended.stdout)
   return { code: ended.code, stderr: ended.stderr, run: report.accounts?.[0] ?? report }
 }
