@@ -33,7 +33,10 @@ const reconstructedRequests = (trial: Trial) =>
 test('a survey in the field for a week has a pace of 7 days on its first night, of what the server says of each day', async (context) => {
   const trial = await openTrial(context, [], RECONSTRUCT)
   await using server = await startWorld({ seed: 7, surveys: SURVEYS })
-  const args = await trial.settings({ ...accountsOf(server), publish: ['duckdb', 'parquet', 'report'] })
+  const args = await trial.settings({
+    ...accountsOf(server),
+    publish: SLOW ? ['duckdb', 'parquet', 'report'] : ['duckdb', 'report'],
+  })
   expect(await trial.sync(args, NO_ACCOUNT)).toMatchObject({ code: 0 })
 
   const inField =

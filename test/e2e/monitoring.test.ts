@@ -10,7 +10,7 @@ import { refusing, scriptedSurvey, scriptedSurveys } from '../support/api/script
 import type { Ended } from '../support/command/command.js'
 import { openTrial, stopWith } from '../support/command/trial.js'
 import { type Receiver, startReceiver } from '../support/servers/receiver.js'
-import { slow } from '../support/suite/slow.js'
+import { SLOW, slow } from '../support/suite/slow.js'
 
 /** The path is what protects such an address. */
 const PATHS = {
@@ -174,11 +174,13 @@ slow.concurrent('a run whose warehouse is held reports that and keeps the metric
   await stopWith(holding, 'SIGTERM')
 })
 
-test.concurrent.for([
+const UNREAD = [
   ['the progress of one survey', /^\/surveys\/1\/fieldwork_progress/, 422],
   ['the sources of all surveys', /sample_sources/, 404],
   ['the progress of all surveys', /fieldwork_progress/, 500],
-] as const)(
+] as const
+
+test.concurrent.for(UNREAD.filter(([, , status]) => SLOW || status !== 404))(
   'success is not requested after a run that could not read %s',
   async ([, path, status], context) => {
     const { trial, receiver, settings } = await openMonitored(context, 3, { limits: { attempts: 1 } })

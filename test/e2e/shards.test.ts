@@ -22,7 +22,8 @@ const open = async () => {
     token: `tok-of-account-${name}`,
     rate_limit: { requests: 1000, per: '1s' },
   }))
-  const args = await withSettings({ accounts, publish: { formats: ['duckdb', 'parquet'], views: [] } })
+  const publish = { formats: ['duckdb', 'parquet'], views: [] }
+  const args = await withSettings({ accounts, publish, refresh: { reconstruct: false } })
   const place = [...args, '--warehouse', root]
   const command = (name: string, ...more: readonly string[]): Promise<Ended> =>
     runWarm([name, ...place, ...more])

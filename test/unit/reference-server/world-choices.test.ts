@@ -113,8 +113,9 @@ const sumOf = (rows: readonly (readonly number[])[]): number[] =>
 
 describe('--late-corrections', () => {
   test('a part of the complete surveys loses one to three complete interviews, and nothing else shows it', async () => {
-    await using plain = await startApi({ surveys: 200, pageSize: 1000 })
-    await using api = await startApi({ surveys: 200, pageSize: 1000, lateCorrections: '25%/60d' })
+    const options = { surveys: SLOW ? 200 : 100, pageSize: 1000 }
+    await using plain = await startApi(options)
+    await using api = await startApi({ ...options, lateCorrections: '25%/60d' })
     const lostOfComplete: number[] = []
     for (const hours of [0, 24 * 30]) {
       await Promise.all([advance(plain, hours), advance(api, hours)])
