@@ -17,7 +17,7 @@ test.runIf(process.platform === 'linux').for(SLOW ? IMPOSSIBLE : IMPOSSIBLE.slic
   'a warehouse at %s ends the run with exit 7 before any request',
   async (path, context) => {
     const trial = await openTrial(context, [])
-    const ended = await trial.run(['sync', '--json'], { FIELDWORK_SYNC_WAREHOUSE: path })
+    const ended = await trial.runWarm(['sync', '--json'], { FIELDWORK_SYNC_WAREHOUSE: path })
     expect(ended).toMatchObject({ code: 7, signal: null })
     expect(JSON.parse(ended.stdout)).toMatchObject({ error: { code: 'warehouse_unusable', exit_code: 7 } })
     expect(ended.stderr).toContain(`cannot write to the warehouse directory ${path}: E`)

@@ -6,12 +6,23 @@ import type { RefreshRules } from '../../../src/model/run.js'
 import { RefusedReadingError } from '../../../src/model/survey-source.js'
 import { type MemorySource, type MemorySurvey, memorySource } from '../../support/api/memory-source.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+import { SLOW } from '../../support/suite/slow.js'
 import { minute } from '../../support/time/instants.js'
 import { readAndCommit } from '../../support/warehouse/read-bundle.js'
 import { progress, source } from '../../support/warehouse/rows.js'
 import { sharedWarehouse, type TestWarehouse } from '../../support/warehouse/warehouse.js'
 
-const emptyWarehouse = sharedWarehouse()
+const emptied = sharedWarehouse()
+const emptyWarehouse = () => {
+  untouched = null
+  return emptied()
+}
+
+/** A warehouse that has only the first reading of a world with so many sources. */
+let untouched: { readonly warehouse: TestWarehouse; readonly sources: number } | null = null
+
+/** For a test of requests alone: what they answer is stored only in the slow suite, so the next test begins with the same warehouse. */
+const ASKED = { commits: SLOW }
 
 const DAY = 24 * 60
 
@@ -89,6 +100,14 @@ const differing = async (warehouse: TestWarehouse, api: MemorySource, surveyId =
   )
 }
 
+const readOnce = async (api: MemorySource, sources: number): Promise<TestWarehouse> => {
+  if (untouched?.sources === sources) return untouched.warehouse
+  const warehouse = await emptyWarehouse()
+  await readAndCommit(warehouse, api)
+  untouched = { warehouse, sources }
+  return warehouse
+}
+
 const readTwice = async (
   edit: (survey: MemorySurvey, api: MemorySource) => void,
   {
@@ -97,11 +116,11 @@ const readTwice = async (
     ...options
   }: { sources?: number; minutes?: number } & Parameters<typeof readAndCommit>[2] = {},
 ) => {
-  const warehouse = await emptyWarehouse()
   const { api, survey } = world(sources)
-  await readAndCommit(warehouse, api)
+  const warehouse = await readOnce(api, sources)
   edit(survey, api)
   api.now = minute(minutes)
+  if (options.commits !== false) untouched = null
   const { outcome } = await readAndCommit(warehouse, api, options)
   return { warehouse, api, survey, outcome }
 }
@@ -132,7 +151,7 @@ describe('the reading of sources stops', () => {
   test('not before every count is explained, whichever it is', async () => {
     for (const status of INTERVIEW_STATUSES) {
       const edit = (survey: MemorySurvey) => move(survey, { 11: { complete: 1 }, 12: { [status]: 1 } })
-      const { api } = await readTwice(edit, { sources: 3 })
+      const { api } = await readTwice(edit, { sources: 3, ...ASKED })
       expect(asked(api), status).toEqual(['11', '12'])
     }
   })
@@ -219,7 +238,7 @@ describe('the reading of sources stops', () => {
         survey.sourceProgress[15] = counted({ complete: 4, target: 0 })
         survey.progress = counted(countsOf(survey.progress!), { drop_out_rate: 0.3 })
       },
-      { reason: 'changed' },
+      { reason: 'changed', ...ASKED },
     )
     expect(sorted(asked(api))).toEqual(all(5))
   })
@@ -228,12 +247,13 @@ describe('the reading of sources stops', () => {
     const { api } = await readTwice((survey) => move(survey, { 11: { complete: 1 } }), {
       sources,
       reason: 'changed',
+      ...ASKED,
     })
     expect(asked(api)).toEqual(['11'])
   })
 
   test('with as many interviews of no source as before', async () => {
-    const { api } = await readTwice((survey) => move(survey, { 12: { complete: 1 } }))
+    const { api } = await readTwice((survey) => move(survey, { 12: { complete: 1 } }), ASKED)
     expect(asked(api)).toEqual(['11', '12'])
     const warehouse = await emptyWarehouse()
     const { api: other, survey } = world()
@@ -299,7 +319,7 @@ describe('all sources are read', () => {
       },
     ],
   ])('%s', async (_, edit) => {
-    const { api } = await readTwice(edit)
+    const { api } = await readTwice(edit, ASKED)
     expect(sorted([...new Set(asked(api))])).toEqual(all())
   })
 
@@ -330,6 +350,7 @@ describe('all sources are read', () => {
 test('a survey that needs more than the budget reserves all sources, and gives back what it does not read', async () => {
   const { api, outcome } = await readTwice((survey) => move(survey, { 11: { complete: 1 } }), {
     requestsMax: 5,
+    ...ASKED,
   })
   expect(outcome.kind).toBe('refreshed')
   expect(asked(api)).toEqual(['11'])
@@ -386,7 +407,7 @@ describe('the list of sources', () => {
   test('is read once, and the progress again, if the new target is not the sum of the list', async () => {
     const { api } = await readTwice((survey) => {
       summed(survey, { target: 33 })
-    })
+    }, ASKED)
     expect(api.asked.slice(0, 3)).toEqual(['progress 1', LIST, 'progress 1'])
     expect(api.asked.filter((request) => request === LIST)).toHaveLength(1)
     expect(sorted(asked(api))).toEqual(all())
@@ -410,7 +431,7 @@ describe('the list of sources', () => {
       { list_sources_every: 0 },
     ],
   ])('of a survey of which only updated_at moved %s', async (_, requests, edit, refresh) => {
-    const { api } = await readTwice(edit, { reason: 'changed', isTouched: true, refresh })
+    const { api } = await readTwice(edit, { reason: 'changed', isTouched: true, refresh, ...ASKED })
     expect(api.asked).toEqual(requests)
   })
 })
