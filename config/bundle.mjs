@@ -1,6 +1,7 @@
 // Bundles the compiled modules of build/ into dist/: dist/main.js is the command, and it loads the chunks that it needs.
 // A sync opens 23 files instead of 840. The packages of "dependencies" stay outside; all others are part of the bundle.
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
@@ -24,7 +25,7 @@ await build({
   preserveEntrySignatures: 'allow-extension',
   // Bottleneck hides its optional Redis clients from bundlers with eval. We use neither.
   checks: { eval: false },
-  plugins: [sourceMapsOfTypeScript(), viewerFiles(), thirdPartyLicences()],
+  plugins: [sourceMapsOfTypeScript(), viewerFiles(), emptyWarehouse(), thirdPartyLicences()],
   output: {
     dir: 'dist',
     cleanDir: true,
@@ -54,6 +55,27 @@ function viewerFiles() {
       for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js']) {
         const source = readFileSync(join(VIEWER, 'static', file))
         this.emitFile({ type: 'asset', fileName: `viewer/${file}`, source })
+      }
+    },
+  }
+}
+
+/** A new warehouse is a copy of `dist/empty.duckdb` (`src/warehouse/lifecycle/migrations.ts`). */
+function emptyWarehouse() {
+  return {
+    name: 'empty-warehouse',
+    async generateBundle() {
+      const { openDatabase } = await import('../build/warehouse/connection/database.js')
+      const { migrate } = await import('../build/warehouse/lifecycle/migrations.js')
+      const directory = mkdtempSync(join(tmpdir(), 'fieldwork-sync-build-'))
+      try {
+        const file = join(directory, 'work.duckdb')
+        const database = await openDatabase(file)
+        await migrate(database, { nowMs: () => 0 })
+        await database.close()
+        this.emitFile({ type: 'asset', fileName: 'empty.duckdb', source: readFileSync(file) })
+      } finally {
+        rmSync(directory, { recursive: true })
       }
     },
   }

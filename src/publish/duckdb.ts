@@ -11,6 +11,7 @@ import { publishedPath } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
 import { bigintCell } from '../warehouse/connection/cells.js'
 import {
+  attached,
   countOf,
   type Database,
   openDatabase,
@@ -107,20 +108,6 @@ const copyCompacted = (database: Database, sql: Sql, temporary: string, signal: 
   attached(sql, `${literal(temporary)} AS other`, () =>
     database.interruptibly(signal, () => sql.run('COPY FROM DATABASE "work" TO other')),
   )
-
-/** Runs `work` while another database file is attached as `other`. */
-export const attached = async <Result>(
-  sql: Sql,
-  other: string,
-  work: () => Promise<Result>,
-): Promise<Result> => {
-  await sql.run(`ATTACH ${other}`)
-  try {
-    return await work()
-  } finally {
-    await sql.run('DETACH other')
-  }
-}
 
 /**
  * Opens the copy of a work database of so many `bytes` as a reader does, and checks every block of it. Otherwise a damaged block that the

@@ -37,4 +37,10 @@ test('a first sync publishes every survey with its sources and progress, and loa
     { id: 2, interviews_count: 10, sample_sources_count: 2 },
     { id: 3, interviews_count: 10, sample_sources_count: 0 },
   ])
+  // The warehouse began as a copy of an older file.
+  expect(
+    await trial.rows(
+      'SELECT applied_at::DATE >= started_at::DATE AS today FROM _sync.schema_version, _sync.runs',
+    ),
+  ).toEqual([{ today: true }])
 })

@@ -5,9 +5,8 @@
 import { z } from 'zod'
 import { packageVersion } from '../../base/version.js'
 import { bigintCell } from '../../warehouse/connection/cells.js'
-import type { Database, Sql } from '../../warehouse/connection/database.js'
+import { attached, type Database, type Sql } from '../../warehouse/connection/database.js'
 import { literal } from '../../warehouse/connection/ddl.js'
-import { attached } from '../duckdb.js'
 import type { CatalogRow, CatalogRows } from './rows.js'
 import { CATALOG_TABLES, type CatalogTable } from './tables.js'
 

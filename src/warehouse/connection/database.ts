@@ -71,6 +71,20 @@ export const columnPaths = async (sql: Sql, condition = 'true'): Promise<Readonl
   return new Set(found.map(({ path }) => path))
 }
 
+/** Runs `work` while another database file is attached as `other`. */
+export const attached = async <Result>(
+  sql: Sql,
+  other: string,
+  work: () => Promise<Result>,
+): Promise<Result> => {
+  await sql.run(`ATTACH ${other}`)
+  try {
+    return await work()
+  } finally {
+    await sql.run('DETACH other')
+  }
+}
+
 export interface Database extends AsyncDisposable {
   readonly file: string
   /** Runs `work` in a transaction: committed when it resolves, rolled back when it rejects. */

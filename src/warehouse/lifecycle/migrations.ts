@@ -3,6 +3,8 @@
  * need no step (docs/decisions/warehouse.md#0037-warehouses-of-all-earlier-versions-are-migrated).
  */
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
 import { WarehouseError } from '../../base/errors.js'
@@ -10,8 +12,15 @@ import { instantFromMs } from '../../model/instant.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { sum } from '../../rules/estimate.js'
 import { bigintCell, instant } from '../connection/cells.js'
-import { columnPaths, countOf, type Database, openDatabase, type Sql } from '../connection/database.js'
-import { addColumn, commentsOn, createTable, qualified } from '../connection/ddl.js'
+import {
+  attached,
+  columnPaths,
+  countOf,
+  type Database,
+  openDatabase,
+  type Sql,
+} from '../connection/database.js'
+import { addColumn, commentsOn, createTable, literal, qualified } from '../connection/ddl.js'
 import { isStatementFault } from '../connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
@@ -25,6 +34,22 @@ interface Migration {
 
 /** The steps to each later version, in order. A step holds what no declaration gives: renames, changes of type, data. */
 const MIGRATIONS: readonly Migration[] = []
+
+/** The package has an empty warehouse of its version, with views and comments: `config/bundle.mjs` makes it. */
+const EMPTY = fileURLToPath(new URL('../empty.duckdb', import.meta.url))
+
+/** Fills a new database with the empty warehouse, which takes a tenth of the CPU time of its statements. Before the build there is none. */
+export const copyEmpty = async (database: Database, clock: Clock): Promise<void> => {
+  if (!existsSync(EMPTY)) return
+  const at = literal(new Date(clock.nowMs()).toISOString())
+  await database.exclusively((sql) =>
+    attached(sql, `${literal(EMPTY)} AS other (READ_ONLY)`, () =>
+      sql.run(
+        `BEGIN; COPY FROM DATABASE other TO "work"; UPDATE _sync.schema_version SET applied_at = ${at}; COMMIT`,
+      ),
+    ),
+  )
+}
 
 /** Tests pass another `schema`. */
 export const migrate = async (
@@ -75,7 +100,7 @@ export const hasCurrentSchema = async (sql: Sql): Promise<boolean> => {
   try {
     const [row] = await sql.rows(
       z.object({ version: bigintCell.nullable(), digest: z.string().nullable(), columns: bigintCell }),
-      `SELECT max(version) AS version, max(descriptions_digest) AS digest, (SELECT sum(column_count)::BIGINT
+      `SELECT max(version) AS version, max(descriptions_digest) AS digest, (SELECT coalesce(sum(column_count), 0)::BIGINT
         FROM duckdb_tables() WHERE database_name = current_database() AND comment IS NOT NULL) AS columns FROM _sync.schema_version`,
     )
     return row?.version === SCHEMA_VERSION && row.digest === DESCRIPTIONS_DIGEST && row.columns >= COLUMNS

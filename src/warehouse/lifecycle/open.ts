@@ -18,7 +18,7 @@ import {
 } from '../connection/errors.js'
 import { spillDirectory, workFile } from './files.js'
 import { describeHolder, type Holder, isAlive, readHolder, removeHolder, writeHolder } from './holder.js'
-import { hasCurrentSchema, migrate, schemaVersion } from './migrations.js'
+import { copyEmpty, hasCurrentSchema, migrate, schemaVersion } from './migrations.js'
 import { type PublishedPlace, rebuild } from './rebuild.js'
 
 interface OpenWarehouse {
@@ -42,9 +42,12 @@ export const openWarehouse = async (options: OpenWarehouse): Promise<Database> =
   const release = releaseOf(options, database)
   try {
     await writeHolder(directory, command, clock.nowMs()).catch(cannotWrite(directory))
-    if (!(await database.exclusively(hasCurrentSchema))) {
-      if ((await database.exclusively(schemaVersion)) === 0) await rebuild(database, published, log)
-      await migrate(database, clock)
+    const isCurrent = () => database.exclusively(hasCurrentSchema)
+    const isNew = async () => (await database.exclusively(schemaVersion)) === 0
+    if (!(await isCurrent())) {
+      if (await isNew()) await rebuild(database, published, log)
+      if (await isNew()) await copyEmpty(database, clock)
+      if (!(await isCurrent())) await migrate(database, clock)
     }
   } catch (error) {
     await release(error instanceof WarehouseDamagedError ? error : null)

@@ -6,9 +6,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { readableStack } from '../../../src/base/stack.js'
+import { openDatabase } from '../../../src/warehouse/connection/database.js'
 import { run } from '../../support/command/command.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { SLOW } from '../../support/suite/slow.js'
+import { rowsOf, testWarehouse } from '../../support/warehouse/warehouse.js'
 import { manifest, projectDirectory } from './dockerfile.js'
 
 const dist = join(projectDirectory, 'dist')
@@ -191,6 +193,27 @@ describe('the bundle', () => {
         /Permission (is hereby granted|to use, copy)|Grant of Copyright License|Redistribution and use/g,
       ),
     ).toHaveLength(names.length - 1)
+  })
+})
+
+describe('the empty warehouse', () => {
+  const CATALOG = [
+    `SELECT schema_name, table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()
+      WHERE database_name = current_database() AND NOT internal ORDER BY schema_name, table_name, column_index`,
+    `SELECT view_name AS name, comment, sql FROM duckdb_views() WHERE database_name = current_database() AND NOT internal
+      UNION ALL SELECT table_name, comment, sql FROM duckdb_tables() WHERE database_name = current_database() ORDER BY ALL`,
+    'SELECT version, description, descriptions_digest FROM _sync.schema_version',
+  ]
+
+  test('is the one that the declarations give', async () => {
+    const declared = await testWarehouse()
+    await using copied = await openDatabase(join(dist, 'empty.duckdb'), { readOnly: true })
+    for (const sql of CATALOG) expect(await rowsOf(copied, sql)).toEqual(await declared.rows(sql))
+  })
+
+  test('is beside the directory of the module that copies it', () => {
+    const module = fileOf('warehouse/lifecycle/migrations.ts')
+    expect(existsSync(join(dist, dirname(module), '../empty.duckdb'))).toBe(true)
   })
 })
 

@@ -7,12 +7,10 @@ import { expect } from 'vitest'
 import { type Hook, type ScriptedApi, type ScriptedSurvey, startScriptedApi } from '../api/scripted-api.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { unsoundness } from '../oracle/soundness.js'
-import { SLOW } from '../suite/slow.js'
 import { query, type Row } from '../warehouse/duckdb.js'
-import { emptyWarehouse } from '../warehouse/warehouse.js'
 import { type Ended, type Env, MAIN, type Running, start } from './command.js'
 import { publishedFile, type Synced, syncWarm, withSettings } from './sync.js'
-import { prepareFirstSync, runWarm } from './warm.js'
+import { runWarm } from './warm.js'
 
 export interface Trial {
   readonly api: ScriptedApi
@@ -58,9 +56,7 @@ export const openTrial = async (
     ...{ ...api.env, FIELDWORK_SYNC_WAREHOUSE: warehouse, FIELDWORK_SYNC_CONFIG: config },
     ...env,
   })
-  const empty = SLOW ? null : await emptyWarehouse()
   const startOne = (args: readonly string[], env: Env = {}, main = MAIN): Running => {
-    prepareFirstSync(args, trialEnv(env), empty)
     const running = start(args, trialEnv(env), main)
     onTestFinished(async () => {
       running.child.kill('SIGKILL')

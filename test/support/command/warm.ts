@@ -5,14 +5,9 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import pLimit from 'p-limit'
-import { isSystemError } from '../../../src/base/errors.js'
-import { workFile } from '../../../src/warehouse/lifecycle/files.js'
 import { SLOW } from '../suite/slow.js'
-import { emptyWarehouse } from '../warehouse/warehouse.js'
 import { type Ended, type Env, run } from './command.js'
 
 /**
@@ -56,25 +51,7 @@ const answerOf = (child: ChildProcess): Promise<number> =>
     })
   })
 
-/**
- * The first sync of most tests begins with an empty warehouse, because its creation takes a third of a small sync. A directory that cannot
- * be made is left to the command. So is every directory in the slow suite.
- */
-export const prepareFirstSync = (args: readonly string[], env: Env, empty: Buffer | null): void => {
-  const directory = env.FIELDWORK_SYNC_WAREHOUSE
-  // A bucket restores its own warehouse into an empty directory.
-  const isFirst = args[0] === 'sync' && env.FIELDWORK_SYNC_STORAGE_URL === undefined && directory
-  if (empty === null || !isFirst || !existsSync(dirname(directory))) return
-  try {
-    if (!existsSync(directory)) mkdirSync(directory)
-    if (readdirSync(directory).length === 0) writeFileSync(workFile(directory), empty)
-  } catch (error) {
-    if (!isSystemError(error)) throw error
-  }
-}
-
 const runLoaded = async (args: readonly string[], env: Env, cwd: string): Promise<Ended> => {
-  prepareFirstSync(args, env, await emptyWarehouse())
   const child = idle ?? load()
   idle = null
   const mark = `${randomUUID()}\n`
