@@ -3,14 +3,10 @@
 import './node-floor.js'
 import * as nodeModule from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
 
 // From Node 22.8 on, the next start finds the code of the other chunks compiled. The cache is beside the code, where only those
 // who may change the code can write it. Where nobody can, there is no cache.
 if ('enableCompileCache' in nodeModule && typeof nodeModule.enableCompileCache === 'function')
   nodeModule.enableCompileCache(fileURLToPath(new URL('compile-cache', import.meta.url)))
-
-// Otherwise V8 optimizes the WebAssembly of undici in each run, which costs a short one a tenth of its CPU, and saves a long one nothing.
-setFlagsFromString('--liftoff-only')
 
 void import('./start.js')

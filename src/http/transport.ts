@@ -3,6 +3,7 @@
  * handlers for retries and redirects would bypass the limiter. `attempt` has the timeout of a whole request. Only connecting has a limit
  * here, so that an abandoned connection does not try for ever.
  */
+import { setFlagsFromString } from 'node:v8'
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { ExpectedError, messageOf } from '../base/errors.js'
 import { canBeHeader, type HttpProxy } from '../base/network.js'
@@ -125,10 +126,18 @@ const ignore = (): void => undefined
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
 
 const createAgent = ({ connections, connectMsMax, onConnect = ignore }: DispatchOptions): Agent =>
-  new Agent({ connections, pipelining: 1, ...NO_TIMEOUTS, connect: { timeout: connectMsMax } }).on(
-    'connect',
-    onConnect,
-  )
+  new Agent({
+    connections,
+    pipelining: 1,
+    ...NO_TIMEOUTS,
+    connect: { timeout: connectMsMax },
+    factory: (origin, options) => {
+      // undici compiles its parser, which is WebAssembly, for the first connection. To optimize it takes a tenth of the CPU time of a short
+      // run. The flag is set only for that long: with another set of flags, V8 discards the compiled code that Node brings along.
+      setFlagsFromString('--liftoff-only')
+      return new Pool(origin, options).once('connect', () => setFlagsFromString('--no-liftoff-only'))
+    },
+  }).on('connect', onConnect)
 
 const createTunnels = (
   { connections, connectMsMax, onConnect = ignore }: DispatchOptions,
