@@ -28,6 +28,7 @@ const nightWith = async (trial: Trial, days: number, hook?: Hook) =>
 /** Renames every survey and source, and adds an interview: every list and every progress is due. */
 const changeAll = (trial: Trial, days: number) => {
   for (const one of trial.api.surveys) {
+    one.survey.title = `night ${days}`
     one.survey.updated_at = new Date(Date.UTC(2026, 2, days, 12)).toISOString()
     one.sources = one.sources.map(({ id }) =>
       scriptedSource(id, '2026-01-01T00:00:00Z', { name: `night ${days}` }),

@@ -93,7 +93,7 @@ export const screenOf = (output) => {
     const [part, codes] = match
     parsed += part.length
     if (part === '\n' || part === '\r\n') lines.push([])
-    else if (part === '\r' || part.endsWith('K')) lines[lines.length - 1] = []
+    else if (part === '\r' || (part.startsWith('\u001b') && part.endsWith('K'))) lines[lines.length - 1] = []
     else if (codes !== undefined) style = styleAfter(style, codes)
     else lines.at(-1)?.push({ text: part, style })
   }
