@@ -1,7 +1,6 @@
 /** Starts the real command as a child process: `node dist/main.js`, as the package installs it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { SLOW } from '../suite/slow.js'
 
 export const MAIN = new URL('../../../dist/main.js', import.meta.url).pathname
 
@@ -19,14 +18,11 @@ export interface Running {
   stderr(): string
 }
 
-/** The processes are short-lived, so threads of V8 cost more than they save: 0.81 s of CPU per sync instead of 0.73 s. */
-const V8_OPTIONS = SLOW ? [] : ['--liftoff-only', '--single-threaded']
-
 export type Env = Readonly<Record<string, string | undefined>>
 
 /** Starts a command line. It inherits only PATH from the tests' environment. `main` may be another build. */
 export const start = (args: readonly string[], env: Env = {}, main = MAIN, cwd = process.cwd()): Running => {
-  const child = spawn(process.execPath, [...V8_OPTIONS, main, ...args], {
+  const child = spawn(process.execPath, [main, ...args], {
     cwd,
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
