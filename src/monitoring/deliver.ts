@@ -28,21 +28,25 @@ export interface DeliveryTools {
   readonly redact: (text: string) => string
 }
 
-export const ATTEMPTS_MAX = 2
-export const RETRY_AFTER_MS = 1_000
+const RETRY_AFTER_MS = 1_000
 const CONNECT_MS_MAX = 10_000
+
+/** Attempts once more after a failure that may pass, unless time is up. */
+export const attemptTwice = async <One extends { readonly mayPass: boolean }>(
+  attempt: () => Promise<One>,
+  { clock, signal }: Pick<DeliveryTools, 'clock' | 'signal'>,
+): Promise<One> => {
+  const first = await attempt()
+  if (!first.mayPass) return first
+  await sleep(clock, RETRY_AFTER_MS, signal).catch(() => undefined)
+  return signal.aborted ? first : await attempt()
+}
 
 /** Why the message was not delivered, in words without secrets; null if it was. */
 export const deliver = async (delivery: Delivery, tools: DeliveryTools): Promise<string | null> => {
-  const { clock, signal } = tools
   const route = createRoute({ connections: 1, connectMsMax: CONNECT_MS_MAX }, delivery.target.proxy)
   try {
-    for (let attempt = 1; ; attempt++) {
-      const { problem, mayPass } = await send(route, delivery, tools)
-      if (problem === null || !mayPass || attempt === ATTEMPTS_MAX) return problem
-      await sleep(clock, RETRY_AFTER_MS, signal).catch(() => undefined)
-      if (signal.aborted) return problem
-    }
+    return (await attemptTwice(() => send(route, delivery, tools), tools)).problem
   } finally {
     await route.destroy()
   }

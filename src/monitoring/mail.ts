@@ -4,13 +4,12 @@
  */
 import MailComposer from 'nodemailer/lib/mail-composer'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
-import { sleep } from '../base/clock.js'
 import { messageOf } from '../base/errors.js'
 import { onAbort } from '../base/signals.js'
 import { connectionFailure } from '../http/connection-failure.js'
 import { excerptOf } from '../http/receive.js'
 import type { MailTarget } from '../model/monitoring.js'
-import { ATTEMPTS_MAX, type DeliveryTools, RETRY_AFTER_MS } from './deliver.js'
+import { attemptTwice, type DeliveryTools } from './deliver.js'
 
 interface Mail {
   readonly subject: string
@@ -24,14 +23,8 @@ const SILENCE_MS_MAX = 10_000
 
 /** `problem` is in words without secrets. If only some recipients were refused, the mail counts as delivered. */
 export const sendMail = async (target: MailTarget, mail: Mail, tools: DeliveryTools) => {
-  const { clock, signal } = tools
   const message = await composed(target, mail)
-  for (let attempt = 1; ; attempt += 1) {
-    const outcome = await attemptToSend(target, message, tools)
-    if (outcome.isDelivered || !outcome.mayPass || attempt === ATTEMPTS_MAX) return outcome
-    await sleep(clock, RETRY_AFTER_MS, signal).catch(() => undefined)
-    if (signal.aborted) return outcome
-  }
+  return await attemptTwice(() => attemptToSend(target, message, tools), tools)
 }
 
 const composed = async ({ from, to }: MailTarget, { subject, text, html }: Mail): Promise<Buffer> => {
