@@ -46,6 +46,21 @@ export interface HttpProxy {
   readonly secrets: readonly Secret[]
 }
 
+/** A bucket, or in Azure a container, and how its server is reached. */
+export interface StoreAddress {
+  readonly bucket: string
+  /** Begins every key, without a slash at either end; empty for the whole bucket. */
+  readonly prefix: string
+  /** Origin of the server, such as `https://minio.internal:9000`; null for AWS. */
+  readonly endpoint: string | null
+  /** Null for the region that the SDK finds. */
+  readonly region: string | null
+  /** Whether the bucket is in the path of the address and not in its host. */
+  readonly pathStyle: boolean
+  /** The storage account of an address `az://`; null for S3. `endpoint` is then the address of its blobs. */
+  readonly azure: AzureAccount | null
+}
+
 /** How a storage account of Azure is reached. With neither key nor SAS, the SDK finds an identity, such as a workload identity. */
 export interface AzureAccount {
   readonly account: string

@@ -6,6 +6,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { messageOf } from '../base/errors.js'
+import type { StoreAddress } from '../base/network.js'
 import { throwIfAborted, unlessAborted } from '../base/signals.js'
 import {
   type CopiedBody,
@@ -16,12 +17,8 @@ import {
   type PutOutcome,
 } from './object-store.js'
 
-/** What a store of each kind is opened with. */
-export interface ClientOptions {
-  /** In Azure, the container. */
-  readonly bucket: string
-  /** Without a slash at either end; empty for the whole bucket. */
-  readonly prefix: string
+/** What a store is opened with. */
+export interface ClientOptions extends StoreAddress {
   /** How often a request is sent before it has failed. */
   readonly attemptsMax?: number
   /** A connection without any byte for this long has failed. */

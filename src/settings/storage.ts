@@ -1,5 +1,5 @@
 /** Reads the settings of the bucket that holds the warehouse. Its credentials are no settings: they are in the environment. */
-import type { AzureAccount } from '../base/network.js'
+import type { AzureAccount, StoreAddress } from '../base/network.js'
 import { Secret, withoutWords } from '../base/secret.js'
 import { isStateFormat } from '../model/publish-formats.js'
 import { EXAMPLE_OF_URL, readEndpoint } from './credentials.js'
@@ -9,20 +9,10 @@ import { good } from './readers.js'
 import { shardDirectory } from './shards.js'
 import type { Layers } from './source.js'
 
-export interface StorageSettings {
-  readonly bucket: string
-  /** What all shards have in common, without a slash at either end; empty for the whole bucket. */
+/** With `--shard`, the prefix ends with the directory of the shard. */
+export interface StorageSettings extends StoreAddress {
+  /** What the prefixes of all shards have in common. */
   readonly rootPrefix: string
-  /** Begins every key of this process: `rootPrefix`, with `--shard` followed by the directory of the shard. */
-  readonly prefix: string
-  /** Origin of the server, such as `https://minio.internal:9000`; null for AWS. */
-  readonly endpoint: string | null
-  /** Null for the region that the SDK finds. */
-  readonly region: string | null
-  /** Whether the bucket is in the path of the address and not in its host. */
-  readonly pathStyle: boolean
-  /** The storage account of an address `az://`; null for S3. `endpoint` is then the address of its blobs. */
-  readonly azure: AzureAccount | null
   /** The credentials of the environment, which must never be visible. */
   readonly secrets: readonly Secret[]
 }

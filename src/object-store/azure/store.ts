@@ -40,10 +40,11 @@ interface AzureConnection extends Sender {
   readonly container: ContainerClient
 }
 
-export const openAzureStore = async (options: ClientOptions & AzureAccount): Promise<ObjectStore> => {
-  const { bucket, blobs, sas, attemptsMax = ATTEMPTS_MAX, silenceMsMax = SILENCE_MS_MAX } = options
+export const openAzureStore = async (options: ClientOptions, account: AzureAccount): Promise<ObjectStore> => {
+  const { bucket, attemptsMax = ATTEMPTS_MAX, silenceMsMax = SILENCE_MS_MAX } = options
+  const { blobs, sas } = account
   const agent = silenceLimited(blobs, silenceMsMax)
-  const pipeline = newPipeline(await credentialOf(options), {
+  const pipeline = newPipeline(await credentialOf(account), {
     retryOptions: { ...RETRIES, maxTries: attemptsMax },
   })
   pipeline.factories.push({

@@ -21,16 +21,6 @@ import {
 import { ObjectStoreError } from '../object-store.js'
 import { reasonOf } from './failure.js'
 
-/** What a store with the protocol of S3 is opened with. */
-export interface S3Options extends ClientOptions {
-  /** Origin of the server, such as `https://minio.internal:9000`; null for AWS. */
-  readonly endpoint: string | null
-  /** Null for the region that the SDK finds. */
-  readonly region: string | null
-  /** Whether the bucket is in the path of the address and not in its host. */
-  readonly pathStyle: boolean
-}
-
 export interface S3Connection extends Sender {
   readonly client: S3Client
   readonly bucket: string
@@ -48,7 +38,7 @@ const QUIET = { trace: nothing, debug: nothing, info: nothing, warn: nothing, er
 
 const withHeaders = z.object({ headers: z.object({ date: z.string() }) })
 
-export const connect = async (options: S3Options): Promise<S3Connection> => {
+export const connect = async (options: ClientOptions): Promise<S3Connection> => {
   const { bucket, endpoint, pathStyle } = options
   const { attemptsMax = ATTEMPTS_MAX, silenceMsMax = SILENCE_MS_MAX } = options
   const place = placeOf('s3', options)

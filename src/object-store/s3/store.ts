@@ -1,15 +1,15 @@
 /** The verbs of the port, as requests to S3. */
 import { DeleteObjectsCommand, GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
-import { ageMs, storeOf } from '../client.js'
+import { ageMs, type ClientOptions, storeOf } from '../client.js'
 import { type ListedObject, type ObjectStore, ObjectStoreError } from '../object-store.js'
-import { connect, type S3Connection, type S3Options, send } from './connection.js'
+import { connect, type S3Connection, send } from './connection.js'
 import { nameOf } from './failure.js'
 import { putBytes, putCopy, putFile } from './upload.js'
 
 /** As many as one request may name. */
 const DELETED_AT_ONCE = 1_000
 
-export const openS3Store = async (options: S3Options): Promise<ObjectStore> => {
+export const openS3Store = async (options: ClientOptions): Promise<ObjectStore> => {
   const connection = await connect(options)
   return storeOf({
     ...connection,

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, describe, expect } from 'vitest'
 import { ALL_TABLES } from '../../../src/model/sync-tables.js'
-import { createS3Store } from '../../../src/object-store/open.js'
+import { openStore } from '../../../src/object-store/open.js'
 import { replaceObject } from '../../../src/storage/bucket/follow-pointer.js'
 import { qualified, quote } from '../../../src/warehouse/connection/ddl.js'
 import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
@@ -322,8 +322,15 @@ describe.each(VERSIONS)('%s', (environment) => {
     'a reader that holds either address while it is replaced sees old rows or an error, and never mixed rows',
     async () => {
       const [old, next] = [nightOf(HELD), nightOf(LAST)]
-      const store = await createS3Store({
-        ...{ bucket: 'research', prefix: `held-${environment}`, endpoint, region: null, pathStyle: true },
+      const store = await openStore({
+        ...{
+          bucket: 'research',
+          prefix: `held-${environment}`,
+          endpoint,
+          region: null,
+          pathStyle: true,
+          azure: null,
+        },
       })
       whenFinished(async () => store[Symbol.asyncDispose]())
       const put = async (key: string, { directory }: DeltaNight) =>
@@ -368,8 +375,15 @@ describe.each(VERSIONS)('%s', (environment) => {
     async () => {
       const isFirst = environment === VERSIONS[0]
       const { url, directory } = nightOf(LAST)
-      const store = await createS3Store({
-        ...{ bucket: 'research', prefix: `faults-${environment}`, endpoint, region: null, pathStyle: true },
+      const store = await openStore({
+        ...{
+          bucket: 'research',
+          prefix: `faults-${environment}`,
+          endpoint,
+          region: null,
+          pathStyle: true,
+          azure: null,
+        },
       })
       whenFinished(async () => store[Symbol.asyncDispose]())
       /** What a new session finds, because a fault may end one. */

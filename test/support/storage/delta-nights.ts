@@ -10,7 +10,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { PublishFormat } from '../../../src/model/publish-formats.js'
-import { createS3Store } from '../../../src/object-store/open.js'
+import { openStore } from '../../../src/object-store/open.js'
 import { PUBLISHED_TABLES, publishedViews } from '../../../src/publish/parquet/tables.js'
 import { type BucketManifest, manifestSchema, pointerSchema } from '../../../src/storage/bucket/documents.js'
 import { acquireLease } from '../../../src/storage/bucket/lease.js'
@@ -114,7 +114,7 @@ export const deltaNights = async (
   const { log, database, directory } = warehouse
   withEnvironment(finished, STORAGE_CREDENTIALS)
   const server = await startVersitygw(finished)
-  const store = await createS3Store({ ...server, prefix: PREFIX, region: null, pathStyle: true })
+  const store = await openStore({ ...server, prefix: PREFIX, region: null, pathStyle: true, azure: null })
   finished(async () => store[Symbol.asyncDispose]())
   // Its time stands still, so that it stays held.
   const held = { store, holder: holderNamed('nights'), clock: testClock(), log, signal: NEVER }

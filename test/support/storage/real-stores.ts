@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { Secret } from '../../../src/base/secret.js'
 import type { ObjectStore } from '../../../src/object-store/object-store.js'
-import { createS3Store } from '../../../src/object-store/open.js'
+import { openStore } from '../../../src/object-store/open.js'
 import type { Env } from '../command/command.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { freePort, type Program, startProgram } from '../servers/server.js'
@@ -150,8 +150,8 @@ const startS3 = async (
   finished(() => client.destroy())
   const open = async (onFinished: Finished, bucket: string, secret: string = SECRET) => {
     withEnvironment(onFinished, { ...STORAGE_CREDENTIALS, AWS_SECRET_ACCESS_KEY: secret })
-    const options = { endpoint, region: null, pathStyle: true, attemptsMax: 3 }
-    const store = await createS3Store({ ...options, bucket, prefix: 'field/work' })
+    const options = { endpoint, region: null, pathStyle: true, azure: null, attemptsMax: 3 }
+    const store = await openStore({ ...options, bucket, prefix: 'field/work' })
     onFinished(async () => store[Symbol.asyncDispose]())
     return store
   }

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
+import type { ClientOptions } from '../../../src/object-store/client.js'
 import { ObjectStoreError } from '../../../src/object-store/object-store.js'
-import { createS3Store } from '../../../src/object-store/open.js'
-import type { S3Options } from '../../../src/object-store/s3/connection.js'
+import { openStore } from '../../../src/object-store/open.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { HAS_OPENSSL, makeCertificates } from '../../support/servers/certificates.js'
 import { startTlsFront } from '../../support/servers/tls-front.js'
@@ -31,13 +31,21 @@ const MIB = 1_048_576
 
 const open = async (
   fault: (request: S3Request) => Promise<S3Fault | null> | S3Fault | null,
-  options: Partial<S3Options> = {},
+  options: Partial<ClientOptions> = {},
 ) => {
   withEnvironment(onTestFinished, STORAGE_CREDENTIALS)
   const server = await startS3Server(onTestFinished, { fault })
   const { bucket, endpoint } = server
-  const given = { bucket, prefix: 'fieldwork', endpoint, region: null, pathStyle: true, attemptsMax: 2 }
-  const store = await createS3Store({ ...given, ...options })
+  const given = {
+    bucket,
+    prefix: 'fieldwork',
+    endpoint,
+    region: null,
+    pathStyle: true,
+    azure: null,
+    attemptsMax: 2,
+  }
+  const store = await openStore({ ...given, ...options })
   onTestFinished(() => store[Symbol.asyncDispose]())
   return { store, server }
 }
@@ -191,8 +199,15 @@ describe('the message says', () => {
 
   test('no region, of a store without an endpoint', async () => {
     withEnvironment(onTestFinished, { ...STORAGE_CREDENTIALS, AWS_REGION: undefined })
-    const options = { bucket: 'research', prefix: '', endpoint: null, region: null, pathStyle: false }
-    expect(await failureOf(createS3Store(options))).toBe(
+    const options = {
+      bucket: 'research',
+      prefix: '',
+      endpoint: null,
+      region: null,
+      pathStyle: false,
+      azure: null,
+    }
+    expect(await failureOf(openStore(options))).toBe(
       's3://research: no region is known; set storage.region or AWS_REGION',
     )
   })

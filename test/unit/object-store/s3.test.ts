@@ -1,6 +1,6 @@
 /** The client of S3 keeps the contract of the port, over a server of our own, and so does the model of tests and simulation. */
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createS3Store } from '../../../src/object-store/open.js'
+import { openStore } from '../../../src/object-store/open.js'
 import { NEVER } from '../../support/storage/bucket.js'
 import { objectStoreContract } from '../../support/storage/contract.js'
 import { STORAGE_CREDENTIALS, withEnvironment } from '../../support/storage/credentials.js'
@@ -14,7 +14,7 @@ test.each([
 ])('requests are signed for the region of %s', async (_, { region, environment }, expected) => {
   withEnvironment(onTestFinished, { ...STORAGE_CREDENTIALS, AWS_REGION: environment })
   const { endpoint, bucket, requests } = await startS3Server(onTestFinished)
-  const store = await createS3Store({ bucket, prefix: '', endpoint, region, pathStyle: true })
+  const store = await openStore({ bucket, prefix: '', endpoint, region, pathStyle: true, azure: null })
   onTestFinished(() => store[Symbol.asyncDispose]())
   expect(store.address).toBe('s3://research')
   await store.putIfAbsent('a', Buffer.from('x'), NEVER)
@@ -27,7 +27,7 @@ test('the age of an object follows the clock of the store, and is never negative
   let nowMs = Date.parse('2001-01-01T00:00:00Z')
   const model = new ModelStore({ nowMs: () => nowMs })
   const { endpoint, bucket } = await startS3Server(onTestFinished, { store: model })
-  const store = await createS3Store({ bucket, prefix: '', endpoint, region: null, pathStyle: true })
+  const store = await openStore({ bucket, prefix: '', endpoint, region: null, pathStyle: true, azure: null })
   onTestFinished(() => store[Symbol.asyncDispose]())
   await store.putIfAbsent('a', Buffer.from('x'), NEVER)
   const ages = async () => {
@@ -53,8 +53,8 @@ describe('the client over HTTP', () => {
       withEnvironment(finished, STORAGE_CREDENTIALS)
       model = new ModelStore()
       const { endpoint, bucket } = await startS3Server(finished, { store: model })
-      const options = { bucket, prefix: 'field/work', endpoint, region: null, pathStyle: true }
-      const store = await createS3Store(options)
+      const options = { bucket, prefix: 'field/work', endpoint, region: null, pathStyle: true, azure: null }
+      const store = await openStore(options)
       finished(async () => store[Symbol.asyncDispose]())
       return store
     },

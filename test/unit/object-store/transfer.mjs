@@ -3,8 +3,8 @@
  * store, its options as JSON, the file to send, the file to get.
  */
 const [module, options, sent, got] = process.argv.slice(2)
-const { createS3Store } = await import(module)
-const store = await createS3Store(JSON.parse(options))
+const { openStore } = await import(module)
+const store = await openStore(JSON.parse(options))
 const { signal } = new AbortController()
 // Loads what any request needs.
 await store.putIfAbsent('small', Buffer.alloc(1_000), signal)

@@ -5,7 +5,7 @@ import {
   ObjectStoreError,
   type PutOutcome,
 } from '../../../../src/object-store/object-store.js'
-import { createS3Store } from '../../../../src/object-store/open.js'
+import { openStore } from '../../../../src/object-store/open.js'
 import { PROOF_KEY } from '../../../../src/storage/bucket/documents.js'
 import {
   agreeOnLayout,
@@ -68,7 +68,14 @@ describe('conditional writes', () => {
     withEnvironment(onTestFinished, STORAGE_CREDENTIALS)
     const server = await startS3Server(onTestFinished, options)
     const { bucket, endpoint } = server
-    const store = await createS3Store({ bucket, prefix: 'p', endpoint, region: null, pathStyle: true })
+    const store = await openStore({
+      bucket,
+      prefix: 'p',
+      endpoint,
+      region: null,
+      pathStyle: true,
+      azure: null,
+    })
     onTestFinished(() => store[Symbol.asyncDispose]())
     return { server, store }
   }
