@@ -5,6 +5,7 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import pLimit from 'p-limit'
 import { messageOf } from '../base/errors.js'
 import type { StoreAddress } from '../base/network.js'
 import { throwIfAborted, unlessAborted } from '../base/signals.js'
@@ -178,6 +179,29 @@ const receiveToFile = async (client: StoreClient, key: string, path: string, sig
     await file.close()
     if (!isWhole) await rm(path, { force: true })
   }
+}
+
+/** Works on all items, at most so many at once. The first failure ends the others, and is thrown when all have ended. */
+export const allAtMost = async <Item, Result>(
+  atOnce: number,
+  items: readonly Item[],
+  given: AbortSignal,
+  work: (item: Item, signal: AbortSignal) => Promise<Result>,
+): Promise<Result[]> => {
+  const failed = new AbortController()
+  const signal = AbortSignal.any([given, failed.signal])
+  const limit = pLimit(atOnce)
+  const works = items.map((item) =>
+    limit(async () => {
+      throwIfAborted(signal)
+      return await work(item, signal)
+    }),
+  )
+  for (const one of works) one.catch((error: unknown) => failed.abort(error))
+  await Promise.allSettled(works)
+  if (!failed.signal.aborted) return await Promise.all(works)
+  throwIfAborted(given)
+  throw failed.signal.reason
 }
 
 /** Never negative: both times are whole seconds of one clock. */

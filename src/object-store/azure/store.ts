@@ -9,11 +9,11 @@ import {
   newPipeline,
   StorageSharedKeyCredential,
 } from '@azure/storage-blob'
-import pLimit from 'p-limit'
 import type { AzureAccount } from '../../base/network.js'
 import {
   ATTEMPTS_MAX,
   ageMs,
+  allAtMost,
   type ClientOptions,
   PART_BYTES_MIN,
   PARTS_AT_ONCE,
@@ -63,8 +63,7 @@ export const openAzureStore = async (options: ClientOptions, account: AzureAccou
     read: (key, signal) => getBlob(connection, key, signal),
     list: (prefix, signal) => listBlobs(connection, prefix, signal),
     delete: async (keys, signal) => {
-      const limit = pLimit(DELETIONS_AT_ONCE)
-      await Promise.all(keys.map((key) => limit(() => deleteBlob(connection, key, signal))))
+      await allAtMost(DELETIONS_AT_ONCE, keys, signal, (key, until) => deleteBlob(connection, key, until))
     },
   })
 }

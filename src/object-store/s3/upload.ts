@@ -5,14 +5,13 @@
 import type { FileHandle } from 'node:fs/promises'
 import {
   AbortMultipartUploadCommand,
-  type CompletedPart,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   PutObjectCommand,
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3'
-import { PART_BYTES_MIN, PARTS_AT_ONCE, type Put, type Written } from '../client.js'
+import { allAtMost, PART_BYTES_MIN, PARTS_AT_ONCE, type Put, type Written } from '../client.js'
 import { type CopiedBody, type FileBody, ObjectStoreError } from '../object-store.js'
 import { type S3Connection, send } from './connection.js'
 import { nameOf, statusOf } from './failure.js'
@@ -47,14 +46,25 @@ const lostBy = (error: unknown): null | undefined =>
 const etagOf = (answer: { readonly ETag?: string | undefined } | null): Written =>
   answer === null ? null : answer.ETag
 
-/** Makes an upload of several parts, whose condition is checked when they have arrived. */
-const putParts = async (connection: S3Connection, put: Put, parts: Parts): Promise<Written> => {
+/** Makes an upload of several parts, whose condition is checked when they have arrived. `sendPart` returns the ETag of its part. */
+const putParts = async (
+  connection: S3Connection,
+  put: Put,
+  { size, partsMax }: { readonly size: number; readonly partsMax: number },
+  sendPart: (part: Part, signal: AbortSignal) => Promise<string | undefined>,
+): Promise<Written> => {
   const { key, signal } = put
   const creation = new CreateMultipartUploadCommand(objectOf(connection, put))
   const { UploadId } = await send(connection, `write ${key}`, signal, creation)
   const upload = { ...targetOf(connection, put), UploadId }
+  const partBytes = Math.max(PART_BYTES_MIN, Math.ceil(size / partsMax))
+  const numbers = Array.from({ length: Math.ceil(size / partBytes) }, (_, place) => place + 1)
   try {
-    const Parts = await sendParts(put, upload, parts)
+    const Parts = await allAtMost(PARTS_AT_ONCE, numbers, signal, async (PartNumber, until) => {
+      const position = (PartNumber - 1) * partBytes
+      const part = { ...upload, PartNumber, position, bytes: Math.min(partBytes, size - position) }
+      return { PartNumber, ETag: await sendPart(part, until) }
+    })
     const whole = { ...upload, ...conditionOf(put), MultipartUpload: { Parts } }
     const completion = new CompleteMultipartUploadCommand(whole)
     const answer = await send(connection, `write ${key}`, signal, completion, lostBy)
@@ -75,13 +85,6 @@ interface Part extends Upload {
   readonly bytes: number
 }
 
-interface Parts {
-  readonly size: number
-  readonly partsMax: number
-  /** Makes a sender, which sends one part after the other and returns the ETag of each. */
-  readonly sender: (partBytes: number) => (part: Part, signal: AbortSignal) => Promise<string | undefined>
-}
-
 export const putFile = (
   connection: S3Connection,
   put: Put,
@@ -89,67 +92,34 @@ export const putFile = (
   file: FileHandle,
   size: number,
 ): Promise<Written> => {
-  const sender: Parts['sender'] = (partBytes) => {
-    const buffer = Buffer.allocUnsafe(partBytes)
-    return async ({ position, bytes, ...part }, signal) => {
-      const Body = await readPart(file, buffer.subarray(0, bytes), position)
-      const command = new UploadPartCommand({ ...part, Body })
-      const { ETag } = await send(connection, `write ${put.key}`, signal, command)
-      onSent?.(bytes)
-      return ETag
-    }
-  }
-  return putParts(connection, put, { size, partsMax: PARTS_MAX, sender })
+  const free: Buffer[] = []
+  const parts = { size, partsMax: PARTS_MAX }
+  return putParts(connection, put, parts, async ({ position, bytes, ...part }, signal) => {
+    const buffer = free.pop() ?? Buffer.allocUnsafe(bytes)
+    const Body = await readPart(file, buffer.subarray(0, bytes), position)
+    const { ETag } = await send(
+      connection,
+      `write ${put.key}`,
+      signal,
+      new UploadPartCommand({ ...part, Body }),
+    )
+    free.push(buffer)
+    onSent?.(bytes)
+    return ETag
+  })
 }
 
 /** Not CopyObject: it ends at 5 GiB, needs more permissions, and few servers keep its condition. */
-export const putCopy = (
-  connection: S3Connection,
-  put: Put,
-  { copyOf, bytes: size }: CopiedBody,
-): Promise<Written> => {
+export const putCopy = (connection: S3Connection, put: Put, { copyOf, bytes: size }: CopiedBody) => {
   const { bucket, root } = connection
   const CopySource = `${bucket}/${root}${copyOf}`.split('/').map(encodeURIComponent).join('/')
-  const sender: Parts['sender'] =
-    () =>
-    async ({ position, bytes, ...part }, signal) => {
-      const CopySourceRange = `bytes=${position}-${position + bytes - 1}`
-      const command = new UploadPartCopyCommand({ ...part, CopySource, CopySourceRange })
-      const answer = await send(connection, `write ${put.key}`, signal, command)
-      return answer.CopyPartResult?.ETag
-    }
-  return putParts(connection, put, { size, partsMax: COPIED_PARTS_MAX, sender })
-}
-
-const sendParts = async (put: Put, upload: Upload, { size, partsMax, sender }: Parts) => {
-  const partBytes = Math.max(PART_BYTES_MIN, Math.ceil(size / partsMax))
-  const count = Math.ceil(size / partBytes)
-  const parts: CompletedPart[] = []
-  const failed = new AbortController()
-  const signal = AbortSignal.any([put.signal, failed.signal])
-  let begun = 0
-  const sendSome = async (): Promise<void> => {
-    const sendPart = sender(partBytes)
-    while (begun < count) {
-      const position = begun * partBytes
-      begun += 1
-      const PartNumber = begun
-      const bytes = Math.min(partBytes, size - position)
-      parts[PartNumber - 1] = {
-        PartNumber,
-        ETag: await sendPart({ ...upload, PartNumber, position, bytes }, signal),
-      }
-    }
-  }
-  const stopping = (error: unknown): never => {
-    failed.abort(error)
-    throw error
-  }
-  const senders = Array.from({ length: Math.min(PARTS_AT_ONCE, count) }, () => sendSome().catch(stopping))
-  // The file stays open until no sender reads it.
-  await Promise.allSettled(senders)
-  await Promise.all(senders)
-  return parts
+  const parts = { size, partsMax: COPIED_PARTS_MAX }
+  return putParts(connection, put, parts, async ({ position, bytes, ...part }, signal) => {
+    const CopySourceRange = `bytes=${position}-${position + bytes - 1}`
+    const command = new UploadPartCopyCommand({ ...part, CopySource, CopySourceRange })
+    const answer = await send(connection, `write ${put.key}`, signal, command)
+    return answer.CopyPartResult?.ETag
+  })
 }
 
 /** Fills `buffer` from the file. */

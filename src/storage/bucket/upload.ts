@@ -1,12 +1,11 @@
 /** Uploads the files of a version: the database, and the Parquet files that changed. */
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import pLimit from 'p-limit'
 import type { Clock } from '../../base/clock.js'
 import { WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import { throwIfAborted } from '../../base/signals.js'
 import type { PublishFormat, ViewName } from '../../model/publish-formats.js'
+import { allAtMost } from '../../object-store/client.js'
 import {
   type ListedObject,
   listAll,
@@ -153,21 +152,9 @@ export const uploadFiles = async (
     loggedMs = clock.monotonicMs()
     log.info({ sent_bytes: sentBytes, bytes, storage: store.address }, 'uploading')
   }
-  const limit = pLimit(UPLOADS_AT_ONCE_MAX)
-  const failed = new AbortController()
-  const signal = AbortSignal.any([given, failed.signal])
-  const uploads = files.map(({ key, file, bytes: size }) =>
-    limit(async () => {
-      // The first failure ends the others.
-      await createObject({ store, lease, signal }, key, { file, onSent }, size).catch((error: unknown) =>
-        failed.abort(error),
-      )
-    }),
+  await allAtMost(UPLOADS_AT_ONCE_MAX, files, given, ({ key, file, bytes: size }, signal) =>
+    createObject({ store, lease, signal }, key, { file, onSent }, size),
   )
-  await Promise.all(uploads)
-  if (!failed.signal.aborted) return
-  throwIfAborted(given)
-  throw failed.signal.reason
 }
 
 /** Creates an object. If it exists already, our own first attempt has arrived; then its size must be the same. */
