@@ -25,3 +25,13 @@ export const parse = <Output>(
     `${what} has an unexpected form: ${where}${first?.message ?? 'unknown'}${more}`.replaceAll(/\s+/g, ' '),
   )
 }
+
+/** The value of a JSON text; null if it is none, or has another form. */
+export const parseJson = <Output>(schema: z.ZodType<Output>, text: string | Uint8Array): Output | null => {
+  try {
+    const json = typeof text === 'string' ? text : Buffer.from(text).toString()
+    return schema.safeParse(JSON.parse(json)).data ?? null
+  } catch {
+    return null
+  }
+}

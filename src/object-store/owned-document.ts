@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { WarehouseError } from '../base/errors.js'
+import { parseJson } from '../base/parse.js'
 import {
   type ObjectBody,
   type ObjectStore,
@@ -78,15 +79,6 @@ export const putOwnedBytes = (put: OwnedPut<Uint8Array>): Promise<OwnedOutcome> 
 export const documentBody = (document: object): Buffer =>
   Buffer.from(`${JSON.stringify(document, null, 1)}\n`)
 
-/** Null if `body` is not such a document. */
-export const parseDocument = <Document>(schema: z.ZodType<Document>, body: Uint8Array): Document | null => {
-  try {
-    return schema.safeParse(JSON.parse(Buffer.from(body).toString('utf8'))).data ?? null
-  } catch {
-    return null
-  }
-}
-
 /** What begins a document that is replaced. Its token shows after a lost answer whether we wrote it. */
 export const stamp = () => ({ format: 1, token: randomUUID() }) as const
 
@@ -105,7 +97,7 @@ export const readDocument = async <Document>(
 ): Promise<ReadDocument<Document> | null> => {
   const found = await store.get(key, signal)
   if (found === null) return null
-  const document = parseDocument(schema, found.body)
+  const document = parseJson(schema, found.body)
   if (document === null)
     throw new WarehouseError(
       'bucket_damaged',
@@ -166,7 +158,7 @@ export class OwnedDocument<Document extends { readonly token: string }> {
         return { kind: 'written' }
       }
       const { found } = outcome
-      const stored = found === null ? null : parseDocument(schema, found.body)
+      const stored = found === null ? null : parseJson(schema, found.body)
       const isOurs = found !== null && stored !== null && this.#tokens.has(stored.token)
       // An earlier put whose answer we never got has arrived.
       if (isOurs) this.#owned = { ...this.#owned, document: stored, etag: found.etag }

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { ExpectedError, UnsyncedError } from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
 import { makeDirectory } from '../../base/make-directory.js'
+import { parseJson } from '../../base/parse.js'
 import { ifMissing, renameDurably, syncDirectory, syncToDisk } from '../../publish/replace-file.js'
 
 const FILE = 'export.json'
@@ -57,12 +58,8 @@ const requireReplaceable = async (out: string): Promise<void> => {
 }
 
 const readManifest = async (out: string): Promise<ExportManifest | null> => {
-  try {
-    const parsed = manifestSchema.safeParse(JSON.parse(await readFile(join(out, FILE), 'utf8')))
-    return parsed.success ? parsed.data : null
-  } catch {
-    return null
-  }
+  const text = await readFile(join(out, FILE)).catch(() => null)
+  return text === null ? null : parseJson(manifestSchema, text)
 }
 
 /** Runs `write` in an empty directory and replaces `out` by that directory. If `write` fails, its files are removed. */

@@ -8,6 +8,7 @@
  * slots early by the rest.
  */
 import { z } from 'zod'
+import { parseJson } from '../../base/parse.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
 
 /** One request. Times are wall clock, milliseconds since 1970. */
@@ -100,12 +101,4 @@ export const occupiedMs = (
     .sort((a, b) => b - a)
     .slice(0, cap)
 
-type LedgerEntry = z.infer<typeof lineSchema>
-
-export const parseLine = (line: string): LedgerEntry | null => {
-  try {
-    return lineSchema.safeParse(JSON.parse(line)).data ?? null
-  } catch {
-    return null
-  }
-}
+export const parseLine = (line: string) => parseJson(lineSchema, line)

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import { hasCode } from '../../base/errors.js'
+import { parseJson } from '../../base/parse.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 
 const columnSchema = z.object({
@@ -80,13 +81,11 @@ export const manifestFile = (directory: string): string => join(directory, FILE)
  * cannot be read.
  */
 export const readManifest = async (directory: string): Promise<Manifest | null> => {
-  try {
-    const parsed = manifestSchema.safeParse(JSON.parse(await readFile(manifestFile(directory), 'utf8')))
-    return parsed.success ? parsed.data : null
-  } catch (error) {
-    if (error instanceof SyntaxError || hasCode(error, 'ENOENT', 'ENOTDIR')) return null
+  const text = await readFile(manifestFile(directory)).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
     throw error
-  }
+  })
+  return text === null ? null : parseJson(manifestSchema, text)
 }
 
 export const requireManifest = async (directory: string): Promise<Manifest> => {

@@ -6,11 +6,11 @@
 import { type Clock, sleep } from '../../base/clock.js'
 import { EXIT_CODES, type ExitCode, messageOf, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import { parseJson } from '../../base/parse.js'
 import type { RunObserver } from '../../model/run.js'
 import { type ObjectStore, ObjectStoreError } from '../../object-store/object-store.js'
 import {
   OwnedDocument,
-  parseDocument,
   putDocument,
   type ReadDocument,
   readDocument,
@@ -159,7 +159,7 @@ const take = async (options: LeaseOptions, found: FoundLease, isNew: boolean): P
   const outcome = await putDocument(store, LEASE_KEY, document, found?.etag ?? null, signal)
   if (outcome.kind === 'lost') {
     if (outcome.found === null) return null
-    const winner = parseDocument(leaseSchema, outcome.found.body)
+    const winner = parseJson(leaseSchema, outcome.found.body)
     if (winner?.state === 'free') return null
     throw heldBy(store, winner)
   }

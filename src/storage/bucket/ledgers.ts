@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
+import { parseJson } from '../../base/parse.js'
 import {
   fullLedgerText,
   isLedgerName,
@@ -15,7 +16,7 @@ import {
   replaceLedgerText,
 } from '../../http/rate-limit/ledger.js'
 import { type ListedObject, listAll, type ObjectStore } from '../../object-store/object-store.js'
-import { parseDocument, putDocument, stamp } from '../../object-store/owned-document.js'
+import { putDocument, stamp } from '../../object-store/owned-document.js'
 import { RATE_REQUESTS_MAX } from '../../settings/readers.js'
 import type { Settings } from '../../settings/settings.js'
 import { LEASE_KEY, LEDGERS, ledgerSchema } from './documents.js'
@@ -129,7 +130,7 @@ const fill = async (
   if (listed === undefined && token === undefined && (isKept || previous.ledgers !== null)) return null
   const key = `${LEDGERS}${name}`
   const found = await store.get(key, signal)
-  const document = found === null ? null : parseDocument(ledgerSchema, found.body)
+  const document = found === null ? null : parseJson(ledgerSchema, found.body)
   if (document !== null && token !== undefined && document.token !== token)
     return `${key} is not the one that the last run left`
   if (isKept) return null

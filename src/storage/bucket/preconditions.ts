@@ -4,8 +4,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import { ExpectedError, WarehouseError } from '../../base/errors.js'
+import { parseJson } from '../../base/parse.js'
 import { type ObjectStore, ObjectStoreError } from '../../object-store/object-store.js'
-import { documentBody, parseDocument, putDocument, readDocument } from '../../object-store/owned-document.js'
+import { documentBody, putDocument, readDocument } from '../../object-store/owned-document.js'
 import { LAYOUT_KEY, layoutSchema, POINTER_KEY, PROOF_KEY, proofSchema } from './documents.js'
 
 /** The first run decides. `store` is the root of the bucket's prefix. Throws an error `other_bucket` if the bucket is divided otherwise. */
@@ -62,7 +63,7 @@ export const proveConditionalWrites = async (
   const tried = `${endpoint ?? 'AWS'} ${store.address}`
   const found = await store.get(PROOF_KEY, signal)
   const isRecent = found !== null && (found.ageMs === null || found.ageMs <= PROOF_MS_MAX)
-  if (isRecent && parseDocument(proofSchema, found.body)?.store === tried) return
+  if (isRecent && parseJson(proofSchema, found.body)?.store === tried) return
   await requireConditionalWrites(store, signal)
   const proof = { format: 1, store: tried }
   await putDocument(store, PROOF_KEY, proof, found?.etag ?? null, signal).catch((error: unknown) => {

@@ -6,8 +6,9 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ExpectedError, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import { parseJson } from '../../base/parse.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
-import { documentBody, parseDocument } from '../../object-store/owned-document.js'
+import { documentBody } from '../../object-store/owned-document.js'
 import { stateInFile } from '../../publish/duckdb.js'
 import { checksum } from '../../publish/parquet/manifest.js'
 import {
@@ -106,7 +107,7 @@ const noteOf = (store: ObjectStore, note: BucketNote | null, state: string): Omi
 /** Null if there is no note, or none that can be read. */
 export const readNote = async (directory: string): Promise<BucketNote | null> => {
   const text = await readFile(bucketNoteFile(directory)).catch(ifMissing)
-  return text === null ? null : parseDocument(noteSchema, text)
+  return text === null ? null : parseJson(noteSchema, text)
 }
 
 /** A kill leaves the old note or the new one. */
@@ -199,7 +200,7 @@ const downloadDatabase = async (
 export const readManifest = async (store: ObjectStore, key: string, signal: AbortSignal) => {
   const found = await store.get(key, signal)
   if (found === null) return `${key} is missing`
-  return parseDocument(manifestSchema, found.body) ?? `${key} is damaged`
+  return parseJson(manifestSchema, found.body) ?? `${key} is damaged`
 }
 
 /** Writes a verified copy to `file`. Returns null, or what is wrong with the object; then there is no file. */

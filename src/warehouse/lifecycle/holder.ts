@@ -6,6 +6,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { z } from 'zod'
 import { isRunning } from '../../base/is-running.js'
+import { parseJson } from '../../base/parse.js'
 import { holderFile } from './files.js'
 
 const holderSchema = z.object({
@@ -26,12 +27,9 @@ export const removeHolder = (directory: string): Promise<void> => rm(holderFile(
 
 /** The note of the current holder, or of the last one after a kill; null if no note can be read. */
 export const readHolder = async (directory: string): Promise<Holder | null> => {
-  try {
-    return holderSchema.safeParse(JSON.parse(await readFile(holderFile(directory), 'utf8'))).data ?? null
-  } catch {
-    // The note is missing or being written. The lock holds without a name.
-    return null
-  }
+  // The note is missing or being written. The lock holds without a name.
+  const text = await readFile(holderFile(directory)).catch(() => null)
+  return text === null ? null : parseJson(holderSchema, text)
 }
 
 export const describeHolder = (holder: Holder | null): string =>

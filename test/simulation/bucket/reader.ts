@@ -1,5 +1,5 @@
 /** A reader without a lease: pointer, manifest, files, as slowly as it likes. */
-import { parseDocument } from '../../../src/object-store/owned-document.js'
+import { parseJson } from '../../../src/base/parse.js'
 import { pointerSchema } from '../../../src/storage/bucket/documents.js'
 import type { Random } from '../random.js'
 import type { Schedule } from './machine.js'
@@ -15,7 +15,7 @@ export const readOnce = async (schedule: Schedule, oracle: Oracle, random: Rando
     })
   const { objects } = oracle.model
   const body = objects.get('current.json')?.body
-  const pointer = body === undefined ? null : parseDocument(pointerSchema, body)
+  const pointer = body === undefined ? null : parseJson(pointerSchema, body)
   if (pointer === null || pointer.manifest === null) return
   const { manifest: key, version } = pointer
   const published = oracle.versions.findLast((one) => one.manifest === key)

@@ -1,8 +1,8 @@
 /** The versions of a bucket. What must hold at each write of the pointer and at each delete, whatever happens to the writers. */
 import { createHash } from 'node:crypto'
+import { parseJson } from '../../../src/base/parse.js'
 import { ADDRESSES } from '../../../src/model/publish-formats.js'
 import type { ObjectStore } from '../../../src/object-store/object-store.js'
-import { parseDocument } from '../../../src/object-store/owned-document.js'
 import type { CleanUpLimits } from '../../../src/storage/bucket/clean-up.js'
 import {
   type BucketManifest,
@@ -94,7 +94,7 @@ export class Versions {
 
   manifest(key: string): BucketManifest | null {
     const body = this.model.objects.get(key)?.body
-    return body === undefined ? null : parseDocument(manifestSchema, body)
+    return body === undefined ? null : parseJson(manifestSchema, body)
   }
 
   /** What readers see when the pointer is so, and what the next run would restore. */
@@ -136,7 +136,7 @@ export class Versions {
     if (key !== 'current.json') return
     if (this.model.ignored.size > 0) this.fail('a run goes on in a store without conditional writes')
     const body = this.model.objects.get(key)?.body ?? Buffer.alloc(0)
-    const pointer = parseDocument(pointerSchema, body)
+    const pointer = parseJson(pointerSchema, body)
     if (pointer === null) {
       this.fail('the pointer cannot be read')
       return
