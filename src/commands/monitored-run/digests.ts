@@ -5,6 +5,7 @@
 import { systemClock } from '../../base/clock.js'
 import { messageOf, StoppedError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import { once } from '../../base/once.js'
 import { onAbort } from '../../base/signals.js'
 import { createTimeLimit } from '../../base/time-limit.js'
 import { instantFromMs } from '../../model/instant.js'
@@ -48,14 +49,6 @@ export const tellDigests = async (options: TellDigests): Promise<void> => {
   } catch (error) {
     if (signal.aborted) return
     log.warn({ setting: 'notify.digest' }, `no digest was made: ${redact(messageOf(error))}`)
-  }
-}
-
-const once = <Value>(make: () => Promise<Value>): (() => Promise<Value>) => {
-  let made: Promise<Value> | null = null
-  return () => {
-    made ??= make()
-    return made
   }
 }
 

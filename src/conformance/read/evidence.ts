@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../base/clock.js'
+import { once } from '../../base/once.js'
 import { integerOf, textOf } from '../fields.js'
 import { PASS, Unseen, type Verdict } from '../verdict.js'
 import {
@@ -54,14 +55,6 @@ export const gatherEvidence = (
       if (burstRequestsMax === null) throw new Unseen('only checked with --exceed-cap')
       return await sender.burst('/surveys', burstRequestsMax)
     }),
-  }
-}
-
-const once = <Value>(get: () => Promise<Value>): (() => Promise<Value>) => {
-  let got: Promise<Value> | null = null
-  return () => {
-    got ??= get()
-    return got
   }
 }
 

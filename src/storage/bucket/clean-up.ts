@@ -43,7 +43,7 @@ export type CleanUpLimits = Readonly<typeof CLEAN_UP_LIMITS>
 /** Keys of one delete request. */
 const DELETED_AT_ONCE_MAX = 1_000
 
-export interface Marked {
+interface Marked {
   readonly listed: readonly ListedObject[]
   /** What is kept; null if a kept manifest is damaged: then nothing may be removed. */
   readonly named: ReadonlySet<string | null | undefined> | null

@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ErrorCode, isStop, messageOf, WarehouseError } from '../../base/errors.js'
+import { once } from '../../base/once.js'
 import { ADDRESSES, type PublishFormat } from '../../model/publish-formats.js'
 import type { PublishReport } from '../../model/run.js'
 import {
@@ -18,7 +19,7 @@ import { commitDelta, directoryOf } from '../../publish/delta/commit.js'
 import { type LogFiles, nextNumber, readState } from '../../publish/delta/read-log.js'
 import { CatalogRows } from '../../publish/ducklake/rows.js'
 import { writeCatalog } from '../../publish/ducklake/write-catalog.js'
-import { cleanUp, type Marked, mark } from './clean-up.js'
+import { cleanUp, mark } from './clean-up.js'
 import { type BucketManifest, DATA, type PointerContents } from './documents.js'
 import { readManifest } from './restore.js'
 import type { BucketPublishing } from './upload.js'
@@ -35,30 +36,23 @@ interface PublishedVersion extends BucketPublishing {
 
 /** Also what catalog and clean-up share. */
 interface Following extends PublishedVersion {
-  readonly marked: ReturnType<typeof markOnce>
+  readonly marked: () => ReturnType<typeof markWithCatalog>
 }
 
 /** Returns what readers open. Throws the error of the first format that could not follow, such as `delta_behind`. */
 export const followPointer = async (version: PublishedVersion): Promise<readonly PublishReport[]> => {
-  const following = { ...version, marked: markOnce(version) }
+  const following = { ...version, marked: once(() => markWithCatalog(version)) }
   const behind = await bringUpToDate(following)
   if (behind.length === 0) await sweep(following)
   return reportsOf(version, behind)
 }
 
-/** What clean-up keeps, read once: what the catalog shows must not be too old a moment later. */
-const markOnce = (version: PublishedVersion) => {
-  let marking: Promise<Marked & Pick<ReturnType<typeof catalogOf>, 'rows'>> | null = null
-  const read = async () => {
-    const { contents } = version.pointer
-    const { rows, add } = catalogOf(contents)
-    const isShown = version.formats.includes('ducklake')
-    return { ...(await mark({ ...version, pointer: contents }, isShown ? add : undefined)), rows }
-  }
-  return () => {
-    marking ??= read()
-    return marking
-  }
+/** What clean-up keeps, and the catalog of it: what this shows must not be too old a moment later. */
+const markWithCatalog = async (version: PublishedVersion) => {
+  const { contents: pointer } = version.pointer
+  const { rows, add } = catalogOf(pointer)
+  const isShown = version.formats.includes('ducklake')
+  return { ...(await mark({ ...version, pointer }, isShown ? add : undefined)), rows }
 }
 
 interface Follower {
