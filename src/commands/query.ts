@@ -6,6 +6,7 @@ import { mkdtemp, open, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { addAbortSignal } from 'node:stream'
+import { z } from 'zod'
 import { asWarehouseError, WarehouseError } from '../base/errors.js'
 import { counted, humanBytes } from '../base/human.js'
 import { makeDirectory } from '../base/make-directory.js'
@@ -14,8 +15,9 @@ import { withoutPattern } from '../publish/parquet/sql.js'
 import { renameDurably, syncToDisk, temporaryBeside } from '../publish/replace-file.js'
 import type { Settings } from '../settings/settings.js'
 import { findState, requirePublished } from '../storage/open.js'
+import { bigintCell } from '../warehouse/connection/cells.js'
 import type { Sql } from '../warehouse/connection/database.js'
-import { literal } from '../warehouse/connection/ddl.js'
+import { literal, quote } from '../warehouse/connection/ddl.js'
 import {
   duckdbCause,
   firstLine,
@@ -30,7 +32,7 @@ import { surveyNameOf, usageError } from './flags.js'
 import { CSV, JSON_LIST, MARKDOWN, type Write, writeLines } from './query/lines.js'
 import { NAMED_QUERIES, sqlToCopy } from './query/named.js'
 import { parametersOf, prepare, questionOf } from './query/question.js'
-import { refused, type Statement } from './query/statement.js'
+import { namedRows, ofStatement, refused, type Statement } from './query/statement.js'
 import { writeTable } from './query/table.js'
 import { textTable } from './text/text-table.js'
 
@@ -129,8 +131,7 @@ const writeAs = async (
   writing: Writing,
 ): Promise<number> => {
   if (format === 'table') return await writeTable(sql, statement, writing)
-  if (format === 'parquet')
-    return await (await import('./query/parquet.js')).writeParquet(sql, statement, writing.file)
+  if (format === 'parquet') return await writeParquet(sql, statement, writing.file)
   if (format === 'xlsx')
     return await (await import('./query/workbook.js')).writeWorkbook(
       sql,
@@ -230,4 +231,21 @@ const into = async (file: string, run: (write: Write) => Promise<number>): Promi
     await handle.writeFile(text)
     return true
   })
+}
+
+/** DuckDB writes the file, so a million rows need no memory of ours. Returns the number of rows. */
+const writeParquet = async (sql: Sql, statement: Statement, file: string): Promise<number> => {
+  // polars reads Parquet's JSON type as bytes.
+  const cells = statement.columns.map(({ name, type }) =>
+    type === 'JSON' ? `CAST(${quote(name)} AS VARCHAR) AS ${quote(name)}` : quote(name),
+  )
+  const [copied] = await ofStatement(() =>
+    sql.rows(
+      z.object({ Count: bigintCell }),
+      `COPY (SELECT ${cells.join(', ')} FROM ${namedRows(statement)})
+      TO ${literal(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 30720, USE_TMP_FILE false)`,
+      statement.parameters,
+    ),
+  )
+  return copied?.Count ?? 0
 }

@@ -1,16 +1,23 @@
 /** What `status` prints: a verdict and the published state, one survey, or only the requests of the last runs by reason and kind. */
 import { systemClock } from '../base/clock.js'
 import { counted, humanCount } from '../base/human.js'
-import { formatInstant } from '../model/instant.js'
+import { formatInstant, instantFromMs } from '../model/instant.js'
 import { REQUEST_KINDS, REQUEST_REASONS, type RequestUsage } from '../model/request-usage.js'
+import { serverNow } from '../rules/plan.js'
 import { parseDuration } from '../settings/readers.js'
 import type { Settings } from '../settings/settings.js'
 import { readLastRequestUsage, readWithHead } from '../storage/open.js'
+import { planOf } from '../sync/planning.js'
+import { accountWarehouse } from '../warehouse/account-warehouse.js'
+import type { Database } from '../warehouse/connection/database.js'
 import type { RunRequestUsage } from '../warehouse/history/runs.js'
-import { readStatus } from '../warehouse/status.js'
+import { readStatus, requireCurrentSchema } from '../warehouse/status.js'
+import { accountsOfSurvey, readSurveyStatus } from '../warehouse/survey-status.js'
 import type { CliContext } from './context.js'
-import { usageError } from './flags.js'
+import { surveyNameOf, usageError } from './flags.js'
+import { type Explained, explain } from './status/explain.js'
 import { renderOverview } from './status/overview.js'
+import { renderSurvey } from './status/survey-text.js'
 import { VERDICT_COLOURS, verdictOf } from './status/verdict.js'
 import { jsonOf } from './text/json.js'
 import { REQUEST_USAGE_WORDS } from './text/run-lines.js'
@@ -35,10 +42,7 @@ export const showStatus = async (
   const { signal, print, exit } = context
   const maxAgeMs = parseDuration(maxAge)
   if (maxAgeMs === null) throw usageError('--max-age must be a duration, such as 26h', 'status')
-  if (survey !== undefined) {
-    const { showSurvey } = await import('./status/survey.js')
-    return await showSurvey(context, settings, { survey, maxAgeMs })
-  }
+  if (survey !== undefined) return await showSurvey(context, settings, survey, maxAgeMs)
   const { head, result } = await readWithHead(settings, signal, (database) =>
     database.transaction(readStatus),
   )
@@ -101,4 +105,40 @@ const requestCell = (usage: readonly RequestUsage[]): string => {
   const [made, saved] = [sum(usage, 'requests'), sum(usage, 'saved')]
   const parts = [made === 0 ? '' : humanCount(made), saved === 0 ? '' : `(${humanCount(saved)} saved)`]
   return parts.join(' ').trim() || '-'
+}
+
+/** Explains one survey, of every account that has it. The rules of a run say when it is read next. */
+const showSurvey = async (
+  context: CliContext,
+  settings: Settings,
+  survey: string,
+  maxAgeMs: number,
+): Promise<void> => {
+  const name = surveyNameOf(survey, 'status')
+  const { head, result: surveys } = await readWithHead(settings, context.signal, async (database, path) => {
+    await requireCurrentSchema(database, path, 'status')
+    const found: Explained[] = []
+    for (const account of await database.transaction((sql) => accountsOfSurvey(sql, name, path)))
+      found.push(await explainSurvey(database, { account, surveyId: name.surveyId }, settings, maxAgeMs))
+    return found
+  })
+  if (settings.json) return void (await context.print(`${jsonOf({ ...head, surveys })}\n`))
+  const terminal = terminalOf(context)
+  await context.print(`${surveys.map((one) => renderSurvey(one, terminal)).join('\n\n')}\n`)
+}
+
+const explainSurvey = async (
+  database: Database,
+  survey: { readonly account: string; readonly surveyId: number },
+  rules: Settings,
+  maxAgeMs: number,
+): Promise<Explained> => {
+  const nowMs = systemClock.nowMs()
+  const warehouse = accountWarehouse(database, survey.account)
+  const past = await warehouse.pastRuns(rules.discover.overlap)
+  const now = serverNow(past, nowMs)
+  const status = await database.transaction((sql) => readSurveyStatus(sql, survey, now, rules.refresh))
+  const plan = await planOf(warehouse, rules, nowMs)
+  const clocks = { now, ours: instantFromMs(nowMs), listedAt: past.listedAt, maxAgeMs }
+  return explain(survey, status, plan, clocks, rules.refresh)
 }

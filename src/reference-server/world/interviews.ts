@@ -1,11 +1,10 @@
 /** The fieldwork of one survey over all time: its sources, and their interviews, derived on demand in flat arrays sorted by start. */
 import { INTERVIEW_STATUSES, type InterviewStatus } from '../resources.js'
-import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from '../time.js'
+import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_SECOND, type Micros } from '../time.js'
 import { type FieldWindow, openTime, openWindows } from './arrival.js'
-import { drawLateCorrections, type LateCorrection } from './late-corrections.js'
 import { PURPOSES, Random } from './random.js'
 import { deriveSampleSources, type SampleSource } from './sample-sources.js'
-import type { Change, WorldPlan } from './timeline.js'
+import { type Change, statusOf, type WorldPlan } from './timeline.js'
 
 /** A source with its interviews, which are derived when they are first needed. */
 export interface FieldSource extends SampleSource {
@@ -235,4 +234,43 @@ const createQuota = (
       return complete >= target ? 1 : complete / target
     },
   }
+}
+
+// Late corrections: some complete surveys have a few complete interviews rejected afterwards. Nothing shows it but the counts of the survey
+// and of the source, which stay equal to each other.
+
+/** `at`, the complete interview of the source that lies `along` (0 to 1) its complete ones is rejected. */
+interface LateCorrection {
+  readonly slot: number
+  readonly at: Micros
+  readonly along: number
+  /** It no longer counts at all, or shows as failed_quality_check. */
+  readonly isIgnored: boolean
+}
+
+const CORRECTIONS_MAX = 3
+const HOURS_PER_DAY = 24
+
+/** The corrections of survey `index`, after it is complete for the last time. Their delays are log-uniform, from an hour on. */
+const drawLateCorrections = (
+  plan: WorldPlan,
+  index: number,
+  changes: readonly Change[],
+  sources: readonly SampleSource[],
+): LateCorrection[] => {
+  const { share, days } = plan.lateCorrections ?? { share: 0, days: 0 }
+  const completeAt = changes.findLast(({ code }) => statusOf(code) === 'complete')?.at
+  const staying = sources.filter(({ removedAt }) => removedAt === null)
+  if (share === 0 || completeAt === undefined || staying.length === 0) return []
+  const random = new Random(plan, index, PURPOSES.lateCorrections)
+  if (!random.chance(share)) return []
+  return Array.from({ length: 1 + random.below(CORRECTIONS_MAX) }, () => {
+    const delay = MICROS_PER_HOUR * (HOURS_PER_DAY * days) ** random.fraction()
+    return {
+      slot: random.pick(staying).slot,
+      at: Math.ceil((completeAt + delay) / MICROS_PER_SECOND) * MICROS_PER_SECOND,
+      along: random.fraction(),
+      isIgnored: random.chance(0.5),
+    }
+  })
 }

@@ -11,9 +11,8 @@ import type { Reading, SurveySource } from '../../model/survey-source.js'
 import { newestById, RefusedReadingError } from '../../model/survey-source.js'
 import { mergedSampleSources } from '../../warehouse/merge/merged-tables.js'
 import { judgeProgress, PROGRESS_COLUMNS } from './judge-progress.js'
-import { judgeVersion } from './judge-version.js'
 import { laterOf, type StoredSurvey } from './stored.js'
-import { CAME_BACK, type Compared, comparedAs, type Judgement, judged } from './verdict.js'
+import { CAME_BACK, type Compared, comparedAs, type Judgement, judged, judgeVersion } from './verdict.js'
 
 interface SurveyComparison {
   readonly source: SurveySource

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseInstant } from '../../../../src/model/instant.js'
-import { judgeVersion } from '../../../../src/verify/sample/judge-version.js'
+import { judgeVersion } from '../../../../src/verify/sample/verdict.js'
 import { mergedSurveys } from '../../../../src/warehouse/merge/merged-tables.js'
 import { survey as surveyWith } from '../../../support/warehouse/rows.js'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createListing } from '../../../../src/verify/sample/pages.js'
+import { createListing } from '../../../../src/verify/sample/run.js'
 import { survey } from '../../../support/warehouse/rows.js'
 
 const PAGE_ROWS = 10
