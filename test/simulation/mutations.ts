@@ -22,12 +22,12 @@ interface Mutation {
 /** A hunk a mutation, as in a patch: file, name, the text to replace, and what replaces it. */
 const MUTATIONS = `
 @@ warehouse/queue/listing.js @@ the cursor is the largest updated_at seen
-- instant(listing.ceiling),
-+ instant((await sql.rows(z.object({ most: timestamptzCell.nullable() }),
+- listing.ceiling,
++ ((await sql.rows(z.object({ most: timestamptzCell.nullable() }),
 +       'SELECT greatest((SELECT max(updated_at) FROM main.surveys), (SELECT max(updated_at) FROM _sync.pending_surveys)) AS most'))[0]?.most ?? listing.ceiling),
 @@ warehouse/queue/listing.js @@ the cursor is the time of the last page
-- instant(listing.ceiling)
-+ instant(page.at)
+- listing.ceiling,
++ page.at,
 @@ sync/discover.js @@ a listing that drifted is not repeated
 - if (total_count < this.#previousTotal)
 + if (true) return null; if (total_count < 0)

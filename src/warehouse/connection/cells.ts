@@ -19,14 +19,10 @@ import type { Instant } from '../../model/instant.js'
 import { quote } from './ddl.js'
 
 /** A value bound to a `$n` of a statement. */
-export type Parameter = string | number | boolean | Instant | null | { readonly instant: Instant }
-
-/** Marks a bigint as a TIMESTAMPTZ; a bare bigint is bound as a number. */
-export const instant = (at: Instant): { readonly instant: Instant } => ({ instant: at })
+export type Parameter = string | number | boolean | Instant | null
 
 export const toDuckDB = (parameter: Parameter): DuckDBValue => {
-  if (parameter !== null && typeof parameter === 'object')
-    return new DuckDBTimestampTZValue(parameter.instant)
+  if (typeof parameter === 'bigint') return new DuckDBTimestampTZValue(parameter)
   return typeof parameter === 'number' && Number.isInteger(parameter) ? BigInt(parameter) : parameter
 }
 

@@ -8,7 +8,6 @@ import type { Instant } from '../../model/instant.js'
 import { compactions } from '../../model/sync-tables.js'
 import { sampleSourceProgressHistory, surveyProgressHistory } from '../../model/tables.js'
 import type { Stamp } from '../../model/warehouse.js'
-import { instant } from '../connection/cells.js'
 import { type AccountSql, countOf } from '../connection/database.js'
 import { qualified, quote } from '../connection/ddl.js'
 
@@ -28,7 +27,7 @@ export const compactProgress = async (
         last_run_id = $4, last_compacted_at = $5
       WHEN NOT MATCHED THEN INSERT (account, compacted_before, rows_removed, last_run_id, last_compacted_at)
         VALUES ($1, $2, $3, $4, $5)`,
-    [sql.account, instant(before), removed, runId, instant(at)],
+    [sql.account, before, removed, runId, at],
   )
   return removed
 }
@@ -42,7 +41,7 @@ const thinOut = (sql: AccountSql, history: TableDeclaration, before: Instant): P
         SELECT rowid AS id, observed_at, lead(observed_at) OVER (PARTITION BY ${record.join(', ')} ORDER BY observed_at) AS next_at
         FROM ${qualified(history)} WHERE account = $1 AND observed_at < $2
       ) WHERE ${utcDay('next_at')} = ${utcDay('observed_at')})`,
-    [sql.account, instant(before)],
+    [sql.account, before],
   )
 }
 

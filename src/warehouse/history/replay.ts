@@ -10,7 +10,7 @@ import { ENDPOINTS } from '../../model/survey-source.js'
 import { rejectedRows } from '../../model/sync-tables.js'
 import type { QuarantinedRow, ReplayedBatch, RetypedRow, Stamp } from '../../model/warehouse.js'
 import { believed } from '../../rules/believed.js'
-import { bigintCell, instant, timestamptzCell, varcharCell } from '../connection/cells.js'
+import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { AccountSql, Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { mergeReadSurveys } from '../merge/listing-pages.js'
@@ -45,9 +45,7 @@ export async function* quarantinedRows(read: Read): AsyncIterable<readonly Quara
     ),
   )
   for (const { from, to } of batches)
-    yield await read((sql) =>
-      sql.rows(quarantinedRow, SELECT_BETWEEN, [sql.account, instant(from), instant(to)]),
-    )
+    yield await read((sql) => sql.rows(quarantinedRow, SELECT_BETWEEN, [sql.account, from, to]))
 }
 
 const quarantinedRow = z.object({

@@ -11,7 +11,7 @@ import { WarehouseError } from '../../base/errors.js'
 import { instantFromMs } from '../../model/instant.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { sum } from '../../rules/estimate.js'
-import { bigintCell, instant } from '../connection/cells.js'
+import { bigintCell } from '../connection/cells.js'
 import {
   attached,
   columnPaths,
@@ -139,7 +139,7 @@ const missingParts = async (sql: Sql): Promise<readonly string[]> => {
 const record = (sql: Sql, version: number, description: string, clock: Clock): Promise<void> =>
   sql.run(
     `INSERT INTO ${qualified({ schema: '_sync', name: 'schema_version' })} (version, applied_at, description) VALUES ($1, $2, $3)`,
-    [version, instant(instantFromMs(clock.nowMs())), description],
+    [version, instantFromMs(clock.nowMs()), description],
   )
 
 /**

@@ -14,7 +14,6 @@ import type {
   ReconstructedSurvey,
   RefreshedBundle,
 } from '../../model/warehouse.js'
-import { instant } from '../connection/cells.js'
 import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { requireFullListing } from '../queue/listing.js'
@@ -258,7 +257,7 @@ const keepTasks = async (
             refusals = CASE WHEN $5 THEN coalesce(refusals, 0) + 1 ELSE refusals END,
             refused_at = CASE WHEN $5 THEN $6 ELSE refused_at END
           WHERE account = $1 AND survey_id = $2`,
-        [sql.account, surveyId, failure.error, runId, failure.isRefused, instant(at)],
+        [sql.account, surveyId, failure.error, runId, failure.isRefused, at],
       )
     if (outcome.kind === 'oversized')
       await sql.run(

@@ -5,7 +5,7 @@ import type { Instant } from '../../model/instant.js'
 import { LISTING_KINDS } from '../../model/run-record.js'
 import { listings } from '../../model/sync-tables.js'
 import type { ListedRows, ListingPage, ListingStart, Position, Stamp } from '../../model/warehouse.js'
-import { bigintCell, booleanCell, instant, timestamptzCell } from '../connection/cells.js'
+import { bigintCell, booleanCell, timestamptzCell } from '../connection/cells.js'
 import { type AccountSql, countOf } from '../connection/database.js'
 import { enqueue } from './tasks.js'
 
@@ -165,13 +165,7 @@ export const completeListing = async (sql: AccountSql, pages: readonly ListingPa
         full_listing_due = CASE WHEN $4 THEN false ELSE c.full_listing_due END, page_rows = coalesce($5, c.page_rows)
       WHEN NOT MATCHED THEN INSERT (account, updated_since, full_listed_at, full_listing_due, moved_at, page_rows)
         VALUES ($1, $2, $3, false, $3, $5)`,
-    [
-      sql.account,
-      instant(listing.ceiling),
-      instant(page.committedAt),
-      listing.kind === 'full',
-      pageRowsOf(page),
-    ],
+    [sql.account, listing.ceiling, page.committedAt, listing.kind === 'full', pageRowsOf(page)],
   )
   if (listing.kind === 'full') await queueNotListed(sql, page)
   await dropListing(sql)
@@ -188,7 +182,7 @@ export const agreesWithTotal = async (sql: AccountSql, totalCount: number, at: I
     [sql.account],
   )
   if (known !== totalCount) return false
-  await sql.run('UPDATE _sync.cursors SET counted_at = $2 WHERE account = $1', [sql.account, instant(at)])
+  await sql.run('UPDATE _sync.cursors SET counted_at = $2 WHERE account = $1', [sql.account, at])
   return true
 }
 
