@@ -4,12 +4,7 @@
  */
 import type { z } from 'zod'
 
-/** A value has another form than its schema. Where nobody expects that, it is a bug. */
-export class UnexpectedValueError extends TypeError {
-  override readonly name = 'UnexpectedValueError'
-}
-
-/** `what` names the value in the message: `a row of the result`. Throws an `UnexpectedValueError` with a message of one line. */
+/** `what` names the value in the message: `a row of the result`. Another form is a bug: throws a `TypeError` with a message of one line. */
 export const parse = <Output>(
   schema: z.ZodType<Output>,
   value: unknown,
@@ -21,7 +16,7 @@ export const parse = <Output>(
   const [first, ...others] = parsed.error.issues
   const where = first === undefined || first.path.length === 0 ? '' : `${first.path.map(String).join('.')}: `
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`
-  throw new UnexpectedValueError(
+  throw new TypeError(
     `${what} has an unexpected form: ${where}${first?.message ?? 'unknown'}${more}`.replaceAll(/\s+/g, ' '),
   )
 }

@@ -70,7 +70,7 @@ const actionSchema = z.object({
 })
 export type Action = z.output<typeof actionSchema>
 
-/** Throws a `SyntaxError` or an `UnexpectedValueError` if the text is no commit. */
+/** Throws a `SyntaxError` or a `TypeError` if the text is no commit. */
 export const parseActions = (text: string): readonly Action[] =>
   text
     .split('\n')

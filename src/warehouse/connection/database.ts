@@ -130,7 +130,7 @@ export interface OpenOptions {
 }
 
 /**
- * Opens `file`, and creates it unless read-only. Sessions are in UTC. Throws the errors of DuckDB unchanged, or a `LockRefusedError` if
+ * Opens `file`, and creates it unless read-only. Sessions are in UTC. Throws the errors of DuckDB unchanged, or an error `lock_refused` if
  * the file cannot be locked although nobody holds it.
  */
 export const openDatabase = async (file: string, options: OpenOptions = {}): Promise<Database> => {

@@ -6,11 +6,11 @@ import { constants } from 'node:os'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { z } from 'zod'
 import { addressSpaceAdvice } from '../../base/address-space.js'
-import { isSystemError, messageOf } from '../../base/errors.js'
+import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
 import { parse } from '../../base/parse.js'
 import { literal } from './ddl.js'
-import { LockRefusedError, WarehouseDamagedError, WarehouseUnusableError } from './errors.js'
+import { WarehouseDamagedError, WarehouseUnusableError } from './errors.js'
 
 /** Errors of another class are bugs of ours, or say themselves what they mean. */
 const isPlain = (error: unknown): error is Error =>
@@ -163,7 +163,7 @@ export const firstLine = (error: unknown): string =>
   messageOf(error).split('\n', 1)[0]?.trim().replace(/[.!]$/, '') ?? ''
 
 /**
- * Why DuckDB could not lock a file: `conflict` if another process holds the lock. DuckDB says that also where a file system has no locks.
+ * Why DuckDB could not lock a file: an error `lock_refused`, or `conflict` if another process holds the lock. DuckDB says that also where a file system has no locks.
  * The number of the system's error tells them apart, and only the errors of statements have it, as JSON.
  */
 export const refusedLock = async (conflict: unknown, file: string, isReadOnly: boolean): Promise<unknown> => {
@@ -171,7 +171,8 @@ export const refusedLock = async (conflict: unknown, file: string, isReadOnly: b
   // POSIX allows both of the first two for a lock that somebody else holds.
   if (name === null || name === 'EAGAIN') return conflict
   if (name === 'EACCES' && (lockHolder(conflict)?.pid ?? null) !== null) return conflict
-  return new LockRefusedError(
+  return new WarehouseError(
+    'lock_refused',
     FAILURES.includes(name)
       ? `cannot lock ${file}: ${name}. Check the disk or the network share, then run again`
       : `cannot lock ${file}: this file system gives no locks (${name}). Use another volume, or a bucket`,

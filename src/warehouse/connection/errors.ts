@@ -21,10 +21,3 @@ export class WarehouseHeldError extends WarehouseError {
     super('warehouse_is_held', message, options)
   }
 }
-
-/** The system refuses the lock that DuckDB sets on every file, although nobody holds it. */
-export class LockRefusedError extends WarehouseError {
-  constructor(message: string, options?: ErrorOptions) {
-    super('lock_refused', message, options)
-  }
-}

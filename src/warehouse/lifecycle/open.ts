@@ -5,17 +5,12 @@
 import { access, constants, open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.js'
-import { isSystemError, messageOf } from '../../base/errors.js'
+import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { type Database, openDatabase } from '../connection/database.js'
 import { duckdbError, firstLine, isDamage, isLockConflict, lockHolder } from '../connection/duckdb-error.js'
-import {
-  LockRefusedError,
-  WarehouseDamagedError,
-  WarehouseHeldError,
-  WarehouseUnusableError,
-} from '../connection/errors.js'
+import { WarehouseDamagedError, WarehouseHeldError, WarehouseUnusableError } from '../connection/errors.js'
 import { spillDirectory, workFile } from './files.js'
 import { describeHolder, type Holder, isAlive, readHolder, removeHolder, writeHolder } from './holder.js'
 import { copyEmpty, hasCurrentSchema, migrate, schemaVersion } from './migrations.js'
@@ -131,7 +126,7 @@ const openWorkFile = async (directory: string, clock: Clock, log: Log): Promise<
   } catch (error) {
     if (error instanceof WarehouseHeldError) throw error
     // DuckDB has created it. An empty file would count as damaged later.
-    if (error instanceof LockRefusedError && before === null) await rm(file, { force: true })
+    if (isLockRefused(error) && before === null) await rm(file, { force: true })
     if (!isDamage(error)) throw duckdbError(error, 'open', file)
     // Another process may have found the same damage and replaced the file. Then the new file is intact.
     if (before === (await inode(file))) await setAside(file, error, clock, log)
@@ -142,6 +137,9 @@ const openWorkFile = async (directory: string, clock: Clock, log: Log): Promise<
     }
   }
 }
+
+const isLockRefused = (error: unknown): boolean =>
+  error instanceof WarehouseError && error.code === 'lock_refused'
 
 /** Throws a `WarehouseHeldError` if another process of this machine has the work database open. */
 export const requireNotHeld = async (directory: string): Promise<void> => {

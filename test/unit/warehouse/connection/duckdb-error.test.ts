@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { StoppedError } from '../../../../src/base/errors.js'
+import { StoppedError, WarehouseError } from '../../../../src/base/errors.js'
 import { publishError } from '../../../../src/publish/publish-error.js'
 import {
   duckdbError,
@@ -11,11 +11,7 @@ import {
   lockHolder,
   unreadable,
 } from '../../../../src/warehouse/connection/duckdb-error.js'
-import {
-  LockRefusedError,
-  WarehouseDamagedError,
-  WarehouseUnusableError,
-} from '../../../../src/warehouse/connection/errors.js'
+import { WarehouseDamagedError, WarehouseUnusableError } from '../../../../src/warehouse/connection/errors.js'
 import { cannotWrite } from '../../../../src/warehouse/lifecycle/open.js'
 
 const LOCKED = 'IO Error: Could not set lock on file "/data/fieldwork.duckdb":'
@@ -134,7 +130,10 @@ test.each([
   new StoppedError('stopped by SIGTERM'),
   new TypeError('undefined is not a function'),
   new RangeError('Invalid array length'),
-  new LockRefusedError('cannot lock /data/work.duckdb: this file system gives no locks (ENOLCK)'),
+  new WarehouseError(
+    'lock_refused',
+    'cannot lock /data/work.duckdb: this file system gives no locks (ENOLCK)',
+  ),
   new z.ZodError([]),
 ])('%s says nothing about a file: it is passed on as it is', (error) => {
   expect(isDamage(error)).toBe(false)
