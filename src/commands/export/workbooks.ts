@@ -5,7 +5,7 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CellValue, WriteSheet } from 'hucre/xlsx'
+import type { WriteSheet } from 'hucre/xlsx'
 import { z } from 'zod'
 import { asWarehouseError } from '../../base/errors.js'
 import { throwIfAborted } from '../../base/signals.js'
@@ -18,8 +18,8 @@ import {
   headerComment,
   isText,
   selectSheetCell,
-  sheetCell,
-  sheetCellSchema,
+  sheetRowSchema,
+  sheetRows,
   wholeSheet,
   workbookOf,
   writeStreamed,
@@ -39,7 +39,8 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
   for (const one of sized.toSorted((a, b) => Number(shared.has(a)) - Number(shared.has(b)))) {
     throwIfAborted(writing.signal)
     const { relation } = one
-    const source = sheetRows(writing, relation)
+    const select = selectRows(relation, selectSheetCell)
+    const source = sheetRows(relation.columns, writing.sql.batches(sheetRowSchema, select))
     const file = shared.has(one) ? SHARED_FILE : `${tableName(relation.table)}.xlsx`
     try {
       if (shared.has(one))
@@ -51,7 +52,7 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
     } catch (error) {
       throw writeError(error, relation, writing.out)
     }
-    written.push({ relation, file, ...source.counts() })
+    written.push({ relation, file, ...source.counts })
   }
   const placeOf = ({ relation }: { readonly relation: Relation }) => writing.relations.indexOf(relation)
   const inOrder = written.toSorted((a, b) => placeOf(a) - placeOf(b))
@@ -73,26 +74,6 @@ const sizeOf = async ({ sql, out }: Writing, relation: Relation) => {
     })
   const { rows = 0, bytes: textBytes = 0 } = size ?? {}
   return { relation, rows, columns: relation.columns.length, textBytes }
-}
-
-/** The converted rows, and counts of those that were taken. */
-const sheetRows = ({ sql, signal }: Writing, relation: Relation) => {
-  const { columns } = relation
-  const schema = z.array(sheetCellSchema)
-  let [rows, cutTexts] = [0, 0]
-  const onCut = () => {
-    cutTexts += 1
-  }
-  const convert = async function* (): AsyncGenerator<CellValue[], void> {
-    for await (const batch of sql.batches(schema, selectRows(relation, selectSheetCell))) {
-      throwIfAborted(signal)
-      for (const row of batch) {
-        rows += 1
-        yield columns.map((column, index) => sheetCell(column, row[index] ?? null, onCut))
-      }
-    }
-  }
-  return { rows: convert(), counts: () => ({ rows, cutTexts }) }
 }
 
 const writeShared = async ({ directory, out }: Writing, sheets: readonly WriteSheet[]): Promise<void> => {

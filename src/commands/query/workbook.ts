@@ -1,7 +1,6 @@
 /** Writes a result as an Excel workbook of one sheet: as an export does if it is small, or else row by row. */
 import { writeFile } from 'node:fs/promises'
 import type { CellValue } from 'hucre/xlsx'
-import { z } from 'zod'
 import type { Column } from '../../model/columns.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
@@ -9,8 +8,8 @@ import {
   chained,
   DIGITS_MAX,
   selectSheetCell,
-  sheetCell,
-  sheetCellSchema,
+  sheetRowSchema,
+  sheetRows,
   wholeSheet,
   workbookOf,
   writeStreamed,
@@ -44,22 +43,14 @@ export const writeWorkbook = async (
     (column, place) => `${sheetSql(column, columns[place])} AS ${quote(column.name)}`,
   )
   const select = `SELECT ${columns.map(selectSheetCell).join(', ')} FROM (SELECT ${typed.join(', ')} FROM ${namedRows(statement)}) t`
-  let rows = 0
-  const cells = async function* (): AsyncGenerator<CellValue[], void> {
-    for await (const batch of frugally(sql.batches(z.array(sheetCellSchema), select, statement.parameters))) {
-      for (const row of batch) {
-        rows += 1
-        yield columns.map((column, index) => sheetCell(column, row[index] ?? null, () => undefined))
-      }
-    }
-  }
-  const taking = cells()
+  const batches = sql.batches(sheetRowSchema, select, statement.parameters)
+  const { rows, counts } = sheetRows(columns, frugally(batches))
   await ofStatement(async () => {
-    const { first, isWhole } = await firstRows(taking)
+    const { first, isWhole } = await firstRows(rows)
     if (isWhole) await writeFile(file, await workbookOf([await wholeSheet('query', columns, first)]))
-    else await writeStreamed(file, { name: 'query', columns, rows: chained(first, taking) }, signal)
+    else await writeStreamed(file, { name: 'query', columns, rows: chained(first, rows) }, signal)
   })
-  return rows
+  return counts.rows
 }
 
 /** The column of a sheet, by the types that our tables have. */

@@ -21,7 +21,7 @@ import { formatInstant, instantToMs } from '../../model/instant.js'
 import { quote } from '../../warehouse/connection/ddl.js'
 
 /** A cell that `selectSheetCell` selects. */
-export const sheetCellSchema = z.union([
+const sheetCellSchema = z.union([
   z.string(),
   z.number(),
   z.nan(),
@@ -31,6 +31,7 @@ export const sheetCellSchema = z.union([
   z.null(),
 ])
 export type SelectedCell = z.output<typeof sheetCellSchema>
+export const sheetRowSchema = z.array(sheetCellSchema)
 
 /** DuckDB's client reads a BIGINT as a number, and drops a byte order mark at the beginning of a text. */
 export const selectSheetCell = ({ name, type }: Column): string => {
@@ -48,6 +49,25 @@ export const sheetCell = (column: Column, cell: SelectedCell, onCut: () => void)
   if (column.type === 'TIMESTAMPTZ') return dateCell(Date.parse(`${cell.replace('Z', '')}Z`), cell)
   if (column.type === 'BIGINT') return isText(column) || !hasSafeDigits(cell) ? cell : Number(cell)
   return textCell(cell.slice(1), onCut)
+}
+
+/** The rows of a query of `selectSheetCell`, converted as they are taken, and the counts of those that were. */
+export const sheetRows = (
+  columns: readonly Column[],
+  batches: AsyncIterable<Iterable<readonly SelectedCell[]>>,
+) => {
+  const counts = { rows: 0, cutTexts: 0 }
+  const onCut = () => {
+    counts.cutTexts += 1
+  }
+  const converted = async function* (): AsyncGenerator<CellValue[], void> {
+    for await (const batch of batches)
+      for (const row of batch) {
+        counts.rows += 1
+        yield columns.map((column, index) => sheetCell(column, row[index] ?? null, onCut))
+      }
+  }
+  return { rows: converted(), counts }
 }
 
 /** Whether the cells of the column are texts. People do not calculate with ids, and Excel would round long ones. */
