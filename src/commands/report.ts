@@ -5,7 +5,7 @@ import { asWarehouseError } from '../base/errors.js'
 import { counted, humanBytes } from '../base/human.js'
 import { makeDirectory } from '../base/make-directory.js'
 import { throwIfAborted } from '../base/signals.js'
-import { writeReport } from '../publish/report/publisher.js'
+import { replaceContent } from '../publish/replace-file.js'
 import { readReport } from '../publish/report/read.js'
 import { REPORT_START, renderReport } from '../publish/report/render.js'
 import type { Settings } from '../settings/settings.js'
@@ -30,7 +30,7 @@ export const report = async (
   const { html, sections } = renderReport(rows, settings.report)
   throwIfAborted(signal)
   await makeDirectory(dirname(out)).catch(failed(out))
-  await writeReport(out, html).catch(failed(out))
+  await replaceContent(out, html).catch(failed(out))
   const inField = rows.inField.length
   const bytes = Buffer.byteLength(html)
   await print(

@@ -22,8 +22,9 @@ import { createLacks } from './file-system-lacks.js'
 import { manifestFile } from './parquet/manifest.js'
 import { createParquetPublisher, type FilePublishing } from './parquet/publisher.js'
 import { findPublishedParquet, openParquet } from './parquet/reader.js'
+import { replaceContent } from './replace-file.js'
 import type { ReportSettings } from './report/formats.js'
-import { createReportPublisher, writeReport } from './report/publisher.js'
+import { createReportPublisher } from './report/publisher.js'
 
 interface PublishingFiles extends FilePublishing {
   readonly report: ReportSettings
@@ -71,7 +72,7 @@ export const publishersOf = (formats: readonly PublishFormat[], publishing: Publ
 const reportIn = ({ database, directory, report, lacks }: PublishingFiles): Publisher => {
   const path = join(directory, REPORT_FILE)
   const write = async (html: string): Promise<void> => {
-    await writeReport(path, html, lacks)
+    await replaceContent(path, html, lacks)
     lacks.logNew(directory)
   }
   return createReportPublisher({ database, report, path, write })

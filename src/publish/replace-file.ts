@@ -2,7 +2,7 @@
  * Replaces a file that others may be reading. The new content is complete and on the disk under another name in the same
  * directory, and then one rename puts it in place. Readers keep the old file open. A kill leaves the old file or the new one.
  */
-import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { chmod, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode, messageOf, UnsyncedError } from '../base/errors.js'
 import { createLacks, type FileSystemLacks } from './file-system-lacks.js'
@@ -69,4 +69,20 @@ export const renameDurably = async (temporary: string, target: string, lacks = c
 export const replaceFile = async (temporary: string, target: string, lacks?: FileSystemLacks) => {
   await rm(`${target}.wal`, { force: true })
   await renameDurably(temporary, target, lacks)
+}
+
+/**
+ * Writes a new content for `file`: readers see the old or the new one. Throws the errors of the file system. Then the file is unchanged,
+ * unless it is an `UnsyncedError`, and nothing is left behind.
+ */
+export const replaceContent = async (file: string, content: string | Buffer, lacks?: FileSystemLacks) => {
+  const temporary = temporaryBeside(file)
+  try {
+    await writeFile(temporary, content)
+    await syncToDisk(temporary)
+    await replaceFile(temporary, file, lacks)
+  } catch (error) {
+    await sweepTemporaries(file).catch(() => undefined)
+    throw error
+  }
 }

@@ -1,11 +1,8 @@
 /** Publishes the report, after the states that it shows. A report that cannot be written fails the run as a state would; the states are published. */
-import { writeFile } from 'node:fs/promises'
 import { throwIfAborted } from '../../base/signals.js'
 import type { Publisher } from '../../model/warehouse.js'
 import type { Database } from '../../warehouse/connection/database.js'
-import type { FileSystemLacks } from '../file-system-lacks.js'
 import { publishError } from '../publish-error.js'
-import { replaceFile, sweepTemporaries, syncToDisk, temporaryBeside } from '../replace-file.js'
 import type { ReportSettings } from './formats.js'
 
 interface ReportPublishing {
@@ -35,16 +32,3 @@ export const createReportPublisher = ({ database, report, path, write }: ReportP
     }
   },
 })
-
-/** Readers see the previous report or the new one. Throws the errors of the file system. Then the previous report is unchanged, unless it is an `UnsyncedError`, and nothing is left behind. */
-export const writeReport = async (file: string, html: string, lacks?: FileSystemLacks): Promise<void> => {
-  const temporary = temporaryBeside(file)
-  try {
-    await writeFile(temporary, html)
-    await syncToDisk(temporary)
-    await replaceFile(temporary, file, lacks)
-  } catch (error) {
-    await sweepTemporaries(file).catch(() => undefined)
-    throw error
-  }
-}

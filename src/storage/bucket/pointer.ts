@@ -32,12 +32,7 @@ type VersionCommit = {
 }
 
 /** Only the writer that fenced last can commit. Every method throws a `LostPublishError` after another writer fenced. */
-export interface FencedPointer {
-  readonly contents: PointerContents
-  commitVersion(commit: VersionCommit, signal: AbortSignal): Promise<void>
-  /** Names a newer work database, derived from the current state. */
-  commitSnapshot(snapshot: NamedObject, signal: AbortSignal): Promise<void>
-}
+export type FencedPointer = ReturnType<typeof fenced>
 
 /** Earlier versions that the pointer names. Their databases are kept. */
 const EARLIER_MAX = 2
@@ -91,10 +86,7 @@ export const fencePointer = async ({ store, lease, signal }: FenceOptions): Prom
   throw new LostPublishError(`another run is writing to ${store.address}. Start this run again later`)
 }
 
-const fenced = (
-  pointer: OwnedDocument<PointerDocument>,
-  { store, lease }: Omit<FenceOptions, 'signal'>,
-): FencedPointer => {
+const fenced = (pointer: OwnedDocument<PointerDocument>, { store, lease }: Omit<FenceOptions, 'signal'>) => {
   const lostError = () =>
     new LostPublishError(
       `another run has taken ${store.address} over, so this run's data is not published. Nothing that was published is harmed; the next run reads what is missing`,
@@ -114,10 +106,10 @@ const fenced = (
     if (outcome.kind === 'lost') throw lostError()
   }
   return {
-    get contents() {
+    get contents(): PointerContents {
       return contentsOf(pointer.document)
     },
-    commitVersion: (version, signal) =>
+    commitVersion: (version: VersionCommit, signal: AbortSignal) =>
       commit(
         (current) => {
           if (current.version + 1 !== version.version) throw lostError()
@@ -128,7 +120,8 @@ const fenced = (
         (found) => found.manifest === version.manifest,
         signal,
       ),
-    commitSnapshot: (snapshot, signal) =>
+    /** Names a newer work database, derived from the current state. */
+    commitSnapshot: (snapshot: NamedObject, signal: AbortSignal) =>
       commit(
         (current) => ({ ...current, snapshot }),
         (found) => found.snapshot?.key === snapshot.key,

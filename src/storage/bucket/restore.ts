@@ -2,7 +2,7 @@
  * Makes the local work database equal to the state of the bucket, before it is opened. The note `bucket.json` in the local directory says
  * from which state of which bucket the local one is derived, and so whether the next run may use it.
  */
-import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ExpectedError, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
@@ -13,7 +13,7 @@ import { stateInFile } from '../../publish/duckdb.js'
 import { checksum } from '../../publish/parquet/manifest.js'
 import {
   ifMissing,
-  renameDurably,
+  replaceContent,
   replaceFile,
   sweepTemporaries,
   syncToDisk,
@@ -111,13 +111,8 @@ export const readNote = async (directory: string): Promise<BucketNote | null> =>
 }
 
 /** A kill leaves the old note or the new one. */
-export const writeNote = async (directory: string, note: Omit<BucketNote, 'format'>): Promise<void> => {
-  const target = bucketNoteFile(directory)
-  const temporary = temporaryBeside(target)
-  await writeFile(temporary, documentBody({ format: 1, ...note }))
-  await syncToDisk(temporary)
-  await renameDurably(temporary, target)
-}
+export const writeNote = (directory: string, note: Omit<BucketNote, 'format'>): Promise<void> =>
+  replaceContent(bucketNoteFile(directory), documentBody({ format: 1, ...note }))
 
 /** Throws an error `other_bucket` that names the bucket of the note. */
 export const refuseBucket = async (directory: string): Promise<void> => {
