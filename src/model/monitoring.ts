@@ -123,17 +123,16 @@ type CountOfRun =
   | ('retries' | 'refusals' | 'surveysListed' | 'surveysRefreshed' | 'surveysFailed')
   | ('leftOver' | 'rejectedRows' | 'driftEvents')
 
-/** An account in the warehouse, as of the end of its last sync. */
-export interface AccountState {
+/** An account in the warehouse, with its last sync, as of the end of that. */
+export interface AccountState
+  extends Pick<RunReport, 'startedAt' | 'endedAt' | 'requestUsage' | 'rowsByTable' | CountOfRun> {
   readonly account: string
   readonly firstRunAt: Instant
   /** End of the last complete sync; null if there was none. */
   readonly lastCompleteAt: Instant | null
-  readonly lastRun: Pick<RunReport, 'startedAt' | 'endedAt' | 'requestUsage' | 'rowsByTable' | CountOfRun> & {
-    readonly exitCode: number
-    /** Differences from the API document that no earlier run met. */
-    readonly newDriftEvents: number
-  }
+  readonly exitCode: number
+  /** Differences from the API document that no earlier run met. */
+  readonly newDriftEvents: number
   /** Queued surveys by reason. */
   readonly queued: Readonly<Record<TaskReason, number>>
   /** Queued surveys that could not be read. */

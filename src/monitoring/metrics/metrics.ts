@@ -77,16 +77,17 @@ export const RUN_METRICS = named<RunEnd>({
   ),
 })
 
-type LastRun = AccountState['lastRun']
-type Count = { [Name in keyof LastRun]: LastRun[Name] extends number ? Name : never }[keyof LastRun]
+type Count = {
+  [Name in keyof AccountState]: AccountState[Name] extends number ? Name : never
+}[keyof AccountState]
 
-const ofRun = (count: Count, help: string) => one<AccountState>(help, ({ lastRun }) => lastRun[count])
+const counted = (count: Count, help: string) => one<AccountState>(help, (state) => state[count])
 
 const byKind = (pick: 'requests' | 'saved', help: string) =>
-  byLabel<AccountState>('kind', help, ({ lastRun }) =>
+  byLabel<AccountState>('kind', help, ({ requestUsage }) =>
     Object.fromEntries(
       REQUEST_KINDS.map((kind) => {
-        const usage = lastRun.requestUsage.filter((each) => each.kind === kind)
+        const usage = requestUsage.filter((each) => each.kind === kind)
         return [kind, usage.reduce((sum, each) => sum + each[pick], 0)]
       }),
     ),
@@ -99,52 +100,47 @@ export const ACCOUNT_METRICS = named<AccountState>({
     ({ lastCompleteAt }) => seconds(lastCompleteAt),
   ),
   first_run_timestamp_seconds: one('When the first sync started', ({ firstRunAt }) => seconds(firstRunAt)),
-  account_run_start_timestamp_seconds: one('When the last sync started', ({ lastRun }) =>
-    seconds(lastRun.startedAt),
+  account_run_start_timestamp_seconds: one('When the last sync started', ({ startedAt }) =>
+    seconds(startedAt),
   ),
-  account_run_end_timestamp_seconds: one('When the last sync ended', ({ lastRun }) =>
-    seconds(lastRun.endedAt),
-  ),
-  account_exit_code: ofRun('exitCode', 'Exit code of the account in the last sync'),
+  account_run_end_timestamp_seconds: one('When the last sync ended', ({ endedAt }) => seconds(endedAt)),
+  account_exit_code: counted('exitCode', 'Exit code of the account in the last sync'),
   requests: byKind('requests', 'Requests that the last sync sent, retries included'),
   requests_saved: byKind(
     'saved',
     'Requests that the last sync did not send, because their answer was known or not due',
   ),
-  retries: ofRun('retries', 'Requests of the last sync that repeated an earlier one'),
-  refusals: ofRun('refusals', 'Answers 429 that the last sync got'),
-  surveys_listed: ofRun('surveysListed', 'Rows in the listing of the last sync, repeats included'),
-  surveys_refreshed: ofRun('surveysRefreshed', 'Surveys whose sources and progress the last sync read'),
-  surveys_failed: ofRun('surveysFailed', 'Surveys that the last sync could not read; they stay queued'),
-  left_over_surveys: ofRun('leftOver', 'Surveys that were still queued when the last sync ended'),
+  retries: counted('retries', 'Requests of the last sync that repeated an earlier one'),
+  refusals: counted('refusals', 'Answers 429 that the last sync got'),
+  surveys_listed: counted('surveysListed', 'Rows in the listing of the last sync, repeats included'),
+  surveys_refreshed: counted('surveysRefreshed', 'Surveys whose sources and progress the last sync read'),
+  surveys_failed: counted('surveysFailed', 'Surveys that the last sync could not read; they stay queued'),
+  left_over_surveys: counted('leftOver', 'Surveys that were still queued when the last sync ended'),
   rows: {
     help: 'Rows that the last sync added, changed, or found unchanged',
     labels: ['table', 'change'],
-    values: ({ lastRun }) =>
-      Object.entries(lastRun.rowsByTable).flatMap(([table, counts]) =>
+    values: ({ rowsByTable }) =>
+      Object.entries(rowsByTable).flatMap(([table, counts]) =>
         Object.entries(counts).map(([change, value]) => ({ labels: { table, change }, value })),
       ),
   },
-  rejected_rows: ofRun('rejectedRows', 'Rows that the last sync could not type and put into quarantine'),
-  drift_events: ofRun('driftEvents', 'Differences from the API document that the last sync met'),
-  new_drift_events: ofRun(
+  rejected_rows: counted('rejectedRows', 'Rows that the last sync could not type and put into quarantine'),
+  drift_events: counted('driftEvents', 'Differences from the API document that the last sync met'),
+  new_drift_events: counted(
     'newDriftEvents',
     'Differences from the API document that the last sync met and no earlier run',
   ),
-  quarantined_rows: one(
-    'Rejected rows in quarantine that no replay could type',
-    ({ waitingRows }) => waitingRows,
-  ),
+  quarantined_rows: counted('waitingRows', 'Rejected rows in quarantine that no replay could type'),
   queued_surveys: byLabel(
     'reason',
     'Surveys in the queue, by the reason why they were queued',
     ({ queued }) => queued,
   ),
-  failing_surveys: one('Surveys in the queue whose last reading failed', ({ failing }) => failing),
-  active_surveys: one('Active surveys that the API shows, without excluded ones', ({ active }) => active),
-  active_surveys_never_refreshed: one(
+  failing_surveys: counted('failing', 'Surveys in the queue whose last reading failed'),
+  active_surveys: counted('active', 'Active surveys that the API shows, without excluded ones'),
+  active_surveys_never_refreshed: counted(
+    'activeNeverRefreshed',
     'Active surveys whose progress was never read',
-    ({ activeNeverRefreshed }) => activeNeverRefreshed,
   ),
   oldest_active_refresh_timestamp_seconds: one(
     'The oldest time at which the progress of an active survey was last read, server time; absent without one',

@@ -82,22 +82,14 @@ export const readAccountStates = async (
   return states
     .filter(({ account }) => accounts.includes(account))
     .map(({ runId: _, ...state }): AccountState => {
-      const { account, firstRunAt, lastCompleteAt, waitingRows, ...others } = state
-      const { active, activeNeverRefreshed, oldestActiveRefreshAt, ...lastRun } = others
       const ofAccount = <Row extends { readonly account: string }>(rows: readonly Row[]) =>
-        rows.filter((row) => row.account === account)
+        rows.filter(({ account }) => account === state.account)
       const queued = ofAccount(tasks)
       return {
-        account,
-        firstRunAt,
-        lastCompleteAt,
-        lastRun: { ...lastRun, requestUsage: ofAccount(usage)[0]?.requestUsage ?? [] },
+        ...state,
+        requestUsage: ofAccount(usage)[0]?.requestUsage ?? [],
         queued: { ...NONE_QUEUED, ...Object.fromEntries(queued.map((task) => [task.reason, task.tasks])) },
         failing: sum(queued.map(({ failing }) => failing)),
-        waitingRows,
-        active,
-        activeNeverRefreshed,
-        oldestActiveRefreshAt,
         tableRows: Object.fromEntries(ofAccount(tables).map(({ table, count }) => [table, count])),
       }
     })
