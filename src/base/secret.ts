@@ -54,7 +54,7 @@ export const basicCredentials = ({ username, password }: URL): string =>
   Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString('base64')
 
 /** `text` without percent-encoding; unchanged if the encoding is broken. */
-const unescaped = (text: string): string => {
+export const unescaped = (text: string): string => {
   try {
     return decodeURIComponent(text)
   } catch {

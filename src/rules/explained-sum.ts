@@ -88,7 +88,8 @@ const NOTHING: CellRow = {
   length_of_interview: null,
 }
 
-const isSame = (before: CellRow, now: Progress): boolean =>
+/** Whether every cell that was read is as it was before. */
+export const isSame = (before: CellRow, now: object): boolean =>
   Object.entries(now).every(([name, cell]) => before[name] === cell)
 
 /** `counts`, less the counts of `minus`, plus those of `plus`. */

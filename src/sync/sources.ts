@@ -5,6 +5,7 @@ import type { Instant } from '../model/instant.js'
 import type { RefreshRules } from '../model/run.js'
 import { newestById, type Page, type ReadExtent, type Reading } from '../model/survey-source.js'
 import type { CellRow, StoredBundle } from '../model/warehouse.js'
+import { isSame } from '../rules/explained-sum.js'
 import type { Task } from '../rules/queue.js'
 import { ageMs, listsSources } from '../rules/refresh.js'
 import { endlessList, pagesMaxOf } from './list-checks.js'
@@ -152,7 +153,7 @@ export const showsListChanged = (
 ): boolean =>
   progress === null ||
   progress.sample_size !== stored.progress?.sample_size ||
-  (isTouched && sameRow(progress, stored.progress))
+  (isTouched && isSame(stored.progress, progress))
 
 /**
  * Whether the list is as old as the progress that was read before it: its targets, all of them typed, add up to that of the survey, or
@@ -219,11 +220,8 @@ export const hasSameRows = (
   sources: SourceList,
   progress: Progress | null,
 ): boolean => {
-  if (progress === null || stored.progress === null || !sameRow(progress, stored.progress)) return false
+  if (progress === null || stored.progress === null || !isSame(stored.progress, progress)) return false
   if (sources.ids.length !== stored.sourceProgress.length) return false
   const storedById = new Map(stored.sources.map((row) => [row.id, row]))
-  return sources.rows.every((row) => sameRow(row, storedById.get(row.id) ?? {}))
+  return sources.rows.every((row) => isSame(storedById.get(row.id) ?? {}, row))
 }
-
-const sameRow = (fresh: CellRow, stored: CellRow): boolean =>
-  Object.entries(fresh).every(([name, cell]) => stored[name] === cell)

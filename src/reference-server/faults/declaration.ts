@@ -4,6 +4,7 @@
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { z } from 'zod'
+import { unescaped } from '../../base/secret.js'
 import { ENDPOINTS } from '../api/endpoints.js'
 import { API_PREFIX } from '../api/operation.js'
 
@@ -188,7 +189,7 @@ const FORGET = give('the id of a survey that some account has at some time')
  * `{SURVEY_ID}`) is one segment and `**` any number of them.
  */
 export const matchesPath = (pattern: string, path: string): boolean =>
-  fits(segmentsOf(pattern), segmentsOf(path).map(decoded))
+  fits(segmentsOf(pattern), segmentsOf(path).map(unescaped))
 
 const isPattern = (text: string): boolean =>
   text.startsWith('/') &&
@@ -208,14 +209,6 @@ const segmentsOf = (path: string): readonly string[] =>
     .split('/')
     .slice(1)
     .map((segment) => (/^\{\w+\}$/.test(segment) ? '*' : segment))
-
-const decoded = (segment: string): string => {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
-}
 
 export type Json = z.output<ReturnType<typeof z.json>>
 
