@@ -2,17 +2,16 @@
 import type { AccountWarehouse } from '../model/warehouse.js'
 import type { AccountSql, Database } from './connection/database.js'
 import { compactProgress } from './history/compaction.js'
-import { readRunFacts, readWaiting } from './history/data-problems.js'
 import { commitReplay, quarantinedRows } from './history/replay.js'
-import { finishRun, startRun } from './history/runs.js'
+import { finishRun, readRunFacts, readWaiting, startRun } from './history/runs.js'
 import { commitBundles, commitReconstructed } from './merge/bundles.js'
 import { commitListingPages } from './merge/listing-pages.js'
 import { createStoredSurveys } from './merge/stored-surveys.js'
-import { storeExclusions } from './queue/exclusion.js'
 import { agreesWithTotal, countListed, dropListing, readPosition, startListing } from './queue/listing.js'
 import { eachPlannedSurvey, pastRuns, surveyTotals } from './queue/planned-surveys.js'
 import { readFirstReadings, readStoredDays } from './queue/stored-windows.js'
 import * as queue from './queue/tasks.js'
+import { storeExclusions } from './queue/tasks.js'
 
 export const accountWarehouse = (database: Database, account: string): AccountWarehouse => {
   const write = <Result>(work: (sql: AccountSql) => Promise<Result>) =>

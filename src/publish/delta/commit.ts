@@ -12,8 +12,7 @@ import { throwIfAborted } from '../../base/signals.js'
 import { type ListedObject, ObjectStoreError } from '../../object-store/object-store.js'
 import { putOwned, putOwnedBytes } from '../../object-store/owned-document.js'
 import type { Manifest, ManifestTable } from '../parquet/manifest.js'
-import { type Action, toLines } from './actions.js'
-import { withTemporary, writeCheckpoint } from './checkpoint.js'
+import { type Action, toLines, withTemporary, writeCheckpoint } from './actions.js'
 import {
   changesTo,
   checkpointActions,

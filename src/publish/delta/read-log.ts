@@ -8,8 +8,7 @@ import {
   ObjectStoreError,
 } from '../../object-store/object-store.js'
 import type { Database } from '../../warehouse/connection/database.js'
-import { type Action, PROTOCOL, parseActions } from './actions.js'
-import { readCheckpoint, withTemporary } from './checkpoint.js'
+import { type Action, PROTOCOL, parseActions, readCheckpoint, withTemporary } from './actions.js'
 import { type LogState, stateAfter } from './log.js'
 
 export interface LogFile extends ListedObject {

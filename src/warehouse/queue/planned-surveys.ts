@@ -18,9 +18,9 @@ import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connec
 import { type AccountSql, countOf } from '../connection/database.js'
 import { literal, quote } from '../connection/ddl.js'
 import { mergedSurveys } from '../merge/merged-tables.js'
-import { EXCLUDED, excludedBy } from './exclusion.js'
 import { readPosition } from './listing.js'
 import { isReadAgain } from './stored-windows.js'
+import { EXCLUDED, excludedBy } from './tasks.js'
 
 const surveyRow = z
   .object({
