@@ -13,16 +13,15 @@ export interface Clock {
   after(durationMs: number, act: () => void): () => void
 }
 
-export interface Span {
-  /** Wall clock. */
-  readonly startedMs: number
-  /** Wall clock. If that was put back since, the end is counted from the start, so that nothing ends before it began. */
-  endMs(): number
-}
+export type Span = ReturnType<typeof startSpan>
 
-export const startSpan = (clock: Clock): Span => {
+/** A span of the wall clock. If that is put back, the end is counted from the start, so that nothing ends before it began. */
+export const startSpan = (clock: Clock) => {
   const [startedMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()]
-  return { startedMs, endMs: () => Math.max(clock.nowMs(), startedMs + clock.monotonicMs() - monotonicMs) }
+  return {
+    startedMs,
+    endMs: (): number => Math.max(clock.nowMs(), startedMs + clock.monotonicMs() - monotonicMs),
+  }
 }
 
 /** The longest wait that a Node timer supports; a timer with a longer wait would fire at once. */

@@ -28,20 +28,11 @@ import { reportError } from './report-error.js'
 import { jsonOf } from './text/json.js'
 import type { RunWatch } from './warehouse-run.js'
 
-interface CommandTelemetry extends Pick<Work, 'runId' | 'log'> {
-  /** Replaces the secrets of the settings in a text. */
-  redact(text: string): string
-  /** Shows the progress of a run: a bar on a terminal, log lines elsewhere. */
-  progress(usage: UsageOf): Progress
-  /** Whether stdout may be coloured. */
-  readonly colour: boolean
-}
-
 /** Logs the proxies. After this call, tokens of the settings are redacted in the log and in reported errors. */
 export const openTelemetry = async (
   settings: SettingsWithSecrets & Pick<Settings, 'log_level' | 'json'>,
   { env, stdout, stderr, protect }: CliContext,
-): Promise<CommandTelemetry> => {
+) => {
   const secrets = secretsOf(settings)
   protect(secrets)
   const redact = createRedactor(secrets)
@@ -61,9 +52,12 @@ export const openTelemetry = async (
   return {
     runId,
     log,
+    /** Replaces the secrets of the settings in a text. */
     redact,
+    /** Whether stdout may be coloured. */
     colour: terminalFeatures(env, stdout).colour,
-    progress: (usage) =>
+    /** Shows the progress of a run: a bar on a terminal, log lines elsewhere. */
+    progress: (usage: UsageOf): Progress =>
       redraw && !settings.json
         ? createProgressBar({ ...shown, usage })
         : createProgressLog({ log, clock: systemClock, usage }),
@@ -81,7 +75,7 @@ const logProxies = (accounts: readonly AccountSettings[], log: Log): void => {
 }
 
 /** A run of `sync` or `replay` with its settings. It passes the watch to `runAndPublish`: null if nothing is reported. */
-export interface MonitoredRun extends Work, Pick<CommandTelemetry, 'progress'> {
+export interface MonitoredRun extends Work, Pick<Awaited<ReturnType<typeof openTelemetry>>, 'progress'> {
   readonly watch: RunWatch | null
 }
 

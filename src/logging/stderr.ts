@@ -46,34 +46,30 @@ const pause = (durationMs: number): void => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs)
 }
 
-/**
- * The last line of a terminal, redrawn in place, with log lines above it. The log writes to this stream instead of the
- * terminal, so that its lines and the status do not mix. The cursor stays visible, so a killed process leaves nothing to restore.
- */
-export interface StatusLine extends TextStream {
-  /** Writes whole lines, each with its newline, above the status. */
-  write(text: string): void
-  /** Replaces the status with one line that is not wider than the terminal. */
-  draw(text: string): void
-  /** Erases the status until the next `draw`. */
-  erase(): void
-}
+export type StatusLine = ReturnType<typeof createStatusLine>
 
 /** Moves to the first column, then clears to the end of the line. */
 const CLEAR = '\r\u001b[K'
 
-export const createStatusLine = (terminal: TextStream): StatusLine => {
+/**
+ * The last line of a terminal, redrawn in place, with log lines above it. The log writes to this stream instead of the
+ * terminal, so that its lines and the status do not mix. The cursor stays visible, so a killed process leaves nothing to restore.
+ */
+export const createStatusLine = (terminal: TextStream) => {
   let status = ''
   return {
-    write: (text) => {
+    /** Writes whole lines, each with its newline, above the status. */
+    write: (text: string): void => {
       terminal.write(status === '' ? text : `${CLEAR}${text}${status}`)
     },
-    draw: (text) => {
+    /** Replaces the status with one line that is not wider than the terminal. */
+    draw: (text: string): void => {
       if (text === status) return
       terminal.write(`${CLEAR}${text}`)
       status = text
     },
-    erase: () => {
+    /** Erases the status until the next `draw`. */
+    erase: (): void => {
       if (status !== '') terminal.write(CLEAR)
       status = ''
     },

@@ -17,22 +17,18 @@ const LACKS = {
 
 type Lack = keyof typeof LACKS
 
-export interface FileSystemLacks {
-  /**
-   * Tries an operation: false if the file system lacks it. Call it only where a file was written just before, so that no permission is
-   * missing. A version has thousands of files: where there are no hard links, only the first is tried.
-   */
-  attempt(lack: Lack, operation: () => Promise<void>): Promise<boolean>
-  /** Logs one warning about what was found since the last one. */
-  logNew(directory: string): void
-}
+export type FileSystemLacks = ReturnType<typeof createLacks>
 
 /** Without a log a lack is not reported. */
-export const createLacks = (log: Log | null): FileSystemLacks => {
+export const createLacks = (log: Log | null) => {
   const found = new Set<Lack>()
   const logged = new Set<Lack>()
   return {
-    attempt: async (lack, operation) => {
+    /**
+     * Tries an operation: false if the file system lacks it. Call it only where a file was written just before, so that no permission is
+     * missing. A version has thousands of files: where there are no hard links, only the first is tried.
+     */
+    attempt: async (lack: Lack, operation: () => Promise<void>): Promise<boolean> => {
       if (lack === 'hardLinks' && found.has(lack)) return false
       try {
         await operation()
@@ -43,7 +39,8 @@ export const createLacks = (log: Log | null): FileSystemLacks => {
         return false
       }
     },
-    logNew: (directory) => {
+    /** Logs one warning about what was found since the last one. */
+    logNew: (directory: string): void => {
       const unknown = [...found].filter((lack) => !logged.has(lack))
       for (const lack of unknown) logged.add(lack)
       if (unknown.length > 0)

@@ -93,20 +93,10 @@ const askToken = async (prompt: Prompt, path: string): Promise<string> => {
   }
 }
 
-interface Prompt extends Disposable {
-  /** The signal of the command. */
-  readonly signal: AbortSignal
-  say(text: string): void
-  /** The answer without white space around it. Rejects with a `StoppedError` at Ctrl-C, Ctrl-D and a signal. */
-  ask(question: string, isHidden?: boolean): Promise<string>
-}
+type Prompt = ReturnType<typeof openPrompt>
 
 /** Dispose of it, or the terminal stays in raw mode. */
-export const openPrompt = (
-  input: NodeJS.ReadStream,
-  output: NodeJS.WriteStream,
-  signal: AbortSignal,
-): Prompt => {
+export const openPrompt = (input: NodeJS.ReadStream, output: NodeJS.WriteStream, signal: AbortSignal) => {
   let isHidden = false
   const echo = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
@@ -126,9 +116,11 @@ export const openPrompt = (
   // The end may come between two questions, when nothing waits for it.
   ended.catch(() => undefined)
   return {
+    /** The signal of the command. */
     signal,
-    say: (text) => void output.write(`${text}\n`),
-    ask: async (question, hidden = false) => {
+    say: (text: string): void => void output.write(`${text}\n`),
+    /** The answer without white space around it. Rejects with a `StoppedError` at Ctrl-C, Ctrl-D and a signal. */
+    ask: async (question: string, hidden = false): Promise<string> => {
       let isAnswered = false
       if (hidden) output.write(question)
       isHidden = hidden
@@ -142,6 +134,6 @@ export const openPrompt = (
         if (hidden || !isAnswered) output.write('\n')
       }
     },
-    [Symbol.dispose]: () => lines.close(),
+    [Symbol.dispose]: (): void => lines.close(),
   }
 }

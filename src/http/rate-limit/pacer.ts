@@ -8,16 +8,7 @@
  */
 import type { Rate } from '../../base/network.js'
 
-/** Says when the next request may be sent. All times are of a clock that never goes back, milliseconds. */
-export interface Pacer {
-  /** How long the next request has to wait; zero or less: it may go. */
-  leftMs(nowMs: number): number
-  sent(nowMs: number): void
-  /** A 429 for a request that was sent after the last pause. Nothing is sent for `pauseMs` now. */
-  rateLimited(nowMs: number, pauseMs: number): void
-  /** The distance between requests, milliseconds; null while they may go in bursts. */
-  intervalMs(nowMs: number): number | null
-}
+export type Pacer = ReturnType<typeof createPacer>
 
 const RATE_KEPT = 3 / 4
 /** Each window after a 429 gives this part of the cap back. */
@@ -44,7 +35,8 @@ interface SlowedDown {
   readonly untilMs: number
 }
 
-export const createPacer = (cap: Rate): Pacer => {
+/** Says when the next request may be sent. All times are of a clock that never goes back, milliseconds. */
+export const createPacer = (cap: Rate) => {
   const rateMin = Math.min(1, evenRate(cap))
   let slowed: SlowedDown | null = null
   let dueMs = Number.NEGATIVE_INFINITY
@@ -57,13 +49,15 @@ export const createPacer = (cap: Rate): Pacer => {
     return Math.min(evenRate(cap), slowed.rate + windows * cap.requests * REGAINED_PART)
   }
   return {
-    leftMs: (nowMs) => dueMs - nowMs,
-    sent: (nowMs) => {
+    /** How long the next request has to wait; zero or less: it may go. */
+    leftMs: (nowMs: number): number => dueMs - nowMs,
+    sent: (nowMs: number): void => {
       if (slowed === null) return
       const earliestMs = nowMs - CATCH_UP_PART * jitterMs(cap)
       dueMs = Math.max(dueMs, earliestMs) + intervalMs(cap, rateAt(nowMs))
     },
-    rateLimited: (nowMs, pauseMs) => {
+    /** A 429 for a request that was sent after the last pause. Nothing is sent for `pauseMs` now. */
+    rateLimited: (nowMs: number, pauseMs: number): void => {
       const isFirst = slowed === null
       if (isFirst) settledMs = nowMs + SETTLING_WINDOWS * cap.perMs
       const rate = isFirst ? evenRate(cap) : Math.max(rateMin, rateAt(nowMs) * RATE_KEPT)
@@ -71,6 +65,7 @@ export const createPacer = (cap: Rate): Pacer => {
       // After the pause the server has room for one request. The room for others grows evenly, and jitter must not be ahead of it.
       dueMs = slowed.untilMs + jitterMs(cap)
     },
-    intervalMs: (nowMs) => (slowed === null ? null : intervalMs(cap, rateAt(nowMs))),
+    /** The distance between requests, milliseconds; null while they may go in bursts. */
+    intervalMs: (nowMs: number): number | null => (slowed === null ? null : intervalMs(cap, rateAt(nowMs))),
   }
 }

@@ -14,19 +14,13 @@ import {
   type ClientOptions,
   type Purpose,
   placeOf,
-  type Sender,
   SILENCE_MS_MAX,
   sendRequest,
 } from '../client.js'
 import { ObjectStoreError } from '../object-store.js'
 import { reasonOf } from './failure.js'
 
-export interface S3Connection extends Sender {
-  readonly client: S3Client
-  readonly bucket: string
-  /** The store's own clock when it sent this answer, milliseconds since 1970; null if it did not say. */
-  dateOf(answer: object): number | null
-}
+export type S3Connection = Awaited<ReturnType<typeof connect>>
 
 const CONNECT_MS_MAX = 5_000
 /** Servers that are not AWS accept this region, unless they were given another. */
@@ -38,7 +32,7 @@ const QUIET = { trace: nothing, debug: nothing, info: nothing, warn: nothing, er
 
 const withHeaders = z.object({ headers: z.object({ date: z.string() }) })
 
-export const connect = async (options: ClientOptions): Promise<S3Connection> => {
+export const connect = async (options: ClientOptions) => {
   const { bucket, endpoint, pathStyle } = options
   const { attemptsMax = ATTEMPTS_MAX, silenceMsMax = SILENCE_MS_MAX } = options
   const place = placeOf('s3', options)
@@ -73,7 +67,9 @@ export const connect = async (options: ClientOptions): Promise<S3Connection> => 
     },
     { step: 'deserialize', priority: 'high', name: 'dateOfAnswer' },
   )
-  return { ...place, client, bucket, reasonOf, dateOf: (answer) => dates.get(answer) ?? null }
+  /** The store's own clock when it sent this answer, milliseconds since 1970; null if it did not say. */
+  const dateOf = (answer: object): number | null => dates.get(answer) ?? null
+  return { ...place, client, bucket, reasonOf, dateOf }
 }
 
 /**

@@ -41,17 +41,6 @@ const WATCH_EVERY_MS = 5_000
 /** Puts for a lease that others took and released in the meantime. */
 const TAKES_MAX = 10
 
-export interface Lease {
-  /** The last holder before us; null if no run was ever here. */
-  readonly previous: PreviousHolder | null
-  /** Aborts with a `LeaseLostError` when the lease is lost. */
-  readonly lost: AbortSignal
-  /** Call it before each request to the API and each write to the bucket. Throws a `LeaseLostError`. */
-  assertHeld(): void
-  /** `ledgers` are those in the bucket; null if these are not all that may still count. Failures are logged: the lease ends by itself. */
-  release(options: { readonly ledgers: NamedLedgers | null; readonly signal: AbortSignal }): Promise<void>
-}
-
 /** The tokens of ledgers in the bucket, by the names of the local files. */
 export type NamedLedgers = Readonly<Record<string, string>>
 
@@ -167,7 +156,7 @@ const take = async (options: LeaseOptions, found: FoundLease, isNew: boolean): P
   if (found !== null && previous?.wasReleased === false)
     log.warn({ holder: previous.id }, 'took the bucket over from a run that had ended without releasing it')
   const owned = { store, key: LEASE_KEY, schema: leaseSchema, document, etag: outcome.etag }
-  return new HeldLease({ store, holder, clock, log }, previous, new OwnedDocument(owned), startedAt)
+  return new Lease({ store, holder, clock, log }, previous, new OwnedDocument(owned), startedAt)
 }
 
 const leaseOf = (
@@ -207,9 +196,15 @@ interface Moment {
 
 const now = (clock: Clock): Moment => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() })
 
+interface Release {
+  readonly ledgers: NamedLedgers | null
+  readonly signal: AbortSignal
+}
+
 /** A lease that we hold. */
-class HeldLease implements Lease {
+export class Lease {
   readonly #options: Omit<LeaseOptions, 'signal'>
+  /** The last holder before us; null if no run was ever here. */
   readonly previous: PreviousHolder | null
   readonly #document: OwnedDocument<LeaseDocument>
   readonly #lost = new AbortController()
@@ -233,16 +228,19 @@ class HeldLease implements Lease {
     void this.#watchEnd()
   }
 
+  /** Aborts with a `LeaseLostError` when the lease is lost. */
   get lost(): AbortSignal {
     return this.#lost.signal
   }
 
+  /** Call it before each request to the API and each write to the bucket. Throws a `LeaseLostError`. */
   assertHeld(): void {
     if (!this.#ended.signal.aborted && this.#safeForMs() <= 0) this.#expire()
     if (this.#lost.signal.aborted) throw this.#lost.signal.reason
   }
 
-  async release({ ledgers, signal }: Parameters<Lease['release']>[0]): Promise<void> {
+  /** `ledgers` are those in the bucket; null if these are not all that may still count. Failures are logged: the lease ends by itself. */
+  async release({ ledgers, signal }: Release): Promise<void> {
     if (this.#ended.signal.aborted) return
     this.#ended.abort()
     const { log } = this.#options

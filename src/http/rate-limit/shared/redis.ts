@@ -18,13 +18,7 @@ export class RedisTrouble extends Error {}
 /** Redis answers, but refuses the login or the database in its address. Waiting does not help. */
 export class RedisRefusal extends RedisTrouble {}
 
-export interface RedisConnection {
-  /** Rejects with a `RedisTrouble` within `COMMAND_MS_MAX`, or `CONNECT_MS_MAX` the first time. */
-  run(operation: Operation): Promise<Reply>
-  /** For messages: scheme, host and port, no credentials. */
-  readonly address: string
-  close(): Promise<void>
-}
+export type RedisConnection = ReturnType<typeof connectRedis>
 
 /** What the script answers, and the milliseconds that go with it. */
 export type Reply = z.infer<typeof replySchema>
@@ -32,7 +26,7 @@ export type Reply = z.infer<typeof replySchema>
 const replySchema = z.tuple([z.enum(['taken', 'wait', 'paused', 'unknown', 'held']), z.number().int()])
 
 /** Connects with the first `run`. `name` is the prefix of the account's keys. */
-export const connectRedis = (url: Secret, name: string): RedisConnection => {
+export const connectRedis = (url: Secret, name: string) => {
   const { protocol, host, pathname } = new URL(url.reveal())
   const database = pathname.length > 1 ? `, database ${pathname.slice(1)}` : ''
   const redact = createRedactor(secretsInUrl(url))
@@ -73,8 +67,10 @@ export const connectRedis = (url: Secret, name: string): RedisConnection => {
     return client
   }
   return {
+    /** For messages: scheme, host and port, no credentials. */
     address: `${protocol}//${host}`,
-    run: async (operation) => {
+    /** Rejects with a `RedisTrouble` within `COMMAND_MS_MAX`, or `CONNECT_MS_MAX` the first time. */
+    run: async (operation: Operation): Promise<Reply> => {
       connecting ??= open()
       const client = await connecting
       if (!isReady(client)) throw new RedisTrouble(redact(lastProblem))
@@ -89,7 +85,7 @@ export const connectRedis = (url: Secret, name: string): RedisConnection => {
         throw new RedisTrouble(redact(isReady(client) ? problemOf(error) : lastProblem))
       }
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       await connecting
       opened?.disconnect()
     },
