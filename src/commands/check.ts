@@ -22,11 +22,6 @@ interface Check {
   readonly detail: string
 }
 
-interface CheckResult {
-  readonly checks: readonly Check[]
-  readonly exitCode: ExitCode
-}
-
 type CheckFlags = SettingsRequest['flags'] & { readonly json?: boolean | undefined }
 
 export const check = async (context: CliContext, flags: CheckFlags): Promise<void> => {
@@ -36,7 +31,7 @@ export const check = async (context: CliContext, flags: CheckFlags): Promise<voi
 }
 
 /** Reads settings as `sync` would. */
-export const runChecks = async (context: CliContext, flags: CheckFlags): Promise<CheckResult> => {
+export const runChecks = async (context: CliContext, flags: CheckFlags) => {
   const { env, signal } = context
   const settings = await loadSettings({ env, signal, flags, withReports: true, mayFindFile: true })
   const { requireShardLayout } = await import('../storage/directory.js')
@@ -54,7 +49,7 @@ export const renderChecks = (checks: readonly Check[]): string => {
 }
 
 /** Rejects only for a bug. The first failed check decides the exit code. `clock` is that of the requests. */
-export const checkAll = async (options: Work, clock: Clock = systemClock): Promise<CheckResult> => {
+export const checkAll = async (options: Work, clock: Clock = systemClock) => {
   const { settings, signal } = options
   const checks: Check[] = [
     { what: 'settings', ok: true, detail: settings.settingsFile ?? 'from the environment' },

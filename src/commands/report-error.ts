@@ -1,18 +1,10 @@
 /** Turns an error into the text on stderr and the document of `--json`. */
 import { explained } from '../base/address-space.js'
-import { EXIT_CODES, type ExitCode, ExpectedError, messageOf } from '../base/errors.js'
+import { EXIT_CODES, ExpectedError, messageOf } from '../base/errors.js'
 import { readableStack } from '../base/stack.js'
 
-interface ReportedError {
-  readonly exitCode: ExitCode
-  /** For stderr, without a line break at its end: the message of an expected error, the whole stack of a bug. */
-  readonly text: string
-  readonly json: {
-    readonly error: { readonly code: string; readonly message: string; readonly exit_code: ExitCode }
-  }
-}
-
-export const reportError = (thrown: unknown): ReportedError => {
+/** `text` is for stderr, without a line break at its end: the message of an expected error, the whole stack of a bug. */
+export const reportError = (thrown: unknown) => {
   const error = explained(thrown)
   const message = messageOf(error)
   const isExpected = error instanceof ExpectedError

@@ -21,13 +21,8 @@ export const TOUCHES = ['none', 'interviews', 'sources', 'both'] as const
 
 export type Touch = (typeof TOUCHES)[number]
 
-interface OptionText {
-  /** As on the command line; null for an option that has none. */
-  readonly default: string | null
-  readonly describe: string
-}
-
-const option = (usual: string | null, describe: string): OptionText => ({ default: usual, describe })
+/** `usual` is the default as on the command line; null for an option that has none. */
+const option = (usual: string | null, describe: string) => ({ default: usual, describe })
 
 /** By name. The flags of the command are made of them. */
 export const OPTIONS = {

@@ -36,16 +36,6 @@ interface QueueRules {
   readonly isAsked?: boolean
 }
 
-interface Queue {
-  /** The most urgent first; among equals the newest survey. */
-  readonly tasks: readonly Task[]
-  /** Queued surveys that rest because the API refused them in several runs. */
-  readonly refused: number
-  readonly excluded: ExcludedSurveys
-  /** The requests that reading every other survey with all its sources would take. */
-  readonly notDue: RequestsByKind
-}
-
 /** The surveys that are due and excluded, and the requests that reading them is expected to take. */
 export interface ExcludedSurveys {
   readonly surveys: number
@@ -87,10 +77,13 @@ export const createQueue = (
       due.push(isAsked ? { ...task, isLeftOver: false } : task)
       return true
     },
-    sorted: (): Queue => ({
+    sorted: () => ({
+      /** The most urgent first; among equals the newest survey. */
       tasks: due.toSorted(byUrgency),
+      /** Queued surveys that rest because the API refused them in several runs. */
       refused,
       excluded: { surveys: excluded.length, requests: added(excluded) },
+      /** The requests that reading every other survey with all its sources would take. */
       notDue: { sample_sources: resting, survey_progress: resting, sample_source_progress: restingSources },
     }),
   }

@@ -9,7 +9,6 @@ import type { Secret } from '../base/secret.js'
 import { nearest } from '../base/suggest.js'
 import { readToken } from './credentials.js'
 import { type Given, type GivenFlags, SETTING_NAMES, SETTINGS_FILE_HERE, TOKEN_KEYS } from './names.js'
-import type { Problem } from './problems.js'
 import { type Proxies, plainProblem, proxyFor } from './proxies.js'
 import { bad, good, type Read, type ReadFile, readPath, readSecret } from './readers.js'
 import type { AccountValues } from './schema.js'
@@ -161,24 +160,20 @@ const addMissing = ({ layers, file, oneAccount, path }: OneAccount, keys: readon
  */
 type Chosen = ReadonlySet<number>
 
-interface AccountChoice {
-  readonly chosen: Chosen
-  /** Index of the account that environment and flags describe; null if they could describe any of several. */
-  readonly place: number | null
-  readonly problems: readonly Problem[]
-}
-
-/** `known` are the account names of the settings file; empty without a file, or without accounts in it. */
+/**
+ * `known` are the account names of the settings file; empty without a file, or without accounts in it. `place` is the index of the
+ * account that environment and flags describe; null if they could describe any of several.
+ */
 export const chooseAccounts = (
   flags: GivenFlags,
   given: readonly Given[],
   oneAccount: boolean,
   known: readonly string[],
-): AccountChoice => {
+) => {
   const [where, read] = oneAccount
     ? ['--account', chooseOne(flags.account, known)]
     : ['--accounts', chooseSome(flags.accounts, known)]
-  if (!read.ok) return { chosen: new Set(), place: 0, problems: [{ where, text: read.problem }] }
+  if (!read.ok) return { chosen: new Set<number>(), place: 0, problems: [{ where, text: read.problem }] }
   const chosen = read.value
   const [place = 0] = chosen
   if (oneAccount || known.length <= 1) return { chosen, place, problems: [] }

@@ -63,13 +63,10 @@ export const wrapped = (text: string, widthMax: number, indent = '  '): string =
     .join('')
 }
 
-export interface Terminal {
-  /** Columns; 80 where it is none. */
-  readonly width: number
-  readonly colour: boolean
-}
+export type Terminal = ReturnType<typeof terminalOf>
 
-export const terminalOf = ({ env, stdout }: Pick<CliContext, 'env' | 'stdout'>): Terminal => ({
+export const terminalOf = ({ env, stdout }: Pick<CliContext, 'env' | 'stdout'>) => ({
+  /** Columns; 80 where it is none. */
   width: (stdout.isTTY ? stdout.columns : 0) || WIDTH_DEFAULT,
   colour: terminalFeatures(env, stdout).colour,
 })

@@ -126,22 +126,16 @@ interface ChangedFilesWriting extends Omit<VersionWriting, 'base'> {
   readonly runId: string
 }
 
-interface ChangedFiles {
-  /** The path of every file is its key. */
-  readonly manifest: Manifest
-  /** The written files, each with its key and its absolute path. */
-  readonly upload: readonly (Pick<PublishedFile, 'bytes' | 'sha256'> & { key: string; file: string })[]
-}
-
 /**
  * Writes the files of a version for a bucket. Only the files of changed partitions are written, below a local directory. An unchanged
- * file keeps the key that the base manifest names, so no local copy of it is needed.
+ * file keeps the key that the base manifest names, so no local copy of it is needed. In the manifest, the path of every file is its key.
  */
-export const writeChangedFiles = async (given: ChangedFilesWriting): Promise<ChangedFiles> => {
+export const writeChangedFiles = async (given: ChangedFilesWriting) => {
   const { base, runId, ...writing } = given
   const kept = base === null ? null : { manifest: base, keep: async () => true }
   const manifest = await writeVersion({ ...writing, base: kept })
-  const upload: ChangedFiles['upload'][number][] = []
+  /** The written files, each with its key and its absolute path. */
+  const upload: (Pick<PublishedFile, 'bytes' | 'sha256'> & { key: string; file: string })[] = []
   const withKey = (file: PublishedFile): PublishedFile => {
     const { path, bytes, sha256, written_by } = file
     if (written_by !== manifest.version) return file

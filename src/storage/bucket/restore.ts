@@ -41,19 +41,15 @@ interface Restoring {
   readonly signal: AbortSignal
 }
 
-interface FoundLocal {
-  readonly note: BucketNote | null
-  readonly action: LocalAction
-  /** The last run whose requests are all in the local ledgers; null if the directory was never used with this bucket. */
-  readonly ledgersOf: string | null
-}
-
-/** Changes nothing. Throws an error `other_bucket` if the directory cannot be used for this bucket. */
+/**
+ * `ledgersOf` is the last run whose requests are all in the local ledgers; null if the directory was never used with this bucket. Changes
+ * nothing. Throws an error `other_bucket` if the directory cannot be used for this bucket.
+ */
 export const findLocal = async ({
   store,
   pointer,
   directory,
-}: Pick<Restoring, 'store' | 'pointer' | 'directory'>): Promise<FoundLocal> => {
+}: Pick<Restoring, 'store' | 'pointer' | 'directory'>) => {
   const note = await readNote(directory)
   const hasWorkDatabase = (await stat(workFile(directory)).catch(ifMissing)) !== null
   const action = localAction(store, pointer, directory, note, hasWorkDatabase)
@@ -64,9 +60,7 @@ export const findLocal = async ({
  * Returns also the state that the work database is derived from now. The note keeps its old holder. Write the new holder (`writeNote`)
  * only after the request ledgers were handed over: the note says whose requests the local ledgers hold completely.
  */
-export const prepareLocal = async (
-  options: Restoring,
-): Promise<Omit<FoundLocal, 'note'> & { readonly state: string }> => {
+export const prepareLocal = async (options: Restoring) => {
   const { store, pointer, directory, log } = options
   const { note, action, ledgersOf } = await findLocal(options)
   if (action === 'adopt' && note !== null)

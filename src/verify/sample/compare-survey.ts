@@ -33,7 +33,7 @@ export const compareSurvey = async (comparison: SurveyComparison): Promise<reado
   const { sources = [], rejectedIds = new Set<number>() } = listed ?? {}
   const compared = listed === null ? [] : await compareSources(comparison, sources, rejectedIds)
   if (progress !== null) compared.push(await compareProgress(comparison, sources, progress))
-  const ofSources: SourceJudgement[] = []
+  const ofSources: Awaited<ReturnType<typeof judgeSourceProgress>>[] = []
   for (const source of sources) ofSources.push(await judgeSourceProgress(comparison, source))
   // It takes two sources to hide a change of one.
   const mayHide = ofSources.filter(({ judgement }) => judgement.verdict !== 'equal').length > 1
@@ -209,17 +209,8 @@ const compareProgress = async (
   )
 }
 
-interface SourceJudgement {
-  readonly id: number
-  readonly judgement: Judgement
-  /** The judgement if another source of the survey moved by the opposite; null if that explains nothing. */
-  readonly hidden: Judgement | null
-}
-
-const judgeSourceProgress = async (
-  comparison: SurveyComparison,
-  listed: SampleSource,
-): Promise<SourceJudgement> => {
+/** `hidden` is the judgement if another source of the survey moved by the opposite; null if that explains nothing. */
+const judgeSourceProgress = async (comparison: SurveyComparison, listed: SampleSource) => {
   const { stored, slackMs } = comparison
   const of = (judgement: Judgement, hidden: Judgement | null = null) => ({ id: listed.id, judgement, hidden })
   const reading = await orGone(readProgress(comparison, listed.id))

@@ -59,15 +59,11 @@ const LOCK_CONFLICT = /Could not set lock on file /
 
 export const isLockConflict = (error: unknown): boolean => LOCK_CONFLICT.test(messageOf(error))
 
-interface LockHolder {
-  /** Its id; null if it runs in another container or on another machine. */
-  readonly pid: number | null
-  /** `process 123 (/usr/bin/python3)` */
-  readonly name: string
-}
-
-/** Null for another error, or if DuckDB's text has no process. */
-export const lockHolder = (error: unknown): LockHolder | null => {
+/**
+ * The process by its id, null if it runs in another container or on another machine, and by a name such as
+ * `process 123 (/usr/bin/python3)`. Null for another error, or if DuckDB's text has no process.
+ */
+export const lockHolder = (error: unknown) => {
   const text = messageOf(error)
   if (!LOCK_CONFLICT.test(text)) return null
   const [, program, id, user] =

@@ -84,20 +84,14 @@ const withoutRepetitions = (surveys: readonly ReadSurvey[]): readonly (readonly 
 
 const idsOf = (surveys: readonly ReadSurvey[]): readonly number[] => surveys.map(({ survey }) => survey.id)
 
-interface ComparedSurvey extends ReadSurvey {
-  readonly pending: boolean
-  /** Whether it differs from the newest version, stored or pending. */
-  readonly changed: boolean
-  /** Whether the new version waits for the survey's task, because sources and progress are stored with the old one. */
-  readonly waits: boolean
-}
+/**
+ * `changed`: it differs from the newest version, stored or pending. `waits`: the new version waits for the survey's task, because sources
+ * and progress are stored with the old one.
+ */
+type ComparedSurvey = Awaited<ReturnType<typeof notableSurveys>>[number]
 
 /** The listed surveys that changed or have pending rows: in most nights, hardly any. */
-const notableSurveys = async (
-  sql: AccountSql,
-  surveys: readonly ReadSurvey[],
-  stored: StoredRows,
-): Promise<readonly ComparedSurvey[]> => {
+const notableSurveys = async (sql: AccountSql, surveys: readonly ReadSurvey[], stored: StoredRows) => {
   const pendingRows = await readPending(sql, idsOf(surveys))
   const compared = surveys.map(({ survey, at }) => {
     const before = stored.get(rowKey(mergedSurveys, survey))
