@@ -9,8 +9,7 @@ import { isStatementFault, unreadable } from './connection/duckdb-error.js'
 import { WarehouseUnusableError } from './connection/errors.js'
 import { LAST_SYNCS, NUMBERED_RUNS } from './history/runs.js'
 import { isOwnFault, schemaVersion } from './lifecycle/migrations.js'
-import { EXCLUDED } from './queue/exclusion.js'
-import { readFailing, readQueue } from './queue/tasks.js'
+import { EXCLUDED, readFailing, readQueue } from './queue/tasks.js'
 
 const RUNS_SHOWN = 5
 
