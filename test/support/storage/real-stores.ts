@@ -77,6 +77,26 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       ...['--vfs-cache-mode', 'writes', '--cache-dir', `${directory}-cache`],
     ],
   },
+  seaweedfs: {
+    file: 'seaweedfs/weed',
+    args: async ({ port, directory }) => {
+      const names = ['master.port', 'volume.port', 'filer.port'].flatMap((name) => [name, `${name}.grpc`])
+      const ports = [...names, 's3.port.grpc'].map(async (name) => `-${name}=${await freePort()}`)
+      return [
+        ...['server', `-dir=${directory}`, '-ip=127.0.0.1', '-ip.bind=127.0.0.1', '-master.telemetry=false'],
+        ...[
+          '-volume.max=1000',
+          '-filer',
+          '-s3',
+          `-s3.port=${port}`,
+          '-s3.port.iceberg=0',
+          '-s3.port.lance=0',
+        ],
+        ...(await Promise.all(ports)),
+      ]
+    },
+    env: STORAGE_CREDENTIALS,
+  },
   gofakes3: {
     file: 'gofakes3/gofakes3',
     args: ({ port, directory }) => [
