@@ -92,7 +92,7 @@ const VIEWS: readonly Check[] = [
       ), paces AS (
         SELECT account, survey_id, sum(gain) AS gained, sum(days) AS pace_days
         FROM (SELECT *, sum(days) OVER (PARTITION BY account, survey_id ORDER BY "day" DESC) AS used FROM in_field)
-        WHERE used <= 7 GROUP BY ALL
+        WHERE used - days < 7 GROUP BY ALL
       )
       SELECT p.account, p.survey_id FROM main.survey_pace p LEFT JOIN paces d USING (account, survey_id)
       WHERE p.pace_days IS DISTINCT FROM d.pace_days OR p.gained IS DISTINCT FROM d.gained`,

@@ -5,9 +5,10 @@ import type { Instant } from '../../../../src/model/instant.js'
 import type { AccountWarehouse, BundleOutcome } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { storeDeadlines } from '../../../../src/warehouse/deadlines.js'
+import { unsoundnessIn } from '../../../support/oracle/soundness.js'
 import { hourOf as at, instantOf } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
-import { sharedWarehouse } from '../../../support/warehouse/warehouse.js'
+import { sharedWarehouse, type TestWarehouse } from '../../../support/warehouse/warehouse.js'
 
 const emptyWarehouse = sharedWarehouse()
 
@@ -138,6 +139,10 @@ const perform = async (account: AccountWarehouse, cases: readonly Case[]): Promi
   }
 }
 
+/** The pace that the simulation computes on its own has to be the one that was computed by hand, too. */
+const expectSound = async ({ rows }: Pick<TestWarehouse, 'rows'>): Promise<void> =>
+  expect(await unsoundnessIn({ query: async (sql) => [...(await rows(sql))] })).toEqual([])
+
 const ROW = `pace_days, gained, expected_on::VARCHAR, expected_from::VARCHAR, expected_to::VARCHAR,
   strftime(timezone('UTC', last_gain_at), '%d')`
 
@@ -152,6 +157,7 @@ test('survey_pace gives the pace, the forecast and the last gain of each survey,
     all.map(([id, ...cells]) => [CASES[Number(id) - 1]?.[0], ...cells])
   const expected = CASES.map(([what, , expected]) => [what, ...expected])
   expect(named(await found())).toEqual(expected)
+  await expectSound({ rows })
 
   // An account with the same ids changes nothing.
   const other = accountWarehouse(database, 'bolt')
@@ -233,6 +239,7 @@ test('nights without a run change neither the pace nor the forecast of a week ag
     const found = await rows('SELECT pace_days, gained, gained_last_day FROM survey_pace ORDER BY survey_id')
     const days = found[1]?.pace_days
     expect([night, ...found.map((row) => Object.values(row))]).toEqual([night, expected[night], [days, 0, 0]])
+    if (night === 25) await expectSound({ rows })
     if (night === 48)
       // The first is as fast as ever, and nothing else.
       expect(await rows('SELECT kind FROM needs_action WHERE survey_id = 1')).toEqual([])
