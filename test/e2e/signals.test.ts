@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, test } from 'vitest'
 import { type ScriptedApi, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
-import { otherBuild } from '../support/command/mutant.js'
+import { buildMutantUntil, otherBuild } from '../support/command/mutant.js'
 import {
   answered,
   lastLine,
@@ -154,11 +154,11 @@ const ENDLESS =
 
 /** A build in which the checksums of blocks prove nothing, so the proof of a published file reads all tables and views. */
 const readingEverything = (finished: Finished): Promise<string> =>
-  otherBuild(
-    finished,
-    'publish/block-checksums.js',
-    'export const haveBlocksChecksums = () => Promise.resolve(false)\n',
-  )
+  buildMutantUntil(finished, {
+    file: 'publish/duckdb.js',
+    from: 'size >= bytes && (await haveBlocksChecksums(file, signal))',
+    to: 'false',
+  })
 
 slow.concurrent('SIGTERM in an endless publish exits 3, and the next run publishes', async (context) => {
   const trial = await openSynced(context, surveys())
