@@ -34,10 +34,11 @@ test.runIf(SLOW)('a run reads accounts at the same time and reports them in thei
   }
   const report = await trial.sync()
   expect(report).toMatchObject({ exitCode: 0, status: 'complete' })
+  // A page, a list, two readings of progress, and ten days before the first reading.
   expect(report.accounts.map(({ account, requests }) => [account, requests])).toEqual([
-    ['a', 4],
-    ['b', 4],
-    ['c', 4],
+    ['a', 14],
+    ['b', 14],
+    ['c', 14],
   ])
   expect(new Set(report.accounts.map(({ runId }) => runId)).size).toBe(1)
 })

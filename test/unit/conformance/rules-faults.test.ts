@@ -19,7 +19,7 @@ type Cases = Readonly<Record<string, Change>>
 
 const CASES: Cases = {
   'surveys.order surveys.order-filtered': [ENDPOINTS, 'surveys: rows,', 'surveys: [...rows].reverse(),'],
-  'updated-since.inclusive': [ORGANIZATION, 'updatedAt >= updatedSince', 'updatedAt > updatedSince'],
+  'updated-since.inclusive': [ORGANIZATION, 'changedAt >= updatedSince', 'changedAt > updatedSince'],
   'formula.completion_rate': [INDICATORS, 'rate(complete, sampleSize)', 'rate(complete, sampleSize + 1)'],
   'formula.incidence_rate': [
     INDICATORS,
@@ -63,8 +63,8 @@ const SLOW_CASES: Cases = {
   // An hour too early.
   'updated-since.step-after': [
     ORGANIZATION,
-    'updatedAt >= updatedSince',
-    'updatedAt >= updatedSince - 3_600_000_000',
+    'changedAt >= updatedSince',
+    'changedAt >= updatedSince - 3_600_000_000',
   ],
   'updated-since.offsets': parameter(
     "query.getAll(name).map((text) => text.replace(/[+-]\\d\\d:\\d\\d$/, 'Z'))",
@@ -83,7 +83,7 @@ const SLOW_CASES: Cases = {
   'status.complete': [
     ORGANIZATION,
     'wanted[status]',
-    'wanted[status] && (wanted.every(Boolean) || index % 5 > 0)',
+    '(wanted[status] && (wanted.every(Boolean) || index % 5 > 0))',
   ],
   'source.sample_size': [
     ORGANIZATION,
