@@ -1,8 +1,10 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
+import { buildMutant } from '../support/command/mutant.js'
 import { openTrial } from '../support/command/trial.js'
+import { slow } from '../support/suite/slow.js'
 
 /** Makes the process write the CommonJS modules that it has loaded to a file when it exits. */
 const listModules = (file: string) => {
@@ -21,6 +23,7 @@ test('a first sync publishes every survey with its sources and progress, and loa
   const loaded = join(await trial.temporary(), 'loaded')
   const ended = await trial.run(['sync', '--json', '--log-level', 'debug'], listModules(loaded))
   expect(ended).toMatchObject({ code: 0, signal: null })
+  expect(ended.stderr).not.toContain('no copy of the empty warehouse')
   const report = JSON.parse(ended.stdout)
   expect(report).toMatchObject({ status: 'complete', exit_code: 0 })
   const logged = ended.stderr.trimEnd().split('\n')
@@ -44,3 +47,17 @@ test('a first sync publishes every survey with its sources and progress, and loa
     ),
   ).toEqual([{ today: true }])
 })
+
+slow(
+  'a first sync creates the tables where the empty warehouse of the package is damaged',
+  async (context) => {
+    const main = await buildMutant()
+    await writeFile(join(main, '../warehouse/empty.duckdb'), 'not a database')
+    const trial = await openTrial(context, [scriptedSurvey(1)])
+    const ended = await trial.run(['sync'], {}, main)
+    expect(ended).toMatchObject({ code: 0, signal: null })
+    expect(ended.stderr).toContain('no copy of the empty warehouse')
+    expect(await trial.rows('SELECT id FROM surveys')).toEqual([{ id: 1 }])
+    await trial.expectSound()
+  },
+)

@@ -235,7 +235,10 @@ const copyFrom = async (source: FileHandle, target: string, signal: AbortSignal)
 const COPIED_AT_ONCE_BYTES = 1_048_576
 const INTERRUPT_EVERY_MS = 20
 
-const inTransaction = async <Result>(sql: Sql, work: (sql: Sql) => Promise<Result>): Promise<Result> => {
+export const inTransaction = async <Result>(
+  sql: Sql,
+  work: (sql: Sql) => Promise<Result>,
+): Promise<Result> => {
   await sql.run('BEGIN TRANSACTION')
   try {
     const result = await work(sql)

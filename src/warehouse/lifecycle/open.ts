@@ -9,7 +9,15 @@ import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { type Database, openDatabase } from '../connection/database.js'
-import { duckdbError, firstLine, isDamage, isLockConflict, lockHolder } from '../connection/duckdb-error.js'
+import {
+  duckdbCause,
+  duckdbError,
+  firstLine,
+  isDamage,
+  isFileFailure,
+  isLockConflict,
+  lockHolder,
+} from '../connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseHeldError, WarehouseUnusableError } from '../connection/errors.js'
 import { spillDirectory, workFile } from './files.js'
 import { describeHolder, type Holder, isAlive, readHolder, removeHolder, writeHolder } from './holder.js'
@@ -41,7 +49,12 @@ export const openWarehouse = async (options: OpenWarehouse): Promise<Database> =
     const isNew = async () => (await database.exclusively(schemaVersion)) === 0
     if (!(await isCurrent())) {
       if (await isNew()) await rebuild(database, published, log)
-      if (await isNew()) await copyEmpty(database, clock)
+      if (await isNew())
+        await copyEmpty(database, clock).catch((error: unknown) => {
+          const cause = duckdbCause(error)
+          if (!isFileFailure(cause)) throw error
+          log.warn({ problem: firstLine(cause) }, 'no copy of the empty warehouse: its tables are created')
+        })
       if (!(await isCurrent())) await migrate(database, clock)
     }
   } catch (error) {
