@@ -2,7 +2,7 @@
 import { copyFile, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { haveBlocksChecksums } from '../../../src/publish/duckdb.js'
+import { haveBlocksChecksums } from '../../../src/publish/block-checksums.js'
 import { openDatabase } from '../../../src/warehouse/connection/database.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 import { chance } from '../../support/suite/chance.js'
