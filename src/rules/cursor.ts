@@ -6,7 +6,8 @@ import { type Instant, instantFromMs, minusMs } from '../model/instant.js'
 import type { Cursor } from '../model/plan-facts.js'
 import type { DiscoverRules, ListingKind } from '../model/run.js'
 import type { ListingState } from '../model/warehouse.js'
-import { ageMs, believed, EARLY_MS_MAX } from './refresh.js'
+import { ageMs, believed } from './believed.js'
+import { EARLY_MS_MAX } from './refresh.js'
 
 /** By how much our clock may be ahead of a server that does not send its time. */
 const UNKNOWN_SERVER_TIME_MS = 5 * 60_000

@@ -6,7 +6,8 @@ import type { Instant } from '../model/instant.js'
 import type { PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
 import { REQUEST_KINDS, type RequestsByKind } from '../model/request-usage.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
-import { ageMs, isActive, listsSources, rulesFor } from './refresh.js'
+import { ageMs } from './believed.js'
+import { isActive, listsSources, rulesFor } from './refresh.js'
 import { dayRequests } from './windows.js'
 
 interface EstimateRules {

@@ -3,8 +3,9 @@ import { type Instant, msBetween } from '../model/instant.js'
 import type { PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
 import type { RequestReason, RequestsByKind } from '../model/request-usage.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
+import { believed } from './believed.js'
 import { added, bundleRequests, requestsIn, sourcesOfEach } from './estimate.js'
-import { believed, refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refresh.js'
+import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refresh.js'
 
 export interface Task {
   readonly surveyId: number

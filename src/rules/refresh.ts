@@ -2,6 +2,7 @@
 import { type Instant, instantFromMs, minusMs, msBetween } from '../model/instant.js'
 import type { SurveyFacts } from '../model/plan-facts.js'
 import type { RefreshRules, RefreshWeights, TaskReason } from '../model/run.js'
+import { believed } from './believed.js'
 
 /** Nobody answers these surveys. They are refreshed only when they change. */
 export const IDLE_STATUSES: readonly string[] = ['draft', 'user_demo']
@@ -173,15 +174,3 @@ export const restsAfterRefusal = (...parameters: Parameters<typeof refusalRestEn
 
 /** The order of the queue, largest first: milliseconds since the last refresh (or since queuing, without one), times the weight. */
 export const urgency = (waitedMs: number, weight: number): number => Math.max(0, waitedMs) * weight
-
-// A clock that was wrong for one night leaves times in the future: a rule would do nothing until then.
-
-/** The stored time; null if it is missing or later than `now`. Both times come from the same clock. */
-export const believed = (at: Instant | null, now: Instant): Instant | null =>
-  at === null || at > now ? null : at
-
-/** Milliseconds from a stored time to `now`; Infinity if it is missing or later than `now`. */
-export const ageMs = (at: Instant | null, now: Instant): number => {
-  const since = believed(at, now)
-  return since === null ? Number.POSITIVE_INFINITY : msBetween(since, now)
-}

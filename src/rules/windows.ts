@@ -7,7 +7,8 @@ import { formatInstant, type Instant, minusMs } from '../model/instant.js'
 import type { DueDay, FirstReading, StoredDay, StoredDays } from '../model/plan-facts.js'
 import type { DailyWindows, RefreshRules } from '../model/run.js'
 import type { ReadExtent } from '../model/survey-source.js'
-import { ageMs, believed, isActive } from './refresh.js'
+import { ageMs, believed } from './believed.js'
+import { isActive } from './refresh.js'
 
 /** Days before the open ones that are read at once, so that no night reads all days after a year without runs. */
 export const CATCH_UP_DAYS_MAX = 31

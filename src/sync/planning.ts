@@ -3,9 +3,9 @@ import type { Instant } from '../model/instant.js'
 import type { PlannedSurvey } from '../model/plan-facts.js'
 import type { TaskReason } from '../model/run.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
+import { believed } from '../rules/believed.js'
 import { changesSeenSince, createPlan, expectedAt, type Plan, type PlanRules } from '../rules/plan.js'
 import { createQueue, type Task } from '../rules/queue.js'
-import { believed } from '../rules/refresh.js'
 import type { Run } from './run-state.js'
 
 /** Null before the first complete listing. `nowMs` is our clock. */

@@ -5,9 +5,10 @@ import type { Instant } from '../model/instant.js'
 import type { RefreshRules } from '../model/run.js'
 import { newestById, type Page, type ReadExtent, type Reading } from '../model/survey-source.js'
 import type { CellRow, StoredBundle } from '../model/warehouse.js'
+import { ageMs } from '../rules/believed.js'
 import { isSame } from '../rules/explained-sum.js'
 import type { Task } from '../rules/queue.js'
-import { ageMs, listsSources } from '../rules/refresh.js'
+import { listsSources } from '../rules/refresh.js'
 import { endlessList, pagesMaxOf } from './list-checks.js'
 
 export interface SourceList {

@@ -111,7 +111,7 @@ const MUTATIONS = `
 @@ warehouse/queue/listing.js @@ a survey that has gone is not marked
 - if (listing.kind === 'full')
 + if (listing.kind === 'none')
-@@ rules/refresh.js @@ a stored time ahead of now is believed
+@@ rules/believed.js @@ a stored time ahead of now is believed
 - at === null || at > now ? null : at
 + at
 @@ sync/bundle.js @@ a 404 of its own address alone makes a survey gone
