@@ -16,20 +16,21 @@ const LICENCE_IN = { '@nodable/entities': 'fast-xml-parser' }
 await build({
   input: {
     main: 'build/main.js',
-    'command-line': 'build/commands/command-line.js',
+    'chunks/command-line': 'build/commands/command-line.js',
     // A process of its own, which the module beside it starts.
     'chunks/answer-check-file': 'build/verify/local/answer-check-file.js',
   },
   platform: 'node',
   external: [/^node:/, ...Object.keys(manifest.dependencies)],
   preserveEntrySignatures: 'allow-extension',
-  // Bottleneck hides its optional Redis clients from bundlers with eval. We use neither.
-  checks: { eval: false },
-  plugins: [sourceMapsOfTypeScript(), viewerFiles(), emptyWarehouse(), thirdPartyLicences()],
+  // Bottleneck hides its optional Redis clients from bundlers with eval, and yargs files that extend files need `import.meta.resolve`.
+  // We use neither.
+  checks: { eval: false, emptyImportMeta: false },
+  plugins: [sourceMapsOfTypeScript(), commonJs(), viewerFiles(), emptyWarehouse(), thirdPartyLicences()],
   output: {
     dir: 'dist',
     cleanDir: true,
-    format: 'esm',
+    format: 'cjs',
     sourcemap: true,
     sourcemapExcludeSources: true,
     chunkFileNames: 'chunks/[name].js',
@@ -44,6 +45,16 @@ function sourceMapsOfTypeScript() {
       id.startsWith(join(root, 'build/'))
         ? { code: readFileSync(id, 'utf8'), map: readFileSync(`${id}.map`, 'utf8') }
         : null,
+  }
+}
+
+/** Node starts CommonJS sooner than ES modules, and this package is of ES modules (decision 0068). */
+function commonJs() {
+  return {
+    name: 'common-js',
+    generateBundle() {
+      this.emitFile({ type: 'asset', fileName: 'package.json', source: '{ "type": "commonjs" }\n' })
+    },
   }
 }
 

@@ -36,13 +36,17 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 // A terminal that is gone is not a failure of the command.
 process.stderr.on('error', () => undefined)
 
-process.exitCode = await runCommandLine(process.argv.slice(2), {
-  signal: stop.signal,
-  env: processEnvironment(),
-  stdin: () => process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-})
-isDone = true
-const [signal] = received
-if (signal !== undefined) setTimeout(() => endBy(signal), END_MS_MAX).unref()
+const run = async (): Promise<void> => {
+  process.exitCode = await runCommandLine(process.argv.slice(2), {
+    signal: stop.signal,
+    env: processEnvironment(),
+    stdin: () => process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+  })
+  isDone = true
+  const [signal] = received
+  if (signal !== undefined) setTimeout(() => endBy(signal), END_MS_MAX).unref()
+}
+
+void run()

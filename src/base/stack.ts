@@ -5,17 +5,19 @@
 import { readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 /** The frames of an error's stack. Frames without a source map stay as they are. */
 export const readableStack = (stack: string): string =>
   stack.replaceAll(
-    /(file:\/\/[^\s()]+\.js):(\d+):(\d+)/g,
-    (frame, url: string, line: string, column: string) =>
-      positionIn(url, Number(line), Number(column)) ?? frame,
+    /((?:file:\/)?\/[^\n()]+\.js):(\d+):(\d+)/g,
+    (frame, file: string, line: string, column: string) =>
+      positionIn(file, Number(line), Number(column)) ?? frame,
   )
 
-const positionIn = (url: string, line: number, column: number): string | null => {
+/** `file` is a path, as in stacks of the command, or the URL of an ES module. */
+const positionIn = (file: string, line: number, column: number): string | null => {
+  const url = file.startsWith('/') ? pathToFileURL(file).href : file
   const entry = readMap(url)?.findEntry(line - 1, column - 1)
   if (entry === undefined || !('originalSource' in entry)) return null
   const source = fileURLToPath(new URL(entry.originalSource, url))

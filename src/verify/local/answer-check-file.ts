@@ -5,13 +5,17 @@ import { checkFile, fileQuestion } from './check-file.js'
 const [question = '', spill = ''] = process.argv.slice(2)
 const endWithParent = () => process.kill(process.pid, 'SIGTERM')
 
-process.once('disconnect', endWithParent)
-const proof = await checkFile(
-  parse(fileQuestion, JSON.parse(question), 'the question'),
-  spill,
-  new AbortController().signal,
-)
-process.send?.(proof, () => {
-  process.off('disconnect', endWithParent)
-  process.disconnect()
-})
+const answer = async (): Promise<void> => {
+  process.once('disconnect', endWithParent)
+  const proof = await checkFile(
+    parse(fileQuestion, JSON.parse(question), 'the question'),
+    spill,
+    new AbortController().signal,
+  )
+  process.send?.(proof, () => {
+    process.off('disconnect', endWithParent)
+    process.disconnect()
+  })
+}
+
+void answer()

@@ -23,8 +23,8 @@ const files = readdirSync(dist, { recursive: true, encoding: 'utf8' })
 
 /** The modules that a file of the bundle imports when it is loaded. */
 const importsOf = (path: string): readonly string[] =>
-  [...textOf(path).matchAll(/^(?:import|export) (?:[^'"]*? from )?["']([^"']+)["'];$/gm)].map(
-    ([, from = '']) => (from.startsWith('.') ? join(dirname(path), from) : from),
+  [...textOf(path).matchAll(/^(?:(?:const|let) \S+ = )?require\("([^"]+)"\);$/gm)].map(([, from = '']) =>
+    from.startsWith('.') ? join(dirname(path), from) : from,
   )
 
 /** The files and packages that are loaded with a file of the bundle. */
@@ -221,10 +221,10 @@ describe('a stack', () => {
   const file = fileOf('commands/yargs.ts')
   const chunk = textOf(file).split('\n')
   const line = chunk.findIndex((text) => text.includes('problems.join(')) + 1
-  const url = pathToFileURL(join(dist, file)).href
+  const path = join(dist, file)
 
-  test('names the lines of src', () => {
-    const stack = `UsageError: wrong\n    at run (${url}:${line}:10)\n    at node:internal/modules/run_main:117:5`
+  test.each([path, pathToFileURL(path).href])('names the lines of src: %s', (one) => {
+    const stack = `UsageError: wrong\n    at run (${one}:${line}:10)\n    at node:internal/modules/run_main:117:5`
     const [message, frame, other] = readableStack(stack).split('\n')
     expect(message).toBe('UsageError: wrong')
     expect(other).toBe('    at node:internal/modules/run_main:117:5')
@@ -234,7 +234,7 @@ describe('a stack', () => {
   })
 
   test('stays as it is where there is no source map', () => {
-    const stack = `Error: x\n    at a (${url.replace(/[^/]+$/, 'absent.js')}:1:1)\n    at b (file:///nowhere/b.js:2:3)`
+    const stack = `Error: x\n    at a (${path.replace(/[^/]+$/, 'absent.js')}:1:1)\n    at b (file:///nowhere/b.js:2:3)`
     expect(readableStack(stack)).toBe(stack)
   })
 })
