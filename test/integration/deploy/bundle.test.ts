@@ -118,6 +118,10 @@ describe('a start loads', () => {
     },
   )
 
+  test("nothing of Node's own HTTP client, which takes 17 ms and 10 GiB of addresses", () => {
+    for (const path of files) expect(textOf(path), path).not.toContain('globalThis.Headers')
+  })
+
   test.each(['plan', 'query', 'export', 'report', 'status'])(
     'no HTTP client for a command without requests: %s',
     (command) => {
