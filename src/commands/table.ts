@@ -34,7 +34,9 @@ const SETTINGS = {
 } as const
 
 const ACCOUNTS = {
-  accounts: text('Only these accounts of the settings file, such as acme,globex (default: all)'),
+  accounts: text('Only these accounts of the settings file, such as acme,globex (default: all)', {
+    isList: true,
+  }),
 } as const
 
 const FULL = { full: option('List all surveys, not only those modified since the last run') } as const

@@ -22,8 +22,8 @@ export interface CommandLine {
 }
 
 /**
- * Reads `argv` (without `node` and the script). If a flag is given twice, the last one counts. Throws an error `usage`, which lists
- * all wrong flags.
+ * Reads `argv` (without `node` and the script). If a flag is given twice, the last one counts, or both if it takes several values. Throws
+ * an error `usage`, which lists all wrong flags.
  */
 export const readCommandLine = (
   argv: readonly string[],
@@ -44,18 +44,16 @@ export const readCommandLine = (
       output = text
     },
   )
-  const given = Object.entries(values).filter(isFlag)
-  const flags = given.map(
-    ([name, value]) => [name, value === TEXT ? (words.find(isText) ?? '') : value] as const,
-  )
+  const flags = Object.entries(values).flatMap(([name, value]) => {
+    const given = [value].flat().filter((one) => typeof one === 'string' || typeof one === 'boolean')
+    const last = command?.flags[name]?.isList ? given.join(',') : given.at(-1)
+    return name === '$0' || last === undefined ? [] : [[name, last === TEXT ? words.find(isText) : last]]
+  })
   return { command, flags: Object.fromEntries(flags), output }
 }
 
 /** Stands for a word that yargs would misread. No word of a command line has this character. */
 const TEXT = '\u0000'
-
-const isFlag = (entry: [string, unknown]): entry is [string, string | boolean] =>
-  entry[0] !== '$0' && ['string', 'boolean'].includes(typeof entry[1])
 
 const withoutCommand = (words: readonly string[], commands: readonly Command[]): readonly string[] => {
   // yargs takes the word `help` for `--help`.
@@ -129,7 +127,6 @@ const parserOf = (command: Command | undefined, commands: readonly Command[], co
       'boolean-negation': false,
       'camel-case-expansion': false,
       'dot-notation': false,
-      'duplicate-arguments-array': false,
       'parse-numbers': false,
       'short-option-groups': false,
     })

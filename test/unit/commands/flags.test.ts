@@ -31,6 +31,9 @@ test.each([
   [['--full', 'false'], { full: false }],
   [['--full=false'], { full: false }],
   [['--full', '--out', 'a', '--out', 'b'], { full: true, out: 'b' }],
+  [['--full', '--full=false'], { full: false }],
+  [['--tables', 'a', '--full', '--tables=b,c', '--tables', 'd'], { full: true, tables: 'a,b,c,d' }],
+  [['--tables', 'a', '--tables='], { tables: 'a,' }],
 ])('%j is read as %j', (words, values) => {
   expect(read(...words)).toEqual({ command: COMMAND, flags: values, output: '' })
 })
