@@ -45,6 +45,7 @@ describe('the page', () => {
     expect(written).toMatchObject({ code: 0, stderr: '' })
     expect(lastLine(written)).toBe(`written to ${out}: open it in a browser`)
     expect(await readFile(out, 'utf8')).toBe(html)
+    expect(html, 'explains what no row shows').not.toMatch(/<small>reconstructed|Reconstructed:/)
     if (!SLOW) return
     // Parquet has no views, and the file of an older version lacks some of them.
     const moved = join(await trial.temporary(), 'moved.duckdb')

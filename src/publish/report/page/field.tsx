@@ -19,6 +19,9 @@ import {
 
 type FieldRow = ReportRows['inField'][number]
 
+const isReconstructed = ({ reconstructed_days: days }: Pick<FieldRow, 'reconstructed_days'>): boolean =>
+  days !== null && days > 0
+
 export const Field = ({ page, page: { rows, formats } }: PartProps) => (
   <section id="field" aria-labelledby="field-title">
     <h2 id="field-title">In the field</h2>
@@ -36,9 +39,10 @@ export const Field = ({ page, page: { rows, formats } }: PartProps) => (
         <p class="rule">
           Those without a forecast first, then the latest forecast. Pace: complete interviews a day, over the
           last 7 days in the field, and the gain of the last day. Forecast: if that pace goes on, with the
-          range that holds in 8 of 10 cases. Reconstructed: some of the days were before the first reading,
-          and count interviews by their status of today. Incidence and drop-out: of the same days, and what
-          they were before.
+          range that holds in 8 of 10 cases. Incidence and drop-out: of the same days, and what they were
+          before.
+          {rows.inField.some(isReconstructed) &&
+            ' Reconstructed: some of the days were before the first reading, and count interviews by their status of today.'}
         </p>
         {page.sections.size < rows.surveys.length && (
           <p class="rule">
@@ -105,10 +109,10 @@ const fieldColumns = (page: ReportPage): readonly Column<FieldRow>[] => {
     { head: '28 days', cell: (row) => <Sparkline days={rows.curves.get(keyOf(row)) ?? []} /> },
     {
       head: 'Pace',
-      cell: ({ per_day, gained_last_day, reconstructed_days }) => (
+      cell: ({ per_day, gained_last_day, ...row }) => (
         <>
           {formats.rough(per_day)} <small>{formats.signed(gained_last_day)}</small>
-          {(reconstructed_days ?? 0) > 0 && <small>reconstructed</small>}
+          {isReconstructed(row) && <small>reconstructed</small>}
         </>
       ),
       sortBy: ({ per_day }) => per_day,
