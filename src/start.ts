@@ -2,7 +2,7 @@
  * The process of a command: runs the command of argv and sets the exit code. The first SIGTERM or SIGINT makes the command stop, and
  * the process ends by itself. A second one ends the process at once. Nothing else calls `process.exit`.
  */
-import { StoppedError } from './base/errors.js'
+import { EXIT_CODES, StoppedError } from './base/errors.js'
 import { runCommandLine } from './commands/command-line.js'
 import { processEnvironment } from './settings/environment.js'
 
@@ -33,6 +33,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     stop.abort(new StoppedError(`stopped by ${signal}`))
   })
 }
+// A process ends when nothing is left that it could wait for. Without the command's own end, that is no success.
+process.once('exit', (code) => {
+  if (isDone || code !== 0) return
+  process.exitCode = EXIT_CODES.bug
+  process.stderr.write(
+    'fieldwork-sync: this is a bug in fieldwork-sync, please report it: the command waits for what never comes\n',
+  )
+})
 // A terminal that is gone is not a failure of the command.
 process.stderr.on('error', () => undefined)
 

@@ -46,6 +46,18 @@ test.concurrent('1: a bug is reported with its stack, without the token, and rec
   ])
 })
 
+test.concurrent('1: a command that waits for what never comes does not say success', async ({
+  onTestFinished,
+}) => {
+  const never = 'export const plan = () => new Promise(() => undefined)'
+  const broken = await otherBuild(onTestFinished, 'commands/plan.js', never)
+  const ended = await (await openTrial({ onTestFinished })).run(['plan'], {}, broken)
+  expect(ended).toMatchObject({ code: 1, signal: null, stdout: '' })
+  expect(ended.stderr).toBe(
+    'fieldwork-sync: this is a bug in fieldwork-sync, please report it: the command waits for what never comes\n',
+  )
+})
+
 /** What a night of one warehouse answers, and how its run ends. test/unit/http has other refusals. */
 interface Night {
   readonly code: 0 | 3 | 4 | 5
