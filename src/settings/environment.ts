@@ -1,6 +1,5 @@
 /**
- * The environment of the process. No other code reads `process.env`. `names` lists the variables that are settings. Other
- * FIELDWORK_SYNC_… variables are ignored, because clusters inject some.
+ * The environment of the process. No other code reads `process.env`. `names` lists the variables that are settings.
  */
 
 /** Environment variables by name; `undefined` means not set. */

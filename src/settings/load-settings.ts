@@ -13,7 +13,7 @@ import type { DeadlineFile } from '../model/run.js'
 import { chooseAccounts, resolveAccounts } from './accounts.js'
 import type { Environment } from './environment.js'
 import { resolveMonitoring } from './monitoring.js'
-import { type Given, type GivenFlags, readGiven, SETTINGS_FILE_HERE } from './names.js'
+import { type Given, type GivenFlags, misspelled, readGiven, SETTINGS_FILE_HERE } from './names.js'
 import { type Problem, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
 import { type ReadFile, readPath } from './readers.js'
@@ -54,7 +54,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   const { shard } = values
   const { problems } = layers
   const { problems: ofProxies, ...proxies } = readProxies(requireAccounts || withReports ? env : {})
-  problems.push(...ofProxies, ...choice.problems)
+  problems.push(...misspelled(env), ...ofProxies, ...choice.problems)
   const { chosen } = choice
   const accounts = await resolveAccounts({ layers, file, chosen, oneAccount, proxies, readFile })
   // Commands that work on one account have no warehouse.

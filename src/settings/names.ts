@@ -2,7 +2,9 @@
  * The settings that environment and flags can give. Each entry has the path of the setting, the flag and the variable, which
  * docs/reference/settings.md describes. The schema reads their values like those of the file.
  */
+import { nearest } from '../base/suggest.js'
 import type { Environment } from './environment.js'
+import type { Problem } from './problems.js'
 import type { Path, Tree } from './tree.js'
 
 /** The file that a command reads if neither flag nor variable names one, and that `init` writes: in the directory of its start. */
@@ -79,3 +81,18 @@ export const readGiven = (env: Environment, flags: GivenFlags): readonly Given[]
     ]
   })
 }
+
+const PREFIX = 'FIELDWORK_SYNC_'
+const VARIABLES = SETTING_NAMES.flatMap(({ variable }) => variable?.slice(PREFIX.length) ?? [])
+
+/**
+ * Variables whose names are nearly those of settings. Others with this beginning are not ours: Kubernetes sets some for a service, and files
+ * use some, such as FIELDWORK_SYNC_API_TOKEN_2.
+ */
+export const misspelled = (env: Environment): readonly Problem[] =>
+  Object.keys(env).flatMap((where) => {
+    const name = where.startsWith(PREFIX) ? where.slice(PREFIX.length) : ''
+    const isOther = env[where] === '' || VARIABLES.some((variable) => name.startsWith(variable))
+    const near = isOther ? null : nearest(name, VARIABLES)
+    return near === null ? [] : [{ where, text: `is not a setting; did you mean ${PREFIX}${near}?` }]
+  })
