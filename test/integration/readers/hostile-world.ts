@@ -44,7 +44,7 @@ export const HOSTILE_WORLD: readonly string[] = [
   `INSERT INTO survey_progress_history BY NAME ${surveys}${readings} SELECT account, id AS survey_id, observed_at, ${COUNTS} FROM readings`,
   // A survey that was read for few nights.
   `INSERT INTO survey_progress_reconstructed BY NAME ${surveys}${readings} SELECT account, id AS survey_id, observed_at AS as_of, ${COUNTS},
-    changed_at AS read_at FROM readings WHERE k = 1 AND i > 3 AND i < 11`,
+    changed_at AS read_at FROM readings WHERE k = 0 AND i > 3 AND i < 11`,
   `DELETE FROM survey_progress_history h USING survey_progress_reconstructed r
     WHERE h.account = r.account AND h.survey_id = r.survey_id AND h.observed_at <= r.as_of`,
   `INSERT INTO survey_progress BY NAME ${surveys}${readings} SELECT account, id AS survey_id, observed_at AS _observed_at,
