@@ -49,7 +49,7 @@ const CEILINGS: Record<(typeof WORLDS)[number], Record<string, Readonly<Record<s
     '31-60': {},
   },
   late: {
-    '2-30': { timesLeast: 1.26, largest: 935, sourcesBehind: 2.5, countsBehind: 139 },
+    '2-30': { timesLeast: 1.26, largest: 935, sourcesBehind: 2.5, countsBehind: 216 },
     '31-60': { timesLeast: 1.31, largest: 965, sourcesBehind: 2.5, countsBehind: 216 },
   },
 }
