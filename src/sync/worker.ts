@@ -25,6 +25,8 @@ class Worker {
   readonly #reading = new Set<Promise<void>>()
   /** Tasks to try again, because another account may still leave requests. */
   readonly #again: Task[] = []
+  /** Those that failed: until they are committed, nobody knows whether the run goes on, so no other survey is begun. */
+  readonly #undecided = new Set<Task>()
   /** Why no further survey is read; null while the work goes on. */
   #stopped: StoppedError | null = null
   #requestsLeft: number
@@ -80,7 +82,7 @@ class Worker {
         )
       this.#start(task, allowance)
       while (this.#reading.size >= READ_AT_ONCE) await Promise.race(this.#reading)
-      while (this.#commits.isFull()) await this.#oneEnds()
+      while (this.#commits.isFull() || this.#undecided.size > 0) await this.#oneEnds()
     }
   }
 
@@ -114,6 +116,7 @@ class Worker {
     } catch (error) {
       this.#failure.abort(error)
     }
+    this.#undecided.delete(task)
     this.#report(task, again === null)
     if (again !== null) this.#again.push(again)
   }
@@ -127,8 +130,10 @@ class Worker {
     }
     sawServerTime(state, outcome.at)
     const committed = this.#commits.commit(outcome)
-    // What a failure means for the run is decided at once.
-    if (failure !== null) this.#commits.flush()
+    if (failure !== null) {
+      this.#undecided.add(task)
+      this.#commits.flush()
+    }
     await committed
     const unread = 'unread' in outcome ? outcome.unread : null
     if (unread !== null) state.counts.surveysFailed += 1

@@ -54,6 +54,13 @@ test('tries every task once, in order of urgency, while other tasks fail or are 
   await warehouse.expectRows('SELECT DISTINCT survey_id % 4 AS rest, attempts FROM _sync.tasks', [[0, 1]])
 })
 
+test('where every survey is refused, no more are requested than were under way at the first refusal', async () => {
+  const { api, run } = await queuedRun(() => false)
+  await expect(refresh(run, await queueDue(run))).rejects.toThrow('answered 404')
+  const asked = api.asked.map((request) => / (\d+)/.exec(request)?.[1])
+  expect(new Set(asked).size).toBeLessThanOrEqual(8)
+})
+
 test('surveys that were read within a quarter of a second are one commit, and the last one ends the wait', async () => {
   const { run, groups } = await queuedRun(() => true)
   await refresh(run, await queueDue(run))
