@@ -50,7 +50,7 @@ function sourceMapsOfTypeScript() {
   }
 }
 
-/** Node starts CommonJS sooner than ES modules, and this package is of ES modules (decision 0068). */
+/** Node starts CommonJS sooner. Without this file it would take the chunks for ES modules, as package.json says (decision 0068). */
 function commonJs() {
   return {
     name: 'common-js',
