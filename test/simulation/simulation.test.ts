@@ -22,8 +22,12 @@ const BUCKET_SEEDS = SLOW ? seedsTo(5_000) : [1, 2, 4, 5, 6, 10, 11, 15, 19, 29]
 const SEEDS = seedsTo(300)
 
 const WORLDS = ['default', 'free', 'touch', 'late'] as const
-/** What `bench:requests` may show at most, for every seed (`Figures` in `month/figures.ts` says what each is). */
-const CEILINGS: Record<(typeof WORLDS)[number], Record<string, Readonly<Record<string, number>>>> = {
+const MONTH_SEEDS = [42, 1, 7]
+/** What `bench:requests` may show at most, for every seed, or for each (`Figures` in `month/figures.ts` says what each is). */
+const CEILINGS: Record<
+  (typeof WORLDS)[number],
+  Record<string, Readonly<Record<string, number | readonly number[]>>>
+> = {
   default: {
     '2-30': {
       requests: 786,
@@ -49,11 +53,11 @@ const CEILINGS: Record<(typeof WORLDS)[number], Record<string, Readonly<Record<s
     '31-60': {},
   },
   late: {
-    '2-30': { timesLeast: 1.26, largest: 935, sourcesBehind: 2.5, countsBehind: 216 },
+    '2-30': { timesLeast: 1.26, largest: 935, sourcesBehind: 2.5, countsBehind: [139, 216, 139] },
     '31-60': { timesLeast: 1.31, largest: 965, sourcesBehind: 2.5, countsBehind: 216 },
   },
 }
-const MONTHS = WORLDS.flatMap((world) => [42, 1, 7].map((seed) => [world, seed] as const))
+const MONTHS = WORLDS.flatMap((world) => MONTH_SEEDS.map((seed) => [world, seed] as const))
 
 test('breaks no promise of the bucket in any seed', async () => {
   using simulation = createBucketSimulation()
@@ -102,9 +106,10 @@ describe.runIf(SLOW)('the simulation', () => {
       ])
       const { ranges } = JSON.parse(/^figures (.*)$/m.exec(stdout)?.[1] ?? '')
       const over = Object.entries(CEILINGS[world]).flatMap(([range, ceilings]) =>
-        Object.entries(ceilings).flatMap(([name, ceiling]) =>
-          ranges[range][name] <= ceiling ? [] : [`${range} ${name}: ${ranges[range][name]} > ${ceiling}`],
-        ),
+        Object.entries(ceilings).flatMap(([name, ceiling]) => {
+          const most = [ceiling].flat()[MONTH_SEEDS.indexOf(seed)] ?? ceiling
+          return ranges[range][name] <= most ? [] : [`${range} ${name}: ${ranges[range][name]} > ${most}`]
+        }),
       )
       expect(over).toEqual([])
     },
