@@ -5,6 +5,7 @@ import { packageVersion } from '../base/version.js'
 import { createStderr } from '../logging/stderr.js'
 import { createStdout } from '../logging/stdout.js'
 import type { CliContext, Surroundings } from './context.js'
+import { readCommandLine } from './read-command-line.js'
 import { reportError } from './report-error.js'
 import { COMMANDS } from './table.js'
 
@@ -58,20 +59,19 @@ export const runCommandLine = async (
 }
 
 const run = async (argv: readonly string[], context: CliContext): Promise<void> => {
-  // yargs takes 15 ms of CPU to load and parse. The version alone needs none of it.
-  if (argv.length === 1 && argv[0] === '--version') {
-    await context.print(`${packageVersion()}\n`)
-    return
-  }
-  const { completionsOf, readCommandLine } = await import('./yargs.js')
   if (argv[0] === '--get-yargs-completions') {
+    const { completionsOf } = await import('./yargs.js')
     const found = await completionsOf(argv.slice(1), COMMANDS)
     await context.print(found.map((one) => `${one}\n`).join(''))
     return
   }
-  const { command, flags, output } = readCommandLine(argv, COMMANDS, context.stdout.columns)
-  if (output !== '') await context.print(`${output}\n`)
-  else await command?.run(context, flags)
+  const { command, flags, asksFor } = readCommandLine(argv, COMMANDS)
+  if (asksFor === 'version') await context.print(`${packageVersion()}\n`)
+  else if (asksFor === null) await command?.run(context, flags)
+  else {
+    const { helpOf } = await import('./yargs.js')
+    await context.print(`${await helpOf(command, COMMANDS, context.stdout.columns)}\n`)
+  }
 }
 
 /** Whether `--json` is given. It reads argv, because an error may come before the flags are parsed. */

@@ -1,67 +1,23 @@
-/**
- * Reads command lines, writes help and completes words with yargs. It gets only the command that is named, because each declared
- * command costs time, and it does not run the command: it would write the help of each command before it runs.
- */
+/** Writes help and completes words with yargs. It gets only the command that is named, because each declared command costs time. */
 import yargs, { type Argv } from 'yargs'
 import { EXITS } from '../base/errors.js'
 import { packageVersion } from '../base/version.js'
 import type { Command } from './context.js'
-import { type Flag, type FlagValues, flagProblems, isArgumentText, suggestion, usageError } from './flags.js'
+import type { Flag } from './flags.js'
 import { commandHelp, commandList, inColumns } from './help.js'
+import { splitCommand } from './read-command-line.js'
 
 /** Wider terminals get no longer lines. */
 const COLUMNS_MAX = 110
 /** Of what is no terminal. */
 const COLUMNS = 80
 
-/** With `--help` or `--version`, `output` is the text to print; without them, `command` is present. */
-export interface CommandLine {
-  readonly command: Command | undefined
-  readonly flags: FlagValues
-  readonly output: string
-}
-
-/**
- * Reads `argv` (without `node` and the script). If a flag is given twice, the last one counts, or both if it takes several values. Throws
- * an error `usage`, which lists all wrong flags.
- */
-export const readCommandLine = (
-  argv: readonly string[],
+/** The text of `--help` for a terminal of `columns`: of a command, or of all. */
+export const helpOf = async (
+  command: Command | undefined,
   commands: readonly Command[],
   columns = COLUMNS,
-): CommandLine => {
-  const { command, words } = splitCommand(argv, commands)
-  const problems =
-    command === undefined ? withoutCommand(words, commands) : flagProblems(words, command.name, command.flags)
-  if (problems.length > 0) throw usageError(problems.join('; '), command?.name ?? '')
-  let output = ''
-  const parser = parserOf(command, commands, Math.min(COLUMNS_MAX, columns))
-  const isText = (word: string) => isArgumentText(word, command?.flags ?? {})
-  const values = parser.parseSync(
-    words.map((word) => (isText(word) ? TEXT : word)),
-    {},
-    (_error, _values, text) => {
-      output = text
-    },
-  )
-  const flags = Object.entries(values).flatMap(([name, value]) => {
-    const given = [value].flat().filter((one) => typeof one === 'string' || typeof one === 'boolean')
-    const last = command?.flags[name]?.isList ? given.join(',') : given.at(-1)
-    return name === '$0' || last === undefined ? [] : [[name, last === TEXT ? words.find(isText) : last]]
-  })
-  return { command, flags: Object.fromEntries(flags), output }
-}
-
-/** Stands for a word that yargs would misread. No word of a command line has this character. */
-const TEXT = '\u0000'
-
-const withoutCommand = (words: readonly string[], commands: readonly Command[]): readonly string[] => {
-  // yargs takes the word `help` for `--help`.
-  const word = words.find((one) => !one.startsWith('-') && one !== 'help')
-  const names = commands.map(({ name }) => name)
-  if (word !== undefined) return [`there is no command ${word}${suggestion(word, names)}`]
-  return flagProblems(words, 'fieldwork-sync', Object.assign({}, ...commands.map(({ flags }) => flags)))
-}
+): Promise<string> => await parserOf(command, commands, Math.min(COLUMNS_MAX, columns)).getHelp()
 
 /**
  * What a shell offers for the last word, which may be empty: commands and flags, or values of a flag. If there is nothing, the
@@ -104,40 +60,15 @@ const valuesOf = async (
   return known.filter((value) => !given.includes(value)).map((value) => [...given, value].join(','))
 }
 
-/** The command that `argv` names, and the other words. */
-const splitCommand = (argv: readonly string[], commands: readonly Command[]) => {
-  const place = argv.findIndex(
-    (word, at) => commands.some(({ name }) => name === word) && !takesNext(argv[at - 1], commands),
-  )
-  const command = commands.find(({ name }) => name === argv[place])
-  return { command, words: command === undefined ? argv : argv.toSpliced(place, 1) }
-}
-
-/** Whether the word after this one is its value. In front of the command, the flags of every command count. */
-const takesNext = (word: string | undefined, commands: readonly Command[]): boolean =>
-  word?.startsWith('--') === true && commands.some(({ flags }) => flags[word.slice(2)]?.type === 'string')
-
 /** The parser of a command, or of the list of commands. */
 const parserOf = (command: Command | undefined, commands: readonly Command[], columns: number): Argv => {
   const parser = yargs()
     .scriptName('fieldwork-sync')
     .locale('en')
-    .updateStrings({ 'Not enough arguments following: %s': '--%s needs a value' })
-    .parserConfiguration({
-      'boolean-negation': false,
-      'camel-case-expansion': false,
-      'dot-notation': false,
-      'parse-numbers': false,
-      'short-option-groups': false,
-    })
-    .strict()
     .version('version', 'Show the version', packageVersion())
     .help('help', 'Show this help')
     .alias('help', 'h')
     .wrap(columns)
-    .fail((message) => {
-      throw usageError(message, command?.name ?? '')
-    })
   return command === undefined
     ? declareAll(parser, commands)
     : declareOne(parser, command).epilogue(commandHelp(command.name, Object.hasOwn(command.flags, 'config')))
@@ -153,7 +84,6 @@ const declareOne = (parser: Argv, { name, describe, flags }: Command): Argv => {
       parser.option(flag, {
         type,
         describe,
-        ...(type === 'string' && { nargs: 1 }),
         ...(defaultDescription !== undefined && { defaultDescription }),
       })
   const own = Object.keys(flags).filter((flag) => !args.includes(flag) && !(flag in COMMON_GROUPS))
@@ -177,7 +107,6 @@ const declareAll = (parser: Argv, commands: readonly Command[]): Argv => {
     .usage(
       '$0 <command>\n\nSyncs surveys, sample sources and fieldwork progress from the API into DuckDB, Parquet and Delta tables, within its request cap.',
     )
-    .demandCommand(1, 'say which command to run')
     .epilogue([commandList(commands), 'Exit codes:', ...exits, '', MORE_HELP].join('\n'))
 }
 

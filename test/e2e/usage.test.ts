@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { EXITS } from '../../src/base/errors.js'
+import { readCommandLine } from '../../src/commands/read-command-line.js'
 import { COMMANDS } from '../../src/commands/table.js'
-import { readCommandLine } from '../../src/commands/yargs.js'
 import { manifest, projectDirectory } from '../integration/deploy/dockerfile.js'
 import { type Env, run, start } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
@@ -46,7 +46,7 @@ describe('help', () => {
     for (const line of lines) {
       const [program, ...words] = (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''))
       expect(program).toBe('fieldwork-sync')
-      expect(readCommandLine(words, COMMANDS)).toMatchObject({ command: { name }, output: '' })
+      expect(readCommandLine(words, COMMANDS)).toMatchObject({ command: { name }, asksFor: null })
     }
     expect(settings).toMatch('config' in flags ? /\.\/fieldwork-sync\.yaml/ : /these flags/)
   })

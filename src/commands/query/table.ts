@@ -2,7 +2,7 @@
  * A result for a terminal: a table where it fits into the width, and one record a block where it does not. The first rows decide the
  * widths, so that a result of any length begins at once. A text that is too long loses its middle: titles differ at the end.
  */
-import stringWidth from 'string-width'
+import stringWidth from 'fast-string-width'
 import { charactersOf, counted, cutInMiddle } from '../../base/human.js'
 import { onOneLine } from '../../model/data-problem-names.js'
 import type { Sql } from '../../warehouse/connection/database.js'

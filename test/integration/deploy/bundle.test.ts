@@ -90,7 +90,8 @@ describe('a start loads', () => {
     expect(packagesIn(loadedWith(fileOf('start.ts')))).toEqual([])
   })
 
-  test('only yargs in addition for --help and wrong usage', () => {
+  test('no package in addition for wrong usage, and only yargs for --help', () => {
+    expect(packagesIn(loadedWith(fileOf('commands/read-command-line.ts')))).toEqual([])
     const packages = packagesIn(loadedWith(fileOf('commands/yargs.ts')))
     expect(packages).toContain('yargs')
     for (const name of ['@duckdb/node-api', 'pino', 'undici', 'yaml', 'zod'])
@@ -166,7 +167,8 @@ describe('the bundle', () => {
         '@typespec/ts-http-runtime agent-base ansi-regex ansi-styles anynum atomic-sleep bintrees ' +
         'bottleneck buffer-equal-constant-time bundle-name cliui csv-parse d3-array d3-time ' +
         'default-browser default-browser-id define-lazy-prop ecdsa-sig-formatter emoji-regex escalade ' +
-        'fast-xml-builder fast-xml-parser get-caller-file get-east-asian-width http-proxy-agent ' +
+        'fast-string-truncated-width fast-string-width fast-xml-builder fast-xml-parser ' +
+        'get-caller-file get-east-asian-width http-proxy-agent ' +
         'https-proxy-agent hucre is-docker is-inside-container is-unsafe is-wsl jsonwebtoken jwa jws ' +
         'lodash.includes lodash.isboolean lodash.isinteger lodash.isnumber lodash.isplainobject ' +
         'lodash.isstring lodash.once ms nodemailer on-exit-leak-free open p-limit ' +
@@ -222,7 +224,7 @@ describe('the empty warehouse', () => {
 })
 
 describe('a stack', () => {
-  const file = fileOf('commands/yargs.ts')
+  const file = fileOf('commands/read-command-line.ts')
   const chunk = textOf(file).split('\n')
   const line = chunk.findIndex((text) => text.includes('problems.join(')) + 1
   const path = join(dist, file)
@@ -232,8 +234,11 @@ describe('a stack', () => {
     const [message, frame, other] = readableStack(stack).split('\n')
     expect(message).toBe('UsageError: wrong')
     expect(other).toBe('    at node:internal/modules/run_main:117:5')
-    const [, place = ''] = /^ {4}at run \(src\/commands\/yargs\.ts:(\d+):\d+\)$/.exec(frame ?? '') ?? []
-    const source = readFileSync(join(projectDirectory, 'src/commands/yargs.ts'), 'utf8').split('\n')
+    const [, place = ''] =
+      /^ {4}at run \(src\/commands\/read-command-line\.ts:(\d+):\d+\)$/.exec(frame ?? '') ?? []
+    const source = readFileSync(join(projectDirectory, 'src/commands/read-command-line.ts'), 'utf8').split(
+      '\n',
+    )
     expect(source[Number(place) - 1]).toContain('problems.join(')
   })
 

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { ExitCode } from '../../../src/base/errors.js'
+import { readCommandLine } from '../../../src/commands/read-command-line.js'
 import { serve } from '../../../src/commands/reference-server.js'
 import { COMMANDS } from '../../../src/commands/table.js'
-import { readCommandLine } from '../../../src/commands/yargs.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 
 const start = (flags: string) => {

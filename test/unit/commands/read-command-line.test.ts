@@ -1,7 +1,7 @@
 /** How the words of a command line become the values of flags. `e2e/usage` shows what wrong ones print. */
 import { expect, test } from 'vitest'
 import type { Command } from '../../../src/commands/context.js'
-import { readCommandLine } from '../../../src/commands/yargs.js'
+import { readCommandLine } from '../../../src/commands/read-command-line.js'
 
 const COMMAND: Command = {
   name: 'export',
@@ -34,8 +34,9 @@ test.each([
   [['--full', '--full=false'], { full: false }],
   [['--tables', 'a', '--full', '--tables=b,c', '--tables', 'd'], { full: true, tables: 'a,b,c,d' }],
   [['--tables', 'a', '--tables='], { tables: 'a,' }],
+  [['--full', 'true', '--full', '--out', 'help'], { full: true, out: 'help' }],
 ])('%j is read as %j', (words, values) => {
-  expect(read(...words)).toEqual({ command: COMMAND, flags: values, output: '' })
+  expect(read(...words)).toEqual({ command: COMMAND, flags: values, asksFor: null })
 })
 
 test.each([
@@ -46,6 +47,10 @@ test.each([
   [['--wheer=secret', 'b'], 'export has no flag --wheer: did you mean --where?'],
   [['--constructor'], 'export has no flag --constructor'],
   [['--'], 'export has no flag --'],
+  [['--', '--full', 'a'], 'export has no flag --'],
+  [['-xy', '--ful'], 'export has no flag -xy; export has no flag --ful: did you mean --full?'],
+  [['-hx'], 'export has no flag -hx'],
+  [['--out', '--tables'], '--out needs a value; --tables needs a value'],
   [['--full', 'a', 'b'], 'export cannot take the words a b'],
   [['--full', 'true', 'out'], 'export cannot take the word out: did you mean --out?'],
   [
@@ -66,6 +71,18 @@ test.each([
   expect(() => read(...words)).toThrow(new RegExp(`^${problem.replace('?', '\\?')}\\.? See`))
 })
 
+test.each([['-'], ['-5'], ['-- the newest\nFROM surveys'], ['SELECT 1 AS "--full"']])(
+  'the text %j is an argument',
+  (text) => {
+    const flags: Command['flags'] = { ...COMMAND.flags, text: { type: 'argument', describe: 'A query' } }
+    const { flags: values } = readCommandLine(
+      ['query', '--full', text, '--out', 'a'],
+      [{ ...COMMAND, name: 'query', flags }],
+    )
+    expect(values).toEqual({ full: true, text, out: 'a' })
+  },
+)
+
 test('a word behind an argument needs quotes too', () => {
   const flags: Command['flags'] = { text: { type: 'argument', describe: 'A query' } }
   const words = ['query', 'SELECT', 'id', 'FROM', 'surveys']
@@ -84,8 +101,9 @@ test.each([
   expect({ name: read.command?.name, flags: read.flags }).toEqual({ name, flags })
 })
 
-test.each([['-h'], ['--help'], ['help']])('%s prints the help of the command', (word) => {
-  expect(read(word).output).toMatch(
-    /^fieldwork-sync export\n\nWrite files\n\nOptions:\n.* {2}--where +A condition.*\nGeneral:\n.*--help.*\nExamples:\n/s,
-  )
-})
+test.each([['-h'], ['--help'], ['help']])(
+  '%s asks for the help of the command, whatever else is given',
+  (word) => {
+    expect(read(word, '--full', '--version')).toMatchObject({ command: COMMAND, asksFor: 'help' })
+  },
+)
