@@ -14,9 +14,9 @@ import { type Discovery, type Run, sawServerTime } from './run-state.js'
 /** A listing that drifts is repeated twice. Then the run goes on with the surveys that it has, and ends partial. */
 const LISTINGS_MAX = 3
 
-export const discover = async (run: Run): Promise<Discovery> => {
+/** `position` is the one before the run. */
+export const discover = async (run: Run, position: Position): Promise<Discovery> => {
   const { warehouse, clock, rules, state } = run
-  const position = await warehouse.position()
   const kind = listingKind(position, clock.nowMs(), rules.discover, rules.full)
   logWhyFull(run, position)
   const unfinished = resumable(position.listing, kind, clock.nowMs())
@@ -33,7 +33,7 @@ export const discover = async (run: Run): Promise<Discovery> => {
     if (discovery !== 'complete') return discovery
   }
   if (state.listing === 'full') return 'complete'
-  if (!isCountDue(await warehouse.position(), clock.nowMs(), rules.discover)) return 'complete'
+  if (!isCountDue(position, clock.nowMs(), rules.discover)) return 'complete'
   if (await haveNoneGone(run)) return 'complete'
   state.listing = 'full'
   return (await listUntilStable(run, { kind: 'full', cursor: null, resumed: null }, 0)).discovery

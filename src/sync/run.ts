@@ -25,7 +25,7 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
       ? (['sync', given.rules] as const)
       : (['sync --surveys', readingAll(given.rules)] as const)
   const span = startSpan(clock)
-  const { cursor: cursorBefore } = await warehouse.position()
+  const before = await warehouse.position()
   const plan = only === undefined ? await planOf(warehouse, rules, clock.nowMs()) : null
   const requestsEstimated = plan?.requests ?? null
   await warehouse.startRun({ runId, command, version, startedAt: instantFromMs(span.startedMs) })
@@ -37,10 +37,18 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
     finishRun(given, { command, span, state }, (facts) => {
       const { requests, retries, refusals, paceIntervalMs } = given.source.usage()
       const outcome = outcomeOf({ ...state, ...state.counts, ...facts }, rules)
-      return { ...outcome, cursorBefore, requestsEstimated, requests, retries, refusals, paceIntervalMs }
+      return {
+        ...outcome,
+        cursorBefore: before.cursor,
+        requestsEstimated,
+        requests,
+        retries,
+        refusals,
+        paceIntervalMs,
+      }
     })
   try {
-    if (only === undefined) state.discovery = await discover(run)
+    if (only === undefined) state.discovery = await discover(run, before)
     // It lists nothing, so our clock and the last listing say what the server's shows. Its answers may show a later time.
     else state.serverTime = serverNow(await warehouse.pastRuns(rules.discover.overlap), clock.nowMs())
     if (state.discovery === 'interrupted') state.stopped = budget.reason()

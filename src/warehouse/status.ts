@@ -9,7 +9,7 @@ import { isStatementFault, unreadable } from './connection/duckdb-error.js'
 import { WarehouseUnusableError } from './connection/errors.js'
 import { LAST_SYNCS, NUMBERED_RUNS } from './history/runs.js'
 import { isOwnFault, schemaVersion } from './lifecycle/migrations.js'
-import { EXCLUDED, readFailing, readQueue } from './queue/tasks.js'
+import { FRESHNESS, readFailing, readQueue } from './queue/tasks.js'
 
 const RUNS_SHOWN = 5
 
@@ -129,10 +129,10 @@ export const readStatus = async (sql: Sql) => ({
   failing: await readFailing(sql, FAILING_SHOWN),
   freshness: await sql.rows(
     freshnessRow,
-    `SELECT account, count(*) AS surveys, count(*) FILTER (refreshed_at IS NULL AND x.excluded_by IS NULL) AS never_refreshed,
-      min(refreshed_at) FILTER (x.excluded_by IS NULL) AS oldest_refresh_at, max(refreshed_at) AS newest_refresh_at,
-      count(last_error) FILTER (x.excluded_by IS NULL) AS with_error, count(x.excluded_by) AS excluded
-      FROM main.freshness f LEFT JOIN ${EXCLUDED} x USING (account, survey_id) GROUP BY ALL ORDER BY ALL`,
+    `SELECT account, count(*) AS surveys, count(*) FILTER (refreshed_at IS NULL AND excluded_by IS NULL) AS never_refreshed,
+      min(refreshed_at) FILTER (excluded_by IS NULL) AS oldest_refresh_at, max(refreshed_at) AS newest_refresh_at,
+      count(last_error) FILTER (excluded_by IS NULL) AS with_error, count(excluded_by) AS excluded
+      FROM ${FRESHNESS} GROUP BY ALL ORDER BY ALL`,
   ),
   tables: await sql.rows(
     tableRow,

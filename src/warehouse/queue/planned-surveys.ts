@@ -20,7 +20,7 @@ import { literal, quote } from '../connection/ddl.js'
 import { mergedSurveys } from '../merge/merged-tables.js'
 import { readPosition } from './listing.js'
 import { isReadAgain } from './stored-windows.js'
-import { EXCLUDED, excludedBy } from './tasks.js'
+import { excludedBy, FRESHNESS } from './tasks.js'
 
 const surveyRow = z
   .object({
@@ -126,33 +126,37 @@ const selectPlanned = (
   { rules: { daily_windows: windows }, exclude }: Pick<SurveySelection, 'rules' | 'exclude'>,
 ): string => {
   const OF_SELECTED = 'account = $1 AND survey_id IN (FROM selected)'
+  const daysOpen =
+    windows === null
+      ? ''
+      : `LEFT JOIN (SELECT survey_id, count(*) AS days FROM main.survey_progress_by_day
+          WHERE ${OF_SELECTED} AND ${isReadAgain(windows)} GROUP BY ALL) d ON d.survey_id = s.id`
   return `WITH selected AS MATERIALIZED (${ids})
     SELECT s.id, coalesce(w.status, s.status) AS status, s.created_at AS "createdAt",
       coalesce(w.updated_at, s.updated_at) AS "updatedAt",
       CASE WHEN w.status <> s.status THEN w.updated_at ELSE coalesce(v.since, s.updated_at) END AS "statusSince", f.refreshed_at AS "refreshedAt",
       CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END AS "progressChangedAt",
-      s._missing_since IS NOT NULL AS missing, w.id IS NOT NULL AND w.${isNot(INACTIVE_STATUSES)} AND ${IS_TOUCHED} AS "isTouched", coalesce(c.sources, 0) AS sources,
+      s._missing_since IS NOT NULL AS missing, coalesce(w.is_touched, false) AS "isTouched", coalesce(c.sources, 0) AS sources,
       c.changed_at AS "sourcesChangedAt", ${changeAlone} AS "changeAlone", f.sources_read_at AS "sourcesReadAt",
       f.source_progress_read_at AS "sourceProgressReadAt",
       CASE WHEN f.refreshed_at > p._first_seen_at THEN p._observed_at = f.refreshed_at END AS moved, coalesce(${NO_INTERVIEWS}, false) AS "isWithoutInterviews", coalesce(g.moved, 0) AS "movedSources",
-      coalesce(d.days, 0) AS "daysOpen", CASE WHEN t.reason IS DISTINCT FROM 'missing' THEN ${exclude === undefined ? 'x.excluded_by' : excludedBy(exclude)} END AS "excludedBy", t.reason, t.enqueued_at AS "enqueuedAt", t.enqueued_run_id AS "runId",
+      ${windows === null ? '0' : 'coalesce(d.days, 0)'} AS "daysOpen", CASE WHEN t.reason IS DISTINCT FROM 'missing' THEN ${exclude === undefined ? 'f.excluded_by' : excludedBy(exclude)} END AS "excludedBy", t.reason, t.enqueued_at AS "enqueuedAt", t.enqueued_run_id AS "runId",
       t.requests_needed AS "requestsNeeded", coalesce(t.refusals, 0) AS refusals, t.refused_at AS "refusedAt"
     FROM (FROM main.surveys WHERE account = $1 AND id IN (FROM selected)) s
-    LEFT JOIN (FROM _sync.pending_surveys WHERE account = $1) w ON w.id = s.id
+    LEFT JOIN (SELECT w.*, w.${isNot(INACTIVE_STATUSES)} AND ${IS_TOUCHED} AS is_touched
+      FROM _sync.pending_surveys w JOIN main.surveys s USING (account, id) WHERE account = $1) w ON w.id = s.id
     LEFT JOIN (SELECT id, min(updated_at) AS since FROM (
         SELECT h.id, h.updated_at, h.valid_from, max(h.valid_from) FILTER (WHERE h.status <> c.status) OVER (PARTITION BY h.id) AS other
         FROM main.surveys_history h JOIN main.surveys c USING (account, id) WHERE account = $1 AND id IN (FROM selected))
       WHERE other IS NULL OR valid_from > other GROUP BY id) v ON v.id = s.id
-    LEFT JOIN (FROM main.freshness WHERE ${OF_SELECTED}) f ON f.survey_id = s.id
+    LEFT JOIN (FROM ${FRESHNESS} WHERE ${OF_SELECTED}) f ON f.survey_id = s.id
     LEFT JOIN (FROM main.survey_progress WHERE ${OF_SELECTED}) p ON p.survey_id = s.id
     LEFT JOIN (FROM _sync.tasks WHERE account = $1) t ON t.survey_id = s.id
-    LEFT JOIN ${EXCLUDED} x ON x.account = $1 AND x.survey_id = s.id
     LEFT JOIN (SELECT survey_id, count(*) AS sources, max(updated_at) AS changed_at FROM main.sample_sources
       WHERE ${OF_SELECTED} AND _missing_since IS NULL GROUP BY ALL) c ON c.survey_id = s.id
     LEFT JOIN (SELECT survey_id, count(*) AS moved FROM main.sample_source_progress g JOIN main.survey_progress p USING (account, survey_id)
       WHERE ${OF_SELECTED} AND g._missing_since IS NULL AND g._observed_at >= p._observed_at GROUP BY ALL) g ON g.survey_id = s.id
-    LEFT JOIN (SELECT survey_id, count(*) AS days FROM main.survey_progress_by_day
-      WHERE ${windows === null ? 'false' : `${OF_SELECTED} AND ${isReadAgain(windows)}`} GROUP BY ALL) d ON d.survey_id = s.id`
+    ${daysOpen}`
 }
 
 const NO_INTERVIEWS = INTERVIEW_STATUSES.map((status) => `p.${status}_individuals = 0`).join(' AND ')

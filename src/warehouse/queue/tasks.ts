@@ -111,13 +111,13 @@ export const hasTasks = async (sql: AccountSql): Promise<boolean> => {
 // The surveys that the settings keep from being read. Listings still show them, and their tasks and changed rows wait, so that they come
 // back whole (docs/decisions/queue-and-refresh.md#0085-some-surveys-now-and-some-not-at-all).
 
-/** The surveys that the last sync found excluded; empty for a state of a version that knew none. */
-export const EXCLUDED = `(SELECT account, survey_id, excluded_by FROM (
-    FROM main.freshness UNION ALL BY NAME SELECT NULL::VARCHAR AS excluded_by WHERE false) WHERE excluded_by IS NOT NULL)`
+/** `freshness` with the rule by which the last sync excluded a survey: null in the state of a version that knew none. */
+export const FRESHNESS =
+  '(FROM main.freshness UNION ALL BY NAME SELECT NULL::VARCHAR AS excluded_by WHERE false)'
 
 /** The tasks that runs work on. One that says `missing` is among them: no rule hides that a survey is gone. */
 const WORKED_ON = `(FROM _sync.tasks q WHERE q.reason = 'missing' OR NOT EXISTS (
-    FROM ${EXCLUDED} x WHERE x.account = q.account AND x.survey_id = q.survey_id))`
+    FROM ${FRESHNESS} f WHERE f.account = q.account AND f.survey_id = q.survey_id AND f.excluded_by IS NOT NULL))`
 
 /**
  * The first rule that excludes the survey `s` with its pending row `w`, in SQL; null if none does. A status or project must exclude both:

@@ -45,7 +45,7 @@ const nights = async (
     const dependencies = { ...runDependencies(warehouse, source), clock }
     const budget = new RunBudget({ requests_max: requestsMax, duration_max: null }, clock)
     const state = createRunState()
-    const discovery = await discover({ ...dependencies, budget, state })
+    const discovery = await discover({ ...dependencies, budget, state }, await warehouse.account.position())
     return { requests: [...requests], discovery, listing: state.listing }
   }
   return { warehouse, api, night }

@@ -91,7 +91,8 @@ const play = async (
     const from = requests.length
     const dependencies: RunDependencies = { ...base, clock, rules: { ...base.rules, full } }
     const budget = new RunBudget({ requests_max: requestsMax, duration_max: null }, clock)
-    const result = await discover({ ...dependencies, budget, state: createRunState() }).catch(
+    const position = await warehouse.position()
+    const result = await discover({ ...dependencies, budget, state: createRunState() }, position).catch(
       (error: unknown) => {
         expect(error).toBeInstanceOf(ExpectedError)
         expect((error as Error).message).toMatch(/^[^\p{Cc}]+$/u)
@@ -321,7 +322,7 @@ const fixedList = (pages: readonly (readonly Row[])[], total: number) => {
     asked,
     warnings: () => log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message),
     state,
-    discover: () => discover({ ...base, clock, budget, state }),
+    discover: async () => await discover({ ...base, clock, budget, state }, await memory.account.position()),
   }
 }
 
