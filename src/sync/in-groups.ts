@@ -161,11 +161,13 @@ export const readStoredAhead = (
   tasks: readonly Task[],
 ): ((task: Task) => Promise<StoredBundle>) => {
   const ahead = new Map<number, Promise<ReadonlyMap<number, StoredBundle>>>()
-  const placeOf = new Map(tasks.map(({ surveyId }, place) => [surveyId, place]))
 
   return async ({ surveyId }) => {
     if (!ahead.has(surveyId)) {
-      const ids = idsOf(tasks, placeOf.get(surveyId) ?? 0)
+      const ids = idsOf(
+        tasks,
+        tasks.findIndex((task) => task.surveyId === surveyId),
+      )
       const read = warehouse.storedBundles(ids)
       for (const id of ids) ahead.set(id, read)
     }

@@ -52,7 +52,7 @@ export class ShownSurveys {
   readonly #before: string | null
   /** By survey: its page, and when it was updated; null if the row could not be typed. */
   readonly #shown = new Map<number, { readonly page: number; readonly updatedAt: Instant | null }>()
-  /** Those that have not changed since the first page was read. */
+  /** Those of the first pages that have not changed since the first was read. */
   readonly #unchanged = new Set<number>()
   #firstPageAt: Instant | null = null
   #rejected = 0
@@ -69,7 +69,8 @@ export class ShownSurveys {
   newerRows({ rows, rejections, repeated = [], pagination, readAt }: Page<Survey>): Survey[] {
     const { current_page: page } = pagination
     this.#firstPageAt ??= readAt
-    for (const { id, updated_at } of rows) if (updated_at <= this.#firstPageAt) this.#unchanged.add(id)
+    if (page <= REPLACED_PAGES_MAX)
+      for (const { id, updated_at } of rows) if (updated_at <= this.#firstPageAt) this.#unchanged.add(id)
     this.#rejected += rejections.length
     this.#furtherRows += repeated.length
     for (const id of repeated) this.onOnePage ??= `survey ${id} more than once on page ${page}`
