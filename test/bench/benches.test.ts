@@ -16,10 +16,11 @@ slow.each([
   ['size', /^300 +6 +[\d.]+/m],
   ['blocks', /^500 read: surveys +[\d.]+ +[\d.]+ +\d+ +[\d.]+$/m],
   ['server', /^fieldwork_progress, first time +300 /m],
+  ['floor', /^ {2}bare +[\d.]+ +\d+$/m],
   ['start', /^sync +\d+ +\d+ +[\d.]+ x +[\d.]+ x$/m, ['1']],
   [
     'budgets',
-    /^a night with nothing to do, CPU +[\d.]+ s +0.6 s/m,
+    /^a night with nothing to do, CPU +[\d.]+ s +0.5 s/m,
     ['--only', 'fan-out', '--divide', '50', '--repeat', '1'],
   ],
 ])('bench %s runs and prints its table', { timeout: 600_000 }, async (name, prints, args = ['300']) => {

@@ -22,12 +22,7 @@ export const envOf = ({ baseUrl, accounts }, warehouse) => ({
   FIELDWORK_SYNC_LOG_LEVEL: 'error',
 })
 
-/** A process prints its own resources as it ends, because only it sees its peak of memory. */
-const REPORT = `data:text/javascript,${encodeURIComponent(
-  `import { readFileSync, writeSync } from 'node:fs'
-  const written = () => Number(/^wchar: (\\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
-  process.on('exit', () => writeSync(3, JSON.stringify({ ...process.resourceUsage(), written: written() })))`,
-)}`
+const USAGE = new URL('usage.cjs', import.meta.url).pathname
 
 /**
  * Runs Node with these arguments. Wall time and CPU are in seconds, the peak of its memory and what it wrote in MB. The errors of a run
@@ -35,7 +30,7 @@ const REPORT = `data:text/javascript,${encodeURIComponent(
  */
 export const timed = async (args, env, { mayFail = false, started = () => undefined } = {}) => {
   const began = performance.now()
-  const child = spawn(process.execPath, ['--import', REPORT, ...args], {
+  const child = spawn(process.execPath, ['--require', USAGE, ...args], {
     env,
     stdio: ['ignore', 'pipe', mayFail ? 'ignore' : 'inherit', 'pipe'],
   })
