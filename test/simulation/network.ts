@@ -12,8 +12,8 @@ export interface NetworkLog {
   readonly events: string[]
   /** The surveys whose requests `refuse` answered. */
   readonly refused: Set<string>
-  /** How many rows that cannot be typed reached the client. */
-  untypable: number
+  /** The requests whose answers had a row that cannot be typed, such as `/api/v1/surveys?page=1`. */
+  readonly untypable: string[]
 }
 
 export const createNetwork =
@@ -44,7 +44,8 @@ export const createNetwork =
         log.events.push(...moveBefore(target, world, start, moving))
         const honest = await world.get(target, sent)
         await comeBack(fault, inboundMs, signal)
-        const changed = refusal(target, honest) ?? withFault(fault, honest, draw, log)
+        const changed =
+          refusal(target, honest) ?? withFault(fault, honest, draw, () => log.untypable.push(target))
         const answer = dated(changed, start)
         generation.note(`< ${answer.status} ${answer.headers.date}`)
         remember(world, target, answer, fault, changed !== honest)
@@ -147,7 +148,12 @@ const bodyOf = async (answer: Answer, isCut: boolean, signal: AbortSignal): Prom
   return answer.body
 }
 
-const withFault = (fault: NetworkFault | null, answer: Answer, draw: number, log: NetworkLog): Answer => {
+const withFault = (
+  fault: NetworkFault | null,
+  answer: Answer,
+  draw: number,
+  noteUntypable: () => void,
+): Answer => {
   if (answer.status !== 200) return answer
   const other = (status: number, headers: Readonly<Record<string, string>> = {}): Answer => ({
     asOf: answer.asOf,
@@ -161,7 +167,7 @@ const withFault = (fault: NetworkFault | null, answer: Answer, draw: number, log
   if (fault === 'not_found') return other(404)
   if (fault === 'garbage') return { ...answer, body: Buffer.from([0x80, 0x22, 0x7b, 0x00, 0xff]) }
   if (fault === 'empty') return { ...answer, body: Buffer.alloc(0) }
-  return fault !== null && OF_ROWS.has(fault) ? patched(answer, fault, draw, log) : answer
+  return fault !== null && OF_ROWS.has(fault) ? patched(answer, fault, draw, noteUntypable) : answer
 }
 
 const OF_ROWS: ReadonlySet<NetworkFault> = new Set([
@@ -169,7 +175,7 @@ const OF_ROWS: ReadonlySet<NetworkFault> = new Set([
 ])
 
 /** Changes one row of an answer. */
-const patched = (answer: Answer, fault: NetworkFault, draw: number, log: NetworkLog): Answer => {
+const patched = (answer: Answer, fault: NetworkFault, draw: number, noteUntypable: () => void): Answer => {
   const body = JSON.parse(answer.body.toString()) as Record<string, unknown>
   const [name, content] = Object.entries(body)[0] ?? ['', null]
   const rows = (Array.isArray(content) ? content : [content]) as JsonObject[]
@@ -177,7 +183,7 @@ const patched = (answer: Answer, fault: NetworkFault, draw: number, log: Network
   const row = rows[place]
   if (row === undefined) return answer
   const { changed, isTypable } = change(name, row, fault, draw)
-  if (!isTypable) log.untypable += 1
+  if (!isTypable) noteUntypable()
   const replaced = rows.map((old, at) => (at === place ? changed : old))
   const text = JSON.stringify({ ...body, [name]: Array.isArray(content) ? replaced : replaced[0] })
   const { 'content-length': _, ...headers } = answer.headers

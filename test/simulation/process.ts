@@ -64,7 +64,7 @@ interface StartOptions {
 export const runStart = async (options: StartOptions): Promise<StartResult> => {
   const { start, world, time, databases, directory, nextDirectory, snapshotDirectory, bucket } = options
   const generation = new Generation(start, join(directory, 'work.duckdb.wal'))
-  const network: NetworkLog = { events: [], refused: new Set(), untypable: 0 }
+  const network: NetworkLog = { events: [], refused: new Set(), untypable: [] }
   const log = testLog()
   const stop = new AbortController()
   const startedMs = time.nowMs

@@ -76,7 +76,11 @@ const untrueSuccess = async (
 ): Promise<Violation[]> => {
   const found: Violation[] = []
   if (tasks > 0) found.push(`P4: exit 0, but ${tasks} surveys are left in the queue`)
-  if (ended.network.untypable > 0) found.push('P4: exit 0, but a row that cannot be typed was received')
+  // Of the answer that counts all surveys, only the total is used.
+  const isCount = (target: string) =>
+    ended.report?.accounts[0]?.listing === 'incremental' && target.endsWith('/surveys?page=1')
+  if (!ended.network.untypable.every(isCount))
+    found.push('P4: exit 0, but a row that cannot be typed was received')
   if (ended.report?.publishError !== null || ended.report.published.length === 0)
     found.push('P4: exit 0, but nothing was published')
   const received = world.received.slice(receivedBefore)
