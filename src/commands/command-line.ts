@@ -17,8 +17,8 @@ export const runCommandLine = async (
   let ended: ExitCode | null = null
   const [print, stderr] = [createStdout(surroundings.signal), createStderr()]
   // An error may quote a token before the settings are read, so we redact the tokens of argv and environment from the start.
-  const tokens = [surroundings.env.FIELDWORK_SYNC_API_TOKEN, tokenIn(argv)]
-  const secrets = tokens.map((token = '') => new Secret(token))
+  const tokens = [surroundings.env.FIELDWORK_SYNC_API_TOKEN ?? '', ...tokensIn(argv)]
+  const secrets = tokens.map((token) => new Secret(token))
   const context: CliContext = {
     ...surroundings,
     print,
@@ -75,10 +75,14 @@ const run = async (argv: readonly string[], context: CliContext): Promise<void> 
 }
 
 /** Whether `--json` is given. It reads argv, because an error may come before the flags are parsed. */
-const wantsJson = (argv: readonly string[]): boolean =>
-  argv.includes('--json') || argv.includes('--json=true')
+const wantsJson = (argv: readonly string[]): boolean => {
+  const place = argv.findLastIndex((word) => /^--json(=true|=false)?$/.test(word))
+  return place >= 0 && argv[place] !== '--json=false' && argv[place + 1] !== 'false'
+}
 
-/** The value of `--token`, which must be redacted in errors about the command line. */
-const tokenIn = (argv: readonly string[]): string | undefined =>
-  argv.find((word) => word.startsWith('--token='))?.slice('--token='.length) ??
-  (argv.includes('--token') ? argv[argv.indexOf('--token') + 1] : undefined)
+/** The values of `--token`, which must be redacted in errors about the command line. */
+const tokensIn = (argv: readonly string[]): readonly string[] =>
+  argv.flatMap((word, at) => {
+    if (word.startsWith('--token=')) return word.slice('--token='.length)
+    return argv[at - 1] === '--token' ? word : []
+  })

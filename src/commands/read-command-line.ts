@@ -1,8 +1,8 @@
 /**
- * Reads command lines with Node's own parser, and says what is wrong with them. Every command does so, and yargs takes 20 ms of CPU to
- * load: it is only for help and completion (`yargs.ts`).
+ * Reads command lines, and says what is wrong with them. Every command does so, and yargs takes 20 ms of CPU to load: it is only for help
+ * and completion (`yargs.ts`).
  */
-import { parseArgs } from 'node:util'
+import { quoted } from '../base/human.js'
 import type { Command } from './context.js'
 import { type Flag, type FlagValues, suggestion, usageError } from './flags.js'
 
@@ -59,7 +59,9 @@ const takesNext = (word: string | undefined, commands: readonly Command[]): bool
 
 const unknownCommand = ([first]: readonly Other[], commands: readonly Command[]): readonly string[] => {
   const names = commands.map(({ name }) => name)
-  return first === undefined ? [] : [`there is no command ${first.word}${suggestion(first.word, names)}`]
+  return first === undefined
+    ? []
+    : [`there is no command ${shown(first.word)}${suggestion(first.word, names)}`]
 }
 
 type Declared = Readonly<Record<string, Pick<Flag, 'type' | 'isList'>>>
@@ -70,10 +72,13 @@ const COMMON = { help: { type: 'boolean' }, version: { type: 'boolean' } } as co
 /** `-5` and `-` may be values; `-x`, `--` and `--x` are flags. */
 const FLAG = /^-[^0-9=][^=]*/
 
-/** The flag in a word without its value. The text of a command that takes one may be SQL that begins with a comment. */
-const flagIn = (word: string, declared: Declared): string | null => {
+/** `flag` is as it was written, and `name` that of the flag: `help` of `-h`. The text of a command may be SQL that begins with a comment. */
+const flagIn = (word: string, declared: Declared) => {
   const isText = /^--\s/.test(word) && Object.values(declared).some(({ type }) => type === 'argument')
-  return isText ? null : (FLAG.exec(word)?.[0] ?? null)
+  const [flag = null] = FLAG.exec(word) ?? []
+  if (isText || flag === null) return null
+  const name = flag === '-h' ? 'help' : flag.startsWith('--') ? flag.slice('--'.length) : ''
+  return { flag, name, value: word === flag ? undefined : word.slice(`${flag}=`.length) }
 }
 
 interface Other {
@@ -86,7 +91,6 @@ interface Other {
 const readWords = (words: readonly string[], command: string, declared: Declared) => {
   const values: Record<string, string | boolean> = {}
   const [others, valueless]: [Other[], string[]] = [[], []]
-  // Node reads `-ab` as two flags.
   const wrong = new Set<string>()
   /** The flag whose value the next word may be, and the one whose value was the last. */
   let [open, behind]: [string | null, string | null] = [null, null]
@@ -100,11 +104,9 @@ const readWords = (words: readonly string[], command: string, declared: Declared
     if (open !== null && isText(open)) valueless.push(`--${open} needs a value`)
     open = null
   }
-  const options = { help: { type: 'boolean', short: 'h' } } as const
-  for (const token of parseArgs({ args: [...words], options, strict: false, tokens: true }).tokens) {
-    const word = words[token.index] ?? ''
-    const flag = flagIn(word, declared)
-    if (flag === null) {
+  for (const word of words) {
+    const given = flagIn(word, declared)
+    if (given === null) {
       if (open !== null && (isText(open) || isBoolean(word))) use(open, word)
       else if (word === 'help') values.help = true
       else others.push({ word, behind })
@@ -112,13 +114,13 @@ const readWords = (words: readonly string[], command: string, declared: Declared
       continue
     }
     close()
-    // Behind `--`, Node takes no word for a flag.
+    // To other programs, no word behind it is a flag.
     if (word === '--') {
       wrong.add(`${command} has no flag --`)
       break
     }
-    const { name, value } = token.kind === 'option' ? token : { name: '', value: undefined }
-    const mistake = mistakeIn(command, flag, { name, value }, declared)
+    const { name, value } = given
+    const mistake = mistakeIn(command, given, declared)
     if (mistake !== null) wrong.add(mistake)
     else if (value !== undefined) use(name, value)
     else {
@@ -130,23 +132,24 @@ const readWords = (words: readonly string[], command: string, declared: Declared
   return { values, others, wrong: [...wrong], valueless }
 }
 
-/** `name` and `value` are what Node read in the word of `flag`. */
 const mistakeIn = (
   command: string,
-  flag: string,
-  { name, value }: { readonly name: string; readonly value: string | undefined },
+  { flag, name, value }: NonNullable<ReturnType<typeof flagIn>>,
   declared: Declared,
 ): string | null => {
-  if ((flag !== `--${name}` && flag !== '-h') || !flagNames(declared).includes(name))
-    return `${command} has no flag ${flag}${HINTS[flag] ?? meant(flag, declared)}`
+  if (!flagNames(declared).includes(name))
+    return `${command} has no flag ${shown(flag)}${HINTS[flag] ?? meant(flag, declared)}`
   const isWrong = declared[name]?.type === 'boolean' && value !== undefined && !isBoolean(value)
-  return isWrong ? `--${name} takes no value: leave out =${value}` : null
+  return isWrong ? `${flag} takes no value: leave out =${shown(value)}` : null
 }
 
 const isBoolean = (word: string): boolean => word === 'true' || word === 'false'
 
 const flagNames = (declared: Declared): readonly string[] =>
   Object.keys(declared).filter((name) => declared[name]?.type !== 'argument')
+
+/** A word in a message of one line. */
+const shown = (word: string): string => (/^\P{C}{1,80}$/u.test(word) ? word : quoted(word))
 
 const meant = (word: string, declared: Declared): string =>
   suggestion(word.replace(/^-+/, ''), flagNames(declared), '--')
@@ -162,7 +165,7 @@ const HINTS: Readonly<Record<string, string>> = {
 const othersProblem = (others: readonly Other[], command: string, declared: Declared): readonly string[] => {
   const [first, ...more] = others
   if (first === undefined) return []
-  const named = others.slice(0, WORDS_NAMED_MAX).map(({ word }) => word)
+  const named = others.slice(0, WORDS_NAMED_MAX).map(({ word }) => shown(word))
   if (more.length >= WORDS_NAMED_MAX) named.push('…')
   const takesText = Object.values(declared).some(({ type }) => type === 'argument')
   const unquoted = first.behind !== null ? `--${first.behind}` : takesText ? command : null

@@ -38,7 +38,9 @@ export const completionsOf = async (
   if (argument !== undefined && !current.startsWith('-')) return await valuesOf(argument, current)
   const parser = parserOf(command, commands, COLUMNS_MAX)
   if (command === undefined) for (const { name, describe } of commands) parser.command(name, describe)
-  return await parser.getCompletion([...given, current])
+  // yargs stumbles over `--constructor`.
+  const known = given.filter((word) => !word.startsWith('-') || Object.hasOwn(flags, word.slice('--'.length)))
+  return await parser.getCompletion([...known, current])
 }
 
 /** Makes two words of `--flag=value`. bash has made three. */

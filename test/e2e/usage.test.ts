@@ -114,6 +114,10 @@ const WRONG: readonly { args: string[]; says: string }[] = [
   },
   { args: ['check', '--full'], says: 'check has no flag --full. See fieldwork-sync check --help' },
   {
+    args: ['conformance', '--token', 'SECRETA', '--token', '-SECRETB'],
+    says: 'conformance has no flag [redacted]. See fieldwork-sync conformance --help',
+  },
+  {
     args: ['sync', '-x', '--'],
     says: 'sync has no flag -x; sync has no flag --. See fieldwork-sync sync --help',
   },

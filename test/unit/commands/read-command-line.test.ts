@@ -25,6 +25,8 @@ test.each([
   [['--where=a=b\nc'], { where: 'a=b\nc' }],
   [['--out', '-5'], { out: '-5' }],
   [['--out', '-'], { out: '-' }],
+  [['--out', '-10'], { out: '-10' }],
+  [['--out', '-2024-11', '--full'], { full: true, out: '-2024-11' }],
   [['--out', 'a text'], { out: 'a text' }],
   [['--where=--x'], { where: '--x' }],
   [['--out', 'true', '--full'], { out: 'true', full: true }],
@@ -50,6 +52,12 @@ test.each([
   [['--', '--full', 'a'], 'export has no flag --'],
   [['-xy', '--ful'], 'export has no flag -xy; export has no flag --ful: did you mean --full?'],
   [['-hx'], 'export has no flag -hx'],
+  [['-h=5'], '-h takes no value: leave out =5'],
+  [['-x-y', '--full'], 'export has no flag -x-y'],
+  [['-5-3', '--ful'], 'export has no flag --ful: did you mean --full?'],
+  [['--full', '-5-3', '--tables', 'a'], 'export cannot take the word -5-3'],
+  [['--a\nb'], 'export has no flag "--a\\\\nb"'],
+  [['--full', 'a\nb', ''], 'export cannot take the words "a\\\\nb" ""'],
   [['--out', '--tables'], '--out needs a value; --tables needs a value'],
   [['--full', 'a', 'b'], 'export cannot take the words a b'],
   [['--full', 'true', 'out'], 'export cannot take the word out: did you mean --out?'],
@@ -71,7 +79,7 @@ test.each([
   expect(() => read(...words)).toThrow(new RegExp(`^${problem.replace('?', '\\?')}\\.? See`))
 })
 
-test.each([['-'], ['-5'], ['-- the newest\nFROM surveys'], ['SELECT 1 AS "--full"']])(
+test.each([['-'], ['-5'], ['-12 - 1'], ['-- the newest\nFROM surveys'], ['SELECT 1 AS "--full"']])(
   'the text %j is an argument',
   (text) => {
     const flags: Command['flags'] = { ...COMMAND.flags, text: { type: 'argument', describe: 'A query' } }
@@ -82,6 +90,11 @@ test.each([['-'], ['-5'], ['-- the newest\nFROM surveys'], ['SELECT 1 AS "--full
     expect(values).toEqual({ full: true, text, out: 'a' })
   },
 )
+
+test('a long word is read at once, and cut in the message', () => {
+  // One flag of each letter took hours.
+  expect(() => read(`-${'a'.repeat(100_000)}`)).toThrow(`export has no flag "-${'a'.repeat(38)}…`)
+})
 
 test('a word behind an argument needs quotes too', () => {
   const flags: Command['flags'] = { text: { type: 'argument', describe: 'A query' } }
