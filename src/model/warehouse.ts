@@ -168,8 +168,11 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
   readonly kind: 'refreshed'
   /** The part that could not be read; null if everything was. With such a part the task stays queued. */
   readonly unread: UnreadPart | null
-  /** `none`: the stored sources are known to be current, and `sources` is empty. `some`: one of them could not be typed. */
-  readonly sourcesRead: ReadExtent
+  /**
+   * `none`: the stored sources are known to be current, and `sources` is empty. `some`: one of them could not be typed. `failed`: the list
+   * was not answered, so the sign that it has changed stays.
+   */
+  readonly sourcesRead: ReadExtent | 'failed'
   readonly sources: readonly SampleSource[]
   /** When they were listed, if that was after `at`. */
   readonly sourcesAt?: Instant

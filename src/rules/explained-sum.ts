@@ -73,7 +73,8 @@ export class ExplainedSum {
       return
     }
     this.#left = added(this.#left, now, before)
-    if (!isSame(before, now)) this.#isOtherLeft = false
+    const isEmpty = before === NOTHING && COUNTS.every((name) => now[name] === 0)
+    if (!(isEmpty || isSame(before, now))) this.#isOtherLeft = false
     if (
       before.length_of_interview !== now.length_of_interview ||
       before.complete_individuals !== now.complete_individuals

@@ -108,7 +108,9 @@ const isClosed = (reason: TaskReason): boolean => reason === 'settling' || reaso
 
 /** Readings without a sign of a change are rarer for closed surveys. Weekly ones took a seventh of all requests and found nothing. */
 export const rulesFor = (reason: TaskReason, rules: RefreshRules): RefreshRules =>
-  isClosed(reason) ? { ...rules, recheck_unchanged_after: 12 * rules.recheck_unchanged_after } : rules
+  isClosed(reason) || reason === 'sources'
+    ? { ...rules, recheck_unchanged_after: 12 * rules.recheck_unchanged_after }
+    : rules
 
 /** What the time of the next list of a survey's sources depends on. */
 export interface ListFacts {

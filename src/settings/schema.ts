@@ -198,7 +198,7 @@ export const settingsSchema = section({
       "Overlap of listings: the next listing starts this long before the server's time at the start of the last one. Surveys modified in the overlap are listed twice",
     ),
     full_listing_every: duration('7d', '0s', '365d').describe(
-      'After this time, the number of all surveys is compared with that of the known ones. If it differs, or 28 days after the last full listing, all surveys are listed, which finds those that are gone',
+      'After this time, the number of all surveys is compared with that of the known ones. If it differs, or 28 days (or this time, if it is longer) after the last full listing, all surveys are listed, which finds those that are gone',
     ),
   }).prefault({}),
   refresh: section({

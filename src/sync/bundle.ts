@@ -117,7 +117,8 @@ class BundleReader {
     let reusesList = mayReuseList && canReuseList(stored, task, now, this.#rules)
     // The list is read first, so that the progress is at least as new.
     let listed = reusesList ? null : await this.#readList()
-    if (task.reason === 'sources' && listed !== null && hasSameTargets(stored, listed)) {
+    // After a failure, the list may have been stored without the progress of its sources.
+    if (task.reason === 'sources' && !task.isLeftOver && listed !== null && hasSameTargets(stored, listed)) {
       const saved = { survey_progress: 1, sample_source_progress: listed.ids.length }
       state.requestUsage.saved(requestReasonOf(task), saved)
       return this.#refreshed(listed.readAt, listed)
@@ -133,7 +134,8 @@ class BundleReader {
       if (progress !== null && listed !== null && !agree(stored, listed, progress.row))
         progress = await this.#readProgress('survey_progress', null)
     }
-    if (progress !== null) return await this.#readSources(progress, listed, reusesList)
+    if (progress !== null)
+      return await this.#readSources(progress, listed ?? knownSources(stored, reusesList ? 'none' : 'failed'))
     if (listed !== null) return this.#refreshed(listed.readAt, listed)
     const surveyId = this.#surveyId
     if (task.reason === 'missing' && readings.areAllNotFound()) return { kind: 'gone', surveyId, at: now }
@@ -180,26 +182,23 @@ class BundleReader {
     }
   }
 
-  /** The progress of each source, and the days. `listed` is null if the list was not read; `reusesList`: it was not requested. */
-  async #readSources(
-    progress: Reading<Progress>,
-    listed: SourceList | null,
-    reusesList: boolean,
-  ): Promise<BundleOutcome> {
-    const { task, allowance, state, stored, readings, isNotFoundRefusal } = this.#attempt
+  /** The progress of each source, and the days. */
+  async #readSources(progress: Reading<Progress>, sources: SourceList): Promise<BundleOutcome> {
+    const { task, allowance, state, stored, readings, answers, isNotFoundRefusal } = this.#attempt
     const surveyId = this.#surveyId
-    const sources = listed ?? knownSources(stored)
     const explained = this.#explainedSum(sources, progress)
-    // After a failure, the list may have been stored without the progress of its sources.
     const isBehind = task.isLeftOver && explained?.mustReadSome() === true
     const isUnchanged = explained !== null && !isBehind && hasSameRows(stored, sources, progress.row)
     const ids = isUnchanged ? [] : (explained?.ids ?? sources.ids)
     const toRead = await this.#daysToRead(progress, isUnchanged, sources.ids)
     const requestsLeft = ids.length + (toRead?.days.length ?? 0)
-    const requestsNeeded = Math.max(1, sources.pages) + 1 + requestsLeft
+    // What was read before in vain is read again in the next run.
+    const requestsRead = Math.max(answers.length, Math.max(1, sources.pages) + 1)
+    const requestsNeeded = requestsRead + requestsLeft
     if (!allowance.reserveRest(requestsLeft))
       return { kind: 'oversized', surveyId, at: progress.readAt, requestsNeeded }
-    this.#isListCurrent = !reusesList && (listed === null || isNotFoundRefusal)
+    const reusesList = sources.read === 'none'
+    this.#isListCurrent = sources.read === 'failed' || (!reusesList && isNotFoundRefusal)
     const maySuffice = toRead === null && task.reason !== 'missing'
     const ofSources = await this.#readProgressOf(ids, maySuffice ? explained : null)
     const isInferred = isUnchanged || ofSources.length < ids.length
@@ -218,12 +217,11 @@ class BundleReader {
       sample_source_progress: sources.ids.length - ofSources.length,
       daily_progress: toRead?.unchanged ?? 0,
     })
-    const isListKnown = reusesList || listed?.read === 'all'
-    const answers = [progress, ...ofSources.map(({ reading }) => reading)]
+    const ofAll = [progress, ...ofSources.map(({ reading }) => reading)]
     return this.#refreshed(progress.readAt, sources, {
       progress: progress.row,
       sourceProgress,
-      sourceProgressRead: isInferred ? 'inferred' : extentOf(isListKnown, answers),
+      sourceProgressRead: isInferred ? 'inferred' : extentOf(sources, ofAll),
       ...days,
     })
   }
@@ -233,7 +231,7 @@ class BundleReader {
     const { stored } = this.#attempt
     if (progress.row === null || stored.progress === null) return null
     if (!areSourcesKnown(stored, sources, progress, this.#rules)) return null
-    const shown = sources.read === 'none' ? stored.sources : sources.rows
+    const shown = sources.pages === 0 ? stored.sources : sources.rows
     return new ExplainedSum(stored, shown, stored.progress, progress.row)
   }
 
@@ -317,8 +315,8 @@ const isTyped = (
 ): reading is Reading<Progress> & { readonly row: Progress } => reading !== null && reading.row !== null
 
 /** `some` if there may be other sources, or the progress of the survey or of a source was not read, or could not be typed. */
-const extentOf = (isListKnown: boolean, answers: readonly (Reading<Progress> | null)[]): ReadExtent =>
-  isListKnown && answers.every(isTyped) ? 'all' : 'some'
+const extentOf = ({ read }: SourceList, answers: readonly (Reading<Progress> | null)[]): ReadExtent =>
+  (read === 'all' || read === 'none') && answers.every(isTyped) ? 'all' : 'some'
 
 /** Requests of one bundle at the same time. The client limits those of all bundles together. */
 const REQUESTS_AT_ONCE = 8

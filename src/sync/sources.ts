@@ -14,8 +14,8 @@ import { endlessList, pagesMaxOf } from './list-checks.js'
 export interface SourceList {
   /** Server time of the last page; 0 if the stored sources are used. */
   readonly readAt: Instant
-  /** `none`: the stored sources are used. `some`: a row could not be typed, or fewer sources were shown than announced. */
-  readonly read: ReadExtent
+  /** `some`: a row could not be typed, or fewer sources were shown than announced. `none`: the stored sources are used; `failed`: these too. */
+  readonly read: ReadExtent | 'failed'
   /** Ids of all sources with a typed or stored row. */
   readonly ids: readonly number[]
   readonly rows: readonly SampleSource[]
@@ -76,9 +76,10 @@ const firstTwice = (ids: readonly number[]): number | null => {
   return ids.find((id) => seen.size === seen.add(id).size) ?? null
 }
 
-export const knownSources = ({ sources }: StoredBundle): SourceList => ({
+/** The stored sources: the list was not requested, or not answered. */
+export const knownSources = ({ sources }: StoredBundle, read: 'none' | 'failed'): SourceList => ({
   readAt: 0n,
-  read: 'none',
+  read,
   ids: sources.map(({ id }) => Number(id)),
   rows: [],
   listedIds: null,
@@ -204,9 +205,11 @@ export const areSourcesKnown = (
   return stored.sourceProgress.every((row) => listed.has(Number(row.sample_source_id)))
 }
 
-/** Counts are not negative, so none of its sources has interviews either. */
+/** Counts are not negative, so none of its sources has interviews either. Those with an unknown status are in `_extra`. */
 const isWithoutInterviews = (progress: Progress | null): boolean =>
-  progress !== null && INTERVIEW_STATUSES.every((status) => progress[`${status}_individuals`] === 0)
+  progress !== null &&
+  progress._extra === null &&
+  INTERVIEW_STATUSES.every((status) => progress[`${status}_individuals`] === 0)
 
 /** Whether the list, all of it typed, has the stored sources with their targets. Then only its texts may have changed. */
 export const hasSameTargets = ({ sources }: StoredBundle, listed: SourceList): boolean => {

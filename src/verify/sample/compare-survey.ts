@@ -35,11 +35,14 @@ export const compareSurvey = async (comparison: SurveyComparison): Promise<reado
   if (progress !== null) compared.push(await compareProgress(comparison, sources, progress))
   const ofSources: Awaited<ReturnType<typeof judgeSourceProgress>>[] = []
   for (const source of sources) ofSources.push(await judgeSourceProgress(comparison, source))
-  // It takes two sources to hide a change of one.
-  const mayHide = ofSources.filter(({ judgement }) => judgement.verdict !== 'equal').length > 1
+  // It takes two sources to hide a change of one: the other moved by the opposite, or between the answers of the survey and its own.
+  const mayHide = ({ judgement, isReadLast }: (typeof ofSources)[number]) =>
+    judgement.verdict !== 'equal' || isReadLast
+  const hiding = ofSources.filter(mayHide).map(({ id }) => id)
   for (const { id, judgement, hidden } of ofSources) {
     const { length: fields } = PROGRESS_COLUMNS
-    const shown = mayHide ? (hidden ?? judgement) : judgement
+    const isHidden = hiding.some((other) => other !== id)
+    const shown = isHidden ? (hidden ?? judgement) : judgement
     compared.push(comparedAs('sample_source_progress', fields, comparison.surveyId, id, shown))
   }
   return compared
@@ -212,12 +215,16 @@ const compareProgress = async (
 /** `hidden` is the judgement if another source of the survey moved by the opposite; null if that explains nothing. */
 const judgeSourceProgress = async (comparison: SurveyComparison, listed: SampleSource) => {
   const { stored, slackMs } = comparison
-  const of = (judgement: Judgement, hidden: Judgement | null = null) => ({ id: listed.id, judgement, hidden })
+  const row = stored.sourceProgress.get(listed.id) ?? null
+  const { sourceProgressProvenAt } = stored
+  const isReadLast = row !== null && sourceProgressProvenAt !== null && row.datedAt >= sourceProgressProvenAt
+  const of = (judgement: Judgement, hidden: Judgement | null = null) => {
+    return { id: listed.id, judgement, hidden, isReadLast }
+  }
   const reading = await orGone(readProgress(comparison, listed.id))
   if (reading === null) return of(judged('moved', 'the API no longer shows it', []))
   const service = reading.row
   if (service === null) return of(UNTYPABLE)
-  const row = stored.sourceProgress.get(listed.id) ?? null
   const waitsFor = whySourceWaits(stored, listed.id)
   if (row !== null && row.missingSince !== null && waitsFor === null)
     return of(judged('unclear', CAME_BACK, []))
@@ -243,11 +250,11 @@ const judgeSourceProgress = async (comparison: SurveyComparison, listed: SampleS
   const judgement = await judgeAsOf(provenAt)
   if (judgement.verdict !== 'wrong' || provenAt === readAt) return of(judgement)
   const asRead = await judgeAsOf(readAt)
-  return of(judgement, asRead.verdict === 'moved' ? { ...asRead, why: OPPOSITE } : asRead)
+  return of(judgement, asRead.verdict === 'moved' ? { ...asRead, why: HIDDEN } : asRead)
 }
 
-/** Both together leave the survey as it was, so neither was read again. The next reading of all sources shows it. */
-const OPPOSITE = 'it moved since it was read, and another source of the survey by the opposite'
+/** The sum of the survey did not show it. The next reading of all sources does. */
+const HIDDEN = 'it moved since it was read, and another source of the survey hid that'
 
 /** The sources of a survey are known as of their last list, and the progress of each as of its last reading. */
 const whySourceWaits = (stored: StoredSurvey, sourceId: number): string | null => {

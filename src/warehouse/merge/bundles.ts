@@ -212,7 +212,7 @@ const updateFreshness = async (sql: AccountSql, outcomes: readonly BundleOutcome
 /** The value of each column, by its value before. `at` is the time of the last complete reading, by its extent. */
 const freshnessAfter = (before: (column: string) => string): Readonly<Record<string, string>> => {
   const at = (column: string, extent: string) =>
-    `CASE o.${extent} WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL ELSE ${before(column)} END`
+    `CASE o.${extent} WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL WHEN 'failed' THEN NULL ELSE ${before(column)} END`
   return {
     last_error: 'o.error',
     refreshed_at: `CASE WHEN o.has_progress THEN o.read_at ELSE ${before('refreshed_at')} END`,

@@ -171,14 +171,17 @@ export const completeListing = async (sql: AccountSql, pages: readonly ListingPa
   await dropListing(sql)
 }
 
-/** Surveys that no listing could type are known too. */
+/** Surveys that no listing could type are known too, unless the last full listing no longer showed them: then it showed all others since. */
 export const agreesWithTotal = async (sql: AccountSql, totalCount: number, at: Instant): Promise<boolean> => {
   const known = await countOf(
     sql,
     `SELECT count(*) AS "Count" FROM (
       SELECT id FROM main.surveys WHERE account = $1 AND _missing_since IS NULL
       UNION SELECT survey_id FROM _sync.rejected_rows r WHERE account = $1 AND endpoint = 'surveys' AND replayed_at IS NULL
-        AND survey_id IS NOT NULL AND NOT EXISTS (FROM main.surveys s WHERE s.account = r.account AND s.id = r.survey_id))`,
+        AND NOT EXISTS (FROM main.surveys s WHERE s.account = r.account AND s.id = r.survey_id)
+        AND EXISTS (FROM main.freshness f WHERE f.account = r.account AND f.survey_id = r.survey_id AND f.listed_at >= coalesce(
+          (SELECT min(p.listed_at) FROM main.surveys s JOIN main.freshness p ON p.account = s.account AND p.survey_id = s.id
+            WHERE s.account = $1 AND s._missing_since IS NULL), f.listed_at)))`,
     [sql.account],
   )
   if (known !== totalCount) return false

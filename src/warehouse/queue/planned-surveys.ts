@@ -159,7 +159,7 @@ const selectPlanned = (
     ${daysOpen}`
 }
 
-const NO_INTERVIEWS = INTERVIEW_STATUSES.map((status) => `p.${status}_individuals = 0`).join(' AND ')
+const NO_INTERVIEWS = `p._extra IS NULL AND ${INTERVIEW_STATUSES.map((status) => `p.${status}_individuals = 0`).join(' AND ')}`
 
 /** Lists of inactive surveys are read when their row changes, and hardly otherwise. */
 const IS_TOUCHED = mergedSurveys.values

@@ -124,7 +124,7 @@ export const surveyObservations: Observations = {
 }
 export const surveyProgressPeriods = progressPeriods(surveyObservations)
 
-/** The progress of sources is not read while nothing moves, so it is known as of its last reading. */
+/** The progress of a source that did not move is not read, so it is known as of the last reading of all. */
 const sourceObservations: Observations = {
   name: 'sample_source_progress_periods',
   comment:
@@ -139,7 +139,7 @@ const sourceObservations: Observations = {
 }
 export const sampleSourceProgressPeriods = progressPeriods(sourceObservations)
 
-/** The same, but a source also counts as unchanged while the progress of its survey shows it. */
+/** The same, but a source also counts as unchanged while the sum of its survey shows it. */
 export const inferredSourceObservations: Observations = {
   ...sourceObservations,
   readAgainAt: 'greatest(f.source_progress_read_at, f.source_progress_proven_at)',

@@ -1,6 +1,6 @@
 /**
- * Runs command lines in a process that has already loaded the command. Loading takes most of the CPU of a small sync
- * (0.8 s of 1.15 s), so `npm test` loads the same build once, in a child process (`warm.mjs`), for many command lines.
+ * Runs command lines in a process that has already loaded the command. Loading takes most of the CPU of a short
+ * command, so `npm test` loads the same build once, in a child process (`warm.mjs`), for many command lines.
  * Tests of processes use `start`: signals, kills, start and exit. `npm run test:slow` starts a process per command line.
  */
 import { type ChildProcess, fork } from 'node:child_process'

@@ -1,7 +1,7 @@
 /** Sources are read until they explain the survey: which are read, when the reading stops, and that nothing wrong stays stored. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { INTERVIEW_STATUSES, type InterviewStatus, type Progress } from '../../../src/model/fields.js'
+import { INTERVIEW_STATUSES, type Progress } from '../../../src/model/fields.js'
 import type { RefreshRules } from '../../../src/model/run.js'
 import { RefusedReadingError } from '../../../src/model/survey-source.js'
 import type { BundleOutcome } from '../../../src/model/warehouse.js'
@@ -10,7 +10,21 @@ import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
 import { SLOW } from '../../support/suite/slow.js'
 import { minute } from '../../support/time/instants.js'
 import { readAndCommit } from '../../support/warehouse/read-bundle.js'
-import { progress, source } from '../../support/warehouse/rows.js'
+import { source } from '../../support/warehouse/rows.js'
+import {
+  all,
+  asked,
+  type Counts,
+  counted,
+  countsOf,
+  differing,
+  LIST,
+  move,
+  plus,
+  sorted,
+  summed,
+  world,
+} from '../../support/warehouse/summed-survey.js'
 import { sharedWarehouse, type TestWarehouse } from '../../support/warehouse/warehouse.js'
 
 const emptied = sharedWarehouse()
@@ -26,80 +40,6 @@ let untouched: { readonly warehouse: TestWarehouse; readonly sources: number } |
 const ASKED = { commits: SLOW }
 
 const DAY = 24 * 60
-
-type Counts = Partial<Record<InterviewStatus, number>> & { readonly target?: number }
-
-/** Progress with a number for every status, and the indicators that follow from them. */
-const counted = ({ target = 100, ...counts }: Counts, change: Partial<Progress> = {}): Progress => {
-  const { complete = 0, screen_out = 0 } = counts
-  return progress(complete, {
-    ...{ sample_size: target, completion_rate: target === 0 ? 0 : complete / target },
-    target_incidence_rate: complete + screen_out === 0 ? null : complete / (complete + screen_out),
-    ...Object.fromEntries(INTERVIEW_STATUSES.map((name) => [`${name}_individuals`, counts[name] ?? 0])),
-    ...change,
-  })
-}
-
-const countsOf = (row: Progress): Counts => ({
-  target: row.sample_size ?? 0,
-  ...Object.fromEntries(INTERVIEW_STATUSES.map((name) => [name, row[`${name}_individuals`] ?? 0])),
-})
-
-const plus = (one: Counts, other: Counts): Counts =>
-  Object.fromEntries(
-    (['target', ...INTERVIEW_STATUSES] as const).map((name) => [name, (one[name] ?? 0) + (other[name] ?? 0)]),
-  )
-
-/** The survey as the sum of its sources and of interviews that belong to none. A count that one of them leaves out is null. */
-const summed = (survey: MemorySurvey, others: Counts = { target: 0 }) => {
-  const rows = survey.sources.flatMap(({ id }) => survey.sourceProgress[id] ?? [])
-  const unknown = rows.reduce((sum, { _extra }) => sum + Number(/\d+/.exec(_extra ?? '')?.[0] ?? 0), 0)
-  survey.progress = counted(rows.map(countsOf).reduce(plus, others), {
-    _extra: unknown === 0 ? null : `{"new":${unknown}}`,
-    ...(rows.some((row) => row.speeder_individuals === null) && { speeder_individuals: null }),
-  })
-}
-
-/** The sources move in the API, and the survey with them. */
-const move = (survey: MemorySurvey, changes: Readonly<Record<number, Counts>>) => {
-  for (const [id, change] of Object.entries(changes))
-    survey.sourceProgress[Number(id)] = counted(
-      plus(countsOf(survey.sourceProgress[Number(id)] ?? counted({})), { target: 0, ...change }),
-    )
-  summed(survey)
-}
-
-/** `count` sources with the ids from 11 on; the first has the most interviews. */
-const world = (count = 4): { api: MemorySource; survey: MemorySurvey } => {
-  const ids = Array.from({ length: count }, (_, place) => 11 + place)
-  const survey: MemorySurvey = {
-    sources: ids.map((id) => source(id)),
-    progress: null,
-    sourceProgress: Object.fromEntries(ids.map((id) => [id, counted({ complete: 90 - id, screen_out: 5 })])),
-  }
-  summed(survey)
-  return { api: memorySource({ 1: survey }), survey }
-}
-
-const LIST = 'sources 1 page 1'
-const all = (count = 4) => Array.from({ length: count }, (_, place) => 11 + place)
-const asked = (api: MemorySource) =>
-  api.asked.flatMap((request) => /^progress 1\/(\d+)$/.exec(request)?.[1] ?? [])
-const sorted = (ids: readonly (string | number)[]) => ids.map(Number).toSorted((one, other) => one - other)
-
-/** Sources whose stored progress or list differs from that of the API. */
-const differing = async (warehouse: TestWarehouse, api: MemorySource, surveyId = 1): Promise<number[]> => {
-  const { sources, sourceProgress } = api.surveys.get(surveyId)!
-  const columns = Object.keys(counted({})).join(', ')
-  const rows = await warehouse.rows(
-    `SELECT sample_source_id, ${columns} FROM sample_source_progress WHERE survey_id = ${surveyId} AND _missing_since IS NULL`,
-  )
-  const stored = new Map(rows.map(({ sample_source_id, ...row }) => [Number(sample_source_id), row]))
-  const ids = new Set([...stored.keys(), ...sources.map(({ id }) => id)])
-  return sorted(
-    [...ids].filter((id) => JSON.stringify(stored.get(id)) !== JSON.stringify(sourceProgress[id])),
-  )
-}
 
 const readOnce = async (api: MemorySource, sources: number): Promise<TestWarehouse> => {
   if (untouched?.sources === sources) return untouched.warehouse
@@ -232,6 +172,19 @@ describe('the reading of sources stops', () => {
     expect(await differing(warehouse, api)).toEqual([])
   })
 
+  test('not while another source may explain a rate, though a new one is empty', async () => {
+    const { warehouse, api } = await readTwice(
+      (survey) => {
+        survey.sources.push(source(15, { sample_size: 0 }))
+        survey.sourceProgress[15] = counted({ target: 0 })
+        survey.sourceProgress[12] = { ...survey.sourceProgress[12]!, drop_out_rate: 0.4 }
+        survey.progress = { ...survey.progress!, drop_out_rate: 0.2 }
+      },
+      { reason: 'changed' },
+    )
+    expect(await differing(warehouse, api)).toEqual([])
+  })
+
   test('not after a new one whose interviews the survey had before', async () => {
     const { api } = await readTwice(
       (survey) => {
@@ -268,6 +221,23 @@ describe('the reading of sources stops', () => {
 })
 
 describe('all sources are read', () => {
+  test('each week if their only interviews have a status that this version does not know', async () => {
+    const warehouse = await emptyWarehouse()
+    const { api, survey } = world(2)
+    const swap = (first: number, second: number) => {
+      const one = (count: number) => counted({}, { _extra: `{"new":${count}}` })
+      survey.sourceProgress = { 11: one(first), 12: one(second) }
+      summed(survey)
+    }
+    swap(3, 2)
+    await readAndCommit(warehouse, api)
+    swap(2, 3)
+    api.now = minute(8 * DAY)
+    await readAndCommit(warehouse, api)
+    expect(asked(api)).toEqual(['11', '12'])
+    expect(await differing(warehouse, api)).toEqual([])
+  })
+
   const set = (change: Partial<Progress>) => (survey: MemorySurvey) => {
     survey.progress = { ...survey.progress!, ...change }
   }

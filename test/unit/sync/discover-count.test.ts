@@ -96,6 +96,22 @@ test('a survey in quarantine is known', async () => {
   expect((await night(7)).requests).toEqual(['changes', 'page 1'])
 })
 
+test('a survey in quarantine that is gone is known no longer, once a full listing has not shown it', async () => {
+  let isThere = true
+  const { night } = await nights(({ pagination }) =>
+    isThere
+      ? {
+          pagination: { ...pagination, total_count: pagination.total_count + 1 },
+          rejections: pagination.next_page === null ? [rejection({ surveyId: 9, rowId: 9 })] : [],
+        }
+      : {},
+  )
+  await night(0)
+  isThere = false
+  expect((await night(7)).listing).toBe('full')
+  expect((await night(7)).requests).toEqual(['changes', 'page 1'])
+})
+
 test('a budget that has no request left for the count leaves it to the next run', async () => {
   const { night } = await nights()
   await night(0)

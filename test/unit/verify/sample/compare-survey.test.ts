@@ -119,10 +119,13 @@ test('a source that another one hid moved since it was read, and one that is kno
       return { ...reading, row: counted(until <= minute(0) ? 0 : until <= minute(60) ? 5 : 6) }
     },
   }
-  const of = (provenAt: bigint, readAt: bigint) =>
+  const of = (provenAt: bigint, readAt: bigint, otherDatedAt = READ) =>
     stored({
       ...{ sourceProgressReadAt: readAt, sourceProgressProvenAt: provenAt },
-      sourceProgress: new Map([progressRow(11, counted(5)), progressRow(12, counted(5))]),
+      sourceProgress: new Map([
+        [11, { ...progressRow(11, counted(5))[1], datedAt: otherDatedAt }],
+        progressRow(12, counted(5)),
+      ]),
     })
   const judged = async (one: StoredSurvey) => {
     const found = (await compare(one, source)).find(({ sampleSourceId, table }) => {
@@ -132,11 +135,12 @@ test('a source that another one hid moved since it was read, and one that is kno
   }
   expect(await judged(of(minute(120), minute(30)))).toEqual([
     'moved',
-    'it moved since it was read, and another source of the survey by the opposite',
+    'it moved since it was read, and another source of the survey hid that',
   ])
   expect(await judged(of(minute(40), minute(30)))).toEqual(['moved', 'interviews have started since'])
   expect((await judged(of(minute(120), minute(120))))[0]).toBe('wrong')
-  // Alone, it cannot leave the survey as it was.
+  // Alone, it cannot leave the survey as it was, unless the other moved between the answers of the survey and its own.
   other = 5
   expect((await judged(of(minute(120), minute(30))))[0]).toBe('wrong')
+  expect((await judged(of(minute(120), minute(30), minute(120))))[0]).toBe('moved')
 })
