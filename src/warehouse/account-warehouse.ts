@@ -19,6 +19,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
   const read = <Result>(work: (sql: AccountSql) => Promise<Result>) =>
     database.exclusively((sql) => work({ ...sql, account }))
   const surveys = createStoredSurveys()
+  let surveysAdded = 0
   return {
     account,
     startRun: (run) => write((sql) => startRun(sql, run)),
@@ -26,7 +27,15 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     position: () => read(readPosition),
     startListing: (start) => write((sql) => startListing(sql, start)),
     countListed: (page) => read((sql) => countListed(sql, page)),
-    commitListingPages: (pages) => write((sql) => commitListingPages(sql, pages)),
+    commitListingPages: async (pages) => {
+      const rows = await write((sql) => commitListingPages(sql, pages))
+      surveysAdded += rows.added
+      if (surveysAdded >= CHECKPOINT_SURVEYS) {
+        surveysAdded = 0
+        await read((sql) => sql.run('CHECKPOINT'))
+      }
+      return rows
+    },
     agreesWithTotal: (totalCount, at) => write((sql) => agreesWithTotal(sql, totalCount, at)),
     dropListing: () => write(dropListing),
     enqueue: async (tasks, { runId, at }) => {
@@ -52,3 +61,6 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     forgetRefusals: (runId) => write((sql) => queue.forgetRefusals(sql, runId)),
   }
 }
+
+/** New rows stay in memory until a checkpoint, which compresses them. It writes hardly anything else anew while a listing only adds rows. */
+const CHECKPOINT_SURVEYS = 50_000
