@@ -41,5 +41,5 @@ export const readAndCommit = async (
   } as const
   const { outcome, failure } = await readBundle({ ...given, rules, state }, request)
   if (commits) await warehouse.account.commitBundles([outcome], RUN)
-  return { outcome, failure }
+  return { outcome, failure, usage: state.requestUsage.entries() }
 }
