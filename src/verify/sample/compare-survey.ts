@@ -212,7 +212,7 @@ const compareProgress = async (
   )
 }
 
-/** `hidden` is the judgement if another source of the survey moved by the opposite; null if that explains nothing. */
+/** `hidden` is the judgement if another source of the survey hid a move; null if that explains nothing. */
 const judgeSourceProgress = async (comparison: SurveyComparison, listed: SampleSource) => {
   const { stored, slackMs } = comparison
   const row = stored.sourceProgress.get(listed.id) ?? null
