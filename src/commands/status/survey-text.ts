@@ -52,7 +52,8 @@ const LABEL_WIDTH = 15
 const factsOf = (survey: Explained): readonly (readonly [string, string])[] => {
   const { status, pendingStatus, now, listedAt, refreshedAt, next, queue, lastError, sources } = survey
   const waits = pendingStatus === null ? '' : `; ${onOneLine(pendingStatus)} waits for the next reading`
-  const list = sources.listedAt === null ? 'list never read' : `list read ${withAge(sources.listedAt, now)}`
+  const list =
+    sources.listedAt === null ? 'list not read completely' : `list read ${withAge(sources.listedAt, now)}`
   const relisted =
     sources.listedNextAt === null ? '' : `; read again from ${withAge(sources.listedNextAt, now)}`
   return [
