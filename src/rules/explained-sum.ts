@@ -73,6 +73,7 @@ export class ExplainedSum {
       return
     }
     this.#left = added(this.#left, now, before)
+    // A new source without counts has moved no rate of the survey.
     const isEmpty = before === NOTHING && COUNTS.every((name) => now[name] === 0)
     if (!(isEmpty || isSame(before, now))) this.#isOtherLeft = false
     if (

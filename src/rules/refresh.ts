@@ -106,7 +106,7 @@ export const EARLY_MS_MAX = 6 * 3_600_000
 
 const isClosed = (reason: TaskReason): boolean => reason === 'settling' || reason === 'old'
 
-/** Readings without a sign of a change are rarer for closed surveys. Weekly ones took a seventh of all requests and found nothing. */
+/** Readings without a sign of a change are rarer for closed surveys, and for those of which only the list is due. Weekly ones took a seventh of all requests and found nothing. */
 export const rulesFor = (reason: TaskReason, rules: RefreshRules): RefreshRules =>
   isClosed(reason) || reason === 'sources'
     ? { ...rules, recheck_unchanged_after: 12 * rules.recheck_unchanged_after }

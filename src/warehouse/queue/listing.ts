@@ -167,11 +167,14 @@ export const completeListing = async (sql: AccountSql, pages: readonly ListingPa
         VALUES ($1, $2, $3, false, $3, $5)`,
     [sql.account, listing.ceiling, page.committedAt, listing.kind === 'full', pageRowsOf(page)],
   )
-  if (listing.kind === 'full') await queueNotListed(sql, page)
+  if (listing.kind === 'full') {
+    await queueNotListed(sql, page)
+    await forgetNeverTyped(sql)
+  }
   await dropListing(sql)
 }
 
-/** Surveys that no listing could type are known too, unless the last full listing no longer showed them: then it showed all others since. */
+/** Surveys that no listing could type are known too, as long as full listings show them. */
 export const agreesWithTotal = async (sql: AccountSql, totalCount: number, at: Instant): Promise<boolean> => {
   const known = await countOf(
     sql,
@@ -179,9 +182,7 @@ export const agreesWithTotal = async (sql: AccountSql, totalCount: number, at: I
       SELECT id FROM main.surveys WHERE account = $1 AND _missing_since IS NULL
       UNION SELECT survey_id FROM _sync.rejected_rows r WHERE account = $1 AND endpoint = 'surveys' AND replayed_at IS NULL
         AND NOT EXISTS (FROM main.surveys s WHERE s.account = r.account AND s.id = r.survey_id)
-        AND EXISTS (FROM main.freshness f WHERE f.account = r.account AND f.survey_id = r.survey_id AND f.listed_at >= coalesce(
-          (SELECT min(p.listed_at) FROM main.surveys s JOIN main.freshness p ON p.account = s.account AND p.survey_id = s.id
-            WHERE s.account = $1 AND s._missing_since IS NULL), f.listed_at)))`,
+        AND EXISTS (FROM main.freshness f WHERE f.account = r.account AND f.survey_id = r.survey_id))`,
     [sql.account],
   )
   if (known !== totalCount) return false
@@ -203,3 +204,12 @@ const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Promise<vo
   const surveys = rows.map(({ id }) => ({ surveyId: id, reason: 'missing' as const, at }))
   await enqueue(sql, surveys, runId)
 }
+
+/** Of a survey that no listing could type, and that is gone, nothing is known but its row in quarantine. */
+const forgetNeverTyped = (sql: AccountSql): Promise<void> =>
+  sql.run(
+    `DELETE FROM main.freshness f WHERE account = $1 AND refreshed_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM main.surveys s WHERE s.account = f.account AND s.id = f.survey_id)
+      AND NOT EXISTS (SELECT 1 FROM _sync.listed_ids l WHERE l.account = f.account AND l.survey_id = f.survey_id)`,
+    [sql.account],
+  )

@@ -18,7 +18,7 @@ const FULL = ['page 1', 'page 2']
 
 /** Nights of an organization of three surveys on two pages. Incremental listings show those that changed since the cursor. */
 const nights = async (
-  edit: (page: Awaited<ReturnType<SurveySource['listSurveys']>>) => object = () => ({}),
+  edit: (page: Awaited<ReturnType<SurveySource['listSurveys']>>, isFull: boolean) => object = () => ({}),
 ) => {
   const warehouse = await emptyWarehouse()
   const clock = testClock()
@@ -35,7 +35,7 @@ const nights = async (
       api.listed.splice(0, all.length, ...changed)
       const answer = await api.listSurveys({ updatedSince, page }, context)
       api.listed.splice(0, changed.length, ...all)
-      return { ...answer, ...edit(answer) }
+      return { ...answer, ...edit(answer, updatedSince === null) }
     },
   }
   const night = async (days: number, { requestsMax = null }: { requestsMax?: number | null } = {}) => {
@@ -94,6 +94,21 @@ test('a survey in quarantine is known', async () => {
   }))
   await night(0)
   expect((await night(7)).requests).toEqual(['changes', 'page 1'])
+})
+
+test('a survey in quarantine stays known, also if all others have been listed again since', async () => {
+  const { api, night } = await nights(({ pagination }, isFull) =>
+    isFull
+      ? {
+          pagination: { ...pagination, total_count: pagination.total_count + 1 },
+          rejections: pagination.next_page === null ? [rejection({ surveyId: 9, rowId: 9 })] : [],
+        }
+      : {},
+  )
+  await night(0)
+  api.listed.splice(0, 3, ...api.listed.map((row) => ({ ...row, updated_at: minute(2 * 1_440) })))
+  expect((await night(3)).requests).toContain('changes')
+  expect((await night(4)).requests).toEqual(['changes', 'page 1'])
 })
 
 test('a survey in quarantine that is gone is known no longer, once a full listing has not shown it', async () => {
