@@ -9,8 +9,11 @@ import { processEnvironment } from './settings/environment.js'
 const SIGNAL_EXITS = { SIGINT: 130, SIGTERM: 143 } as const
 type Signal = keyof typeof SIGNAL_EXITS
 
-/** A stopped command has this long to end the process by itself. More means that a file system does not answer. */
-const END_MS_MAX = 1_000
+/**
+ * Seconds that the process of a stopped command has to end by itself. More means that a file system does not answer. They are counted one
+ * by one, so a machine that stands still does not use them up.
+ */
+const END_SECONDS_MAX = 10
 
 const stop = new AbortController()
 const received: Signal[] = []
@@ -26,11 +29,21 @@ const endBy = (signal: Signal): never => {
   process.exit(SIGNAL_EXITS[signal])
 }
 
+/** The exit code of a command that has ended stays, unless something holds the process for ever. */
+const endLater = (signal: Signal): void => {
+  let seconds = 0
+  setInterval(() => {
+    seconds += 1
+    if (seconds === END_SECONDS_MAX) endBy(signal)
+  }, 1_000).unref()
+}
+
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    if (isDone || received.length > 0) endBy(signal)
+    if (received.length > 0) endBy(signal)
     received.push(signal)
     stop.abort(new StoppedError(`stopped by ${signal}`))
+    if (isDone) endLater(signal)
   })
 }
 // A process ends when nothing is left that it could wait for. Without the command's own end, that is no success.
@@ -54,7 +67,7 @@ const run = async (): Promise<void> => {
   })
   isDone = true
   const [signal] = received
-  if (signal !== undefined) setTimeout(() => endBy(signal), END_MS_MAX).unref()
+  if (signal !== undefined) endLater(signal)
 }
 
 void run()

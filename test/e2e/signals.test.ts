@@ -15,6 +15,7 @@ import {
   type Trial,
 } from '../support/command/trial.js'
 import type { Finished } from '../support/files/temporary.js'
+import { type Receiver, startReceiver } from '../support/servers/receiver.js'
 import { SLOW, slow } from '../support/suite/slow.js'
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
@@ -132,6 +133,49 @@ test.concurrent.for(INTERRUPTIONS.filter(({ slow }) => SLOW || slow !== true))(
     expect((await trial.runs()).map(({ status }) => status)).toEqual(['partial', 'complete'])
   },
 )
+
+/** What the receiver of the request at the start of a run does. */
+const RECEIVERS: Readonly<Record<string, Receiver['answer']>> = {
+  answers: (_, response) => void response.end('OK'),
+  'never answers': () => undefined,
+  'closes the connection': (_, response) => void response.destroy(),
+  'sends half an answer': (_, response) => void response.writeHead(200).write('half'),
+}
+
+test.concurrent.for(SLOW ? Object.keys(RECEIVERS) : ['answers'])(
+  'a stopped run keeps its exit code if the receiver of notify.start %s',
+  async (how, context) => {
+    const trial = await openTrial(context, surveys())
+    const receiver = await startReceiver(context.onTestFinished)
+    const answer = RECEIVERS[how] ?? receiver.answer
+    receiver.answer = (request, response) =>
+      request.path === '/start' ? answer(request, response) : void response.end('OK')
+    const patient = await trial.settings({
+      limits: { request_timeout: '10m' },
+      notify: Object.fromEntries(
+        ['start', 'success', 'failure', 'webhook'].map((key) => [key, `${receiver.url}/${key}`]),
+      ),
+    })
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const requests = trial.api.arrivals.length
+      trial.api.hook = ({ number }) => number > requests
+      const arrived = trial.api.arrived(() => true)
+      const running = trial.start(['sync', ...patient])
+      await arrived
+      const ended = await stopWith(running, signal)
+      expect(ended).toMatchObject({ code: 3, signal: null })
+      expect(lastLine(ended)).toMatch(new RegExp(`^partial \\(exit 3\\): stopped by ${signal}`))
+    }
+  },
+)
+
+test.concurrent('a signal after the end of the command changes no exit code', async (context) => {
+  const trial = await openTrial(context)
+  const late = `process.once('beforeExit', () => process.emit('SIGTERM'))`
+  const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(late)}` }
+  expect(await trial.run(['status'], env)).toMatchObject({ code: 2, signal: null })
+  expect(await trial.run(['sync'], env)).toMatchObject({ code: 0, signal: null })
+})
 
 const NOT_PUBLISHED = 'stopped by SIGTERM before it was published; the next run publishes it'
 
