@@ -37,6 +37,7 @@ export const runChecks = async (context: CliContext, flags: CheckFlags) => {
   const { requireShardLayout } = await import('../storage/directory.js')
   await requireShardLayout(settings)
   const { log, runId } = await openTelemetry(settings, context)
+  for (const warning of settings.warnings) log.warn({}, warning)
   return await checkAll({ settings, runId, log, signal })
 }
 

@@ -103,8 +103,9 @@ export const monitoredCommand = async (
   const startedMs = systemClock.monotonicMs()
   const settings = await loadMonitoredSettings(context, command, request)
   const { runId, log, colour, progress, redact } = await openTelemetry(settings, context)
-  const { metrics, notify, storage, warehouseDirectory, accountNames, foundFile } = settings
+  const { metrics, notify, storage, warehouseDirectory, accountNames, foundFile, warnings } = settings
   if (foundFile !== null) log.info({}, foundFile)
+  for (const warning of warnings) log.warn({}, warning)
   const warehouse = storage === null ? warehouseDirectory : storageAddress(storage)
   const monitoring = { warehouse, metrics, notify }
   const page = settings.report

@@ -111,9 +111,10 @@ const settingsOf = async (
 ): Promise<Settings> => {
   const { loadSettings } = await import('../settings/load-settings.js')
   const settings = await loadSettings({ ...request, mayFindFile: true, env, signal, flags })
-  const { foundFile, log_level: level } = settings
-  if (foundFile !== null && (level === 'info' || level === 'debug'))
-    createStderr().write(`fieldwork-sync: ${foundFile}\n`)
+  const { foundFile, warnings, log_level: level } = settings
+  const notes = level === 'info' || level === 'debug' ? [foundFile ?? []].flat() : []
+  const lines = level === 'silent' || level === 'error' ? [] : [...notes, ...warnings]
+  createStderr().write(lines.map((line) => `fieldwork-sync: ${line}\n`).join(''))
   return settings
 }
 

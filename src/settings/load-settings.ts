@@ -4,7 +4,7 @@
  */
 import { lstat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { hasCode } from '../base/errors.js'
+import { hasCode, messageOf } from '../base/errors.js'
 import { quoted } from '../base/human.js'
 import { createRedactor, Secret, withoutWords } from '../base/secret.js'
 import { unlessAborted } from '../base/signals.js'
@@ -13,7 +13,7 @@ import type { DeadlineFile } from '../model/run.js'
 import { chooseAccounts, resolveAccounts } from './accounts.js'
 import type { Environment } from './environment.js'
 import { resolveMonitoring } from './monitoring.js'
-import { type Given, type GivenFlags, misspelled, readGiven, SETTINGS_FILE_HERE } from './names.js'
+import { type Given, type GivenFlags, readGiven, SETTINGS_FILE_HERE, unknownVariables } from './names.js'
 import { type Problem, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
 import { type ReadFile, readPath } from './readers.js'
@@ -46,7 +46,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   const unused = [...(requireAccounts ? [] : ['accounts']), ...(withReports ? [] : ['metrics', 'notify'])]
   const given = readGiven(env, flags).filter(({ ofAccount }) => requireAccounts || !ofAccount)
 
-  const { file, settingsFile, foundFile } = await openFile(request, given, unused, readFile)
+  const { file, settingsFile, foundFile, warnings: ofFile } = await openFile(request, given, unused, readFile)
 
   const choice = requireAccounts ? chooseAccounts(flags, given, oneAccount, file.accountNames) : NO_CHOICE
   const layers = layered(file, given, choice.place)
@@ -54,7 +54,8 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   const { shard } = values
   const { problems } = layers
   const { problems: ofProxies, ...proxies } = readProxies(requireAccounts || withReports ? env : {})
-  problems.push(...misspelled(env), ...ofProxies, ...choice.problems)
+  const variables = unknownVariables(env, file.variables)
+  problems.push(...variables.problems, ...ofProxies, ...choice.problems)
   const { chosen } = choice
   const accounts = await resolveAccounts({ layers, file, chosen, oneAccount, proxies, readFile })
   // Commands that work on one account have no warehouse.
@@ -65,7 +66,10 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   const warehouseDirectory = resolve(warehouse.directory, ...shardPath)
   if (!oneAccount) refuseWarehouse(layers, warehouseDirectory)
   refuseBackoff(layers)
+  const warnings = [...ofFile, ...variables.warnings]
   if (problems.length > 0) {
+    // Each may be the reason of a problem.
+    problems.push(...warnings)
     const texts = [env.FIELDWORK_SYNC_API_TOKEN ?? '', String(flags.token ?? '')]
     const safe = withoutSecrets(problems, texts, { accounts, storage, metrics, notify })
     const warehouseName = storage === null ? warehouseDirectory : storageAddress(storage)
@@ -85,6 +89,7 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
     notify,
     settingsFile,
     foundFile,
+    warnings: warnings.map(({ where, text }) => `${where}: ${text}`),
   })
 }
 
@@ -96,7 +101,7 @@ const openFile = async (
   readFile: ReadFile,
 ) => {
   const named = given.findLast(({ path }) => path[0] === 'config')?.value
-  const found = named === undefined && mayFindFile ? await fileHere(signal) : null
+  const { found, warnings } = named === undefined && mayFindFile ? await fileHere(signal) : NO_FILE_HERE
   const config = readPath(named ?? found)
   const open = async (name: string): Promise<SettingsFile> =>
     // Loads the YAML parser, which takes 20 ms of CPU.
@@ -105,17 +110,35 @@ const openFile = async (
     file: config.ok ? await open(config.value) : ABSENT_FILE,
     settingsFile: config.ok ? resolve(config.value) : null,
     foundFile: found === null ? null : `settings from ${found}`,
+    warnings,
   }
 }
 
-/** Also if it cannot be read, which is then a problem: somebody has put it there. */
-const fileHere = async (signal: AbortSignal): Promise<string | null> => {
-  const found = lstat(SETTINGS_FILE_HERE).then(
-    () => true,
-    (error: unknown) => !hasCode(error, 'ENOENT'),
+/** Also if it cannot be read, which is then a problem: somebody has put it there. A directory that one may not enter has no such file. */
+const fileHere = (signal: AbortSignal): Promise<FileHere> => {
+  const looked = lstat(SETTINGS_FILE_HERE).then(
+    () => ({ ...NO_FILE_HERE, found: `./${SETTINGS_FILE_HERE}` }),
+    (error: unknown) =>
+      hasCode(error, 'ENOENT')
+        ? NO_FILE_HERE
+        : {
+            ...NO_FILE_HERE,
+            warnings: [
+              {
+                where: `./${SETTINGS_FILE_HERE}`,
+                text: `this user cannot see whether it is there: ${messageOf(error)}. Name a settings file by --config, or start in another directory`,
+              },
+            ],
+          },
   )
-  return (await unlessAborted(signal, found)) ? `./${SETTINGS_FILE_HERE}` : null
+  return unlessAborted(signal, looked)
 }
+
+interface FileHere {
+  readonly found: string | null
+  readonly warnings: readonly Problem[]
+}
+const NO_FILE_HERE: FileHere = { found: null, warnings: [] }
 
 /** The due dates of the accounts of this shard. */
 const resolveDeadlines = async (layers: Layers, readFile: ReadFile): Promise<DeadlineFile | null> => {

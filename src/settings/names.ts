@@ -85,14 +85,34 @@ export const readGiven = (env: Environment, flags: GivenFlags): readonly Given[]
 const PREFIX = 'FIELDWORK_SYNC_'
 const VARIABLES = SETTING_NAMES.flatMap(({ variable }) => variable?.slice(PREFIX.length) ?? [])
 
+/** What Kubernetes sets in every pod for a service named `fieldwork-sync`, or `fieldwork-sync-…`. */
+const OF_A_SERVICE = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
+
 /**
- * Variables whose names are nearly those of settings. Others with this beginning are not ours: Kubernetes sets some for a service, and files
- * use some, such as FIELDWORK_SYNC_API_TOKEN_2.
+ * The variables that begin like ours and are no settings: `problems` has those whose names are nearly right, `warnings` a sentence
+ * about all others. `inFile` are those that the settings file uses, such as FIELDWORK_SYNC_API_TOKEN_2.
  */
-export const misspelled = (env: Environment): readonly Problem[] =>
-  Object.keys(env).flatMap((where) => {
+export const unknownVariables = (env: Environment, inFile: ReadonlySet<string>) => {
+  const problems: Problem[] = []
+  const others: string[] = []
+  for (const [where, value] of Object.entries(env)) {
     const name = where.startsWith(PREFIX) ? where.slice(PREFIX.length) : ''
-    const isOther = env[where] === '' || VARIABLES.some((variable) => name.startsWith(variable))
-    const near = isOther ? null : nearest(name, VARIABLES)
-    return near === null ? [] : [{ where, text: `is not a setting; did you mean ${PREFIX}${near}?` }]
-  })
+    const isKnown = value === '' || VARIABLES.includes(name) || inFile.has(where) || OF_A_SERVICE.test(where)
+    if (name === '' || isKnown) continue
+    const isLonger = VARIABLES.some((variable) => name.startsWith(variable))
+    const near = isLonger ? null : nearest(name, VARIABLES)
+    if (near === null) others.push(where)
+    else problems.push({ where, text: `is not a setting; did you mean ${PREFIX}${near}?` })
+  }
+  const are = others.length === 1 ? 'is not a setting' : 'are not settings'
+  const warnings: readonly Problem[] =
+    others.length === 0
+      ? []
+      : [
+          {
+            where: others.join(', '),
+            text: `${are}, and the settings file does not use ${others.length === 1 ? 'it' : 'them'}. Correct the name, or unset it`,
+          },
+        ]
+  return { problems, warnings }
+}

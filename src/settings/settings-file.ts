@@ -46,6 +46,7 @@ export const openSettingsFile = async (request: SettingsFileRequest): Promise<Se
     tree: withoutUnused(known, unused),
     accountNames: accountNamesIn(known),
     problems: problems.filter(({ path: at }) => !unused.includes(String(at?.[0]))),
+    variables: new Set([...text.value.matchAll(PLACE)].map(([, variable = '']) => variable)),
     originOf: (at) => ({
       where: whereIs(at),
       name:

@@ -70,4 +70,6 @@ export interface Settings
   readonly settingsFile: string | null
   /** What to say of a settings file that neither flag nor variable names; null without one. */
   readonly foundFile: string | null
+  /** What is odd about the settings, a sentence each, although they can be used. */
+  readonly warnings: readonly string[]
 }

@@ -42,6 +42,8 @@ export interface SettingsFile {
   /** As the file has them: no account is checked before environment and flags are laid over the file. */
   readonly accountNames: readonly string[]
   readonly problems: readonly Problem[]
+  /** The names of the environment variables that its text mentions. */
+  readonly variables: ReadonlySet<string>
   readonly originOf: OriginOf
 }
 
@@ -50,7 +52,8 @@ export const originAt = (where: string): Origin => ({
   where,
   name: '',
   isQuotable: true,
-  directory: process.cwd(),
+  // Also where the working directory is gone, an absolute path is found.
+  directory: '.',
 })
 
 /** The settings of a command without a settings file. Problems name its defaults by their keys. */
@@ -58,6 +61,7 @@ export const ABSENT_FILE: SettingsFile = {
   tree: {},
   accountNames: [],
   problems: [],
+  variables: new Set(),
   originOf: (path) => originAt(pathText(path)),
 }
 

@@ -1,10 +1,12 @@
 /** Without `--config` and its variable, a command reads the `fieldwork-sync.yaml` of the directory in which it starts, and says so. */
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Env } from '../support/command/command.js'
-import { openTrial } from '../support/command/trial.js'
+import { type Env, MAIN } from '../support/command/command.js'
+import { openSynced, openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
+import { boundByModes, isRoot, othersCanRun } from '../support/process/users.js'
 
 const NOTE = 'settings from ./fieldwork-sync.yaml'
 
@@ -91,4 +93,60 @@ test.concurrent('init is not disturbed by it', async (context) => {
   const answers = ['--base-url', 'https://api.example/api/v1', '--id', '1', '--token-file', 'token']
   const ended = await run(['init', ...answers, '--out', 'new.yaml', '--no-check'])
   expect(ended.stderr).toContain('--token-file: the token file that it names does not exist')
+})
+
+test.runIf(isRoot && othersCanRun(MAIN))(
+  'in a directory that one may not enter there is none, with a warning',
+  async (context) => {
+    const trial = await openSynced(context)
+    const closed = join(await trial.temporary(), 'closed')
+    await mkdir(closed)
+    await writeFile(join(closed, 'fieldwork-sync.yaml'), 'nonsense: true\n')
+    for (const part of [dirname(closed), dirname(trial.warehouse)]) await chmod(part, 0o755)
+    await chmod(closed, 0)
+    context.onTestFinished(() => chmod(closed, 0o755))
+    const runThere = (...args: readonly string[]) =>
+      spawnSync(process.execPath, [MAIN, ...args], {
+        cwd: closed,
+        ...boundByModes,
+        env: {},
+        encoding: 'utf8',
+      })
+    const warning = `./fieldwork-sync.yaml: this user cannot see whether it is there: EACCES: permission denied, lstat 'fieldwork-sync.yaml'. Name a settings file by --config, or start in another directory`
+    expect(runThere('status', '--check', '--warehouse', trial.warehouse)).toMatchObject({
+      status: 0,
+      stderr: `fieldwork-sync: ${warning}\n`,
+    })
+    // The accounts may be in that file.
+    expect(runThere('plan')).toMatchObject({ status: 2, stderr: expect.stringContaining(`\n  ${warning}\n`) })
+  },
+)
+
+test('where the working directory is gone, absolute paths work and a relative one is refused', async (context) => {
+  const trial = await openSynced(context)
+  const gone = await trial.temporary()
+  const runThere = (...args: readonly string[]) =>
+    spawnSync('sh', ['-c', 'rmdir "$PWD" 2>/dev/null; exec "$0" "$@"', process.execPath, MAIN, ...args], {
+      cwd: gone,
+      env: { ...trial.api.env, PATH: process.env.PATH },
+      encoding: 'utf8',
+    })
+  expect(runThere('status', '--check', '--warehouse', trial.warehouse)).toMatchObject({
+    status: 0,
+    stderr: '',
+  })
+  await mkdir(gone)
+  expect(runThere('plan', '--warehouse', trial.warehouse)).toMatchObject({ status: 0, stderr: '' })
+  for (const args of [
+    ['status'],
+    ['report', '--out', 'r.html'],
+    ['query', 'FROM surveys', '--output', 'x.csv'],
+  ]) {
+    await mkdir(gone)
+    expect(runThere(...args)).toMatchObject({
+      status: 2,
+      stderr:
+        'fieldwork-sync: the working directory is gone (ENOENT). Change to another directory, and run the command again\n',
+    })
+  }
 })

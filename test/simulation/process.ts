@@ -290,5 +290,6 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     json: false,
     settingsFile: null,
     foundFile: null,
+    warnings: [],
   }
 }

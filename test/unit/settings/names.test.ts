@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { COMMANDS } from '../../../src/commands/table.js'
 import { SETTING_NAMES } from '../../../src/settings/names.js'
-import { problemsOf } from '../../support/settings/settings-from-yaml.js'
+import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/settings/settings-from-yaml.js'
 
 test.each(SETTING_NAMES.flatMap(({ flag }) => flag ?? []))('the flag %s is read', async (flag) => {
   const problems = await problemsOf({ flags: { [flag]: [['no such value']] }, oneAccount: true })
@@ -35,20 +35,32 @@ test.each([
   )
 })
 
-test('variables of Kubernetes for a service, of a file, and empty ones are no settings', async () => {
-  const ours = [
-    'SERVICE_HOST',
-    'SERVICE_PORT',
-    'SERVICE_PORT_HTTP',
-    'PORT',
-    'PORT_80_TCP',
-    'PORT_80_TCP_ADDR',
-  ]
-  const injected = ours.map((name) => [`FIELDWORK_SYNC_${name}`, 'tcp://10.0.0.1:80'])
+/** As Kubernetes sets them for the services `fieldwork-sync` and `fieldwork-sync-api`. */
+const INJECTED = [
+  'SERVICE_HOST',
+  'SERVICE_PORT',
+  'SERVICE_PORT_HTTP',
+  'PORT',
+  'PORT_80_TCP',
+  'PORT_80_TCP_ADDR',
+].flatMap((name) => [`FIELDWORK_SYNC_${name}`, `FIELDWORK_SYNC_API_${name}`])
+
+test('variables of Kubernetes for a service, of the settings file, and empty ones are known', async () => {
   const env = Object.fromEntries([
-    ...injected,
+    ...INJECTED.map((name) => [name, 'tcp://10.0.0.1:80']),
     ['FIELDWORK_SYNC_WAREHOSUE', ''],
-    ['FIELDWORK_SYNC_API_TOKEN_2', 'x'],
+    ['FIELDWORK_SYNC_API_TOKEN_2', TOKEN],
   ])
-  expect(await problemsOf({ env })).toEqual(await problemsOf({}))
+  const yaml = ACCOUNT.replace(TOKEN, '$' + '{FIELDWORK_SYNC_API_TOKEN_2}')
+  expect((await load({ env, yaml })).warnings).toEqual([])
+  // A command that needs no account does not read its token.
+  expect((await load({ env, yaml, requireAccounts: false })).warnings).toEqual([])
+})
+
+test('one warning names all others, and problems come with it', async () => {
+  const env = { ...ACCOUNT_ENV, FIELDWORK_SYNC_MAX_REQUESTS: '5', FIELDWORK_SYNC_API_TOKEN_2: 'x' }
+  const warning =
+    'FIELDWORK_SYNC_MAX_REQUESTS, FIELDWORK_SYNC_API_TOKEN_2: are not settings, and the settings file does not use them. Correct the name, or unset it'
+  expect((await load({ env })).warnings).toEqual([warning])
+  expect(await problemsOf({ env: { ...env, FIELDWORK_SYNC_API_ID: 'x' } })).toContain(warning)
 })
