@@ -1,9 +1,11 @@
 /**
  * The process of a command: runs the command of argv and sets the exit code. The first SIGTERM or SIGINT makes the command stop, and
- * the process ends by itself. A second one ends the process at once. Nothing else calls `process.exit`.
+ * the process ends by itself. A second one, or an error that nothing catches, ends the process at once. Nothing else calls `process.exit`.
  */
 import { EXIT_CODES, StoppedError } from './base/errors.js'
 import { runCommandLine } from './commands/command-line.js'
+import { reportError } from './commands/report-error.js'
+import { createStderr } from './logging/stderr.js'
 import { processEnvironment } from './settings/environment.js'
 
 const SIGNAL_EXITS = { SIGINT: 130, SIGTERM: 143 } as const
@@ -53,6 +55,13 @@ process.once('exit', (code) => {
   process.stderr.write(
     'fieldwork-sync: this is a bug in fieldwork-sync, please report it: the command waits for what never comes\n',
   )
+})
+// An error in a library's own callback reaches no caller.
+process.once('uncaughtException', (error) => {
+  const { text, exitCode } = reportError(error)
+  createStderr().write(`${text}\n`)
+  isDone = true
+  process.exit(exitCode)
 })
 // A terminal that is gone is not a failure of the command.
 process.stderr.on('error', () => undefined)

@@ -3,7 +3,6 @@
  * the answers of the API, reserves 10 GiB. What fails under the limit looks like a bug or a broken disk.
  */
 import { readFileSync } from 'node:fs'
-import { hasCode, messageOf, WarehouseError } from './errors.js'
 
 /** What to do about the limit; null without one. */
 export const addressSpaceAdvice = (): string | null => {
@@ -11,15 +10,6 @@ export const addressSpaceAdvice = (): string | null => {
   return bytes === null
     ? null
     : `The address space of the process is limited to ${(bytes / 2 ** 30).toFixed(1)} GiB, which is too little: remove this limit (ulimit -v). A container can limit memory`
-}
-
-/** `error`, or what explains it: memory that cannot be reserved, or a library that cannot be loaded, under such a limit. */
-export const explained = (error: unknown): unknown => {
-  if (!(error instanceof RangeError || hasCode(error, 'ERR_DLOPEN_FAILED'))) return error
-  const advice = addressSpaceAdvice()
-  return advice === null
-    ? error
-    : new WarehouseError('address_space_limited', `${messageOf(error)}. ${advice}`, { cause: error })
 }
 
 const limitBytes = (): number | null => {

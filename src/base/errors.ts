@@ -67,6 +67,11 @@ export const EXITS = {
       reference_server_options: '`reference-server`: wrong options',
       reference_server_faults: '`reference-server`: faults that cannot be used',
       reference_server_listen: '`reference-server`: an address that it cannot listen on',
+      no_working_directory: 'The directory in which the command was started is gone, and a path is relative',
+      installation_incomplete:
+        'A package is missing, such as the native part of DuckDB after `npm ci --omit=optional`',
+      node_restricted:
+        'A flag of Node, such as `--no-addons`, `--jitless` or `--permission`, forbids what the command needs',
     },
   },
   [EXIT_CODES.partial]: {
@@ -152,6 +157,8 @@ export const EXITS = {
         'An object of the bucket is missing or damaged, or a newer version of fieldwork-sync wrote it',
       address_space_limited: 'The address space of the process is too small (`ulimit -v`)',
       output_failed: 'The output cannot be written to stdout',
+      system_refused:
+        'The system refused a file or a connection where no other code fits, such as with too many open files',
       lock_refused:
         'A file cannot be locked, although nobody holds it: the file system gives no locks, or the disk fails',
       unsynced:
@@ -242,7 +249,9 @@ export const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
   error instanceof Error && 'code' in error && codes.some((code) => code === error.code)
 
 /** Whether the system refused a file operation or a connection. */
-export const isSystemError = (error: unknown): error is Error & { readonly code: string } =>
+export const isSystemError = (
+  error: unknown,
+): error is Error & { readonly code: string; readonly syscall: unknown } =>
   error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string'
 
 /** For `catch`: if the system refused, throws a `WarehouseError` whose message has the system's own. Other errors stay as they are. */

@@ -1,6 +1,7 @@
 /** Turns an error into the text on stderr and the document of `--json`. */
-import { explained } from '../base/address-space.js'
+
 import { EXIT_CODES, ExpectedError, messageOf } from '../base/errors.js'
+import { explained } from '../base/explained.js'
 import { readableStack } from '../base/stack.js'
 
 /** `text` is for stderr, without a line break at its end: the message of an expected error, the whole stack of a bug. */

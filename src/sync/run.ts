@@ -1,7 +1,8 @@
 /** The whole run of one account: discovers changes, queues due surveys, refreshes them, and reports the outcome. */
-import { explained } from '../base/address-space.js'
+
 import { startSpan } from '../base/clock.js'
 import { EXIT_CODES, ExpectedError, isStop, messageOf, UpstreamError } from '../base/errors.js'
+import { explained } from '../base/explained.js'
 import { formatInstant, instantFromMs } from '../model/instant.js'
 import type { RunReport } from '../model/run.js'
 import { compactBefore } from '../rules/history.js'
