@@ -2,6 +2,7 @@
  * What `query` does: runs one SELECT, or a named query, on the published state, and prints its rows or writes them to a file. It reads
  * only published files, so it works while a sync runs.
  */
+import { isUtf8 } from 'node:buffer'
 import { mkdtemp, open, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -29,7 +30,7 @@ import { accountsOfSurvey } from '../warehouse/survey-status.js'
 import { ALL_VIEWS, withTemporaryViews } from '../warehouse/views/all.js'
 import type { CliContext } from './context.js'
 import { surveyNameOf, usageError } from './flags.js'
-import { CSV, JSON_LIST, MARKDOWN, type Write, writeLines } from './query/lines.js'
+import { csvLines, JSON_LIST, MARKDOWN, type Write, writeLines } from './query/lines.js'
 import { NAMED_QUERIES, sqlToCopy } from './query/named.js'
 import { parametersOf, prepare, questionOf } from './query/question.js'
 import { namedRows, ofStatement, refused, type Statement } from './query/statement.js'
@@ -98,21 +99,30 @@ export const query = async (
 /** Where nothing says how wide the output may be. */
 const WIDTH = 80
 
-const textOf = async ({ stdin, signal }: CliContext, asked: string): Promise<string> => {
-  if (asked !== '-') return asked
+const textOf = async (context: CliContext, asked: string): Promise<string> => {
+  const text = asked === '-' ? await textOnStdin(context) : asked
+  if (text !== null && !/[\0\uFFFD]/.test(text)) return text
+  throw refused(
+    'the SQL is not UTF-8 text. Convert it, as in iconv -f LATIN1 -t UTF-8 query.sql; for the character U+FFFD itself write chr(65533)',
+  )
+}
+
+/** Null for bytes that are not UTF-8. */
+const textOnStdin = async ({ stdin, signal }: CliContext): Promise<string | null> => {
   const chunks: Buffer[] = []
-  let bytes = 0
+  let length = 0
   try {
     for await (const chunk of addAbortSignal(signal, stdin())) {
       chunks.push(Buffer.from(chunk))
-      bytes += chunk.length
-      if (bytes > TEXT_BYTES_MAX) throw refused('the query on stdin is longer than 1 MiB')
+      length += chunk.length
+      if (length > TEXT_BYTES_MAX) throw refused('the query on stdin is longer than 1 MiB')
     }
   } catch (error) {
     throwIfAborted(signal)
     throw error
   }
-  return Buffer.concat(chunks).toString()
+  const bytes = Buffer.concat(chunks)
+  return isUtf8(bytes) ? new TextDecoder().decode(bytes) : null
 }
 
 const TEXT_BYTES_MAX = 1_048_576
@@ -142,7 +152,7 @@ const writeAs = async (
   return await writeLines(
     sql,
     statement,
-    { csv: CSV, json: JSON_LIST, markdown: MARKDOWN }[format],
+    { csv: csvLines(writing.file === '' ? '\n' : '\r\n'), json: JSON_LIST, markdown: MARKDOWN }[format],
     writing.write,
   )
 }

@@ -66,8 +66,8 @@ test.concurrent(
       { ...json[0], id: 1, title: HOSTILE, project_id: '', updated_at: json[1].updated_at },
     ])
     expect(await rowsOf(SQL, '--format', 'csv')).toBe(
-      `id,title,project_id,updated_at,nothing,rate\r\n2,Brand tracker wave 2,,${json[0].updated_at},,0.123456\r\n` +
-        `1,"${HOSTILE.replaceAll('"', '""')}","",${json[1].updated_at},,0.123456\r\n`,
+      `id,title,project_id,updated_at,nothing,rate\n2,Brand tracker wave 2,,${json[0].updated_at},,0.123456\n` +
+        `1,"${HOSTILE.replaceAll('"', '""')}","",${json[1].updated_at},,0.123456\n`,
     )
     expect(await rowsOf('SELECT id, title FROM surveys WHERE id = 1', '--format', 'markdown')).toBe(
       `| id | title |\n| ---: | --- |\n| 1 |  [31m=1+1\\|\\<b\\>\\_x\\_\\</b\\> "y", \u{1f436} 調査 end |\n`.replace(
@@ -86,12 +86,12 @@ test.concurrent(
       ].join('\n'),
     )
     expect(await rowsOf('SELECT 1 AS a, 2 AS a, \'x\' AS "b,c"', '--format', 'csv')).toBe(
-      'a,a_1,"b,c"\r\n1,2,x\r\n',
+      'a,a_1,"b,c"\n1,2,x\n',
     )
     expect(await rowsOf('FROM surveys WHERE false', '--json')).toBe('[\n]\n')
     // A letter before a text is not always an E, which gives backslashes a meaning.
     const like = String.raw`SELECT ';' AS a WHERE 'x' NOT LIKE'%\' AND ';' <> ' ' AND E'\';' = chr(39) || ';';`
-    expect(await rowsOf(like, '--format', 'csv')).toBe('a\r\n;\r\n')
+    expect(await rowsOf(like, '--format', 'csv')).toBe('a\n;\n')
   },
 )
 
@@ -173,7 +173,7 @@ test.concurrent('lists, long decimals, and times that JavaScript does not have k
     },
   ])
   expect(await rowsOf(SQL, '--format', 'csv')).toContain(
-    `\r\n${far},infinity,${fine},"[1.5,NaN]","{""least"":-Infinity,""says"":""NaN \\""x\\""""}","[""2026-01-01 00:00:00""]",${long},12.500000000,7\r\n`,
+    `\n${far},infinity,${fine},"[1.5,NaN]","{""least"":-Infinity,""says"":""NaN \\""x\\""""}","[""2026-01-01 00:00:00""]",${long},12.500000000,7\n`,
   )
   expect(await rowsOf(SQL, '--format', 'markdown')).toContain(String.raw`| \[1.5,NaN\] |`)
   await rowsOf(SQL, '--output', join(root, 'odd.xlsx'))
@@ -185,6 +185,22 @@ test.concurrent('lists, long decimals, and times that JavaScript does not have k
       ...[`{'least': -inf, 'says': 'NaN "x"'}`, "['2026-01-01 00:00:00']", long, 12.5, 7],
     ],
   ])
+})
+
+test.concurrent('text that is not UTF-8 is refused, and a number that JSON lacks is one', () => {
+  const env = { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
+  const SQL = "SELECT 'é' AS a, 1e400 AS b, '\\u' AS \"Infinity\""
+  const answer = (input: Buffer) =>
+    spawnSync(process.execPath, [MAIN, 'query', '-', '--format', 'csv'], { env, input, encoding: 'utf8' })
+  expect(answer(Buffer.from(`\ufeff${SQL}`))).toMatchObject({
+    status: 0,
+    stdout: 'a,b,Infinity\né,inf,\\u\n',
+  })
+  for (const encoding of ['latin1', 'utf16le'] as const) {
+    const { status, stdout, stderr } = answer(Buffer.from(SQL, encoding))
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toMatch(/^fieldwork-sync: the SQL is not UTF-8 text\. .*\n$/)
+  }
 })
 
 test.concurrent('SQL that does more than read is refused in one line', async () => {
@@ -299,7 +315,8 @@ test.concurrent(
     const write = (name: string, ...args: string[]) => rowsOf(SQL, '--output', join(root, name), ...args)
     await writeFile(join(root, 'rows.csv'), 'an earlier one')
     expect(await write('rows.csv')).toMatch(/^3 rows written to \S+rows\.csv \(\d.* B\)\n$/)
-    expect(await readFile(join(root, 'rows.csv'), 'utf8')).toBe(await rowsOf(SQL, '--format', 'csv'))
+    const onStdout = await rowsOf(SQL, '--format', 'csv')
+    expect(await readFile(join(root, 'rows.csv'), 'utf8')).toBe(onStdout.replaceAll('\n', '\r\n'))
     await write('new/rows.json')
     expect(await readFile(join(root, 'new/rows.json'), 'utf8')).toBe(await rowsOf(SQL, '--json'))
     await write('rows.parquet')
@@ -354,7 +371,7 @@ slow.concurrent(
   async () => {
     const env = { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
     const SQL = "-- a comment; with a semicolon\nSELECT ';' AS semicolon, 1 AS one; -- the end;"
-    const shown = 'semicolon,one\r\n;,1\r\n'
+    const shown = 'semicolon,one\n;,1\n'
     const piped = spawnSync(process.execPath, [MAIN, 'query', '-', '--format', 'csv'], {
       env,
       input: SQL,
@@ -368,7 +385,7 @@ slow.concurrent(
       ['-c', `"$0" "$1" query "$2" --format csv | head -2; exit 0`, process.execPath, MAIN, LONG],
       { env },
     )
-    expect(head).toMatchObject({ stdout: expect.stringMatching(/^n,text\r\n0,\w+\r\n$/), stderr: '' })
+    expect(head).toMatchObject({ stdout: expect.stringMatching(/^n,text\n0,\w+\n$/), stderr: '' })
   },
 )
 

@@ -67,14 +67,15 @@ export interface LineFormat {
   readonly end: (rows: number) => string
 }
 
-export const CSV: LineFormat = {
+/** `lineEnd` is `\r\n` in a file, as RFC 4180 says, and `\n` for the programs behind a pipe. */
+export const csvLines = (lineEnd: '\r\n' | '\n'): LineFormat => ({
   head: (columns) =>
-    `${columns.map(({ name }) => (/[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name)).join(',')}\r\n`,
+    `${columns.map(({ name }) => (/[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name)).join(',')}${lineEnd}`,
   row: (columns) =>
     `concat_ws(',', ${columns.map((column) => `coalesce(${csvCell(column)}, '')`).join(', ')})`,
-  between: '\r\n',
-  end: (rows) => (rows === 0 ? '' : '\r\n'),
-}
+  between: lineEnd,
+  end: (rows) => (rows === 0 ? '' : lineEnd),
+})
 
 /** A null is nothing, and an empty text is `""`. */
 const csvCell = (column: ResultColumn): string => {

@@ -35,7 +35,7 @@ export const readStatement = async (
     'SELECT CAST(json_serialize_sql(CAST($1 AS VARCHAR)) AS VARCHAR) AS parsed',
     [text],
   )
-  const parsed = parse(parsedSchema, JSON.parse(row?.parsed ?? '{}'), 'the parsed query')
+  const parsed = parse(parsedSchema, JSON.parse(withoutInfinity(row?.parsed ?? '{}')), 'the parsed query')
   if (parsed.error_type === 'parser') throw refused(`the query cannot be read: ${syntaxError(text, parsed)}`)
   if (parsed.statements?.length !== 1)
     throw refused(
@@ -50,6 +50,10 @@ export const readStatement = async (
     throw refused(`the query cannot use the table function ${foreign}: it reads the published tables only`)
   return { text: withoutSemicolons(text), parameters: found.parameters }
 }
+
+/** DuckDB writes the number 1e400 as `Infinity`, which JSON does not have. The values of numbers are not needed. */
+const withoutInfinity = (json: string): string =>
+  json.replaceAll(/"(?:[^"\\]|\\.)*"|-?Infinity|-?NaN/gi, (token) => (token.startsWith('"') ? token : '0'))
 
 /** One statement may still end in semicolons and comments. Those in texts, names and comments stay. */
 const withoutSemicolons = (text: string): string =>
