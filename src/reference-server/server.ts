@@ -10,6 +10,7 @@ import { API_PREFIX } from './api/operation.js'
 import { createAccountCap } from './api/rate-limit.js'
 import { apiRoutes, noSuchPath, type ServerContext, serveNoRoute, undecodablePath } from './api/routes.js'
 import { controlRoutes } from './control/operations.js'
+import { refuseForeign } from './control/same-origin.js'
 import { docsRoutes } from './docs/page.js'
 import { createFaults } from './faults/faults.js'
 import { FaultsError, readFaultsFile } from './faults/read-faults.js'
@@ -77,8 +78,15 @@ const assemble = async (settings: ReferenceServerSettings, signal = new AbortCon
   const context = { settings, organizations, members, clock, log, faults }
   const app = createApp(context)
   app.register(apiRoutes(context), { prefix: API_PREFIX })
-  app.register(controlRoutes(context), { prefix: '/_reference' })
-  app.register(docsRoutes(context), { prefix: '/_reference' })
+  app.register(
+    (beside, _options, done) => {
+      beside.addHook('onRequest', async (request) => refuseForeign(request, settings.host))
+      beside.register(controlRoutes(context))
+      beside.register(docsRoutes(context))
+      done()
+    },
+    { prefix: '/_reference' },
+  )
   const accounts = organizations.map(({ identity: { name, id, token } }) => ({ name, id, token }))
   return { app, accounts }
 }

@@ -13,6 +13,7 @@ import { loggedRequest } from '../request-log.js'
 import { moment, object, text, wholeNumber } from '../resources.js'
 import { formatHttpDate, formatUtc, parseIsoDuration, parseIsoTime } from '../time.js'
 import type { Organization } from '../world/organization.js'
+import { FOREIGN } from './same-origin.js'
 import { changeList, changesBetween, truth, truthText } from './truth.js'
 
 const worldTime = object('WorldTime', "The world's clock", {
@@ -70,7 +71,13 @@ const operation = (
   path: string,
   operationId: string,
   declared: Omit<ControlOperation, 'method' | 'path' | 'operationId'>,
-): ControlOperation => ({ method, path, operationId, ...declared })
+): ControlOperation => ({
+  method,
+  path,
+  operationId,
+  ...declared,
+  refusals: { ...declared.refusals, 403: FOREIGN },
+})
 
 export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
   operation('get', '/time', 'readTime', {

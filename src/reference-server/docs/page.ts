@@ -44,12 +44,8 @@ export const docsRoutes =
     done()
   }
 
-/** The address of the server by the client's header `Host`; without a valid one, the loopback address. */
-const originOf = (request: FastifyRequest): string => {
-  const { host } = request.headers
-  const isHost = host !== undefined && /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host)
-  return `http://${isHost ? host : `127.0.0.1:${request.socket.localPort}`}`
-}
+/** The address by which the client reaches the server. A `Host` that names another has been refused. */
+const originOf = ({ headers }: FastifyRequest): string => `http://${headers.host}`
 
 /** Addresses on the page are relative to `/_reference/docs`. */
 const VIEWER_PAGE = `<!doctype html>

@@ -1,13 +1,62 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createRequestLog } from '../../../src/reference-server/request-log.js'
 import { SLOW } from '../../support/suite/slow.js'
-import { micros, START_AT, startApi } from './support/api.js'
+import { type Api, micros, START_AT, startApi } from './support/api.js'
 
 const time = z.strictObject({ now: z.string(), clock: z.string() })
 const requestLog = z.strictObject({
   requests: z.array(z.looseObject({ at_ms: z.number() })),
   dropped: z.int(),
+})
+
+describe('a web page of another site', () => {
+  const statusOf = async (api: Api, headers: Record<string, string>, path = '/time'): Promise<number> => {
+    const sent = request(`${api.server.origin}/_reference${path}`, { headers })
+    sent.end()
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    answer.resume()
+    return answer.statusCode!
+  }
+
+  test('cannot use the routes beside the API: a foreign Host or Origin is 403', async () => {
+    await using api = await startApi({ surveys: 1 })
+    const { port } = new URL(api.server.origin)
+    for (const host of [
+      'evil.example',
+      `evil.example:${port}`,
+      'localhost.evil.example',
+      '127.0.0.1.nip.example',
+    ])
+      for (const path of ['/time', '/truth', '/requests', '/openapi.json', '/docs', ''])
+        expect([host, path, await statusOf(api, { host }, path)]).toEqual([host, path, 403])
+    for (const host of ['192.0.2.1', 'x@localhost', '[::2]', '::1', 'localhost/'])
+      expect([host, await statusOf(api, { host })]).toEqual([host, 403])
+    for (const origin of ['http://evil.example', 'null', 'https://localhost', `http://localhost:1`])
+      expect([origin, await statusOf(api, { host: `localhost:${port}`, origin })]).toEqual([origin, 403])
+    const move = { method: 'POST', body: '{"advance":"PT6H"}', headers: { origin: 'http://evil.example' } }
+    expect((await api.control('/time', move)).status).toBe(403)
+    expect((await api.control('/time')).json).toEqual({ now: START_AT, clock: 'frozen' })
+  })
+
+  test('differs from a page and a client of this machine', async () => {
+    await using api = await startApi({ surveys: 1 })
+    const { port, host } = new URL(api.server.origin)
+    for (const name of [`localhost:${port}`, 'LOCALHOST', '127.0.0.1', '127.8.9.1:80', '[::1]', host]) {
+      expect([name, await statusOf(api, { host: name })]).toEqual([name, 200])
+      expect([name, await statusOf(api, { host: name, origin: `http://${name}` })]).toEqual([name, 200])
+    }
+  })
+
+  test('may name the address that was called, or that of --host', async () => {
+    await using api = await startApi({ surveys: 1, host: 'localhost' })
+    expect((await api.control('/time')).status).toBe(200)
+    await using everywhere = await startApi({ surveys: 1, host: '0.0.0.0' })
+    expect((await everywhere.control('/time')).status).toBe(200)
+    expect(await statusOf(everywhere, { host: 'evil.example' })).toBe(403)
+  })
 })
 
 describe('/_reference/time', () => {
