@@ -2,7 +2,14 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Clock, systemClock } from '../base/clock.js'
-import { EXIT_CODES, type ExitCode, ExpectedError, messageOf, StoppedError } from '../base/errors.js'
+import {
+  type ErrorCode,
+  EXIT_CODES,
+  type ExitCode,
+  ExpectedError,
+  messageOf,
+  StoppedError,
+} from '../base/errors.js'
 import { counted, humanCount } from '../base/human.js'
 import { throwIfAborted, unlessAborted } from '../base/signals.js'
 import { onOneLine } from '../model/data-problem-names.js'
@@ -49,13 +56,14 @@ export const renderChecks = (checks: readonly Check[]): string => {
     .join('')
 }
 
-/** Rejects only for a bug. The first failed check decides the exit code. `clock` is that of the requests. */
+/** Rejects only for a bug. The first failed check decides the exit code, and is `failed`. `clock` is that of the requests. */
 export const checkAll = async (options: Work, clock: Clock = systemClock) => {
   const { settings, signal } = options
   const checks: Check[] = [
     { what: 'settings', ok: true, detail: settings.settingsFile ?? 'from the environment' },
   ]
   let exitCode: ExitCode = EXIT_CODES.complete
+  let failed: ErrorCode | null = null
   const add = (what: string, work: Promise<string>): Promise<void> =>
     work.then(
       (detail) => void checks.push({ what, ok: true, detail }),
@@ -64,7 +72,9 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
   const fail = (what: string, error: unknown) => {
     if (!(error instanceof ExpectedError)) throw error
     checks.push({ what, ok: false, detail: error.message })
-    if (exitCode === EXIT_CODES.complete) exitCode = error.exitCode
+    if (exitCode !== EXIT_CODES.complete) return
+    exitCode = error.exitCode
+    failed = error.code
   }
   const file = settings.metrics?.file ?? null
   if (file !== null) await add('metrics.file', checkMetricsFile(file, signal))
@@ -87,7 +97,7 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
   } catch (error) {
     fail(settings.storage === null ? 'warehouse' : 'storage', error)
   }
-  return { checks, exitCode }
+  return { checks, exitCode, failed }
 }
 
 /** Makes one request without retries: a refusal or failure is the result of the check. */

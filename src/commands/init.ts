@@ -1,20 +1,25 @@
 /**
  * What `init` does: reads flags or answers, writes the settings file and a new token file, makes the checks, and prints what to type next.
+ * Where the settings file exists, it asks for the token alone.
  */
-import { rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { realpath, rm } from 'node:fs/promises'
 import { basename, delimiter, dirname, relative, resolve } from 'node:path'
 import { EXIT_CODES } from '../base/errors.js'
 import { Secret } from '../base/secret.js'
 import { throwIfAborted } from '../base/signals.js'
+import { readTextFile } from '../base/text-file.js'
 import { createStderr } from '../logging/stderr.js'
 import type { Environment } from '../settings/environment.js'
+import { loadSettings } from '../settings/load-settings.js'
 import { SETTING_NAMES } from '../settings/names.js'
+import { SettingsError } from '../settings/problems.js'
 import { renderChecks, runChecks } from './check.js'
 import type { CliContext } from './context.js'
 import { usageError } from './flags.js'
-import { type Answers, fileOf, QUESTIONS, type Question, readAnswers } from './init/answers.js'
+import { type Answers, fileOf, type NewToken, QUESTIONS, type Question, readAnswers } from './init/answers.js'
 import { requirePlace, writeNewFile } from './init/files.js'
-import { type Asked, askMissing, openPrompt, type QuestionTexts } from './init/questions.js'
+import { type Asked, askMissing, askToken, openPrompt, type QuestionTexts } from './init/questions.js'
 import { jsonOf } from './text/json.js'
 
 interface InitFlags extends Readonly<Partial<Record<Question, string | undefined>>> {
@@ -32,26 +37,38 @@ export const init = async (context: CliContext, flags: InitFlags, texts: Questio
   const out = resolve(file)
   const isTerminal = context.stderr.isTTY && context.stdin().isTTY
   const given = isTerminal ? null : required(flags)
-  await requirePlace(out, force)
-  const asked = given === null ? await ask(context, flags, texts) : { answers: given, newToken: null }
-  await write(context, asked, out, force)
-  const { answers, newToken } = asked
+  const mended = isTerminal && !force ? await tokenFileOf(context, flags, out) : null
+  if (mended === null) await requirePlace(out, force)
+  const { tokenFile, newToken } =
+    mended === null
+      ? await writeAll(
+          context,
+          given === null ? await ask(context, flags, texts) : { answers: given, newToken: null },
+          out,
+          force,
+        )
+      : await mendToken(context, mended, out)
   const print = async (text: string) => {
     if (!json) await context.print(text)
   }
-  await print(`wrote ${out}\n${newToken === null ? '' : `wrote ${newToken.path}, which only you can read\n`}`)
+  if (mended === null) await print(`wrote ${out}\n`)
+  if (newToken !== null) await print(`wrote ${newToken.path}, which only you can read\n`)
   warnOfVariables(context)
   const result =
     noCheck === true ? null : await runChecks(context, { config: out, 'log-level': logLevel, json })
-  const { checks = null, exitCode = EXIT_CODES.complete } = result ?? {}
+  const { checks = null, exitCode = EXIT_CODES.complete, failed = null } = result ?? {}
   const isComplete = exitCode === EXIT_CODES.complete
-  const command = checks !== null && isComplete ? 'sync' : 'check'
-  const next = nextCommand([command, '--config', file], process.argv[1], context.env)
+  const commandLine = (...words: readonly string[]) => nextCommand(words, process.argv[1], context.env)
+  const next = commandLine(checks !== null && isComplete ? 'sync' : 'check', '--config', file)
   context.exit(exitCode)
   if (checks !== null) await print(`\n${renderChecks(checks)}`)
-  await print(`\n${isComplete ? 'next' : `correct what failed in ${file}, then`}: ${next}\n`)
+  if (isComplete) await print(`\nnext: ${next}\n`)
+  else if (failed === 'credentials_refused')
+    await print(
+      `\nif the token is wrong, type it again: ${commandLine('init', '--out', file)} rewrites ${tokenFile} and keeps all else\nif the identifier is wrong, correct it in ${file}, then: ${next}\n`,
+    )
+  else await print(`\ncorrect what failed in ${file}, then: ${next}\n`)
   if (!json) return
-  const tokenFile = resolve(answers['token-file'])
   const written = { settingsFile: out, tokenFile, tokenFileCreated: newToken !== null }
   await context.print(`${jsonOf({ exitCode, ...written, checks, next })}\n`)
 }
@@ -72,28 +89,76 @@ const ask = async (context: CliContext, flags: InitFlags, texts: QuestionTexts):
   const given = Object.fromEntries(
     QUESTIONS.flatMap((question) => (flags[question] === undefined ? [] : [[question, flags[question]]])),
   )
-  const asked = await askMissing(prompt, given, { out: resolve(flags.out), texts })
+  const asked = await askMissing(prompt, given, {
+    out: resolve(flags.out),
+    mayReplace: flags.force === true,
+    texts,
+  })
   if (asked.newToken !== null) context.protect([new Secret(asked.newToken.text)])
   return asked
 }
 
+interface Written {
+  /** Absolute path. */
+  readonly tokenFile: string
+  readonly newToken: NewToken | null
+}
+
 /** Writes both files or none. */
-const write = async (
+const writeAll = async (
   { signal }: CliContext,
   { answers, newToken }: Asked,
   out: string,
   mayReplace: boolean,
-): Promise<void> => {
+): Promise<Written> => {
   const text = fileOf(await readAnswers(answers, newToken, signal), answers['token-file'])
   throwIfAborted(signal)
-  if (newToken !== null)
-    await writeNewFile(newToken.path, `${newToken.text}\n`, { mode: 0o600, mayReplace: false })
+  if (newToken !== null) await writeNewFile(newToken.path, `${newToken.text}\n`, { mode: 0o600, mayReplace })
   try {
     await writeNewFile(out, text, { mode: 0o644, mayReplace })
   } catch (error) {
-    if (newToken !== null) await rm(newToken.path, { force: true })
+    if (newToken !== null && !mayReplace) await rm(newToken.path, { force: true })
     throw error
   }
+  return { tokenFile: resolve(answers['token-file']), newToken }
+}
+
+/**
+ * The token file of a settings file that exists, to type the token again; null if there is no such file, if it does not have one account
+ * with one token file, or if flags give other answers.
+ */
+const tokenFileOf = async ({ signal }: CliContext, flags: InitFlags, out: string): Promise<string | null> => {
+  if (!existsSync(out) || QUESTIONS.some((question) => flags[question] !== undefined)) return null
+  const files = new Set<string>()
+  const readFile = (path: string) => {
+    if (path === out) return readTextFile(path, signal)
+    files.add(path)
+    return 'token'
+  }
+  try {
+    const { accounts } = await loadSettings({ env: {}, flags: { config: out }, signal, readFile })
+    const [file] = files
+    return accounts.length === 1 && files.size === 1 && file !== undefined ? file : null
+  } catch (error) {
+    if (error instanceof SettingsError) return null
+    throw error
+  }
+}
+
+/** Asks for the token alone, and writes its file. The settings file stays as it is. */
+const mendToken = async (context: CliContext, tokenFile: string, out: string): Promise<Written> => {
+  using prompt = openPrompt(context.stdin(), context.stderr, context.signal)
+  prompt.say(
+    `${out} exists and stays as it is. Type the token again. Ctrl-C stops; --force asks for everything.\n`,
+  )
+  const text = await askToken(prompt)
+  context.protect([new Secret(text)])
+  prompt.say('')
+  throwIfAborted(context.signal)
+  // A link to it stays a link.
+  const path = await realpath(tokenFile).catch(() => tokenFile)
+  await writeNewFile(path, `${text}\n`, { mode: 0o600, mayReplace: true })
+  return { tokenFile, newToken: { path: tokenFile, text } }
 }
 
 /** A later command would use these values instead of the answers. */

@@ -81,13 +81,19 @@ describe('with flags', () => {
   })
 
   test.concurrent('it ends as check does when the API refuses the token, and keeps the file', async (context) => {
-    const { api, flags, out } = await openPlace(context)
+    const { api, flags, out, tokenFile } = await openPlace(context)
     api.hook = refusing(api, 401)
     const { code, stdout } = await runWarm(['init', ...flags, '--log-level', 'silent'])
     expect(code).toBe(4)
     expect(stdout).toMatch(/\nFAILED {2}API of default {2}the API refused the credentials/)
-    expect(stdout.split('\n').at(-2)).toMatch(
-      new RegExp(`^correct what failed in ${out}, then: .* check --config ${out}$`),
+    const [token, next] = stdout.split('\n').slice(-3, -1)
+    expect(token).toMatch(
+      new RegExp(
+        `^if the token is wrong, type it again: .* init --out ${out} rewrites ${tokenFile} and keeps all else$`,
+      ),
+    )
+    expect(next).toMatch(
+      new RegExp(`^if the identifier is wrong, correct it in ${out}, then: .* check --config ${out}$`),
     )
     expect(existsSync(out)).toBe(true)
   })
@@ -177,6 +183,8 @@ describe.skipIf(!hasTerminal)(
     const WAREHOUSE = 'a bucket such as s3://bucket/prefix ['
     const TOKEN_FILE = 'File that holds the secret token ['
     const SECRET = 'Secret token (it is not shown): '
+    const SECRET_OR_FILE = 'Secret token (it is not shown; leave it empty if a file has it already): '
+    const NEW_FILE = 'File to write it to, which only you can read ['
 
     /** The terminal echoes what is typed unless the program prevents it. */
     const start = async (directory: string, args = ''): Promise<Terminal> => {
@@ -209,16 +217,12 @@ describe.skipIf(!hasTerminal)(
         await answer(terminal, `It must be a URL such as https://host.example/api/v1\r\n`, ` ${url} `),
         await answer(terminal, ID, 'seven'),
         await answer(terminal, 'a whole number from 1\r\n', id),
-        await answer(terminal, WAREHOUSE, ''),
-        await answer(terminal, TOKEN_FILE, '~/none/token'),
-        await answer(
-          terminal,
-          'none/token does not exist, and cannot be created: its directory does not exist',
-          '~',
-        ),
-        await answer(terminal, 'The token file that it names is a directory', ''),
-        await answer(terminal, SECRET, 'ab\u00e9'),
+        await answer(terminal, SECRET_OR_FILE, 'ab\u00e9'),
         await answer(terminal, 'a header cannot carry that', ` ${TOKEN}x\u007f`),
+        await answer(terminal, NEW_FILE, '~/none/token'),
+        await answer(terminal, 'It cannot be created: its directory does not exist', '~'),
+        await answer(terminal, 'It exists already. Name another file.', ''),
+        await answer(terminal, WAREHOUSE, ''),
         await ended(terminal),
       ].join('')
       expect(shown).toContain(
@@ -236,6 +240,63 @@ describe.skipIf(!hasTerminal)(
         warehouseDirectory: join(directory, 'warehouse'),
       })
       expect(settings.accounts[0]?.token.reveal()).toBe(TOKEN)
+    })
+
+    test('a token that is pasted as a path is refused, and written nowhere', async (context) => {
+      const { directory, url, tokenFile } = await openPlace(context)
+      const pasted = 'kD83mXq0aVb2cE91zzTq7'
+      const terminal = await start(directory, `--base-url ${url} --id 7 --no-check`)
+      await using _ = terminal
+      const refusal = 'It looks like a token, not like a path'
+      await answer(terminal, SECRET_OR_FILE, pasted)
+      await answer(terminal, NEW_FILE, pasted)
+      await answer(terminal, refusal, '')
+      await answer(terminal, WAREHOUSE, pasted)
+      await answer(terminal, refusal, './pasted')
+      const shown = await ended(terminal)
+      expect(shown).toContain('exit 0')
+      for (const name of await readdir(directory)) {
+        expect(name).not.toContain(pasted)
+        if (name !== 'fieldwork-token')
+          expect(await readFile(join(directory, name), 'utf8')).not.toContain(pasted)
+      }
+      const again = await start(directory, `--base-url ${url} --id 7 --no-check --out other.yaml`)
+      await using __ = again
+      await answer(again, SECRET_OR_FILE, '')
+      await answer(again, TOKEN_FILE, pasted)
+      await answer(again, refusal, tokenFile)
+      await answer(again, WAREHOUSE, '')
+      expect(await ended(again)).toContain('exit 0')
+      expect((await settingsIn(join(directory, 'other.yaml'))).accounts[0]?.token.reveal()).toBe(TOKEN)
+      const flag = await start(directory, `--base-url ${url} --id 7 --token-file ${pasted} --out third.yaml`)
+      await using ___ = flag
+      expect(await ended(flag)).toContain(`--token-file: ${refusal}`)
+    })
+
+    test('after a wrong token, init again asks for the token alone, and writes its file anew', async (context) => {
+      const { api, directory, url, id } = await openPlace(context)
+      const first = await start(directory, `--base-url ${url} --id ${id} --warehouse w`)
+      await using _ = first
+      api.hook = refusing(api, 401)
+      await answer(first, SECRET_OR_FILE, 'a-wrong-token')
+      await answer(first, NEW_FILE, '')
+      const refused = await ended(first)
+      const [settings, token] = [join(directory, 'fieldwork-sync.yaml'), join(directory, 'fieldwork-token')]
+      expect(refused).toContain(`init --out fieldwork-sync.yaml rewrites ${token} and keeps all else`)
+      expect(refused).toContain('exit 4')
+      await writeFile(settings, `# mine\n${await readFile(settings, 'utf8')}`)
+      const before = await readFile(settings, 'utf8')
+      api.hook = () => false
+      const second = await start(directory)
+      await using __ = second
+      const asks = await answer(second, SECRET, TOKEN)
+      const shown = await ended(second)
+      expect(asks).toContain(`${settings} exists and stays as it is. Type the token again.`)
+      expect(shown).toContain(`wrote ${token}, which only you can read`)
+      expect(shown).toContain('exit 0')
+      expect(await readFile(settings, 'utf8')).toBe(before)
+      expect(await readFile(token, 'utf8')).toBe(`${TOKEN}\n`)
+      expect((await stat(token)).mode & 0o777).toBe(0o600)
     })
 
     slow('Ctrl-C during the check ends it, and keeps the files', async (context) => {
@@ -265,9 +326,9 @@ describe.skipIf(!hasTerminal)(
       const dialog = [
         [ADDRESS, url],
         [ID, '7'],
+        [SECRET_OR_FILE, TOKEN],
+        [NEW_FILE, ''],
         [WAREHOUSE, ''],
-        [TOKEN_FILE, ''],
-        [SECRET, TOKEN],
       ] as const
       for (const [at, [question]] of dialog.entries()) {
         const terminal = await start(directory)
