@@ -21,6 +21,7 @@ import { type Settings, type SettingsWithSecrets, secretsOf } from './settings.j
 import { isInShard, shardDirectory } from './shards.js'
 import { ABSENT_FILE, type Layers, layered, type SettingsFile } from './source.js'
 import { resolveStorage, storageAddress } from './storage.js'
+import { readTrusted } from './trusted-file.js'
 
 export interface SettingsRequest {
   readonly env: Environment
@@ -103,9 +104,10 @@ const openFile = async (
   const named = given.findLast(({ path }) => path[0] === 'config')?.value
   const { found, warnings } = named === undefined && mayFindFile ? await fileHere(signal) : NO_FILE_HERE
   const config = readPath(named ?? found)
+  const trusted = found === null ? null : await unlessAborted(signal, readTrusted(found))
   const open = async (name: string): Promise<SettingsFile> =>
     // Loads the YAML parser, which takes 20 ms of CPU.
-    (await import('./settings-file.js')).openSettingsFile({ env, unused, readFile, name })
+    (await import('./settings-file.js')).openSettingsFile({ env, unused, readFile, name, trusted })
   return {
     file: config.ok ? await open(config.value) : ABSENT_FILE,
     settingsFile: config.ok ? resolve(config.value) : null,

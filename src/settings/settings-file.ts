@@ -27,15 +27,21 @@ interface SettingsFileRequest {
   /** Sections that are neither checked nor returned, such as `accounts`. */
   readonly unused: readonly string[]
   readonly readFile: ReadFile
+  /** For a file that nobody named: the path to read instead, or why it is not read. */
+  readonly trusted: Read<string> | null
 }
 
 export const openSettingsFile = async (request: SettingsFileRequest): Promise<SettingsFile> => {
-  const { name, env, unused } = request
+  const { name, env, unused, trusted } = request
   const path = resolve(name)
-  const text = await readText(request.readFile, path)
+  const source = trusted ?? good(path)
+  const text = source.ok ? await readText(request.readFile, source.value) : source
   if (!text.ok) {
-    const problem = `the settings file ${text.problem}; see --config and FIELDWORK_SYNC_CONFIG`
-    return { ...ABSENT_FILE, problems: [{ where: name, path: [], text: problem }] }
+    const see = source.ok ? '; see --config and FIELDWORK_SYNC_CONFIG' : ''
+    return {
+      ...ABSENT_FILE,
+      problems: [{ where: name, path: [], text: `the settings file ${text.problem}${see}` }],
+    }
   }
   const { tree, problems, whereIs, noteAt } = readYaml(name, text.value, env)
   const isShort = isShortForm(tree)

@@ -96,6 +96,8 @@ const resolveAzure = (layers: Layers, env: Environment): AzureAccount | null => 
       return 'must name a storage account by its 3 to 24 lower-case letters and digits'
     if (!/^https?:/i.test(blobs) || !URL.canParse(blobs))
       return 'must have the address of a server in BlobEndpoint'
+    if (/[?#]/.test(blobs) || new URL(blobs).username !== '' || new URL(blobs).password !== '')
+      return 'must have no user, password or query in BlobEndpoint; use AccountKey or SharedAccessSignature'
     if (key !== '' && !BASE64.test(key)) return KEY_PROBLEM
     if (key === '' && sas === '' && blobs.startsWith('http:'))
       return 'must come with a key or a SAS: an identity is sent only over https'

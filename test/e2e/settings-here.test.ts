@@ -1,11 +1,12 @@
 /** Without `--config` and its variable, a command reads the `fieldwork-sync.yaml` of the directory in which it starts, and says so. */
 import { spawnSync } from 'node:child_process'
-import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, lchown, mkdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Env, MAIN } from '../support/command/command.js'
 import { openSynced, openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
+import { mountReadOnly } from '../support/files/disk.js'
 import { boundByModes, isRoot, othersCanRun } from '../support/process/users.js'
 
 const NOTE = 'settings from ./fieldwork-sync.yaml'
@@ -30,6 +31,8 @@ const openHere = async (context: Parameters<typeof openTrial>[0]) => {
       writeFile(join(directory, 'fieldwork-sync.yaml'), JSON.stringify({ ...settings, ...more })),
     other: () => trial.settings({ ...settings, warehouse: { directory: join(directory, 'other') } }),
     run: (args: readonly string[], env: Env = {}) => runWarm(args, env, directory),
+    requests: () => trial.api.arrivals.length,
+    temporary: trial.temporary,
   }
 }
 
@@ -75,16 +78,130 @@ test.concurrent('its problems name it, and a file that cannot be read is one', a
 })
 
 test.concurrent.for([
-  ['a directory', (file: string) => mkdir(file), 'is a directory, not a file'],
-  ['a link to nothing', (file: string) => symlink('absent', file), 'does not exist'],
+  [
+    'a directory',
+    (file: string) => mkdir(file),
+    'is a directory, not a file; see --config and FIELDWORK_SYNC_CONFIG',
+  ],
+  [
+    'a link to nothing',
+    (file: string) => symlink('absent', file),
+    'does not exist; name another one by --config',
+  ],
 ] as const)('%s is an error as if --config named it', async ([, make, why], context) => {
   const { file, run } = await openHere(context)
   await make(file)
   expect(await run(['status'])).toMatchObject({
     code: 2,
     stdout: '',
-    stderr: `fieldwork-sync: 1 problem in the settings; nothing was requested:\n  ./fieldwork-sync.yaml: the settings file ${why}; see --config and FIELDWORK_SYNC_CONFIG\n`,
+    stderr: `fieldwork-sync: 1 problem in the settings; nothing was requested:\n  ./fieldwork-sync.yaml: the settings file ${why}\n`,
   })
+})
+
+const OTHER = 65_534
+const ELSEWHERE = 'so it may send your token elsewhere. If you trust it, name it by --config'
+
+/** Puts the file of a trial behind a link: both names, and the directories of both. */
+const linked = async (file: string, temporary: () => Promise<string>) => {
+  const directory = await temporary()
+  const target = join(directory, 'settings.yaml')
+  await rename(file, target)
+  await symlink(target, file)
+  return { directory, target }
+}
+
+test.concurrent.for([
+  [
+    'a file that a group can write',
+    (file: string) => chmod(file, 0o664),
+    'can be written by others (mode 664)',
+  ],
+  ['a file that all can write', (file: string) => chmod(file, 0o646), 'can be written by others (mode 646)'],
+  [
+    'a directory that a group can write',
+    (file: string) => chmod(dirname(file), 0o770),
+    'is in a directory that can be written by others (mode 770)',
+  ],
+  [
+    'a directory such as /tmp',
+    (file: string) => chmod(dirname(file), 0o1777),
+    'is in a directory that can be written by others (mode 1777)',
+  ],
+  [
+    'a link to a file that all can write',
+    async (file: string, temporary: () => Promise<string>) => {
+      await chmod((await linked(file, temporary)).target, 0o666)
+    },
+    'can be written by others (mode 666)',
+  ],
+  [
+    'a link into a directory that all can write',
+    async (file: string, temporary: () => Promise<string>) => {
+      await chmod((await linked(file, temporary)).directory, 0o777)
+    },
+    'is in a directory that can be written by others (mode 777)',
+  ],
+  ...(isRoot
+    ? ([
+        [
+          'the file of another user',
+          (file: string) => chown(file, OTHER, OTHER),
+          `belongs to another user (uid ${OTHER})`,
+        ],
+        [
+          'a directory of another user',
+          (file: string) => chown(dirname(file), OTHER, OTHER),
+          `is in a directory that belongs to another user (uid ${OTHER})`,
+        ],
+        [
+          'the link of another user',
+          async (file: string, temporary: () => Promise<string>) => {
+            await linked(file, temporary)
+            await lchown(file, OTHER, OTHER)
+          },
+          `belongs to another user (uid ${OTHER})`,
+        ],
+        [
+          'a link to the file of another user',
+          async (file: string, temporary: () => Promise<string>) => {
+            await chown((await linked(file, temporary)).target, OTHER, OTHER)
+          },
+          `belongs to another user (uid ${OTHER})`,
+        ],
+      ] as const)
+    : []),
+] as const)('%s is not used, unless it is named', async ([, change, why], context) => {
+  const { file, put, run, requests, temporary } = await openHere(context)
+  await put()
+  await change(file, temporary)
+  const stderr = `fieldwork-sync: 1 problem in the settings; nothing was requested:\n  ./fieldwork-sync.yaml: the settings file ${why}, ${ELSEWHERE}\n`
+  for (const command of ['sync', 'status', 'check'])
+    expect([command, await run([command])]).toMatchObject([command, { code: 2, stderr }])
+  expect(requests()).toBe(0)
+  expect((await run(['sync', '--config', 'fieldwork-sync.yaml'])).code).toBe(0)
+  expect((await run(['status'], { FIELDWORK_SYNC_CONFIG: './fieldwork-sync.yaml' })).code).toBe(0)
+})
+
+test.concurrent('a file of root is used by another user, also as Kubernetes mounts a ConfigMap', async (context) => {
+  if (!isRoot || !othersCanRun(MAIN)) return context.skip('only root can be another user')
+  const { file, put } = await openHere(context)
+  await put()
+  const status = () =>
+    spawnSync(process.execPath, [MAIN, 'status'], { ...boundByModes, cwd: dirname(file), encoding: 'utf8' })
+      .stderr
+  await chmod(dirname(file), 0o755)
+  expect(status()).toContain(NOTE)
+  // A link in the mounted directory leads through a link to the directory of the newest version.
+  const version = join(dirname(file), '..2026_03_01')
+  await mkdir(version)
+  await rename(file, join(version, 'fieldwork-sync.yaml'))
+  await symlink('..2026_03_01', join(dirname(file), '..data'))
+  await symlink('..data/fieldwork-sync.yaml', file)
+  expect(status()).toContain(NOTE)
+  await chmod(dirname(file), 0o777)
+  expect(status()).toContain('(mode 777)')
+  if (!mountReadOnly(context, dirname(file))) return
+  expect(status()).toContain(NOTE)
 })
 
 test.concurrent('init is not disturbed by it', async (context) => {

@@ -255,6 +255,13 @@ describe('an address az://', () => {
       { AZURE_STORAGE_CONNECTION_STRING: 'BlobEndpoint=secret-word;AccountKey=secret-word' },
       'AZURE_STORAGE_CONNECTION_STRING: must have the address of a server in BlobEndpoint',
     ],
+    ...['https://user:secret-word@acme.example', 'https://acme.example/?sig=secret-word'].map(
+      (address): [string, Readonly<Record<string, string>>, string] => [
+        `credentials in ${address}`,
+        { AZURE_STORAGE_CONNECTION_STRING: `BlobEndpoint=${address};AccountKey=${KEY}` },
+        'AZURE_STORAGE_CONNECTION_STRING: must have no user, password or query in BlobEndpoint',
+      ],
+    ),
     [
       'another protocol',
       { AZURE_STORAGE_CONNECTION_STRING: `DefaultEndpointsProtocol=ftp;AccountName=acme;AccountKey=${KEY}` },

@@ -1,0 +1,47 @@
+/**
+ * Decides whether a settings file that nobody named may be used. Its author chooses where the token, the credentials of the bucket and the
+ * files that it names are sent. So only this user or root may own it, its directory and what a link leads to, and nobody else may write them.
+ */
+import { access, constants, lstat, realpath } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { hasCode } from '../base/errors.js'
+import { whyUnreadable } from '../base/text-file.js'
+import { bad, good, type Read } from './readers.js'
+
+const ADVICE = 'so it may send your token elsewhere. If you trust it, name it by --config'
+const OTHERS_WRITE = 0o022
+
+/** The file itself, behind all links: only this was checked, so only this may be read. */
+export const readTrusted = async (path: string): Promise<Read<string>> => {
+  try {
+    const file = await realpath(path)
+    for (const place of new Set([path, dirname(path), file, dirname(file)])) {
+      const reason = await whyNotTrusted(place)
+      if (reason === null) continue
+      const where = place === path || place === file ? '' : 'is in a directory that '
+      return bad(`${where}${reason}, ${ADVICE}`)
+    }
+    return good(file)
+  } catch (error) {
+    return bad(`${whyUnreadable(error)}; name another one by --config`)
+  }
+}
+
+/** Null also where files have no owner, as on Windows. */
+const whyNotTrusted = async (place: string): Promise<string | null> => {
+  const user = process.geteuid?.()
+  if (user === undefined) return null
+  const found = await lstat(place)
+  if (found.uid !== user && found.uid !== 0) return `belongs to another user (uid ${found.uid})`
+  // A link has no mode of its own.
+  const isOpen = !found.isSymbolicLink() && (found.mode & OTHERS_WRITE) !== 0
+  if (!isOpen || (await isReadOnly(place))) return null
+  return `can be written by others (mode ${(found.mode & 0o7777).toString(8)})`
+}
+
+/** Kubernetes mounts a ConfigMap with mode 777, but read-only. */
+const isReadOnly = (place: string): Promise<boolean> =>
+  access(place, constants.W_OK).then(
+    () => false,
+    (error: unknown) => hasCode(error, 'EROFS'),
+  )
