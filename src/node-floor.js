@@ -1,15 +1,20 @@
 /**
- * Ends a process of a Node that is too old, with one line and exit 2. The command, the build and the demo load it before anything else.
- * So it is plain JavaScript that a Node of 2017 can parse, and it imports nothing.
+ * Ends a process of a Node that does not suit, with one line and exit 2. The command, the build and the demo load it before anything
+ * else. So it is plain JavaScript that a Node of 2017 can parse, and it imports nothing.
  */
 
-/** The same as `engines` in package.json. */
-const FLOOR = [20, 19]
+/** The same as `engines` in package.json: the oldest minor of each line that packages of ours support. The last also allows all newer lines. */
+const FLOORS = [
+  [20, 19],
+  [22, 12],
+  [24, 0],
+]
 
 const [major, minor] = process.versions.node.split('.').map(Number)
-if (major < FLOOR[0] || (major === FLOOR[0] && minor < FLOOR[1])) {
+const newest = FLOORS[FLOORS.length - 1]
+if (major < newest[0] && !FLOORS.some((floor) => floor[0] === major && floor[1] <= minor)) {
   process.stderr.write(
-    `fieldwork-sync: Node ${FLOOR.join('.')} or newer is needed, but ${process.execPath} is Node ${process.versions.node}. Nothing was read or changed\n`,
+    `fieldwork-sync: Node 20.19, 22.12, 24 or newer is needed, but ${process.execPath} is Node ${process.versions.node}. Nothing was read or changed\n`,
   )
   process.exit(2)
 }

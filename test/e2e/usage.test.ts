@@ -9,7 +9,6 @@ import { manifest, projectDirectory } from '../integration/deploy/dockerfile.js'
 import { type Env, run, start } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
-import { SLOW } from '../support/suite/slow.js'
 
 /** ASCII, because columns count as such, in 80 columns. */
 const FITS = /^([ -~]{0,80}\n)*$/
@@ -59,7 +58,7 @@ describe('help', () => {
   })
 })
 
-describe('an old Node', () => {
+describe('a Node that does not suit', () => {
   const aged = (version: string): Env => {
     const versions = `Object.defineProperty(process, 'versions', { value: { node: '${version}' } })`
     return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(versions)}` }
@@ -67,6 +66,10 @@ describe('an old Node', () => {
 
   test.concurrent.for([
     ['20.18.3', ['sync', '--json']],
+    ['21.7.3', ['status']],
+    ['22.2.0', ['--version']],
+    ['22.11.0', ['check']],
+    ['23.11.1', ['--help']],
     ['18.20.8', ['--version']],
     ['8.17.0', []],
   ] as const)('%s gets one line and exit 2', async ([version, args]) => {
@@ -74,7 +77,7 @@ describe('an old Node', () => {
       code: 2,
       signal: null,
       stdout: '',
-      stderr: `fieldwork-sync: Node 20.19 or newer is needed, but ${process.execPath} is Node ${version}. Nothing was read or changed\n`,
+      stderr: `fieldwork-sync: Node 20.19, 22.12, 24 or newer is needed, but ${process.execPath} is Node ${version}. Nothing was read or changed\n`,
     })
   })
 
@@ -82,23 +85,25 @@ describe('an old Node', () => {
     const demo = new URL('../demo/demo.mjs', import.meta.url).pathname
     const ended = await start([], aged('20.18.3'), demo).ended
     expect(ended).toMatchObject({ code: 2, stdout: '' })
-    expect(ended.stderr).toMatch(/^fieldwork-sync: Node 20\.19 or newer is needed, .*\n$/)
+    expect(ended.stderr).toMatch(/^fieldwork-sync: Node 20\.19, 22\.12, 24 or newer is needed, .*\n$/)
     expect(manifest.scripts.build).toMatch(/^node src\/node-floor\.js && /)
     expect(manifest.scripts.demo).toMatch(/^npm run --silent build && /)
   })
 
-  test.concurrent.for(SLOW ? ['20.19.0', '22.0.0', '100.0.0'] : ['20.19.0'])(
+  test.concurrent.for(['20.19.0', '20.20.2', '22.12.0', '24.0.0', '25.0.0', '100.0.0'])(
     'is none of %s',
     async (version) => {
       expect(await run(['--version'], aged(version))).toMatchObject({ code: 0, stderr: '' })
     },
   )
 
-  test('is older than package.json demands', () => {
-    const floor = /FLOOR = \[(\d+), (\d+)\]/.exec(
-      readFileSync(join(projectDirectory, 'src/node-floor.js'), 'utf8'),
+  test('is one that package.json refuses', () => {
+    const floor = readFileSync(join(projectDirectory, 'src/node-floor.js'), 'utf8')
+    const floors = [...floor.matchAll(/^ {2}\[(\d+), (\d+)\],$/gm)].map(
+      ([, major, minor]) => `${major}.${minor}.0`,
     )
-    expect(manifest.engines.node).toBe(`>=${floor?.slice(1).join('.')}`)
+    const newest = floors.pop()
+    expect(manifest.engines.node).toBe([...floors.map((one) => `^${one}`), `>=${newest}`].join(' || '))
   })
 })
 
