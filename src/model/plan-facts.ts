@@ -117,7 +117,7 @@ export interface Cursor {
   readonly fullListedAt: Instant | null
   /** When the API last had as many surveys as are known, our clock; null = never compared. */
   readonly countedAt: Instant | null
-  /** Whether a survey returned 404 at its own address since then: the next listing is then a full one. */
+  /** Whether a survey returned 404 at its own address since then, or a full listing has begun and not ended: one is due. */
   readonly fullListingDue: boolean
 }
 
@@ -127,6 +127,8 @@ export interface PastRuns extends Cursor {
   readonly listedAt: Instant | null
   /** The same time by our clock. */
   readonly listedAtOurs: Instant | null
+  /** The next page of a full listing that is under way; null without one. */
+  readonly fullNextPage: number | null
   /** Rows of a full page; null if no listing had more than one page. */
   readonly pageRows: number | null
   /** Time between the last runs, server time, milliseconds; null with fewer than two. */

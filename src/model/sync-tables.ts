@@ -29,6 +29,7 @@ import {
 
 const { account, runId } = RUN_FIELDS
 const surveyId = bigint('ID of the survey')
+const listingKind = varcharOf(LISTING_KINDS, 'Kind of listing')
 
 const sync = (name: string, comment: string, key: readonly string[], fields: Fields): TableDeclaration => ({
   schema: '_sync',
@@ -69,34 +70,42 @@ export const cursors = sync('cursors', 'Where the next listing starts; one row p
   ),
   moved_at: timestamptz('When the cursor was last moved, clock of the machine that ran it'),
   full_listing_due: boolean.orNull(
-    'Whether the next listing is full, because a survey returned 404 at its own address',
+    'Whether a full listing is due: one has begun and has not ended, or a survey returned 404 at its own address',
   ),
   page_rows: bigint.orNull('Rows of a full page of the last listing with several pages; plans use it'),
 })
 
-export const listings = sync('listings', 'An interrupted listing; at most one per account', ['account'], {
-  account,
-  kind: varcharOf(LISTING_KINDS, 'Kind of listing'),
-  updated_since: timestamptz.orNull('updated_since of the listing; null for a full one'),
-  ceiling: timestamptz('The cursor after the complete listing; fixed before its first page'),
-  next_page: bigint('Number of the page to be read next'),
-  total_count: bigint('total_count of the last page read'),
-  first_total_count: bigint.orNull(
-    'total_count of the first page read: the number of surveys that a listing without drift shows',
-  ),
-  unidentified_rows: bigint('Rejected rows without a readable id; they count as seen surveys'),
-  last_page_unidentified_rows: bigint.orNull(
-    'How many of these were on the last page read; that page is read again when the listing is resumed',
-  ),
-  started_at: timestamptz('When it started, clock of the machine that ran it'),
-})
+export const listings = sync(
+  'listings',
+  'Interrupted listings; at most one per account and kind',
+  ['account', 'kind'],
+  {
+    account,
+    kind: listingKind,
+    updated_since: timestamptz.orNull('updated_since of the listing; null for a full one'),
+    ceiling: timestamptz(
+      'The cursor after the complete listing; fixed before its first page. A listing of changes that ends meanwhile moves that of a full one',
+    ),
+    next_page: bigint('Number of the page to be read next'),
+    total_count: bigint('total_count of the last page read'),
+    least_total_count: bigint.orNull(
+      'The least total_count of the pages read: a listing without drift shows so many surveys',
+    ),
+    unidentified_rows: bigint('Rejected rows without a readable id; they count as seen surveys'),
+    last_page_unidentified_rows: bigint.orNull(
+      'How many of these were on the last page read; that page is read again when the listing is resumed',
+    ),
+    started_at: timestamptz('When it started, clock of the machine that ran it'),
+  },
+)
 
 export const listedIds = sync(
   'listed_ids',
-  'Surveys that the current listing has seen so far, one row each time',
+  'Surveys that an interrupted listing has seen so far, one row each time. A full one has also seen those of the listings of changes meanwhile',
   [],
   {
     account,
+    kind: listingKind,
     survey_id: surveyId,
   },
 )
@@ -214,7 +223,7 @@ export const digestItems = sync(
 )
 
 /** The version that the declarations describe. */
-export const SCHEMA_VERSION = 3
+export const SCHEMA_VERSION = 4
 
 export const schemaVersion = sync(
   'schema_version',

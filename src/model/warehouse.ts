@@ -39,16 +39,16 @@ export interface AccountWarehouse {
   finishRun(report: RunReport): Promise<void>
 
   position(): Promise<Position>
-  /** Starts a listing and drops an unfinished one. */
+  /** Starts a listing and drops an unfinished one of its kind. A full one is due until it ends. */
   startListing(start: ListingStart): Promise<void>
   /** Number of distinct surveys in the listing so far, including this page. */
   countListed(page: ListedRows): Promise<number>
-  /** Commits pages of the listing that were read one after another. Returns what happened to the rows of surveys. */
+  /** Commits pages of one listing that were read one after another. Returns what happened to the rows of surveys. */
   commitListingPages(pages: readonly ListingPage[]): Promise<RowCounts>
   /** Whether the API has as many surveys as are known, the quarantined ones included. Then no survey has gone as of `at`, our clock. */
   agreesWithTotal(totalCount: number, at: Instant): Promise<boolean>
-  /** Drops the current listing, so that the next run starts a new one. */
-  dropListing(): Promise<void>
+  /** Drops an unfinished listing, so that the next run starts a new one. */
+  dropListing(kind: ListingKind): Promise<void>
 
   surveyTotals(): Promise<SurveyTotals>
   /** Passes the selected surveys to `use` one by one: all of them may take more memory than a queue of them. */
@@ -102,14 +102,14 @@ export interface Stamp {
 
 /** The state of an account's listings. */
 export interface Position extends Cursor {
-  /** An interrupted listing; null without one. */
-  readonly listing: ListingState | null
+  /** The interrupted listings; null without one. */
+  readonly listings: Readonly<Record<ListingKind, ListingState | null>>
 }
 
 export interface ListingStart {
   readonly kind: ListingKind
   readonly updatedSince: Instant | null
-  /** The cursor after the complete listing. */
+  /** The cursor after the complete listing. That of a full listing moves with each listing of changes that ends meanwhile. */
   readonly ceiling: Instant
   /** Our clock. */
   readonly startedAt: Instant
@@ -119,12 +119,13 @@ export interface ListingState extends ListingStart {
   readonly nextPage: number
   /** `total_count` of the last page read. */
   readonly totalCount: number
-  /** `total_count` of the first page read; null before it. */
-  readonly firstTotalCount: number | null
+  /** The least `total_count` of the pages read; null before the first. */
+  readonly leastTotalCount: number | null
 }
 
 /** The rows of a page of a listing. A page that is read again counts once. */
 export interface ListedRows {
+  readonly kind: ListingKind
   readonly page: number
   readonly surveys: readonly Survey[]
   readonly rejections: readonly Rejection[]

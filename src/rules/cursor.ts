@@ -5,15 +5,12 @@
 import { type Instant, instantFromMs, minusMs } from '../model/instant.js'
 import type { Cursor } from '../model/plan-facts.js'
 import type { DiscoverRules, ListingKind } from '../model/run.js'
-import type { ListingState } from '../model/warehouse.js'
-import { ageMs, believed } from './believed.js'
+import type { ListingState, Position } from '../model/warehouse.js'
+import { ageMs } from './believed.js'
 import { EARLY_MS_MAX } from './refresh.js'
 
 /** By how much our clock may be ahead of a server that does not send its time. */
 const UNKNOWN_SERVER_TIME_MS = 5 * 60_000
-
-/** An interrupted listing that started longer ago starts again. */
-const RESUME_MS_MAX = 24 * 3_600_000
 
 /** What the cursor becomes after a listing whose first page was answered at `serverDate`. */
 export const listingCeiling = (serverDate: Instant | null, nowMs: number, rules: DiscoverRules): Instant =>
@@ -51,18 +48,26 @@ export const isCountDue = (
   return hasPassed(fullListedAt, now, everyMs) && hasPassed(countedAt, now, everyMs)
 }
 
-/** The interrupted listing to continue; null if it is too old or another kind is due. */
-export const resumable = (
-  listing: ListingState | null,
-  kind: ListingKind,
-  nowMs: number,
-): ListingState | null => {
-  const now = instantFromMs(nowMs)
-  const startedAt = believed(listing?.startedAt ?? null, now)
-  if (listing === null || startedAt === null || now - startedAt > instantFromMs(RESUME_MS_MAX)) return null
-  return listing.kind === 'full' || kind === 'incremental' ? listing : null
-}
+/**
+ * Since when the changes are listed: from the cursor, and during the first full listing from its ceiling. A cursor ahead of that ceiling was
+ * set by a wrong clock. Null: nothing is listed yet.
+ */
+export const changesSince = ({ cursor, listings: { full } }: Position): Instant | null =>
+  cursor === null || (full !== null && full.ceiling < cursor) ? (full?.ceiling ?? null) : cursor
 
 /** A listing is resumed one page back: rows may have moved up meanwhile. */
 export const firstPage = (listing: ListingState | null): number =>
   listing === null ? 1 : Math.max(1, listing.nextPage - 1)
+
+/**
+ * The page to read after `read` of a listing that an earlier run began. A survey that is gone pulls the later rows up, so a smaller total
+ * leads back: at most so many rows have moved to pages before `nextPage`, up to which all had been read.
+ */
+export const pageAfter = (
+  read: { readonly page: number; readonly nextPage: number | null; readonly rows: number },
+  nextPage: number,
+  rowsGone: number,
+): number | null => {
+  const earliest = Math.max(1, nextPage - Math.ceil(rowsGone / Math.max(1, read.rows)))
+  return rowsGone > 0 && earliest < read.page ? earliest : read.nextPage
+}

@@ -77,7 +77,8 @@ export const createPlan = (
 ) => {
   const queue = createQueue(totals, at, rules, null)
   const changes = createChanges(totals, past, at)
-  const listing = listingKind(past, nowMs, rules.discover, rules.full)
+  const listing = past.fullNextPage === null ? listingKind(past, nowMs, rules.discover, rules.full) : 'full'
+  const pagesOf = (surveys: number) => Math.max(1, Math.ceil(surveys / (past.pageRows ?? PAGE_ROWS)))
   const windows = firstReadings.map((one) => windowsBefore(one, at).length)
   const counts = listing === 'incremental' && isCountDue(past, nowMs, rules.discover) ? 1 : 0
   return {
@@ -91,13 +92,16 @@ export const createPlan = (
     plan: (): Plan => {
       const { tasks, excluded } = queue.sorted()
       const expected = changes.expected()
-      const listed = listing === 'full' ? totals.present + expected.created : expected.listed
+      const all = totals.present + expected.created
+      // A listing that is under way goes on one page back.
+      const read = Math.max(0, (past.fullNextPage ?? 1) - 2)
+      const pages = listing === 'full' ? Math.max(1, pagesOf(all) - read) : counts
       const entries: readonly PlanEntry[] = [
         {
           reason: 'listing',
           isExpected: false,
-          surveys: Math.round(listed),
-          requests: { surveys: Math.max(1, Math.ceil(listed / (past.pageRows ?? PAGE_ROWS))) + counts },
+          surveys: Math.round(listing === 'full' ? all : expected.listed),
+          requests: { surveys: pagesOf(expected.listed) + pages },
         },
         ...entriesOf(tasks),
         ...expected.entries,

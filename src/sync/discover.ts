@@ -1,11 +1,19 @@
 /** Lists the surveys that changed since the cursor. The cursor moves with the last page, and only if no survey can have slipped between pages. */
+import { UpstreamError } from '../base/errors.js'
 import type { Survey } from '../model/fields.js'
 import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
 import type { ListingKind } from '../model/run.js'
 import type { Page } from '../model/survey-source.js'
 import type { ListingPage, ListingState, Position } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
-import { firstPage, isCountDue, listingCeiling, listingKind, resumable } from '../rules/cursor.js'
+import {
+  changesSince,
+  firstPage,
+  isCountDue,
+  listingCeiling,
+  listingKind,
+  pageAfter,
+} from '../rules/cursor.js'
 import type { ListingAllowance } from './budget.js'
 import { createPageCommits } from './in-groups.js'
 import { driftText, endlessList, type ListingDrift, MOVED, pagesMaxOf, ShownSurveys } from './list-checks.js'
@@ -14,29 +22,49 @@ import { type Discovery, type Run, sawServerTime } from './run-state.js'
 /** A listing that drifts is repeated twice. Then the run goes on with the surveys that it has, and ends partial. */
 const LISTINGS_MAX = 3
 
-/** `position` is the one before the run. */
+/**
+ * `position` is the one before the run. Changes come first, also while a full listing is under way, which may take several runs
+ * (docs/decisions/listing-and-cursor.md#0003-a-listing-goes-on-in-the-next-run).
+ */
 export const discover = async (run: Run, position: Position): Promise<Discovery> => {
-  const { warehouse, clock, rules, state } = run
-  const kind = listingKind(position, clock.nowMs(), rules.discover, rules.full)
+  const { clock, rules, state } = run
+  const { full } = position.listings
   logWhyFull(run, position)
-  const unfinished = resumable(position.listing, kind, clock.nowMs())
-  state.listing = unfinished?.kind ?? kind
-  // A listing at page 1 has drifted or read nothing, so none of its pages count.
-  const resumed = unfinished !== null && unfinished.nextPage > 1 ? unfinished : null
-  const first = await listUntilStable(run, { kind: state.listing, cursor: position.cursor, resumed })
-  if (first.discovery !== 'complete') return first.discovery
-  if (first.wasResumed) {
-    // A resumed listing is complete as of its start. Later changes on pages that an earlier run had read are listed now; otherwise
-    // readers would see them a night late (docs/decisions/listing-and-cursor.md#0003-a-resumed-listing-is-followed-by-the-changes-since).
-    const { cursor } = await warehouse.position()
-    const { discovery } = await listUntilStable(run, { kind: 'incremental', cursor, resumed: null })
-    if (discovery !== 'complete') return discovery
+  const since = changesSince(position)
+  const changes = since === null ? null : await listChanges(run, position, since)
+  const isFullDue =
+    full !== null || listingKind(position, clock.nowMs(), rules.discover, rules.full) === 'full'
+  if (changes !== 'clock_behind' && !isFullDue) {
+    if (changes !== 'complete' || !isCountDue(position, clock.nowMs(), rules.discover))
+      return changes ?? 'complete'
+    if (await haveNoneGone(run)) return 'complete'
   }
-  if (state.listing === 'full') return 'complete'
-  if (!isCountDue(position, clock.nowMs(), rules.discover)) return 'complete'
-  if (await haveNoneGone(run)) return 'complete'
   state.listing = 'full'
-  return (await listUntilStable(run, { kind: 'full', cursor: null, resumed: null }, 0)).discovery
+  // A cursor ahead of the server's time has already begun a new one.
+  const resumed = changes === 'clock_behind' ? null : full
+  const all = await listUntilStable(run, { kind: 'full', cursor: null, resumed })
+  return worstOf([changes, all])
+}
+
+const worstOf = (ends: readonly (Discovery | 'clock_behind' | null)[]): Discovery =>
+  (['drifted', 'interrupted'] as const).find((end) => ends.includes(end)) ?? 'complete'
+
+const listChanges = async (
+  run: Run,
+  position: Position,
+  since: Instant,
+): Promise<Discovery | 'clock_behind'> => {
+  const { warehouse, state } = run
+  state.listing = 'incremental'
+  // A listing at page 1 has drifted or read nothing, so none of its pages count.
+  const unfinished = position.listings.incremental
+  const resumed = unfinished !== null && unfinished.nextPage > 1 ? unfinished : null
+  const end = await listUntilStable(run, { kind: 'incremental', cursor: since, resumed })
+  if (end !== 'complete' || resumed === null) return end
+  // A resumed listing is complete as of its start. Later changes on pages that an earlier run had read are listed now; otherwise readers
+  // would see them a night late.
+  const cursor = changesSince(await warehouse.position())
+  return await listUntilStable(run, { kind: 'incremental', cursor, resumed: null })
 }
 
 /**
@@ -88,33 +116,33 @@ interface ListingRequest {
   readonly resumed: ListingState | null
 }
 
-/** Repeats a listing that drifts. Its first `pagesMin` pages may exceed the budget. `wasResumed`: an earlier run began the listing that ended. */
+/**
+ * Repeats a listing that drifts. `clock_behind`: the changes cannot be listed since a cursor ahead of the server's time, and a full listing
+ * has begun.
+ */
 const listUntilStable = async (
   run: Run,
-  request: ListingRequest,
-  pagesMin = 1,
-): Promise<{ readonly discovery: Discovery; readonly wasResumed: boolean }> => {
+  { kind, cursor, resumed: unfinished }: ListingRequest,
+): Promise<Discovery | 'clock_behind'> => {
   const { warehouse, log, budget, state } = run
   const { account } = warehouse
-  const { cursor } = request
-  let { kind, resumed } = request
+  let resumed = unfinished
   let drift = MOVED
   for (let listing = 1; listing <= LISTINGS_MAX && !drift.isLasting; listing += 1) {
     // A resumed listing goes one page back, so its second page is the first one that makes progress.
-    const allowance = budget.listing(resumed === null ? pagesMin : 2)
+    const allowance = budget.listing(resumed === null ? 1 : 2)
     const updatedSince = kind === 'full' ? null : (resumed?.updatedSince ?? cursor)
     const isCertain = kind === 'full' || resumed !== null || listing === LISTINGS_MAX
     const attempt = { allowance, kind, resumed, updatedSince, isCertain, repeated: drift.repeated }
     const result = await new Listing(run, attempt).read()
-    if (result === 'complete' || result === 'interrupted')
-      return { discovery: result, wasResumed: resumed !== null }
+    if (result === 'complete' || result === 'interrupted') return result
     if (result === 'clock_behind') {
-      kind = 'full'
-      state.listing = kind
       log.warn(
         { account },
         'all surveys are listed, because the cursor is in the future: a clock was wrong when it was set',
       )
+      await warehouse.dropListing('incremental')
+      if (kind === 'incremental') return result
     } else {
       log.warn({ account, listing }, driftText(result))
       drift = result
@@ -122,8 +150,8 @@ const listUntilStable = async (
     resumed = null
   }
   state.repeated = drift.isLasting ? drift.repeated : null
-  await warehouse.dropListing()
-  return { discovery: 'drifted', wasResumed: false }
+  await warehouse.dropListing(kind)
+  return 'drifted'
 }
 
 interface ListingOptions {
@@ -146,7 +174,10 @@ class Listing {
   readonly #commits: ReturnType<typeof createPageCommits>
   readonly #shown: ShownSurveys
   #previousTotal: number
-  #firstTotal: number | null
+  #leastTotal: number | null
+  /** The page after those that were read one after another. */
+  #nextPage: number
+  #pagesRead = 0
 
   constructor(run: Run, options: ListingOptions) {
     const { resumed, repeated } = options
@@ -155,7 +186,8 @@ class Listing {
     this.#commits = createPageCommits(run)
     this.#shown = new ShownSurveys(repeated)
     this.#previousTotal = resumed?.totalCount ?? 0
-    this.#firstTotal = resumed?.firstTotalCount ?? null
+    this.#leastTotal = resumed?.leastTotalCount ?? null
+    this.#nextPage = resumed?.nextPage ?? 1
   }
 
   /** Reads the pages. However it ends, the pages that were read are committed. */
@@ -177,7 +209,10 @@ class Listing {
       await this.#endEndless(next)
       if (!(await allowance.mayReadPage(() => this.#commits.hasTasks(), signal))) return 'interrupted'
       const query = { updatedSince, page: next }
-      const page: Page<Survey> = await source.listSurveys(query, { signal, allowance: counted })
+      const page: Page<Survey> | null = await source
+        .listSurveys(query, { signal, allowance: counted })
+        .catch((error: unknown) => this.#endOfShrunkList(error))
+      if (page === null) return MOVED
       sawServerTime(state, page.readAt)
       if (isFirst && isAhead(cursors, page.readAt)) {
         // Stored at once: if the run ends here, the next one still lists all surveys.
@@ -185,9 +220,9 @@ class Listing {
         return 'clock_behind'
       }
       if (isFirst && resumed === null) await this.#begin(page, kind, updatedSince)
-      const drift = await this.#take(page, next)
-      if (drift !== null) return drift
-      next = page.pagination.next_page
+      const taken = await this.#take(page, next)
+      if (taken.drift !== null) return taken.drift
+      next = taken.next
     }
     const { onOnePage } = this.#shown
     if (onOnePage !== null)
@@ -195,12 +230,20 @@ class Listing {
     return 'complete'
   }
 
+  /** Null if the API refuses a page at which an earlier run stopped: the list may have become shorter. */
+  #endOfShrunkList(error: unknown): null {
+    if (this.#options.resumed !== null && error instanceof UpstreamError && REFUSED_PAGE.has(error.code))
+      return null
+    throw error
+  }
+
   async #endEndless(next: number): Promise<void> {
-    const firstTotal = this.#firstTotal
-    if (firstTotal === null || next <= pagesMaxOf(firstTotal)) return
+    const total = this.#leastTotal
+    this.#pagesRead += 1
+    if (total === null || Math.max(next, this.#pagesRead) <= pagesMaxOf(total)) return
     await this.#commits.allEnd()
-    await this.#run.warehouse.dropListing()
-    throw endlessList('the list of surveys', firstTotal)
+    await this.#run.warehouse.dropListing(this.#options.kind)
+    throw endlessList('the list of surveys', total)
   }
 
   /** Fixes the ceiling, which is the cursor's next value, by the server's clock at the first page. */
@@ -214,37 +257,51 @@ class Listing {
     })
   }
 
-  /** Hands a page to its commit. Not null if surveys may have been skipped: the listing starts again then. */
-  async #take(page: Page<Survey>, number: number): Promise<ListingDrift | null> {
+  /** Hands a page to its commit. With a `drift` surveys may have been skipped: the listing starts again then. */
+  async #take(
+    page: Page<Survey>,
+    number: number,
+  ): Promise<{ readonly next: number | null; readonly drift: ListingDrift | null }> {
     const { clock, runId } = this.#run
-    const { pagination, rejections, drift, readAt: at } = page
-    const { total_count: totalCount, next_page: nextPage } = pagination
-    const firstTotal = this.#firstTotal ?? totalCount
-    this.#firstTotal = firstTotal
+    const { kind, resumed } = this.#options
+    const { pagination, rows, rejections, repeated = [], drift: unknown, readAt: at } = page
+    const { total_count: totalCount, next_page } = pagination
+    const leastTotal = Math.min(this.#leastTotal ?? totalCount, totalCount)
+    this.#leastTotal = leastTotal
+    const rowsOnPage = rows.length + rejections.length + repeated.length
+    const read = { page: number, nextPage: next_page, rows: rowsOnPage }
+    const gone = this.#previousTotal - totalCount
+    const next = resumed === null ? next_page : pageAfter(read, this.#nextPage, gone)
+    this.#previousTotal = totalCount
+    this.#nextPage = next ?? number + 1
     // The surveys of all pages are counted after the last one.
-    if (nextPage === null) await this.#commits.allEnd()
+    if (next === null) await this.#commits.allEnd()
     const surveys = this.#shown.newerRows(page)
     const committedAt = instantFromMs(clock.nowMs())
-    const read = { runId, at, page: number, surveys, rejections, drift, totalCount, nextPage, committedAt }
-    const drifted = await this.#driftOf(page, read, firstTotal)
-    this.#previousTotal = totalCount
-    await this.#commits.add(drifted === null ? read : { ...read, nextPage: 1 }, pagination)
-    return drifted
+    const listed: ListingPage = {
+      ...{ kind, runId, at, page: number, surveys, rejections, drift: unknown },
+      ...{ totalCount, nextPage: next, committedAt },
+    }
+    const isShrunk = gone > 0 && resumed === null
+    const drift = isShrunk ? MOVED : next === null ? await this.#driftOf(page, listed, leastTotal) : null
+    await this.#commits.add(drift === null ? listed : { ...listed, nextPage: 1 }, pagination)
+    return { next, drift }
   }
 
   /**
    * A survey that leaves the listing pulls the later rows up, and one of them may be skipped: the total shrinks, or fewer surveys arrive
    * than announced (docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated). Null if none can have been skipped.
    */
-  async #driftOf(page: Page<Survey>, read: ListingPage, firstTotal: number): Promise<ListingDrift | null> {
-    const { total_count, next_page, current_page } = page.pagination
-    if (total_count < this.#previousTotal) return MOVED
-    if (next_page !== null) return null
-    const missing = firstTotal - (await this.#run.warehouse.countListed(read))
+  async #driftOf(page: Page<Survey>, last: ListingPage, announced: number): Promise<ListingDrift | null> {
+    const missing = announced - (await this.#run.warehouse.countListed(last))
     if (missing > 0) return this.#shown.explain(missing)
-    return !this.#options.isCertain && this.#shown.mayLack(firstTotal, current_page) ? MOVED : null
+    const { current_page } = page.pagination
+    return !this.#options.isCertain && this.#shown.mayLack(announced, current_page) ? MOVED : null
   }
 }
+
+/** Statuses 404 and other 4xx: there is no such page. */
+const REFUSED_PAGE: ReadonlySet<string> = new Set(['not_there', 'request_rejected'])
 
 /**
  * Whether a cursor was set by a wrong clock that has been corrected since. `now` comes from the same clock as the cursor: the server's,

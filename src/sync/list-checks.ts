@@ -9,7 +9,7 @@ import type { Page } from '../model/survey-source.js'
 
 /** Pages for records that are created while a list is read: tens of thousands of records at the usual page size. */
 export const PAGES_MORE_MAX = 500
-/** More than a day of requests at 60 a minute. A listing that is older than a day starts again anyway. */
+/** More than a day of requests at 60 a minute. */
 export const PAGES_MAX = 100_000
 
 /**

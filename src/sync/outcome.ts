@@ -49,8 +49,8 @@ export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
 
 const driftedText = (repeated: string | null): string =>
   repeated === null
-    ? 'surveys kept moving between the pages of the listing, so the cursor was not moved'
-    : `the list of surveys shows ${repeated}, and fewer surveys than it announces, so the cursor was not moved. Report this to the owner of the API`
+    ? 'surveys kept moving between the pages of the listing, so it does not count, and the next run repeats it'
+    : `the list of surveys shows ${repeated}, and fewer surveys than it announces, so the listing does not count. Report this to the owner of the API`
 
 /** A replay sends no requests. Surveys that it queued are work of the next sync, and do not make it partial. */
 export const replayOutcomeOf = (

@@ -37,7 +37,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
       return rows
     },
     agreesWithTotal: (totalCount, at) => write((sql) => agreesWithTotal(sql, totalCount, at)),
-    dropListing: () => write(dropListing),
+    dropListing: (kind) => write((sql) => dropListing(sql, kind)),
     enqueue: async (tasks, { runId, at }) => {
       const queued = tasks.map(({ surveyId, reason }) => ({ surveyId, reason, at }))
       if (tasks.length > 0) await write((sql) => queue.enqueue(sql, queued, runId))

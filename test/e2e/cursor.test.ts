@@ -115,9 +115,9 @@ test('after a kill between two pages, the next run resumes one page earlier and 
     code: 0,
     run: { listing: 'full', cursor_before: null, cursor_after: after(600).toISOString().replace('.000', '') },
   })
-  // An incremental listing in the same run reads the changes of page 1.
-  expect(requestedPages(api)).toEqual(['2', '3', '1'])
-  expect(requestedSince(api)).toEqual([null, null, START])
+  // The changes since the listing began come first.
+  expect(requestedPages(api)).toEqual(['1', '2', '3'])
+  expect(requestedSince(api)).toEqual([START, null, null])
   expect(await titles(rows)).toEqual([...[1, 2, 3, 4, 5].map((id) => `Survey ${id}`), 'on the cursor'])
   expect(await rows('SELECT status FROM _sync.runs ORDER BY started_at, run_id')).toEqual([
     { status: 'killed' },

@@ -29,8 +29,11 @@ const MUTATIONS = `
 - listing.ceiling,
 + page.at,
 @@ sync/discover.js @@ a listing that drifted is not repeated
-- if (total_count < this.#previousTotal)
-+ if (true) return null; if (total_count < 0)
+- const drift = isShrunk
++ const drift = true ? null : isShrunk
+@@ sync/discover.js @@ a listing's age counts from its start
+- const resumed = changes === 'clock_behind' ? null : full;
++ const resumed = changes === 'clock_behind' || (full !== null && instantFromMs(clock.nowMs()) - full.startedAt > 86400000000n) ? null : full;
 @@ sync/failure-watch.js @@ a refused kind is partial
 - const SURVEYS_MIN = 5;
 + const SURVEYS_MIN = 500;

@@ -95,6 +95,8 @@ export interface Plan {
   readonly ignored: readonly ('putIfAbsent' | 'putIfMatch')[]
   readonly publish: readonly PublishFormat[]
   readonly starts: readonly Start[]
+  /** After its starts every survey is known, whatever their budgets. */
+  readonly knowsAll: boolean
   /** Views follow from the tables alone and are slow to query, so only some seeds check them. */
   readonly checksViews: boolean
 }
@@ -113,10 +115,13 @@ const DAY_MS = 86_400_000
 /** Separates the random numbers of renames from the first stream. Any number would do. */
 const NAMES_SALT = 0x6e616d65
 const ENDPOINT_SALT = 0x656e6470
+const BUDGET_SALT = 0x62756467
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
-  return withBucket(withBrokenEndpoint(withHostileNights(withMoves(drawUsualPlan(seed, random)))))
+  return withSmallBudgets(
+    withBucket(withBrokenEndpoint(withHostileNights(withMoves(drawUsualPlan(seed, random))))),
+  )
 }
 
 /** More surveys than may fail by themselves, and an endpoint that refuses all of them, or fails for all. From a stream of its own too. */
@@ -138,6 +143,29 @@ const withBrokenEndpoint = (plan: Plan): Plan => {
     ...plan,
     world: { ...plan.world, surveys: 7, sourcesMax: 20 },
     starts: [...(chance(0.5) ? [healthy] : []), ...earlier, broken],
+  }
+}
+
+/** Nights of 24 h and some seconds more or less, whose budgets are below the number of pages. From a stream of its own too. */
+const withSmallBudgets = (drawn: Plan): Plan => {
+  const { chance, pick, whole } = createRandom(drawn.seed ^ BUDGET_SALT)
+  if (!chance(0.06)) return drawn
+  const plan: Plan = { ...drawn, hasBucket: false, ignored: [], publish: ['duckdb'] }
+  const surveys = whole(4, 6)
+  const night = (): Start => ({
+    ...lastStart(plan),
+    gapMs: DAY_MS + whole(-60, 90) * 1_000,
+    full: false,
+    requestsMax: whole(1, surveys - 1),
+    forget: chance(0.1) ? [whole(0, 100)] : [],
+  })
+  return {
+    ...plan,
+    world: { ...plan.world, surveys, sourcesMax: 12, pageSize: 1, speed: 1, isMoved: false, wanted: null },
+    settings: { ...plan.settings, overlapMs: pick([0, 5 * MINUTE_MS]), full_listing_every: 7 * DAY_MS },
+    // Each night reads at least one further page, and surveys are created meanwhile.
+    starts: Array.from({ length: surveys + 3 }, night),
+    knowsAll: true,
   }
 }
 
@@ -213,7 +241,7 @@ const drawUsualPlan = (seed: number, random: Random): Plan => {
       ...drawStart(random, speed),
       renamed: names.chance(0.35),
     })),
-    checksViews: chance(0.2),
+    ...{ checksViews: chance(0.2), knowsAll: false },
   }
 }
 

@@ -34,7 +34,17 @@ interface Migration {
 }
 
 /** The steps to each later version, in order. A step holds what no declaration gives: renames, changes of type, data. */
-const MIGRATIONS: readonly Migration[] = []
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 4,
+    description: 'A full listing and one of changes can both be under way',
+    statements: [
+      'ALTER TABLE _sync.listings RENAME first_total_count TO least_total_count',
+      'ALTER TABLE _sync.listed_ids ADD COLUMN kind VARCHAR COLLATE C',
+      'UPDATE _sync.listed_ids i SET kind = l.kind FROM _sync.listings l WHERE l.account = i.account',
+    ],
+  },
+]
 
 /** The package has an empty warehouse of its version, with views and comments: `config/bundle.mjs` makes it. */
 const EMPTY = fileURLToPath(new URL('../empty.duckdb', import.meta.url))

@@ -1,7 +1,8 @@
-/** The position of discovery: the cursor, and the listing under way with its pages, so that the next run can resume it. */
+/** The position of discovery: the cursor, and the listings under way with their pages, so that the next run can resume them. */
 import { z } from 'zod'
 import { bigint, columnsOf, timestamptz } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
+import type { ListingKind } from '../../model/run.js'
 import { LISTING_KINDS } from '../../model/run-record.js'
 import { listings } from '../../model/sync-tables.js'
 import type { ListedRows, ListingPage, ListingStart, Position, Stamp } from '../../model/warehouse.js'
@@ -21,7 +22,7 @@ const listingRow = z.object({
   ceiling: timestamptzCell,
   nextPage: bigintCell,
   totalCount: bigintCell,
-  firstTotalCount: bigintCell.nullable(),
+  leastTotalCount: bigintCell.nullable(),
   startedAt: timestamptzCell,
 })
 
@@ -32,36 +33,38 @@ export const readPosition = async ({ account, rows }: AccountSql): Promise<Posit
       FROM _sync.cursors WHERE account = $1`,
     [account],
   )
-  const [listing = null] = await rows(
+  const unfinished = await rows(
     listingRow,
     `SELECT kind, updated_since AS "updatedSince", ceiling, next_page AS "nextPage", total_count AS "totalCount",
-        first_total_count AS "firstTotalCount", started_at AS "startedAt"
+        least_total_count AS "leastTotalCount", started_at AS "startedAt"
       FROM _sync.listings WHERE account = $1`,
     [account],
   )
-  return { ...cursor, listing }
+  const ofKind = (kind: ListingKind) => unfinished.find((listing) => listing.kind === kind) ?? null
+  return { ...cursor, listings: { full: ofKind('full'), incremental: ofKind('incremental') } }
 }
 
 export const startListing = async (sql: AccountSql, start: ListingStart): Promise<void> => {
   const { kind, updatedSince: updated_since, ceiling, startedAt: started_at } = start
   const times = { updated_since, ceiling, started_at }
   const counts = { next_page: 1, total_count: 0, unidentified_rows: 0 }
-  await dropListing(sql)
+  await dropListing(sql, kind)
   await sql.insert(listings, [{ account: sql.account, kind, ...times, ...counts }])
+  if (kind === 'full') await requireFullListing(sql)
 }
 
-export const dropListing = async (sql: AccountSql): Promise<void> => {
-  await sql.run('DELETE FROM _sync.listed_ids WHERE account = $1', [sql.account])
-  await sql.run('DELETE FROM _sync.listings WHERE account = $1', [sql.account])
+export const dropListing = async (sql: AccountSql, kind: ListingKind): Promise<void> => {
+  await sql.run('DELETE FROM _sync.listed_ids WHERE account = $1 AND kind = $2', [sql.account, kind])
+  await sql.run('DELETE FROM _sync.listings WHERE account = $1 AND kind = $2', [sql.account, kind])
 }
 
 /** Distinct surveys seen so far, this page included; a rejected row without a readable id counts as one. */
 export const countListed = async (sql: AccountSql, page: ListedRows): Promise<number> => {
   const listed = await countOf(
     sql,
-    `SELECT count(*) + coalesce((SELECT ${UNIDENTIFIED_BEFORE} FROM _sync.listings WHERE account = $1), 0)::BIGINT AS "Count"
-      FROM (SELECT survey_id FROM _sync.listed_ids WHERE account = $1 UNION SELECT unnest(CAST($2::JSON AS BIGINT[])))`,
-    [sql.account, JSON.stringify(listedIds(page)), page.page],
+    `SELECT count(*) + coalesce((SELECT ${UNIDENTIFIED_BEFORE} FROM _sync.listings WHERE account = $1 AND kind = $4), 0)::BIGINT AS "Count"
+      FROM (SELECT survey_id FROM _sync.listed_ids WHERE account = $1 AND kind = $4 UNION SELECT unnest(CAST($2::JSON AS BIGINT[])))`,
+    [sql.account, JSON.stringify(listedIds(page)), page.page, page.kind],
   )
   return listed + unidentified(page)
 }
@@ -83,12 +86,14 @@ const LISTED_COLUMNS = columnsOf({ survey_id: bigint(''), at: timestamptz('') })
 
 export const rememberListed = async (sql: AccountSql, pages: readonly ListingPage[]): Promise<void> => {
   const { account } = sql
+  const last = lastOf(pages)
   const listed = pages.flatMap((page) => listedIds(page).map((surveyId) => ({ surveyId, at: page.at })))
   await noteListed(sql, listed)
   if (listed.length > 0) {
     await sql.run(
-      `INSERT INTO _sync.listed_ids (account, survey_id) SELECT $1, survey_id FROM temp.${LISTED_STAGE}`,
-      [account],
+      `INSERT INTO _sync.listed_ids (account, kind, survey_id) SELECT $1, l.kind, s.survey_id FROM temp.${LISTED_STAGE} s,
+        (FROM _sync.listings WHERE account = $1 AND kind IN ($2, 'full')) l`,
+      [account, last.kind],
     )
     // A survey that an earlier listing did not show has not gone if this one shows it. So its task no longer says `missing`.
     await sql.run(
@@ -97,19 +102,20 @@ export const rememberListed = async (sql: AccountSql, pages: readonly ListingPag
       [account],
     )
   }
-  const last = lastOf(pages)
-  const [{ page, totalCount: firstTotal } = last] = pages
+  const [{ page } = last] = pages
+  const leastTotal = Math.min(...pages.map(({ totalCount }) => totalCount))
   await sql.run(
-    `UPDATE _sync.listings SET next_page = $2, total_count = $4, first_total_count = coalesce(first_total_count, $5),
-      unidentified_rows = ${UNIDENTIFIED_BEFORE} + $6, last_page_unidentified_rows = $7 WHERE account = $1`,
+    `UPDATE _sync.listings SET next_page = $2, total_count = $4, least_total_count = least(least_total_count, $5),
+      unidentified_rows = ${UNIDENTIFIED_BEFORE} + $6, last_page_unidentified_rows = $7 WHERE account = $1 AND kind = $8`,
     [
       account,
       last.nextPage ?? 0,
       page,
       last.totalCount,
-      firstTotal,
+      leastTotal,
       unidentifiedOn(pages),
       unidentified(last),
+      last.kind,
     ],
   )
 }
@@ -151,14 +157,30 @@ export const requireFullListing = (sql: AccountSql): Promise<void> =>
 
 /**
  * Ends the listing if its last page is among these: moves the cursor to the listing's ceiling, and after a full listing queues the
- * surveys that were not listed.
+ * surveys that were not listed. The cursor begins with the first full listing; until it ends, its ceiling takes the place of the cursor.
  */
 export const completeListing = async (sql: AccountSql, pages: readonly ListingPage[]): Promise<void> => {
   const page = lastOf(pages)
   if (page.nextPage !== null) return
-  const { listing } = await readPosition(sql)
+  const { cursor, listings: unfinished } = await readPosition(sql)
+  const listing = unfinished[page.kind]
   if (listing === null) throw new Error('cannot end a listing that was never started')
-  await sql.run(
+  if (listing.kind === 'incremental')
+    await sql.run(`UPDATE _sync.listings SET ceiling = $2 WHERE account = $1 AND kind = 'full'`, [
+      sql.account,
+      listing.ceiling,
+    ])
+  if (listing.kind === 'full' || cursor !== null || unfinished.full === null)
+    await moveCursor(sql, listing, page)
+  if (listing.kind === 'full') {
+    await queueNotListed(sql, page)
+    await forgetNeverTyped(sql)
+  }
+  await dropListing(sql, listing.kind)
+}
+
+const moveCursor = (sql: AccountSql, listing: ListingStart, page: ListingPage): Promise<void> =>
+  sql.run(
     `MERGE INTO _sync.cursors c USING (SELECT $1 AS account) s ON c.account = s.account
       WHEN MATCHED THEN UPDATE SET updated_since = $2, moved_at = $3,
         full_listed_at = CASE WHEN $4 THEN $3 ELSE c.full_listed_at END,
@@ -167,12 +189,6 @@ export const completeListing = async (sql: AccountSql, pages: readonly ListingPa
         VALUES ($1, $2, $3, false, $3, $5)`,
     [sql.account, listing.ceiling, page.committedAt, listing.kind === 'full', pageRowsOf(page)],
   )
-  if (listing.kind === 'full') {
-    await queueNotListed(sql, page)
-    await forgetNeverTyped(sql)
-  }
-  await dropListing(sql)
-}
 
 /** Surveys that no listing could type are known too, as long as full listings show them. */
 export const agreesWithTotal = async (sql: AccountSql, totalCount: number, at: Instant): Promise<boolean> => {
@@ -198,7 +214,7 @@ const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Promise<vo
   const rows = await sql.rows(
     z.object({ id: bigintCell }),
     `SELECT s.id FROM main.surveys s WHERE s.account = $1 AND s._missing_since IS NULL
-      AND NOT EXISTS (SELECT 1 FROM _sync.listed_ids l WHERE l.account = s.account AND l.survey_id = s.id)`,
+      AND NOT EXISTS (SELECT 1 FROM _sync.listed_ids l WHERE l.account = s.account AND l.kind = 'full' AND l.survey_id = s.id)`,
     [sql.account],
   )
   const surveys = rows.map(({ id }) => ({ surveyId: id, reason: 'missing' as const, at }))
@@ -210,6 +226,6 @@ const forgetNeverTyped = (sql: AccountSql): Promise<void> =>
   sql.run(
     `DELETE FROM main.freshness f WHERE account = $1 AND refreshed_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM main.surveys s WHERE s.account = f.account AND s.id = f.survey_id)
-      AND NOT EXISTS (SELECT 1 FROM _sync.listed_ids l WHERE l.account = f.account AND l.survey_id = f.survey_id)`,
+      AND NOT EXISTS (SELECT 1 FROM _sync.listed_ids l WHERE l.account = f.account AND l.kind = 'full' AND l.survey_id = f.survey_id)`,
     [sql.account],
   )

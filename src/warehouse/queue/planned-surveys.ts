@@ -174,7 +174,7 @@ const PAST_RUNS_MAX = 8
 
 /** `overlapMs` is the overlap that was subtracted from the cursor. */
 export const pastRuns = async (sql: AccountSql, overlapMs: number): Promise<PastRuns> => {
-  const { listing: _, ...position } = await readPosition(sql)
+  const { listings, ...position } = await readPosition(sql)
   const { cursor } = position
   const [page] = await sql.rows(
     z.object({ page_rows: bigintCell.nullable(), moved_at: timestamptzCell }),
@@ -192,6 +192,7 @@ export const pastRuns = async (sql: AccountSql, overlapMs: number): Promise<Past
     listedAt: cursor === null ? null : cursor + BigInt(overlapMs) * 1_000n,
     listedAtOurs: page?.moved_at ?? null,
     pageRows: page?.page_rows ?? null,
+    fullNextPage: listings.full?.nextPage ?? null,
     everyMs: medianGapMs(cursors.map(({ cursor_after }) => cursor_after)),
   }
 }

@@ -106,6 +106,7 @@ export interface NightCheck extends EndCheck {
 export const checkNight = async (given: NightCheck, reader: Queryable): Promise<Violation[]> => [
   ...(await stale(given, reader)),
   ...(await restedTooLong(given, reader)),
+  ...(await unlisted(given, reader)),
   ...costly(given),
   ...unnoticed(given),
   ...replaced(given),
@@ -135,6 +136,20 @@ const stale = async (
       AND (epoch_ms(f.refreshed_at) < ${since} OR epoch_ms(f.refreshed_at) > ${await world.nowMs()})`)
   for (const { id } of rows) found.push(`P1: after a month survey ${id} is not read again`)
   return found
+}
+
+/** P1: a listing ends, however small the budgets of its nights are. */
+const unlisted = async (
+  { plan, world, account, start }: NightCheck,
+  reader: Queryable,
+): Promise<Violation[]> => {
+  if (!plan.knowsAll || start !== plan.starts.at(-1)) return []
+  const rows = await reader.query(`SELECT id FROM main.surveys WHERE account = '${account}'`)
+  const known = new Set(rows.map(({ id }) => Number(id)))
+  const createdBefore = (await world.nowMs()) - DAY_MS
+  return (await world.surveys())
+    .filter(({ id, created_at }) => !known.has(Number(id)) && Date.parse(String(created_at)) < createdBefore)
+    .map(({ id }) => `P1: survey ${id} is not known after ${plan.starts.length} nights`)
 }
 
 /** P1: a closed survey rests for `max_age` at most, by the server's clock. A refused one rests too. */

@@ -174,6 +174,7 @@ export const listingPage = (
   at: Instant,
   change: Partial<ListingPage> = {},
 ): ListingPage => ({
+  kind: 'full',
   runId: RUN,
   at,
   page: 1,
@@ -212,7 +213,7 @@ export const list = async (
     ceiling: at - 5n * MINUTE,
     startedAt: at,
   })
-  return commitPage(warehouse, surveys, at)
+  return commitPage(warehouse, surveys, at, { kind })
 }
 
 const NO_ROWS = { added: 0, changed: 0, unchanged: 0 }

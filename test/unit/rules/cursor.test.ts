@@ -3,7 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { type Instant, instantToMs } from '../../../src/model/instant.js'
 import type { ListingKind } from '../../../src/model/run.js'
 import type { ListingState } from '../../../src/model/warehouse.js'
-import { firstPage, isCountDue, listingCeiling, listingKind, resumable } from '../../../src/rules/cursor.js'
+import {
+  changesSince,
+  firstPage,
+  isCountDue,
+  listingCeiling,
+  listingKind,
+  pageAfter,
+} from '../../../src/rules/cursor.js'
 import { instantOf } from '../../support/time/instants.js'
 
 const rules = { overlap: 5 * 60_000, full_listing_every: 7 * 86_400_000 }
@@ -98,44 +105,56 @@ describe('the next listing is', () => {
   })
 })
 
-const interrupted = (kind: ListingKind, startedAt: string, nextPage = 5): ListingState => ({
+const interrupted = (kind: ListingKind, ceiling: string, nextPage = 5): ListingState => ({
   kind,
   updatedSince: null,
-  ceiling: instantOf(startedAt),
-  startedAt: instantOf(startedAt),
+  ceiling: instantOf(ceiling),
+  startedAt: instantOf(ceiling),
   nextPage,
   totalCount: 100,
-  firstTotalCount: 100,
+  leastTotalCount: 100,
 })
 
-describe('an interrupted listing', () => {
-  test.each<[boolean, ListingKind, ListingKind, string, string]>([
-    [true, 'full', 'full', 'the same kind, an hour old', '2026-03-08T11:00:00Z'],
-    [true, 'full', 'incremental', 'a full listing also serves as an incremental one', '2026-03-08T11:00:00Z'],
-    [true, 'incremental', 'incremental', 'the same kind, an hour old', '2026-03-08T11:00:00Z'],
-    [false, 'incremental', 'full', 'an incremental one does not serve as a full one', '2026-03-08T11:00:00Z'],
-    [true, 'full', 'full', 'the same kind, exactly a day old', '2026-03-07T12:00:00Z'],
-    [false, 'full', 'full', 'the same kind, older than a day', '2026-03-07T11:59:59.999999Z'],
-    [false, 'full', 'full', 'the same kind, begun ahead of our clock', '2026-04-01T00:00:00Z'],
-  ])('is resumed (%s) if it is %s and a listing due is %s: %s', (isResumed, kind, due, _, startedAt) => {
-    const listing = interrupted(kind, startedAt)
-    expect(resumable(listing, due, nowMs)).toBe(isResumed ? listing : null)
+describe('changes are listed since', () => {
+  const [early, late] = ['2026-03-01T00:00:00Z', '2026-03-07T00:00:00Z']
+  test.each<[string, string | null, string | null, string | null]>([
+    ['nothing before the first listing', null, null, null],
+    ['the cursor', early, null, early],
+    ['the cursor, during a full listing that began later', early, late, early],
+    ['the ceiling of the first full listing until it ends', null, early, early],
+    ['the ceiling, if a wrong clock set the cursor', late, early, early],
+  ])('%s', (_, cursor, ceiling, since) => {
+    const position = {
+      ...{ cursor: cursor === null ? null : instantOf(cursor), fullListedAt: null, countedAt: null },
+      fullListingDue: false,
+      listings: { full: ceiling === null ? null : interrupted('full', ceiling), incremental: null },
+    }
+    expect(changesSince(position)).toBe(since === null ? null : instantOf(since))
   })
+})
 
-  test('that does not exist is not resumed', () => {
-    expect(resumable(null, 'full', nowMs)).toBeNull()
-  })
-
+describe('a listing of an earlier run', () => {
   test.each([
     [1, 1],
     [2, 1],
     [3, 2],
     [40, 39],
-  ])('whose next page was %d resumes at page %d', (nextPage, page) => {
+  ])('whose next page was %d goes on at page %d', (nextPage, page) => {
     expect(firstPage(interrupted('full', NOW, nextPage))).toBe(page)
   })
 
-  test('a new listing begins at page 1', () => {
+  test('that does not exist begins at page 1', () => {
     expect(firstPage(null)).toBe(1)
+  })
+
+  test.each<[string, number, number | null, number, number, number | null]>([
+    ['as many surveys', 9, 10, 10, 0, 10],
+    ['more surveys', 9, 10, 10, -3, 10],
+    ['fewer, on the page that is read again', 9, 10, 10, 5, 10],
+    ['fewer than two pages', 9, 10, 10, 6, 8],
+    ['fewer, after a page that was new', 10, 11, 10, 1, 9],
+    ['none on the page any more', 9, null, 10, 45, 1],
+  ])('goes on after %s', (_, page, nextPage, frontier, gone, next) => {
+    expect(pageAfter({ page, nextPage, rows: 5 }, frontier, gone)).toBe(next)
   })
 })

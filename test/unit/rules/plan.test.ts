@@ -58,6 +58,7 @@ const past = (change: Partial<PastRuns> = {}): PastRuns => ({
   fullListingDue: false,
   listedAt: daysAgo(1),
   listedAtOurs: daysAgo(1),
+  fullNextPage: null,
   pageRows: 50,
   everyMs: null,
   ...change,
@@ -162,11 +163,11 @@ describe('a plan', () => {
     const surveys = Array.from({ length: 120 }, () => survey({ status: 'draft' }))
     const pages = (one: Plan) => one.entries[0]?.requests.surveys
     expect(pages(plan(surveys))).toBe(1)
-    expect(pages(plan(surveys, { full: true }))).toBe(3)
+    expect(pages(plan(surveys, { full: true }))).toBe(4)
     expect(pages(plan(surveys, { past: { fullListedAt: daysAgo(8) } }))).toBe(1 + 1)
     expect(plan(surveys, { past: { fullListedAt: daysAgo(28), pageRows: 20 } })).toMatchObject({
       listing: 'full',
-      entries: [{ reason: 'listing', requests: { surveys: 6 } }],
+      entries: [{ reason: 'listing', requests: { surveys: 7 } }],
     })
   })
 

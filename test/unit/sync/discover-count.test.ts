@@ -63,7 +63,7 @@ test('an incremental listing is followed by a count when the full one is a week 
   expect((await night(6)).requests).toEqual(['changes'])
   expect((await night(1)).requests).toEqual(['changes', 'page 1'])
   expect((await night(7)).requests).toEqual(['changes', 'page 1'])
-  expect(await night(7)).toEqual({ requests: FULL, discovery: 'complete', listing: 'full' })
+  expect(await night(7)).toEqual({ requests: ['changes', ...FULL], discovery: 'complete', listing: 'full' })
 })
 
 test('a survey that is gone makes the count differ, and the full listing says which it is', async () => {
@@ -134,12 +134,15 @@ test('a budget that has no request left for the count leaves it to the next run'
   expect((await night(0)).requests).toEqual(['changes', 'page 1'])
 })
 
-test('a budget that has none left for the full listing leaves that to the next run too', async () => {
+test('a full listing that does not fit into the budget reads a page in each run, after the changes', async () => {
   const { api, night } = await nights()
   await night(0)
-  api.listed.splice(1, 1)
-  expect(await night(7, { requestsMax: 4 })).toMatchObject({
-    ...{ requests: ['changes', 'page 1'], discovery: 'interrupted' },
+  api.listed.splice(0, 3, ...[6, 5, 4, 3, 2, 1].map((id) => survey(id)))
+  const ends = { discovery: 'interrupted', listing: 'full' }
+  expect(await night(7, { requestsMax: 4 })).toEqual({ requests: ['changes', 'page 1', 'page 1'], ...ends })
+  expect(await night(1, { requestsMax: 1 })).toEqual({ requests: ['changes', 'page 1', 'page 2'], ...ends })
+  expect(await night(10, { requestsMax: 1 })).toEqual({
+    ...{ requests: ['changes', 'page 2', 'page 3'], discovery: 'complete', listing: 'full' },
   })
-  expect(await night(0)).toMatchObject({ requests: ['changes', 'page 1', 'page 1'], discovery: 'complete' })
+  expect((await night(1)).requests).toEqual(['changes'])
 })

@@ -114,41 +114,51 @@ const expectBounded = (requests: readonly SentRequest[]): void => {
 }
 
 /**
- * A cursor that has moved follows from a whole listing. It began with an answer to page 1 that was dated with the cursor and
- * the overlap. Every page to the last was read in order, and none announced fewer surveys than the page before it. At least
- * as many surveys were seen as the first page announced.
+ * A cursor that has moved follows from a whole listing, of all surveys or of the changes. It began with an answer to page 1 that was dated
+ * with the cursor and the overlap. Every page to the last was read in order; pages are read again if fewer surveys are announced than
+ * before. In all, at least as many surveys were seen as any page announced. Before the first cursor, all surveys were listed.
  */
 const expectSeen = (requests: readonly SentRequest[], cursorMs: number): void => {
-  const begins = requests
-    .map((_, index) => index)
-    .filter((index) => requests[index]?.page === 1 && requests[index]?.answered !== null)
-    .filter((index) => requests[index]?.dateMs === null || requests[index]?.dateMs === cursorMs + OVERLAP_MS)
-  // A listing of the changes since follows a resumed listing.
-  const wholes = begins.flatMap((begin) =>
-    requests.slice(begin).map((_, last) => requests.slice(begin, begin + last + 1)),
-  )
-  expect(wholes.some(isWholeListing)).toBe(true)
+  const wholes = wholeListings(requests)
+  expect(wholes.some(({ since }) => since === null)).toBe(true)
+  expect(wholes.some(({ dateMs }) => dateMs === null || dateMs === cursorMs + OVERLAP_MS)).toBe(true)
 }
 
-const isWholeListing = (answers: readonly SentRequest[]): boolean => {
-  let next: unknown = 1
-  let reached = 0
-  let total = 0
-  const ids = new Set<string>()
+/** The first requests of all whole listings. */
+const wholeListings = (requests: readonly SentRequest[]): readonly SentRequest[] =>
+  requests.filter((first, index) => {
+    if (first.page !== 1 || first.answered === null) return false
+    const since = requests.slice(index)
+    const [own, others] = [true, false].map((isOwn) =>
+      since.filter((one) => ((one.since === null) === (first.since === null)) === isOwn),
+    )
+    // A listing of all surveys takes those that the changes show meanwhile as seen.
+    const more = first.since === null ? (others ?? []) : []
+    return own?.some((_, last) => isWholeListing(own.slice(0, last + 1), more)) ?? false
+  })
+
+const isWholeListing = (answers: readonly SentRequest[], more: readonly SentRequest[]): boolean => {
+  /** All rows up to this page have been read. */
+  let frontier = 1
+  let isAtEnd = false
+  let total: number | null = null
+  let least = Number.POSITIVE_INFINITY
+  const ids = new Set(
+    more.flatMap(({ answered }) => (answered?.rows ?? []).filter((id) => id > 0).map(String)),
+  )
   for (const [index, { page, answered }] of answers.entries()) {
     if (answered === null) continue
-    // An interrupted listing continues one page back.
-    if (page !== next && page !== reached) return false
-    if (Number(answered.total) < total) return false
+    if (page > frontier) return false
+    const gone = Math.max(0, (total ?? 0) - Number(answered.total))
+    frontier = Math.max(1, frontier - Math.ceil(gone / Math.max(1, answered.rows.length)))
+    if (page <= frontier) frontier = Math.max(frontier, page + 1)
     total = Number(answered.total)
-    next = answered.next
-    reached = page
+    least = Math.min(least, total)
+    isAtEnd = answered.next === null && page < frontier
     // Each row with an unreadable id counts as a survey of its own.
     for (const [at, id] of answered.rows.entries()) ids.add(id === 0 ? `${index}/${at}` : String(id))
   }
-  return (
-    next === null && ids.size >= Number(answers.find(({ answered }) => answered !== null)?.answered?.total)
-  )
+  return isAtEnd && ids.size >= least
 }
 
 const holds = ({ done, requests }: Awaited<ReturnType<typeof play>>): void => {
@@ -248,7 +258,7 @@ test('an endless list is given up after as many pages as announced records, and 
     // The first page announces two records.
     expect(done).toEqual([{ result: 'failed', cursorMs: null, from: 0, to: 2 + PAGES_MORE_MAX }])
     // The next run begins at page 1, not in the middle of the endless list.
-    expect((await memory.account.position()).listing).toBeNull()
+    expect((await memory.account.position()).listings.full).toBeNull()
   }
 })
 
@@ -372,7 +382,7 @@ test.each([
   // Another reading would show the same.
   expect(list.asked).toEqual([1, 2, 3])
   // What is missing may have changed, so the next run lists it again.
-  expect(await list.memory.account.position()).toMatchObject({ cursor: null, listing: null })
+  expect(await list.memory.account.position()).toMatchObject({ cursor: null, listings: { full: null } })
 })
 
 test.each([

@@ -1,6 +1,7 @@
 /** The part of the warehouse port that a listing needs, as maps in memory, which allow many more listings than DuckDB. */
 import type { Survey } from '../../../src/model/fields.js'
 import type { Instant } from '../../../src/model/instant.js'
+import type { ListingKind } from '../../../src/model/run.js'
 import type { AccountWarehouse, ListedRows, ListingPage, ListingState } from '../../../src/model/warehouse.js'
 
 export interface MemoryListing {
@@ -8,50 +9,65 @@ export interface MemoryListing {
   readonly surveys: ReadonlyMap<number, Survey>
 }
 
+interface UnderWay {
+  state: ListingState
+  readonly seen: Set<number>
+  readonly unidentified: Map<number, number>
+}
+
 export const memoryListing = (): MemoryListing => {
   const surveys = new Map<number, Survey>()
-  const seen = new Set<number>()
-  const unidentified = new Map<number, number>()
+  const listings: Record<ListingKind, UnderWay | null> = { full: null, incremental: null }
   let cursor: Instant | null = null
   let fullListedAt: Instant | null = null
   let countedAt: Instant | null = null
-  let listing: ListingState | null = null
+  let fullListingDue = false
 
   const idsOf = (page: ListedRows) => [
     ...page.surveys.map(({ id }) => id),
     ...page.rejections.flatMap(({ rowId }) => rowId ?? []),
   ]
   const unidentifiedOf = (page: ListedRows) => page.rejections.filter(({ rowId }) => rowId === null).length
-  const forget = () => {
-    listing = null
-    unidentified.clear()
-    seen.clear()
-  }
   const commit = (page: ListingPage) => {
+    const listing = listings[page.kind]
     if (listing === null) throw new Error('a page of a listing that was never begun')
     for (const survey of page.surveys) surveys.set(survey.id, survey)
-    for (const id of idsOf(page)) seen.add(id)
-    unidentified.set(page.page, unidentifiedOf(page))
+    for (const id of idsOf(page)) {
+      listing.seen.add(id)
+      listings.full?.seen.add(id)
+    }
+    listing.unidentified.set(page.page, unidentifiedOf(page))
+    const { state } = listing
     if (page.nextPage !== null) {
-      const firstTotalCount = listing.firstTotalCount ?? page.totalCount
-      listing = { ...listing, nextPage: page.nextPage, totalCount: page.totalCount, firstTotalCount }
+      const leastTotalCount = Math.min(state.leastTotalCount ?? page.totalCount, page.totalCount)
+      listing.state = { ...state, nextPage: page.nextPage, totalCount: page.totalCount, leastTotalCount }
       return
     }
-    cursor = listing.ceiling
-    if (listing.kind === 'full') fullListedAt = page.committedAt
-    forget()
+    const { full } = listings
+    if (page.kind === 'full') {
+      fullListedAt = page.committedAt
+      fullListingDue = false
+    } else if (full !== null) full.state = { ...full.state, ceiling: state.ceiling }
+    if (page.kind === 'full' || cursor !== null || full === null) cursor = state.ceiling
+    listings[page.kind] = null
   }
   const listingOnly: Partial<AccountWarehouse> = {
     account: 'acme',
-    position: () => Promise.resolve({ cursor, fullListedAt, countedAt, fullListingDue: false, listing }),
+    position: () =>
+      Promise.resolve({
+        ...{ cursor, fullListedAt, countedAt, fullListingDue },
+        listings: { full: listings.full?.state ?? null, incremental: listings.incremental?.state ?? null },
+      }),
     // Every listed survey is new and queued, and no task is ever done.
     hasTasks: () => Promise.resolve(surveys.size > 0),
     startListing: (start) => {
-      forget()
-      listing = { ...start, nextPage: 1, totalCount: 0, firstTotalCount: null }
+      const state = { ...start, nextPage: 1, totalCount: 0, leastTotalCount: null }
+      listings[start.kind] = { state, seen: new Set(), unidentified: new Map() }
+      if (start.kind === 'full' && cursor !== null) fullListingDue = true
       return Promise.resolve()
     },
     countListed: (page) => {
+      const { seen, unidentified } = listings[page.kind] ?? { seen: [], unidentified: [] }
       const withPage = new Map([...unidentified, [page.page, unidentifiedOf(page)]])
       const rows = [...withPage.values()].reduce((sum, count) => sum + count, 0)
       return Promise.resolve(new Set([...seen, ...idsOf(page)]).size + rows)
@@ -65,8 +81,8 @@ export const memoryListing = (): MemoryListing => {
       if (total === surveys.size) countedAt = at
       return Promise.resolve(total === surveys.size)
     },
-    dropListing: () => {
-      forget()
+    dropListing: (kind) => {
+      listings[kind] = null
       return Promise.resolve()
     },
   }

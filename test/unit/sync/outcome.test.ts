@@ -41,13 +41,13 @@ test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRule
   [
     3,
     'partial',
-    'surveys kept moving between the pages of the listing, so the cursor was not moved',
+    'surveys kept moving between the pages of the listing, so it does not count, and the next run repeats it',
     { discovery: 'drifted' },
   ],
   [
     3,
     'partial',
-    'the list of surveys shows survey 7 more than once on page 2, and fewer surveys than it announces, so the cursor was not moved. Report this to the owner of the API',
+    'the list of surveys shows survey 7 more than once on page 2, and fewer surveys than it announces, so the listing does not count. Report this to the owner of the API',
     { discovery: 'drifted', repeated: 'survey 7 more than once on page 2' },
   ],
   [

@@ -44,7 +44,7 @@ const rejectedSource = (surveyId: number, id: number): Rejection => {
 /** Commits a listing page with these rejected rows, read at `at`. */
 const reject = async (account: AccountWarehouse, at: Instant, rejections: readonly Rejection[]) => {
   await begin(account, at, 'incremental')
-  await commitPage(account, [], at, { runId: `run-${at}`, rejections })
+  await commitPage(account, [], at, { kind: 'incremental', runId: `run-${at}`, rejections })
 }
 
 type Dependencies = Parameters<typeof replayAccount>[0]

@@ -92,7 +92,7 @@ export const BOOKKEEPING_RULES: readonly Rule[] = [
     rule: 'listed_ids_belong_to_a_listing',
     where: '_sync.listed_ids',
     says: 'surveys of a listing that is not under way',
-    sql: `SELECT ${named(['account', 'survey_id'], 's')} FROM _sync.listed_ids s ANTI JOIN _sync.listings l ON l.account = s.account`,
+    sql: `SELECT ${named(['account', 'survey_id'], 's')} FROM _sync.listed_ids s ANTI JOIN _sync.listings l ON l.account = s.account AND l.kind = s.kind`,
   },
   // Runs.
   {

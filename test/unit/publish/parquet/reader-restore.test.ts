@@ -30,7 +30,9 @@ const publishedOnce = publishedCopies(async ({ account }) => {
   const rejection = { ...ofNobody, endpoint: 'surveys', problem: 'id: is missing' } as const
   const rejections = ['{"lone":"\\ud800"}', '{"fine":1}'].map((raw) => ({ ...rejection, raw }))
   await account.commitListingPages([
-    listingPage([survey(1, { title: 'waits' })], minute(2), { rejections, nextPage: 2, totalCount: 9 }),
+    listingPage([survey(1, { title: 'waits' })], minute(2), {
+      ...{ kind: 'incremental', rejections, nextPage: 2, totalCount: 9 },
+    }),
   ])
 })
 
@@ -65,7 +67,7 @@ describe('a work database rebuilt from a version', () => {
       const before = await publishedOnce()
       const columns = await before.rows(described)
       const [position, queue] = [await before.account.position(), await plannedSurveys(before.account)]
-      expect(position.listing).not.toBe(null)
+      expect(position.listings.incremental ?? position.listings.full).not.toBe(null)
       expect(queue.filter(({ task }) => task !== null)).not.toEqual([])
       await night(before, 2)
       await publishParquet(before)

@@ -80,7 +80,7 @@ const BREAKS: Readonly<Record<string, string>> = {
   'pending_surveys_are_stored _sync.pending_surveys':
     'INSERT INTO _sync.pending_surveys SELECT * REPLACE (9 AS id) FROM surveys WHERE id = 2',
   'queued_surveys_are_stored _sync.tasks': `INSERT INTO _sync.tasks BY NAME SELECT 'acme' AS account, 9 AS survey_id, 'changed' AS reason, now() AS enqueued_at, 'run-1' AS enqueued_run_id, 0 AS attempts`,
-  'listed_ids_belong_to_a_listing _sync.listed_ids': `INSERT INTO _sync.listed_ids VALUES ('acme', 1)`,
+  'listed_ids_belong_to_a_listing _sync.listed_ids': `INSERT INTO _sync.listed_ids VALUES ('acme', 'full', 1)`,
   'runs_have_ended _sync.runs': `UPDATE _sync.runs SET status = 'running'`,
   'runs_are_numbered _sync.runs': 'UPDATE _sync.runs SET run_number = NULL',
   'exit_code_follows_status _sync.runs': 'UPDATE _sync.runs SET exit_code = 3',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
 import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
 import { minute } from '../../../support/time/instants.js'
-import { commitPage, list, rejection, survey } from '../../../support/warehouse/rows.js'
+import { begin, commitPage, list, listingPage, rejection, survey } from '../../../support/warehouse/rows.js'
 import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
@@ -119,6 +119,23 @@ test('a column that an older file lacks is added to every table with its comment
   expect(await queuedTasks(migrated.account, minute(9), { runId: 'r' })).toMatchObject([
     { surveyId: 1, reason: 'changed', reserve: 3, isLeftOver: true, refusals: 0 },
   ])
+})
+
+test('a listing that a warehouse of version 3 has under way goes on after the migration', async () => {
+  const older = await testWarehouse()
+  await begin(older.account, minute(0))
+  await commitPage(older.account, [survey(2)], minute(0), { nextPage: 2, totalCount: 2 })
+  await older.run('ALTER TABLE _sync.listed_ids DROP COLUMN kind')
+  await older.run('ALTER TABLE _sync.listings RENAME least_total_count TO first_total_count')
+  await older.run('UPDATE _sync.schema_version SET version = 3')
+  await older.database.close()
+
+  const { account, expectRows } = await testWarehouse(older.directory)
+  expect((await account.position()).listings.full).toMatchObject({ nextPage: 2, leastTotalCount: 2 })
+  const last = listingPage([survey(1)], minute(1), { page: 2, totalCount: 2 })
+  expect(await account.countListed(last)).toBe(2)
+  await account.commitListingPages([last])
+  await expectRows("SELECT survey_id FROM _sync.tasks WHERE reason = 'missing'", [])
 })
 
 test('a column of a newer version stays empty in the rows that this version adds', async () => {

@@ -28,7 +28,7 @@ const NO_LISTING = {
   fullListedAt: null,
   countedAt: null,
   fullListingDue: false,
-  listing: null,
+  listings: { full: null, incremental: null },
 }
 
 describe('a listing', () => {
@@ -40,7 +40,7 @@ describe('a listing', () => {
       cursor: null,
       fullListedAt: null,
       countedAt: null,
-      listing: { ...full, nextPage: 2, totalCount: 2 },
+      listings: { full: { ...full, nextPage: 2, totalCount: 2 } },
     })
     await commitPage(account, [survey(1)], minute(9), { totalCount: 2, committedAt: minute(11) })
     expect(await account.position()).toEqual({ ...NO_LISTING, cursor: minute(-5), fullListedAt: minute(11) })
@@ -53,21 +53,26 @@ describe('a listing', () => {
     expect(await account.position()).toEqual({ ...NO_LISTING, cursor: minute(55), fullListedAt: minute(0) })
   })
 
-  test('that starts replaces an interrupted one, whose surveys no longer count', async () => {
+  test('that starts replaces an interrupted one of its kind, whose surveys no longer count', async () => {
     const { account } = await emptyWarehouse()
     await account.startListing(full)
     await commitPage(account, [survey(1)], minute(0), { nextPage: 2, rejections: [rejected(null)] })
     const incremental: ListingStart = { ...full, kind: 'incremental', updatedSince: minute(-60) }
     await account.startListing(incremental)
-    expect((await account.position()).listing).toMatchObject({ ...incremental, nextPage: 1, totalCount: 0 })
-    expect(await account.countListed({ page: 1, surveys: [], rejections: [] })).toBe(0)
+    const again: ListingStart = { ...full, ceiling: minute(-4) }
+    await account.startListing(again)
+    expect((await account.position()).listings).toMatchObject({
+      full: { ...again, nextPage: 1, totalCount: 0 },
+      incremental: { ...incremental, nextPage: 1, totalCount: 0 },
+    })
+    expect(await account.countListed({ kind: 'full', page: 1, surveys: [], rejections: [] })).toBe(0)
   })
 
   test('that is dropped leaves its rows and tasks, but no cursor', async () => {
     const { account } = await emptyWarehouse()
     await account.startListing(full)
     await commitPage(account, [survey(1)], minute(0), { nextPage: 2 })
-    await account.dropListing()
+    await account.dropListing('full')
     expect(await account.position()).toEqual(NO_LISTING)
     expect(await account.hasTasks()).toBe(true)
   })
@@ -85,18 +90,21 @@ describe('a listing', () => {
 test('every survey counts once, a rejected row by its id, and each row without an id by itself', async () => {
   const { account } = await emptyWarehouse()
   await account.startListing(full)
-  expect(await account.countListed({ page: 1, surveys: [survey(1)], rejections: [rejected(null)] })).toBe(2)
+  expect(
+    await account.countListed({ kind: 'full', page: 1, surveys: [survey(1)], rejections: [rejected(null)] }),
+  ).toBe(2)
   await commitPage(account, [survey(1), survey(2)], minute(0), {
     nextPage: 2,
     rejections: [rejected(3), rejected(null, '{"a":1}'), rejected(null, '{"a":2}')],
   })
   const second = {
+    kind: 'full' as const,
     page: 2,
     surveys: [survey(2), survey(4)],
     rejections: [rejected(3), rejected(1), rejected(null)],
   }
   expect(await account.countListed(second)).toBe(4 + 3)
-  expect(await account.countListed({ page: 2, surveys: [], rejections: [] })).toBe(3 + 2)
+  expect(await account.countListed({ kind: 'full', page: 2, surveys: [], rejections: [] })).toBe(3 + 2)
 })
 
 test('a page that a resumed listing reads again counts once, with its new rows', async () => {

@@ -260,6 +260,7 @@ test('a survey row is confirmed until its last listing, or until the first readi
   await read(account, [1, 2, 3], at(1, 10), 5)
   await begin(account, at(2, 9), 'incremental')
   await commitPage(account, [survey(1), survey(2, { title: 'Renamed' })], at(2, 9), {
+    kind: 'incremental',
     rejections: [rejection({ surveyId: 3, rowId: 3 })],
   })
   await list(account, [survey(1), survey(2, { title: 'Renamed' })], at(3, 9))
