@@ -100,6 +100,7 @@ export const EXITS = {
       body_too_large: 'An answer larger than `limits.response_bytes_max`',
       unusable_answer: 'An answer 200 in which the rows or the next page cannot be found',
       attempts_exhausted: 'All `limits.attempts` of a request failed',
+      no_answer: 'The API answered nothing for `limits.patience`, or until `--max-duration`',
       rate_refused: 'The API answered 429 after every pause',
       retry_after_too_long: 'The API demands a pause longer than an hour',
       shared_cap_unreachable: 'The Redis of a shared cap cannot be reached',
@@ -184,6 +185,7 @@ const EXIT_OF: ReadonlyMap<string, ExitCode> = new Map(ERRORS.map(({ code, exit 
 
 /** The account's other requests would fail as well, as after a 429 that outlasts its pauses. */
 const ENDS_RUN: ReadonlySet<string> = new Set<ErrorCode>([
+  'no_answer',
   'rate_refused',
   'retry_after_too_long',
   'shared_cap_unreachable',

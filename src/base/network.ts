@@ -23,6 +23,8 @@ export interface RateUsage {
   readonly slotFreeAtMs: number | null
   /** When the first failed request is sent again, wall-clock milliseconds; null if none waits for that, or others are under way. */
   readonly retryAtMs: number | null
+  /** An outage: since when the API answers nothing, and until when the run waits for it, wall-clock milliseconds; null without one. */
+  readonly unanswered: { readonly sinceMs: number; readonly untilMs: number } | null
   /** Distance between requests, milliseconds, after the API refused bursts; null while they go in bursts. */
   readonly paceIntervalMs: number | null
 }

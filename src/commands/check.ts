@@ -108,7 +108,7 @@ const requestSurveys = async (
   clock: Clock,
 ): Promise<string> => {
   const { openSource } = await import('./warehouse-run.js')
-  const limits = { ...settings.limits, attempts: 1, pausesMax: 1 }
+  const limits = { ...settings.limits, attempts: 1, pausesMax: 1, patience: 0 }
   await using source = openSource({ account, settings, storage, limits, clock, log })
   const startedMs = clock.monotonicMs()
   let sentMs: number | null = null

@@ -66,7 +66,9 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
         const log = logWith(options.log, { account: account.name })
         let status: RunStatus = 'failed'
         try {
-          await using source = openSource({ account, settings, storage, log, createTransport })
+          const { cursor } = await accountWarehouse(database, account.name).position()
+          const wasAnswered = cursor !== null
+          await using source = openSource({ account, settings, storage, wasAnswered, log, createTransport })
           onSource(account.name, () => source.usage())
           const report = await runAccount({
             source,

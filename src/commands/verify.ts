@@ -113,7 +113,9 @@ const sampleAll = async (work: VerifyWork, held: Storage): Promise<readonly Acco
     signal: held.signal,
     log,
     run: async (account, allowance, signal) => {
-      await using source = openSource({ account, settings, storage: held, log })
+      // Somebody waits for the verdict, and can ask for it again.
+      const limits = { ...settings.limits, patience: 0 }
+      await using source = openSource({ account, settings, storage: held, limits, log })
       const proof = await verifySample({
         account: account.name,
         source,

@@ -8,7 +8,7 @@ import type { OpenStore } from '../object-store/open.js'
 import type { AccountSettings } from '../settings/settings.js'
 import { holdStorage } from '../storage/open.js'
 import type { Storage } from '../storage/storage.js'
-import { createSurveySource } from '../survey-api/survey-source.js'
+import { createSurveySource, LIST_PATH } from '../survey-api/survey-source.js'
 import { publishAll, shutdownDeadlineAfter } from '../sync/publish.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
 import type { Database } from '../warehouse/connection/database.js'
@@ -86,6 +86,8 @@ interface SourceOptions extends Pick<Work, 'settings' | 'log'> {
   readonly storage: Pick<Storage, 'requireHeld'>
   /** By default those of the settings. */
   readonly limits?: HttpLimits
+  /** Whether an earlier run was answered at this address. */
+  readonly wasAnswered?: boolean
   readonly clock?: Clock
   /** The network, by default the real one. */
   readonly createTransport?: CreateTransport | undefined
@@ -94,11 +96,14 @@ interface SourceOptions extends Pick<Work, 'settings' | 'log'> {
 /** Opens the API of one account. Dispose of the source to end its connections and timers. */
 export const openSource = (options: SourceOptions) => {
   const { account, settings, storage, log, createTransport } = options
-  const { limits = settings.limits, clock = systemClock } = options
+  const { limits = settings.limits, wasAnswered, clock = systemClock } = options
   const http = createHttpClient({
     ...account,
     account: account.name,
     limits,
+    probe: LIST_PATH,
+    durationMsMax: settings.budget.duration_max,
+    wasAnswered,
     clock,
     log,
     createTransport,

@@ -150,8 +150,8 @@ export const exchange = async <Value>(
     if (timeout !== null) return { kind: 'broken', error: timeout, certainlyUnsent: false }
     const failure = connectionFailure(error)
     if (failure === null) throw error
-    const { problem, certainlyUnsent } = failure
-    const failed = connectionFailed(peerOf(address, proxy), problem, error)
+    const { problem, certainlyUnsent, passes } = failure
+    const failed = connectionFailed(peerOf(address, proxy), problem, { cause: error, passes })
     return { kind: 'broken', error: failed, certainlyUnsent }
   } finally {
     cancelTimeout()

@@ -11,8 +11,10 @@ import { joinSignals } from '../base/signals.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
 import { attemptsExhausted, type Where } from './errors.js'
+import { OutageWatch } from './outage.js'
 import { IN_FLIGHT_MAX, type Slot } from './rate-limit/held-slot-limiter.js'
 import { createRateLimiter, type RateLimiterOptions } from './rate-limit/rate-limiter.js'
+import { type RetryLimits, retryWaitMs } from './retry-wait.js'
 import { type CreateTransport, createTransport, type HeaderValues, type Transport } from './transport.js'
 
 export type { JsonAnswer } from './attempt.js'
@@ -26,6 +28,12 @@ export interface HttpClientOptions extends Omit<RateLimiterOptions, 'owner' | 'l
   readonly headers: HeaderValues
   readonly limits: HttpLimits
   readonly proxy?: HttpProxy | null
+  /** What is requested to learn whether the API answers at all, a path below the base URL. */
+  readonly probe: string
+  /** How long the run may take from now, ms: it waits for no outage beyond that. Null without a limit. */
+  readonly durationMsMax?: number | null | undefined
+  /** Whether an earlier run was answered at this address. */
+  readonly wasAnswered?: boolean | undefined
   /** From 0 to 1, for the jitter. */
   readonly random: () => number
   /** Called right before each send. It throws if this process may no longer send anything. */
@@ -33,14 +41,13 @@ export interface HttpClientOptions extends Omit<RateLimiterOptions, 'owner' | 'l
   readonly createTransport?: CreateTransport | undefined
 }
 
-export interface HttpLimits {
+export interface HttpLimits extends RetryLimits {
   /** From the send to the last byte of the answer, ms. */
   readonly request_timeout: number
   /** Sends of one request. Those answered with 429 do not count. */
   readonly attempts: number
-  /** Longest wait before the first retry, and before any, ms. */
-  readonly backoff_base: number
-  readonly backoff_max: number
+  /** How long a run waits for an API that answers nothing, ms; 0: not at all. */
+  readonly patience: number
   /** Bytes after decompression. */
   readonly response_bytes_max: number
   /** Pauses in a row, without a success between them, that end the run; 5 by default. With 1 the first 429 ends it. */
@@ -60,8 +67,13 @@ interface PendingRequest {
   readonly address: Address
   readonly where: Where
   readonly context: RequestContext
+  /** It only asks whether the API answers. */
+  readonly isProbe: boolean
   sends: number
 }
+
+/** `held`: nothing was sent, because the API answers nothing. */
+type Sent = Outcome | { readonly kind: 'held' }
 
 class AccountClient implements AsyncDisposable {
   readonly #options: HttpClientOptions
@@ -70,6 +82,7 @@ class AccountClient implements AsyncDisposable {
   readonly #redactAnswer: (text: string) => string
   readonly #transport: Transport
   readonly #limiter: ReturnType<typeof createRateLimiter>
+  readonly #outage: OutageWatch
   /** Aborts requests that have not been sent yet. */
   readonly #ended = new AbortController()
   /** Aborts requests in flight. */
@@ -97,11 +110,12 @@ class AccountClient implements AsyncDisposable {
       proxy,
     })
     this.#limiter = createRateLimiter({ ...options, owner: { baseUrl, id } })
+    this.#outage = new OutageWatch(options)
   }
 
   /**
    * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a `StatusError` or another
-   * `UpstreamError`, an error `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason. After an error
+   * `UpstreamError`, an error `no_answer` or `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason. After an error
    * that ends the run, every request that has not been sent yet rejects with the same error.
    */
   async getJson(
@@ -112,7 +126,7 @@ class AccountClient implements AsyncDisposable {
     const address = addressOf(this.#baseUrl, path, query)
     const where = { request: address.label, account: this.#options.account }
     try {
-      return await this.#persist({ address, where, context, sends: 0 })
+      return await this.#persist({ address, where, context, isProbe: false, sends: 0 })
     } catch (error) {
       if (error instanceof UpstreamError && error.endsRun) this.#ended.abort(error)
       throw error
@@ -122,7 +136,7 @@ class AccountClient implements AsyncDisposable {
   usage(): RateUsage {
     const retries = this.#underWay > 0 ? [] : [...this.#retriesAtMs].map(({ atMs }) => atMs)
     const retryAtMs = retries.length === 0 ? null : Math.min(...retries)
-    return { ...this.#counts, ...this.#limiter.usage(), retryAtMs }
+    return { ...this.#counts, ...this.#limiter.usage(), retryAtMs, unanswered: this.#outage.usage() }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -135,15 +149,29 @@ class AccountClient implements AsyncDisposable {
 
   async #persist(pending: PendingRequest): Promise<JsonAnswer> {
     const { limits, random, log, account, clock } = this.#options
-    const waitSignals = [pending.context.signal, this.#ended.signal]
-    for (let attempts = 0; ; ) {
-      const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals)
+    const { attemptsMax = limits.attempts, signal } = pending.context
+    const waitSignals = [signal, this.#ended.signal]
+    const outage = this.#outage
+    let outages = outage.outages
+    for (let attempts = 0, isLast = false; ; ) {
+      if (outage.isSuspected()) {
+        await outage.untilAnswered((asking) => this.#ask(pending, asking), waitSignals)
+        // No request is blamed for an outage. If the API answers others, this request is at fault when it fails once more.
+        if (outage.outages > outages) attempts = 0
+        outages = outage.outages
+        isLast = attempts >= attemptsMax
+      }
+      const outcome = await this.#limiter.run<Sent>(
+        async (slot) => (outage.isSuspected() ? { kind: 'held' } : this.#send(slot, pending)),
+        waitSignals,
+      )
       if (outcome.kind === 'answer') return outcome.answer
-      if (outcome.kind === 'rate_limited') continue
+      if (outcome.kind !== 'retry') continue
       attempts += 1
-      if (attempts >= (pending.context.attemptsMax ?? limits.attempts)) {
+      if (attempts >= attemptsMax && (isLast || !outage.isSuspected())) {
         throw attemptsExhausted(pending.where, attempts, outcome.error)
       }
+      if (outage.isSuspected()) continue
       const waitMs = retryWaitMs(attempts, limits, random(), outcome.retryAfterMs)
       const { request } = pending.where
       const problem = outcome.error.message
@@ -152,6 +180,19 @@ class AccountClient implements AsyncDisposable {
       const retry = { atMs: clock.nowMs() + waitMs }
       this.#retriesAtMs.add(retry)
       await sleep(clock, waitMs, joined.signal).finally(() => this.#retriesAtMs.delete(retry))
+    }
+  }
+
+  /** Asks once whether the API answers at all, in place of `pending`, which pays for it. A refusal is an answer. */
+  async #ask(pending: PendingRequest, signal: AbortSignal): Promise<void> {
+    const { baseUrl, account, probe } = this.#options
+    const address = addressOf(new URL(baseUrl), probe, [])
+    const where = { request: address.label, account }
+    const asking = { address, where, context: { ...pending.context, signal }, isProbe: true, sends: 0 }
+    try {
+      await this.#limiter.run((slot) => this.#send(slot, asking), [signal])
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || error.endsRun) throw error
     }
   }
 
@@ -188,7 +229,12 @@ class AccountClient implements AsyncDisposable {
         onNeverSent: () => slot.neverSent(),
       })
       if (outcome.kind === 'answer') this.#limiter.pauses.succeeded(epoch)
+      if (outcome.kind === 'retry') this.#outage.failed(outcome.error, outcome.retryAfterMs)
+      else this.#outage.answered(pending.isProbe)
       return outcome
+    } catch (error) {
+      if (error instanceof UpstreamError && !error.endsRun) this.#outage.answered(pending.isProbe)
+      throw error
     } finally {
       this.#underWay -= 1
       const ms = Math.round(clock.monotonicMs() - startedMs)
@@ -202,19 +248,4 @@ class AccountClient implements AsyncDisposable {
     const error = this.#limiter.rateLimited(epoch, retryAfterMs, where)
     if (error !== null) this.#ended.abort(error)
   }
-}
-
-/**
- * The wait after `attempt` (from 1) failed, milliseconds: exponential backoff with full jitter. The requests of a burst fail together, and
- * a fixed part in their waits would send them together again. At least the `Retry-After` of that answer, but never above `backoff_max`: one
- * slow endpoint must not hold its task for an hour, and the task stays queued if all attempts fail.
- */
-export const retryWaitMs = (
-  attempt: number,
-  { backoff_base, backoff_max }: Pick<HttpLimits, 'backoff_base' | 'backoff_max'>,
-  random: number,
-  retryAfterMs: number | null = null,
-): number => {
-  const jittered = random * Math.min(backoff_max, backoff_base * 2 ** (attempt - 1))
-  return Math.round(Math.min(backoff_max, Math.max(jittered, retryAfterMs ?? 0)))
 }

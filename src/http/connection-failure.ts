@@ -3,13 +3,17 @@ import { errors } from 'undici'
 import { UpstreamError } from '../base/errors.js'
 import type { HttpProxy } from '../base/network.js'
 import type { Address } from './address.js'
-import { TransientError } from './errors.js'
+import { type Passes, TransientError } from './errors.js'
 
 const BEFORE_CONNECTED: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
   ['ENOTFOUND', 'host name not found in DNS'],
   ['EAI_AGAIN', 'DNS did not answer'],
   ['UND_ERR_CONNECT_TIMEOUT', 'connecting timed out'],
+])
+
+/** Found before anything is sent, and there as long as nobody changes a certificate or a setting. */
+const OF_CERTIFICATES: ReadonlyMap<string, string> = new Map([
   ['CERT_HAS_EXPIRED', 'its TLS certificate has expired'],
   ['CERT_NOT_YET_VALID', 'its TLS certificate is not valid yet'],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'its TLS certificate is self-signed'],
@@ -31,19 +35,36 @@ const ANY_TIME: ReadonlyMap<string, string> = new Map([
   ['UND_ERR_HEADERS_OVERFLOW', 'too many response headers'],
 ])
 
+interface ConnectionFailure {
+  readonly problem: string
+  readonly certainlyUnsent: boolean
+  readonly passes: Passes
+}
+
 /** Null if `error` is not a connection failure: it is a bug of ours then. */
-export const connectionFailure = (error: unknown): { problem: string; certainlyUnsent: boolean } | null => {
-  if (error instanceof errors.HTTPParserError) {
-    return { problem: 'its answer is not HTTP', certainlyUnsent: false }
-  }
+export const connectionFailure = (error: unknown): ConnectionFailure | null => {
+  const notHttp = { problem: 'its answer is not HTTP', certainlyUnsent: false, passes: 'never' } as const
+  if (error instanceof errors.HTTPParserError) return notHttp
   const code = error instanceof Error && 'code' in error ? error.code : null
   if (typeof code !== 'string' || OUR_MISTAKES.has(code)) return null
+  if (code.startsWith('HPE_')) return { ...notHttp, problem: `${notHttp.problem} (${code})` }
+  const certificate = OF_CERTIFICATES.get(code)
+  if (certificate !== undefined)
+    return { problem: `${certificate} (${code})`, certainlyUnsent: true, passes: 'never' }
   const early = BEFORE_CONNECTED.get(code)
-  if (early !== undefined) return { problem: `${early} (${code})`, certainlyUnsent: true }
-  const words =
-    ANY_TIME.get(code) ?? (code.startsWith('HPE_') ? 'its answer is not HTTP' : 'connection failed')
-  return { problem: `${words} (${code})`, certainlyUnsent: false }
+  return {
+    problem: `${early ?? ANY_TIME.get(code) ?? 'connection failed'} (${code})`,
+    certainlyUnsent: early !== undefined,
+    passes: PASSES.get(code) ?? 'later',
+  }
 }
+
+const PASSES: ReadonlyMap<string, Passes> = new Map([
+  ['ENOTFOUND', 'if known'],
+  // The port speaks plain HTTP.
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'never'],
+  ['UND_ERR_HEADERS_OVERFLOW', 'never'],
+])
 
 const OUR_MISTAKES: ReadonlySet<string> = new Set([
   'UND_ERR_INVALID_ARG',
@@ -90,7 +111,11 @@ const refusalOf = ({ variable, authorization }: HttpProxy, host: string, status:
 export class ProxyTroubleError extends TransientError {
   readonly certainlyUnsent = true
 
-  constructor(proxy: HttpProxy, problem: string, cause?: unknown) {
-    super('proxy_failed', `${theProxy(proxy)} ${problem}`, { cause })
+  constructor(
+    proxy: HttpProxy,
+    problem: string,
+    options?: { readonly cause: unknown; readonly passes?: Passes | undefined },
+  ) {
+    super('proxy_failed', `${theProxy(proxy)} ${problem}`, options)
   }
 }

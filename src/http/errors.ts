@@ -3,6 +3,7 @@
  * headers) and what to do now. Text of the server in it is redacted and cut to one line.
  */
 import { type ErrorCode, ExpectedError, messageOf, UpstreamError, WarehouseError } from '../base/errors.js'
+import { humanDuration } from '../base/human.js'
 import type { Rate } from '../base/network.js'
 
 /** The API refused the request by its status. Other addresses may be readable, so the caller decides what ends. */
@@ -67,6 +68,22 @@ export const attemptsExhausted = (where: Where, attempts: number, cause: Error):
   return new UpstreamError('attempts_exhausted', message, { cause })
 }
 
+/** Nothing was answered for `limits.patience`, or until the run has to end; `cause` is the last failure. */
+export const noAnswer = (
+  account: string,
+  unansweredMs: number,
+  patienceMs: number,
+  cause: Error | undefined,
+): UpstreamError => {
+  const last = cause === undefined ? '' : `, the last time: ${cause.message}`
+  return new UpstreamError(
+    'no_answer',
+    `the API of account '${account}' answered nothing for ${humanDuration(unansweredMs)}${last}. ` +
+      `Start the run again when the service answers; limits.patience (${humanDuration(patienceMs)}) is how long a run waits`,
+    { cause },
+  )
+}
+
 /** A 429 after every pause: another client uses up the account's cap, or the cap is below `rate_limit`. */
 export const rateRefused = (where: Where, pauses: number, rate: Rate): UpstreamError =>
   new UpstreamError(
@@ -108,8 +125,25 @@ export const sharedCapError = (account: string, address: string, problem: string
       'number of requests per window that this process may send without Redis',
   )
 
+/**
+ * Whether a failure passes if one waits. A wrong certificate does not. A host name that DNS does not know is a typing error, unless the
+ * API was reached by it before.
+ */
+export type Passes = 'later' | 'if known' | 'never'
+
 /** A failure that may pass: the request is tried again. The failure of the last attempt is reported. */
-export class TransientError extends UpstreamError {}
+export class TransientError extends UpstreamError {
+  readonly passes: Passes
+
+  constructor(code: ErrorCode, message: string, { passes = 'later', ...options }: TransientOptions = {}) {
+    super(code, message, options)
+    this.passes = passes
+  }
+}
+
+interface TransientOptions extends ErrorOptions {
+  readonly passes?: Passes | undefined
+}
 
 /** 408 or 5xx. */
 export const serverTrouble = (status: number, excerpt: string): TransientError =>
@@ -119,8 +153,11 @@ export const serverTrouble = (status: number, excerpt: string): TransientError =
 export const requestTimeout = (host: string, timeoutMs: number): TransientError =>
   new TransientError('request_timeout', `${host} gave no complete answer within ${timeoutMs / 1000} s`)
 
-export const connectionFailed = (host: string, problem: string, cause: unknown): TransientError =>
-  new TransientError('connection_failed', `${host}: ${problem}`, { cause })
+export const connectionFailed = (
+  host: string,
+  problem: string,
+  options: { readonly cause: unknown; readonly passes: Passes },
+): TransientError => new TransientError('connection_failed', `${host}: ${problem}`, options)
 
 /** A 200 whose body is cut short, not JSON, or in an unknown encoding. */
 export const invalidBody = (problem: string): TransientError =>

@@ -187,8 +187,10 @@ class TunnelPool extends Pool {
     } catch (error) {
       if (error instanceof ExpectedError) throw error
       // An error of ours: undici would open the tunnel again and again, without a wait, if it recognized the error.
-      const problem = connectionFailure(error)?.problem ?? messageOf(error)
-      throw new ProxyTroubleError(this.#proxy, `cannot be used: ${problem}`, error)
+      const failure = connectionFailure(error)
+      const problem = failure?.problem ?? messageOf(error)
+      const options = { cause: error, passes: failure?.passes }
+      throw new ProxyTroubleError(this.#proxy, `cannot be used: ${problem}`, options)
     }
   }
 }

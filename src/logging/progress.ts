@@ -94,7 +94,11 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
 
 const limitsOf = (usage: RateUsage | undefined, nowMs: number): Limits => {
   if (usage === undefined) return { slotsInUse: 0, rate: null, wait: null }
-  const { slotsInUse, rate, pausedUntilMs, slotFreeAtMs, retryAtMs } = usage
+  const { slotsInUse, rate, pausedUntilMs, slotFreeAtMs, retryAtMs, unanswered } = usage
+  if (unanswered !== null) {
+    const forMs = Math.max(0, unanswered.untilMs - nowMs)
+    return { slotsInUse, rate, wait: { why: 'outage', sinceMs: nowMs - unanswered.sinceMs, forMs } }
+  }
   const untilMs = { refused: pausedUntilMs, cap: slotFreeAtMs, retry: retryAtMs }
   const why = (['refused', 'cap', 'retry'] as const).find((one) => (untilMs[one] ?? 0) > nowMs)
   return { slotsInUse, rate, wait: why === undefined ? null : { why, forMs: (untilMs[why] ?? 0) - nowMs } }

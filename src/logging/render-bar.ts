@@ -34,7 +34,11 @@ export interface Limits {
   readonly slotsInUse: number
   readonly rate: Rate | null
   /** Why and how long nothing is sent, milliseconds; null if something is. */
-  readonly wait: { readonly why: 'refused' | 'cap' | 'retry'; readonly forMs: number } | null
+  readonly wait:
+    | { readonly why: 'refused' | 'cap' | 'retry'; readonly forMs: number }
+    /** Nothing is answered: for how long already, and how long the run still waits. */
+    | { readonly why: 'outage'; readonly sinceMs: number; readonly forMs: number }
+    | null
 }
 
 /** A shorter wait for the cap or a retry is not shown. */
@@ -68,18 +72,26 @@ export const etaMs = ({
 const renderOne = (account: AccountState, columns: number): string => {
   const { phase, rate, wait, done, left } = account
   const isRefreshing = phase === 'refreshing'
-  const isPaused = wait?.why === 'refused'
-  const pause = `waiting ${humanDuration(wholeSeconds(wait?.forMs ?? 0))}: the API asked to slow down`
+  const stop = stopText(wait)
   return fitted(
     [
-      isPaused ? `${phaseText(account)} | ${pause}` : phaseText(account),
-      !isPaused && isRefreshing && rate !== null && left > 0 ? etaText(etaMs(account)) : null,
+      stop === null ? phaseText(account) : `${phaseText(account)} | ${stop}`,
+      stop === null && isRefreshing && rate !== null && left > 0 ? etaText(etaMs(account)) : null,
       nextText([account]),
       requestsOf([account]),
       isRefreshing ? barText(done, left) : null,
     ],
     columns,
   )
+}
+
+/** Why nothing goes on. */
+const stopText = (wait: Limits['wait']): string | null => {
+  if (wait?.why === 'refused')
+    return `waiting ${humanDuration(wholeSeconds(wait.forMs))}: the API asked to slow down`
+  if (wait?.why !== 'outage') return null
+  const [since, left] = [wait.sinceMs, wait.forMs].map((ms) => humanDuration(wholeSeconds(ms)))
+  return `no answer for ${since}, waiting ${left} more`
 }
 
 const phaseText = ({ phase, page, pages, surveysListed, done, left }: AccountState): string => {
@@ -103,7 +115,8 @@ const renderSeveral = (accounts: readonly AccountState[], columns: number): stri
     [
       inPhase('starting').length === accounts.length ? 'starting' : head,
       namedText('failed', inPhase('failed')),
-      waitingText(accounts),
+      waitingText(accounts, 'refused', '429'),
+      waitingText(accounts, 'outage', 'no answer'),
       longestMs > 0 ? etaText(longestMs) : null,
       nextText(accounts.filter(isAtWork)),
       `${humanCount(inPhase('ended', 'failed').length)}/${counted(accounts.length, 'account')} done`,
@@ -127,19 +140,21 @@ const isAtWork = ({ phase }: AccountState): boolean => phase !== 'ended' && phas
 
 /** For what all of them wait; null if one of them is sending, or waits for the end of a pause. */
 const nextText = (accounts: readonly AccountState[]): string | null => {
-  const waits = accounts.flatMap(({ wait }) => (wait === null || wait.why === 'refused' ? [] : [wait]))
+  const waits = accounts.flatMap(({ wait }) => (wait?.why === 'cap' || wait?.why === 'retry' ? [wait] : []))
   const [first] = waits.toSorted((a, b) => a.forMs - b.forMs)
   if (first === undefined || waits.length < accounts.length || first.forMs < SHOWN_WAIT_MS_MIN) return null
   return `waits ${humanDuration(wholeSeconds(first.forMs))} ${first.why === 'cap' ? 'for the cap' : 'to try again'}`
 }
 
-const waitingText = (accounts: readonly AccountState[]): string | null => {
-  const paused = accounts.filter((account) => account.wait?.why === 'refused' && isAtWork(account))
-  const longestMs = Math.max(0, ...paused.map(({ wait }) => wait?.forMs ?? 0))
-  return namedText(
-    `${paused.length === 1 ? 'waits' : 'wait'} ${humanDuration(wholeSeconds(longestMs))} (429)`,
-    paused,
-  )
+const waitingText = (
+  accounts: readonly AccountState[],
+  why: 'refused' | 'outage',
+  cause: string,
+): string | null => {
+  const waiting = accounts.filter((account) => account.wait?.why === why && isAtWork(account))
+  const longestMs = Math.max(0, ...waiting.map(({ wait }) => wait?.forMs ?? 0))
+  const verb = waiting.length === 1 ? 'waits' : 'wait'
+  return namedText(`${verb} ${humanDuration(wholeSeconds(longestMs))} (${cause})`, waiting)
 }
 
 /** Adds up the caps if all of them use the same window; otherwise null. */

@@ -263,6 +263,9 @@ export const settingsSchema = section({
     attempts: wholeNumber(6, 1, 20).describe(
       'Attempts per request before it counts as failed; answers 429 do not count',
     ),
+    patience: duration('15m', '0s', '1d').describe(
+      'How long a run waits for an API that answers nothing, but never past `--max-duration`; `0s`: not at all. A request that fails while others are answered ends after its attempts',
+    ),
     backoff_base: duration('500ms', '1ms', '1m').describe(
       'Longest wait before the first retry; it doubles with each further retry',
     ),

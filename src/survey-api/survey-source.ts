@@ -44,6 +44,9 @@ import { elementTexts, memberTexts, repeatedName, wellFormedJson } from './json-
 
 type Query = readonly (readonly [name: string, value: string])[]
 
+/** The list of surveys, below the base URL. It answers if anything does. */
+export const LIST_PATH = '/surveys'
+
 /** `clock` dates the answers of a server that sends no `Date`; `attemptsMax` is that of `http`. The caller closes `http`. */
 export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: number): SurveySource => {
   /** GETs a resource of one survey. Throws `RefusedReadingError` when the API refuses `what`. */
@@ -65,7 +68,7 @@ export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: 
      * Throws the `StatusError` of the last refusal.
      */
     listSurveys: async ({ updatedSince, page }, context) => {
-      const path = '/surveys'
+      const path = LIST_PATH
       const since = updatedSince === null ? [] : [['updated_since', formatInstant(updatedSince)] as const]
       const request = () => http.getJson(path, [...since, ['page', String(page)]], context)
       const answer = await request().catch((error: unknown) => {

@@ -68,7 +68,7 @@ interface Night {
   readonly arrivals?: number
 }
 
-const FAST = { limits: { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' } }
+const FAST = { limits: { attempts: 2, patience: '0s', backoff_base: '1ms', backoff_max: '1ms' } }
 const STATUS_OF = { 0: 'complete', 3: 'partial', 4: 'failed', 5: 'failed' }
 
 test.concurrent('0, 3, 4 and 5: exit code, last line and run record of each night agree, and the next night goes on', async (context) => {

@@ -22,7 +22,9 @@ test.for([
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const args = await trial.settings({ limits: { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' } })
+  const args = await trial.settings({
+    limits: { attempts: 2, patience: '0s', backoff_base: '1ms', backoff_max: '1ms' },
+  })
   const ended = await trial.sync(args, { FIELDWORK_SYNC_BASE_URL: `http://127.0.0.1:${port}/api/v1` })
   server.close()
   expect(ended).toMatchObject(expected)

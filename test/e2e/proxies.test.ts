@@ -18,7 +18,7 @@ const PASSWORD = 'pr0xy-p@ss/word'
 const CREDENTIALS = `Basic ${Buffer.from(`user:${PASSWORD}`).toString('base64')}`
 /** A host that is not in DNS, so only a proxy finds it. */
 const HOST = 'api.test'
-const LIMITS = { attempts: 3, backoff_base: '1ms', backoff_max: '1ms' }
+const LIMITS = { attempts: 3, patience: '0s', backoff_base: '1ms', backoff_max: '1ms' }
 
 interface Context {
   readonly onTestFinished: Finished

@@ -56,7 +56,7 @@ test.skipIf(!HAS_TINYPROXY || !HAS_OPENSSL)(
     const directory = await temporaryDirectory(context.onTestFinished)
     const certificates = makeCertificates(directory, ['IP:127.0.0.1'])
     const tlsPort = await startTlsFront(trial.api.baseUrl, certificates, context.onTestFinished)
-    const limits = { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' }
+    const limits = { attempts: 2, patience: '0s', backoff_base: '1ms', backoff_max: '1ms' }
     const sync = ['sync', '--log-level', 'debug', ...(await trial.settings({ limits }))]
     const good = `http://user:${PASSWORD}@${proxy}`
     const overTls = {

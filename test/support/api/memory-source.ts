@@ -87,6 +87,7 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
         pausedUntilMs: null,
         slotFreeAtMs: null,
         retryAtMs: null,
+        unanswered: null,
         paceIntervalMs: null,
       },
     }),

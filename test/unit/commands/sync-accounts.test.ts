@@ -101,7 +101,7 @@ test('three failing accounts leave the fourth complete, and the run reports the 
   }
   answerAll(trial, 'paused', 429)
   const report = await trial.sync({
-    settings: { limits: { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' } },
+    settings: { limits: { attempts: 2, patience: '0s', backoff_base: '1ms', backoff_max: '1ms' } },
     accounts: { paused: { rate_limit: { requests: 10, per: '100ms' } } },
   })
   expect(report).toMatchObject({ exitCode: 4, status: 'failed' })

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseHttpDate, parseRetryAfter } from '../../../src/http/attempt.js'
-import { retryWaitMs } from '../../../src/http/client.js'
 import { Pauses, RETRY_AFTER_MS_MAX } from '../../../src/http/rate-limit/rate-limiter.js'
+import { retryWaitMs } from '../../../src/http/retry-wait.js'
 import { anyText } from '../../support/hostile/any-text.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
 

@@ -1,6 +1,6 @@
 /** How long a client waits before another attempt. */
 import { expect, test } from 'vitest'
-import { retryWaitMs } from '../../../src/http/client.js'
+import { retryWaitMs } from '../../../src/http/retry-wait.js'
 
 const limits = { backoff_base: 500, backoff_max: 6_000 }
 

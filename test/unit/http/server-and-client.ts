@@ -63,6 +63,7 @@ type Overrides = Partial<Omit<HttpClientOptions, 'limits' | 'log'>> & {
 const LIMITS = {
   request_timeout: 20_000,
   attempts: 6,
+  patience: 0,
   backoff_base: 1,
   backoff_max: 20,
   response_bytes_max: 1_000_000,
@@ -79,6 +80,7 @@ export const startClient = (baseUrl: string, overrides: Overrides = {}): TestCli
     ledgerDirectory: null,
     clock: systemClock,
     random: () => 0.5,
+    probe: '/surveys',
     ...overrides,
     limits: { ...LIMITS, ...overrides.limits },
     log,

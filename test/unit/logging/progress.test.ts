@@ -36,7 +36,7 @@ const open = () => {
   const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, after: () => () => undefined }
   const usage = (): RateUsage => ({
     ...{ requests: 10, retries: 0, refusals: 0, slotsInUse: 10, paceIntervalMs: null, pausedUntilMs },
-    ...{ slotFreeAtMs: null, retryAtMs: null },
+    ...{ slotFreeAtMs: null, retryAtMs: null, unanswered: null },
     rate: { requests: 60, perMs: 60_000 },
   })
   const line = createStatusLine({ write: (text) => written.push(text) })

@@ -61,6 +61,12 @@ test.each<[string, Partial<AccountState>, number, string]>([
     'refreshing 43/212 (20%) | waiting 42 s:…',
   ],
   [
+    'an outage',
+    { wait: { why: 'outage', sinceMs: 130_000, forMs: 769_100 } },
+    90,
+    'refreshing 43/212 (20%) | no answer for 2 min 10 s, waiting 12 min 50 s more',
+  ],
+  [
     'a refresh at the cap',
     { wait: { why: 'cap', forMs: 41_200 }, slotsInUse: 60 },
     79,
@@ -149,6 +155,12 @@ test.each<[string, BarState, number, string]>([
     ),
     79,
     'refreshing 129/636 (20%) | globex failed | acme waits 42 s (429)',
+  ],
+  [
+    'one without an answer',
+    several({ wait: { why: 'outage', sinceMs: 20_000, forMs: 41_200 } }, { account: 'initech' }),
+    79,
+    `refreshing 86/424 (20%) | acme waits 42 s (no answer) | ${LEFT}`,
   ],
   [
     'all at the cap, with the time until the next request',

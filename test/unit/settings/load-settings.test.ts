@@ -47,6 +47,7 @@ describe('the environment alone', () => {
       limits: {
         request_timeout: 30_000,
         attempts: 6,
+        patience: 900_000,
         backoff_base: 500,
         backoff_max: 60_000,
         response_bytes_max: 33_554_432,

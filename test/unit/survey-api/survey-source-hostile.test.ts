@@ -48,6 +48,7 @@ const sourceOf = (text: string) => {
       pausedUntilMs: null,
       slotFreeAtMs: null,
       retryAtMs: null,
+      unanswered: null,
       paceIntervalMs: null,
       rate: { requests: 60, perMs: 60_000 },
     }),

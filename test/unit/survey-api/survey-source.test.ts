@@ -26,10 +26,11 @@ const openClient = (baseUrl: string) =>
     account: 'test',
     baseUrl,
     id: 1,
+    probe: '/surveys',
     headers: { 'Authorization-ID': '1', 'Authorization-Token': new Secret('none') },
     rate: { requests: 1_000, perMs: 60_000 },
     limits: {
-      ...{ request_timeout: 10_000, attempts: 1, backoff_base: 1, backoff_max: 1 },
+      ...{ request_timeout: 10_000, attempts: 1, patience: 0, backoff_base: 1, backoff_max: 1 },
       response_bytes_max: 10_000_000,
     },
     ledgerDirectory: null,

@@ -1,0 +1,181 @@
+/**
+ * An outage: the API answers nothing at all. All requests of the account then wait, and one request at a time asks whether it answers
+ * again, until `limits.patience` has passed. A request that fails while others are answered is no outage
+ * (docs/decisions/settings-and-http.md#0087-an-outage-is-waited-for).
+ */
+import { type Clock, sleep } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import { joinSignals, unlessAborted } from '../base/signals.js'
+import { createTimeLimit, type TimeLimit } from '../base/time-limit.js'
+import { noAnswer, type TransientError } from './errors.js'
+import { type RetryLimits, retryWaitMs } from './retry-wait.js'
+
+interface OutageOptions {
+  readonly account: string
+  readonly limits: RetryLimits & {
+    /** So many failures in a row, of any requests, are taken for an outage. */
+    readonly attempts: number
+    /** From the first failure, ms. With 0 nothing is waited for. */
+    readonly patience: number
+  }
+  /** How long the run may take from now, ms; null without a limit. */
+  readonly durationMsMax?: number | null | undefined
+  /** Whether an earlier run was answered: a host name that DNS does not know may then be known again. */
+  readonly wasAnswered?: boolean | undefined
+  readonly clock: Clock
+  readonly log: Log
+  readonly random: () => number
+}
+
+/** Sends the request that asks whether the API answers. It reports the outcome by `answered` or `failed`. */
+type Ask = (signal: AbortSignal) => Promise<unknown>
+
+const LOG_EVERY_MS = 60_000
+
+export class OutageWatch {
+  readonly #options: OutageOptions
+  /** When the run has to end, monotonic clock. */
+  readonly #endsMs: number
+  #failuresInARow = 0
+  /** The first failure since a request was answered that did not only ask, monotonic clock. */
+  #sinceMs: number | null = null
+  #last: { readonly error: TransientError; readonly retryAfterMs: number | null } | null = null
+  #wasAnswered: boolean
+  #isAsking = false
+  /** Aborted when those who wait have to look again. */
+  #change = new AbortController()
+  /** Outages of this run: the list of surveys was not answered either. */
+  #outages = 0
+  #isConfirmed = false
+
+  constructor(options: OutageOptions) {
+    const { clock, durationMsMax, wasAnswered } = options
+    this.#options = options
+    this.#endsMs = clock.monotonicMs() + (durationMsMax ?? Number.POSITIVE_INFINITY)
+    this.#wasAnswered = wasAnswered ?? false
+  }
+
+  get outages(): number {
+    return this.#outages
+  }
+
+  /** Whether nothing may be sent but the request that asks. */
+  isSuspected(): boolean {
+    const { patience, attempts } = this.#options.limits
+    return patience > 0 && this.#failuresInARow >= attempts
+  }
+
+  /** Wall clock; null while the API answers. */
+  usage(): { readonly sinceMs: number; readonly untilMs: number } | null {
+    if (!this.#isConfirmed || this.#sinceMs === null) return null
+    const { clock } = this.#options
+    const wallMs = clock.nowMs() - clock.monotonicMs()
+    return { sinceMs: wallMs + this.#sinceMs, untilMs: wallMs + this.#giveUpMs() }
+  }
+
+  /** An answer of any status but 408 and 5xx. That of a request that only asked does not renew the patience. */
+  answered(onlyAsked: boolean): void {
+    if (this.#isConfirmed) {
+      const { account, log } = this.#options
+      log.info({ account, unansweredMs: this.#unansweredMs() }, 'the API answers again')
+    }
+    this.#wasAnswered = true
+    this.#failuresInARow = 0
+    this.#isConfirmed = false
+    if (!onlyAsked) this.#sinceMs = null
+    this.#changed()
+  }
+
+  failed(error: TransientError, retryAfterMs: number | null): void {
+    const { passes } = error
+    if (passes === 'never' || (passes === 'if known' && !this.#wasAnswered)) return
+    this.#sinceMs ??= this.#options.clock.monotonicMs()
+    this.#failuresInARow += 1
+    this.#last = { error, retryAfterMs }
+  }
+
+  /** Waits while an outage is suspected. Rejects with an error `no_answer`, or with the signal's reason. */
+  async untilAnswered(ask: Ask, signals: readonly AbortSignal[]): Promise<void> {
+    using joined = joinSignals(signals)
+    while (this.isSuspected()) {
+      if (this.#isAsking) await this.#untilChanged(joined.signal)
+      else await this.#askUntilAnswered(ask, joined.signal)
+    }
+  }
+
+  async #untilChanged(signal: AbortSignal): Promise<void> {
+    const change = this.#change.signal
+    await unlessAborted(
+      signal,
+      new Promise<void>((resolve) => change.addEventListener('abort', () => resolve(), { once: true })),
+    )
+  }
+
+  #changed(): void {
+    this.#change.abort()
+    this.#change = new AbortController()
+  }
+
+  async #askUntilAnswered(ask: Ask, signal: AbortSignal): Promise<void> {
+    this.#isAsking = true
+    try {
+      using limit = createTimeLimit(this.#options.clock)
+      using asking = joinSignals([signal, limit.signal])
+      for (let asked = 0; this.isSuspected(); asked += 1) {
+        await this.#pauseBefore(asked, asking.signal)
+        if (!this.isSuspected()) return
+        await ask(asking.signal)
+        if (asked === 0 && this.isSuspected()) this.#confirm(limit)
+      }
+    } finally {
+      this.#isAsking = false
+      this.#changed()
+    }
+  }
+
+  /** Ends early when something is answered. A `Retry-After` within the patience is kept, however long it is. */
+  async #pauseBefore(asked: number, signal: AbortSignal): Promise<void> {
+    const { clock, limits, random } = this.#options
+    const backoffMs = asked === 0 ? 0 : retryWaitMs(asked, limits, random())
+    const retryAfterMs = this.#last?.retryAfterMs ?? 0
+    const waitMs = retryAfterMs < this.#leftMs() ? Math.max(backoffMs, retryAfterMs) : backoffMs
+    if (waitMs === 0) return
+    using joined = joinSignals([signal, this.#change.signal])
+    await sleep(clock, waitMs, joined.signal).catch((error: unknown) => {
+      if (this.isSuspected()) throw error
+    })
+  }
+
+  /** The API does not answer the list of surveys either: says so, now and once a minute, and ends the wait with the patience. */
+  #confirm(limit: TimeLimit): void {
+    const { account, log, limits } = this.#options
+    const isNew = !this.#isConfirmed
+    if (isNew) this.#outages += 1
+    this.#isConfirmed = true
+    const say = (): void => {
+      const problem = this.#last?.error.message
+      const times = { unansweredMs: this.#unansweredMs(), patienceLeftMs: Math.round(this.#leftMs()) }
+      log.warn({ account, ...times, problem }, 'the API answers nothing: the run waits for it')
+      limit.after(LOG_EVERY_MS, say)
+    }
+    if (isNew) say()
+    else limit.after(LOG_EVERY_MS, say)
+    limit.after(this.#leftMs(), () =>
+      limit.end(noAnswer(account, this.#unansweredMs(), limits.patience, this.#last?.error)),
+    )
+  }
+
+  #unansweredMs(): number {
+    const nowMs = this.#options.clock.monotonicMs()
+    return Math.round(nowMs - (this.#sinceMs ?? nowMs))
+  }
+
+  #giveUpMs(): number {
+    const { clock, limits } = this.#options
+    return Math.min(this.#endsMs, (this.#sinceMs ?? clock.monotonicMs()) + limits.patience)
+  }
+
+  #leftMs(): number {
+    return Math.max(0, this.#giveUpMs() - this.#options.clock.monotonicMs())
+  }
+}
