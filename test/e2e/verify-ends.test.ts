@@ -386,3 +386,53 @@ describe('what has changed since is no error', () => {
     expect([explained.code, wrongIn(explained.json)]).toEqual([0, [0, 0, 0, 0]])
   })
 })
+
+test('a field that the service gives no longer is reported once, and no row is wrong for it', async (context) => {
+  const trial = await openSynced(context, scriptedSurveys(3, { status: 'complete', project_id: 'P1' }, 2))
+  for (const one of trial.api.surveys) {
+    one.survey.project_id = null
+    one.progress = { ...one.progress, incidence_rate: undefined }
+  }
+  const { code, json } = await verifyJson(trial)
+  expect(code).toBe(0)
+  expect(json.sample.accounts[0]).toMatchObject({
+    dropped_fields: [
+      { resource: 'survey', field: 'project_id', rows: 3 },
+      // Of three surveys and their six sources.
+      { resource: 'fieldwork_progress', field: 'incidence_rate', rows: 9 },
+    ],
+    findings: expect.arrayContaining([
+      expect.objectContaining({ verdict: 'moved', why: 'the API no longer gives a field that it has' }),
+    ]),
+  })
+  const text = await trial.runWarm(['verify'])
+  expect(text.stdout.match(/in no answer any more/g)).toHaveLength(2)
+  expect(text.stdout).toContain(
+    'default: the API gives fieldwork_progress.incidence_rate in no answer any more; 9 rows still have a value of before, until it changes',
+  )
+  expect(lastLine(text)).toBe('verified: nothing wrong.')
+  // One answer that has it is enough to expect it of all.
+  const [first] = trial.api.surveys
+  if (first !== undefined) first.progress = { ...first.progress, incidence_rate: 1 }
+  expect(await verifyJson(trial)).toMatchObject({ code: 5 })
+})
+
+test('what it advises reads the wrong rows again', async (context) => {
+  const trial = await openSynced(context, scriptedSurveys(3, {}, 2))
+  const [first] = trial.api.surveys
+  if (first === undefined) throw new Error('no survey')
+  // The sum of the survey does not show it, so no night reads it for a week, however it lists.
+  first.sourceProgress[101] = scriptedProgress(11)
+  trial.api.hook = (arrival, response) => {
+    if (!(arrival.query.get('started_before') ?? '').startsWith('1970')) return false
+    sendJson(trial.api, response, 200, { fieldwork_progress: scriptedProgress(0) })
+    return true
+  }
+  expect(await trial.runWarm(['sync', '--full'])).toMatchObject({ code: 0 })
+  const wrong = await trial.runWarm(['verify'])
+  expect(wrong.code, wrong.stdout).toBe(5)
+  const [, advised] = /sources and progress are read again by: fieldwork-sync (.*)\n/.exec(wrong.stdout) ?? []
+  expect(advised).toBe('sync --surveys 1')
+  expect(await trial.runWarm(advised?.split(' ') ?? [])).toMatchObject({ code: 0 })
+  expect(await trial.runWarm(['verify'])).toMatchObject({ code: 0 })
+})

@@ -106,6 +106,7 @@ const samplePart = (accounts: readonly AccountSample[]): string =>
       }),
     ]),
     ...accounts.map(powerLine),
+    ...accounts.flatMap(droppedLines),
   ].join('\n')
 
 const powerLine = (sample: AccountSample): string => {
@@ -116,6 +117,13 @@ const powerLine = (sample: AccountSample): string => {
   const [were, one] = wrong === 1 ? ['was', 'it'] : ['were', 'one']
   return `${account}: ${humanCount(compared)} of ${counted(surveys, 'survey')} compared (${percent(compared / surveys)})${stop}. If ${humanCount(wrong)} of them ${were} wrong, a sample of this size would find ${one} with a chance of ${percent(sample.chanceToFindOnePercent)}`
 }
+
+/** A change of the API. It makes no row wrong. */
+const droppedLines = ({ account, droppedFields }: AccountSample): readonly string[] =>
+  droppedFields.map(
+    ({ resource, field, rows }) =>
+      `${account}: the API gives ${resource}.${field} in no answer any more; ${counted(rows, 'row still has', 'rows still have')} a value of before, until it changes`,
+  )
 
 const percent = (fraction: number): string =>
   `${Number((100 * fraction).toPrecision(fraction > 0.01 ? 3 : 2))} %`
@@ -164,8 +172,27 @@ const closing = (
       endedBy instanceof UpstreamError ? [`${account}: ${endedBy.message}`] : [],
     ),
     `took ${humanDuration(elapsedMs)}${seed}`,
+    ...accounts.flatMap((sample) => remedies(sample, accounts.length > 1)),
     wrong.length > 0 ? `wrong (exit ${exitCode}): ${wrong.join(' and ')}.` : verified,
   ].join('\n')
+}
+
+/**
+ * What reads the wrong rows again. A listing of all surveys brings their rows, and no more: the sources and progress of a survey whose row
+ * is the same are read in full only by name.
+ */
+const remedies = (sample: AccountSample, isOneOfSeveral: boolean): readonly string[] => {
+  const wrong = rowsWith(sample, 'wrong')
+  const ids = [...new Set(wrong.filter(({ table }) => table !== 'surveys').map(({ surveyId }) => surveyId))]
+  const names = ids.map((id) => (isOneOfSeveral ? `${sample.account}/${id}` : id))
+  return [
+    ...(wrong.some(({ table }) => table === 'surveys')
+      ? ['rows of surveys are read again by: fieldwork-sync sync --full']
+      : []),
+    ...(names.length === 0
+      ? []
+      : [`sources and progress are read again by: fieldwork-sync sync --surveys ${names.join(',')}`]),
+  ]
 }
 
 const accountToJson = ({ rows, ...sample }: AccountSample) => ({
@@ -177,6 +204,7 @@ const accountToJson = ({ rows, ...sample }: AccountSample) => ({
   requests: sample.requests,
   stopped: sample.endedBy?.message ?? null,
   unread: sample.unread,
+  droppedFields: sample.droppedFields,
   tables: COMPARED_TABLES.map((table) => ({ table, ...countsOf(rows.filter((row) => row.table === table)) })),
   findings: rows.filter(({ verdict }) => verdict !== 'equal').map(({ fields: _, ...row }) => row),
 })

@@ -10,6 +10,7 @@ import { type Instant, minusMs } from '../../model/instant.js'
 import type { Reading, SurveySource } from '../../model/survey-source.js'
 import { newestById, RefusedReadingError } from '../../model/survey-source.js'
 import { mergedSampleSources } from '../../warehouse/merge/merged-tables.js'
+import type { Resource } from './dropped-fields.js'
 import { judgeProgress, PROGRESS_COLUMNS } from './judge-progress.js'
 import { laterOf, type StoredSurvey } from './stored.js'
 import { CAME_BACK, type Compared, comparedAs, type Judgement, judged, judgeVersion } from './verdict.js'
@@ -23,6 +24,8 @@ interface SurveyComparison {
   readonly listedNow: () => Promise<Survey | null>
   /** The overlap of listings: how late a change may show. */
   readonly slackMs: number
+  /** Gets each row that the service shows. */
+  readonly shows: (resource: Resource, row: object) => void
 }
 
 /** `gone`: the API no longer shows the survey. Throws a `RefusedReadingError` if it refuses it, and the errors of the source. */
@@ -38,7 +41,9 @@ export const compareSurvey = async (comparison: SurveyComparison): Promise<reado
   // It takes two sources to hide a change of one: the other moved by the opposite, or between the answers of the survey and its own.
   const mayHide = ({ judgement, isReadLast }: (typeof ofSources)[number]) =>
     judgement.verdict !== 'equal' || isReadLast
-  const hiding = ofSources.filter(mayHide).map(({ id }) => id)
+  const listedIds = new Set(sources.map(({ id }) => id))
+  const gone = [...comparison.stored.sourceProgress.keys()].filter((id) => !listedIds.has(id))
+  const hiding = [...ofSources.filter(mayHide).map(({ id }) => id), ...gone]
   for (const { id, judgement, hidden } of ofSources) {
     const { length: fields } = PROGRESS_COLUMNS
     const isHidden = hiding.some((other) => other !== id)
@@ -95,6 +100,7 @@ const compareSources = async (
   const knownUntil = sourcesListedAt === null ? null : minusMs(sourcesListedAt, slackMs)
   const compared: Compared[] = []
   for (const service of sources) {
+    comparison.shows('sample_source', service)
     const known = stored.sources.get(service.id) ?? null
     const waitsFor = quarantined(stored, `sample_sources/${service.id}`)
     const judgement = judgeVersion({ columns, stored: known, service, knownUntil, waitsFor })
@@ -183,6 +189,7 @@ const compareProgress = async (
   const of = (judgement: Judgement) =>
     comparedAs('survey_progress', PROGRESS_COLUMNS.length, surveyId, null, judgement)
   if (progress.row === null) return of(UNTYPABLE)
+  comparison.shows('fieldwork_progress', progress.row)
   const { refreshedAt } = stored
   const listedIds = new Set(sources.map(({ id }) => id))
   const storedIds = new Set(
@@ -225,6 +232,7 @@ const judgeSourceProgress = async (comparison: SurveyComparison, listed: SampleS
   if (reading === null) return of(judged('moved', 'the API no longer shows it', []))
   const service = reading.row
   if (service === null) return of(UNTYPABLE)
+  comparison.shows('fieldwork_progress', service)
   const waitsFor = whySourceWaits(stored, listed.id)
   if (row !== null && row.missingSince !== null && waitsFor === null)
     return of(judged('unclear', CAME_BACK, []))
@@ -249,9 +257,14 @@ const judgeSourceProgress = async (comparison: SurveyComparison, listed: SampleS
   const provenAt = laterOf(stored.sourceProgressProvenAt, readAt)
   const judgement = await judgeAsOf(provenAt)
   if (judgement.verdict !== 'wrong' || provenAt === readAt) return of(judgement)
+  if (judgement.differences.every(({ field }) => field === 'length_of_interview'))
+    return of(judged('unclear', UNPROVEN, judgement.differences))
   const asRead = await judgeAsOf(readAt)
   return of(judgement, asRead.verdict === 'moved' ? { ...asRead, why: HIDDEN } : asRead)
 }
+
+const UNPROVEN =
+  'it was known by the sum of the survey, which does not show a length that moves without a count'
 
 /** The sum of the survey did not show it. The next reading of all sources does. */
 const HIDDEN = 'it moved since it was read, and another source of the survey hid that'

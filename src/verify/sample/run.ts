@@ -11,6 +11,7 @@ import type { Database } from '../../warehouse/connection/database.js'
 import { mergedSurveys } from '../../warehouse/merge/merged-tables.js'
 import { chanceToFind, inSampleOrder, onePercentOf } from './choose.js'
 import { compareSurvey } from './compare-survey.js'
+import { createFieldWatch, type DroppedField } from './dropped-fields.js'
 import {
   type Population,
   readPopulation,
@@ -44,6 +45,8 @@ export interface SampleProof {
   /** Surveys of these that were compared completely. */
   readonly compared: number
   readonly rows: readonly Compared[]
+  /** Fields that the API gives no longer. */
+  readonly droppedFields: readonly DroppedField[]
   /** The chance that this sample finds at least one wrong survey if one in a hundred is wrong. */
   readonly chanceToFindOnePercent: number
   readonly unread: readonly UnreadSurvey[]
@@ -81,7 +84,8 @@ const compareAll = async (
 ) => {
   const rows: Compared[] = []
   const unread: UnreadSurvey[] = []
-  const found = { compared: 0, rows, unread }
+  const found = { compared: 0, unread }
+  const fields = createFieldWatch()
   /** Surveys whose row was compared. A survey may be on two pages, because rows move. */
   const onPages = new Set<number>()
   const readPage = (page: number) => source.listSurveys({ updatedSince: null, page }, context)
@@ -94,6 +98,7 @@ const compareAll = async (
     const stored = await readStored(unseen.map(({ id }) => id))
     for (const row of unseen) {
       onPages.add(row.id)
+      fields.shows('survey', row)
       rows.push(compareRow(row, requiredOf(stored, row.id), cursor))
     }
   }
@@ -103,7 +108,8 @@ const compareAll = async (
       for (const page of await listing.find(survey)) await comparePage(page)
       const stored = requiredOf(await readStored([surveyId]), surveyId)
       const listedNow = () => listing.again(surveyId)
-      const compared = await compareSurvey({ source, context, surveyId, stored, listedNow, slackMs })
+      const { shows } = fields
+      const compared = await compareSurvey({ source, context, surveyId, stored, listedNow, slackMs, shows })
       if (compared !== 'gone') rows.push(...compared)
       if (!onPages.has(surveyId)) rows.push(unlisted(surveyId, compared === 'gone'))
       found.compared += 1
@@ -117,9 +123,10 @@ const compareAll = async (
       await compareOne(survey)
       onCompared(found.compared + unread.length, chosen.length)
     }
-    return { ...found, endedBy: null }
+    return { ...found, ...fields.judge(rows), endedBy: null }
   } catch (error) {
-    if (isStop(error) || error instanceof UpstreamError) return { ...found, endedBy: error }
+    if (isStop(error) || error instanceof UpstreamError)
+      return { ...found, ...fields.judge(rows), endedBy: error }
     throw error
   }
 }

@@ -178,6 +178,11 @@ const verify = z.strictObject({
           survey_id: z.int().describe('ID of the survey'),
           problem: text('Why the API refused it'),
         }),
+        dropped_fields: listOf('Fields that the API gives in no answer of the sample any more', {
+          resource: z.enum(['survey', 'sample_source', 'fieldwork_progress']).describe('The resource'),
+          field: text('The field'),
+          rows: count('Rows of the sample that still have a value of before'),
+        }),
         tables: listOf('Rows by table', {
           table: z.enum(COMPARED_TABLES).describe('The table'),
           rows: count('Rows that were compared'),

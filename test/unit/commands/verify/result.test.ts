@@ -20,6 +20,7 @@ const sample = (change: Partial<AccountSample> = {}): AccountSample => ({
   chosen: 20,
   compared: 20,
   rows: [row('equal')],
+  droppedFields: [],
   chanceToFindOnePercent: 0.1837,
   unread: [],
   endedBy: null,

@@ -55,6 +55,7 @@ const compare = async (of: StoredSurvey, source: SurveySource = api) => {
     stored: of,
     listedNow: async () => survey(1),
     slackMs: 300_000,
+    shows: () => undefined,
   })
   if (compared === 'gone') throw new Error('the survey is there')
   return compared
@@ -100,13 +101,41 @@ test('progress of a source that was gone is there again', async () => {
   expect(await wrongOf(of(false))).toEqual(['sample_source_progress 12 wrong'])
 })
 
+/** Progress with no interviews but complete ones. */
+const counted = (complete: number) =>
+  progress(complete, {
+    ...Object.fromEntries(INTERVIEW_STATUSES.map((name) => [`${name}_individuals`, 0])),
+    ...{ sample_size: 100, completion_rate: complete / 100, complete_individuals: complete },
+    target_incidence_rate: complete === 0 ? null : 1,
+  })
+
+test('a length that moved without a count is unclear if the sum of the survey was the proof, else wrong', async () => {
+  const source: SurveySource = {
+    ...api,
+    readProgress: async (query, context) => ({
+      ...(await api.readProgress(query, context)),
+      ...(query.sampleSourceId === null ? {} : { row: counted(5) }),
+    }),
+  }
+  const judged = async (provenAt: bigint) => {
+    const longer = { ...counted(5), length_of_interview: 999 }
+    const sourceProgress = new Map([progressRow(11, longer), progressRow(12, counted(5))])
+    const found = await compare(stored({ sourceProgressProvenAt: provenAt, sourceProgress }), source)
+    return found
+      .filter(({ table }) => table === 'sample_source_progress')
+      .map(({ sampleSourceId, verdict }) => [sampleSourceId, verdict])
+  }
+  expect(await judged(minute(60))).toEqual([
+    [11, 'unclear'],
+    [12, 'equal'],
+  ])
+  expect(await judged(READ)).toEqual([
+    [11, 'wrong'],
+    [12, 'equal'],
+  ])
+})
+
 test('a source that another one hid moved since it was read, and one that is known without inference is wrong', async () => {
-  const counted = (complete: number) =>
-    progress(complete, {
-      ...Object.fromEntries(INTERVIEW_STATUSES.map((name) => [`${name}_individuals`, 0])),
-      ...{ sample_size: 100, completion_rate: complete / 100, complete_individuals: complete },
-      target_incidence_rate: complete === 0 ? null : 1,
-    })
   /** Source 12 has five interviews that started at 0, and one an hour later. Source 11 has as many as stored, or has lost one. */
   let other = 4
   const source: SurveySource = {
