@@ -1,4 +1,5 @@
 /** Every command line and every settings file on a page is one that the command accepts. */
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -46,10 +47,39 @@ test('commands and flags of the pages exist', () => {
   expect(COMMAND_LINES.length).toBeGreaterThan(50)
 })
 
+/** The blocks that a fence calls YAML, also those inside a list. */
+const fencedYaml = (page: string): readonly string[] =>
+  [...readFileSync(join(root, page), 'utf8').matchAll(/^( *)```yaml\n([\s\S]*?)^ *```$/gm)].map(
+    ([, indent = '', block = '']) => block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  )
+
+/** The blocks without a fence that begin with a key. */
+const indentedYaml = (page: string): readonly string[] =>
+  [...readFileSync(join(root, page), 'utf8').matchAll(/(?<=\n\n)(?: {4,}\S.*\n)+/g)]
+    .map(([block]) => block.replaceAll(/^ {4}/gm, ''))
+    .filter((block) => /^ *(?:- )?[\w.]+:(?: |\n)/.test(block))
+
+test.each(
+  PAGES.flatMap((page) => [...fencedYaml(page), ...indentedYaml(page)].map((block) => [page, block])),
+)('the YAML on %s can be read: %s', (_, block) => {
+  expect(() => parse(block)).not.toThrow()
+})
+
+test('a status of the CronJob needs only the change of the page', () => {
+  const [, script = ''] =
+    /sed '([^']+)'/.exec(readFileSync(join(root, 'docs/how-to/kubernetes.md'), 'utf8')) ?? []
+  for (const name of ['cronjob', 'cronjob-bucket']) {
+    const changed = execFileSync('sed', [script, join(root, `config/kubernetes/${name}.yaml`)], {
+      encoding: 'utf8',
+    })
+    const { args } = parse(changed).spec.jobTemplate.spec.template.spec.containers[0]
+    expect(args).toEqual(['status', '--config=/etc/fieldwork-sync/fieldwork-sync.yaml'])
+  }
+})
+
 /** The settings files of the how-to pages: their YAML, but for the profile of dbt. */
 const settingsOf = (page: string): readonly (readonly [string, string])[] =>
-  [...readFileSync(join(root, page), 'utf8').matchAll(/^```yaml\n([\s\S]*?)^```$/gm)]
-    .map(([, text = '']) => text)
+  fencedYaml(page)
     .filter((text) => !text.startsWith('fieldwork_models:'))
     .map((text) => [page, text])
 
