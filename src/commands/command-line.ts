@@ -32,7 +32,7 @@ export const runCommandLine = async (
     const redact = createRedactor(secrets)
     const { exitCode, text, json } = reportError(error)
     const end = ended === null ? '\n' : `. Apart from its output, the command ended with exit ${ended}\n`
-    stderr.write(`${redact(text)}${end}`)
+    stderr.write(await wrapped(`${redact(text)}${end}`, surroundings.stderr))
     if (ended !== null) return worseOf(ended, exitCode)
     ended = exitCode
     try {
@@ -72,6 +72,13 @@ const run = async (argv: readonly string[], context: CliContext): Promise<void> 
     const { helpOf } = await import('./yargs.js')
     await context.print(`${await helpOf(command, COMMANDS, context.stdout.columns)}\n`)
   }
+}
+
+/** Breaks the lines of a message at words, for a terminal. Programs and files get it as it is. */
+const wrapped = async (text: string, { isTTY, columns }: NodeJS.WriteStream): Promise<string> => {
+  if (!isTTY || !columns) return text
+  const { default: wrapAnsi } = await import('wrap-ansi')
+  return wrapAnsi(text, columns, { trim: false }).replaceAll(/ +$/gm, '')
 }
 
 /** Whether `--json` is given. It reads argv, because an error may come before the flags are parsed. */

@@ -11,6 +11,8 @@ export interface Flag {
   readonly default?: string
   /** The values that a shell offers. Without them it offers files. */
   readonly values?: readonly string[] | (() => Promise<readonly string[]>)
+  /** Another name of the flag. */
+  readonly alias?: string
   /** Whether the flag takes several values, with commas. */
   readonly isList?: boolean
 }

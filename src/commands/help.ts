@@ -32,10 +32,10 @@ export const GROUPS: Readonly<
     ],
     query: [
       ['Any question in SQL', 'query "SELECT title, status, per_day FROM surveys_today"'],
-      ['A query with a name, in a file for Excel', 'query needs-action --output morning.xlsx'],
+      ['A query with a name, in a file for Excel', 'query needs-action --out morning.xlsx'],
     ],
     report: [
-      ['A page to open in a browser', 'report --out report.html'],
+      ['A page to open in a browser', 'report'],
       ['Of the warehouse of a backup', 'report --warehouse /mnt/backup --out report.html'],
     ],
     export: [

@@ -35,6 +35,7 @@ import { NAMED_QUERIES, sqlToCopy } from './query/named.js'
 import { parametersOf, prepare, questionOf } from './query/question.js'
 import { namedRows, ofStatement, refused, type Statement } from './query/statement.js'
 import { writeTable } from './query/table.js'
+import { jsonOf } from './text/json.js'
 import { textTable } from './text/text-table.js'
 
 export interface QueryRequest {
@@ -53,6 +54,10 @@ export const listOfQueries = (): string =>
     NAMED_QUERIES.map(({ name, describe }) => [name, describe]),
     { leftColumns: 2 },
   )}\n\nfieldwork-sync query NAME runs one, and query NAME --sql prints its SQL.\n`
+
+/** `query --list --json`: the same, with the SQL that `--sql` prints. */
+export const namedQueriesAsJson = (): string =>
+  `${jsonOf({ queries: NAMED_QUERIES.map((one) => ({ name: one.name, describe: one.describe, sql: `${sqlToCopy(one)};` })) })}\n`
 
 /** Throws `query_refused` for an unknown name. */
 export const sqlOfQuery = async (context: CliContext, asked: string): Promise<string> => {
@@ -212,7 +217,7 @@ const writeFile = async (
 ): Promise<string> => {
   const found = await stat(out).catch(() => null)
   if (found !== null && !found.isFile())
-    throw usageError(`--output ${out} is not a file. Name another one`, 'query')
+    throw usageError(`--out ${out} is not a file. Name another one`, 'query')
   const temporary = temporaryBeside(out)
   try {
     await makeDirectory(dirname(out))

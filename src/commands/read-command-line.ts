@@ -55,7 +55,12 @@ export const splitCommand = (argv: readonly string[], commands: readonly Command
 
 /** Whether the word after this one is its value. In front of the command, the flags of every command count. */
 const takesNext = (word: string | undefined, commands: readonly Command[]): boolean =>
-  word?.startsWith('--') === true && commands.some(({ flags }) => flags[word.slice(2)]?.type === 'string')
+  word?.startsWith('--') === true &&
+  commands.some(({ flags }) =>
+    Object.entries(flags).some(
+      ([name, { type, alias }]) => type === 'string' && [name, alias].includes(word.slice(2)),
+    ),
+  )
 
 const unknownCommand = ([first]: readonly Other[], commands: readonly Command[]): readonly string[] => {
   const names = commands.map(({ name }) => name)
@@ -64,20 +69,28 @@ const unknownCommand = ([first]: readonly Other[], commands: readonly Command[])
     : [`there is no command ${shown(first.word)}${suggestion(first.word, names)}`]
 }
 
-type Declared = Readonly<Record<string, Pick<Flag, 'type' | 'isList'>>>
+type Declared = Readonly<Record<string, Pick<Flag, 'type' | 'isList' | 'alias'>>>
 
 /** Every command has these too. */
-const COMMON = { help: { type: 'boolean' }, version: { type: 'boolean' } } as const
+const COMMON = { help: { type: 'boolean', alias: 'h' }, version: { type: 'boolean', alias: 'v' } } as const
 
 /** `-5` and `-` may be values; `-x`, `--` and `--x` are flags. */
 const FLAG = /^-[^0-9=][^=]*/
 
-/** `flag` is as it was written, and `name` that of the flag: `help` of `-h`. The text of a command may be SQL that begins with a comment. */
+/**
+ * `flag` is as it was written, and `name` that of the flag: `help` of `-h`, `out` of `--output`. The text of a
+ * command may be SQL that begins with a comment.
+ */
 const flagIn = (word: string, declared: Declared) => {
   const isText = /^--\s/.test(word) && Object.values(declared).some(({ type }) => type === 'argument')
   const [flag = null] = FLAG.exec(word) ?? []
   if (isText || flag === null) return null
-  const name = flag === '-h' ? 'help' : flag.startsWith('--') ? flag.slice('--'.length) : ''
+  const isLong = flag.startsWith('--')
+  const given = flag.slice(isLong ? 2 : 1)
+  const aliased = Object.keys(declared).find(
+    (name) => declared[name]?.alias === given && isLong === given.length > 1,
+  )
+  const name = aliased ?? (isLong ? given : '')
   return { flag, name, value: word === flag ? undefined : word.slice(`${flag}=`.length) }
 }
 
@@ -158,7 +171,7 @@ const meant = (word: string, declared: Declared): string =>
 const HINTS: Readonly<Record<string, string>> = {
   '--dry-run': ': fieldwork-sync plan shows what sync would request',
   // A flag of earlier versions.
-  '--where': ': to choose rows, use fieldwork-sync query "SELECT … WHERE …" --output rows.csv',
+  '--where': ': to choose rows, use fieldwork-sync query "SELECT … WHERE …" --out rows.csv',
 }
 
 /** Words that are neither flags, nor values of flags, nor arguments. Most are the rest of a text whose quotes are missing. */
@@ -169,6 +182,11 @@ const othersProblem = (others: readonly Other[], command: string, declared: Decl
   if (more.length >= WORDS_NAMED_MAX) named.push('…')
   const takesText = Object.values(declared).some(({ type }) => type === 'argument')
   const unquoted = first.behind !== null ? `--${first.behind}` : takesText ? command : null
+  const ofSurvey = ['survey', 'surveys'].find((flag) => flag in declared)
+  if (unquoted === null && ofSurvey !== undefined && IS_SURVEY.test(first.word))
+    return [
+      `${command} cannot take the word ${named.join(' ')}: to name a survey, write --${ofSurvey} ${first.word}`,
+    ]
   const hint =
     unquoted === null
       ? meant(first.word, declared)
@@ -177,6 +195,9 @@ const othersProblem = (others: readonly Other[], command: string, declared: Decl
         : `: a text with blanks needs quotes, as in ${unquoted} "…"`
   return [`${command} cannot take ${more.length === 0 ? 'the word' : 'the words'} ${named.join(' ')}${hint}`]
 }
+
+/** `4711` or `acme/4711` */
+const IS_SURVEY = /^([\w-]+\/)?\d{1,16}$/
 
 /** An unquoted `*` becomes the names of all files. */
 const WORDS_NAMED_MAX = 3

@@ -154,18 +154,28 @@ const accountSection = (run: RunReport, isOneOfSeveral: boolean): string => {
 }
 
 const factsOf = (run: RunReport, isOneOfSeveral: boolean): string => {
-  const refusals = `${counted(run.retries, 'retry', 'retries')}, ${counted(run.refusals, 'refusal')} with 429`
+  // After a failure, what is zero says nothing.
+  const isWorthIt = (count: number) => run.status !== 'failed' || count > 0
+  const repeated = [
+    ...(isWorthIt(run.retries) ? [counted(run.retries, 'retry', 'retries')] : []),
+    ...(isWorthIt(run.refusals) ? [`${counted(run.refusals, 'refusal')} with 429`] : []),
+  ]
   const pace = `a request every ${humanCount(Math.ceil(run.paceIntervalMs ?? 0))} ms: the API refuses bursts within the cap`
   const failed = run.surveysFailed > 0 ? `, ${humanCount(run.surveysFailed)} failed` : ''
   return [
-    ['requests', `${humanCount(run.requests)} (${refusals})`],
+    ['requests', `${humanCount(run.requests)}${repeated.length === 0 ? '' : ` (${repeated.join(', ')})`}`],
     ...(run.paceIntervalMs === null ? [] : [['pace', pace]]),
-    ['listing', run.listing ? `${run.listing}, ${counted(run.surveysListed, 'survey')} listed` : 'none'],
-    ['refreshed', `${counted(run.surveysRefreshed, 'survey')}${failed}`],
-    ...summaryLines(run).flatMap(({ field, label, text }) => [
-      [label, text],
-      ...(EXPLANATIONS[field]?.(run) ?? []).map((line) => ['', `  ${line}`]),
-    ]),
+    ...(isWorthIt(run.surveysListed)
+      ? [['listing', run.listing ? `${run.listing}, ${counted(run.surveysListed, 'survey')} listed` : 'none']]
+      : []),
+    ...(isWorthIt(run.surveysRefreshed + run.surveysFailed)
+      ? [['refreshed', `${counted(run.surveysRefreshed, 'survey')}${failed}`]]
+      : []),
+    ...summaryLines(run).flatMap(({ field, value, label, text }) =>
+      isWorthIt(value)
+        ? [[label, text], ...(EXPLANATIONS[field]?.(run) ?? []).map((line) => ['', `  ${line}`])]
+        : [],
+    ),
     ...(isOneOfSeveral ? [['time', humanDuration(Number((run.endedAt - run.startedAt) / 1_000n))]] : []),
   ]
     .map(([label = '', text = '']) => `${label.padEnd(LABEL_COLUMNS)}  ${text}`)

@@ -14,7 +14,7 @@ import type { Settings } from '../settings/settings.js'
 import type { CliContext, Command } from './context.js'
 import { choiceOf, type Flag, type Flags, surveyNameOf, usageError } from './flags.js'
 
-const text = (describe: string, more: Pick<Flag, 'values' | 'isList'> = {}) =>
+const text = (describe: string, more: Pick<Flag, 'values' | 'isList' | 'alias' | 'default'> = {}) =>
   ({ type: 'string', describe, ...more }) as const
 const option = (describe: string) => ({ type: 'boolean', describe }) as const
 
@@ -47,11 +47,14 @@ const ACCOUNT = {
   'token-file': text('File that holds the secret token'),
 } as const
 
+/** Where a command writes. */
+const OUT = { alias: 'output' } as const
+
 /** On a terminal, the texts of the first four are also the questions. */
 const INIT = {
   ...ACCOUNT,
   warehouse: text('Where to put the warehouse: a directory, or a bucket such as s3://bucket/prefix'),
-  out: { ...text('Settings file to write'), default: SETTINGS_FILE_HERE },
+  out: { ...text('Settings file to write', OUT), default: SETTINGS_FILE_HERE },
   force: option('Replace the settings file if it exists'),
   'no-check': option('Only write the file, for a machine that cannot reach the API'),
   ...LOGGED,
@@ -74,19 +77,19 @@ const QUERY_FILES: Readonly<Record<string, (typeof QUERY_FORMATS)[number]>> = {
 }
 
 /** A file whose name says another format, such as fieldwork.duckdb, is never replaced. */
-const queryFormatOf = (given: string | undefined, output: string | undefined, flag: string) => {
+const queryFormatOf = (given: string | undefined, out: string | undefined, flag: string) => {
   const problem = `--format must be one of ${QUERY_FORMATS.join(', ')}`
   const format = given === undefined ? null : choiceOf(given, QUERY_FORMATS, { command: 'query', problem })
-  if (output === undefined) {
+  if (out === undefined) {
     if (format === 'parquet' || format === 'xlsx')
-      throw usageError(`--format ${format} needs a file: --output rows.${format}`, 'query')
+      throw usageError(`--format ${format} needs a file: --out rows.${format}`, 'query')
     return format ?? 'table'
   }
-  const named = QUERY_FILES[extname(output).toLowerCase()]
+  const named = QUERY_FILES[extname(out).toLowerCase()]
   if (named === undefined)
-    throw usageError(`--output ${output} must end in one of ${Object.keys(QUERY_FILES).join(', ')}`, 'query')
+    throw usageError(`--out ${out} must end in one of ${Object.keys(QUERY_FILES).join(', ')}`, 'query')
   if (format !== null && format !== named)
-    throw usageError(`${flag} and --output ${output} exclude each other`, 'query')
+    throw usageError(`${flag} and --out ${out} exclude each other`, 'query')
   return named
 }
 
@@ -255,6 +258,7 @@ export const COMMANDS: readonly Command[] = [
       }),
       out: text(
         'Directory to write (required); an earlier export there is replaced, other files are never deleted',
+        OUT,
       ),
       tables: text(
         'Tables and views to export, such as surveys,survey_overview,_sync.runs (default: all tables except those of _sync, in a workbook after surveys_today and needs_action)',
@@ -290,41 +294,48 @@ export const COMMANDS: readonly Command[] = [
       sql: option('Print the SQL instead of running it'),
       survey: text('Only this survey: its id, or acme/4711; SQL of your own uses it as $survey and $account'),
       days: text('Only the last days before the newest reading, such as 7; SQL of your own uses it as $days'),
-      format: text(`Format: ${QUERY_FORMATS.join(', ')} (default: by --output, or table)`, {
+      format: text(`Format: ${QUERY_FORMATS.join(', ')} (default: by --out, or table)`, {
         values: QUERY_FORMATS,
       }),
-      output: text(
+      out: text(
         `File to write, which replaces an earlier one: ${Object.keys(QUERY_FILES).join(', ')}; Parquet and xlsx need it`,
+        OUT,
       ),
       ...SETTINGS,
       json: option('The same as --format json'),
     },
-    async (context, { query: asked, list, sql, format: given, output, json, ...flags }) => {
-      const { listOfQueries, query, sqlOfQuery } = await import('./query.js')
-      if (list === true) return void (await context.print(listOfQueries()))
+    async (context, { query: asked, list, sql, format: given, out, json, ...flags }) => {
+      const { listOfQueries, namedQueriesAsJson, query, sqlOfQuery } = await import('./query.js')
+      if (list === true) {
+        const isJson = json === true || given === 'json'
+        return void (await context.print(isJson ? namedQueriesAsJson() : listOfQueries()))
+      }
       if (asked === undefined)
         throw usageError('query needs SQL, or the name of a query: query --list shows them', 'query')
       if (sql === true) return void (await context.print(await sqlOfQuery(context, asked)))
       const format = queryFormatOf(
         json === true ? 'json' : given,
-        output,
+        out,
         json === true ? '--json' : `--format ${given}`,
       )
-      const out = output === undefined ? null : resolve(output)
       const settings = await settingsOf(context, flags, NO_ACCOUNTS)
       const { survey, days } = flags
-      await query(context, settings, { asked, format, out, survey, days })
+      const file = out === undefined ? null : resolve(out)
+      await query(context, settings, { asked, format, out: file, survey, days })
     },
   ),
   command(
     'report',
     'Write one HTML page about the published surveys: what needs action, pace, forecasts, changes; makes no request to the API',
     {
-      out: text('File to write (required); an earlier report is replaced, any other file is not'),
+      out: text('File to write; an earlier report is replaced, any other file is not', {
+        ...OUT,
+        default: 'report.html',
+      }),
       ...SETTINGS,
     },
     async (context, given) => {
-      const out = outOf(given.out, 'report', 'FILE')
+      const out = outOf(given.out ?? 'report.html', 'report', 'FILE')
       const settings = await settingsOf(context, given, NO_ACCOUNTS)
       await (await import('./report.js')).report(context, settings, out)
     },

@@ -32,7 +32,8 @@ export const completionsOf = async (
   const { command, words: given } = splitCommand(before, commands)
   const flags = command?.flags ?? {}
   const last = given.at(-1) ?? ''
-  const flag = last.startsWith('--') ? flags[last.slice('--'.length)] : undefined
+  const named = last.startsWith('--') ? last.slice('--'.length) : ''
+  const flag = flags[named] ?? Object.values(flags).find(({ alias }) => alias === named)
   if (flag?.type === 'string') return await valuesOf(flag, current)
   const argument = Object.values(flags).find(({ type }) => type === 'argument')
   if (argument !== undefined && !current.startsWith('-')) return await valuesOf(argument, current)
@@ -70,6 +71,7 @@ const parserOf = (command: Command | undefined, commands: readonly Command[], co
     .version('version', 'Show the version', packageVersion())
     .help('help', 'Show this help')
     .alias('help', 'h')
+    .alias('version', 'v')
     .wrap(columns)
   return command === undefined
     ? declareAll(parser, commands)
@@ -80,12 +82,13 @@ const declareOne = (parser: Argv, { name, describe, flags }: Command): Argv => {
   const args = Object.keys(flags).filter((flag) => flags[flag]?.type === 'argument')
   if (args.length > 0) parser.command(['$0', ...args.map((arg) => `[${arg}]`)].join(' '), false)
   parser.usage(`${[`$0 ${name}`, ...args.map((arg) => `<${arg}>`)].join(' ')}\n\n${describe}`)
-  for (const [flag, { type, describe, default: defaultDescription }] of Object.entries(flags))
+  for (const [flag, { type, describe, alias, default: defaultDescription }] of Object.entries(flags))
     if (type === 'argument') parser.positional(flag, { type: 'string', describe })
     else
       parser.option(flag, {
         type,
         describe,
+        ...(alias !== undefined && { alias }),
         ...(defaultDescription !== undefined && { defaultDescription }),
       })
   const own = Object.keys(flags).filter((flag) => !args.includes(flag) && !(flag in COMMON_GROUPS))

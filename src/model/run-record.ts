@@ -135,6 +135,6 @@ export const summaryLines = (report: ReportedFields) => {
     const value = values.get(field)
     if (line === undefined || typeof value !== 'number') return []
     const text = line.text(value)
-    return text === null ? [] : [{ field, label: line.label, text }]
+    return text === null ? [] : [{ field, value, label: line.label, text }]
   })
 }

@@ -49,7 +49,7 @@ await inDirectory(async (directory) => {
   await exported('export, CSV', 'csv')
   await exported('export, Parquet', 'parquet')
   for (const end of ['csv', 'json', 'md', 'txt', 'parquet'])
-    await measure(`query, .${end}`, 'query', QUERY, '--output', join(directory, `rows.${end}`))
+    await measure(`query, .${end}`, 'query', QUERY, '--out', join(directory, `rows.${end}`))
   // The history of surveys fills more than one sheet of 1,048,576 rows.
   const tables = 'surveys,survey_progress,survey_overview,survey_progress_history'
   await exported('export, Excel', 'xlsx', '--tables', tables)

@@ -248,7 +248,7 @@ test.concurrent('an export that is refused prints one line and changes nothing',
     ).toMatchObject({ exitCode: 2, message: expect.stringMatching(new RegExp(`^[^\\n]*${says}[^\\n]*$`)) })
   await expectRefusal('there is no table survey: did you mean surveys?', '--tables', 'survey')
   await expectTableRefusal('there is no table runs: did you mean _sync.runs', { tables: ['surveys', 'runs'] })
-  await expectRefusal('use fieldwork-sync query "SELECT … WHERE …" --output rows.csv', '--where', 'id = 3')
+  await expectRefusal('use fieldwork-sync query "SELECT … WHERE …" --out rows.csv', '--where', 'id = 3')
   await expectRefusal(
     'export needs --format parquet or --format csv or --format xlsx: did you mean csv?',
     '--format',

@@ -290,11 +290,11 @@ test.concurrent('a wrong name, value or file is refused in one line', LONG_TEST,
     [['forecast', '--survey', "x' OR 1=1 --/2"], " has no survey x' OR 1=1 --/2: there is default/2"],
     [['SELECT', '1'], 'a text with blanks needs quotes'],
     [
-      ['SELECT 1', '--output', join(root, 'x.duckdb')],
+      ['SELECT 1', '--out', join(root, 'x.duckdb')],
       'must end in one of .txt, .md, .csv, .json, .parquet, .xlsx',
     ],
-    [['SELECT 1', '--output', join(root, 'x.csv'), '--format', 'json'], '--format json and --output'],
-    [['SELECT 1', '--format', 'xlsx'], 'needs a file: --output rows.xlsx'],
+    [['SELECT 1', '--out', join(root, 'x.csv'), '--format', 'json'], '--format json and --out'],
+    [['SELECT 1', '--format', 'xlsx'], 'needs a file: --out rows.xlsx'],
     [['SELECT 1', '--warehouse', root], 'nothing has been published there yet'],
     [[], 'query needs SQL, or the name of a query'],
   ] as const) {
@@ -312,7 +312,7 @@ test.concurrent(
   async () => {
     const root = await trial.temporary()
     const SQL = 'SELECT id, title, updated_at, _extra FROM surveys ORDER BY id'
-    const write = (name: string, ...args: string[]) => rowsOf(SQL, '--output', join(root, name), ...args)
+    const write = (name: string, ...args: string[]) => rowsOf(SQL, '--out', join(root, name), ...args)
     await writeFile(join(root, 'rows.csv'), 'an earlier one')
     expect(await write('rows.csv')).toMatch(/^3 rows written to \S+rows\.csv \(\d.* B\)\n$/)
     const onStdout = await rowsOf(SQL, '--format', 'csv')
@@ -328,7 +328,7 @@ test.concurrent(
         `SELECT id, title, typeof(updated_at) AS at FROM '${root}/rows.parquet' WHERE id = 1`,
       ),
     ).toEqual([{ id: 1, title: HOSTILE, at: 'TIMESTAMP WITH TIME ZONE' }])
-    await rowsOf('pace-by-day', '--survey', '2', '--output', join(root, 'named.parquet'))
+    await rowsOf('pace-by-day', '--survey', '2', '--out', join(root, 'named.parquet'))
     expect(await query(':memory:', `SELECT survey_id FROM '${root}/named.parquet'`)).toEqual([
       { survey_id: 2 },
     ])
@@ -348,16 +348,16 @@ test.concurrent(
     // A file that cannot be written, or whose query fails, leaves the earlier one.
     const kept = await readFile(join(root, 'rows.csv'))
     expect(
-      await trial.runWarm(['query', 'SELECT title::INT FROM surveys', '--output', join(root, 'rows.csv')]),
+      await trial.runWarm(['query', 'SELECT title::INT FROM surveys', '--out', join(root, 'rows.csv')]),
     ).toMatchObject({ code: 2 })
     expect(kept.equals(await readFile(join(root, 'rows.csv')))).toBe(true)
     for (const name of ['rows.csv/x.csv', 'rows.csv/x.parquet']) {
-      const ended = await trial.runWarm(['query', SQL, '--output', join(root, name)])
+      const ended = await trial.runWarm(['query', SQL, '--out', join(root, name)])
       expect(ended).toMatchObject({ code: 7, stdout: '' })
       expect(ended.stderr).toContain(`cannot write ${join(root, name)}`)
     }
     await mkdir(join(root, 'directory.csv'))
-    expect(await trial.runWarm(['query', SQL, '--output', join(root, 'directory.csv')])).toMatchObject({
+    expect(await trial.runWarm(['query', SQL, '--out', join(root, 'directory.csv')])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('is not a file'),
     })

@@ -257,7 +257,7 @@ test('where the working directory is gone, absolute paths work and a relative on
   for (const args of [
     ['status'],
     ['report', '--out', 'r.html'],
-    ['query', 'FROM surveys', '--output', 'x.csv'],
+    ['query', 'FROM surveys', '--out', 'x.csv'],
   ]) {
     await mkdir(gone)
     expect(runThere(...args)).toMatchObject({

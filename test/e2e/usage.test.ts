@@ -6,9 +6,10 @@ import { EXITS } from '../../src/base/errors.js'
 import { readCommandLine } from '../../src/commands/read-command-line.js'
 import { COMMANDS } from '../../src/commands/table.js'
 import { manifest, projectDirectory } from '../integration/deploy/dockerfile.js'
-import { type Env, run, start } from '../support/command/command.js'
+import { type Env, MAIN, run, start } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
+import { hasTerminal, openTerminal } from '../support/process/terminal.mjs'
 
 /** ASCII, because columns count as such, in 80 columns. */
 const FITS = /^([ -~]{0,80}\n)*$/
@@ -35,7 +36,9 @@ describe('help', () => {
   test.concurrent.for(COMMANDS)('of $name describes every flag', async ({ name, flags }) => {
     const { code, stdout, stderr } = await runWarm([name, '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const described = [...stdout.matchAll(/^ +(?:-\w, )?--([\w-]+) +([A-Z]\w*)/gm)].map(([, flag]) => flag)
+    const described = [...stdout.matchAll(/^ +(?:-\w, )?--([\w-]+)(?:, --[\w-]+)? +([A-Z]\w*)/gm)].map(
+      ([, flag]) => flag,
+    )
     const declared = Object.entries(flags).flatMap(([flag, { type }]) => (type === 'argument' ? [] : [flag]))
     expect(described).toEqual(expect.arrayContaining(['version', 'help', ...declared]))
     expect(stdout).toMatch(FITS)
@@ -203,4 +206,21 @@ test.concurrent('the command reports all problems of flags, environment and file
   ])
     expect(problems).toContainEqual(expect.stringMatching(expected))
   expect(trial.api.arrivals).toHaveLength(0)
+})
+
+test.skipIf(!hasTerminal)('on a terminal the lines of an error end between words', async () => {
+  await using terminal = await openTerminal({
+    cwd: projectDirectory,
+    env: { PATH: process.env.PATH },
+    columns: 60,
+  })
+  const shown = await terminal.run(
+    `'${process.execPath}' '${MAIN}' sync --dry-run --frobnicate --max-request 3`,
+  )
+  const lines = shown.trimEnd().split('\r\n')
+  expect(lines.join(' ')).toBe(
+    'fieldwork-sync: sync has no flag --dry-run: fieldwork-sync plan shows what sync would request; sync has no flag --frobnicate; sync has no flag --max-request: did you mean --max-requests? See fieldwork-sync sync --help',
+  )
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60)
+  expect(lines.length).toBeGreaterThan(3)
 })

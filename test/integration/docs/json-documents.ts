@@ -307,6 +307,14 @@ const webhook = z.strictObject({
   ended_at: moment('End, clock of the machine that ran it'),
 })
 
+const queryList = z.strictObject({
+  queries: listOf('The queries that have a name', {
+    name: text('What query takes'),
+    describe: text('What it answers'),
+    sql: text('Its SQL, as query NAME --sql prints it'),
+  }),
+})
+
 export const JSON_DOCUMENTS: readonly JsonDocument[] = [
   { name: 'init', title: 'init --json', schema: init },
   { name: 'sync', title: 'sync --json', schema: runDocument('sync') },
@@ -318,6 +326,7 @@ export const JSON_DOCUMENTS: readonly JsonDocument[] = [
   { name: 'status-requests', title: 'status --requests --json', schema: statusRequests },
   { name: 'verify', title: 'verify --json', schema: verify },
   { name: 'export', title: 'export --json, and export.json but for out', schema: exported },
+  { name: 'query-list', title: 'query --list --json', schema: queryList },
   { name: 'report', title: 'report --json', schema: report },
   { name: 'schema', title: 'schema --json', schema },
   { name: 'conformance', title: 'conformance --json', schema: conformance },

@@ -208,6 +208,15 @@ describe.concurrent('what the built command prints is valid', () => {
     expect(usage).toMatchObject({ error: { code: 'usage', exit_code: 2 } })
   })
 
+  test('the list of queries', async (context) => {
+    const { json } = await runJson(await openTrial(context), 'query --list', [], { name: 'query-list' })
+    expect(json).toMatchObject({
+      queries: expect.arrayContaining([
+        { name: 'last-runs', describe: expect.any(String), sql: expect.stringMatching(/;$/) },
+      ]),
+    })
+  })
+
   test('schema', async (context) => {
     const trial = await openTrial(context)
     const { stdout } = await trial.runWarm(['schema', '--json'])

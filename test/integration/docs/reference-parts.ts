@@ -77,12 +77,12 @@ const isShared = ([name, flag]: readonly [string, Flag]): boolean =>
   (SHARED_FLAGS.get(JSON.stringify([name, flag]))?.commands.length ?? 0) > 1
 
 /** `--out=…` takes a value, `--force` none. */
-const flagCells = ([name, { type, default: value, describe }]: readonly [
+const flagCells = ([name, { type, default: value, describe, alias }]: readonly [
   string,
   Flag,
 ]): readonly string[] => [
   { argument: `\`${name}\``, boolean: `\`--${name}\``, string: `\`--${name}=…\`` }[type],
-  value === undefined ? describe : `${describe} (default: \`${value}\`)`,
+  `${alias === undefined ? '' : `Or \`--${alias}\`. `}${value === undefined ? describe : `${describe} (default: \`${value}\`)`}`,
 ]
 
 const FLAG_HEAD = ['Flag', 'Meaning']

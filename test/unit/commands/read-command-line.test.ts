@@ -7,7 +7,8 @@ const COMMAND: Command = {
   name: 'export',
   describe: 'Write files',
   flags: {
-    out: { type: 'string', describe: 'A directory' },
+    out: { type: 'string', describe: 'A directory', alias: 'output' },
+    survey: { type: 'string', describe: 'One of them' },
     where: { type: 'string', describe: 'A condition' },
     full: { type: 'boolean', describe: 'All of it' },
     tables: { type: 'string', describe: 'Some of it', isList: true },
@@ -20,6 +21,8 @@ test.each([
   [[], {}],
   [['--out', 'a'], { out: 'a' }],
   [['--out=a'], { out: 'a' }],
+  [['--output', 'a', '--full'], { out: 'a', full: true }],
+  [['--out', 'b', '--output=a'], { out: 'a' }],
   [['--out', ''], { out: '' }],
   [['--out='], { out: '' }],
   [['--where=a=b\nc'], { where: 'a=b\nc' }],
@@ -73,6 +76,11 @@ test.each([
     ['--tables', 'surveys', 'freshness'],
     'export cannot take the word freshness: several values need commas without blanks, as in --tables a,b',
   ],
+  [['4711'], 'export cannot take the word 4711: to name a survey, write --survey 4711'],
+  [['--output'], '--out needs a value'],
+  [['-o', 'a'], 'export has no flag -o'],
+  [['--o', 'a'], 'export has no flag --o'],
+  [['--v'], 'export has no flag --v'],
   [['--dry-run'], 'export has no flag --dry-run: fieldwork-sync plan shows what sync would request'],
   [['--verison'], 'export has no flag --verison: did you mean --version?'],
 ])('%j is refused', (words, problem) => {
@@ -107,11 +115,16 @@ test('a word behind an argument needs quotes too', () => {
 test.each([
   [['--out', 'sync', 'export'], 'export', { out: 'sync' }],
   [['--out=sync', 'export'], 'export', { out: 'sync' }],
+  [['--output', 'sync', 'export'], 'export', { out: 'sync' }],
   [['--full', 'sync'], 'sync', { full: true }],
   [['sync', '--out', 'export'], 'sync', { out: 'export' }],
 ])('the command in %j is %s, also if a value has the name of a command', (words, name, flags) => {
   const read = readCommandLine(words, [COMMAND, { ...COMMAND, name: 'sync' }])
   expect({ name: read.command?.name, flags: read.flags }).toEqual({ name, flags })
+})
+
+test.each([['-v'], ['--version']])('%s asks for the version', (word) => {
+  expect(read(word)).toMatchObject({ asksFor: 'version' })
 })
 
 test.each([['-h'], ['--help'], ['help']])(

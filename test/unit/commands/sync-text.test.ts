@@ -113,6 +113,30 @@ test('the summary says that nothing was published, and why', () => {
   expect(text.split('disk full')).toHaveLength(2)
 })
 
+test('after a failure, what is zero is left out', () => {
+  const counts = {
+    requests: 1,
+    retries: 0,
+    refusals: 0,
+    surveysListed: 0,
+    surveysRefreshed: 0,
+    rejectedRows: 0,
+  }
+  const run = runReport({
+    ...counts,
+    status: 'failed',
+    exitCode: 4,
+    reason: 'connection refused',
+    rowsByTable: {},
+  })
+  const text = render(syncReport({ accounts: [run], status: 'failed', exitCode: 4, published: [] }))
+  expect(text.split('\n\n')[0]).toBe('requests   1')
+  const more = runReport({ ...run, refusals: 2, surveysListed: 50 })
+  expect(
+    render(syncReport({ accounts: [more], status: 'failed', exitCode: 4, published: [] })).split('\n\n')[0],
+  ).toBe('requests   1 (2 refusals with 429)\nlisting    incremental, 50 surveys listed')
+})
+
 test('the summary of a run that read nothing has no table of zeros', () => {
   const none = { added: 0, changed: 0, unchanged: 0 }
   const rowsByTable = {
