@@ -12,6 +12,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { startWorld } from '../support/api/reference-api.js'
 import { NO_ACCOUNT, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
 import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
+import { runWarm } from '../support/command/warm.js'
 import { atEndOfFile } from '../support/files/temporary.js'
 import { envOf } from '../support/oracle/rate.js'
 import { openWorld } from '../support/oracle/truth.js'
@@ -74,10 +75,14 @@ describe('the page', () => {
     execFileSync('mkfifo', [device])
     expect(await trial.runWarm(['report', '--out', device])).toMatchObject({ code: 2 })
     expect((await lstat(device)).isFIFO()).toBe(true)
-    expect(await trial.runWarm(['report'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('report needs --out FILE'),
-    })
+  })
+
+  test('without another name it is ./report.html', async () => {
+    const here = await trial.temporary()
+    const ended = await runWarm(['report'], { FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }, here)
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(ended.stdout).toContain(`written to ${join(here, 'report.html')}: `)
+    expect((await lstat(join(here, 'report.html'))).isFile()).toBe(true)
   })
 
   test('texts of the API are only text', async () => {
