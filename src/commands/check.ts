@@ -7,6 +7,7 @@ import {
   EXIT_CODES,
   type ExitCode,
   ExpectedError,
+  isStop,
   messageOf,
   StoppedError,
 } from '../base/errors.js'
@@ -19,6 +20,7 @@ import { ifMissing } from '../publish/replace-file.js'
 import { loadSettings, type SettingsRequest } from '../settings/load-settings.js'
 import type { AccountSettings, Settings } from '../settings/settings.js'
 import type { Storage } from '../storage/storage.js'
+import type { Named } from '../warehouse/unknown-names.js'
 import type { CliContext, Work } from './context.js'
 import { openTelemetry } from './monitored-run.js'
 import { jsonOf } from './text/json.js'
@@ -82,10 +84,23 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
   const { deadlines } = settings
   if (deadlines !== null) {
     const problem = problemOfDeadlines(deadlines)
-    const dates = counted(deadlines.rows?.length ?? 0, 'due date')
-    if (problem === null)
-      checks.push({ what: 'deadlines', ok: true, detail: `${deadlines.path} has ${dates}` })
-    else fail('deadlines', problem)
+    const rows = deadlines.rows ?? []
+    const named = rows.map((row) => ({
+      account: row.account,
+      survey: row.survey_id,
+      project: row.project_id,
+    }))
+    if (problem === null) {
+      const detail = `${deadlines.path} has ${counted(rows.length, 'due date')}${await inVain(settings, named, signal)}`
+      checks.push({ what: 'deadlines', ok: true, detail })
+    } else fail('deadlines', problem)
+  }
+  for (const { name, exclude } of settings.accounts) {
+    const { namedBy } = await import('../warehouse/unknown-names.js')
+    const named = namedBy(name, exclude)
+    if (named.length === 0) continue
+    const detail = `${counted(named.length, 'survey or project', 'surveys and projects')}${await inVain(settings, named, signal)}`
+    checks.push({ what: `exclude of ${name}`, ok: true, detail })
   }
   const { holdStorage } = await import('../storage/open.js')
   try {
@@ -98,6 +113,29 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
     fail(settings.storage === null ? 'warehouse' : 'storage', error)
   }
   return { checks, exitCode, failed }
+}
+
+const NAMES_MAX = 5
+
+/** What the published state does not have of these names, in words. Nothing if there is no such state yet, or if it cannot be read. */
+const inVain = async (settings: Settings, named: readonly Named[], signal: AbortSignal): Promise<string> => {
+  const { findState } = await import('../storage/open.js')
+  const { readPublished } = await import('../warehouse/status.js')
+  const { unknownNames } = await import('../warehouse/unknown-names.js')
+  try {
+    const { published } = await findState(settings, signal)
+    if (published === null) return ''
+    const unknown = await readPublished(published, signal, (database) =>
+      database.exclusively((sql) => unknownNames(sql, named)),
+    )
+    if (unknown.length === 0) return ''
+    const more = unknown.length > NAMES_MAX ? `, and ${humanCount(unknown.length - NAMES_MAX)} more` : ''
+    return `; the API does not show ${unknown.slice(0, NAMES_MAX).map(onOneLine).join(', ')}${more}`
+  } catch (error) {
+    // The check of the warehouse says so.
+    if (error instanceof ExpectedError && !isStop(error)) return ''
+    throw error
+  }
 }
 
 /** Makes one request without retries: a refusal or failure is the result of the check. */

@@ -13,7 +13,7 @@ import { counted, humanBytes } from '../base/human.js'
 import { makeDirectory } from '../base/make-directory.js'
 import { throwIfAborted } from '../base/signals.js'
 import { withoutPattern } from '../publish/parquet/sql.js'
-import { renameDurably, syncToDisk, temporaryBeside } from '../publish/replace-file.js'
+import { keepMode, renameDurably, syncToDisk, temporaryBeside } from '../publish/replace-file.js'
 import type { Settings } from '../settings/settings.js'
 import { findState, requirePublished } from '../storage/open.js'
 import { bigintCell } from '../warehouse/connection/cells.js'
@@ -218,13 +218,16 @@ const writeFile = async (
   const found = await stat(out).catch(() => null)
   if (found !== null && !found.isFile())
     throw usageError(`--out ${out} is not a file. Name another one`, 'query')
-  const temporary = temporaryBeside(out)
+  // What a link names is replaced, and the link stays.
+  const target = await realpath(out).catch(() => out)
+  const temporary = temporaryBeside(target)
   try {
-    await makeDirectory(dirname(out))
+    await makeDirectory(dirname(target))
     const rows = await into(temporary, (write) => run(temporary, write))
     await syncToDisk(temporary)
     const { size } = await stat(temporary)
-    await renameDurably(temporary, out)
+    await keepMode(temporary, target)
+    await renameDurably(temporary, target)
     return `${counted(rows, 'row')} written to ${out} (${humanBytes(size)})\n`
   } catch (error) {
     // DuckDB writes a Parquet file itself, and names it.

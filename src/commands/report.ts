@@ -1,5 +1,5 @@
 /** What `report` does: finds the published state, reads it, writes the page, and prints what was written. */
-import { lstat, open } from 'node:fs/promises'
+import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { asWarehouseError } from '../base/errors.js'
 import { counted, humanBytes } from '../base/human.js'
@@ -30,7 +30,7 @@ export const report = async (
   const { html, sections } = renderReport(rows, settings.report)
   throwIfAborted(signal)
   await makeDirectory(dirname(out)).catch(failed(out))
-  await replaceContent(out, html).catch(failed(out))
+  await replaceContent(await realpath(out).catch(() => out), html).catch(failed(out))
   const inField = rows.inField.length
   const bytes = Buffer.byteLength(html)
   await print(
@@ -48,7 +48,9 @@ const failed = (out: string) =>
 
 /** A mistyped path must not cost a file. */
 const requireReplaceable = async (out: string): Promise<void> => {
-  const found = await lstat(out).catch(() => null)
+  const found = await stat(out)
+    .catch(() => lstat(out))
+    .catch(() => null)
   if (found === null || (found.isFile() && found.size === 0)) return
   if (found.isFile() && (await beginningOf(out)) === REPORT_START) return
   throw usageError(`--out ${out} exists and is no report. Name another file`, 'report')

@@ -48,6 +48,16 @@ export const protectFromWriting = async (file: string, lacks: FileSystemLacks): 
 
 const WRITE = 0o222
 
+/** Gives `temporary` the mode of the file that it will replace, if there is one and the file system keeps modes. */
+export const keepMode = async (
+  temporary: string,
+  target: string,
+  lacks = createLacks(null),
+): Promise<void> => {
+  const found = await stat(target).catch(ifMissing)
+  if (found !== null) await lacks.attempt('modes', () => chmod(temporary, found.mode & 0o7777))
+}
+
 /** Renames `temporary`, which is already synced, to `target`, and makes that durable. Throws an `UnsyncedError` after the rename. */
 export const renameDurably = async (temporary: string, target: string, lacks = createLacks(null)) => {
   await rename(temporary, target)
@@ -79,6 +89,7 @@ export const replaceContent = async (file: string, content: string | Buffer, lac
   const temporary = temporaryBeside(file)
   try {
     await writeFile(temporary, content)
+    await keepMode(temporary, file, lacks)
     await syncToDisk(temporary)
     await replaceFile(temporary, file, lacks)
   } catch (error) {

@@ -34,7 +34,12 @@ export const queueDue = async (run: Run): Promise<readonly Task[]> => {
   const { account } = warehouse
   const now = state.serverTime
   const isAsked = only !== undefined
-  if (!isAsked) await warehouse.storeExclusions(rules.exclude)
+  const inVain = isAsked ? [] : await warehouse.storeExclusions(rules.exclude)
+  if (inVain.length > 0 && now !== null)
+    log.warn(
+      { account, names: inVain },
+      'accounts[].exclude names what the API does not show: correct or remove it',
+    )
   const queue = createQueue(await warehouse.surveyTotals(), now ?? 0n, { ...rules, isAsked }, runId)
   let datedAhead = 0
   const selection = { rules: rules.refresh, at: now, changedSince: null, only }

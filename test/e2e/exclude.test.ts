@@ -53,7 +53,13 @@ test('excluded surveys are listed and not read, and come back whole', {
   expect(asked(trial)).toBe('1 2 3 5')
 
   const rules = await settings(RULES)
-  expect(await at(trial, 0.5, rules)).toMatchObject({ code: 0, run: { status: 'complete', left_over: 0 } })
+  const second = await at(trial, 0.5, rules)
+  expect(second).toMatchObject({ code: 0, run: { status: 'complete', left_over: 0 } })
+  expect(second.stderr).toContain('"names":["survey 999"]')
+  expect(second.stderr.split('names what the API does not show')).toHaveLength(2)
+  expect((await run('check', ...rules)).stdout).toContain(
+    'exclude of default  3 surveys and projects; the API does not show survey 999\n',
+  )
   expect(asked(trial)).toBe('1 5')
   expect(
     await trial.rows('SELECT survey_id::INTEGER AS id, excluded_by AS by FROM freshness ORDER BY id'),

@@ -10,7 +10,7 @@ import { ExpectedError, UnsyncedError } from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { parseJson } from '../../base/parse.js'
-import { ifMissing, renameDurably, syncDirectory, syncToDisk } from '../../publish/replace-file.js'
+import { ifMissing, keepMode, renameDurably, syncDirectory, syncToDisk } from '../../publish/replace-file.js'
 
 const FILE = 'export.json'
 
@@ -77,6 +77,8 @@ export const replaceDirectory = async (
     await writeFile(join(unfinished, FILE), `${JSON.stringify(manifest, null, 1)}\n`)
     for (const path of new Set([...manifest.tables.map(({ file }) => file), FILE]))
       await syncToDisk(join(unfinished, path))
+    for (const name of await readdir(unfinished)) await keepMode(join(unfinished, name), join(out, name))
+    await keepMode(unfinished, out)
     await syncDirectory(unfinished)
     await swap(unfinished, out)
     return manifest

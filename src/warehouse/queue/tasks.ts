@@ -9,6 +9,7 @@ import type { NewTask } from '../../model/warehouse.js'
 import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { AccountSql, Sql } from '../connection/database.js'
 import { literal, qualified } from '../connection/ddl.js'
+import { namedBy, unknownNames } from '../unknown-names.js'
 
 /**
  * Queues surveys, each at most once in `surveys`; `at` is the server time of the reason. A survey that is already queued keeps its time
@@ -133,15 +134,17 @@ export const excludedBy = ({ status, surveys, projects }: ExcludeRules): string 
     WHEN ${areIn('project_id', projects)} THEN 'project' END`
 }
 
-/** Marks them in `freshness`. Without rules none is. */
-export const storeExclusions = (
+/** Marks them in `freshness`. Without rules none is. Returns what the rules name in vain. */
+export const storeExclusions = async (
   sql: AccountSql,
   rules: ExcludeRules = { status: [], surveys: [], projects: [] },
-): Promise<void> =>
-  sql.run(
+): Promise<readonly string[]> => {
+  await sql.run(
     `UPDATE main.freshness f SET excluded_by = e.excluded_by
       FROM (SELECT s.id, ${excludedBy(rules)} AS excluded_by FROM main.surveys s
         LEFT JOIN _sync.pending_surveys w ON w.account = s.account AND w.id = s.id WHERE s.account = $1) e
       WHERE f.account = $1 AND f.survey_id = e.id AND f.excluded_by IS DISTINCT FROM e.excluded_by`,
     [sql.account],
   )
+  return await unknownNames(sql, namedBy(sql.account, rules))
+}

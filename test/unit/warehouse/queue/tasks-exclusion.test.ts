@@ -61,7 +61,8 @@ test('plan uses the rules of now, and the mark of the last sync without them', a
     minute(0),
     'full',
   )
-  await account.storeExclusions({ ...NONE, surveys: [1, 99], projects: [project_id] })
+  const inVain = await account.storeExclusions({ ...NONE, surveys: [99, 1], projects: [project_id, 'a, "b'] })
+  expect(inVain).toEqual(['survey 99', 'project "a, \\"b"'])
   expect(await excluded(plannedSurveys(account))).toEqual({ 1: 'id', 2: 'project' })
   const selection = { rules: REFRESH_RULES, at: minute(1), changedSince: null }
   expect(
