@@ -12,8 +12,10 @@ const BEFORE_CONNECTED: ReadonlyMap<string, string> = new Map([
   ['UND_ERR_CONNECT_TIMEOUT', 'connecting timed out'],
 ])
 
+const NO_TLS = 'its answer is not TLS: does this port speak https?'
+
 /** Found before anything is sent, and there as long as nobody changes a certificate or a setting. */
-const OF_CERTIFICATES: ReadonlyMap<string, string> = new Map([
+const OF_TLS: ReadonlyMap<string, string> = new Map([
   ['CERT_HAS_EXPIRED', 'its TLS certificate has expired'],
   ['CERT_NOT_YET_VALID', 'its TLS certificate is not valid yet'],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'its TLS certificate is self-signed'],
@@ -22,6 +24,8 @@ const OF_CERTIFICATES: ReadonlyMap<string, string> = new Map([
   ['UNABLE_TO_GET_ISSUER_CERT', 'the issuer of its TLS certificate is unknown'],
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'the issuer of its TLS certificate is unknown'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'its TLS certificate is for another host'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', NO_TLS],
+  ['ERR_SSL_PACKET_LENGTH_TOO_LONG', NO_TLS],
 ])
 
 const ANY_TIME: ReadonlyMap<string, string> = new Map([
@@ -48,9 +52,8 @@ export const connectionFailure = (error: unknown): ConnectionFailure | null => {
   const code = error instanceof Error && 'code' in error ? error.code : null
   if (typeof code !== 'string' || OUR_MISTAKES.has(code)) return null
   if (code.startsWith('HPE_')) return { ...notHttp, problem: `${notHttp.problem} (${code})` }
-  const certificate = OF_CERTIFICATES.get(code)
-  if (certificate !== undefined)
-    return { problem: `${certificate} (${code})`, certainlyUnsent: true, passes: 'never' }
+  const ofTls = OF_TLS.get(code)
+  if (ofTls !== undefined) return { problem: `${ofTls} (${code})`, certainlyUnsent: true, passes: 'never' }
   const early = BEFORE_CONNECTED.get(code)
   return {
     problem: `${early ?? ANY_TIME.get(code) ?? 'connection failed'} (${code})`,

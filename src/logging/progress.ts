@@ -31,9 +31,10 @@ const TICK_MS = 500
 const REDRAW_MS_MIN = 100
 const COLUMNS_DEFAULT = 80
 
-type AccountProgress = Omit<AccountState, 'account' | keyof Limits>
+/** `newsMs` is the monotonic time of the last event. */
+type AccountProgress = Omit<AccountState, 'account' | 'quietMs' | keyof Limits> & { readonly newsMs: number }
 
-const NOTHING_YET: AccountProgress = {
+const NOTHING_YET: Omit<AccountProgress, 'newsMs'> = {
   phase: 'starting',
   page: 0,
   pages: 0,
@@ -46,7 +47,8 @@ const NOTHING_YET: AccountProgress = {
 /** Draws a bar on a terminal until it is closed. */
 export const createProgressBar = (options: ProgressBarOptions): Progress => {
   const { line, clock, usage, columns } = options
-  const accounts = new Map(options.accounts.map((name) => [name, NOTHING_YET]))
+  const begun: AccountProgress = { ...NOTHING_YET, newsMs: clock.monotonicMs() }
+  const accounts = new Map(options.accounts.map((name) => [name, begun]))
   let format: string | null = null
   let waiting: { readonly what: string; readonly untilMs: number } | null = null
   let drawnAtMs = Number.NEGATIVE_INFINITY
@@ -57,6 +59,7 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
     const states = [...accounts].map(([account, progress]) => ({
       account,
       ...progress,
+      quietMs: drawnAtMs - progress.newsMs,
       ...limitsOf(usage(account), clock.nowMs()),
     }))
     // The last column stays free, because some terminals wrap as soon as it is filled.
@@ -64,9 +67,13 @@ export const createProgressBar = (options: ProgressBarOptions): Progress => {
     const shown = waiting !== null && leftMs > 0 ? { what: waiting.what, forMs: leftMs } : null
     line.draw(renderBar({ format, waiting: shown, accounts: states }, (columns() ?? COLUMNS_DEFAULT) - 1))
   }
-  const update = (account: string, change: Partial<AccountProgress>): void => {
+  const update = (account: string, change: Partial<Omit<AccountProgress, 'newsMs'>>): void => {
     waiting = null
-    accounts.set(account, { ...(accounts.get(account) ?? NOTHING_YET), ...change })
+    accounts.set(account, {
+      ...(accounts.get(account) ?? begun),
+      ...change,
+      newsMs: clock.monotonicMs(),
+    })
     if (clock.monotonicMs() - drawnAtMs >= REDRAW_MS_MIN) draw()
   }
   const timer = setInterval(draw, TICK_MS).unref()

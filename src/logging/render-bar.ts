@@ -27,6 +27,8 @@ export interface AccountState extends Limits {
   readonly done: number
   readonly left: number
   readonly requestsLeft: number
+  /** How long nothing has been listed or read, milliseconds. */
+  readonly quietMs: number
 }
 
 /** The limits of an account's requests at a moment. */
@@ -70,13 +72,14 @@ export const etaMs = ({
 }
 
 const renderOne = (account: AccountState, columns: number): string => {
-  const { phase, rate, wait, done, left } = account
+  const { phase, wait, done, left } = account
   const isRefreshing = phase === 'refreshing'
   const stop = stopText(wait)
   return fitted(
     [
       stop === null ? phaseText(account) : `${phaseText(account)} | ${stop}`,
-      stop === null && isRefreshing && rate !== null && left > 0 ? etaText(etaMs(account)) : null,
+      stop === null && isRefreshing && left > 0 ? etaText(etaMs(account)) : null,
+      quietText([account]),
       nextText([account]),
       requestsOf([account]),
       isRefreshing ? barText(done, left) : null,
@@ -117,7 +120,8 @@ const renderSeveral = (accounts: readonly AccountState[], columns: number): stri
       namedText('failed', inPhase('failed')),
       waitingText(accounts, 'refused', '429'),
       waitingText(accounts, 'outage', 'no answer'),
-      longestMs > 0 ? etaText(longestMs) : null,
+      etaText(longestMs),
+      quietText(accounts.filter(isAtWork)),
       nextText(accounts.filter(isAtWork)),
       `${humanCount(inPhase('ended', 'failed').length)}/${counted(accounts.length, 'account')} done`,
       requestsOf(accounts),
@@ -136,7 +140,7 @@ const namedText = (what: string, accounts: readonly AccountState[]): string | nu
     : `${accounts.map(({ account }) => account).join(', ')} ${what}`
 }
 
-const isAtWork = ({ phase }: AccountState): boolean => phase !== 'ended' && phase !== 'failed'
+const isAtWork = ({ phase }: Pick<AccountState, 'phase'>): boolean => phase !== 'ended' && phase !== 'failed'
 
 /** For what all of them wait; null if one of them is sending, or waits for the end of a pause. */
 const nextText = (accounts: readonly AccountState[]): string | null => {
@@ -144,6 +148,16 @@ const nextText = (accounts: readonly AccountState[]): string | null => {
   const [first] = waits.toSorted((a, b) => a.forMs - b.forMs)
   if (first === undefined || waits.length < accounts.length || first.forMs < SHOWN_WAIT_MS_MIN) return null
   return `waits ${humanDuration(wholeSeconds(first.forMs))} ${first.why === 'cap' ? 'for the cap' : 'to try again'}`
+}
+
+/** A request hangs: nothing arrives, although nothing says that one has to wait. */
+const quietText = (accounts: readonly AccountState[]): string | null => {
+  const quietMs = Math.min(...accounts.map((account) => account.quietMs))
+  const isWaiting =
+    accounts.length > 0 && accounts.every(({ wait, phase }) => wait === null && isAtWork({ phase }))
+  return isWaiting && quietMs >= SHOWN_WAIT_MS_MIN
+    ? `no answer for ${humanDuration(wholeSeconds(quietMs))}`
+    : null
 }
 
 const waitingText = (
@@ -170,7 +184,9 @@ const requestsOf = (accounts: readonly AccountState[]): string | null => {
 const refreshingText = (done: number, left: number): string =>
   `refreshing ${humanCount(done)}/${humanCount(done + left)} (${percent(done, left)}%)`
 
-const etaText = (ms: number): string => `about ${humanDuration(wholeSeconds(ms))} left`
+/** Null if no request has to wait for the cap: then the time depends on the answers. */
+const etaText = (ms: number): string | null =>
+  ms > 0 ? `about ${humanDuration(wholeSeconds(ms))} left` : null
 
 const barText = (done: number, left: number): string => {
   const filled = Math.floor((percent(done, left) / 100) * BAR_COLUMNS)

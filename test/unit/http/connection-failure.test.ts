@@ -10,6 +10,7 @@ test.each([
   ['EAI_AGAIN', true],
   ['UND_ERR_CONNECT_TIMEOUT', true],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', true],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', true],
   ['ERR_TLS_CERT_ALTNAME_INVALID', true],
   ['ECONNRESET', false],
   ['EPIPE', false],

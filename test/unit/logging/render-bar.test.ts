@@ -16,6 +16,7 @@ const account = (changes: Partial<AccountState> = {}): AccountState => ({
   slotsInUse: 37,
   rate: { requests: 60, perMs: 60_000 },
   wait: null,
+  quietMs: 500,
   ...changes,
 })
 
@@ -88,7 +89,19 @@ test.each<[string, Partial<AccountState>, number, string]>([
     'a refresh with one survey left',
     { done: 999, left: 1, requestsLeft: 4, slotsInUse: 0 },
     120,
-    'refreshing 999/1,000 (99%) | about 0 ms left | 0/60 requests/min | [#######################-]',
+    'refreshing 999/1,000 (99%) | 0/60 requests/min | [#######################-]',
+  ],
+  [
+    'a refresh whose last answer does not come',
+    { done: 999, left: 1, requestsLeft: 4, slotsInUse: 0, quietMs: 11_500 },
+    100,
+    'refreshing 999/1,000 (99%) | no answer for 12 s | 0/60 requests/min | [#######################-]',
+  ],
+  [
+    'a listing that hangs',
+    { phase: 'listing', quietMs: 30_000 },
+    80,
+    `listing page 3 of 12, 150 surveys | no answer for 30 s | ${REQUESTS}`,
   ],
   ['the end of a refresh', { left: 0, requestsLeft: 0 }, 60, 'refreshing 43/43 (100%) | 37/60 requests/min'],
   ['nothing to refresh', { done: 0, left: 0 }, 30, 'refreshing 0/0 (100%)'],
