@@ -8,6 +8,20 @@ export interface Allowance {
   take(): void
 }
 
+/** An answer as it came. */
+export interface KeptAnswer {
+  readonly text: string
+  /** When it was answered, milliseconds since 1970. */
+  readonly dateMs: number
+}
+
+/** The answers of a survey that may take several runs. One that is kept is not requested again. */
+export interface KeptAnswers {
+  /** Null if it is not kept. A page of a list is given `once`: the list is read again only if it may have changed. */
+  answerOf(request: string, use: 'once' | 'always'): KeptAnswer | null
+  add(request: string, answer: KeptAnswer): Promise<void>
+}
+
 /** What a request is sent with. */
 export interface RequestContext {
   /** Aborts the request and every wait before it; the promise rejects with its reason. */
@@ -15,4 +29,5 @@ export interface RequestContext {
   readonly allowance: Allowance
   /** How often the request may be sent, if less often than the settings say. */
   readonly attemptsMax?: number | undefined
+  readonly kept?: KeptAnswers | undefined
 }

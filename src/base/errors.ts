@@ -113,6 +113,8 @@ export const EXITS = {
         "The list of a survey's sources changed while the survey was read. The list is read again",
       unstable_list:
         "The list of a survey's sources kept changing between its pages. The survey stays queued",
+      too_many_sources:
+        'A survey has more sources than `limits.sources_per_survey_max`. Its own progress is read',
       endless_list: 'A list kept announcing more pages, and the run stopped reading it',
       too_many_failures:
         '`limits.consecutive_failures_max` surveys in a row failed, or an endpoint answered for none of at least five surveys',

@@ -86,6 +86,10 @@ export interface PlannedSurvey extends SurveyFacts {
     readonly refusals: number
     /** Server time; null without a refusal. */
     readonly refusedAt: Instant | null
+    /** Attempts in a row to read it in parts that brought nothing new. */
+    readonly unfinished: number
+    /** When a run last began to read it in parts; null if none did. */
+    readonly unfinishedAt: Instant | null
   } | null
 }
 

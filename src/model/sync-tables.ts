@@ -126,6 +126,27 @@ export const tasks = sync(
     requests_needed: bigint.orNull('Requests that it needs, if a budget stopped it'),
     refusals: bigint.orNull('Consecutive refusals by the API (404, 403); null without any'),
     refused_at: timestamptz.orNull('Last refusal by the API, server time'),
+    unfinished: bigint.orNull(
+      'Attempts in a row to read it in parts that kept nothing new, or whose run was killed; null without any',
+    ),
+    unfinished_at: timestamptz.orNull(
+      'When a run last began to read it in parts, server time; null if none did',
+    ),
+    queued_again_at: timestamptz.orNull('When it was last queued again, server time'),
+  },
+)
+
+export const keptAnswers = sync(
+  'kept_answers',
+  'Answers about surveys that no single run could read as a whole; dropped when the survey enters the tables',
+  [],
+  {
+    account,
+    survey_id: surveyId,
+    request: varchar('Path and query of the request'),
+    answer: varchar('The text of the answer, as a JSON string'),
+    answered_at: timestamptz('When it was answered, server time'),
+    run_id: runId,
   },
 )
 
@@ -253,6 +274,7 @@ export const ALL_TABLES: readonly TableDeclaration[] = [
   listings,
   listedIds,
   tasks,
+  keptAnswers,
   pendingSurveys,
   rejectedRows,
   driftEvents,

@@ -2,6 +2,7 @@
  * The port to the work database: the tables, cursor and queue of one account. Every method that writes is one transaction, so that a
  * run can continue after a kill between any two calls.
  */
+import type { KeptAnswer } from '../base/allowance.js'
 import type { Window } from './calendar.js'
 import type { Cell } from './columns.js'
 import type { Progress, SampleSource, Survey } from './fields.js'
@@ -75,6 +76,11 @@ export interface AccountWarehouse {
   /** Rows that no replay could type so far, with the reasons from when they were read. */
   waitingRows(): Promise<{ readonly waiting: number; readonly rejections: readonly RejectionReason[] }>
   commitBundles(outcomes: readonly BundleOutcome[], runId: string): Promise<RowCountsByTable>
+  /** Counts an attempt to read a survey in parts, before it starts: a killed run counts too. */
+  beginParts(surveyId: number, at: Stamp): Promise<void>
+  /** What earlier runs have read of a survey that is read in parts, by request. */
+  keptAnswers(surveyId: number): Promise<ReadonlyMap<string, KeptAnswer>>
+  keepAnswers(surveyId: number, answers: ReadonlyMap<string, KeptAnswer>, runId: string): Promise<void>
   /** The surveys for which the API has answered this kind of request before. */
   answeredSurveys(kind: SurveyKind): Promise<ReadonlySet<number>>
   /** Forgets the refusals of this run, because an endpoint refused all surveys: the next run tries them again. */
@@ -175,8 +181,10 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
    */
   readonly sourcesRead: ReadExtent | 'failed'
   readonly sources: readonly SampleSource[]
-  /** When they were listed, if that was after `at`. */
+  /** When they were listed, if not at `at`. */
   readonly sourcesAt?: Instant
+  /** When an earlier run began to read it. Then its answers are of several nights, and no change since then is proven to be in them. */
+  readonly begunAt?: Instant
   /** Every listed source, including rejected rows; null if that is unknown. */
   readonly listedSourceIds: readonly number[] | null
   /** Null if it was rejected. */
@@ -242,10 +250,16 @@ interface FailedTask extends OutcomeOfSurvey {
   readonly mayBeGone: boolean
 }
 
-/** A budget stopped it. It stays queued with the number of requests that it needs. */
+/** It did not fit into the run. It stays queued with the number of requests that it needs. */
 export interface OversizedTask extends OutcomeOfSurvey {
   readonly kind: 'oversized'
   readonly requestsNeeded: number
+  /** What was read of it in parts; left out if it was not begun. */
+  readonly parts?: {
+    readonly answers: number
+    /** This run has added to them. */
+    readonly isLonger: boolean
+  }
 }
 
 /** A row of `_sync.rejected_rows` that no replay could type so far. */

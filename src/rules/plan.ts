@@ -183,8 +183,8 @@ export interface AccountPlan {
 }
 
 /**
- * The part of a plan that fits into the budget of a run: surveys in the order of the queue, up to the first whose reserve does not fit.
- * The first survey always fits. `waiting` are left over; `oldestSince` is the earliest last reading of these, or queue time if never read.
+ * The part of a plan that fits into the budget of a run: surveys in the order of the queue, without those whose reserve does not fit. Of
+ * the surveys that no such run can read as a whole, the requests that are left are read. `waiting` are left over; `oldestSince` is the earliest last reading of these, or queue time if never read.
  */
 export const fitPlan = (
   plan: Plan,
@@ -197,13 +197,15 @@ export const fitPlan = (
   const reconstructed = reconstructedRequests(plan)
   // The listing and the surveys that it is expected to bring.
   let spent = plan.requests - known - reconstructed
-  let surveys = 0
-  for (const { requests, reserve } of plan.tasks) {
-    if (surveys > 0 && spent + reserve > room) break
-    spent += requestsIn(requests)
-    surveys += 1
+  const wholeMax = room - spent
+  const waiting: Task[] = []
+  for (const task of plan.tasks) {
+    if (spent + task.reserve > room) waiting.push(task)
+    else spent += requestsIn(task.requests)
   }
-  const waiting = plan.tasks.slice(surveys)
+  const surveys = plan.tasks.length - waiting.length
+  for (const { requests, reserve } of waiting)
+    if (reserve > wholeMax) spent += Math.max(0, Math.min(requestsIn(requests), room - spent))
   if (waiting.length === 0) spent += Math.min(reconstructed, Math.max(0, room - spent))
   const oldestSince = waiting.reduce<Instant | null>(
     (oldest, { since }) => (oldest === null || since < oldest ? since : oldest),

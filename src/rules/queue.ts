@@ -5,7 +5,7 @@ import type { RequestReason, RequestsByKind } from '../model/request-usage.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
 import { believed } from './believed.js'
 import { added, bundleRequests, requestsIn, sourcesOfEach } from './estimate.js'
-import { refreshReason, refreshWeight, restsAfterRefusal, urgency } from './refresh.js'
+import { refreshReason, refreshWeight, restsAfterRefusal, restsUnfinished, urgency } from './refresh.js'
 
 export interface Task {
   readonly surveyId: number
@@ -16,6 +16,8 @@ export interface Task {
   readonly isQueued: boolean
   /** Whether an earlier run queued it. */
   readonly isLeftOver: boolean
+  /** An earlier run began to read it in parts. */
+  readonly isBegun: boolean
   /** Consecutive refusals of the survey by the API. */
   readonly refusals: number
   /** Requests that its bundle is expected to take. */
@@ -95,7 +97,7 @@ const askedReason = ({ task }: PlannedSurvey): TaskReason =>
   task?.reason === 'missing' ? 'missing' : 'asked'
 
 /**
- * Whether a refused survey rests. If its progress was read at the last refusal, only another endpoint refuses it: then the progress
+ * Whether a survey rests that is refused, or that no run could end. If its progress was read at the last refusal, only another endpoint refuses it: then the progress
  * is read as often as that of any other survey.
  */
 const rests = (
@@ -104,6 +106,7 @@ const rests = (
   at: Instant,
   refresh: RefreshRules,
 ): boolean => {
+  if (restsUnfinished(task, at, refresh)) return true
   if (!restsAfterRefusal(task, at, refresh)) return false
   const { refreshedAt } = survey
   const hasProgress = refreshedAt !== null && task.refusedAt !== null && refreshedAt >= task.refusedAt
@@ -125,6 +128,7 @@ const taskOf = (
     isTouched: survey.isTouched,
     isQueued: survey.task !== null,
     isLeftOver: survey.task !== null && survey.task.runId !== runId,
+    isBegun: survey.task !== null && survey.task.unfinishedAt !== null,
     refusals: survey.task?.refusals ?? 0,
     requests: bundleRequests(survey, reason, at, estimate),
     reserve: requestsIn(bundleRequests(survey, reason, at, estimate, true)),
@@ -143,8 +147,12 @@ const waitsSince = (
   believed(reason === 'sources' ? sourcesReadAt : refreshedAt, at) ??
   (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
 
+/** What did not fit into an earlier run waits for all others. */
 const byUrgency = (one: Task, other: Task): number =>
-  other.urgency - one.urgency || other.createdAt - one.createdAt || other.surveyId - one.surveyId
+  Number(one.isBegun) - Number(other.isBegun) ||
+  other.urgency - one.urgency ||
+  other.createdAt - one.createdAt ||
+  other.surveyId - one.surveyId
 
 export const requestReasonOf = ({
   reason,

@@ -171,6 +171,16 @@ export const refusalRestEnd = (
     : restEnd(since, Math.min(maxAgeMs, REST_MS_MIN * 2 ** (refusals - 1)))
 }
 
+/** Until when a survey rests that was begun in parts again and again, without anything new: as after refusals. */
+export const unfinishedRestEnd = (
+  { unfinished, unfinishedAt }: { readonly unfinished: number; readonly unfinishedAt: Instant | null },
+  now: Instant,
+  rules: Pick<RefreshRules, 'max_age'>,
+): Instant | null => refusalRestEnd({ refusals: unfinished, refusedAt: unfinishedAt }, now, rules)
+
+export const restsUnfinished = (...parameters: Parameters<typeof unfinishedRestEnd>): boolean =>
+  (unfinishedRestEnd(...parameters) ?? parameters[1]) > parameters[1]
+
 export const restsAfterRefusal = (...parameters: Parameters<typeof refusalRestEnd>): boolean =>
   (refusalRestEnd(...parameters) ?? parameters[1]) > parameters[1]
 

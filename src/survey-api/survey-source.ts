@@ -61,6 +61,22 @@ export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: 
       throw new RefusedReadingError(kind, `${what} cannot be read: ${problem}`, { cause: error })
     }
   }
+  /** The answer as `open` opens it. One that cannot be opened is not kept. */
+  const getOrKept = async <Opened>(
+    path: string,
+    query: Query,
+    { what, use, ...context }: RequestContext & { readonly what: string; readonly use: 'once' | 'always' },
+    open: (answer: JsonAnswer) => Opened,
+  ): Promise<Opened> => {
+    const request = `${path}?${query.map((part) => part.join('=')).join('&')}`
+    const kept = context.kept?.answerOf(request, use) ?? null
+    if (kept !== null) return open({ ...kept, body: JSON.parse(kept.text) })
+    const answer = await get(path, query, context, what)
+    const opened = open(answer)
+    const { text, dateMs } = answer
+    await context.kept?.add(request, { text, dateMs: dateMs ?? clock.nowMs() })
+    return opened
+  }
   return Object.freeze<SurveySource>({
     /**
      * One page of the surveys, most recently created first (endpoint 1 of the API document). Never filtered by status: a survey that
@@ -81,9 +97,11 @@ export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: 
     /** One page of the sample sources of a survey (endpoint 2). Throws `RefusedReadingError` when the API refuses it. */
     listSampleSources: async (surveyId, page, context) => {
       const path = `/surveys/${surveyId}/sample_sources`
-      const answer = await get(path, [['page', String(page)]], context, `survey ${surveyId}`)
       const list = { name: 'sample_sources', path, page } as const
-      return pageOf(answer, clock, list, sampleSourceDecoder, (id) => ({ surveyId, sampleSourceId: id }))
+      const how = { ...context, what: `survey ${surveyId}`, use: 'once' } as const
+      return await getOrKept(path, [['page', String(page)]], how, (answer) =>
+        pageOf(answer, clock, list, sampleSourceDecoder, (id) => ({ surveyId, sampleSourceId: id })),
+      )
     },
     /** The current indicators (endpoint 3). The bounds of a window are sent to the microsecond. */
     readProgress: async ({ surveyId, sampleSourceId, window }, context) => {
@@ -105,15 +123,16 @@ export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: 
           `interviews started ${startedAfter === null ? `by ${formatInstant(startedBefore)}` : `on ${day}`}`,
         )
       }
-      const answer = await get(path, query, context, what)
-      const opened = openProgress(answer, parts.length === 0 ? path : `${path} (${parts.join(', ')})`)
-      const decoded = decodeAnswerRow(progressDecoder, opened.row)
-      const beside = { ...answerTimes(answer, clock), drift: [...opened.drift, ...decoded.drift] }
-      if (decoded.ok) return { ...beside, row: decoded.row, rejections: [] }
-      const { problem, raw } = decoded
-      const day = window === undefined ? {} : { day: window.day }
-      const rejection = { endpoint, surveyId, sampleSourceId, rowId: null, ...day, problem, raw } as const
-      return { ...beside, row: null, rejections: [rejection] }
+      return await getOrKept(path, query, { ...context, what, use: 'always' }, (answer) => {
+        const opened = openProgress(answer, parts.length === 0 ? path : `${path} (${parts.join(', ')})`)
+        const decoded = decodeAnswerRow(progressDecoder, opened.row)
+        const beside = { ...answerTimes(answer, clock), drift: [...opened.drift, ...decoded.drift] }
+        if (decoded.ok) return { ...beside, row: decoded.row, rejections: [] }
+        const { problem, raw } = decoded
+        const day = window === undefined ? {} : { day: window.day }
+        const rejection = { endpoint, surveyId, sampleSourceId, rowId: null, ...day, problem, raw } as const
+        return { ...beside, row: null, rejections: [rejection] }
+      })
     },
     usage: () => http.usage(),
   })

@@ -1,6 +1,6 @@
 /**
  * The budget of one account's run: its allocation of `--max-requests`, and `--max-duration`. Every run makes progress: the listing may take
- * half of the budget while tasks wait, and the first bundle is always admitted
+ * half of the budget while tasks wait, and a survey that does not fit is read in parts, by one request at least
  * (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
  */
 import type { Allowance } from '../base/allowance.js'
@@ -9,6 +9,7 @@ import { StoppedError } from '../base/errors.js'
 import type { Rate } from '../base/network.js'
 import { createTimeLimit } from '../base/time-limit.js'
 import type { Budget } from '../model/run.js'
+import { requestsWithin } from '../rules/plan.js'
 import { Allocation } from './requests.js'
 
 export interface ListingAllowance extends Allowance {
@@ -21,9 +22,10 @@ export interface BundleAllowance extends Allowance {
   reserveRest(requests: number): boolean
   /** Gives back the requests that were reserved and not taken. */
   release(): void
-  /** Whether the bundle was admitted although it does not fit. */
-  readonly runsOver: boolean
 }
+
+/** A survey that needs more requests is read in parts, even if nothing limits the run: a run may be ended from outside. */
+const WHOLE_MAX = 1_000
 
 export class RunBudget {
   readonly #limits: Budget
@@ -35,6 +37,8 @@ export class RunBudget {
   #bundlesStartedMs: number | null = null
   #bundleRequests = 0
   #largestBundle = 1
+  #wholeMax: number | null = null
+  #rate: (() => Rate) | null = null
 
   /** `allocation` is all of `limits.requests_max` unless several accounts divide the requests. */
   constructor(limits: Budget, clock: Clock, allocation = new Allocation(limits.requests_max)) {
@@ -63,10 +67,43 @@ export class RunBudget {
     }
   }
 
+  /** The most requests of a survey that the run may read as a whole: what it has left when its first survey is read. */
+  get wholeMax(): number {
+    this.#wholeMax ??= Math.min(WHOLE_MAX, this.left(), this.#requestsInTime())
+    return this.#wholeMax
+  }
+
+  #requestsInTime(): number {
+    const { duration_max: durationMsMax } = this.#limits
+    if (durationMsMax === null || this.#rate === null) return Number.POSITIVE_INFINITY
+    return requestsWithin(Math.max(0, durationMsMax - this.#elapsedMs()), this.#rate())
+  }
+
   /** The allowance of a bundle that is expected to take `requests`; null when it would not fit. */
   admitBundle(requests: number): BundleAllowance | null {
     const fits = this.#fitsRequests(requests) && this.#fitsDuration(this.#expectedMs(requests))
-    return !fits && this.#bundlesStartedMs !== null ? null : this.#allowanceOf(requests, fits)
+    return fits ? this.#allowanceOf(requests) : null
+  }
+
+  /** Whether no survey was read, or begun. */
+  get isUnused(): boolean {
+    return this.#bundleRequests === 0
+  }
+
+  /** The allowance of a survey that is read in parts: all that is left, and the first request of a run; null when nothing is. */
+  admitParts(): BundleAllowance | null {
+    const isLeft = () => this.#bundleRequests === 0 || (this.#fitsRequests(1) && this.#fitsDuration(0))
+    if (!isLeft()) return null
+    this.#bundlesStartedMs ??= this.#clock.monotonicMs()
+    return {
+      take: () => {
+        if (!isLeft()) throw new StoppedError(this.reason())
+        this.#bundleRequests += 1
+        this.#allocation.send(false)
+      },
+      reserveRest: () => true,
+      release: () => this.#allocation.reserve(0),
+    }
   }
 
   /** Waits until every account has read its queue. What they leave is for requests that no run has to send. */
@@ -81,28 +118,29 @@ export class RunBudget {
 
   /** The allowance of some of these; null if their time would not fit. */
   admitLeft(requests: number): BundleAllowance | null {
-    return this.#fitsDuration(this.#expectedMs(requests)) ? this.#allowanceOf(requests, true) : null
+    return this.#fitsDuration(this.#expectedMs(requests)) ? this.#allowanceOf(requests) : null
   }
 
-  #allowanceOf(requests: number, fits: boolean): BundleAllowance {
+  #allowanceOf(requests: number): BundleAllowance {
+    const { wholeMax } = this
     this.#bundlesStartedMs ??= this.#clock.monotonicMs()
     this.#largestBundle = Math.max(this.#largestBundle, requests)
-    let reserved = 0
+    let [reserved, taken] = [0, 0]
     const reserve = (more: number) => {
       reserved += more
       this.#allocation.reserve(more)
     }
     reserve(requests)
     return {
-      runsOver: !fits,
       take: () => {
         const isReserved = reserved > 0
-        this.#take(!fits, isReserved)
+        this.#take(false, isReserved)
+        taken += 1
         if (isReserved) reserved -= 1
         this.#bundleRequests += 1
       },
       reserveRest: (needed) => {
-        if (fits && !this.#fitsRequests(needed - reserved)) return false
+        if (taken + needed > wholeMax || !this.#fitsRequests(needed - reserved)) return false
         reserve(needed - reserved)
         return true
       },
@@ -134,6 +172,7 @@ export class RunBudget {
    * when the run has ended: its timer holds the process.
    */
   deadline(signal: AbortSignal, rate: () => Rate): Disposable & { readonly signal: AbortSignal } {
+    this.#rate = rate
     const limit = createTimeLimit(this.#clock)
     const { duration_max: durationMsMax } = this.#limits
     const giveUp = (): void => {

@@ -5,13 +5,19 @@
 
 import pLimit from 'p-limit'
 import type { RequestContext } from '../base/allowance.js'
-import { UpstreamError } from '../base/errors.js'
+import { isStop, UpstreamError } from '../base/errors.js'
 import type { Window } from '../model/calendar.js'
-import type { Progress } from '../model/fields.js'
+import type { Progress, SampleSource } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
 import type { SurveyKind } from '../model/request-usage.js'
 import type { RefreshRules } from '../model/run.js'
-import { type Answer, type ReadExtent, type Reading, RefusedReadingError } from '../model/survey-source.js'
+import {
+  type Answer,
+  type Page,
+  type ReadExtent,
+  type Reading,
+  RefusedReadingError,
+} from '../model/survey-source.js'
 import type { BundleOutcome, ReadDays, RefreshedBundle, StoredBundle } from '../model/warehouse.js'
 import { ExplainedSum } from '../rules/explained-sum.js'
 import { requestReasonOf, type Task } from '../rules/queue.js'
@@ -19,6 +25,7 @@ import { rulesFor } from '../rules/refresh.js'
 import { type DaysToRead, daysToRead, type SeriesDay } from '../rules/windows.js'
 import type { BundleAllowance } from './budget.js'
 import type { EndpointWatch } from './failure-watch.js'
+import type { SurveyParts } from './parts.js'
 import { checkListedSource, OutdatedSourcesError, Readings } from './readings.js'
 import type { Run } from './run-state.js'
 import {
@@ -41,6 +48,8 @@ interface BundleRequest {
   readonly stored: StoredBundle
   readonly allowance: BundleAllowance
   readonly watch: Pick<EndpointWatch, 'answered' | 'failed' | 'isFailing'>
+  /** Null if it is read as a whole. */
+  readonly parts?: SurveyParts | null
 }
 
 export interface BundleReading {
@@ -105,6 +114,8 @@ class BundleReader {
   readonly #rules: RefreshRules
   /** A source that is not found cannot have gone since it was listed. */
   #isListCurrent = true
+  /** It has more sources than `limits.sources_per_survey_max`. */
+  #hasTooMany = false
 
   constructor(attempt: Attempt) {
     this.#attempt = attempt
@@ -113,8 +124,18 @@ class BundleReader {
   }
 
   async read(): Promise<BundleOutcome> {
-    const { task, state, stored, now, watch, mayReuseList, readings } = this.#attempt
-    let reusesList = mayReuseList && canReuseList(stored, task, now, this.#rules)
+    try {
+      return await this.#read()
+    } catch (error) {
+      if (!(error instanceof OversizedError)) throw error
+      const { requestsNeeded, at } = error
+      return { kind: 'oversized', surveyId: this.#surveyId, at, requestsNeeded }
+    }
+  }
+
+  async #read(): Promise<BundleOutcome> {
+    const { task, state, stored, watch, readings, now } = this.#attempt
+    let reusesList = this.#mayReuseList()
     // The list is read first, so that the progress is at least as new.
     let listed = reusesList ? null : await this.#readList()
     // After a failure, the list may have been stored without the progress of its sources.
@@ -137,31 +158,67 @@ class BundleReader {
     if (progress !== null)
       return await this.#readSources(progress, listed ?? knownSources(stored, reusesList ? 'none' : 'failed'))
     if (listed !== null) return this.#refreshed(listed.readAt, listed)
-    const surveyId = this.#surveyId
-    if (task.reason === 'missing' && readings.areAllNotFound()) return { kind: 'gone', surveyId, at: now }
-    const [unread, mayBeGone] = [readings.unread(), readings.mayBeGone()]
-    return { kind: 'failed', surveyId, at: state.serverTime ?? 0n, unread, mayBeGone }
+    if (task.reason === 'missing' && readings.areAllNotFound())
+      return { kind: 'gone', surveyId: this.#surveyId, at: now }
+    return this.#failed()
   }
 
-  #readList(): Promise<SourceList | null> {
+  #mayReuseList(): boolean {
+    const { task, stored, now, mayReuseList, rules } = this.#attempt
+    const isShort = stored.sources.length <= rules.limits.sources_per_survey_max
+    return isShort && mayReuseList && canReuseList(stored, task, now, this.#rules)
+  }
+
+  #failed(): BundleOutcome {
+    const { readings, state } = this.#attempt
+    const [unread, mayBeGone] = [readings.unread(), readings.mayBeGone()]
+    return { kind: 'failed', surveyId: this.#surveyId, at: state.serverTime ?? 0n, unread, mayBeGone }
+  }
+
+  /** Null if it failed, or is too long. */
+  async #readList(): Promise<SourceList | null> {
     const { source, warehouse, log, readings } = this.#attempt
     const fields = { account: warehouse.account, surveyId: this.#surveyId }
     const context = this.#context('sample_sources')
-    const readPage = (page: number) => this.#keep(source.listSampleSources(this.#surveyId, page, context))
+    const readPage = async (page: number) => {
+      const read = await this.#keep(source.listSampleSources(this.#surveyId, page, context))
+      if (page === 1) this.#checkSize(read)
+      return read
+    }
     const warn = (problem: string) => log.warn(fields, problem)
-    return readings.passOver('sample_sources', readSources(this.#surveyId, readPage, warn))
+    const list = readSources(this.#surveyId, readPage, warn).catch((error: unknown) => {
+      if (!(error instanceof TooManySourcesError)) throw error
+      this.#hasTooMany = true
+      readings.fail('sample_sources', error)
+      return null
+    })
+    return await readings.passOver('sample_sources', list)
+  }
+
+  /** The first page says how many requests the others and their sources take. Throws what keeps them from being sent. */
+  #checkSize({ pagination: { total_pages: pages, total_count: sources }, readAt }: Page<SampleSource>): void {
+    const { allowance, parts, rules } = this.#attempt
+    const sourcesMax = rules.limits.sources_per_survey_max
+    if (sources > sourcesMax) throw new TooManySourcesError(this.#surveyId, sources, sourcesMax)
+    const requestsNeeded = pages + 1 + sources
+    if (parts) parts.requestsNeeded = requestsNeeded
+    // Without further pages, the sources that need a request are counted later.
+    if (pages > 1 && !allowance.reserveRest(requestsNeeded - 1))
+      throw new OversizedError(requestsNeeded, readAt)
   }
 
   /** Null if it failed. */
   #readProgress(
     kind: SurveyKind,
     sampleSourceId: number | null,
-    window?: Window,
+    { window, isNew = false }: { readonly window?: Window; readonly isNew?: boolean } = {},
   ): Promise<Reading<Progress> | null> {
     const { source, readings } = this.#attempt
     const surveyId = this.#surveyId
     const query = { surveyId, sampleSourceId, window }
-    const reading = this.#keep(source.readProgress(query, this.#context(kind)))
+    const reading = this.#keep(
+      source.readProgress(query, { ...this.#context(kind), ...(isNew && { kept: undefined }) }),
+    )
     const isCertain = sampleSourceId === null || this.#isListCurrent
     return readings.passOver(kind, isCertain ? reading : checkListedSource(surveyId, sampleSourceId, reading))
   }
@@ -174,8 +231,9 @@ class BundleReader {
 
   /** The context is made for each request: the watch may have seen failures since. */
   #context(kind: SurveyKind): RequestContext {
-    const { task, signal, allowance, state, watch } = this.#attempt
+    const { task, signal, allowance, state, watch, parts } = this.#attempt
     return {
+      ...(parts && { kept: parts }),
       signal,
       allowance: state.requestUsage.counting(allowance, kind, requestReasonOf(task)),
       attemptsMax: watch.isFailing(kind) ? 1 : undefined,
@@ -184,8 +242,12 @@ class BundleReader {
 
   /** The progress of each source, and the days. */
   async #readSources(progress: Reading<Progress>, sources: SourceList): Promise<BundleOutcome> {
-    const { task, allowance, state, stored, readings, answers, isNotFoundRefusal } = this.#attempt
+    const { task, state, stored, readings, answers, isNotFoundRefusal } = this.#attempt
     const surveyId = this.#surveyId
+    if (this.#hasTooMany) {
+      const own = { progress: progress.row, sourceProgress: [], sourceProgressRead: 'some' } as const
+      return this.#refreshed(progress.readAt, sources, own)
+    }
     const explained = this.#explainedSum(sources, progress)
     const isBehind = task.isLeftOver && explained?.mustReadSome() === true
     const isUnchanged = explained !== null && !isBehind && hasSameRows(stored, sources, progress.row)
@@ -194,9 +256,7 @@ class BundleReader {
     const requestsLeft = ids.length + (toRead?.days.length ?? 0)
     // What was read before in vain is read again in the next run.
     const requestsRead = Math.max(answers.length, Math.max(1, sources.pages) + 1)
-    const requestsNeeded = requestsRead + requestsLeft
-    if (!allowance.reserveRest(requestsLeft))
-      return { kind: 'oversized', surveyId, at: progress.readAt, requestsNeeded }
+    this.#reserve(requestsLeft, requestsRead, progress.readAt)
     const reusesList = sources.read === 'none'
     this.#isListCurrent = sources.read === 'failed' || (!reusesList && isNotFoundRefusal)
     const maySuffice = toRead === null && task.reason !== 'missing'
@@ -217,6 +277,8 @@ class BundleReader {
       sample_source_progress: sources.ids.length - ofSources.length,
       daily_progress: toRead?.unchanged ?? 0,
     })
+    const begunAt = this.#attempt.parts?.begunAt ?? null
+    if (begunAt !== null) return await this.#endParts(begunAt, sources, { sourceProgress, ...days })
     const ofAll = [progress, ...ofSources.map(({ reading }) => reading)]
     return this.#refreshed(progress.readAt, sources, {
       progress: progress.row,
@@ -226,9 +288,33 @@ class BundleReader {
     })
   }
 
+  /**
+   * The progress of the survey is read once more, so that it is as new as the survey's row. The progress of its sources is of several
+   * nights: nothing may be inferred from it.
+   */
+  async #endParts(
+    begunAt: Instant,
+    sources: SourceList,
+    parts: Pick<RefreshedBundle, 'sourceProgress' | 'days'>,
+  ): Promise<BundleOutcome> {
+    const latest = await this.#readProgress('survey_progress', null, { isNew: true })
+    if (latest === null) return this.#failed()
+    const more = { ...parts, progress: latest.row, sourceProgressRead: 'some' } as const
+    return { ...this.#refreshed(latest.readAt, sources, more), sourcesAt: sources.readAt, begunAt }
+  }
+
+  /** Throws if the rest of the bundle does not fit. */
+  #reserve(requestsLeft: number, requestsRead: number, at: Instant): void {
+    const { allowance, parts } = this.#attempt
+    const requestsNeeded = requestsRead + requestsLeft
+    if (parts) parts.requestsNeeded = requestsNeeded
+    if (!allowance.reserveRest(requestsLeft)) throw new OversizedError(requestsNeeded, at)
+  }
+
   /** Null if the stored progress of the sources is no base to infer from which of them moved. */
   #explainedSum(sources: SourceList, progress: Reading<Progress>): ExplainedSum | null {
-    const { stored } = this.#attempt
+    const { stored, parts } = this.#attempt
+    if (parts?.begunAt) return null
     if (progress.row === null || stored.progress === null) return null
     if (!areSourcesKnown(stored, sources, progress, this.#rules)) return null
     const shown = sources.pages === 0 ? stored.sources : sources.rows
@@ -269,7 +355,7 @@ class BundleReader {
   /** A day that fails is left out. */
   async #readDays(toRead: DaysToRead): Promise<ReadDays> {
     const answers = await someAtOnce(toRead.days, async ({ sampleSourceId, day }) => {
-      const reading = await this.#readProgress('daily_progress', sampleSourceId, day)
+      const reading = await this.#readProgress('daily_progress', sampleSourceId, { window: day })
       return { sampleSourceId, day, reading }
     })
     const unread = answers.filter(({ reading }) => !isTyped(reading))
@@ -310,6 +396,28 @@ class BundleReader {
   }
 }
 
+/** It has more sources than the settings allow. Its own progress is read. */
+class TooManySourcesError extends UpstreamError {
+  constructor(surveyId: number, sources: number, sourcesMax: number) {
+    super(
+      'too_many_sources',
+      `survey ${surveyId} has ${sources} sources, more than limits.sources_per_survey_max allows (${sourcesMax}): only its own progress is read`,
+    )
+  }
+}
+
+/** It does not fit into what the run may read as a whole. */
+class OversizedError extends Error {
+  readonly requestsNeeded: number
+  readonly at: Instant
+
+  constructor(requestsNeeded: number, at: Instant) {
+    super(`the survey needs ${requestsNeeded} requests`)
+    this.requestsNeeded = requestsNeeded
+    this.at = at
+  }
+}
+
 const isTyped = (
   reading: Reading<Progress> | null,
 ): reading is Reading<Progress> & { readonly row: Progress } => reading !== null && reading.row !== null
@@ -321,16 +429,28 @@ const extentOf = ({ read }: SourceList, answers: readonly (Reading<Progress> | n
 /** Requests of one bundle at the same time. The client limits those of all bundles together. */
 const REQUESTS_AT_ONCE = 8
 
-/** The results are in the order of `items`. When one item fails, those that still wait never start. */
-const someAtOnce = <Item, Result>(
+/**
+ * The results are in the order of `items`. When one item fails, those that still wait never start. A budget does not end what is under
+ * way: its answers are kept.
+ */
+const someAtOnce = async <Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> => {
   const atOnce = pLimit(REQUESTS_AT_ONCE)
-  const workOrClear = (item: Item) =>
-    work(item).catch((error: unknown) => {
+  const underWay = new Set<Promise<Result>>()
+  const workOrClear = (item: Item) => {
+    const one = work(item).catch((error: unknown) => {
       atOnce.clearQueue()
       throw error
     })
-  return Promise.all(items.map((item) => atOnce(workOrClear, item)))
+    underWay.add(one)
+    return one.finally(() => underWay.delete(one))
+  }
+  try {
+    return await Promise.all(items.map((item) => atOnce(workOrClear, item)))
+  } catch (error) {
+    if (isStop(error)) await Promise.allSettled(underWay)
+    throw error
+  }
 }

@@ -41,6 +41,11 @@ export class Readings {
     }
   }
 
+  /** What the run itself does not read. It says nothing about the endpoint. */
+  fail(kind: SurveyKind, error: UpstreamError): void {
+    this.#failures.push({ kind, error })
+  }
+
   isComplete(): boolean {
     return this.#failures.length === 0
   }

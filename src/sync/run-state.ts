@@ -59,6 +59,8 @@ export interface RunRules {
     readonly rejected_rows_max: number
     /** A run stops when this many tasks in a row have failed. */
     readonly consecutive_failures_max: number
+    /** Of a survey with more sources, only its own progress is read. */
+    readonly sources_per_survey_max: number
   }
   readonly full: boolean
 }

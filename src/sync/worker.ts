@@ -1,13 +1,16 @@
 /** Reads some surveys of the queue at the same time, commits them meanwhile, and decides what their failures mean for the run. */
 import { isStop, StoppedError, type UpstreamError } from '../base/errors.js'
 import { abortReason } from '../base/signals.js'
-import type { BundleOutcome, StoredBundle } from '../model/warehouse.js'
+import { instantFromMs } from '../model/instant.js'
+import type { BundleOutcome, OversizedTask, StoredBundle } from '../model/warehouse.js'
 import { requestsIn, sum } from '../rules/estimate.js'
 import type { Task } from '../rules/queue.js'
 import type { BundleAllowance } from './budget.js'
 import { type BundleReading, readBundle } from './bundle.js'
 import { EndpointWatch, FailureWatch } from './failure-watch.js'
 import { CommitQueue, readStoredAhead } from './in-groups.js'
+import { SurveyParts } from './parts.js'
+import { Readings } from './readings.js'
 import { addRows, type Run, sawServerTime } from './run-state.js'
 
 /** Enough to keep the client's eight connections busy while some bundles have only one request left. */
@@ -27,8 +30,10 @@ class Worker {
   readonly #again: Task[] = []
   /** Those that failed: until they are committed, nobody knows whether the run goes on, so no other survey is begun. */
   readonly #undecided = new Set<Task>()
-  /** Why no further survey is read; null while the work goes on. */
-  #stopped: StoppedError | null = null
+  /** Those that the run cannot read as a whole. They wait until all others are read, or do not fit either. */
+  readonly #large: Task[] = []
+  /** Those that would fit into a run, but not into what this one has left. */
+  readonly #left: Task[] = []
   #requestsLeft: number
 
   constructor(given: Run, tasks: readonly Task[]) {
@@ -45,15 +50,16 @@ class Worker {
 
   /** Throws what ends the run. */
   async work(): Promise<void> {
-    const { signal, state, warehouse, runId } = this.#run
+    const { signal, state, warehouse, runId, budget } = this.#run
     await this.#readAll()
     // The budget lets bundles under way end; a signal or a failure has aborted them. Complete bundles are committed.
-    while (!this.#commits.isIdle()) await this.#oneEnds()
+    await this.#allEnd()
+    await this.#readInParts()
     const broken = await this.#endpoints.verdict(warehouse)
     // A run that a budget or a signal stops has seen enough of such an endpoint too.
     if (broken !== null) state.ended = { exitCode: broken.exitCode, message: broken.message }
     if (signal.aborted) throw abortReason(signal)
-    if (this.#stopped !== null) throw this.#stopped
+    if (this.#left.length > 0) throw new StoppedError(budget.reason())
     // The surveys are not at fault. After a stop their refusals count, so that the next run begins with other surveys.
     if (broken !== null) await warehouse.forgetRefusals(runId)
     endIf(this.#watch.lastVerdict() ?? broken)
@@ -61,33 +67,58 @@ class Worker {
 
   /** Takes the tasks off the queue, until it is empty or the run ends. */
   async #readAll(): Promise<void> {
-    const { budget, signal, log } = this.#run
+    const { budget, signal } = this.#run
     const waiting = this.#tasks.values()
-    while (!signal.aborted && this.#stopped === null) {
+    while (!signal.aborted) {
       const task = waiting.next().value ?? this.#again.shift()
       if (task === undefined) {
         if (this.#commits.isIdle()) return
         await this.#oneEnds()
         continue
       }
+      if (task.isBegun || task.reserve > budget.wholeMax) {
+        this.#large.push(task)
+        continue
+      }
       const allowance = await budget.admitBundleSoon(task.reserve, signal)
       if (allowance === null) {
-        this.#stopped ??= new StoppedError(budget.reason())
-        return
+        this.#left.push(task)
+        continue
       }
-      if (allowance.runsOver)
-        log.warn(
-          { surveyId: task.surveyId, requests: task.reserve },
-          'this survey needs more requests than the budget has left; it is read anyway, or it would never be read',
-        )
       this.#start(task, allowance)
       while (this.#reading.size >= READ_AT_ONCE) await Promise.race(this.#reading)
       while (this.#commits.isFull() || this.#undecided.size > 0) await this.#oneEnds()
     }
   }
 
-  #start(task: Task, allowance: BundleAllowance): void {
-    const bundle = this.#read(task, allowance).finally(() => allowance.release())
+  /** One after the other, so that one of them comes to its end. If no survey fitted, the most urgent one is read. */
+  async #readInParts(): Promise<void> {
+    const { budget, signal, warehouse, runId, clock, state, log } = this.#run
+    const nothingFits = this.#large.length === 0 && budget.isUnused
+    const large = nothingFits ? this.#left.splice(0, 1) : this.#large
+    // What was begun comes first: otherwise many would be begun, and none ended.
+    for (const task of large.toSorted((one, other) => Number(other.isBegun) - Number(one.isBegun))) {
+      const allowance = signal.aborted ? null : budget.admitParts()
+      if (allowance === null) {
+        this.#left.push(task)
+        continue
+      }
+      const { surveyId } = task
+      log.info({ account: warehouse.account, surveyId, requests: task.reserve }, 'reading a survey in parts')
+      const at = state.serverTime ?? instantFromMs(clock.nowMs())
+      await warehouse.beginParts(surveyId, { runId, at })
+      const parts = await SurveyParts.open(warehouse, task, runId)
+      this.#start(task, allowance, parts)
+      await this.#allEnd()
+    }
+  }
+
+  async #allEnd(): Promise<void> {
+    while (!this.#commits.isIdle()) await this.#oneEnds()
+  }
+
+  #start(task: Task, allowance: BundleAllowance, parts: SurveyParts | null = null): void {
+    const bundle = this.#read(task, allowance, parts).finally(() => allowance.release())
     const ended = () => void this.#reading.delete(reading)
     const reading = bundle.then(ended, ended)
     this.#reading.add(reading)
@@ -101,9 +132,25 @@ class Worker {
     await Promise.race([...this.#reading, this.#commits.oneEnds()])
   }
 
-  async #read(task: Task, allowance: BundleAllowance): Promise<BundleReading> {
+  async #read(task: Task, allowance: BundleAllowance, parts: SurveyParts | null): Promise<BundleReading> {
     const stored = await this.#storedOf(task)
-    return await readBundle(this.#run, { task, stored, allowance, watch: this.#endpoints })
+    const request = { task, stored, allowance, watch: this.#endpoints, parts }
+    try {
+      return await readBundle(this.#run, request)
+    } catch (error) {
+      if (parts === null || !isStop(error)) throw error
+      await parts.keep()
+      const { answers, isLonger, requestsNeeded } = parts
+      const at = this.#run.state.serverTime ?? 0n
+      const outcome = {
+        kind: 'oversized',
+        surveyId: task.surveyId,
+        at,
+        requestsNeeded,
+        parts: { answers, isLonger },
+      } as const
+      return { outcome, readings: new Readings(request), failure: null }
+    }
   }
 
   /** Never rejects. */
@@ -122,7 +169,7 @@ class Worker {
   }
 
   async #commit(task: Task, { outcome, readings, failure }: BundleReading): Promise<Task | null> {
-    const { log, budget, signal, state } = this.#run
+    const { log, signal, state } = this.#run
     const { surveyId } = task
     if (failure !== null) {
       if (signal.aborted) return null
@@ -144,20 +191,22 @@ class Worker {
       log.warn({ surveyId, problem: unread.error }, 'a part of a survey could not be read; it stays queued')
     endIf(this.#watch.verdict())
     return outcome.kind === 'oversized'
-      ? this.#giveUp({ ...task, reserve: outcome.requestsNeeded }, new StoppedError(budget.reason()))
+      ? this.#putOff({ ...task, reserve: outcome.requestsNeeded }, outcome)
       : null
   }
 
   #settle(task: Task, error: unknown): Task | null {
-    if (isStop(error)) return this.#giveUp(task, error)
+    if (isStop(error)) return this.#putOff(task)
     if (!this.#run.signal.aborted) throw error
     return null
   }
 
-  /** The task if another account may still leave requests. Otherwise the run stops. */
-  #giveUp(task: Task, stoppedBy: StoppedError): Task | null {
-    if (this.#run.budget.mayGrow()) return task
-    this.#stopped ??= stoppedBy
+  /** The task if another account may still leave requests. Otherwise it waits for the other surveys, or for the next run. */
+  #putOff(task: Task, { parts }: Pick<OversizedTask, 'parts'> = {}): Task | null {
+    const { budget } = this.#run
+    const isLarge = parts === undefined && task.reserve > budget.wholeMax
+    if (!isLarge && parts === undefined && budget.mayGrow()) return task
+    ;(isLarge ? this.#large : this.#left).push(task)
     return null
   }
 

@@ -7,6 +7,7 @@ import { finishRun, readRunFacts, readWaiting, startRun } from './history/runs.j
 import { commitBundles, commitReconstructed } from './merge/bundles.js'
 import { commitListingPages } from './merge/listing-pages.js'
 import { createStoredSurveys } from './merge/stored-surveys.js'
+import { beginParts, keep, readKept } from './queue/kept-answers.js'
 import { agreesWithTotal, countListed, dropListing, readPosition, startListing } from './queue/listing.js'
 import { eachPlannedSurvey, pastRuns, surveyTotals } from './queue/planned-surveys.js'
 import { readFirstReadings, readStoredDays } from './queue/stored-windows.js'
@@ -57,6 +58,9 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     commitReplay: (rows, replay) => write((sql) => commitReplay(sql, rows, replay)),
     waitingRows: () => read(readWaiting),
     commitBundles: (outcomes, runId) => write((sql) => commitBundles(sql, outcomes, runId, surveys)),
+    beginParts: (surveyId, at) => write((sql) => beginParts(sql, surveyId, at)),
+    keptAnswers: (surveyId) => read((sql) => readKept(sql, surveyId)),
+    keepAnswers: (surveyId, answers, runId) => write((sql) => keep(sql, surveyId, answers, runId)),
     answeredSurveys: (kind) => read((sql) => queue.answeredSurveys(sql, kind)),
     forgetRefusals: (runId) => write((sql) => queue.forgetRefusals(sql, runId)),
   }

@@ -5,7 +5,7 @@ import { formatInstant, type Instant, msBetween } from '../../model/instant.js'
 import type { PlannedSurvey } from '../../model/plan-facts.js'
 import type { RefreshRules, TaskReason } from '../../model/run.js'
 import type { Plan } from '../../rules/plan.js'
-import { listsSourcesFrom, nextRefresh, refusalRestEnd } from '../../rules/refresh.js'
+import { listsSourcesFrom, nextRefresh, refusalRestEnd, unfinishedRestEnd } from '../../rules/refresh.js'
 import type { SurveyStatus } from '../../warehouse/survey-status.js'
 import { shortReason } from './verdict.js'
 
@@ -138,9 +138,15 @@ const nextReading = (
   if (survey === null)
     return { ...none, when: 'after_change', text: 'when a listing shows a row of it that can be typed' }
   if (survey.task !== null) {
-    const at = refusalRestEnd(survey.task, plan.at, rules)
-    const refused = `the API refused it in ${counted(survey.task.refusals, 'run')} in a row`
-    const text = at === null ? refused : `from ${withAge(at, now)}, or when its row changes: ${refused}`
+    const { refusals, unfinished } = survey.task
+    const restEnd = unfinishedRestEnd(survey.task, plan.at, rules)
+    const at = restEnd ?? refusalRestEnd(survey.task, plan.at, rules)
+    const why =
+      restEnd === null
+        ? `the API refused it in ${counted(refusals, 'run')} in a row`
+        : `${counted(unfinished, 'run')} in a row began to read it and did not end`
+    const change = restEnd === null ? ', or when its row changes' : ''
+    const text = at === null ? why : `from ${withAge(at, now)}${change}: ${why}`
     return { ...none, when: 'later', at, reason: survey.task.reason, text }
   }
   if (survey.missing) return { ...none, when: 'never', text: 'not before a listing shows it again' }

@@ -4,6 +4,7 @@
  */
 import { difference } from 'd3-array'
 import { bigint, boolean, columnsOf, timestamptz, varchar } from '../../model/columns.js'
+import type { Instant } from '../../model/instant.js'
 import { addCounts, NO_ROWS, type RowCounts, type RowCountsByTable } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
 import { freshness, surveyProgressReconstructed } from '../../model/tables.js'
@@ -13,9 +14,11 @@ import type {
   ReadDays,
   ReconstructedSurvey,
   RefreshedBundle,
+  UnreadPart,
 } from '../../model/warehouse.js'
 import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
+import { dropKept } from '../queue/kept-answers.js'
 import { requireFullListing } from '../queue/listing.js'
 import { conditionOnSurveys, markMissing, type ReadRow, readStored, stageGone, upsert } from './merge.js'
 import {
@@ -185,6 +188,7 @@ const FRESHNESS_COLUMNS = columnsOf({
   read_at: timestamptz(''),
   has_progress: boolean(''),
   error: varchar.orNull(''),
+  begun_at: timestamptz.orNull(''),
   sources: varchar.orNull(''),
   source_progress: varchar.orNull(''),
   days: varchar.orNull(''),
@@ -192,13 +196,14 @@ const FRESHNESS_COLUMNS = columnsOf({
 })
 
 const updateFreshness = async (sql: AccountSql, outcomes: readonly BundleOutcome[]): Promise<void> => {
-  const tried = outcomes.filter((outcome) => outcome.kind !== 'oversized')
+  const tried = outcomes.filter((outcome) => outcome.kind !== 'oversized' || outcome.parts !== undefined)
   if (tried.length === 0) return
   const rows = tried.map((outcome) => ({
     survey_id: outcome.surveyId,
     read_at: outcome.at,
     has_progress: outcome.kind === 'gone' || hasProgress(outcome),
     error: failureOf(outcome)?.error ?? null,
+    begun_at: outcome.kind === 'refreshed' ? (outcome.begunAt ?? null) : null,
     sources: outcome.kind === 'refreshed' ? outcome.sourcesRead : null,
     source_progress: outcome.kind === 'refreshed' ? outcome.sourceProgressRead : null,
     // Days that were not requested are older than the rows that are stored now.
@@ -209,15 +214,18 @@ const updateFreshness = async (sql: AccountSql, outcomes: readonly BundleOutcome
   await sql.run(MERGE_FRESHNESS, [sql.account])
 }
 
+/** A list that is read in parts may have changed since the first of them. */
+const LISTED_AT = 'coalesce(o.begun_at, o.read_at)'
+
 /** The value of each column, by its value before. `at` is the time of the last complete reading, by its extent. */
 const freshnessAfter = (before: (column: string) => string): Readonly<Record<string, string>> => {
-  const at = (column: string, extent: string) =>
-    `CASE o.${extent} WHEN 'all' THEN o.read_at WHEN 'some' THEN NULL WHEN 'failed' THEN NULL ELSE ${before(column)} END`
+  const at = (column: string, extent: string, readAt = 'o.read_at') =>
+    `CASE o.${extent} WHEN 'all' THEN ${readAt} WHEN 'some' THEN NULL WHEN 'failed' THEN NULL ELSE ${before(column)} END`
   return {
     last_error: 'o.error',
     refreshed_at: `CASE WHEN o.has_progress THEN o.read_at ELSE ${before('refreshed_at')} END`,
-    sources_listed_at: `CASE WHEN o.sources IN ('all', 'some') THEN o.read_at ELSE ${before('sources_listed_at')} END`,
-    sources_read_at: at('sources_read_at', 'sources'),
+    sources_listed_at: `CASE WHEN o.sources IN ('all', 'some') THEN ${LISTED_AT} ELSE ${before('sources_listed_at')} END`,
+    sources_read_at: at('sources_read_at', 'sources', LISTED_AT),
     source_progress_read_at: at('source_progress_read_at', 'source_progress'),
     source_progress_proven_at: `CASE o.source_progress WHEN 'inferred' THEN o.read_at ELSE ${at('source_progress_proven_at', 'source_progress')} END`,
     days_read_at: at('days_read_at', 'days'),
@@ -235,12 +243,38 @@ const MERGE_FRESHNESS = `MERGE INTO ${qualified(freshness)} f USING temp.${FRESH
     VALUES ($1, o.survey_id, ${Object.values(inserted).join(', ')})`
 
 /** Why the survey could not be read, or a part of it. */
-const failureOf = (outcome: BundleOutcome) => ('unread' in outcome ? outcome.unread : null)
+const failureOf = (outcome: BundleOutcome): UnreadPart | null => {
+  if ('unread' in outcome) return outcome.unread
+  if (!('parts' in outcome) || outcome.parts === undefined) return null
+  const { parts, requestsNeeded } = outcome
+  const error = `it does not fit into one run and is read in parts: ${parts.answers} of ${requestsNeeded} answers are kept, and the next run goes on there`
+  return { error, isRefused: false }
+}
 
 const endTasks = async (sql: AccountSql, outcomes: readonly BundleOutcome[]): Promise<void> => {
+  await dropKept(sql, idsOf(outcomes.filter(({ kind }) => kind === 'refreshed' || kind === 'gone')))
   const done = outcomes.filter((outcome) => outcome.kind !== 'oversized' && failureOf(outcome) === null)
-  const condition = conditionOnSurveys(sql.account, idsOf(done))
+  const ended: BundleOutcome[] = []
+  for (const outcome of done) {
+    if (outcome.kind !== 'refreshed' || outcome.begunAt === undefined) ended.push(outcome)
+    else await endBegun(sql, outcome.surveyId, outcome.begunAt)
+  }
+  const condition = conditionOnSurveys(sql.account, idsOf(ended))
   await sql.run(`DELETE FROM ${qualified(tasks)} WHERE ${condition.on('survey_id')}`, condition.parameters)
+}
+
+/** A change that was listed while a survey was read in parts may not be in them: its task stays. */
+const endBegun = async (sql: AccountSql, surveyId: number, begunAt: Instant): Promise<void> => {
+  const own = 'WHERE account = $1 AND survey_id = $2'
+  await sql.run(`DELETE FROM ${qualified(tasks)} ${own} AND coalesce(queued_again_at <= $3, true)`, [
+    sql.account,
+    surveyId,
+    begunAt,
+  ])
+  await sql.run(
+    `UPDATE ${qualified(tasks)} SET unfinished = NULL, unfinished_at = NULL, last_error = NULL ${own}`,
+    [sql.account, surveyId],
+  )
 }
 
 const keepTasks = async (
@@ -251,18 +285,22 @@ const keepTasks = async (
   for (const outcome of outcomes) {
     const { surveyId, at } = outcome
     const failure = failureOf(outcome)
-    if (failure !== null)
+    if (outcome.kind === 'oversized') {
+      const isStuck = outcome.parts?.isLonger === false
+      await sql.run(
+        `UPDATE ${qualified(tasks)} SET requests_needed = $3, last_error = coalesce($4, last_error),
+            unfinished = CASE WHEN $5 THEN unfinished END
+          WHERE account = $1 AND survey_id = $2`,
+        [sql.account, surveyId, outcome.requestsNeeded, failure?.error ?? null, isStuck],
+      )
+    } else if (failure !== null)
       await sql.run(
         `UPDATE ${qualified(tasks)} SET attempts = attempts + 1, last_error = $3, last_run_id = $4,
             refusals = CASE WHEN $5 THEN coalesce(refusals, 0) + 1 ELSE refusals END,
-            refused_at = CASE WHEN $5 THEN $6 ELSE refused_at END
+            refused_at = CASE WHEN $5 THEN $6 ELSE refused_at END,
+            unfinished = NULL, unfinished_at = CASE WHEN $7 THEN unfinished_at END
           WHERE account = $1 AND survey_id = $2`,
-        [sql.account, surveyId, failure.error, runId, failure.isRefused, at],
-      )
-    if (outcome.kind === 'oversized')
-      await sql.run(
-        `UPDATE ${qualified(tasks)} SET requests_needed = $3 WHERE account = $1 AND survey_id = $2`,
-        [sql.account, surveyId, outcome.requestsNeeded],
+        [sql.account, surveyId, failure.error, runId, failure.isRefused, at, outcome.kind === 'failed'],
       )
   }
 }

@@ -20,7 +20,7 @@ import { literal, quote } from '../connection/ddl.js'
 import { mergedSurveys } from '../merge/merged-tables.js'
 import { readPosition } from './listing.js'
 import { isReadAgain } from './stored-windows.js'
-import { excludedBy, FRESHNESS } from './tasks.js'
+import { excludedBy, FRESHNESS, TASKS } from './tasks.js'
 
 const surveyRow = z
   .object({
@@ -49,16 +49,15 @@ const surveyRow = z
     requestsNeeded: bigintCell.nullable(),
     refusals: bigintCell,
     refusedAt: timestamptzCell.nullable(),
+    unfinished: bigintCell,
+    unfinishedAt: timestamptzCell.nullable(),
   })
-  .transform(
-    ({ reason, enqueuedAt, runId, requestsNeeded, refusals, refusedAt, ...survey }): PlannedSurvey => ({
-      ...survey,
-      task:
-        reason === null || enqueuedAt === null || runId === null
-          ? null
-          : { reason, enqueuedAt, runId, requestsNeeded, refusals, refusedAt },
-    }),
-  )
+  .transform(({ reason, enqueuedAt, runId, ...row }): PlannedSurvey => {
+    const { requestsNeeded, refusals, refusedAt, unfinished, unfinishedAt, ...survey } = row
+    const attempts = { requestsNeeded, refusals, refusedAt, unfinished, unfinishedAt }
+    const isQueued = reason !== null && enqueuedAt !== null && runId !== null
+    return { ...survey, task: isQueued ? { reason, enqueuedAt, runId, ...attempts } : null }
+  })
 
 /** A survey with a pending row has that row's status and time. Queued surveys may be missing. */
 export const eachPlannedSurvey = async (
@@ -141,7 +140,8 @@ const selectPlanned = (
       f.source_progress_read_at AS "sourceProgressReadAt",
       CASE WHEN f.refreshed_at > p._first_seen_at THEN p._observed_at = f.refreshed_at END AS moved, coalesce(${NO_INTERVIEWS}, false) AS "isWithoutInterviews", coalesce(g.moved, 0) AS "movedSources",
       ${windows === null ? '0' : 'coalesce(d.days, 0)'} AS "daysOpen", CASE WHEN t.reason IS DISTINCT FROM 'missing' THEN ${exclude === undefined ? 'f.excluded_by' : excludedBy(exclude)} END AS "excludedBy", t.reason, t.enqueued_at AS "enqueuedAt", t.enqueued_run_id AS "runId",
-      t.requests_needed AS "requestsNeeded", coalesce(t.refusals, 0) AS refusals, t.refused_at AS "refusedAt"
+      t.requests_needed AS "requestsNeeded", coalesce(t.refusals, 0) AS refusals, t.refused_at AS "refusedAt",
+      coalesce(t.unfinished, 0) AS unfinished, t.unfinished_at AS "unfinishedAt"
     FROM (FROM main.surveys WHERE account = $1 AND id IN (FROM selected)) s
     LEFT JOIN (SELECT w.*, w.${isNot(INACTIVE_STATUSES)} AND ${IS_TOUCHED} AS is_touched
       FROM _sync.pending_surveys w JOIN main.surveys s USING (account, id) WHERE account = $1) w ON w.id = s.id
@@ -151,7 +151,7 @@ const selectPlanned = (
       WHERE other IS NULL OR valid_from > other GROUP BY id) v ON v.id = s.id
     LEFT JOIN (FROM ${FRESHNESS} WHERE ${OF_SELECTED}) f ON f.survey_id = s.id
     LEFT JOIN (FROM main.survey_progress WHERE ${OF_SELECTED}) p ON p.survey_id = s.id
-    LEFT JOIN (FROM _sync.tasks WHERE account = $1) t ON t.survey_id = s.id
+    LEFT JOIN (FROM ${TASKS} WHERE account = $1) t ON t.survey_id = s.id
     LEFT JOIN (SELECT survey_id, count(*) AS sources, max(updated_at) AS changed_at FROM main.sample_sources
       WHERE ${OF_SELECTED} AND _missing_since IS NULL GROUP BY ALL) c ON c.survey_id = s.id
     LEFT JOIN (SELECT survey_id, count(*) AS moved FROM main.sample_source_progress g JOIN main.survey_progress p USING (account, survey_id)

@@ -10,6 +10,7 @@ import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js
 import type { AccountSql, Sql } from '../connection/database.js'
 import { literal, qualified } from '../connection/ddl.js'
 import { namedBy, unknownNames } from '../unknown-names.js'
+import { dropKept } from './kept-answers.js'
 
 /**
  * Queues surveys, each at most once in `surveys`; `at` is the server time of the reason. A survey that is already queued keeps its time
@@ -25,11 +26,18 @@ export const enqueue = async (
   await sql.stage(QUEUED_STAGE, QUEUED_COLUMNS, rows)
   await sql.run(
     `MERGE INTO ${qualified(tasks)} t USING temp.${QUEUED_STAGE} s ON t.account = $1 AND t.survey_id = s.survey_id
-      WHEN MATCHED THEN UPDATE SET reason = s.reason, refusals = NULL, refused_at = NULL
+      WHEN MATCHED THEN UPDATE SET reason = s.reason, refusals = NULL, refused_at = NULL, queued_again_at = s."at"
       WHEN NOT MATCHED THEN INSERT (account, survey_id, reason, enqueued_at, enqueued_run_id, attempts)
         VALUES ($1, s.survey_id, s.reason, s."at", $2, 0)`,
     [sql.account, runId],
   )
+  // Only new answers can show that a survey has gone.
+  const missing = surveys.filter(({ reason }) => reason === 'missing')
+  if (missing.length > 0)
+    await dropKept(
+      sql,
+      missing.map(({ surveyId }) => surveyId),
+    )
 }
 
 const QUEUED_STAGE = 'stage_queued'
@@ -115,6 +123,10 @@ export const hasTasks = async (sql: AccountSql): Promise<boolean> => {
 /** `freshness` with the rule by which the last sync excluded a survey: null in the state of a version that knew none. */
 export const FRESHNESS =
   '(FROM main.freshness UNION ALL BY NAME SELECT NULL::VARCHAR AS excluded_by WHERE false)'
+
+/** `tasks` also in the state of a version that read no survey in parts. */
+export const TASKS = `(FROM _sync.tasks UNION ALL BY NAME
+  SELECT NULL::BIGINT AS unfinished, NULL::TIMESTAMPTZ AS unfinished_at WHERE false)`
 
 /** The tasks that runs work on. One that says `missing` is among them: no rule hides that a survey is gone. */
 const WORKED_ON = `(FROM _sync.tasks q WHERE q.reason = 'missing' OR NOT EXISTS (

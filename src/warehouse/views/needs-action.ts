@@ -155,7 +155,9 @@ const RULES: Readonly<Record<string, Rule>> = {
     when: `status NOT IN ${CLOSED}
         AND coalesce(epoch_us(refreshed_at) < ${hoursBefore('newest_at', 24)} OR last_error IS NOT NULL, true)`,
     since: 'refreshed_at',
-    text: `CASE WHEN last_error IS NULL THEN 'not reached by the last runs' ELSE 'not read completely' END`,
+    text: `CASE WHEN last_error IS NULL THEN 'not reached by the last runs'
+      WHEN parts_of IS NULL THEN 'not read completely' ELSE 'too large for one run: read in parts' END`,
+    numbers: { requests: 'parts_of' },
   },
 }
 
@@ -226,6 +228,7 @@ export const needsAction: ViewDeclaration = {
       ${FORECASTS}
     ), facts AS (
       SELECT s.account, s.id AS survey_id, s.title, s.project_id, s.status, n.newest_at, f.refreshed_at, f.last_error, c.status_since,
+        CASE WHEN t.last_error IS NOT NULL THEN t.requests_needed END AS parts_of,
         p.* EXCLUDE (account, survey_id, title, project_id, status, refreshed_at), o.expected_before,
         greatest(p.last_gain_at, c.status_since) AS still_since,
         ${dayText('p.due_on')} AS due_text, ${dayText('p.expected_on')} AS expected_text, ${dayText('p.expected_to')} AS latest_text,
@@ -237,6 +240,7 @@ export const needsAction: ViewDeclaration = {
       FROM main.surveys s
       JOIN (SELECT account, max(greatest(listed_at, refreshed_at)) AS newest_at FROM main.freshness GROUP BY account) n ON n.account = s.account
       LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+      LEFT JOIN _sync.tasks t ON t.account = s.account AND t.survey_id = s.id
       LEFT JOIN pace p ON p.account = s.account AND p.survey_id = s.id
       LEFT JOIN main.survey_progress g ON g.account = s.account AND g.survey_id = s.id
       LEFT JOIN forecasts o ON o.account = s.account AND o.survey_id = s.id

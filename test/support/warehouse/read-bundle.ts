@@ -30,7 +30,7 @@ export const readAndCommit = async (
   const allowance = new RunBudget({ requests_max: requestsMax, duration_max: null }, testClock()).admitBundle(
     3,
   )
-  if (allowance === null) throw new Error('the first bundle is always admitted')
+  if (allowance === null) throw new Error('a bundle of three requests was not admitted')
   api.asked.length = 0
   const state = { ...createRunState(), serverTime: api.now }
   const request = {

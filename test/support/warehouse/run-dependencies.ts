@@ -102,7 +102,7 @@ export const runDependencies = (
     history: { progress_keep_all_for: null },
     budget: { requests_max: null, duration_max: null },
     contract: 'evolve',
-    limits: { rejected_rows_max: 0, consecutive_failures_max: 5 },
+    limits: { rejected_rows_max: 0, consecutive_failures_max: 5, sources_per_survey_max: 25_000 },
     full: false,
     ...rules,
   },

@@ -131,6 +131,8 @@ describe('a plan', () => {
       requestsNeeded: null,
       refusals: 0,
       refusedAt: null,
+      unfinished: 0,
+      unfinishedAt: null,
     } as const
     const planned = plan([
       survey({ moved: true }),
@@ -224,7 +226,8 @@ describe('at the cap', () => {
     expect(fits(41)).toEqual({ surveys: 9, requests: 37, waiting: 31, oldestSince: daysAgo(31) })
     expect(fits(null, 59_999)).toEqual({ surveys: 14, requests: 57, waiting: 26, oldestSince: daysAgo(26) })
     expect(fits(100, 60_000)).toMatchObject({ surveys: 24, waiting: 16 })
-    // Even the smallest budget reads one survey.
-    expect(fits(1)).toMatchObject({ surveys: 1, requests: 5, waiting: 39 })
+    // The smallest budget reads no survey as a whole.
+    expect(fits(1)).toMatchObject({ surveys: 0, requests: 1, waiting: 40 })
+    expect(fits(4)).toMatchObject({ surveys: 0, requests: 4, waiting: 40 })
   })
 })

@@ -37,6 +37,8 @@ const queued = (change: Partial<PlannedSurvey>, enqueuedAt: bigint, refusals = 0
     requestsNeeded: null,
     refusals,
     refusedAt: refusals === 0 ? null : minute(0),
+    unfinished: 0,
+    unfinishedAt: null,
   },
   ...change,
 })

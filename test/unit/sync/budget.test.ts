@@ -32,7 +32,7 @@ test('without limits everything is admitted', async () => {
     expect(await mayReadPage(listing, true)).toBe(true)
     listing.take()
   }
-  expect(admitted(budget, 1_000_000).runsOver).toBe(false)
+  expect(budget.admitBundle(1_000_000)).not.toBeNull()
   expect(budget.spent()).toBe(1000)
 })
 
@@ -131,23 +131,18 @@ describe('a bundle', () => {
     expect(budget.admitBundle(8)).not.toBeNull()
   })
 
-  test('exceeds the budget when it is the first, so that a survey larger than any budget is still read', () => {
+  test('is not admitted when it does not fit, also as the first', () => {
     const budget = requests(10)
-    const first = admitted(budget, 250)
-    expect(first.runsOver).toBe(true)
-    expect(first.reserveRest(300)).toBe(true)
-    take(first, 300)
-    first.release()
-    expect(budget.admitBundle(1)).toBeNull()
-    expect(budget.spent()).toBe(300)
+    expect(budget.admitBundle(11)).toBeNull()
+    expect(admitted(budget, 2).reserveRest(11)).toBe(false)
   })
 
-  test('exceeds the budget as the first bundle also when the listing has left nothing', async () => {
-    const budget = requests(2)
-    const listing = budget.listing(1)
-    expect(await mayReadPage(listing, false)).toBe(true)
-    take(listing, 2)
-    expect(admitted(budget, 3).runsOver).toBe(true)
+  test('may take as a whole what the listing has left, and never more than a thousand requests', () => {
+    const budget = requests(10)
+    take(budget.listing(1), 4)
+    expect(budget.wholeMax).toBe(6)
+    expect(requests(null).wholeMax).toBe(1_000)
+    expect(admitted(requests(null), 2).reserveRest(1_001)).toBe(false)
   })
 
   test('is admitted by the pace of earlier bundles when the time is limited', () => {
@@ -163,6 +158,45 @@ describe('a bundle', () => {
     expect(budget.admitBundle(40)).not.toBeNull()
     clock.advance(40_001)
     expect(budget.admitBundle(0)).toBeNull()
+  })
+})
+
+describe('a survey in parts', () => {
+  const parts = (budget: RunBudget): BundleAllowance => {
+    const allowance = budget.admitParts()
+    if (allowance === null) throw new Error('nothing is left')
+    return allowance
+  }
+
+  test('takes all that is left, and no more', () => {
+    const budget = requests(10)
+    const whole = admitted(budget, 3)
+    take(whole, 3)
+    whole.release()
+    const allowance = parts(budget)
+    expect(allowance.reserveRest(20_000)).toBe(true)
+    take(allowance, 7)
+    expect(() => allowance.take()).toThrow('stopped by --max-requests 10')
+    expect(budget.admitParts()).toBeNull()
+  })
+
+  test('takes one request when the listing has left none, so that every run makes progress', async () => {
+    const budget = requests(1)
+    const listing = budget.listing(1)
+    expect(await mayReadPage(listing, true)).toBe(true)
+    take(listing, 1)
+    const allowance = parts(budget)
+    allowance.take()
+    expect(() => allowance.take()).toThrow(StoppedError)
+  })
+
+  test('ends with --max-duration', () => {
+    const clock = testClock()
+    const budget = new RunBudget({ requests_max: null, duration_max: 60_000 }, clock)
+    const allowance = parts(budget)
+    take(allowance, 100)
+    clock.advance(60_001)
+    expect(() => allowance.take()).toThrow('stopped by --max-duration 60s')
   })
 })
 

@@ -405,15 +405,6 @@ test('pace and daily progress of the sources are the same as if all had been rea
   }
 })
 
-test('a survey that needs more than the budget reserves all sources, and gives back what it does not read', async () => {
-  const { api, outcome } = await readTwice((survey) => move(survey, { 11: { complete: 1 } }), {
-    requestsMax: 5,
-    ...ASKED,
-  })
-  expect(outcome.kind).toBe('refreshed')
-  expect(asked(api)).toEqual(['11'])
-})
-
 test('after a failure in which only the list was stored, a target that its progress lacks is read', async () => {
   const swap = (survey: MemorySurvey, api: MemorySource) => {
     move(survey, { 12: { target: 50 }, 14: { target: -50 } })

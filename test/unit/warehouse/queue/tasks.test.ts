@@ -148,7 +148,14 @@ describe('a task', () => {
   })
 })
 
-const TASK = { runId: RUN, requestsNeeded: null, refusals: 0, refusedAt: null }
+const TASK = {
+  runId: RUN,
+  requestsNeeded: null,
+  refusals: 0,
+  refusedAt: null,
+  unfinished: 0,
+  unfinishedAt: null,
+}
 
 test('plannedSurveys returns the stored facts of surveys, whether they are missing, and their tasks', async () => {
   const { account } = await emptyWarehouse()

@@ -1,0 +1,70 @@
+/**
+ * The answers of a survey that is read in parts. They are kept in the warehouse as they arrive, and enter the tables together when the
+ * last of them is there (docs/decisions/bundles-and-refusals.md#0087-a-survey-that-does-not-fit-into-a-run-is-read-in-parts).
+ */
+import type { KeptAnswer, KeptAnswers } from '../base/allowance.js'
+import { type Instant, instantFromMs } from '../model/instant.js'
+import type { AccountWarehouse } from '../model/warehouse.js'
+
+/** Answers between two commits: what a killed run loses. */
+const ANSWERS_AT_ONCE = 100
+
+export class SurveyParts implements KeptAnswers {
+  readonly #keep: (answers: ReadonlyMap<string, KeptAnswer>) => Promise<void>
+  readonly #kept: Map<string, KeptAnswer>
+  /** When the first answer of an earlier run came; null without one. */
+  readonly begunAt: Instant | null
+  /** Pages that must not be given again. */
+  readonly #used = new Set<string>()
+  #new = new Map<string, KeptAnswer>()
+  isLonger = false
+  /** As far as it is known. */
+  requestsNeeded: number
+
+  static async open(
+    warehouse: Pick<AccountWarehouse, 'keptAnswers' | 'keepAnswers'>,
+    { surveyId, reserve }: { readonly surveyId: number; readonly reserve: number },
+    runId: string,
+  ): Promise<SurveyParts> {
+    const kept = await warehouse.keptAnswers(surveyId)
+    return new SurveyParts(kept, reserve, (answers) => warehouse.keepAnswers(surveyId, answers, runId))
+  }
+
+  private constructor(
+    kept: ReadonlyMap<string, KeptAnswer>,
+    requestsNeeded: number,
+    keep: (answers: ReadonlyMap<string, KeptAnswer>) => Promise<void>,
+  ) {
+    this.#keep = keep
+    this.#kept = new Map(kept)
+    this.requestsNeeded = requestsNeeded
+    let firstMs = Number.POSITIVE_INFINITY
+    for (const { dateMs } of kept.values()) firstMs = Math.min(firstMs, dateMs)
+    this.begunAt = kept.size === 0 ? null : instantFromMs(firstMs)
+  }
+
+  get answers(): number {
+    return this.#kept.size
+  }
+
+  answerOf(request: string, use: 'once' | 'always'): KeptAnswer | null {
+    if (this.#used.has(request)) return null
+    if (use === 'once') this.#used.add(request)
+    return this.#kept.get(request) ?? null
+  }
+
+  async add(request: string, answer: KeptAnswer): Promise<void> {
+    this.#kept.set(request, answer)
+    this.#new.set(request, answer)
+    if (this.#new.size >= ANSWERS_AT_ONCE) await this.keep()
+  }
+
+  /** Commits what is not committed yet. */
+  async keep(): Promise<void> {
+    if (this.#new.size === 0) return
+    const answers = this.#new
+    this.#new = new Map()
+    this.isLonger = true
+    await this.#keep(answers)
+  }
+}
