@@ -76,13 +76,11 @@ class Worker {
         await this.#oneEnds()
         continue
       }
-      if (task.isBegun || task.reserve > budget.wholeMax) {
-        this.#large.push(task)
-        continue
-      }
-      const allowance = await budget.admitBundleSoon(task.reserve, signal)
+      const isLarge = task.reserve > budget.wholeMax
+      const allowance = isLarge ? null : await budget.admitBundleSoon(task.reserve, signal)
       if (allowance === null) {
-        this.#left.push(task)
+        const waiting = isLarge || task.isBegun ? this.#large : this.#left
+        waiting.push(task)
         continue
       }
       this.#start(task, allowance)

@@ -196,6 +196,17 @@ test('of one with more sources than limits.sources_per_survey_max only its own p
   expect(await partsOf(LARGE, trial)).toEqual({ sources: 100, progress: 1, of_sources: 100 })
 })
 
+test('a run with room for the whole survey reads it anew, as a whole', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1, {}, 12)])
+  expect((await night(trial, 0, () => false, ['--max-requests', '10'])).code).toBe(3)
+  expect((await night(trial, 1)).code).toBe(0)
+  expect(requestsFor(1, trial)).toHaveLength(1 + 1 + 12)
+  expect(
+    await trial.rows('SELECT count(*) AS n FROM freshness WHERE source_progress_read_at = refreshed_at'),
+  ).toEqual([{ n: 1 }])
+  await trial.expectSound()
+})
+
 test('a change that is listed while it is read is read afterwards', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1, { status: 'draft' }, 12)])
   const [survey] = trial.api.surveys
