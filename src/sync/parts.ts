@@ -1,6 +1,6 @@
 /**
  * The answers of a survey that is read in parts. They are kept in the warehouse as they arrive, and enter the tables together when the
- * last of them is there (docs/decisions/bundles-and-refusals.md#0087-a-survey-that-does-not-fit-into-a-run-is-read-in-parts).
+ * last of them is there (docs/decisions/bundles-and-refusals.md#0088-a-survey-that-does-not-fit-into-a-run-is-read-in-parts).
  */
 import type { KeptAnswer, KeptAnswers } from '../base/allowance.js'
 import { type Instant, instantFromMs } from '../model/instant.js'

@@ -79,8 +79,8 @@ class Worker {
       const isLarge = task.reserve > budget.wholeMax
       const allowance = isLarge ? null : await budget.admitBundleSoon(task.reserve, signal)
       if (allowance === null) {
-        const waiting = isLarge || task.isBegun ? this.#large : this.#left
-        waiting.push(task)
+        if (isLarge || task.isBegun) this.#large.push(task)
+        else this.#left.push(task)
         continue
       }
       this.#start(task, allowance)
