@@ -61,8 +61,11 @@ const MUTATIONS = `
 - new Ledger({ directory, owner, timing, clock })
 + new Ledger({ directory, owner: { ...owner, baseUrl: 'http://' + options.account + '/' }, timing, clock })
 @@ http/client.js @@ a retry bypasses the limiter
-- const outcome = await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals);
-+ const outcome = attempts === 0 ? await this.#limiter.run((slot) => this.#send(slot, pending), waitSignals) : await this.#send({ sending() {}, answered() {}, neverSent() {} }, pending);
+- (outage.isSuspected() ? { kind: 'held' } : this.#send(slot, pending)), waitSignals);
++ (outage.isSuspected() ? { kind: 'held' } : this.#send(attempts === 0 ? slot : { sending() {}, answered() {}, neverSent() {} }, pending)), waitSignals);
+@@ http/outage.js @@ an outage is not waited for
+- return patience > 0 && this.#failuresInARow >= attempts;
++ return false;
 @@ rules/explained-sum.js @@ a stop ignores one count
 - this.#left.every((count) => count === 0)
 + this.#left.every((count, place) => place === 3 || count === 0)

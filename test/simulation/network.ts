@@ -26,10 +26,13 @@ export const createNetwork =
       sent[name] = value instanceof Secret ? value.reveal() : value
     let requests = 0
     const refusal = createRefusal(start.refuse, log)
+    const outage = createOutage(start.outage)
     return {
       get: async ({ target }, signal) => {
         requests += 1
-        const { fault, draw, outboundMs, inboundMs, jumpHours, vanishes } = drawRequest(random, start, target)
+        const drawn = drawRequest(random, start, target)
+        const { draw, outboundMs, inboundMs, jumpHours, vanishes } = drawn
+        const fault = outage(requests) ?? drawn.fault
         generation.note(`> ${target} ${fault ?? ''}`)
         const events = [
           fault ?? [],
@@ -81,6 +84,16 @@ const createRefusal = (refuse: Start['refuse'], log: NetworkLog) => {
     log.refused.add(id)
     log.events.push(`${target}: refused with ${refuse.status}`)
     return { ...honest, status: refuse.status, body: Buffer.from('{}') }
+  }
+}
+
+/** What happens to a request that is sent in the outage, or null. */
+const createOutage = (outage: Start['outage']) => {
+  let untilMs: number | null = null
+  return (nth: number) => {
+    if (outage === null || nth < outage.fromRequest) return null
+    untilMs ??= performance.now() + outage.forMs
+    return performance.now() < untilMs ? outage.answers : null
   }
 }
 

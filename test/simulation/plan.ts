@@ -43,11 +43,22 @@ export interface Start extends Disturbances {
   readonly renamed: boolean
   /** The list is answered, but addresses below surveys are not: of all surveys, or only of the first requested one. */
   readonly refuse: Refuse | null
+  /** The service answers nothing for a while, from the nth request on. */
+  readonly outage: Outage | null
   readonly clockAhead: { readonly whose: 'ours' | 'server'; readonly byMs: number } | null
   /** Without faults, and so long after the previous start that every rule requires a new reading. */
   readonly isOrdinary: boolean
   readonly bucket: BucketStart | null
 }
+
+interface Outage {
+  readonly fromRequest: number
+  readonly forMs: number
+  readonly answers: 'refused' | 'server_error' | 'reset_before' | 'garbage'
+}
+
+/** `limits.patience` of the runs. */
+export const PATIENCE_MS = 15 * 60_000
 
 interface Refuse {
   readonly status: 301 | 401 | 403 | 404 | 418 | 500 | 503
@@ -115,13 +126,27 @@ const DAY_MS = 86_400_000
 /** Separates the random numbers of renames from the first stream. Any number would do. */
 const NAMES_SALT = 0x6e616d65
 const ENDPOINT_SALT = 0x656e6470
+const OUTAGE_SALT = 0x6f757461
 const BUDGET_SALT = 0x62756467
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
   return withSmallBudgets(
-    withBucket(withBrokenEndpoint(withHostileNights(withMoves(drawUsualPlan(seed, random))))),
+    withBucket(withOutage(withBrokenEndpoint(withHostileNights(withMoves(drawUsualPlan(seed, random)))))),
   )
+}
+
+/** A night with an outage and no other fault, after at most two usual ones. From a stream of its own. */
+const withOutage = (plan: Plan): Plan => {
+  const { chance, pick, whole } = createRandom(plan.seed ^ OUTAGE_SALT)
+  if (!chance(0.06)) return plan
+  const outage: Outage = {
+    fromRequest: pick([1, whole(2, 20)]),
+    forMs: pick([45_000, whole(60, 720) * 1_000, 2 * PATIENCE_MS]),
+    answers: pick(['refused', 'server_error', 'reset_before', 'garbage']),
+  }
+  const night: Start = { ...lastStart(plan), outage }
+  return { ...plan, starts: [...plan.starts.slice(0, whole(0, 2)), night] }
 }
 
 /** More surveys than may fail by themselves, and an endpoint that refuses all of them, or fails for all. From a stream of its own too. */
@@ -320,7 +345,7 @@ export const publishOf = ({ publish }: Plan, { bucket }: Start): readonly Publis
 const CALM: Omit<Start, 'gapMs'> = {
   ...UNDISTURBED,
   commitMs: 300,
-  ...{ networkSeed: 1, latencyMsMax: 5, faults: {}, refuse: null },
+  ...{ networkSeed: 1, latencyMsMax: 5, faults: {}, refuse: null, outage: null },
   ...{ jumps: { probability: 0, hoursMax: 1 }, wallJump: null, clockAhead: null },
   ...{ full: true, requestsMax: null, durationMsMax: null, signal: null, snapshot: null },
   ...{

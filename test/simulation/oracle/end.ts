@@ -1,5 +1,5 @@
 /** After each start: the cap (P2), a true end (P4, P5), and the checks of special nights. */
-import type { Plan, Start } from '../plan.js'
+import { PATIENCE_MS, type Plan, type Start } from '../plan.js'
 import type { StartResult } from '../process.js'
 import type { World } from '../world.js'
 import type { Queryable, Violation } from './row-text.js'
@@ -110,7 +110,21 @@ export const checkNight = async (given: NightCheck, reader: Queryable): Promise<
   ...costly(given),
   ...unnoticed(given),
   ...replaced(given),
+  ...impatient(given),
 ]
+
+/** P1: an outage within the patience fails no survey and no run. A longer one ends the run, and fails no survey either. */
+const impatient = ({ start: { outage }, ended: { report, exitCode } }: NightCheck): Violation[] => {
+  const run = report?.accounts[0]
+  if (outage === null || run === undefined) return []
+  const isLong = outage.forMs > PATIENCE_MS
+  return [
+    ...(run.surveysFailed > 0 ? [`P1: ${run.surveysFailed} surveys failed by an outage`] : []),
+    ...(exitCode === 4 && !isLong
+      ? [`P1: the run did not wait for the end of an outage: ${run.reason}`]
+      : []),
+  ]
+}
 
 /** P1: after a month everything is read again, whatever times a wrong clock has left behind. */
 const stale = async (
