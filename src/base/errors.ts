@@ -173,6 +173,40 @@ export const EXITS = {
   },
 } as const satisfies Readonly<Record<ExitCode, ExitDeclaration>>
 
+/** Waiting helps: the service or the network did not answer, and may do so later. */
+const PASSES: ReadonlySet<string> = new Set<ErrorCode>([
+  'server_trouble',
+  'request_timeout',
+  'connection_failed',
+  'invalid_body',
+  'attempts_exhausted',
+  'rate_refused',
+  'retry_after_too_long',
+  'shared_cap_unreachable',
+  'proxy_failed',
+  'too_many_failures',
+])
+
+/** What to do after a command has ended so, in one plain sentence. `errorCode` is that of the error that decided the exit code. */
+export const nextStep = (exitCode: ExitCode, errorCode: string | null): string =>
+  errorCode !== null && PASSES.has(errorCode) ? WAIT : NEXT_STEPS[exitCode]
+
+const WAIT =
+  'wait: the next run tries again and goes on from here. fieldwork-sync check says whether the service answers by now'
+const CORRECT = 'correct what the reason names, then run fieldwork-sync check'
+
+const NEXT_STEPS: Readonly<Record<ExitCode, string>> = {
+  [EXIT_CODES.complete]: 'nothing',
+  [EXIT_CODES.bug]: 'report the bug with this log. The next run goes on from what was committed',
+  [EXIT_CODES.usage]: 'correct what the reason names, then run the command again',
+  [EXIT_CODES.partial]: 'nothing, unless the reason names something: the next run goes on from here',
+  [EXIT_CODES.upstream]: CORRECT,
+  [EXIT_CODES.data]:
+    'look at the rows that could not be read: fieldwork-sync query "FROM _sync.rejected_rows", and at the drift: fieldwork-sync query "FROM _sync.drift_events"',
+  [EXIT_CODES.held]: 'wait until the other run has ended. The next run goes on from here',
+  [EXIT_CODES.warehouse]: CORRECT,
+}
+
 export const worseOf = (one: ExitCode, other: ExitCode): ExitCode =>
   EXITS[one].rank > EXITS[other].rank ? one : other
 

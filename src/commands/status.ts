@@ -6,7 +6,7 @@ import { REQUEST_KINDS, REQUEST_REASONS, type RequestUsage } from '../model/requ
 import { serverNow } from '../rules/plan.js'
 import { parseDuration } from '../settings/readers.js'
 import type { Settings } from '../settings/settings.js'
-import { readLastRequestUsage, readWithHead } from '../storage/open.js'
+import { findState, readLastRequestUsage, readWithHead } from '../storage/open.js'
 import { planOf } from '../sync/planning.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
 import type { Database } from '../warehouse/connection/database.js'
@@ -43,18 +43,27 @@ export const showStatus = async (
   const maxAgeMs = parseDuration(maxAge)
   if (maxAgeMs === null) throw usageError('--max-age must be a duration, such as 26h', 'status')
   if (survey !== undefined) return await showSurvey(context, settings, survey, maxAgeMs)
-  const { head, result } = await readWithHead(settings, signal, (database) =>
+  const state = await findState(settings, signal)
+  const nowMs = systemClock.nowMs()
+  const asked = { accountNames: settings.accountNames, runs: state.runs, nowMs, maxAgeMs }
+  // A first run that failed has published nothing, and left why.
+  const hasFailed = state.published === null && state.runs.last !== null
+  if (hasFailed && check && !settings.json) {
+    const { exitCode, text } = verdictOf([], asked)
+    exit(exitCode)
+    return void (await print(`${text}\n`))
+  }
+  const { head, result } = await readWithHead(settings, state, signal, (database) =>
     database.transaction(readStatus),
   )
   const { syncs, ...shown } = result
-  const nowMs = systemClock.nowMs()
-  const verdict = verdictOf(syncs, settings.accountNames, nowMs, maxAgeMs)
+  const verdict = verdictOf(syncs, asked)
   if (check) exit(verdict.exitCode)
   if (settings.json) return void (await print(`${jsonOf({ verdict, ...head, ...shown })}\n`))
   const { width, colour } = terminalOf(context)
-  const { state, text } = verdict
+  const { state: kind, text } = verdict
   const line = check ? text : wrapped(text, width)
-  const first = colour ? painted(line, VERDICT_COLOURS[state]) : line
+  const first = colour ? painted(line, VERDICT_COLOURS[kind]) : line
   if (check)
     return void (await print(`${first}
 `))
@@ -115,13 +124,19 @@ const showSurvey = async (
   maxAgeMs: number,
 ): Promise<void> => {
   const name = surveyNameOf(survey, 'status')
-  const { head, result: surveys } = await readWithHead(settings, context.signal, async (database, path) => {
-    await requireCurrentSchema(database, path, 'status')
-    const found: Explained[] = []
-    for (const account of await database.transaction((sql) => accountsOfSurvey(sql, name, path)))
-      found.push(await explainSurvey(database, { account, surveyId: name.surveyId }, settings, maxAgeMs))
-    return found
-  })
+  const state = await findState(settings, context.signal)
+  const { head, result: surveys } = await readWithHead(
+    settings,
+    state,
+    context.signal,
+    async (database, path) => {
+      await requireCurrentSchema(database, path, 'status')
+      const found: Explained[] = []
+      for (const account of await database.transaction((sql) => accountsOfSurvey(sql, name, path)))
+        found.push(await explainSurvey(database, { account, surveyId: name.surveyId }, settings, maxAgeMs))
+      return found
+    },
+  )
   if (settings.json) return void (await context.print(`${jsonOf({ ...head, surveys })}\n`))
   const terminal = terminalOf(context)
   await context.print(`${surveys.map((one) => renderSurvey(one, terminal)).join('\n\n')}\n`)

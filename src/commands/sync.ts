@@ -1,6 +1,5 @@
 /** What `sync` does: opens the warehouse, runs all accounts side by side, and publishes the committed rows. Also what it prints. */
 import { systemClock } from '../base/clock.js'
-import { EXIT_CODES } from '../base/errors.js'
 import { counted, humanCount, humanDuration } from '../base/human.js'
 import { logWith } from '../base/log.js'
 import type { RateUsage } from '../base/network.js'
@@ -22,7 +21,7 @@ import { storeDeadlines } from '../warehouse/deadlines.js'
 import { readKnownSurveys } from '../warehouse/survey-status.js'
 import type { MonitoredRun, Summary } from './monitored-run.js'
 import { type AskedSurvey, surveysByAccount } from './sync/asked.js'
-import { driftLines, failingLines, publishSection, rejectionLines } from './text/run-lines.js'
+import { driftLines, failingLines, publishSection, reasonOf, rejectionLines } from './text/run-lines.js'
 import { painted, textTable } from './text/text-table.js'
 import { openSource, runAndPublish } from './warehouse-run.js'
 
@@ -223,23 +222,7 @@ const lastLine = (report: SyncReport): string => {
     leftOver === 0
       ? 'nothing is queued.'
       : `${counted(leftOver, 'survey is', 'surveys are')} queued for the next run.`
-  const reason = reasonOf(report).replace(/\s*\n\s*/g, ' ')
-  return `${status} (exit ${exitCode}): ${reason}; ${queue}`
+  return `${status} (exit ${exitCode}): ${reasonOf(report) ?? 'no reason was given'}; ${queue}`
 }
-
-/** The reasons of the accounts that decided the exit code. With several accounts, each reason names its account. */
-const reasonOf = ({ accounts, exitCode, publishError }: SyncReport): string => {
-  const reasons = accounts
-    .filter((run) => run.exitCode === exitCode && run.reason !== null)
-    .map(({ account, reason }) => `${accounts.length > 1 ? `${account}: ` : ''}${withoutStop(reason ?? '')}`)
-  const why = withoutStop(publishError ?? '')
-  // Where the publish failed, the reason of each account has it already.
-  const isSaid = why === '' || reasons.some((reason) => reason.includes(why))
-  if (!isSaid && (reasons.length === 0 || exitCode === EXIT_CODES.warehouse))
-    reasons.unshift(`not published: ${why}`)
-  return [...new Set(reasons)].join('; ') || 'no reason was given'
-}
-
-const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
 
 const COLOURS = { complete: 'green', partial: 'yellow', failed: 'red' } as const

@@ -204,7 +204,7 @@ export const COMMANDS: readonly Command[] = [
         'Explain one survey, such as 4711 or acme/4711: why its data is so old, and when it is read next',
       ),
       requests: option('Show only the requests of the last run of each account, by reason and kind'),
-      check: option('Print only the first line, and exit with the code of what it says: 0, 3, 4, 5 or 7'),
+      check: option('Print only the first line, and exit with the code of what it says: 0 to 7'),
       'max-age': text('Say LATE if no run was complete for this long (default: 26h)'),
       ...SETTINGS,
     },

@@ -1,18 +1,24 @@
 /** A run that writes to the warehouse: holds its storage, does the work, and publishes the committed rows. Also the API of an account. */
 import { setFlagsFromString } from 'node:v8'
-import { type Clock, systemClock } from '../base/clock.js'
+import { type Clock, startSpan, systemClock } from '../base/clock.js'
+import { EXIT_CODES, messageOf } from '../base/errors.js'
+import { createRedactor } from '../base/secret.js'
 import { createHttpClient, type HttpLimits } from '../http/client.js'
 import type { CreateTransport } from '../http/transport.js'
 import type { RunCommand, RunObserver, RunReport, SyncReport } from '../model/run.js'
 import type { OpenStore } from '../object-store/open.js'
-import type { AccountSettings } from '../settings/settings.js'
+import { type AccountSettings, secretsOf } from '../settings/settings.js'
+import type { Ending } from '../storage/last-run.js'
 import { holdStorage } from '../storage/open.js'
 import type { Storage } from '../storage/storage.js'
 import { createSurveySource, LIST_PATH } from '../survey-api/survey-source.js'
+import { worstOf } from '../sync/outcome.js'
 import { publishAll, shutdownDeadlineAfter } from '../sync/publish.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
 import type { Database } from '../warehouse/connection/database.js'
 import type { Work } from './context.js'
+import { reportError } from './report-error.js'
+import { errorCodeOf, reasonOf } from './text/run-lines.js'
 
 interface WarehouseRun extends Work {
   readonly command: RunCommand
@@ -52,33 +58,75 @@ const keepHeapSmall = (): void => {
   setFlagsFromString('--semi-space-growth-factor=1')
 }
 
-/** Throws a `WarehouseError` or a bug; every other failure is in the report. */
+/**
+ * Throws a `WarehouseError` or a bug; every other failure is in the report. How the run ended is recorded where `status` finds it. If even
+ * that fails, the report or the error says so.
+ */
 export const runAndPublish = async (
-  { settings, command, runId, log, observer, signal, openStore, watch = null }: WarehouseRun,
+  given: WarehouseRun,
   work: (run: OpenRun) => Promise<readonly RunReport[]>,
 ): Promise<SyncReport> => {
+  const { settings, command, runId, log, observer, signal, openStore } = given
   keepHeapSmall()
   const clock = systemClock
   using shutdown = shutdownDeadlineAfter(signal, clock)
+  const span = startSpan(clock)
   const startedMs = clock.monotonicMs()
   await using storage = await holdStorage({ settings, command, runId, log, observer, signal, openStore })
   const waitMs = clock.monotonicMs() - startedMs
-  const { database: opened, publishers } = await storage.openWarehouse()
-  await using database = opened
-  watch?.held(waitMs)
-  const reports = await work({ database, storage })
-  if (!storage.signal.aborted) await watch?.committed({ database, runId, signal: storage.signal })
-  const report = await publishAll({
-    publishers,
-    reports,
-    signal: shutdown.forWorkFromNow(),
-    finishRun: (report) => accountWarehouse(database, report.account).finishRun(report),
-    observer,
-    log,
-  })
-  await watch?.published(database)
-  return report
+  const redact = createRedactor(secretsOf(settings))
+  /** Returns why the end could not be recorded; null if it was. */
+  const recordEnd = async (end: Pick<Ending, 'exitCode' | 'reason' | 'errorCode' | 'isPublished'>) => {
+    // Wrong settings are no news of the warehouse.
+    if (end.exitCode === EXIT_CODES.usage) return null
+    const reason = end.reason === null ? null : redact(end.reason)
+    try {
+      await storage.recordEnd({ ...end, reason, startedMs: span.startedMs, endedMs: span.endMs() })
+      return null
+    } catch (error) {
+      log.warn({ problem: messageOf(error) }, 'the end of the run could not be recorded')
+      return `status cannot show this end, which could not be recorded: ${messageOf(error)}`
+    }
+  }
+  try {
+    const { database: opened, publishers } = await storage.openWarehouse()
+    await using database = opened
+    given.watch?.held(waitMs)
+    const reports = await work({ database, storage })
+    if (!storage.signal.aborted) await given.watch?.committed({ database, runId, signal: storage.signal })
+    const report = await publishAll({
+      publishers,
+      reports,
+      signal: shutdown.forWorkFromNow(),
+      finishRun: (report) => accountWarehouse(database, report.account).finishRun(report),
+      observer,
+      log,
+    })
+    await given.watch?.published(database)
+    const problem = await recordEnd({
+      exitCode: report.exitCode,
+      reason: report.publishError ?? reasonOf(report),
+      errorCode: errorCodeOf(report),
+      isPublished: report.publishError === null && report.exitCode === worstOf(reports).exitCode,
+    })
+    return problem === null ? report : withReason(report, problem)
+  } catch (error) {
+    const { exitCode, json } = reportError(error)
+    const { code, message } = json.error
+    const problem = await recordEnd({ exitCode, reason: message, errorCode: code, isPublished: false })
+    if (problem !== null && error instanceof Error) error.message = `${error.message}; ${problem}`
+    throw error
+  }
 }
+
+/** The last line has the reasons of a run that is not complete. */
+const withReason = (report: SyncReport, problem: string): SyncReport => ({
+  ...report,
+  accounts: report.accounts.map((run) => ({
+    ...run,
+    reason: run.reason === null ? null : `${run.reason}; ${problem}`,
+  })),
+})
 
 interface SourceOptions extends Pick<Work, 'settings' | 'log'> {
   readonly account: AccountSettings

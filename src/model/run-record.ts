@@ -55,6 +55,9 @@ export const RUN_FIELDS = {
   ),
   exitCode: bigint('Exit code of this account; the command exits with the worst of its accounts'),
   reason: varchar.orNull('Why it is not complete, one line'),
+  errorCode: varchar.orNull(
+    'Stable code of the error that decided exit_code, see the page of exit codes; null without one',
+  ),
   listing: nullable(varcharOf(LISTING_KINDS, 'Kind of listing')),
   cursorBefore: timestamptz.orNull('updated_since of the listing; null for a full one'),
   cursorAfter: timestamptz.orNull('The cursor from which the next run starts'),

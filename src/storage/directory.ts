@@ -10,18 +10,28 @@ import { type Shard, shardDirectory, shardOfDirectory } from '../settings/shards
 import type { Database } from '../warehouse/connection/database.js'
 import { workFile } from '../warehouse/lifecycle/files.js'
 import { openWarehouse } from '../warehouse/lifecycle/open.js'
+import { recordInDirectory } from './last-run.js'
 import type { HoldStorage, Storage } from './storage.js'
 
 /** The lock of the work database holds the directory, so nothing has to be done before it is opened or after it is closed. */
-export const directoryStorage = ({ settings, command, log, signal }: HoldStorage): Storage => {
-  const { warehouseDirectory: directory, publish, report } = settings
+export const directoryStorage = ({ settings, command, runId, log, signal }: HoldStorage): Storage => {
+  const { warehouseDirectory: directory, publish, report, accounts } = settings
+  const clock = systemClock
+  const lastRun = recordInDirectory({
+    directory,
+    recorder: { runId, accounts: accounts.map(({ name }) => name) },
+    clock,
+    log,
+  })
   const open = () =>
     openWarehouse({
       directory,
-      clock: systemClock,
+      clock,
       log,
       command: `fieldwork-sync ${command}`,
       published: publishedPlaces(directory),
+      // A sync of some surveys and a replay are no nights.
+      onHeld: async () => (command === 'sync' ? await lastRun.start() : undefined),
     })
   let tried: Database | null = null
   return {
@@ -29,14 +39,18 @@ export const directoryStorage = ({ settings, command, log, signal }: HoldStorage
     requireHeld: () => undefined,
     openWarehouse: async () => {
       const database = await open()
-      const publishing = { database, directory, clock: systemClock, views: publish.views, log, report }
+      const publishing = { database, directory, clock, views: publish.views, log, report }
       return { database, publishers: publishersOf(publish.formats, publishing) }
     },
+    recordEnd: async (ending) => (command === 'sync' ? await lastRun.end(ending) : undefined),
     tryOut: async () => {
       tried = await open()
       return [{ what: 'warehouse', detail: `${directory} is writable` }]
     },
-    [Symbol.asyncDispose]: async () => await tried?.close(),
+    [Symbol.asyncDispose]: async () => {
+      lastRun.stop()
+      await tried?.close()
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 /** Opens the storage that the settings name: a run holds it, and commands that only read find its published state. */
 import { existsSync } from 'node:fs'
+import { systemClock } from '../base/clock.js'
 import { ExpectedError } from '../base/errors.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
 import { publishedPath, STATE_FORMATS } from '../model/publish-formats.js'
@@ -12,6 +13,7 @@ import { bucketNoteFile } from '../warehouse/lifecycle/files.js'
 import { describeHolder, isAlive, readHolder } from '../warehouse/lifecycle/holder.js'
 import { readPublished } from '../warehouse/status.js'
 import { directoryStorage, holdsWarehouse, shardsIn } from './directory.js'
+import { type LastRun, type LastRuns, readLastRuns } from './last-run.js'
 import type { HoldStorage, Storage } from './storage.js'
 
 /** Holds the storage that the settings name. Throws a `WarehouseError`, such as `WarehouseHeldError`. */
@@ -33,11 +35,12 @@ export const holdStorage = async (held: HoldStorage): Promise<Storage> => {
 
 type Where = Pick<Settings, 'warehouseDirectory' | 'publish' | 'storage'>
 
-interface FoundState {
+export interface FoundState {
   /** Null if nothing is published. */
   readonly published: Published | null
   /** Description of the process that holds the storage; null if there is none. */
   readonly holder: string | null
+  readonly runs: LastRuns
 }
 
 /** Throws a `WarehouseError` if a bucket cannot be read. */
@@ -49,7 +52,8 @@ export const findState = async (where: Where, signal: AbortSignal): Promise<Foun
   }
   const note = await readHolder(directory)
   const holder = note !== null && isAlive(note) ? describeHolder(note) : null
-  return { published: await findPublished(directory, publish.formats), holder }
+  const runs = await readLastRuns(directory, systemClock.nowMs())
+  return { published: await findPublished(directory, publish.formats), holder, runs }
 }
 
 /** For a run that makes no warehouse, because a path may be mistyped. Throws `no_warehouse` if no run has left one there. */
@@ -71,13 +75,18 @@ export const requireWarehouse = async (
 /** Throws `nothing_published` if nothing is published. */
 export const requirePublished = async (
   { warehouseDirectory, storage }: Omit<Where, 'publish'>,
-  { published, holder }: FoundState,
+  { published, holder, runs }: Pick<FoundState, 'published' | 'holder'> & Partial<FoundState>,
 ): Promise<Published> => {
   if (published !== null) return published
+  const last = runs?.last ?? null
+  const ended =
+    last === null || last.reason === null
+      ? ''
+      : `. The last run ended with exit ${last.exitCode}: ${last.reason}`
   if (storage !== null)
     throw new ExpectedError(
       'nothing_published',
-      `nothing has been published in ${storageAddress(storage)} yet. ${holder === null ? 'Run fieldwork-sync sync, or check storage.url' : `It is in use by ${holder}: wait for it to end`}`,
+      `nothing has been published in ${storageAddress(storage)} yet. ${holder === null ? 'Run fieldwork-sync sync, or check storage.url' : `It is in use by ${holder}: wait for it to end`}${ended}`,
     )
   const [shard] = await shardsIn(warehouseDirectory)
   const advice =
@@ -89,7 +98,7 @@ export const requirePublished = async (
   const paths = STATE_FORMATS.map((format) => publishedPath(warehouseDirectory, format))
   throw new ExpectedError(
     'nothing_published',
-    `there is no ${paths.join(' and no ')}: nothing has been published there yet. ${advice}`,
+    `there is no ${paths.join(' and no ')}: nothing has been published there yet. ${advice}${ended}`,
   )
 }
 
@@ -99,17 +108,28 @@ export interface StatusHead {
   readonly publishedAt: Instant
   /** Description of the process that holds the warehouse; null if there is none. */
   readonly holder: string | null
+  /** The last sync that is not under way, also if it could not publish; null if it left nothing. */
+  readonly lastRun: LastRun | null
+  /** The sync that is under way; null if there is none. */
+  readonly running: LastRun | null
 }
 
 /** Reads the published state, and who holds it. Throws `nothing_published`, or `WarehouseUnusableError` if it cannot be read. */
 export const readWithHead = async <Result>(
   where: Where,
+  state: FoundState,
   signal: AbortSignal,
   read: (database: Database, path: string) => Promise<Result>,
 ): Promise<{ readonly head: StatusHead; readonly result: Result }> => {
-  const { published, holder } = await findState(where, signal)
-  const found = await requirePublished(where, { published, holder })
-  const head: StatusHead = { published: found.path, publishedAt: instantFromMs(found.atMs), holder }
+  const found = await requirePublished(where, state)
+  const { holder, runs } = state
+  const head: StatusHead = {
+    published: found.path,
+    publishedAt: instantFromMs(found.atMs),
+    holder,
+    lastRun: runs.last,
+    running: runs.running,
+  }
   return { head, result: await readPublished(found, signal, (database) => read(database, found.path)) }
 }
 

@@ -5,6 +5,7 @@ import type { Publisher } from '../model/warehouse.js'
 import type { OpenStore } from '../object-store/open.js'
 import type { Settings } from '../settings/settings.js'
 import type { Database } from '../warehouse/connection/database.js'
+import type { Ending } from './last-run.js'
 
 export interface HoldStorage {
   readonly settings: Settings
@@ -30,6 +31,8 @@ export interface Storage extends AsyncDisposable {
     /** Where it is published at the end of a run. */
     readonly publishers: readonly Publisher[]
   }>
+  /** Records how a sync ended, where `status` finds it, also if it could not publish. Rejects if that cannot be written. */
+  recordEnd(ending: Ending): Promise<void>
   /** Tests whether a run could work here, and changes nothing that lasts. Returns what works, for people. */
   tryOut(): Promise<readonly { readonly what: string; readonly detail: string }[]>
 }

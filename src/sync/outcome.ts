@@ -17,7 +17,7 @@ export interface OutcomeRules extends Pick<RunRules, 'contract'> {
   readonly limits: Pick<RunRules['limits'], 'rejected_rows_max'>
 }
 
-export type Outcome = Pick<RunReport, 'exitCode' | 'status' | 'reason' | 'hasFailures'>
+export type Outcome = Pick<RunReport, 'exitCode' | 'status' | 'reason' | 'errorCode' | 'hasFailures'>
 
 /** The reason names every problem of the run. */
 export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
@@ -44,7 +44,11 @@ export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
     )
   const outcome = outcomeFrom(problems)
   // A survey that an earlier run could not read is still unread when a budget ends this run.
-  return { ...outcome, hasFailures: outcome.hasFailures || failing > 0 }
+  return {
+    ...outcome,
+    errorCode: ended?.exitCode === outcome.exitCode ? ended.code : null,
+    hasFailures: outcome.hasFailures || failing > 0,
+  }
 }
 
 const driftedText = (repeated: string | null): string =>
@@ -82,6 +86,7 @@ const failure = (text: string): Reason => ({ exitCode: EXIT_CODES.partial, text,
 const outcomeFrom = (reasons: readonly Reason[]): Outcome => ({
   ...worstOf(reasons),
   reason: reasons.length === 0 ? null : reasons.map(({ text }) => text).join('; '),
+  errorCode: null,
   hasFailures: reasons.some(({ isFailure }) => isFailure),
 })
 

@@ -74,6 +74,7 @@ const recordFailed = async (
     exitCode,
     status: 'failed',
     reason: reasonsOf(why, reason),
+    errorCode: error.code,
   }))
   for (const second of failures)
     options.log.error({ problem: messageOf(second) }, 'could not record how the publish ended')
@@ -86,7 +87,7 @@ const reasonsOf = (...reasons: readonly (string | null)[]): string =>
 /** Records each run with its new outcome. `failures` are the errors of the runs that could not be recorded. */
 const recordAgain = async (
   { reports, finishRun }: PublishAll,
-  changed: (report: RunReport) => Pick<RunReport, 'exitCode' | 'status' | 'reason'>,
+  changed: (report: RunReport) => Partial<Pick<RunReport, 'exitCode' | 'status' | 'reason' | 'errorCode'>>,
 ) => {
   const accounts = reports.map((report) => ({ ...report, ...changed(report) }))
   const failures: unknown[] = []

@@ -77,7 +77,7 @@ export interface RunState {
   /** Why a signal or a budget stopped the run; null otherwise. */
   stopped: string | null
   /** The error that ended the run; null otherwise. */
-  ended: { readonly exitCode: ExitCode; readonly message: string } | null
+  ended: { readonly exitCode: ExitCode; readonly code: string; readonly message: string } | null
   readonly counts: RunCounters
   readonly requestUsage: UsageBook
   /** The latest server time. It is "now" for every rule in this run. */

@@ -79,8 +79,8 @@ const readingAll = (rules: RunRules): RunRules => ({
 const failureOf = (thrown: unknown): RunState['ended'] => {
   const error = explained(thrown)
   return error instanceof ExpectedError
-    ? { exitCode: error.exitCode, message: error.message }
-    : { exitCode: EXIT_CODES.bug, message: `a bug: ${messageOf(error)}` }
+    ? { exitCode: error.exitCode, code: error.code, message: error.message }
+    : { exitCode: EXIT_CODES.bug, code: 'bug', message: `a bug: ${messageOf(error)}` }
 }
 
 const compactHistory = async ({ warehouse, rules, runId, clock, log, state }: Run): Promise<void> => {

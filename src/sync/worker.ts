@@ -57,7 +57,8 @@ class Worker {
     await this.#readInParts()
     const broken = await this.#endpoints.verdict(warehouse)
     // A run that a budget or a signal stops has seen enough of such an endpoint too.
-    if (broken !== null) state.ended = { exitCode: broken.exitCode, message: broken.message }
+    if (broken !== null)
+      state.ended = { exitCode: broken.exitCode, code: broken.code, message: broken.message }
     if (signal.aborted) throw abortReason(signal)
     if (this.#left.length > 0) throw new StoppedError(budget.reason())
     // The surveys are not at fault. After a stop their refusals count, so that the next run begins with other surveys.

@@ -7,7 +7,7 @@ import { columnPaths, type Database, type Sql } from './connection/database.js'
 import { literal, qualified } from './connection/ddl.js'
 import { isStatementFault, unreadable } from './connection/duckdb-error.js'
 import { WarehouseUnusableError } from './connection/errors.js'
-import { LAST_SYNCS, NUMBERED_RUNS } from './history/runs.js'
+import { COMPLETE_SYNCS, LAST_SYNCS, NUMBERED_RUNS } from './history/runs.js'
 import { isOwnFault, schemaVersion } from './lifecycle/migrations.js'
 import { FRESHNESS, readFailing, readQueue } from './queue/tasks.js'
 
@@ -31,6 +31,7 @@ const runRow = z.object({
 })
 const syncRow = z.object({
   ...runRow.pick({ account: true, exit_code: true, reason: true, surveys_refreshed: true }).shape,
+  error_code: varcharCell.nullable(),
   ended_at: timestamptzCell,
   complete_at: timestamptzCell.nullable(),
 })
@@ -120,9 +121,7 @@ export const readStatus = async (sql: Sql) => ({
   /** The last ended sync of each account, and when its last complete one ended. */
   syncs: await sql.rows(
     syncRow,
-    `SELECT ${columnsOf(syncRow)} FROM ${LAST_SYNCS}
-      LEFT JOIN (SELECT account, max_by(ended_at, run_number) FILTER (status = 'complete') AS complete_at
-        FROM ${NUMBERED_RUNS} WHERE command = 'sync' GROUP BY account) USING (account) ORDER BY account`,
+    `SELECT ${columnsOf(syncRow)} FROM ${LAST_SYNCS} LEFT JOIN ${COMPLETE_SYNCS} USING (account) ORDER BY account`,
   ),
   cursors: await sql.rows(cursorRow, `SELECT ${columnsOf(cursorRow)} FROM _sync.cursors ORDER BY account`),
   queue: await readQueue(sql),

@@ -1,7 +1,7 @@
 /** When our clock or the server's is wrong for one night, later nights do not rely on its times. */
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   bodyOf,
   type Hook,
@@ -16,12 +16,25 @@ import { slow } from '../support/suite/slow.js'
 const DAY_MS = 86_400_000
 const AHEAD_DAYS = 400
 
-const OURS_AHEAD = {
+const aheadBy = (wallMs: number) => ({
   NODE_OPTIONS: `--import ${new URL('fixtures/shifted-clocks.mjs', import.meta.url).href}`,
-  SHIFT_CLOCKS: JSON.stringify({ wallMs: AHEAD_DAYS * DAY_MS, monotonicMs: 0, atStart: true }),
-}
+  SHIFT_CLOCKS: JSON.stringify({ wallMs, monotonicMs: 0, atStart: true }),
+})
+const OURS_AHEAD = aheadBy(AHEAD_DAYS * DAY_MS)
 
 const WARN = ['--log-level', 'warn']
+
+test.concurrent('a night whose clock was 20 hours ahead is late in time', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  const checkIn = async (hours: number) => {
+    const { code, stdout } = await trial.run(['status', '--check'], aheadBy(hours * 3_600_000))
+    return [code, stdout]
+  }
+  for (const ours of [{}, aheadBy(20 * 3_600_000)])
+    expect(await trial.run(['sync'], ours)).toMatchObject({ code: 0, signal: null })
+  expect(await checkIn(1)).toEqual([0, expect.stringMatching(/^OK: .* 1 h ago\n$/)])
+  expect(await checkIn(30)).toEqual([3, 'LATE: the last complete run ended 30 h ago\n'])
+})
 
 slow.concurrent('after a night 400 days ahead, the next run makes its full listing', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])

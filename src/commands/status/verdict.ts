@@ -1,8 +1,9 @@
-/** How a warehouse is, in one line: whether the last runs were complete, how long ago, and what to do if they were not. */
-import { EXIT_CODES, type ExitCode, worseOf } from '../../base/errors.js'
+/** How a warehouse is, in one line: how the last run of each account ended, how long ago, and what to do if it was not complete. */
+import { EXIT_CODES, type ExitCode, nextStep, worseOf } from '../../base/errors.js'
 import { counted, cutInMiddle, humanAge } from '../../base/human.js'
 import { printable } from '../../model/data-problem-names.js'
 import { type Instant, instantToMs } from '../../model/instant.js'
+import type { LastRun, LastRuns } from '../../storage/last-run.js'
 import type { WarehouseStatus } from '../../warehouse/status.js'
 import type { Colour } from '../text/text-table.js'
 
@@ -10,6 +11,7 @@ export const VERDICT_COLOURS = {
   ok: 'green',
   partial: 'yellow',
   late: 'yellow',
+  interrupted: 'red',
   failed: 'red',
 } as const satisfies Record<string, Colour>
 
@@ -21,35 +23,47 @@ export interface Verdict {
 
 type Sync = WarehouseStatus['syncs'][number]
 
+interface Asked {
+  /** The accounts that the settings file names. */
+  readonly accountNames: readonly string[]
+  readonly runs: LastRuns
+  readonly nowMs: number
+  readonly maxAgeMs: number
+}
+
 /**
  * The worst of the accounts that the settings file names. Without such names, or if none of them has been synced yet, as with the name
- * of an environment that is not here, the worst of all.
+ * of an environment that is not here, the worst of all. What the last run left beside the published state counts, if that does not show it.
  */
-export const verdictOf = (
-  all: readonly Sync[],
-  accountNames: readonly string[],
-  nowMs: number,
-  maxAgeMs: number,
-): Verdict => {
+export const verdictOf = (all: readonly Sync[], asked: Asked): Verdict => {
+  const { accountNames, nowMs, maxAgeMs } = asked
   const named = all.filter(({ account }) => accountNames.includes(account))
   const syncs = named.length === 0 ? all : named
   const unread = named.length === 0 ? [] : accountNames.filter((name) => !isAmong(name, named))
   const hasNames = syncs.length + unread.length > 1
   const nameOf = (account: string) => (hasNames ? ` (account ${account})` : '')
+  const { last, running } = asked.runs
+  const unpublished = last === null || last.isPublished || isOlder(last, all, nowMs) ? null : last
+  const isShown = (account: string) => unpublished === null || !unpublished.accounts.includes(account)
   const verdicts = [
-    ...syncs.map((sync) => verdictOfAccount(sync, nameOf(sync.account), nowMs, maxAgeMs)),
-    ...unread.map((account) => neverEnded(nameOf(account))),
+    ...(unpublished === null ? [] : [verdictOfUnpublished(unpublished, syncs, nowMs, maxAgeMs)]),
+    ...syncs
+      .filter(({ account }) => isShown(account))
+      .map((sync) => verdictOfAccount(sync, nameOf(sync.account), nowMs, maxAgeMs)),
+    ...unread.filter(isShown).map((account) => neverEnded(nameOf(account))),
   ]
   const worst = verdicts.reduce(
     (found, one) => (isWorse(one, found) ? one : found),
     verdicts[0] ?? neverEnded(''),
   )
-  if (worst.state === 'ok') return { ...worst, text: okText(syncs, nowMs) }
-  const others = verdicts.filter(({ state }) => state !== 'ok').length - 1
-  const more =
-    others <= 0 ? '' : `; ${counted(others, 'other account')} ${others === 1 ? 'is' : 'are'} not OK`
-  return { ...worst, text: `${worst.text}${more}` }
+  const text = worst.state === 'ok' ? okText(syncs, nowMs) : `${worst.text}${othersText(verdicts)}`
+  const begun = running === null ? '' : humanAge(nowMs - instantToMs(running.startedAt))
+  return { ...worst, text: running === null ? text : `${text}; a run is under way, which began ${begun}` }
 }
+
+/** Whether a later run is published: it could not record its end. A time in the future proves nothing. */
+const isOlder = ({ seenAt }: LastRun, syncs: readonly Sync[], nowMs: number): boolean =>
+  syncs.some(({ ended_at }) => ended_at > seenAt && instantToMs(ended_at) < nowMs + CLOCKS_MS_MAX)
 
 const isAmong = (name: string, syncs: readonly Sync[]) => syncs.some(({ account }) => account === name)
 
@@ -65,13 +79,51 @@ const okText = (syncs: readonly Sync[], nowMs: number): string => {
     'survey',
   )
   const runs = syncs.length === 1 ? 'the last run was' : `the last runs of all ${syncs.length} accounts were`
-  const ages = syncs.map(({ ended_at }) => nowMs - instantToMs(ended_at))
+  const ages = syncs.map(({ ended_at, complete_at }) => nowMs - instantToMs(complete_at ?? ended_at))
   return `OK: ${runs} complete, ${read} read, ${humanAge(Math.max(...ages))}`
 }
 
+const othersText = (verdicts: readonly Verdict[]): string => {
+  const others = verdicts.filter(({ state }) => state !== 'ok').length - 1
+  return others <= 0 ? '' : `; ${counted(others, 'other account')} ${others === 1 ? 'is' : 'are'} not OK`
+}
+
+/** A run whose end the published state does not show: it could not publish, or was killed. */
+const verdictOfUnpublished = (
+  run: LastRun,
+  syncs: readonly Sync[],
+  nowMs: number,
+  maxAgeMs: number,
+): Verdict => {
+  if (run.endedAt === null || run.exitCode === null) {
+    const [seen, began] = [run.seenAt, run.startedAt].map((at) => humanAge(nowMs - instantToMs(at)))
+    return {
+      state: 'interrupted',
+      exitCode: EXIT_CODES.partial,
+      text: `INTERRUPTED ${seen}: killed, or its machine went down; the run began ${began} and left no end; next: ${nextStep(EXIT_CODES.partial, null)}`,
+    }
+  }
+  const own = syncs.filter(({ account }) => run.accounts.includes(account))
+  const ends = own.map(({ complete_at }) => complete_at)
+  const sync = {
+    exit_code: run.exitCode,
+    reason: `not published (exit ${run.exitCode}): ${run.reason ?? 'no reason is recorded'}`,
+    error_code: run.errorCode,
+    ended_at: run.endedAt,
+    complete_at: ends.reduce(
+      (first, at) => (first === null || at === null || at < first ? at : first),
+      ends[0] ?? null,
+    ),
+  }
+  return verdictOfAccount(sync, '', nowMs, maxAgeMs)
+}
+
+/** Clocks of two machines may differ by so much. */
+const CLOCKS_MS_MAX = 600_000
+
 /** An account is late if it had no complete run for `maxAgeMs`, unless its last run failed. */
 const verdictOfAccount = (
-  { exit_code, reason, ended_at, complete_at }: Sync,
+  { exit_code, reason, error_code, ended_at, complete_at }: Omit<Sync, 'account' | 'surveys_refreshed'>,
   name: string,
   nowMs: number,
   maxAgeMs: number,
@@ -85,14 +137,14 @@ const verdictOfAccount = (
     return {
       state: 'failed',
       exitCode,
-      text: `FAILED ${ago(ended_at)}${name}: ${why}; next: ${NEXT[exitCode] ?? 'correct that, then run fieldwork-sync check'}`,
+      text: `FAILED ${ago(ended_at)}${name}: ${why}; next: ${nextStep(exitCode, error_code)}`,
     }
-  if (complete_at === null || Math.abs(ageOf(complete_at)) > maxAgeMs) {
-    const isFuture = complete_at !== null && ageOf(complete_at) < 0
+  const isFuture = complete_at !== null && ageOf(complete_at) < -CLOCKS_MS_MAX
+  if (complete_at === null || isFuture || ageOf(complete_at) > maxAgeMs) {
     const ended =
       complete_at === null ? 'no run was complete yet' : `the last complete run ended ${ago(complete_at)}`
     const since = isFuture
-      ? 'the last complete run is dated in the future: check the clock of its machine'
+      ? `the last complete run is dated in the future (${ago(complete_at)}): check the clock of its machine`
       : ended
     const last = isPartial ? `; the last run: ${why}` : ''
     return { state: 'late', exitCode: EXIT_CODES.partial, text: `LATE${name}: ${since}${last}` }
@@ -101,21 +153,19 @@ const verdictOfAccount = (
   return { state: 'ok', exitCode, text: 'OK' }
 }
 
+/** Of two with the same exit code, this order decides. */
+const ORDER: readonly Verdict['state'][] = ['ok', 'partial', 'late', 'interrupted', 'failed']
+
 const isWorse = (one: Verdict, other: Verdict): boolean =>
   one.exitCode === other.exitCode
-    ? one.state === 'late' && other.state === 'partial'
+    ? ORDER.indexOf(one.state) > ORDER.indexOf(other.state)
     : worseOf(one.exitCode, other.exitCode) === one.exitCode
 
 /** On one line, without the query of an address. Its end stays, because it says what to do. */
 export const shortReason = (reason: string): string =>
-  cutInMiddle(printable(reason).replaceAll(/(GET \S+?)\?\S+/g, '$1'), REASON_WIDTH_MAX)
+  cutInMiddle(printable(reason).replaceAll(QUERY, '$1'), REASON_WIDTH_MAX)
 
-const REASON_WIDTH_MAX = 300
+/** What follows an address, such as a colon, is no part of its query. */
+const QUERY = /(GET \S+?)\?\S*?(?=[:;,.)]*(?:\s|$))/g
 
-/** What to do after a failed run, if it is not what most need: the reason before it names what to correct. */
-const NEXT: Readonly<Partial<Record<ExitCode, string>>> = {
-  [EXIT_CODES.bug]: 'report it with the log of that run',
-  [EXIT_CODES.usage]: 'correct the settings, then run fieldwork-sync check',
-  [EXIT_CODES.data]: 'fieldwork-sync status lists the rejected rows and the drift',
-  [EXIT_CODES.held]: 'run fieldwork-sync sync again when the other run has ended',
-}
+const REASON_WIDTH_MAX = 600

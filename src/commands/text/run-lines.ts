@@ -1,4 +1,5 @@
 /** What several commands say about runs: a line for each data problem and each published file, and words for requests. */
+import { EXIT_CODES } from '../../base/errors.js'
 import { counted, humanBytes, humanCount, humanDuration } from '../../base/human.js'
 import { driftName, onOneLine } from '../../model/data-problem-names.js'
 import { formatInstant } from '../../model/instant.js'
@@ -36,6 +37,28 @@ export const failingLines = ({ failing, failingSurveys }: RunReport): readonly s
 
 const withRest = (lines: readonly string[], rest: number): readonly string[] =>
   lines.length > 0 && rest > 0 ? [...lines, `and ${humanCount(rest)} more`] : lines
+
+/** The reasons of the accounts that decided the exit code, on one line; null without any. With several accounts, each is named. */
+export const reasonOf = ({ accounts, exitCode, publishError }: SyncReport): string | null => {
+  const reasons = accounts
+    .filter((run) => run.exitCode === exitCode && run.reason !== null)
+    .map(({ account, reason }) => `${accounts.length > 1 ? `${account}: ` : ''}${withoutStop(reason ?? '')}`)
+  const why = withoutStop(publishError ?? '')
+  // Where the publish failed, the reason of each account has it already.
+  const isSaid = why === '' || reasons.some((reason) => reason.includes(why))
+  if (!isSaid && (reasons.length === 0 || exitCode === EXIT_CODES.warehouse))
+    reasons.unshift(`not published: ${why}`)
+  return reasons.length === 0 ? null : [...new Set(reasons)].join('; ').replaceAll(/\s*\n\s*/g, ' ')
+}
+
+/** The stable code of the error that decided the exit code; null without one. */
+export const errorCodeOf = ({
+  accounts,
+  exitCode,
+}: Pick<SyncReport, 'accounts' | 'exitCode'>): string | null =>
+  accounts.find((run) => run.exitCode === exitCode && run.errorCode !== null)?.errorCode ?? null
+
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
 
 /** The published files of a run, and how long it took. Why something is not published is in the reason of the run. */
 export const publishSection = (

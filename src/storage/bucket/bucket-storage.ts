@@ -8,7 +8,7 @@ import { messageOf, StoppedError } from '../../base/errors.js'
 import { onAbort } from '../../base/signals.js'
 import { createTimeLimit } from '../../base/time-limit.js'
 import type { Publisher } from '../../model/warehouse.js'
-import type { ObjectStore } from '../../object-store/object-store.js'
+import { type ObjectStore, ObjectStoreError } from '../../object-store/object-store.js'
 import { type OpenStore, openStore as openRealStore } from '../../object-store/open.js'
 import { publishedPlaces } from '../../publish/formats.js'
 import type { StorageSettings } from '../../settings/storage.js'
@@ -18,8 +18,10 @@ import {
   requireNotHeld,
   requireWritable,
 } from '../../warehouse/lifecycle/open.js'
+import { type Ending, withEnd, withStart } from '../last-run.js'
 import type { HoldStorage, Storage } from '../storage.js'
 import { NOTHING_PUBLISHED, STATE_NOTHING, stateOf } from './documents.js'
+import { changeLastRun } from './last-run.js'
 import { acquireLease, type Lease, type NamedLedgers } from './lease.js'
 import { restoreLedgers, uploadLedgers } from './ledgers.js'
 import { fencePointer, readPointer } from './pointer.js'
@@ -72,11 +74,30 @@ interface HeldBucket extends HoldStorage {
 const RELEASE_AFTER_SIGNAL_MS_MAX = 1_500
 const RELEASE_MS_MAX = 60_000
 
+/** For the last requests of a run. Dispose of it after these. */
+const endingLimit = (clock: Clock, stopping: AbortSignal) => {
+  const limit = createTimeLimit(clock)
+  const ending = (ms: number) =>
+    limit.after(ms, () => limit.end(new StoppedError(`the release took more than ${ms / 1_000} s`)))
+  ending(RELEASE_MS_MAX)
+  // The signal may come while the release waits for the store.
+  const listening = onAbort([stopping], () => ending(RELEASE_AFTER_SIGNAL_MS_MAX))
+  const dispose = () => {
+    listening[Symbol.dispose]()
+    limit[Symbol.dispose]()
+  }
+  return { signal: limit.signal, [Symbol.dispose]: dispose }
+}
+
 class BucketStorage implements Storage {
   readonly #held: HeldBucket
   readonly signal: AbortSignal
   /** Whether the local ledgers hold every request that may still count: they were taken over. */
   #hasLedgers = false
+  /** Until the store and the layout are known to be right, nothing but the lease is written. */
+  #mayWrite = false
+  /** Of the last requests: from the first of them on. */
+  #limit: ReturnType<typeof endingLimit> | null = null
 
   constructor(held: HeldBucket) {
     this.#held = held
@@ -91,6 +112,8 @@ class BucketStorage implements Storage {
     const { warehouseDirectory: directory, publish: published, report } = settings
     await proveConditionalWrites(store, storage.endpoint, signal)
     await this.#withLayout(agreeOnLayout)
+    this.#mayWrite = true
+    await this.#recordStart()
     const pointer = await fencePointer({ store, lease, signal })
     const { contents } = pointer
     const local = { store, pointer: contents, directory, log, signal }
@@ -130,6 +153,45 @@ class BucketStorage implements Storage {
     }
   }
 
+  /** A start that cannot be written only means that `status` cannot tell a kill. */
+  async #recordStart(): Promise<void> {
+    const { command, leaseStore, clock, log } = this.#held
+    if (command !== 'sync') return
+    const nowMs = clock.nowMs()
+    const start = { startedMs: nowMs, nowMs }
+    try {
+      await changeLastRun(leaseStore, (before) => withStart(before, this.#recorder(), start), this.signal)
+    } catch (error) {
+      log.warn({ problem: messageOf(error) }, 'the start of the run could not be recorded')
+    }
+  }
+
+  async recordEnd(ending: Ending): Promise<void> {
+    const { command, leaseStore, lease, runId } = this.#held
+    if (command !== 'sync') return
+    if (!this.#mayWrite)
+      throw new ObjectStoreError(
+        `the run ended before it could prove that ${leaseStore.address} keeps conditions`,
+      )
+    // A run that has taken the bucket over leaves the newer end.
+    const isReplaced = (running: string | undefined) => lease.lost.aborted && running !== runId
+    await changeLastRun(
+      leaseStore,
+      (before) => (isReplaced(before?.running?.run_id) ? null : withEnd(this.#recorder(), ending)),
+      this.#ending().signal,
+    )
+  }
+
+  #ending() {
+    this.#limit ??= endingLimit(this.#held.clock, this.#held.signal)
+    return this.#limit
+  }
+
+  #recorder() {
+    const { runId, settings } = this.#held
+    return { runId, accounts: settings.accounts.map(({ name }) => name) }
+  }
+
   async tryOut(): ReturnType<Storage['tryOut']> {
     const { settings, runId, store, log } = this.#held
     const { signal } = this
@@ -153,13 +215,8 @@ class BucketStorage implements Storage {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { lease, store, leaseStore, clock, signal: stopping } = this.#held
-    using limit = createTimeLimit(clock)
-    const ending = (ms: number) =>
-      limit.after(ms, () => limit.end(new StoppedError(`the release took more than ${ms / 1_000} s`)))
-    ending(RELEASE_MS_MAX)
-    // The signal may come while the release waits for the store.
-    using _listening = onAbort([stopping], () => ending(RELEASE_AFTER_SIGNAL_MS_MAX))
+    const { lease, store, leaseStore } = this.#held
+    using limit = this.#ending()
     const { signal } = limit
     if (!lease.lost.aborted) await lease.release({ ledgers: await this.#uploadLedgers(signal), signal })
     await Promise.all([store[Symbol.asyncDispose](), leaseStore[Symbol.asyncDispose]()])

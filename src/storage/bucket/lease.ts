@@ -174,10 +174,21 @@ const previousOf = (found: FoundLease): PreviousHolder => ({
   ageMs: found?.ageMs ?? null,
 })
 
-/** The run that holds the lease, for people; null if it is free. A killed run holds it until another one takes it over. */
-export const readHolder = async (store: ObjectStore, signal: AbortSignal): Promise<string | null> => {
+/** A lease that is held, for those who only read. */
+export interface LeaseState {
+  readonly holder: LeaseHolder
+  /** The holder, for people. */
+  readonly name: string
+  /** False if it was not renewed in its time: a killed run holds it until another one takes it over. */
+  readonly isAlive: boolean
+}
+
+/** Null if it is free. */
+export const readLease = async (store: ObjectStore, signal: AbortSignal): Promise<LeaseState | null> => {
   const found = await readDocument(store, LEASE_KEY, leaseSchema, signal)
-  return found?.document.state === 'held' ? nameOf(found.document.holder) : null
+  if (found?.document.state !== 'held') return null
+  const { holder } = found.document
+  return { holder, name: nameOf(holder), isAlive: found.ageMs === null || found.ageMs < LEASE_MS }
 }
 
 const heldBy = (store: ObjectStore, document: LeaseDocument | null): WarehouseHeldError =>

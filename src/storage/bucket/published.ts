@@ -15,15 +15,17 @@ import type { StorageSettings } from '../../settings/storage.js'
 import { openDatabase } from '../../warehouse/connection/database.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { type NamedObject, STATE_NOTHING, stateOf } from './documents.js'
-import { readHolder } from './lease.js'
+import { readLastRuns } from './last-run.js'
+import { readLease } from './lease.js'
 import { readPointer } from './pointer.js'
 import { downloadVerified, readManifest } from './restore.js'
 
-/** Also who holds the bucket. Throws an `ObjectStoreError`, `bucket_damaged` or `WarehouseUnusableError`. */
+/** Also who holds the bucket, and the last run. Throws an `ObjectStoreError`, `bucket_damaged` or `WarehouseUnusableError`. */
 export const findInBucket = async (storage: StorageSettings, directory: string, signal: AbortSignal) => {
   await using store = await openStore(storage)
   const published = await publishedIn(store, directory, signal)
-  return { published, holder: await readHolder(store, signal) }
+  const lease = await readLease(store, signal)
+  return { published, holder: lease?.name ?? null, runs: await readLastRuns(store, lease, signal) }
 }
 
 /** Whether a run has left any state in the bucket. */

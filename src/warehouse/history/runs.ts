@@ -47,12 +47,12 @@ const cellsOf = (record: Partial<RunRecord>): CellRow =>
   )
 
 /**
- * `_sync.runs`, numbered also in a published state of an older version. Runs without a number are the newest, those dated in the future
+ * `_sync.runs`, numbered also in a published state of an older version, which has no error codes either. Runs without a number are the newest, those dated in the future
  * first among them: otherwise each would be the last until that time.
  */
 export const NUMBERED_RUNS = `(SELECT * EXCLUDE (run_number), row_number() OVER (
     ORDER BY run_number ASC NULLS LAST, started_at <= now() ASC, started_at ASC, run_id ASC) AS run_number
-  FROM (FROM _sync.runs UNION ALL BY NAME SELECT NULL::BIGINT AS run_number WHERE false))`
+  FROM (FROM _sync.runs UNION ALL BY NAME SELECT NULL::BIGINT AS run_number, NULL::VARCHAR AS error_code WHERE false))`
 
 /** How many runs of accounts are recorded, and the id of the last run; null without runs. */
 export const readLastRun = async (sql: Sql): Promise<z.output<typeof lastRunRow>> => {
@@ -62,6 +62,9 @@ export const readLastRun = async (sql: Sql): Promise<z.output<typeof lastRunRow>
   )
   return row ?? { runs: 0, run_id: null }
 }
+
+/** A run may wait so long before it lists, microseconds. */
+const AHEAD_US_MIN = 600_000_000
 
 const lastRunRow = z.object({ runs: bigintCell, run_id: varcharCell.nullable() })
 
@@ -102,6 +105,20 @@ export type RunRequestUsage = z.output<typeof runRow> & { readonly requestUsage:
 /** The last ended sync of each account. */
 export const LAST_SYNCS = `(FROM ${NUMBERED_RUNS} WHERE command = 'sync' AND ended_at IS NOT NULL
   QUALIFY row_number() OVER (PARTITION BY account ORDER BY run_number DESC) = 1)`
+
+/**
+ * When the last complete sync of each account ended, `complete_at`. Our clock may have been ahead in that night: then the run began earlier
+ * than it says, by as much as it is further ahead of the server's than in the runs before it. A listing that an earlier run began tells
+ * the time of that run.
+ */
+export const COMPLETE_SYNCS = `(WITH syncs AS (
+    SELECT account, run_number, ended_at, status = 'complete' AS is_complete,
+      lag(is_complete) OVER before AS follows_complete, epoch_us(started_at) - epoch_us(cursor_after) AS ahead,
+      median(ahead) FILTER (is_complete) OVER (before ROWS BETWEEN 10 PRECEDING AND 1 PRECEDING) AS usual
+    FROM ${NUMBERED_RUNS} WHERE command = 'sync' WINDOW before AS (PARTITION BY account ORDER BY run_number))
+  SELECT account, max_by(ended_at - to_microseconds(CASE WHEN follows_complete AND ahead - usual > ${AHEAD_US_MIN}
+      THEN (ahead - usual)::BIGINT ELSE 0 END), run_number) AS complete_at
+  FROM syncs WHERE is_complete GROUP BY account)`
 
 /** The same, with its request usage. */
 export const lastRequestUsage = async (sql: Sql): Promise<readonly RunRequestUsage[]> => {

@@ -32,6 +32,8 @@ interface OpenWarehouse {
   readonly command: string
   /** The published states from which a lost work database is rebuilt; none by default. */
   readonly published?: readonly PublishedPlace[]
+  /** The warehouse is held by this process from now on. */
+  readonly onHeld?: () => Promise<void>
 }
 
 /**
@@ -45,6 +47,7 @@ export const openWarehouse = async (options: OpenWarehouse): Promise<Database> =
   const release = releaseOf(options, database)
   try {
     await writeHolder(directory, command, clock.nowMs()).catch(cannotWrite(directory))
+    await options.onHeld?.()
     const isCurrent = () => database.exclusively(hasCurrentSchema)
     const isNew = async () => (await database.exclusively(schemaVersion)) === 0
     if (!(await isCurrent())) {

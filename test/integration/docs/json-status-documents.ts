@@ -11,6 +11,7 @@ import {
   columns,
   count,
   declared,
+  flag,
   list,
   listOf,
   moment,
@@ -24,14 +25,41 @@ const head = {
   published: text('Path of what is published'),
   published_at: moment('When it was published, clock of the machine that did it'),
   holder: orNull(text('Who holds the warehouse: command, process, machine and time; null when nobody does')),
+  last_run: orNull(
+    object('The last sync that is not under way, also if it could not publish; null if it left nothing', {
+      run_id: text('Identifier of the run'),
+      accounts: list(text('Name of the account'), 'The accounts that it read'),
+      started_at: moment('Start, clock of the machine that ran it'),
+      seen_at: moment('The end, or the last sign of a run that was killed'),
+      ended_at: orNull(moment('End; null if it was killed')),
+      exit_code: orNull(count('Exit code of the command; null if it was killed')),
+      reason: orNull(text('Why it is not complete, one line')),
+      error_code: orNull(text('Stable code of the error that decided the exit code; null without one')),
+      is_published: flag('Whether the published state shows this end'),
+    }),
+  ),
+  running: orNull(
+    object('The sync that is under way; null if there is none', {
+      run_id: text('Identifier of the run'),
+      accounts: list(text('Name of the account'), 'The accounts that it reads'),
+      started_at: moment('Start, clock of the machine that runs it'),
+      seen_at: moment('When it last said that it is there; in a bucket, its start'),
+      ended_at: z.null().describe('Always null'),
+      exit_code: z.null().describe('Always null'),
+      reason: z.null().describe('Always null'),
+      error_code: z.null().describe('Always null'),
+      is_published: flag('Always false'),
+    }),
+  ),
 }
 
 export const status = z.strictObject({
   verdict: z
     .strictObject({
-      state: z
-        .enum(['ok', 'partial', 'late', 'failed'])
-        .meta({ description: 'The worst of the accounts; late: no run was complete for `--max-age`' }),
+      state: z.enum(['ok', 'partial', 'late', 'interrupted', 'failed']).meta({
+        description:
+          'The worst of the accounts; late: no run was complete for `--max-age`; interrupted: the last run was killed',
+      }),
       exit_code: count('What `status --check` exits with'),
       text: text('The first line of `status`'),
     })

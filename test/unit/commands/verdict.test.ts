@@ -1,16 +1,30 @@
 /** The line that says how a warehouse is, for several accounts. `e2e/check-and-status` shows it for one. */
 import { expect, test } from 'vitest'
-import { verdictOf } from '../../../src/commands/status/verdict.js'
+import { shortReason, verdictOf } from '../../../src/commands/status/verdict.js'
+import type { LastRun } from '../../../src/storage/last-run.js'
 import { instantOf, minute } from '../../support/time/instants.js'
 
 const NOW_MS = Date.parse('2026-03-02T00:00:00Z')
 const DAY_MS = 86_400_000
 const sync = (account: string, surveys_refreshed: number, ended_at = minute(0)) => ({
-  ...{ account, exit_code: 0, reason: null, surveys_refreshed, ended_at, complete_at: ended_at },
+  ...{
+    account,
+    exit_code: 0,
+    reason: null,
+    error_code: null,
+    surveys_refreshed,
+    ended_at,
+    complete_at: ended_at,
+  },
 })
 const OLD = instantOf('2026-01-01T00:00:00Z')
-const stateOf = (syncs: Parameters<typeof verdictOf>[0], names: readonly string[] = []) => {
-  const { exitCode, text } = verdictOf(syncs, names, NOW_MS, 2 * DAY_MS)
+const stateOf = (
+  syncs: Parameters<typeof verdictOf>[0],
+  accountNames: readonly string[] = [],
+  last: LastRun | null = null,
+) => {
+  const runs = { running: null, last }
+  const { exitCode, text } = verdictOf(syncs, { accountNames, runs, nowMs: NOW_MS, maxAgeMs: 2 * DAY_MS })
   return [exitCode, text]
 }
 
@@ -29,4 +43,51 @@ test('an account that the settings no longer have is not late, one without a run
   // The settings of another warehouse, or names that this environment does not have.
   expect(stateOf([sync('acme', 12)], ['default'])).toEqual(stateOf([sync('acme', 12)]))
   expect(stateOf([], ['acme'])).toEqual([3, 'LATE: no sync has ended yet'])
+})
+
+const lastRun = (given: Partial<LastRun>): LastRun => ({
+  ...{ runId: '20260301T230000Z-000000', accounts: ['acme'], isPublished: false },
+  ...{ startedAt: instantOf('2026-03-01T23:00:00Z'), seenAt: instantOf('2026-03-01T23:30:00Z') },
+  ...{
+    endedAt: instantOf('2026-03-01T23:30:00Z'),
+    exitCode: 7,
+    errorCode: 'object_store',
+    reason: 'no space',
+  },
+  ...given,
+})
+
+test('a run that is not published counts for its accounts, and a partial one may be late', () => {
+  const syncs = [sync('acme', 12), sync('globex', 11)]
+  const failed = 'FAILED 30 min ago: not published (exit 7): no space; next: correct'
+  expect(stateOf(syncs, [], lastRun({}))).toEqual([7, expect.stringContaining(failed)])
+  expect(stateOf([], [], lastRun({}))).toEqual([7, expect.stringContaining(failed)])
+  const stopped = lastRun({ exitCode: 3, errorCode: null, reason: 'stopped' })
+  expect(stateOf(syncs, [], stopped)).toEqual([3, 'PARTIAL 30 min ago: not published (exit 3): stopped'])
+  expect(stateOf([sync('acme', 1, OLD)], [], stopped)).toEqual([
+    3,
+    'LATE: the last complete run ended 60 d ago; the last run: not published (exit 3): stopped',
+  ])
+  // A published state shows it, or a later run, or the failure of an account that this run left out is worse.
+  expect(stateOf(syncs, [], lastRun({ isPublished: true }))).toEqual(stateOf(syncs))
+  expect(stateOf([sync('acme', 12, minute(1_439))], [], lastRun({}))[0]).toBe(0)
+  const broken = { ...sync('globex', 0), exit_code: 7, reason: 'worse' }
+  expect(stateOf([sync('acme', 12), broken], [], stopped)).toEqual([
+    7,
+    expect.stringMatching(/^FAILED .* \(account globex\): worse/),
+  ])
+})
+
+test('a run that is dated in the future is late, and so is its account', () => {
+  expect(stateOf([sync('acme', 12, instantOf('2026-03-02T00:05:00Z'))])[0]).toBe(0)
+  expect(stateOf([sync('acme', 12, instantOf('2026-03-02T20:00:00Z'))])).toEqual([
+    3,
+    'LATE: the last complete run is dated in the future (in 20 h): check the clock of its machine',
+  ])
+})
+
+test('what follows the address of a request stays', () => {
+  const reason =
+    'gave up on GET /api/v1/surveys?page=2: no answer (GET /api/v1/surveys?updated_since=2026-03-01T00:00:00Z).'
+  expect(shortReason(reason)).toBe('gave up on GET /api/v1/surveys: no answer (GET /api/v1/surveys).')
 })

@@ -160,6 +160,6 @@ describe('a file that is in place, but that a power failure may undo', () => {
     const reason = '/duckdb is replaced, but a power failure may undo that'
     expect(ended).toMatchObject({ exitCode: 7, status: 'failed', publishError: null })
     expect(ended.published.map(({ format }) => format)).toEqual(formats)
-    expect(recorded).toEqual([{ ...complete, exitCode: 7, status: 'failed', reason }])
+    expect(recorded).toEqual([{ ...complete, exitCode: 7, status: 'failed', reason, errorCode: 'unsynced' }])
   })
 })

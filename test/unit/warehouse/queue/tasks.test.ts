@@ -277,6 +277,7 @@ describe('the record of runs', () => {
         status: 'failed',
         exit_code: 7,
         reason: 'not published: disk full',
+        error_code: null,
         listing: 'full',
         cursor_before: null,
         cursor_after: '2026-02-28T23:55:00Z',
