@@ -4,6 +4,7 @@
  */
 import { EXIT_CODES, StoppedError } from './base/errors.js'
 import { runCommandLine } from './commands/command-line.js'
+import { endLine } from './commands/end-line.js'
 import { reportError } from './commands/report-error.js'
 import { createStderr } from './logging/stderr.js'
 import { processEnvironment } from './settings/environment.js'
@@ -52,9 +53,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 process.once('exit', (code) => {
   if (isDone || code !== 0) return
   process.exitCode = EXIT_CODES.bug
-  process.stderr.write(
-    'fieldwork-sync: this is a bug in fieldwork-sync, please report it: the command waits for what never comes\n',
-  )
+  const reason = 'the command waits for what never comes'
+  process.stderr.write(`fieldwork-sync: this is a bug in fieldwork-sync, please report it: ${reason}\n`)
+  const [, , command = ''] = process.argv
+  const line = endLine({ command, exitCode: EXIT_CODES.bug, level: 'info', reason }, new Date())
+  if (!process.stderr.isTTY) process.stderr.write(`${line}\n`)
 })
 // An error in a library's own callback reaches no caller.
 process.once('uncaughtException', (error) => {

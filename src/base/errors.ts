@@ -175,6 +175,7 @@ export const EXITS = {
 
 /** Waiting helps: the service or the network did not answer, and may do so later. */
 const PASSES: ReadonlySet<string> = new Set<ErrorCode>([
+  'no_answer',
   'server_trouble',
   'request_timeout',
   'connection_failed',

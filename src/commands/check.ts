@@ -34,8 +34,8 @@ interface Check {
 type CheckFlags = SettingsRequest['flags'] & { readonly json?: boolean | undefined }
 
 export const check = async (context: CliContext, flags: CheckFlags): Promise<void> => {
-  const { checks, exitCode } = await runChecks(context, flags)
-  context.exit(exitCode)
+  const { checks, exitCode, failed } = await runChecks(context, flags)
+  context.exit(exitCode, { reason: failedChecks(checks), errorCode: failed })
   await context.print(flags.json === true ? `${jsonOf({ exitCode, checks })}\n` : renderChecks(checks))
 }
 
@@ -49,6 +49,10 @@ export const runChecks = async (context: CliContext, flags: CheckFlags) => {
   for (const warning of settings.warnings) log.warn({}, warning)
   return await checkAll({ settings, runId, log, signal })
 }
+
+/** Why `check` did not succeed; null if it did. */
+export const failedChecks = (checks: readonly Check[] | null): string | null =>
+  checks?.flatMap(({ what, ok, detail }) => (ok ? [] : [`${what}: ${detail}`])).join('; ') || null
 
 /** For people: a line for each check. */
 export const renderChecks = (checks: readonly Check[]): string => {

@@ -2,9 +2,10 @@
 import { EXIT_CODES, type ExitCode, worseOf } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
-import { createStderr } from '../logging/stderr.js'
+import { createStderr, type TextStream } from '../logging/stderr.js'
 import { createStdout } from '../logging/stdout.js'
 import type { CliContext, Surroundings } from './context.js'
+import { type EndOfCommand, endLine } from './end-line.js'
 import { readCommandLine } from './read-command-line.js'
 import { reportError } from './report-error.js'
 import { COMMANDS } from './table.js'
@@ -15,6 +16,8 @@ export const runCommandLine = async (
   surroundings: Surroundings,
 ): Promise<number> => {
   let ended: ExitCode | null = null
+  let end: EndOfCommand = {}
+  let logging: Parameters<CliContext['logsAs']>[0] = { level: 'info' }
   const [print, stderr] = [createStdout(surroundings.signal), createStderr()]
   // An error may quote a token before the settings are read, so we redact the tokens of argv and environment from the start.
   const tokens = [surroundings.env.FIELDWORK_SYNC_API_TOKEN ?? '', ...tokensIn(argv)]
@@ -22,8 +25,12 @@ export const runCommandLine = async (
   const context: CliContext = {
     ...surroundings,
     print,
-    exit: (code) => {
+    exit: (code, of = {}) => {
       ended = code
+      end = of
+    },
+    logsAs: (log) => {
+      logging = log
     },
     protect: (more) => void secrets.push(...more),
   }
@@ -31,9 +38,11 @@ export const runCommandLine = async (
   const report = async (error: unknown): Promise<ExitCode> => {
     const redact = createRedactor(secrets)
     const { exitCode, text, json } = reportError(error)
-    const end = ended === null ? '\n' : `. Apart from its output, the command ended with exit ${ended}\n`
-    stderr.write(await wrapped(`${redact(text)}${end}`, surroundings.stderr))
-    if (ended !== null) return worseOf(ended, exitCode)
+    const after = ended === null ? '\n' : `. Apart from its output, the command ended with exit ${ended}\n`
+    stderr.write(await wrapped(`${redact(text)}${after}`, surroundings.stderr))
+    const worst = ended === null ? exitCode : worseOf(ended, exitCode)
+    if (worst !== ended) end = { ...end, reason: json.error.message, errorCode: json.error.code }
+    if (ended !== null) return worst
     ended = exitCode
     try {
       if (wantsJson(argv)) await print(`${redact(JSON.stringify(json))}\n`)
@@ -42,20 +51,33 @@ export const runCommandLine = async (
       return await report(unwritten)
     }
   }
-  try {
-    if (argv.length === 0) {
-      const toStderr = (text: string) => {
-        stderr.write(text)
-        return Promise.resolve(true)
-      }
-      await run(['--help'], { ...context, stdout: context.stderr, print: toStderr })
-      return EXIT_CODES.usage
-    }
+  const code = await runOrHelp(argv, context, stderr).then(
+    (help) => help ?? ended ?? EXIT_CODES.complete,
+    report,
+  )
+  const line = endLine({ ...end, ...logging, command: argv[0] ?? '', exitCode: code }, new Date())
+  const isCommand = argv.length > 0
+  if (isCommand && line !== null && !surroundings.stderr.isTTY)
+    stderr.write(`${createRedactor(secrets)(line)}\n`)
+  return code
+}
+
+/** The exit code of a command line without a command, which gets the help; null after a command. */
+const runOrHelp = async (
+  argv: readonly string[],
+  context: CliContext,
+  stderr: TextStream,
+): Promise<ExitCode | null> => {
+  if (argv.length > 0) {
     await run(argv, context)
-    return ended ?? EXIT_CODES.complete
-  } catch (error) {
-    return await report(error)
+    return null
   }
+  const toStderr = (text: string) => {
+    stderr.write(text)
+    return Promise.resolve(true)
+  }
+  await run(['--help'], { ...context, stdout: context.stderr, print: toStderr })
+  return EXIT_CODES.usage
 }
 
 const run = async (argv: readonly string[], context: CliContext): Promise<void> => {

@@ -47,8 +47,20 @@ export const checkConformance = async (
     ? `${JSON.stringify(conformanceToJson(report, style))}\n`
     : renderConformance(report, style)
   // Answers are redacted where they are read; this covers any other way for a token to get into the report.
-  context.exit(exitCode)
+  context.exit(exitCode, {
+    reason: reasonOf(report),
+    ...(exitCode === EXIT_CODES.data && { next: 'tell the owner of the service which rules are broken' }),
+  })
   await context.print(redact(text))
+}
+
+const reasonOf = ({ rules, endedBy }: ConformanceReport): string | null => {
+  const { fail } = totalsOf(rules)
+  const reasons = [
+    ...(fail > 0 ? [`${counted(fail, 'rule is', 'rules are')} broken`] : []),
+    ...(endedBy === null ? [] : [endedBy.message]),
+  ]
+  return reasons.join('; ') || null
 }
 
 /** The exit code of a failed request takes precedence over a broken rule, and a broken rule over a signal. */

@@ -4,6 +4,7 @@ import type { ExitCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import type { Secret } from '../base/secret.js'
 import type { Settings } from '../settings/settings.js'
+import type { EndOfCommand } from './end-line.js'
 import type { Flags, FlagsOf } from './flags.js'
 
 /**
@@ -35,7 +36,9 @@ export interface CliContext extends Omit<Surroundings, 'stdout'> {
    * reads any more.
    */
   print(text: string): Promise<boolean>
-  exit(code: ExitCode): void
+  exit(code: ExitCode, end?: EndOfCommand): void
+  /** The log of the command. The last line of stderr keeps to its level, and names its run. */
+  logsAs(log: { readonly level: string; readonly runId?: string }): void
   /** Registers secrets to redact in the report of an error. */
   protect(secrets: readonly Secret[]): void
 }

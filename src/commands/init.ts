@@ -14,7 +14,7 @@ import type { Environment } from '../settings/environment.js'
 import { loadSettings } from '../settings/load-settings.js'
 import { SETTING_NAMES } from '../settings/names.js'
 import { SettingsError } from '../settings/problems.js'
-import { renderChecks, runChecks } from './check.js'
+import { failedChecks, renderChecks, runChecks } from './check.js'
 import type { CliContext } from './context.js'
 import { usageError } from './flags.js'
 import { type Answers, fileOf, type NewToken, QUESTIONS, type Question, readAnswers } from './init/answers.js'
@@ -60,7 +60,7 @@ export const init = async (context: CliContext, flags: InitFlags, texts: Questio
   const isComplete = exitCode === EXIT_CODES.complete
   const commandLine = (...words: readonly string[]) => nextCommand(words, process.argv[1], context.env)
   const next = commandLine(checks !== null && isComplete ? 'sync' : 'check', '--config', file)
-  context.exit(exitCode)
+  context.exit(exitCode, { reason: failedChecks(checks), errorCode: failed })
   if (checks !== null) await print(`\n${renderChecks(checks)}`)
   if (isComplete) await print(`\nnext: ${next}\n`)
   else if (failed === 'credentials_refused')

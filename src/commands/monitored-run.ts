@@ -26,12 +26,13 @@ import { storageAddress } from '../settings/storage.js'
 import { type CliContext, newRunId, type Work } from './context.js'
 import { reportError } from './report-error.js'
 import { jsonOf } from './text/json.js'
+import { errorCodeOf, reasonOf } from './text/run-lines.js'
 import type { RunWatch } from './warehouse-run.js'
 
 /** Logs the proxies. After this call, tokens of the settings are redacted in the log and in reported errors. */
 export const openTelemetry = async (
   settings: SettingsWithSecrets & Pick<Settings, 'log_level' | 'json'>,
-  { env, stdout, stderr, protect }: CliContext,
+  { env, stdout, stderr, protect, logsAs }: CliContext,
 ) => {
   const secrets = secretsOf(settings)
   protect(secrets)
@@ -39,6 +40,7 @@ export const openTelemetry = async (
   const { redraw, colour } = terminalFeatures(env, stderr)
   const line = createStatusLine(createStderr())
   const runId = newRunId(systemClock.nowMs())
+  logsAs({ level: settings.log_level, runId })
   const log = createLog({
     runId,
     level: settings.log_level,
@@ -118,7 +120,7 @@ export const monitoredCommand = async (
   })
   // The summary comes last, behind warnings about reports.
   const { render } = await load()
-  exit(report.exitCode)
+  exit(report.exitCode, { reason: reasonOf(report), errorCode: errorCodeOf(report), isRun: true })
   // Both quote values from the API, and any of them may contain a token.
   await print(redact(settings.json ? `${jsonOf(report)}\n` : render(report, { elapsedMs, colour })))
 }

@@ -49,8 +49,8 @@ export const showStatus = async (
   // A first run that failed has published nothing, and left why.
   const hasFailed = state.published === null && state.runs.last !== null
   if (hasFailed && check && !settings.json) {
-    const { exitCode, text } = verdictOf([], asked)
-    exit(exitCode)
+    const { exitCode, text, next } = verdictOf([], asked)
+    exit(exitCode, { reason: text, next })
     return void (await print(`${text}\n`))
   }
   const { head, result } = await readWithHead(settings, state, signal, (database) =>
@@ -58,7 +58,7 @@ export const showStatus = async (
   )
   const { syncs, ...shown } = result
   const verdict = verdictOf(syncs, asked)
-  if (check) exit(verdict.exitCode)
+  if (check) exit(verdict.exitCode, { reason: verdict.text, next: verdict.next })
   if (settings.json) return void (await print(`${jsonOf({ verdict, ...head, ...shown })}\n`))
   const { width, colour } = terminalOf(context)
   const { state: kind, text } = verdict

@@ -83,9 +83,9 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
             version: packageVersion(),
           })
           status = report.status
-          // The last line has the reasons. Of one account, it follows at once.
+          // Of one account, the last line has the reason, and follows at once.
           if (status === 'failed' && settings.accounts.length > 1)
-            log.error({}, 'the run of this account failed; the last line will say why')
+            log.error({ exit_code: report.exitCode }, `the run of this account failed: ${report.reason}`)
           return report
         } finally {
           observer.ended({ account: account.name, status })

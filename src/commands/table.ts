@@ -108,13 +108,14 @@ type Request = Omit<SettingsRequest, 'env' | 'signal' | 'flags' | 'mayFindFile'>
 const NO_ACCOUNTS: Request = { requireAccounts: false }
 
 const settingsOf = async (
-  { env, signal }: CliContext,
+  { env, signal, logsAs }: CliContext,
   flags: SettingsRequest['flags'],
   request: Request = {},
 ): Promise<Settings> => {
   const { loadSettings } = await import('../settings/load-settings.js')
   const settings = await loadSettings({ ...request, mayFindFile: true, env, signal, flags })
   const { foundFile, warnings, log_level: level } = settings
+  logsAs({ level })
   const notes = level === 'info' || level === 'debug' ? [foundFile ?? []].flat() : []
   const lines = level === 'silent' || level === 'error' ? [] : [...notes, ...warnings]
   createStderr().write(lines.map((line) => `fieldwork-sync: ${line}\n`).join(''))

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../base/clock.js'
+import { EXIT_CODES } from '../base/errors.js'
 import { humanCount } from '../base/human.js'
 import type { Log } from '../base/log.js'
 import type { Settings } from '../settings/settings.js'
@@ -18,7 +19,7 @@ import { verifySample } from '../verify/sample/run.js'
 import { unreadable } from '../warehouse/connection/duckdb-error.js'
 import type { CliContext, Work } from './context.js'
 import { openTelemetry } from './monitored-run.js'
-import { type AccountSample, exitCodeOf, outputOf, type VerifyReport } from './verify/result.js'
+import { type AccountSample, endOfVerify, exitCodeOf, outputOf, type VerifyReport } from './verify/result.js'
 import { openSource } from './warehouse-run.js'
 
 interface VerifyRequest {
@@ -37,7 +38,12 @@ export const verify = async (context: CliContext, request: VerifyRequest): Promi
   const { runId, log, redact } = await openTelemetry(settings, context)
   const report = await verifyAll({ ...request, runId, log, signal: context.signal, seed })
   const output = outputOf(report, settings.json, systemClock.monotonicMs() - startedMs)
-  context.exit(report.exitCode)
+  context.exit(report.exitCode, {
+    reason: endOfVerify(report),
+    ...(report.exitCode === EXIT_CODES.data && {
+      next: 'do what the output on stdout says about each finding',
+    }),
+  })
   // Values of the API are quoted, and any of them may contain a token.
   await context.print(redact(output))
 }

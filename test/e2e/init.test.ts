@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadSettings } from '../../src/settings/load-settings.js'
 import { refusing, type ScriptedApi, scriptedSurvey, startScriptedApi } from '../support/api/scripted-api.js'
-import { MAIN } from '../support/command/command.js'
+import { MAIN, withEndLine } from '../support/command/command.js'
 import { runWarm } from '../support/command/warm.js'
 import { type Finished, temporaryDirectory } from '../support/files/temporary.js'
 import { hasTerminal, openTerminal, type Terminal } from '../support/process/terminal.mjs'
@@ -126,7 +126,7 @@ describe('with flags', () => {
       [into(below), `${below} cannot be written: its directory does not exist`],
     ]
     for (const [args, says] of cases)
-      expect(await runWarm(['init', ...args])).toEqual({
+      expect(await runWarm(['init', ...args])).toMatchObject({
         code: 2,
         signal: null,
         stdout: '',
@@ -148,12 +148,12 @@ describe('with flags', () => {
     if (boundByModes.uid !== undefined) await chown(closed, boundByModes.uid, 0)
     await chmod(closed, 0o555)
     const out = join(closed, 'settings.yaml')
-    const { status, stderr } = spawnSync(process.execPath, [MAIN, 'init', ...flags, '--out', out], {
+    const { status, ...printed } = spawnSync(process.execPath, [MAIN, 'init', ...flags, '--out', out], {
       ...boundByModes,
       env: {},
       encoding: 'utf8',
     })
-    expect({ status, stderr }).toEqual({
+    expect({ status, ...withEndLine(printed.stderr) }).toMatchObject({
       status: 2,
       stderr: `fieldwork-sync: ${out} cannot be written: permission denied\n`,
     })

@@ -10,7 +10,7 @@ import { NAMED_QUERIES, sqlToCopy } from '../../src/commands/query/named.js'
 import { query as askTables } from '../../src/commands/query.js'
 import { loadSettings } from '../../src/settings/load-settings.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
-import { MAIN } from '../support/command/command.js'
+import { MAIN, withEndLine } from '../support/command/command.js'
 import { openSynced, openTrial, type Trial } from '../support/command/trial.js'
 import { atEndOfFile } from '../support/files/temporary.js'
 import { hasTerminal, openTerminal } from '../support/process/terminal.mjs'
@@ -197,7 +197,8 @@ test.concurrent('text that is not UTF-8 is refused, and a number that JSON lacks
     stdout: 'a,b,Infinity\né,inf,\\u\n',
   })
   for (const encoding of ['latin1', 'utf16le'] as const) {
-    const { status, stdout, stderr } = answer(Buffer.from(SQL, encoding))
+    const { status, stdout, ...printed } = answer(Buffer.from(SQL, encoding))
+    const { stderr } = withEndLine(printed.stderr)
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
     expect(stderr).toMatch(/^fieldwork-sync: the SQL is not UTF-8 text\. .*\n$/)
   }
@@ -271,6 +272,7 @@ const NO_CONTEXT = {
   stderr: process.stderr,
   exit: () => undefined,
   protect: () => undefined,
+  logsAs: () => undefined,
 }
 
 test.concurrent('a wrong name, value or file is refused in one line', LONG_TEST, async () => {
@@ -414,7 +416,7 @@ test.concurrent('a signal ends it without a file', LONG_TEST, async () => {
       )
     running.kill('SIGTERM')
     expect(await once(running, 'close')).toEqual([3, null])
-    expect(stderr).toBe('fieldwork-sync: stopped by SIGTERM\n')
+    expect(withEndLine(stderr).stderr).toBe('fieldwork-sync: stopped by SIGTERM\n')
     expect(await readdir(temporary)).toEqual([])
   }
 })

@@ -6,7 +6,7 @@ import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
-import { type Env, MAIN } from '../support/command/command.js'
+import { type Env, MAIN, withEndLine } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { openDisk } from '../support/files/disk.js'
@@ -21,7 +21,10 @@ const startWith = (args: readonly string[], stdio: SpawnOptions['stdio'], env: E
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
   })
-  return { child, ended: once(child, 'close').then(() => ({ code: child.exitCode, stderr })) }
+  return {
+    child,
+    ended: once(child, 'close').then(() => ({ code: child.exitCode, stderr: withEndLine(stderr).stderr })),
+  }
 }
 
 const runInto = async (file: string, flags: string | number, args: readonly string[], env: Env = {}) => {

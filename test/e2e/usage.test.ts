@@ -76,7 +76,7 @@ describe('a Node that does not suit', () => {
     ['18.20.8', ['--version']],
     ['8.17.0', []],
   ] as const)('%s gets one line and exit 2', async ([version, args]) => {
-    expect(await run(args, aged(version))).toEqual({
+    expect(await run(args, aged(version))).toMatchObject({
       code: 2,
       signal: null,
       stdout: '',
@@ -147,13 +147,13 @@ test.concurrent.for(WRONG)(
   'the wrong arguments $args print one line that says what is wrong',
   async ({ args, says }) => {
     const ended = await runWarm(args)
-    expect(ended).toEqual({ code: 2, signal: null, stdout: '', stderr: `fieldwork-sync: ${says}\n` })
+    expect(ended).toMatchObject({ code: 2, signal: null, stdout: '', stderr: `fieldwork-sync: ${says}\n` })
   },
 )
 
 test.concurrent('without arguments the command prints its help to stderr and exits 2', async () => {
   const [help, ended] = await Promise.all([runWarm(['--help']), run([])])
-  expect(ended).toEqual({ code: 2, signal: null, stdout: '', stderr: help.stdout })
+  expect(ended).toMatchObject({ code: 2, signal: null, stdout: '', stderr: help.stdout })
 })
 
 test.concurrent('with --json an error is one document, even an error in the flags', async () => {

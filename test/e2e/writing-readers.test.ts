@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
-import { type Ended, type Env, MAIN } from '../support/command/command.js'
+import { type Ended, type Env, MAIN, withEndLine } from '../support/command/command.js'
 import { openSynced, openTrial } from '../support/command/trial.js'
 import { boundByModes, isRoot, othersCanRun, type User } from '../support/process/users.js'
 import { SLOW, slow } from '../support/suite/slow.js'
@@ -105,7 +105,7 @@ const runAs = async (
     stderr += text
   })
   await once(child, 'close')
-  return { code: child.exitCode, signal: child.signalCode, stdout: '', stderr }
+  return { code: child.exitCode, signal: child.signalCode, stdout: '', ...withEndLine(stderr) }
 }
 
 const why = (reason: string | false) => (reason === false ? '' : ` (skipped: ${reason})`)

@@ -19,6 +19,8 @@ export interface Verdict {
   readonly state: keyof typeof VERDICT_COLOURS
   readonly exitCode: ExitCode
   readonly text: string
+  /** What to do next. */
+  readonly next: string
 }
 
 type Sync = WarehouseStatus['syncs'][number]
@@ -67,10 +69,13 @@ const isOlder = ({ seenAt }: LastRun, syncs: readonly Sync[], nowMs: number): bo
 
 const isAmong = (name: string, syncs: readonly Sync[]) => syncs.some(({ account }) => account === name)
 
+const START_ONE = 'look why the job did not run, or start it: fieldwork-sync sync'
+
 const neverEnded = (name: string): Verdict => ({
   state: 'late',
   exitCode: EXIT_CODES.partial,
   text: `LATE${name}: no sync has ended yet`,
+  next: START_ONE,
 })
 
 const okText = (syncs: readonly Sync[], nowMs: number): string => {
@@ -101,6 +106,7 @@ const verdictOfUnpublished = (
       state: 'interrupted',
       exitCode: EXIT_CODES.partial,
       text: `INTERRUPTED ${seen}: killed, or its machine went down; the run began ${began} and left no end; next: ${nextStep(EXIT_CODES.partial, null)}`,
+      next: nextStep(EXIT_CODES.partial, null),
     }
   }
   const own = syncs.filter(({ account }) => run.accounts.includes(account))
@@ -133,11 +139,13 @@ const verdictOfAccount = (
   const why = reason === null ? 'no reason is recorded' : shortReason(reason)
   const exitCode = Object.values(EXIT_CODES).find((code) => code === exit_code) ?? EXIT_CODES.bug
   const isPartial = exitCode === EXIT_CODES.partial
+  const next = nextStep(exitCode, error_code)
   if (exitCode !== EXIT_CODES.complete && !isPartial)
     return {
       state: 'failed',
       exitCode,
-      text: `FAILED ${ago(ended_at)}${name}: ${why}; next: ${nextStep(exitCode, error_code)}`,
+      text: `FAILED ${ago(ended_at)}${name}: ${why}; next: ${next}`,
+      next,
     }
   const isFuture = complete_at !== null && ageOf(complete_at) < -CLOCKS_MS_MAX
   if (complete_at === null || isFuture || ageOf(complete_at) > maxAgeMs) {
@@ -147,10 +155,15 @@ const verdictOfAccount = (
       ? `the last complete run is dated in the future (${ago(complete_at)}): check the clock of its machine`
       : ended
     const last = isPartial ? `; the last run: ${why}` : ''
-    return { state: 'late', exitCode: EXIT_CODES.partial, text: `LATE${name}: ${since}${last}` }
+    return {
+      state: 'late',
+      exitCode: EXIT_CODES.partial,
+      text: `LATE${name}: ${since}${last}`,
+      next: isPartial ? next : START_ONE,
+    }
   }
-  if (isPartial) return { state: 'partial', exitCode, text: `PARTIAL ${ago(ended_at)}${name}: ${why}` }
-  return { state: 'ok', exitCode, text: 'OK' }
+  if (isPartial) return { state: 'partial', exitCode, text: `PARTIAL ${ago(ended_at)}${name}: ${why}`, next }
+  return { state: 'ok', exitCode, text: 'OK', next }
 }
 
 /** Of two with the same exit code, this order decides. */

@@ -151,12 +151,22 @@ const findingLines = (account: string, row: Compared): readonly string[] => [
 const cellText = (cell: Cell): string =>
   typeof cell === 'bigint' ? formatInstant(cell) : onOneLine(JSON.stringify(cell))
 
-const closing = (
-  { exitCode, local, sample }: VerifyReport,
-  accounts: readonly AccountSample[],
-  elapsedMs: number,
-): string => {
+const closing = (report: VerifyReport, accounts: readonly AccountSample[], elapsedMs: number): string => {
+  const { sample } = report
   const seed = sample === null ? '' : `; --seed ${sample.seed} chooses the same surveys until the next sync`
+  return [
+    ...accounts.flatMap(({ account, endedBy }) =>
+      endedBy instanceof UpstreamError ? [`${account}: ${endedBy.message}`] : [],
+    ),
+    `took ${humanDuration(elapsedMs)}${seed}`,
+    ...accounts.flatMap((sample) => remedies(sample, accounts.length > 1)),
+    endOfVerify(report),
+  ].join('\n')
+}
+
+/** The last line: whether something is wrong. */
+export const endOfVerify = ({ exitCode, local, sample }: VerifyReport): string => {
+  const accounts = sample?.accounts ?? []
   const rows = accounts.reduce((sum, account) => sum + rowsWith(account, 'wrong').length, 0)
   const problems = local.problems.length
   const wrong = [
@@ -167,14 +177,7 @@ const closing = (
     exitCode === EXIT_CODES.complete
       ? 'verified: nothing wrong.'
       : `not verified completely (exit ${exitCode}): nothing wrong so far.`
-  return [
-    ...accounts.flatMap(({ account, endedBy }) =>
-      endedBy instanceof UpstreamError ? [`${account}: ${endedBy.message}`] : [],
-    ),
-    `took ${humanDuration(elapsedMs)}${seed}`,
-    ...accounts.flatMap((sample) => remedies(sample, accounts.length > 1)),
-    wrong.length > 0 ? `wrong (exit ${exitCode}): ${wrong.join(' and ')}.` : verified,
-  ].join('\n')
+  return wrong.length > 0 ? `wrong (exit ${exitCode}): ${wrong.join(' and ')}.` : verified
 }
 
 /**

@@ -62,6 +62,7 @@ export const status = z.strictObject({
       }),
       exit_code: count('What `status --check` exits with'),
       text: text('The first line of `status`'),
+      next: text('What to do next'),
     })
     .meta({ description: 'How the warehouse is, in a line' }),
   ...head,

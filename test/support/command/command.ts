@@ -8,7 +8,21 @@ export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
+  /** Without the last line, if that is one of JSON that says how the command ended. */
   readonly stderr: string
+  /** That line; null without one. */
+  readonly end: EndLine | null
+}
+
+export type EndLine = Readonly<Record<'level' | 'status' | 'next' | 'msg', string>> & {
+  readonly exit_code: number
+  readonly reason: string | null
+}
+
+/** Takes the last line apart, which says how the command ended. */
+export const withEndLine = (stderr: string): Pick<Ended, 'stderr' | 'end'> => {
+  const [, rest = '', line = ''] = /^((?:.*\n)*?)(\{"level":.* ended with exit \d"\})\n$/.exec(stderr) ?? []
+  return line === '' ? { stderr, end: null } : { stderr: rest, end: JSON.parse(line) }
 }
 
 export interface Running {
@@ -36,7 +50,10 @@ export const start = (args: readonly string[], env: Env = {}, main = MAIN, cwd =
     stderr += text
   })
   const ended = once(child, 'close').then(
-    (): Ended => ({ code: child.exitCode, signal: child.signalCode, stdout, stderr }),
+    (): Ended => ({
+      ...{ code: child.exitCode, signal: child.signalCode, stdout },
+      ...withEndLine(stderr),
+    }),
   )
   return { child, ended, stderr: () => stderr }
 }

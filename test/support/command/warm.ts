@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import pLimit from 'p-limit'
 import { SLOW } from '../suite/slow.js'
-import { type Ended, type Env, run } from './command.js'
+import { type Ended, type Env, run, withEndLine } from './command.js'
 
 /**
  * The one loaded process, without work. The first sync of a process takes twice the CPU of the second, so command lines wait for it. A
@@ -61,7 +61,7 @@ const runLoaded = async (args: readonly string[], env: Env, cwd: string): Promis
   const code = await answer
   const [stdout, stderr] = await Promise.all(texts)
   idle = child
-  return { code, signal: null, stdout, stderr }
+  return { code, signal: null, stdout, ...withEndLine(stderr) }
 }
 
 /** Runs a command line to its end. It inherits only PATH from the tests' environment. */

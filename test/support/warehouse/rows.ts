@@ -227,6 +227,7 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   exitCode: 0,
   hasFailures: false,
   reason: null,
+  errorCode: null,
   startedAt: minute(0),
   endedAt: minute(9),
   listing: 'full',

@@ -26,8 +26,8 @@ const fine: RunFacts = {
   driftEvents: 0,
   drift: [],
 }
-const refused = { exitCode: 4, message: 'the API answered 401' } as const
-const full = { exitCode: 7, message: 'disk full' } as const
+const refused = { exitCode: 4, code: 'credentials_refused', message: 'the API answered 401' } as const
+const full = { exitCode: 7, code: 'warehouse_unusable', message: 'disk full' } as const
 
 test.each<[number, string, string | null, Partial<RunFacts>, Partial<OutcomeRules>?]>([
   [0, 'complete', null, {}],
