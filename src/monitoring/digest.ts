@@ -5,9 +5,9 @@
 import { counted, cutInMiddle, humanCount } from '../base/human.js'
 import type { Digest, DigestItem, MailTarget, Target } from '../model/monitoring.js'
 import { type Delivery, type DeliveryTools, deliver } from './deliver.js'
-import { harmless, JSON_TYPE } from './notify.js'
+import { CHAT_LENGTH_MAX, harmless, JSON_TYPE } from './notify.js'
 
-/** More would be too long for Google Chat, which takes 4,096 characters. */
+/** A chat may get fewer: `digestChat`. */
 const ITEMS_MAX = 15
 /** UTF-16 units. */
 const [TITLE_MAX, PROJECT_MAX, REASON_MAX] = [80, 40, 120]
@@ -19,30 +19,39 @@ export const headline = ({ items, surveys }: Digest): string => {
 }
 
 /** The lines of a mail. */
-export const digestText = (digest: Digest): string => linesOf(digest, (text) => text).join('\n')
+export const digestText = (digest: Digest): string => linesOf(digest, ITEMS_MAX, (text) => text).join('\n')
 
-/** For the incoming webhooks of Slack, Mattermost and Google Chat. */
-export const digestChat = (digest: Digest): string =>
-  JSON.stringify({ text: linesOf(digest, harmless).join('\n') })
+/** An address of the report that is longer is not in a chat. */
+const CHAT_URL_LENGTH_MAX = 2_000
+
+/** For the incoming webhooks of Slack, Mattermost and Google Chat: as many items as all of them take. */
+export const digestChat = (digest: Digest): string => {
+  const hasUrl = digest.reportUrl !== null && digest.reportUrl.length <= CHAT_URL_LENGTH_MAX
+  const shown = hasUrl ? digest : { ...digest, reportUrl: null }
+  const textOf = (itemsMax: number) => linesOf(shown, itemsMax, harmless).join('\n')
+  let itemsMax = ITEMS_MAX
+  while (textOf(itemsMax).length > CHAT_LENGTH_MAX) itemsMax -= 1
+  return JSON.stringify({ text: textOf(itemsMax) })
+}
 
 /** `safe` makes a text from the API harmless. */
-const linesOf = (digest: Digest, safe: (text: string) => string): readonly string[] => [
+const linesOf = (digest: Digest, itemsMax: number, safe: (text: string) => string): readonly string[] => [
   headline(digest),
   '',
-  ...shownOf(digest).map((item) => {
+  ...shownOf(digest, itemsMax).map((item) => {
     const { title, details, reason } = partsOf(item, digest)
     return `• ${[title, ...details, reason].map(safe).join(' · ')}`
   }),
-  ...restOf(digest),
+  ...restOf(digest, itemsMax),
   '',
   totalsOf(digest),
   ...(digest.reportUrl === null ? [] : [`Report: ${digest.reportUrl}`]),
 ]
 
-const shownOf = ({ items }: Digest): readonly DigestItem[] => items.slice(0, ITEMS_MAX)
+const shownOf = ({ items }: Digest, itemsMax: number): readonly DigestItem[] => items.slice(0, itemsMax)
 
-const restOf = ({ items }: Digest): readonly string[] => {
-  const left = items.length - ITEMS_MAX
+const restOf = ({ items }: Digest, itemsMax: number): readonly string[] => {
+  const left = items.length - itemsMax
   return left > 0 ? [`and ${humanCount(left)} more`] : []
 }
 
@@ -77,7 +86,7 @@ const COLOURS: Readonly<Record<number, string>> = { 0: 'Attention', 1: 'Attentio
 export const digestCard = (digest: Digest): string => {
   const line = (text: string, more: object = {}) => ({ type: 'TextBlock', text, wrap: true, ...more })
   const run = (text: string, more: object) => ({ type: 'TextRun', text: withoutFunctions(text), ...more })
-  const rows = shownOf(digest).map((item) => {
+  const rows = shownOf(digest, ITEMS_MAX).map((item) => {
     const { title, details, reason } = partsOf(item, digest)
     return {
       type: 'RichTextBlock',
@@ -96,7 +105,7 @@ export const digestCard = (digest: Digest): string => {
     body: [
       line(headline(digest), { size: 'Large', weight: 'Bolder' }),
       ...rows,
-      ...restOf(digest).map((text) => line(text)),
+      ...restOf(digest, ITEMS_MAX).map((text) => line(text)),
       line(totalsOf(digest), { isSubtle: true, separator: true }),
     ],
     ...(url === null ? {} : { actions: [{ type: 'Action.OpenUrl', title: 'Open the report', url }] }),

@@ -1,7 +1,12 @@
 /**
  * Sends one mail by SMTP. Who gets it and its subject come from the settings and from counts, so no text of the API is in a header or a
- * command. It is sent again once after a failure that may pass, as `deliver` does.
+ * command. It is sent again once after a failure that may pass, as `deliver` does, and without the report where that may be refused.
  */
+import { lookup } from 'node:dns'
+import { once } from 'node:events'
+import { BlockList, connect, type LookupFunction, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { domainToASCII } from 'node:url'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { messageOf } from '../base/errors.js'
@@ -14,114 +19,236 @@ import { attemptTwice, type DeliveryTools } from './deliver.js'
 interface Mail {
   readonly subject: string
   readonly text: string
-  /** The report, which is attached. */
-  readonly html: string
+  /** The report, which is attached; null for none. */
+  readonly html: string | null
+}
+
+interface Outcome {
+  readonly isDelivered: boolean
+  /** In words without secrets; null if there is none. */
+  readonly problem: string | null
+  /** Whether a second attempt may succeed. */
+  readonly mayPass: boolean
+  /** Whether the server may take the mail without the report. */
+  readonly mayBeReport: boolean
 }
 
 /** Of a server that does not begin to talk. The signal ends what comes after it. */
 const SILENCE_MS_MAX = 10_000
 
-/** `problem` is in words without secrets. If only some recipients were refused, the mail counts as delivered. */
-export const sendMail = async (target: MailTarget, mail: Mail, tools: DeliveryTools) => {
-  const message = await composed(target, mail)
-  return await attemptTwice(() => attemptToSend(target, message, tools), tools)
+const NO_REPORT = 'The report is not attached, because the mail server did not take the mail with it.'
+
+/** If only some recipients were refused, the mail counts as delivered, as one that the server has and does not answer. */
+export const sendMail = async (
+  target: MailTarget,
+  mail: Mail,
+  tools: DeliveryTools,
+): Promise<Pick<Outcome, 'isDelivered' | 'problem'>> => {
+  const first = await attemptTwice(() => attemptToSend(target, mail, tools), tools)
+  if (!first.mayBeReport || mail.html === null || tools.signal.aborted) return first
+  const brief = { ...mail, text: `${mail.text}\n\n${NO_REPORT}`, html: null }
+  const second = await attemptToSend(target, brief, tools)
+  if (!second.isDelivered) return second
+  const also = second.problem === null ? '' : `; ${second.problem}`
+  return { isDelivered: true, problem: `it went without the report: ${first.problem}${also}` }
 }
 
-const composed = async ({ from, to }: MailTarget, { subject, text, html }: Mail): Promise<Buffer> => {
-  const composer = new MailComposer({
+const composed = ({ from, to }: MailTarget, { subject, text, html }: Mail) =>
+  new MailComposer({
     from: { ...from },
     to: to.map((one) => ({ ...one })),
     subject,
     text,
-    attachments: [{ filename: 'report.html', contentType: 'text/html; charset=utf-8', content: html }],
+    attachments:
+      html === null
+        ? []
+        : [{ filename: 'report.html', contentType: 'text/html; charset=utf-8', content: html }],
     // Without it, an absence note answers each digest.
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,
-  })
-  return await composer.compile().build()
-}
+  }).compile()
+
+/** How much of a mail the server has: nothing of its content, a part, or all of it. */
+type Progress = 'nothing' | 'part' | 'all'
 
 const attemptToSend = async (
   target: MailTarget,
-  message: Buffer,
+  mail: Mail,
   { signal, redact }: Pick<DeliveryTools, 'signal' | 'redact'>,
-) => {
+): Promise<Outcome> => {
   const peer = `${target.host}:${target.port}`
+  const said = (problem: string) => excerptOf(`${peer}${problem}`, redact)
+  const has: { progress: Progress } = { progress: 'nothing' }
   try {
-    const refused = await send(target, message, signal)
-    const problem =
-      refused.length === 0 ? null : `${peer} refused ${refused.length} of ${target.to.length} recipients`
-    return { isDelivered: true, mayPass: false, problem }
+    const refused = await send(target, mail, signal, (progress) => {
+      has.progress = progress
+    })
+    return sent(refused.length === 0 ? null : said(` refused ${refused.map(refusalOf).join(', ')}`))
   } catch (error) {
+    const { progress } = has
     if (signal.aborted)
-      return { isDelivered: false, mayPass: false, problem: `${peer} did not answer in time` }
-    const {
-      responseCode = 0,
-      command,
-      originalCode,
-      response,
-    }: SmtpFailure = error instanceof Error ? error : new Error(messageOf(error))
-    const failure = connectionFailure(Object.assign(new Error(), { code: originalCode }))
-    const words =
-      response === undefined
-        ? (failure?.problem ?? messageOf(error))
-        : `${command === 'STARTTLS' ? 'offers no STARTTLS:' : 'answered'} ${response}`
-    // After a 5xx or a wrong certificate, a second attempt ends likewise. Behind DATA, the mail may have arrived.
-    const mayPass = (responseCode >= 400 && responseCode < 500) || (command === 'CONN' && responseCode === 0)
-    const problem = `${peer}${response === undefined ? ': ' : ' '}${excerptOf(words, redact)}`
-    return { isDelivered: false, mayPass, problem }
+      return progress === 'all' ? sent(said(UNANSWERED)) : failed(said(' did not answer in time'), {})
+    const failure: SmtpFailure = error instanceof Error ? error : new Error(messageOf(error))
+    // A server that resets the connection has not read all of the mail.
+    if (progress === 'all' && failure.response === undefined && failure.originalCode === undefined)
+      return sent(said(UNANSWERED))
+    const { problem, ...may } =
+      failure.response === undefined ? unanswered(failure, progress) : answered(failure, progress)
+    return failed(said(problem), may)
   }
 }
 
+const sent = (problem: string | null): Outcome => ({
+  ...{ isDelivered: true, problem, mayPass: false, mayBeReport: false },
+})
+
+const failed = (problem: string, may: Partial<Outcome>): Outcome => ({
+  ...{ isDelivered: false, problem, mayPass: false, mayBeReport: false, ...may },
+})
+
+/** A failure without an answer of the server. */
+const unanswered = (failure: SmtpFailure, progress: Progress) => {
+  const { command, code, originalCode } = failure
+  const broken = connectionFailure(Object.assign(new Error(), { code: originalCode ?? code }))
+  // The server says how long a mail may be, and nodemailer does not send a longer one.
+  const isTooLong = command === 'MAIL FROM'
+  const isOurs = originalCode === undefined && command !== undefined
+  return {
+    problem: `: ${isOurs || broken === null ? failure.message : broken.problem}`,
+    mayPass: progress === 'nothing' && !isTooLong && broken !== null,
+    mayBeReport: progress !== 'nothing' || isTooLong,
+  }
+}
+
+/** The server refused something. After a 5xx, a second attempt ends likewise. */
+const answered = (failure: SmtpFailure, progress: Progress) => {
+  const { responseCode = 0, command, response, rejectedErrors = [] } = failure
+  const answer = `${command === 'STARTTLS' ? ' offers no STARTTLS:' : ' answered'} ${response}`
+  return {
+    problem: rejectedErrors.length === 0 ? answer : ` refused ${rejectedErrors.map(refusalOf).join(', ')}`,
+    mayPass: responseCode >= 400 && responseCode < 500,
+    // 552: the mail is too long (RFC 5321, section 4.2.3).
+    mayBeReport: progress !== 'nothing' || (command === 'MAIL FROM' && responseCode === 552),
+  }
+}
+
+const UNANSWERED = ' has the whole mail and did not answer: it may have arrived, and is not sent again'
+
 /** What nodemailer adds to an error. */
 interface SmtpFailure extends Error {
+  readonly code?: string
   readonly responseCode?: number
   readonly command?: string
+  /** The code of the connection, such as ECONNRESET. */
   readonly originalCode?: string
   readonly response?: string
+  readonly rejectedErrors?: readonly Refusal[]
 }
+
+interface Refusal {
+  readonly recipient?: string | undefined
+  readonly response?: string | undefined
+}
+
+const refusalOf = ({ recipient, response }: Refusal): string => `${recipient} (${response})`
+
+/** A part of the content waits until the connection has taken the one before. */
+const CHUNK_BYTES = 16_384
 
 /** Returns the recipients that the server refused; rejects if it refused all. */
 const send = async (
-  { host, port, tls, login, from, to }: MailTarget,
-  message: Buffer,
+  target: MailTarget,
+  mail: Mail,
   signal: AbortSignal,
-): Promise<readonly string[]> => {
+  onProgress: (progress: Progress) => void,
+): Promise<readonly Refusal[]> => {
+  const { host, port, tls, login, from } = target
+  const message = composed(target, mail)
+  const envelope = message.getEnvelope()
+  const content = await message.build()
+  const socket = await connected(target, signal)
   const connection = new SMTPConnection({
     host,
     port,
+    connection: socket,
+    // The name of a pod means nothing to a mail server.
+    name: domainToASCII(from.address.replace(/^.*@/, '')),
     secure: tls === 'always',
     requireTLS: tls === 'starttls',
     ignoreTLS: tls === 'none',
     connectionTimeout: SILENCE_MS_MAX,
-    dnsTimeout: SILENCE_MS_MAX,
     greetingTimeout: SILENCE_MS_MAX,
     socketCloseTimeout: 0,
-    allowInternalNetworkInterfaces: true,
   })
   const broken = new Promise<never>((_, reject) => {
     connection.on('error', reject)
     connection.on('end', () => reject(new Error('the connection was closed')))
   })
   using _listening = onAbort([signal], () => connection.close())
-  const steps = async (): Promise<readonly string[]> => {
+  const steps = async (): Promise<readonly Refusal[]> => {
     await step((done) => connection.connect(done))
     if (login !== null) {
       const credentials = { user: login.user, pass: login.password.reveal() }
       await step((done) => connection.login({ credentials }, done))
     }
-    const envelope = { from: from.address, to: to.map(({ address }) => address) }
-    const sent = await step<{ readonly rejected: readonly string[] }>((done) =>
-      connection.send(envelope, message, done),
+    const chunks = function* () {
+      onProgress('part')
+      for (let at = 0; at < content.length; at += CHUNK_BYTES) yield content.subarray(at, at + CHUNK_BYTES)
+    }
+    const stream = Readable.from(chunks()).on('end', () => onProgress('all'))
+    const sent = await step<{ readonly rejectedErrors?: readonly Refusal[] | undefined }>((done) =>
+      connection.send({ ...envelope, size: content.length }, stream, done),
     )
-    return sent?.rejected ?? []
+    return sent?.rejectedErrors ?? []
   }
   try {
     return await Promise.race([steps(), broken])
   } finally {
     connection.close()
   }
+}
+
+/**
+ * nodemailer would ask DNS before the system. Without TLS, only this machine gets the mail and the password, whatever its name resolves to.
+ */
+const connected = async ({ host, port, tls }: MailTarget, signal: AbortSignal): Promise<Socket> => {
+  const socket = connect({
+    ...{ host, port, autoSelectFamily: true },
+    ...(tls === 'none' && { lookup: lookupHere }),
+  })
+  socket.setTimeout(SILENCE_MS_MAX, () =>
+    socket.destroy(Object.assign(new Error('no connection'), { code: 'ETIMEDOUT' })),
+  )
+  try {
+    await once(socket, 'connect', { signal })
+    return socket.setTimeout(0)
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+}
+
+class ForeignHost extends Error {}
+
+const LOOPBACK = new BlockList()
+LOOPBACK.addSubnet('127.0.0.0', 8)
+LOOPBACK.addAddress('::1', 'ipv6')
+
+/** Finds the addresses of a host on this machine. */
+const lookupHere: LookupFunction = (host, options, done) => {
+  lookup(host, { ...options, all: true }, (error, found) => {
+    if (error !== null) return done(error, [])
+    const here = found.filter(({ address, family }) =>
+      LOOPBACK.check(address, family === 6 ? 'ipv6' : 'ipv4'),
+    )
+    if (here.length > 0) return done(null, here)
+    const addresses = found.map(({ address }) => address).join(', ')
+    done(
+      new ForeignHost(`${host} is ${addresses}, which is not this machine: without TLS, nothing is sent`),
+      [],
+    )
+  })
 }
 
 type Done<Result> = (error?: Error | null, result?: Result) => void

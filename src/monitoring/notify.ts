@@ -85,16 +85,26 @@ const shortened = (line: string): string => {
 }
 
 /**
- * A text may quote the API. Without these characters no chat reads a mention of everybody, a link, a picture or another format in it: Slack
- * and Google Chat write mentions as <!channel>, Mattermost as @channel, and it reads Markdown.
+ * A text may quote the API. With these changes no chat reads a mention of everybody, a link, a picture, an emoji, a tag or another format
+ * in it: Slack and Google Chat write mentions as <!channel>, Mattermost as @channel, and it reads Markdown. An underscore within a word
+ * is none, so names of settings stay as they are.
  */
 const LOOKALIKES: Readonly<Record<string, string>> = {
-  ...{ '<': '‹', '>': '›', '*': '∗', '~': '∼', '`': 'ˋ', '[': '［', ']': '］' },
-  ...{ '@': '@\u200b', '://': ':\u200b//' },
+  ...{ '<': '‹', '>': '›', '*': '∗', '~': '∼', '`': 'ˋ', '[': '［', ']': '］', '\\': '＼', _: 'ˍ' },
 }
+const FORMATS = /[<>*~`[\]\\]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
+/** An address, an emoji such as :x:, a tag, an entity or a mention begins or goes on behind one of these. */
+const JOINTS = /[@#]|[:;](?=\S)|&(?=#?\w+;)|(?<=[\p{L}\p{N}])\.(?=\p{L})/gu
 
 export const harmless = (text: string): string =>
-  text.replaceAll(/[<>*~`[\]@]|:\/\//g, (found) => LOOKALIKES[found] ?? '')
+  text.replaceAll(FORMATS, (found) => LOOKALIKES[found] ?? '').replaceAll(JOINTS, (found) => `${found}\u200b`)
 
-/** For the incoming webhooks of Slack, Mattermost and Google Chat. */
-export const chatBody = (text: string): string => JSON.stringify({ text: harmless(text.trimEnd()) })
+/** Characters of a message. Google Chat takes 4,096 and refuses a longer one; Mattermost takes 16,383, and Slack 40,000. */
+export const CHAT_LENGTH_MAX = 4_096
+
+/** For the incoming webhooks of Slack, Mattermost and Google Chat. What is too long loses its end. */
+export const chatBody = (text: string): string => {
+  const safe = harmless(text.trimEnd())
+  const shown = safe.length > CHAT_LENGTH_MAX ? toUSVString(`${safe.slice(0, CHAT_LENGTH_MAX - 1)}…`) : safe
+  return JSON.stringify({ text: shown })
+}

@@ -446,3 +446,11 @@ slow(
     expect(refused).toMatchObject({ code: 2, stdout: '' })
   },
 )
+
+/** With a plan that takes quadratic time, 4,000 columns take longer than a test may. */
+test('a line of CSV may have thousands of cells', async () => {
+  const numbers = Array.from({ length: 4_000 }, (_, nth) => nth)
+  const SQL = `SELECT ${numbers.map((nth) => `'a,${nth}' AS t${nth}`).join(', ')}`
+  const [, line] = (await rowsOf(SQL, '--format', 'csv')).split('\n')
+  expect(line).toBe(numbers.map((nth) => `"a,${nth}"`).join(','))
+})

@@ -78,10 +78,24 @@ test('it is short, whatever the number of items and their texts', () => {
   expect(Buffer.byteLength(digestCard(digest))).toBeLessThan(28_000)
 })
 
+test('what a chat does not take is left out and counted', () => {
+  const grown = { title: '@'.repeat(200), projectId: ':a'.repeat(100), text: 'a.b'.repeat(100) }
+  const items = Array.from({ length: 40 }, (_, surveyId) => item({ surveyId, ...grown }))
+  const reportUrl = `https://files.example.com/${'a'.repeat(5_000)}`
+  for (const digest of [digestOf(items, { hasAccounts: true }), digestOf(items, { reportUrl })]) {
+    const { text } = JSON.parse(digestChat(digest))
+    expect(text.length).toBeLessThanOrEqual(4_096)
+    const shown = text.split('\n').filter((line: string) => line.startsWith('• ')).length
+    expect(text).toContain(`\nand ${40 - shown} more\n`)
+    expect(text).toContain('\n1,200 surveys in the field')
+  }
+})
+
 const HOSTILE = [
   '<!channel> @here <https://evil.example|open> [the report](https://evil.example) ![x](https://evil.example/x.png)',
   '**bold** ~~gone~~ ```code `x` www {{DATE(2026-01-01T00:00:00Z)}}',
   'first\r\nBcc: all@example.com\r\n\r\nbody \u2028 \u0000 \u001b[31mred',
+  '_italic_ __bold__ :x: :+1: ;) #town-square www.evil.example evil.example/x mailto:a@evil.example &lt;b&gt; \\*',
   '\u202eright to left\u2066 \u200b hidden \ufeff',
 ]
 
@@ -89,7 +103,10 @@ test('nothing of the API is a mention, a link, a format or a line in a chat', ()
   const items = HOSTILE.map((text, surveyId) => item({ surveyId, title: text, projectId: text, text }))
   const { text } = JSON.parse(digestChat(digestOf(items)))
   expect(text.split('\n')).toHaveLength(HOSTILE.length + 4)
-  expect(text).not.toMatch(/[<>*~`[\]]|@(?!\u200b)|:\/\/|(?!\n)[\p{Cc}\p{Zl}\p{Bidi_Control}\ufeff]/u)
+  expect(text).not.toMatch(/[<>*~`[\]\\]|[@#](?!\u200b)|:\/\/|(?!\n)[\p{Cc}\p{Zl}\p{Bidi_Control}\ufeff]/u)
+  expect(text).not.toMatch(/:[\w+-]|;\)|www\.e|l\.example|\b_|_\b|&lt;/)
+  const plain = JSON.parse(digestChat(digestOf([item({ title: 'R&D: wave_12 (3.5 %), 1.2' })]))).text
+  expect(plain).toContain('• R&D: wave_12 (3.5 %), 1.2 ·')
 })
 
 test('nothing of the API is Markdown or a function in a card, which its clients accept', () => {
@@ -100,7 +117,7 @@ test('nothing of the API is Markdown or a function in a card, which its clients 
   // A text block has Markdown.
   const blocks = content.body.filter(({ type }: { type: string }) => type === 'TextBlock')
   expect(blocks.map(({ text }: { text: string }) => text)).toEqual([
-    '4 surveys newly need action (8 in all)',
+    '5 surveys newly need action (8 in all)',
     '1,200 surveys in the field, 3,456 interviews in the last 24 hours',
   ])
   expect(JSON.stringify(content)).not.toContain('{{')
