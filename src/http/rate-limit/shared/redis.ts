@@ -20,17 +20,22 @@ export class RedisRefusal extends RedisTrouble {}
 
 export type RedisConnection = ReturnType<typeof connectRedis>
 
-/** What the script answers, and the milliseconds that go with it. */
+/** What the script answers, the milliseconds that go with it, and the eviction policy. */
 export type Reply = z.infer<typeof replySchema>
 
-const replySchema = z.tuple([z.enum(['taken', 'wait', 'paused', 'unknown', 'held']), z.number().int()])
+const replySchema = z.tuple([
+  z.enum(['taken', 'wait', 'paused', 'unknown', 'held']),
+  z.number().int(),
+  /** The eviction policy of this Redis; empty but for the first call of a process. */
+  z.string(),
+])
 
-/** Connects with the first `run`. `name` is the prefix of the account's keys. */
+/** Connects with the first `run`. `name` begins the account's key. */
 export const connectRedis = (url: Secret, name: string) => {
   const { protocol, host, pathname } = new URL(url.reveal())
   const database = pathname.length > 1 ? `, database ${pathname.slice(1)}` : ''
   const redact = createRedactor(secretsInUrl(url))
-  const keys = keysOf(name)
+  const key = `{${name}}:cap`
   let connecting: Promise<Redis> | null = null
   let opened: Redis | null = null
   let lastProblem = 'not connected'
@@ -79,7 +84,7 @@ export const connectRedis = (url: Secret, name: string) => {
         throw new RedisRefusal(`${problem} (${redact(refusal)})`)
       }
       try {
-        const reply = await client.eval(SCRIPT, keys.length, ...keys, ...operation)
+        const reply = await client.eval(SCRIPT, 1, key, ...operation)
         return parse(replySchema, reply, 'the answer of its script')
       } catch (error) {
         throw new RedisTrouble(redact(isReady(client) ? problemOf(error) : lastProblem))
@@ -119,53 +124,58 @@ type Operation =
   | readonly ['pause', durationMs: number]
 
 /**
- * A sorted set has a member for each request; its score is the time until which
- * the request holds its slot. A hash has the cap, and the start of Redis in which it was written. A key with an expiration pauses all processes.
+ * All of an account is one sorted set without an expiration, so Redis can lose it only as a whole. It has a member for each request, whose
+ * score is the time until which the request holds its slot. Below zero are `pause`, minus the time until which all processes pause; the
+ * cap, as `cap`; and `run:` with the start of Redis in which it was written.
  * - **A taken slot** is held until its request can no longer count, whatever becomes of it. A SIGKILL leaves the slot so.
  * - **When the response headers arrive**, the slot is held for one more window and a margin. Nothing else ends the hold.
  * So nothing has to be kept alive in Redis, and a process may end at any moment.
  *
- * A Redis that was started again, or has no settings, may lack the newest requests: it pauses all processes. An append-only file does not
+ * A Redis that was started again, or has lost the set, may lack the newest requests: it pauses all processes. An append-only file does not
  * help, see docs/decisions/cap.md#0022-a-forgetful-redis-pauses-everyone. All times are those of the Redis server, so clocks of machines do
  * not matter.
  */
 const SCRIPT = `
-local slots, settings, pause = KEYS[1], KEYS[2], KEYS[3]
+local state = KEYS[1]
 local time = redis.call('time')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 
+local function paused_ms()
+  return -(tonumber(redis.call('zscore', state, 'pause')) or 0) - now_ms
+end
 local function pause_for(ms)
-  if redis.call('pttl', pause) < ms then redis.call('set', pause, 1, 'px', ms) end
-  return redis.call('pttl', pause)
+  if paused_ms() < ms then redis.call('zadd', state, -(now_ms + ms), 'pause') end
+  return paused_ms()
 end
 
-if ARGV[1] == 'pause' then return {'paused', pause_for(tonumber(ARGV[2]))} end
+if ARGV[1] == 'pause' then return {'paused', pause_for(tonumber(ARGV[2])), ''} end
 if ARGV[1] == 'hold' then
-  local until_ms = redis.call('zscore', slots, ARGV[2])
-  if until_ms then redis.call('zadd', slots, math.min(until_ms, now_ms + ARGV[3]), ARGV[2]) end
-  return {'held', 0}
+  local until_ms = redis.call('zscore', state, ARGV[2])
+  if until_ms then redis.call('zadd', state, math.min(until_ms, now_ms + ARGV[3]), ARGV[2]) end
+  return {'held', 0, ''}
 end
 
 local id, life_ms, quiet_ms, cap, is_first = unpack(ARGV, 2)
-local run = string.match(redis.call('info', 'server'), 'run_id:(%x+)')
-local known_run = redis.call('hget', settings, 'run')
-if is_first == '1' or not known_run then redis.call('hset', settings, 'cap', cap) end
-if known_run ~= run then
-  redis.call('hset', settings, 'run', run)
-  return {'unknown', pause_for(tonumber(quiet_ms))}
+local policy = ''
+if is_first == '1' then policy = string.match(redis.call('info', 'memory'), 'maxmemory_policy:([%w-]+)') or '' end
+local run = 'run:' .. string.match(redis.call('info', 'server'), 'run_id:(%x+)')
+local known_cap = redis.call('zscore', state, 'cap')
+if is_first == '1' or not known_cap then
+  redis.call('zadd', state, -cap, 'cap')
+  known_cap = -cap
+end
+if not redis.call('zscore', state, run) then
+  redis.call('zadd', state, -1, run)
+  return {'unknown', pause_for(tonumber(quiet_ms)), policy}
 end
 
-local paused_ms = redis.call('pttl', pause)
-if paused_ms > 0 then return {'paused', paused_ms} end
-redis.call('zremrangebyscore', slots, '-inf', now_ms)
-if redis.call('zcard', slots) < tonumber(redis.call('hget', settings, 'cap')) then
-  redis.call('zadd', slots, now_ms + life_ms, id)
-  return {'taken', 0}
+local pause_ms = paused_ms()
+if pause_ms > 0 then return {'paused', pause_ms, policy} end
+redis.call('zremrangebyscore', state, 0, now_ms)
+if redis.call('zcount', state, 0, '+inf') < -known_cap then
+  redis.call('zadd', state, now_ms + life_ms, id)
+  return {'taken', 0, policy}
 end
-local next_free = redis.call('zrange', slots, 0, 0, 'withscores')
-return {'wait', math.max(1, next_free[2] - now_ms)}
+local next_free = redis.call('zrangebyscore', state, 0, '+inf', 'withscores', 'limit', 0, 1)
+return {'wait', math.max(1, next_free[2] - now_ms), policy}
 `
-
-/** The three keys of an account. The braces keep them together in a cluster. */
-const keysOf = (name: string): readonly string[] =>
-  ['slots', 'settings', 'pause'].map((key) => `{${name}}:${key}`)

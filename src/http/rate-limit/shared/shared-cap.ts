@@ -81,6 +81,8 @@ export class SharedCap {
   #isLocal = false
   #hasBegun = false
   #knowsOfPause = false
+  /** How often Redis had no record since this process took a slot. */
+  #losses = 0
   #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: OpenSharedCap) {
@@ -115,19 +117,30 @@ export class SharedCap {
 
   /** A claim, or how long to wait before the next attempt, milliseconds. Rejects with a `RedisTrouble`. */
   async #ask(): Promise<Claim | number> {
-    const { clock, redis, rate } = this.#options
+    const { account, clock, log, redis, rate } = this.#options
     const askedAt = clock.monotonicMs()
     if (this.#isLocal && askedAt - this.#lookedAt < LOOK_AGAIN_MS) return this.#claimLocally(askedAt)
     if (this.#isLocal) await this.#comeBack()
     const id = randomUUID()
     const isFirst = this.#hasBegun ? 0 : 1
-    const [said, ms] = await redis.run(['take', id, this.#lifeMs, this.#quietMs(), rate.requests, isFirst])
+    const [said, ms, policy] = await redis.run([
+      'take',
+      id,
+      this.#lifeMs,
+      this.#quietMs(),
+      rate.requests,
+      isFirst,
+    ])
     this.#there()
     this.#hasBegun = true
+    if (evictsAnything(policy)) log.warn({ account, redis: redis.address, policy }, EVICTING)
     if (said === 'taken') {
       this.#knowsOfPause = false
+      this.#losses = 0
       return this.#claimOf(askedAt, (held) => this.#inBackground(redis.run(['hold', id, Math.ceil(held)])))
     }
+    if (said === 'unknown') this.#losses += 1
+    if (this.#losses >= LOSSES_MAX) throw sharedCapError(account, redis.address, FORGETS)
     this.#reportPause(said, ms)
     return ms
   }
@@ -208,6 +221,15 @@ export class SharedCap {
     this.#underWay.add(watched)
   }
 }
+
+/** A Redis that lost its record so often since the last slot would keep the run waiting for ever. */
+const LOSSES_MAX = 3
+const FORGETS = `it lost the record of recent requests ${LOSSES_MAX} times, as with too little memory or the wrong maxmemory-policy (use noeviction)`
+
+/** Others evict only keys with an expiration, and ours has none. */
+const evictsAnything = (policy: string): boolean => policy.startsWith('allkeys-')
+const EVICTING =
+  'the Redis of the shared cap may evict its record, and then all processes pause: set its maxmemory-policy to noeviction'
 
 const FORGETFUL = 'Redis has no record of recent requests: all processes pause until those no longer count'
 

@@ -11,10 +11,10 @@ import { failureOf, json, startClient, startServer, until, worstWindow } from '.
 const shared = (url: string, fallback: number | null = null) => ({ url: new Secret(url), fallback })
 
 /** Ends the pause that follows the start of an empty Redis, to save a test the wait. */
-const endQuiet = async (call: (command: string, ...args: string[]) => Promise<unknown>) => {
-  const names = (await call('keys', '*:pause')) as string[]
+const endQuiet = async (call: TestRedis['call']) => {
+  const names = (await call('keys', '*')) as string[]
   expect(names).toHaveLength(1)
-  await call('del', ...names)
+  expect(await call('zrem', ...names, 'pause')).toBe(1)
 }
 
 test.skipIf(!HAS_REDIS)(
@@ -66,7 +66,9 @@ test.skipIf(!HAS_REDIS)(
     const refused = one.get()
     await until(() => refusedAtMs > 0)
     // The other client requests only when the pause is in Redis.
-    await expect.poll(() => redis.call('keys', '*:pause'), { timeout: 20_000, interval: 5 }).toHaveLength(1)
+    const [name = ''] = (await redis.call('keys', '*')) as string[]
+    const pausedUntil = async () => -Number((await redis.call('zscore', name, 'pause')) ?? 0)
+    await expect.poll(pausedUntil, { timeout: 20_000, interval: 5 }).toBeGreaterThan(0)
     await Promise.all([refused, two.get()])
     const [, , ...later] = server.arrivals
     expect(later).toHaveLength(2)
@@ -75,10 +77,7 @@ test.skipIf(!HAS_REDIS)(
       client.lines.filter(({ message }) => message === 'all processes that share the cap are paused').length
     // The pause after the start of an empty Redis has a message of its own, which came once.
     expect([reportedPauses(one), reportedPauses(two)]).toEqual([0, 1])
-    const [paused = ''] = (await redis.call('keys', '*:pause')) as string[]
-    expect(paused).toBe('')
-    const [settings = ''] = (await redis.call('keys', '*:settings')) as string[]
-    await redis.call('set', settings.replace(':settings', ':pause'), '1', 'px', '300')
+    await redis.call('zadd', name, String(-(Date.now() + 300)), 'pause')
     await two.get()
     expect(reportedPauses(two), 'the next pause is reported as well').toBe(2)
   },
@@ -113,8 +112,8 @@ describe.skipIf(!HAS_REDIS)('the script in Redis', () => {
     await take('a', 2, { isFirst: 1 })
     await endQuiet(redis.call)
     expect([await take('a'), await take('b')]).toEqual([
-      ['taken', 0],
-      ['taken', 0],
+      ['taken', 0, ''],
+      ['taken', 0, ''],
     ])
     const [answer, waitMs] = await take('c')
     expect(answer).toBe('wait')
@@ -140,6 +139,21 @@ describe.skipIf(!HAS_REDIS)('the script in Redis', () => {
     expect((await take('c', 1, { isFirst: 1 }))[0]).toBe('wait')
     await hold('a', 0)
     expect((await take('c', 2))[0]).toBe('wait')
+  })
+
+  test('knows nothing after any key is gone, and no key expires', async () => {
+    const redis = await startRedis(onTestFinished)
+    const { take } = open(redis)
+    await take('a', 1, { isFirst: 1 })
+    const names = (await redis.call('keys', '*')) as string[]
+    for (const name of names) {
+      expect(await redis.call('pttl', name)).toBe(-1)
+      await endQuiet(redis.call)
+      expect((await take('b', 1))[0]).toBe('taken')
+      await redis.call('del', name)
+      const [answer, quietMs] = await take('c', 1)
+      expect([answer, quietMs > 80_000]).toEqual(['unknown', true])
+    }
   })
 
   test.each([
@@ -179,6 +193,24 @@ test('the fallback limits requests in any window like the cap, and a request und
   second.hold(0)
   expect(typeof fallback.take()).toBe('object')
 })
+
+test.skipIf(!HAS_REDIS)(
+  'a Redis that evicts is named, and one that forgets again and again ends the run',
+  async ({ onTestFinished }) => {
+    const redis = await startRedis(onTestFinished)
+    await redis.call('config', 'set', 'maxmemory-policy', 'allkeys-lru')
+    await using server = await startServer()
+    await using client = startClient(server.baseUrl, { shared: shared(redis.url) })
+    const failure = failureOf(client.get())
+    const evict = setInterval(() => void redis.call('flushall').catch(() => undefined), 200)
+    onTestFinished(() => clearInterval(evict))
+    expect(await failure).toMatchObject({ code: 'shared_cap_unreachable', endsRun: true })
+    expect((await failure).message).toContain('it lost the record of recent requests 3 times')
+    expect(server.arrivals).toHaveLength(0)
+    const named = client.lines.filter(({ fields }) => fields.policy === 'allkeys-lru')
+    expect(named).toHaveLength(1)
+  },
+)
 
 test('an unreachable Redis ends the run at once with its address, and nothing is sent', async () => {
   await using server = await startServer()
