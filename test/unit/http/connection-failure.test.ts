@@ -28,3 +28,15 @@ test('what is a mistake of ours is not taken for a connection that failed', () =
   expect(connectionFailure(withCode('UND_ERR_INVALID_ARG'))).toBeNull()
   expect(connectionFailure('text')).toBeNull()
 })
+
+test.each([
+  ['ECONNREFUSED', 'later'],
+  ['EAI_AGAIN', 'later'],
+  ['ESOMETHINGNEW', 'later'],
+  ['ENOTFOUND', 'if known'],
+  ['CERT_HAS_EXPIRED', 'never'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'never'],
+  ['HPE_INVALID_CONSTANT', 'never'],
+])('%s: does it pass if one waits? %s', (code, passes) => {
+  expect(connectionFailure(withCode(code))?.passes).toBe(passes)
+})
