@@ -71,7 +71,7 @@ export default {
       to: {
         dependencyTypes: ['npm-dev'],
         pathNot:
-          '^node_modules/(@azure/(identity|storage-blob)|@duckdb/node-api|bottleneck|csv-parse|d3-array|d3-time|fast-string-width|hucre|nodemailer|p-limit|pino|preact|preact-render-to-string|prom-client|undici|yargs|yaml|zod|@types)/',
+          '^node_modules/(@azure/(identity|storage-blob)|@duckdb/node-api|bottleneck|csv-parse|d3-array|d3-time|fast-string-width|hucre|nodemailer|p-limit|pino|preact|preact-render-to-string|prom-client|undici|wrap-ansi|yargs|yaml|zod|@types)/',
       },
     },
   ],
