@@ -23,7 +23,7 @@ test.concurrent('of sync after each exit code', async (context) => {
     ...{ time: expect.any(String), run_id: expect.stringMatching(/^\d{8}T/), msg: 'sync ended with exit 0' },
   })
   expect(await endOf(['replay'])).toMatchObject({ exit_code: 0, status: 'complete' })
-  expect(await endOf(['sync', '--max-requests', '4'])).toMatchObject({
+  expect(await endOf(['sync', '--max-requests', '2'])).toMatchObject({
     ...{ level: 'warn', status: 'partial', exit_code: 3 },
     ...{ reason: expect.stringMatching(/--max-requests/), next: expect.stringMatching(/next run goes on/) },
   })
