@@ -244,7 +244,7 @@ const writeFile = async (
 const ADVICE = 'Check the permissions and the free space'
 
 const into = async (file: string, run: (write: Write) => Promise<number>): Promise<number> => {
-  await using handle = await open(file, 'w')
+  await using handle = await open(file, 'wx')
   return await run(async (text) => {
     await handle.writeFile(text)
     return true

@@ -22,7 +22,7 @@ import { createLacks } from './file-system-lacks.js'
 import { manifestFile } from './parquet/manifest.js'
 import { createParquetPublisher, type FilePublishing } from './parquet/publisher.js'
 import { findPublishedParquet, openParquet } from './parquet/reader.js'
-import { replaceContent } from './replace-file.js'
+import { replaceContent, sweepTemporaries } from './replace-file.js'
 import type { ReportSettings } from './report/formats.js'
 import { createReportPublisher } from './report/publisher.js'
 
@@ -72,6 +72,7 @@ export const publishersOf = (formats: readonly PublishFormat[], publishing: Publ
 const reportIn = ({ database, directory, report, lacks }: PublishingFiles): Publisher => {
   const path = join(directory, REPORT_FILE)
   const write = async (html: string): Promise<void> => {
+    await sweepTemporaries(path)
     await replaceContent(path, html, lacks)
     lacks.logNew(directory)
   }

@@ -2,6 +2,7 @@
  * Replaces a file that others may be reading. The new content is complete and on the disk under another name in the same
  * directory, and then one rename puts it in place. Readers keep the old file open. A kill leaves the old file or the new one.
  */
+import { randomUUID } from 'node:crypto'
 import { chmod, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode, messageOf, UnsyncedError } from '../base/errors.js'
@@ -13,9 +14,12 @@ export const ifMissing = (error: unknown): null => {
   throw error
 }
 
-/** The name beside `target` of the file that will replace it. A killed publish leaves that file behind. */
+/**
+ * A new name beside `target`, for the file that will replace it. Nobody can know it before, and put a link to another file there. A killed
+ * publish leaves that file behind.
+ */
 export const temporaryBeside = (target: string): string =>
-  join(dirname(target), `.${basename(target)}.${process.pid}${TEMPORARY}`)
+  join(dirname(target), `.${basename(target)}.${randomUUID()}${TEMPORARY}`)
 
 export const TEMPORARY = '.publishing'
 
@@ -88,12 +92,12 @@ export const replaceFile = async (temporary: string, target: string, lacks?: Fil
 export const replaceContent = async (file: string, content: string | Buffer, lacks?: FileSystemLacks) => {
   const temporary = temporaryBeside(file)
   try {
-    await writeFile(temporary, content)
+    await writeFile(temporary, content, { flag: 'wx' })
     await keepMode(temporary, file, lacks)
     await syncToDisk(temporary)
     await replaceFile(temporary, file, lacks)
   } catch (error) {
-    await sweepTemporaries(file).catch(() => undefined)
+    await rm(temporary, { force: true }).catch(() => undefined)
     throw error
   }
 }

@@ -1,6 +1,6 @@
 /** Exports hold every value of one published state. They are read with plain tools, and they overwrite no foreign file. */
 import { spawnSync } from 'node:child_process'
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { readXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
@@ -267,7 +267,7 @@ test.concurrent('an export that is refused prints one line and changes nothing',
 
   // A killed export leaves a temporary directory, which the next export removes. Other files beside an export stay.
   const again = join(root, 'again')
-  await mkdir(join(root, '.again.999999999.exporting'))
+  await mkdir(join(root, '.again.999999999.00000000-0000-4000-8000-000000000000.exporting'))
   expect(await trial.runWarm(['export', '--format', 'csv', '--out', again])).toMatchObject({ code: 0 })
   expect((await readdir(root)).sort()).toEqual(['a-file', 'again', 'out'])
   await writeFile(join(again, 'notes.md'), '')
@@ -280,9 +280,12 @@ test.concurrent('an export that is refused prints one line and changes nothing',
 test.skipIf(!othersCanRun(MAIN))('a killed export that cannot be removed is named', async (context) => {
   const trial = await openPublished(context)
   const root = await trial.temporary()
-  const left = join(root, '.out.999999999.exporting')
+  const left = join(root, '.out.999999999.00000000-0000-4000-8000-000000000000.exporting')
   await mkdir(left)
   await writeFile(join(left, 'surveys.csv'), '')
+  const { uid, gid } = boundByModes
+  // What another user put there is not ours to remove.
+  if (uid !== undefined && gid !== undefined) await chown(left, uid, gid)
   await chmod(left, 0o555)
   context.onTestFinished(() => chmod(left, 0o755))
   await chmod(root, 0o777)

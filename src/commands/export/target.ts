@@ -3,6 +3,7 @@
  * readers see the previous export or the new one, or none for an instant, but never a part of one. Only an export is
  * replaced. See docs/decisions/export-and-sql.md#0049-an-export-replaces-its-directory-as-a-whole.
  */
+import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
@@ -104,14 +105,17 @@ const swap = async (unfinished: string, out: string): Promise<void> => {
 }
 
 const beside = (out: string, suffix: 'exporting' | 'replaced'): string =>
-  join(dirname(out), `.${basename(out)}.${process.pid}.${suffix}`)
+  join(dirname(out), `.${basename(out)}.${process.pid}.${randomUUID()}.${suffix}`)
 
-/** Removes the directories of killed exports, but not those of running ones. */
+/** Removes the directories of killed exports, but not those of running ones, nor what others named like them. */
 const removeLeftovers = async (out: string): Promise<void> => {
   for (const name of await readdir(dirname(out))) {
     const rest = name.startsWith(`.${basename(out)}.`) ? name.slice(basename(out).length + 2) : ''
-    const [, pid] = /^(\d+)\.(?:exporting|replaced)$/.exec(rest) ?? []
+    const [, pid] = /^(\d+)\.[\da-f-]{36}\.(?:exporting|replaced)$/.exec(rest) ?? []
     if (pid === undefined || (Number(pid) !== process.pid && isRunning(Number(pid)))) continue
-    await rm(join(dirname(out), name), { recursive: true, force: true })
+    const leftover = join(dirname(out), name)
+    const owner = (await lstat(leftover).catch(ifMissing))?.uid
+    if (process.geteuid === undefined || owner === process.geteuid())
+      await rm(leftover, { recursive: true, force: true })
   }
 }

@@ -4,6 +4,7 @@
  * than a window to start. The file is rewritten without old records at each start and when it has grown. Only one process uses it,
  * because it holds the lock of the warehouse.
  */
+import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   fstatSync,
@@ -16,7 +17,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { type CapOwner, capFileName } from '../../base/cap-owner.js'
 import type { Clock } from '../../base/clock.js'
 import { hasCode } from '../../base/errors.js'
@@ -73,6 +74,7 @@ export class Ledger {
     const nowMs = options.clock.nowMs()
     const text = attempt(this.#path, 'read', () => {
       mkdirSync(options.directory, { recursive: true })
+      sweep(this.#path)
       return readEnd(this.#path)
     })
     this.#records = readLedger(text, nowMs)
@@ -213,12 +215,22 @@ export const readLedgerText = (directory: string, name: string): string => {
 export const replaceLedgerText = (directory: string, name: string, text: string): void =>
   replaceText(join(directory, name), text)
 
+const NEW = '.new'
+
+/** Removes what kills between the two steps of `replaceText` left. */
+const sweep = (path: string): void => {
+  const directory = dirname(path)
+  for (const name of readdirSync(directory))
+    if (name.startsWith(`${basename(path)}.`) && name.endsWith(NEW))
+      rmSync(join(directory, name), { force: true })
+}
+
 /** A kill or a full disk leaves the old ledger or the new one. Throws an error `ledger_unwritable`. */
 const replaceText = (path: string, text: string): void =>
   attempt(path, 'written', () => {
-    const temporary = `${path}.new`
+    const temporary = `${path}.${randomUUID()}${NEW}`
     try {
-      writeFileSync(temporary, text, 'latin1')
+      writeFileSync(temporary, text, { encoding: 'latin1', flag: 'wx', mode: 0o600 })
       renameSync(temporary, path)
     } catch (error) {
       rmSync(temporary, { force: true })

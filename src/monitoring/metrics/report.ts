@@ -150,15 +150,17 @@ const fs = require('node:fs')
 const { basename, dirname, join } = require('node:path')
 const file = process.argv[1]
 // The collector reads no files without its ending.
-const temporary = join(dirname(file), '.' + basename(file) + '.' + process.ppid + '.tmp')
+const own = '.' + basename(file) + '.'
+const temporary = join(dirname(file), own + require('node:crypto').randomUUID() + '.tmp')
 try {
   const found = fs.statSync(file, { throwIfNoEntry: false })
   if (found !== undefined && !found.isFile() && !found.isDirectory()) throw new Error('it is not a regular file')
   if (found !== undefined) fs.writeFileSync(1, fs.readFileSync(file))
   fs.closeSync(1)
   const text = JSON.parse(fs.readFileSync(0, 'utf8'))
-  // A killed process with the same id may have left it. In containers ids repeat.
-  fs.rmSync(temporary, { force: true })
+  // Killed processes have left them.
+  for (const name of fs.readdirSync(dirname(file)))
+    if (name.startsWith(own) && name.endsWith('.tmp')) fs.rmSync(join(dirname(file), name), { force: true })
   // node-exporter runs as another user, and the umask may take its right to read away.
   const handle = fs.openSync(temporary, 'wx')
   fs.writeFileSync(handle, text)

@@ -61,8 +61,8 @@ export const createParquetPublisher = (options: FilePublishing): Publisher => ({
       await makeDirectory(versionsPath(parquet))
       const current = await findCurrent(parquet)
       await sweepUnfinished(parquet, current)
-      const manifest = await build(options, parquet, signal)
-      await makeCurrent(parquet, manifest.version, current, lacks)
+      const { manifest, ...built } = await build(options, parquet, signal)
+      await makeCurrent(parquet, built, current, lacks)
       lacks.logNew(parquet)
       await removeOld(log, parquet, manifest)
       return [{ format: 'parquet', path: target, bytes: manifest.bytes }]
@@ -73,7 +73,11 @@ export const createParquetPublisher = (options: FilePublishing): Publisher => ({
 })
 
 /** Builds the next version beside the others, complete and on the disk. After a failure, the next publish sweeps its files. */
-const build = async (options: FilePublishing, parquet: string, signal: AbortSignal): Promise<Manifest> => {
+const build = async (
+  options: FilePublishing,
+  parquet: string,
+  signal: AbortSignal,
+): Promise<KnownVersion> => {
   const { log, lacks } = options
   // The sweep has left nothing that is newer than what readers see.
   const versions = await allVersions(parquet)
@@ -93,7 +97,7 @@ const build = async (options: FilePublishing, parquet: string, signal: AbortSign
     await syncToDisk(manifestFile(unfinished))
     await syncDirectories(unfinished, lacks)
     throwIfAborted(signal)
-    return manifest
+    return { number, directory: unfinished, manifest }
   } catch (error) {
     await removeAll(unfinished).catch((second: unknown) => {
       log.debug({ problem: messageOf(second) }, 'a half-built Parquet version stays until the next publish')

@@ -31,7 +31,7 @@ export const versionsPath = (parquet: string): string => join(parquet, 'versions
 const versionPath = (parquet: string, number: number): string =>
   join(versionsPath(parquet), String(number).padStart(6, '0'))
 
-/** The directory in which version `number` is built. */
+/** A new directory, in which version `number` is built. */
 export const unfinishedPath = (parquet: string, number: number): string =>
   temporaryBeside(versionPath(parquet, number))
 
@@ -115,18 +115,18 @@ const removeVersion = async (parquet: string, { number, directory }: Version): P
 export const removeAll = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
 
 /**
- * Makes the version that was built at `unfinishedPath` current, by one rename of a link. A kill before that leaves the previous
+ * Makes the version that was built at `unfinished` current, by one rename of a link. A kill before that leaves the previous
  * version in place. Without links `current` is the version itself, and two renames replace it. `replaced` is the version that was
  * current, as `findCurrent` found it.
  */
 export const makeCurrent = async (
   parquet: string,
-  number: number,
+  { number, directory: unfinished }: Version,
   replaced: Version | null,
   lacks: FileSystemLacks,
 ): Promise<void> => {
   const current = currentPath(parquet)
-  const [unfinished, version] = [unfinishedPath(parquet, number), versionPath(parquet, number)]
+  const version = versionPath(parquet, number)
   const pointer = temporaryBeside(current)
   const target = join(basename(dirname(version)), basename(version))
   const hasLinks = await lacks.attempt('symbolicLinks', () => symlink(target, pointer))

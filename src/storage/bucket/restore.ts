@@ -105,8 +105,10 @@ export const readNote = async (directory: string): Promise<BucketNote | null> =>
 }
 
 /** A kill leaves the old note or the new one. */
-export const writeNote = (directory: string, note: Omit<BucketNote, 'format'>): Promise<void> =>
-  replaceContent(bucketNoteFile(directory), documentBody({ format: 1, ...note }))
+export const writeNote = async (directory: string, note: Omit<BucketNote, 'format'>): Promise<void> => {
+  await sweepTemporaries(bucketNoteFile(directory))
+  await replaceContent(bucketNoteFile(directory), documentBody({ format: 1, ...note }))
+}
 
 /** Throws an error `other_bucket` that names the bucket of the note. */
 export const refuseBucket = async (directory: string): Promise<void> => {

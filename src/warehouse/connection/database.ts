@@ -221,7 +221,7 @@ const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDB
 }
 
 const copyFrom = async (source: FileHandle, target: string, signal: AbortSignal): Promise<void> => {
-  await using output = await open(target, 'w')
+  await using output = await open(target, 'wx')
   const chunk = Buffer.allocUnsafe(COPIED_AT_ONCE_BYTES)
   for (let position = 0; ; ) {
     throwIfAborted(signal)

@@ -2,7 +2,8 @@
  * Opens the work database of a warehouse directory, in any state that the last run left: sets a damaged file aside, rebuilds a lost one
  * from the published state, and migrates it. Nothing needs a repair by hand.
  */
-import { access, constants, open, rename, rm, stat } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { access, chmod, constants, open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.js'
 import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
@@ -113,16 +114,17 @@ const withDamageTracked = (database: Database, release: ReturnType<typeof releas
 
 /** Creates the directory and writes a file into it, to find problems before the run. Throws a `WarehouseUnusableError`. */
 export const requireWritable = async (directory: string): Promise<void> => {
-  const probe = join(directory, `.write-probe-${process.pid}`)
+  const probe = join(directory, `.write-probe-${randomUUID()}`)
   try {
     await makeDirectory(directory)
-    const handle = await open(probe, 'w')
+    const handle = await open(probe, 'wx')
     try {
+      // Without a name, a killed process leaves nothing behind.
+      await rm(probe)
       await handle.writeFile(Buffer.alloc(PROBE_BYTES))
       await handle.sync()
     } finally {
       await handle.close()
-      await rm(probe, { force: true })
     }
   } catch (error) {
     cannotWrite(directory)(error)
@@ -169,7 +171,12 @@ export const requireNotHeld = async (directory: string): Promise<void> => {
 
 const openUnlessHeld = async (directory: string): Promise<Database> => {
   try {
-    return await openDatabase(workFile(directory), { temporaryDirectory: spillDirectory(directory) })
+    const database = await openDatabase(workFile(directory), {
+      temporaryDirectory: spillDirectory(directory),
+    })
+    // Whoever can read the file can hold its lock. DuckDB creates it with the rights of the umask, and some file systems keep none.
+    await chmod(database.file, 0o600).catch(() => undefined)
+    return database
   } catch (error) {
     if (!isLockConflict(error)) throw error
     const holder = nameOf(lockHolder(error), await readHolder(directory))

@@ -10,6 +10,9 @@ import type { Machine } from './machine.js'
 
 export const MEMORY = '/simulated/'
 
+/** In the names of temporary files. A seed repeats a night whatever they are. */
+const RANDOM = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
+
 type Call = (...given: unknown[]) => unknown
 
 export class MemoryFiles {
@@ -92,7 +95,7 @@ export class MemoryFiles {
         return await Reflect.apply(real, promises, given)
       const machine = this.#current()
       if (machine !== null) {
-        if (!machine.step(`${name} ${path.slice(MEMORY.length).replace(String(process.pid), 'pid')}`))
+        if (!machine.step(`${name} ${path.slice(MEMORY.length).replaceAll(RANDOM, 'random')}`))
           return await never()
         await machine.settle()
       }

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { colToLetter, readXlsx } from 'hucre/xlsx'
@@ -157,9 +157,12 @@ slow('a stop while a workbook is written leaves the previous export', async ({ o
   const before = await readFile(join(out, 'export.json'), 'utf8')
   const stop = new AbortController()
   const running = exportTo(out, { signal: stop.signal }).catch((error: unknown) => error)
-  const unfinished = join(root, `.out.${process.pid}.exporting`, 'surveys.xlsx')
+  const hasBegun = async () => {
+    const unfinished = (await readdir(root)).find((name) => name.endsWith('.exporting'))
+    return unfinished !== undefined && (await readdir(join(root, unfinished))).includes('surveys.xlsx')
+  }
   for (let attempt = 0; attempt < 1_000_000; attempt += 1) {
-    if ((await stat(unfinished).catch(() => null)) !== null) break
+    if (await hasBegun()) break
     await turn()
   }
   stop.abort(new StoppedError('stopped'))
