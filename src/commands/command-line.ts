@@ -18,7 +18,10 @@ export const runCommandLine = async (
   let ended: ExitCode | null = null
   let end: EndOfCommand = {}
   let logging: Parameters<CliContext['logsAs']>[0] = { level: 'info' }
-  const [print, stderr] = [createStdout(surroundings.signal), createStderr()]
+  const [print, stderr] = [
+    createStdout(surroundings.signal, surroundings.stdout.isTTY === true),
+    createStderr(),
+  ]
   // An error may quote a token before the settings are read, so we redact the tokens of argv and environment from the start.
   const tokens = [surroundings.env.FIELDWORK_SYNC_API_TOKEN ?? '', ...tokensIn(argv)]
   const secrets = tokens.map((token) => new Secret(token))

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { ExitCode } from '../base/errors.js'
 import type { Log } from '../base/log.js'
 import type { Secret } from '../base/secret.js'
+import type { Print } from '../logging/stdout.js'
 import type { Settings } from '../settings/settings.js'
 import type { EndOfCommand } from './end-line.js'
 import type { Flags, FlagsOf } from './flags.js'
@@ -33,9 +34,9 @@ export interface CliContext extends Omit<Surroundings, 'stdout'> {
   readonly stdout: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>
   /**
    * Writes to stdout. Rejects if that fails, so a command says by `exit` how it has ended before it prints that. False if nobody
-   * reads any more.
+   * reads any more. Control characters are written as text; in `data`, only on a terminal.
    */
-  print(text: string): Promise<boolean>
+  readonly print: Print
   exit(code: ExitCode, end?: EndOfCommand): void
   /** The log of the command. The last line of stderr keeps to its level, and names its run. */
   logsAs(log: { readonly level: string; readonly runId?: string }): void

@@ -10,7 +10,7 @@ import { createRedactor } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import { createLog } from '../logging/log.js'
 import { createProgressBar, createProgressLog, type Progress, type UsageOf } from '../logging/progress.js'
-import { createStatusLine, createStderr } from '../logging/stderr.js'
+import { createStatusLine, createTerminal } from '../logging/stderr.js'
 import type { Monitoring, RunEnd } from '../model/monitoring.js'
 import type { RunCommand, SyncReport } from '../model/run.js'
 import { terminalFeatures } from '../settings/environment.js'
@@ -38,7 +38,7 @@ export const openTelemetry = async (
   protect(secrets)
   const redact = createRedactor(secrets)
   const { redraw, colour } = terminalFeatures(env, stderr)
-  const line = createStatusLine(createStderr())
+  const line = createStatusLine(createTerminal())
   const runId = newRunId(systemClock.nowMs())
   logsAs({ level: settings.log_level, runId })
   const log = createLog({

@@ -97,7 +97,7 @@ export const query = async (
       return await runIn(MEMORY_MAX, file, write)
     }
   }
-  if (out === null) await run(null, print)
+  if (out === null) await run(null, (text) => print(text, 'data'))
   else await print(await writeFile(out, run))
 }
 

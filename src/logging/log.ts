@@ -7,6 +7,7 @@ import { ExpectedError } from '../base/errors.js'
 import { type LOG_LEVELS, type Log, notWritten } from '../base/log.js'
 import { readableStack } from '../base/stack.js'
 import type { TextStream } from './stderr.js'
+import { visible } from './visible.js'
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
@@ -16,7 +17,7 @@ export interface LogOptions {
   readonly level: LogLevel
   /** `createStderr()`, or a status line that writes to it. */
   readonly stream: TextStream
-  /** Makes a line for people of a line of JSON (`prettyLines`). Null for JSON. */
+  /** Makes a line for people of a visible line of JSON (`prettyLines`). Null for JSON. */
   readonly pretty: ((json: string) => string) | null
   /** Replaces the secrets in a text (`createRedactor`). */
   readonly redact: (text: string) => string
@@ -25,7 +26,7 @@ export interface LogOptions {
 export const createLog = ({ runId, level, stream, pretty, redact }: LogOptions): Log => {
   const destination = {
     write: (line: string): void => {
-      const safe = redact(line)
+      const safe = visible(redact(line))
       stream.write(pretty === null ? safe : redact(pretty(safe)))
     },
   }

@@ -4,6 +4,7 @@
  */
 import { writeSync } from 'node:fs'
 import { hasCode } from '../base/errors.js'
+import { visible } from './visible.js'
 
 /** A destination for text. */
 export interface TextStream {
@@ -15,7 +16,14 @@ const STDERR = 2
 const STALL_MS_MAX = 2_000
 const RETRY_MS = 5
 
-export const createStderr = (): TextStream =>
+/** Writes texts, with control characters as text. */
+export const createStderr = (): TextStream => {
+  const terminal = createTerminal()
+  return { write: (text) => terminal.write(visible(text)) }
+}
+
+/** Writes what it gets: texts that are visible already, and our own sequences. */
+export const createTerminal = (): TextStream =>
   Object.freeze({
     write: (text: string): void => {
       let rest = Buffer.from(text)
@@ -63,7 +71,8 @@ export const createStatusLine = (terminal: TextStream) => {
       terminal.write(status === '' ? text : `${CLEAR}${text}${status}`)
     },
     /** Replaces the status with one line that is not wider than the terminal. */
-    draw: (text: string): void => {
+    draw: (line: string): void => {
+      const text = visible(line)
       if (text === status) return
       terminal.write(`${CLEAR}${text}`)
       status = text

@@ -5,6 +5,7 @@
 import { sleep, systemClock } from '../base/clock.js'
 import { asWarehouseError, hasCode, messageOf, StoppedError } from '../base/errors.js'
 import { writeSome } from './stderr.js'
+import { visible } from './visible.js'
 
 const STDOUT = 1
 /** A reader that does not read may hold the process until a signal, and this long after it. */
@@ -12,12 +13,15 @@ const STALL_AFTER_SIGNAL_MS_MAX = 2_000
 const RETRY_MS_MIN = 1
 const RETRY_MS_MAX = 100
 
+/** `data` is for programs: only a terminal shows its control characters as text. */
+export type Print = (text: string, kind?: 'data') => Promise<boolean>
+
 /**
- * Writes texts. It resolves to true when all of a text is written, and to false when nobody reads it any more. After a rejection it
+ * Writes texts, with control characters as text. It resolves to true when all of a text is written, and to false when nobody reads it any more. After a rejection it
  * writes nothing.
  * A pipe must not block: Node makes it so when `process.stdout` is first used.
  */
-export const createStdout = (signal: AbortSignal): ((text: string) => Promise<boolean>) => {
+export const createStdout = (signal: AbortSignal, isTerminal: boolean): Print => {
   let hasEnded = false
   let stoppedMs: number | null = null
 
@@ -41,9 +45,9 @@ export const createStdout = (signal: AbortSignal): ((text: string) => Promise<bo
     }
   }
 
-  return async (text) => {
+  return async (text, kind) => {
     try {
-      await writeAll(Buffer.from(text))
+      await writeAll(Buffer.from(kind === 'data' && !isTerminal ? text : visible(text)))
       return !hasEnded
     } catch (error) {
       hasEnded = true

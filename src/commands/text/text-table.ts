@@ -1,6 +1,7 @@
 /** Texts for people: aligned tables and paragraphs that fit a terminal, and its colours. */
 import stringWidth from 'fast-string-width'
 import { cutInMiddle } from '../../base/human.js'
+import { ESCAPE } from '../../logging/visible.js'
 import { terminalFeatures } from '../../settings/environment.js'
 import type { CliContext } from '../context.js'
 
@@ -77,4 +78,5 @@ const COLOURS = { green: 32, yellow: 33, red: 31 } as const
 export type Colour = keyof typeof COLOURS
 
 /** For terminals. */
-export const painted = (text: string, colour: Colour): string => `\u001b[${COLOURS[colour]}m${text}\u001b[0m`
+export const painted = (text: string, colour: Colour): string =>
+  `${ESCAPE}[${COLOURS[colour]}m${text}${ESCAPE}[0m`

@@ -1,6 +1,7 @@
 /** The summary that people read at the end of a run. */
 import { describe, expect, test } from 'vitest'
 import { render as renderSummary } from '../../../src/commands/sync.js'
+import { visible } from '../../../src/logging/visible.js'
 import type { SyncReport } from '../../../src/model/run.js'
 import { instantOf } from '../../support/time/instants.js'
 import { runReport, syncReport } from './reports.js'
@@ -199,7 +200,7 @@ describe('the last line', () => {
   })
 
   test('is the only coloured line, in the colour of its status, and only if colours are enabled', () => {
-    const text = renderSummary(syncReport(), { elapsedMs: 0, colour: true })
+    const text = visible(renderSummary(syncReport(), { elapsedMs: 0, colour: true }))
     expect(text.split('\u001b[')).toHaveLength(3)
     expect(text.endsWith('\n\u001b[32mcomplete: 212 surveys refreshed, nothing left over.\u001b[0m\n')).toBe(
       true,
