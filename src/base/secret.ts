@@ -3,6 +3,7 @@
  * Only `reveal()` returns the text: to send a credential, to redact texts, and to take an address apart.
  */
 import { inspect } from 'node:util'
+import { encodedPattern } from './encoded-secret.js'
 
 export class Secret {
   readonly #text: string
@@ -64,21 +65,18 @@ export const unescaped = (text: string): string => {
 
 export const REDACTED = '[redacted]'
 
+/** A shorter secret is no secret, and is a part of ordinary words. */
+const REDACTED_LENGTH_MIN = 4
+
 /**
- * Replaces every occurrence of the secrets in a text, in their JSON- and URL-escaped forms too. (Some servers escape the
- * slash in JSON, most do not.) A server may echo a header in an error body, and a driver may put it into an exception.
+ * Replaces every occurrence of the secrets in a text, because a server may echo a header in an error body, and a driver may put it into an
+ * exception. `encoded-secret` lists the encodings in which it is found.
  */
 export const createRedactor = (secrets: readonly Secret[]): ((text: string) => string) => {
-  const needles = [
-    ...new Set(
-      secrets.flatMap((secret) => {
-        const text = secret.reveal()
-        const inJson = JSON.stringify(text).slice(1, -1)
-        return [text, inJson, inJson.replaceAll('/', '\\/'), encodeURIComponent(text)]
-      }),
-    ),
-  ]
-    .filter((needle) => needle !== '')
+  const texts = new Set(secrets.map((secret) => secret.reveal()))
+  const patterns = [...texts]
+    .filter((text) => text.length >= REDACTED_LENGTH_MIN)
     .sort((a, b) => b.length - a.length)
-  return (text) => needles.reduce((redacted, needle) => redacted.replaceAll(needle, REDACTED), text)
+    .map(encodedPattern)
+  return (text) => patterns.reduce((redacted, pattern) => redacted.replaceAll(pattern, REDACTED), text)
 }

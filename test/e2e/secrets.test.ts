@@ -27,6 +27,16 @@ const forms = (token: string): string[] => [
   JSON.stringify(token).slice(1, -1),
   JSON.stringify(token).slice(1, -1).replaceAll('/', '\\/'),
   encodeURIComponent(token),
+  ...encodedForms(token),
+]
+
+/** What remains of the token in base64 where its neighbours are not known. */
+const encodedForms = (token: string): string[] => [
+  encodeURIComponent(token).replaceAll(/%../g, (code) => code.toLowerCase()),
+  new URLSearchParams({ token }).toString().slice('token='.length),
+  token.replaceAll('&', '&amp;').replaceAll('"', '&quot;'),
+  Buffer.from(token).toString('hex'),
+  ...[token, `1:${token}`, `12:${token}`].map((text) => Buffer.from(text).toString('base64').slice(4, -4)),
 ]
 
 /** The places that contain the token. */
@@ -88,6 +98,11 @@ const ECHOES: readonly Echo[] = [
     ),
   },
   {
+    when: 'a 401 with it in other encodings',
+    exit: 4,
+    script: answering(401, (token) => encodedForms(token).join('\n')),
+  },
+  {
     when: 'a 500 that echoes the headers',
     exit: 4,
     script: answering(
@@ -118,6 +133,7 @@ const ECHOES: readonly Echo[] = [
       )
       api.surveys[0]!.progress = scriptedProgress(1, {
         debug: `token=${encodeURIComponent(token)}`,
+        encoded: [...encodedForms(token), Buffer.from(`12:${token}`).toString('base64')],
         length_of_interview: token,
       })
       const send = api.hook
