@@ -13,7 +13,7 @@ const NEXT_IDS = 2_000
 
 test('a link under a name that a command may write next is not followed', async (context) => {
   const { onTestFinished } = context
-  const trial = await openTrial({ onTestFinished }, scriptedSurveys([1]))
+  const trial = await openTrial({ onTestFinished }, scriptedSurveys(1))
   expect((await trial.sync()).code).toBe(0)
   const place = await trial.temporary()
   const victim = join(place, 'victim')
@@ -34,7 +34,7 @@ test('a link under a name that a command may write next is not followed', async 
 })
 
 test('an export leaves what is not its own', async ({ onTestFinished }) => {
-  const trial = await openTrial({ onTestFinished }, scriptedSurveys([1]))
+  const trial = await openTrial({ onTestFinished }, scriptedSurveys(1))
   expect((await trial.sync()).code).toBe(0)
   const place = await trial.temporary()
   const kept = join(place, '.out.999999999.exporting')
@@ -46,7 +46,7 @@ test('an export leaves what is not its own', async ({ onTestFinished }) => {
 
 test('work database and request ledgers are for their user alone, published files for all', async (context) => {
   const { onTestFinished } = context
-  const trial = await openTrial({ onTestFinished }, scriptedSurveys([1]))
+  const trial = await openTrial({ onTestFinished }, scriptedSurveys(1))
   const env = { ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse, PATH: process.env.PATH }
   const sync = () =>
     promisify(execFile)(
