@@ -4,6 +4,7 @@
  */
 import { toUSVString } from 'node:util'
 import { z } from 'zod'
+import { humanCount } from '../base/human.js'
 import { excerptOf } from '../http/receive.js'
 import type { Column, Fields, RowOf } from '../model/columns.js'
 import {
@@ -131,6 +132,9 @@ export const decodeAnswerRow = <Row>(
 
 /** A deeper row is quarantined, so that no later reader overflows its stack. */
 export const ROW_DEPTH_MAX = 64
+/** A row with more members on the levels that the API document describes is quarantined: each could be a difference from it. */
+const ROW_MEMBERS_MAX = 10_000
+const DESCRIBED_LEVELS = 3
 
 /** Decodes `raw` by `schema`; `build` adds unknown fields and values, which a schema does not see. */
 const decodeRow = <Fields, Row>(
@@ -151,6 +155,8 @@ const decodeRow = <Fields, Row>(
     drift: replaced,
   })
   if (isDeeper(value, ROW_DEPTH_MAX)) return refuse(`nested deeper than ${ROW_DEPTH_MAX} levels`)
+  if (membersIn(value, DESCRIBED_LEVELS) > ROW_MEMBERS_MAX)
+    return refuse(`more than ${humanCount(ROW_MEMBERS_MAX)} names and values`)
   const parsed = schema.safeParse(value)
   if (!parsed.success) return refuse(problemOf(parsed.error, text))
   const { row, drift } = build(parsed.data, text)
@@ -163,6 +169,14 @@ const isDeeper = (value: unknown, levels: number): boolean => {
   for (let level = 0; level < levels && containers.length > 0; level++)
     containers = containers.flatMap((container) => Object.values(container).filter(isContainer))
   return containers.length > 0
+}
+
+/** The members of objects and arrays on the first `levels` levels. */
+const membersIn = (value: unknown, levels: number): number => {
+  if (!isContainer(value) || levels === 0) return 0
+  const members: readonly unknown[] = Object.values(value)
+  if (members.length > ROW_MEMBERS_MAX) return members.length
+  return members.reduce((total: number, member) => total + membersIn(member, levels - 1), members.length)
 }
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import type { RequestContext } from '../base/allowance.js'
 import type { Clock } from '../base/clock.js'
 import { UpstreamError } from '../base/errors.js'
+import { humanCount } from '../base/human.js'
 import type { HttpClient, JsonAnswer } from '../http/client.js'
 import { StatusError } from '../http/errors.js'
 import { formatInstant, type Instant, instantFromMs } from '../model/instant.js'
@@ -126,7 +127,9 @@ export const createSurveySource = (http: HttpClient, clock: Clock, attemptsMax: 
       return await getOrKept(path, query, { ...context, what, use: 'always' }, (answer) => {
         const opened = openProgress(answer, parts.length === 0 ? path : `${path} (${parts.join(', ')})`)
         const decoded = decodeAnswerRow(progressDecoder, opened.row)
-        const beside = { ...answerTimes(answer, clock), drift: [...opened.drift, ...decoded.drift] }
+        const drift = [...opened.drift, ...decoded.drift]
+        requireFew(drift.length, DIFFERENCES, `GET ${path}`)
+        const beside = { ...answerTimes(answer, clock), drift }
         if (decoded.ok) return { ...beside, row: decoded.row, rejections: [] }
         const { problem, raw } = decoded
         const day = window === undefined ? {} : { day: window.day }
@@ -180,6 +183,17 @@ export const unusableAnswer = (where: string, problem: string): UpstreamError =>
     `the answer to ${where} cannot be used: ${problem}; if base_url is right, report this to the owner of the API`,
   )
 
+/**
+ * What an answer may cost: every row may become a rejected row, and every unknown name or value a row of `_sync.drift_events`. An answer with
+ * more is not read, so the run says so, and nothing of it counts as read.
+ */
+const ROWS = { max: 10_000, what: 'rows' } as const
+const DIFFERENCES = { max: 100_000, what: 'differences from the API document' } as const
+
+const requireFew = (count: number, { max, what }: typeof ROWS | typeof DIFFERENCES, where: string): void => {
+  if (count > max) throw unusableAnswer(where, `it has more than ${humanCount(max)} ${what}`)
+}
+
 interface ListAddress {
   readonly name: keyof typeof LISTS
   readonly path: string
@@ -195,6 +209,7 @@ export const openList = (answer: JsonAnswer, { name, path, page }: ListAddress) 
   const { schema, resource } = LISTS[name]
   const { pagination, ...lists } = open<z.output<typeof schema>>(answer, where, schema)
   const rows = 'surveys' in lists ? lists.surveys : lists.sample_sources
+  requireFew(rows.length, ROWS, where)
   const contradiction = contradictionIn(pagination, { page, rows: rows.length })
   if (contradiction !== null) throw unusableAnswer(where, contradiction)
   let texts: readonly string[] | null = null
@@ -203,6 +218,8 @@ export const openList = (answer: JsonAnswer, { name, path, page }: ListAddress) 
     return texts[place] ?? 'null'
   }
   const isWellFormed = wellFormedJson(answer.text) === answer.text
+  requireFew(Object.keys(membersOf(answer.body)).length, DIFFERENCES, where)
+  requireFew(Object.keys(membersOf(membersOf(answer.body).pagination)).length, DIFFERENCES, where)
   return {
     rows: rows.map((value, place) => ({
       value: isWellFormed ? value : undefined,
@@ -222,6 +239,7 @@ export const openProgress = (
   where: string,
 ): { readonly row: AnswerRow; readonly drift: readonly Drift[] } => {
   const { fieldwork_progress: value } = open(answer, `GET ${where}`, progressSchema)
+  requireFew(Object.keys(membersOf(answer.body)).length, DIFFERENCES, `GET ${where}`)
   return {
     row: {
       value: wellFormedJson(answer.text) === answer.text ? value : undefined,
@@ -287,7 +305,13 @@ export const pageOf = <Row extends ListRow>(
   idsOf: (rowId: number | null) => Pick<Rejection, 'surveyId' | 'sampleSourceId'>,
 ): Page<Row> => {
   const opened = openList(answer, list)
-  const decoded = opened.rows.map((row) => decodeAnswerRow(decoder, row))
+  let differences = opened.drift.length
+  const decoded = opened.rows.map((row) => {
+    const one = decodeAnswerRow(decoder, row)
+    differences += one.drift.length
+    requireFew(differences, DIFFERENCES, `GET ${list.path} (page ${list.page})`)
+    return one
+  })
   const rows = newestById(decoded.flatMap((one) => (one.ok ? [one.row] : [])))
   const ids = decoded.flatMap((one) => (one.ok ? one.row.id : (one.id ?? [])))
   const seen = new Set<number>()

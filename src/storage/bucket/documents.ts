@@ -24,6 +24,8 @@ export const TRACES: readonly string[] = [POINTER_KEY, PROOF_KEY, LEDGERS, VERSI
 
 /** Enough digits that the keys of versions sort by number. */
 const VERSION_DIGITS = 6
+/** A version a minute for 1,900 years. */
+const VERSION_MAX = 999_999_999
 const SHA_LENGTH = 16
 
 const padded = (version: number): string => String(version).padStart(VERSION_DIGITS, '0')
@@ -105,10 +107,10 @@ export const leaseSchema = z.object({
 export type LeaseDocument = z.output<typeof leaseSchema>
 
 /** `current.json`: the pointer to the published version. Version 0 without a manifest: nothing is published yet. */
-export const pointerSchema = z.object({
+const pointerShape = z.object({
   format,
   token,
-  version: z.number(),
+  version: z.int().min(0).max(VERSION_MAX),
   manifest: z.string().nullable(),
   /** Key of the version's database, for readers. */
   database: z.string().nullable(),
@@ -121,6 +123,10 @@ export const pointerSchema = z.object({
   /** A newer state of the work database than the version's. */
   snapshot: namedObjectSchema.nullable(),
 })
+/** A version that is not that of its manifest would be counted on from there. */
+export const pointerSchema = pointerShape.refine(
+  ({ version, manifest }) => version === (manifest === null ? 0 : versionOf(manifest)),
+)
 export type PointerDocument = z.output<typeof pointerSchema>
 export type PointerContents = Omit<PointerDocument, 'format' | 'token'>
 

@@ -32,6 +32,7 @@ import {
 } from '../../support/hostile/json-node.js'
 import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
 import { testClock } from '../../support/time/test-clock.js'
+import { survey } from './example-rows.js'
 
 const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
 const PAGE = 2
@@ -244,4 +245,56 @@ test('an answer of fieldwork progress gives its row or a clear error', {
     }),
     cases(60),
   )
+})
+
+const listOf = (rows: string, count: number, more = ''): string =>
+  `{"surveys":[${rows}],"pagination":{"current_page":1,"next_page":null,"prev_page":null,"total_pages":1,"total_count":${count}}${more}}`
+const names = (count: number): string => Array.from({ length: count }, (_, at) => `"n${at}":0`).join(',')
+const list = (text: string) => sourceOf(text).listSurveys({ updatedSince: null, page: 1 }, context)
+
+test('an answer with millions of bad rows or unknown names costs an error, not a table of them', async () => {
+  const rows = (count: number) => Array<string>(count).fill('1').join(',')
+  await expect(list(listOf(rows(10_001), 10_001))).rejects.toMatchObject({
+    code: 'unusable_answer',
+    message: expect.stringContaining('GET /surveys (page 1) cannot be used: it has more than 10,000 rows'),
+  })
+  expect((await list(listOf(rows(10_000), 10_000))).rejections).toHaveLength(10_000)
+  const tooMany = {
+    code: 'unusable_answer',
+    message: expect.stringContaining('more than 100,000 differences from the API document'),
+  }
+  await expect(list(listOf('', 0, `,${names(100_001)}`))).rejects.toMatchObject(tooMany)
+  const inPagination = listOf('', 0).replace('"total_pages"', `${names(100_001)},"total_pages"`)
+  await expect(list(inPagination)).rejects.toMatchObject(tooMany)
+  const progress = (text: string) =>
+    sourceOf(text).readProgress({ surveyId: 1, sampleSourceId: null }, context)
+  await expect(progress(`{"fieldwork_progress":{},${names(100_001)}}`)).rejects.toMatchObject(tooMany)
+})
+
+test('a row with more names than any row has is one rejected row', async () => {
+  const text = JSON.stringify(survey).replace(/\}$/, `,${names(10_001)}}`)
+  const page = await list(listOf(text, 1))
+  expect(page).toMatchObject({
+    rows: [],
+    drift: [],
+    rejections: [{ problem: 'more than 10,000 names and values' }],
+  })
+  expect(page.rejections[0]?.raw).toBe(text)
+  const counts = `{"fieldwork_progress":{"interview_count_by_status":{${names(10_001)}}}}`
+  expect(await sourceOf(counts).readProgress({ surveyId: 1, sampleSourceId: null }, context)).toMatchObject({
+    row: null,
+    rejections: [{ problem: 'more than 10,000 names and values' }],
+  })
+})
+
+test('rows whose differences add up to too many make their answer unusable', async () => {
+  const row = (id: number) =>
+    JSON.stringify(survey)
+      .replace(/"id":\d+/, `"id":${id}`)
+      .replace(/\}$/, `,${names(9_000)}}`)
+  const rows = Array.from({ length: 12 }, (_, at) => row(at + 1))
+  await expect(list(listOf(rows.join(','), 12))).rejects.toMatchObject({
+    message: expect.stringContaining('more than 100,000 differences'),
+  })
+  expect((await list(listOf(rows.slice(0, 11).join(','), 11))).drift).toHaveLength(99_000)
 })

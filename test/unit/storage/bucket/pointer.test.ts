@@ -31,6 +31,25 @@ describe('the pointer', () => {
     expect(await readPointer(model.client(), NEVER)).toEqual(pointer.contents)
   })
 
+  test.each([
+    ['a version of no number', { version: 1.5 }],
+    ['a version below 0', { version: -1 }],
+    ['a version beyond all numbers', { version: 2 ** 53, manifest: `versions/${2 ** 53}-a.json` }],
+    ['a version of ten digits', { version: 1_000_000_000, manifest: 'versions/1000000000-a.json' }],
+    ['a jump', { version: 900_000, manifest: 'versions/000002-a.json' }],
+    ['a version without its manifest', { version: 2, manifest: null }],
+  ])('with %s is damaged, and nothing is written', async (_, wrong) => {
+    const model = new ModelStore()
+    const pointer = await fence(model.client())
+    await pointer.commitVersion(version(1, 'a'), NEVER)
+    const before = JSON.parse(model.objects.get('current.json')?.body.toString() ?? '{}')
+    model.write('current.json', JSON.stringify({ ...before, ...wrong }))
+    const written = model.objects.get('current.json')?.body
+    await expect(readPointer(model.client(), NEVER)).rejects.toMatchObject({ code: 'bucket_damaged' })
+    await expect(fence(model.client())).rejects.toMatchObject({ code: 'bucket_damaged' })
+    expect(model.objects.get('current.json')?.body).toBe(written)
+  })
+
   test('names the version that was committed, two earlier ones, and no snapshot', async () => {
     const model = new ModelStore()
     const pointer = await fence(model.client())
