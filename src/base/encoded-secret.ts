@@ -30,7 +30,7 @@ const NAMES: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'g
 /** In base64, `-` and `_` may take the places of `+` and `/`. */
 const SAME: Readonly<Record<string, string>> = { '+': '-', '/': '_' }
 
-/** One character in any encoding. Repetitions are bounded, so that a hostile text costs no more than a long one. */
+/** One character in any encoding: encoded, or else as it is. Repetitions are bounded, so that a hostile text costs no more than a long one. */
 const anyForm = (character: string): string => {
   const code = character.codePointAt(0) ?? 0
   const hex = code.toString(16)
@@ -39,12 +39,12 @@ const anyForm = (character: string): string => {
   const named = NAMES[character] === undefined ? '' : `|${NAMES[character]}`
   const literal = `\\u{${hex}}`
   return `(?:${[
-    `${/["/\\]/.test(character) ? '\\\\{0,7}' : ''}${literal}`,
     bytes.map((byte) => `%(?:25){0,3}${anyCase(byte)}`).join(''),
     units.map((unit) => `\\\\{1,7}u${anyCase(unit)}`).join(''),
     `&(?:amp;){0,3}(?:#0{0,6}${code}|#[xX]0{0,6}${anyCase(hex)}${named});`,
     ...(character === ' ' ? ['\\+'] : []),
     ...(SAME[character] === undefined ? [] : [SAME[character]]),
+    `${/["/\\]/.test(character) ? '\\\\{0,7}' : ''}${literal}`,
   ].join('|')})`
 }
 

@@ -152,7 +152,7 @@ test.concurrent.for(ECHOES.filter((_, place) => SLOW || place % 2 === 1))(
   async ({ exit, script }, context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
     script(trial.api, ODD_TOKEN)
-    const limits = { attempts: 2, backoff_base: '1ms', backoff_max: '1ms' }
+    const limits = { attempts: 2, patience: '0s', backoff_base: '1ms', backoff_max: '1ms' }
     const args = ['sync', '--log-level', 'debug', ...(await trial.settings({ limits }))]
     const ended = await trial.runWarm(args, { FIELDWORK_SYNC_API_TOKEN: ODD_TOKEN })
     expect(ended.code).toBe(exit)
