@@ -21,6 +21,8 @@ export interface SurveyFacts {
   /** When a reading of its progress last differed from the one before; null = never. */
   readonly progressChangedAt: Instant | null
   readonly missing: boolean
+  /** The list leaves it out, but it still answers. */
+  readonly leftOut: boolean
 }
 
 /** A day to be read. It is final when this reading is its last. */
@@ -121,6 +123,8 @@ export interface Cursor {
   readonly fullListedAt: Instant | null
   /** When the API last had as many surveys as are known, our clock; null = never compared. */
   readonly countedAt: Instant | null
+  /** Whether the list leaves out surveys that still answer. */
+  readonly hasLeftOut: boolean
   /** Whether a survey returned 404 at its own address since then, or a full listing has begun and not ended: one is due. */
   readonly fullListingDue: boolean
 }

@@ -73,6 +73,16 @@ export const RUN_FIELDS = {
   leftOver: shown(bigint('Surveys still queued at the end'), 'left over', (surveys) =>
     surveys === 0 ? 'nothing' : `${counted(surveys, 'survey')}, queued for the next run`,
   ),
+  surveysLeftOut: shown(
+    bigint('Surveys that the list leaves out although they still answer, see freshness.unlisted_since'),
+    'left out',
+    (surveys) => (surveys === 0 ? null : `${counted(surveys, 'survey')}, see freshness.unlisted_since`),
+  ),
+  surveysUnconfirmed: shown(
+    bigint('Surveys that vanished from the list at once and answer 404; the next full listing has to agree'),
+    'unconfirmed',
+    (surveys) => (surveys === 0 ? null : `${counted(surveys, 'survey')}, until the next full listing`),
+  ),
   rejectedRows: shown(bigint('Rows that went to quarantine'), 'rejected', (rows) =>
     rows === 0 ? 'none' : `${counted(rows, 'row')}, kept in _sync.rejected_rows`,
   ),

@@ -130,7 +130,9 @@ export interface FailingSurveys {
 export type DataProblems = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'drift' | 'rejections'>
 
 /** What the warehouse knows of a run at its end. */
-export type RunFacts = Pick<RunReport, 'leftOver'> & FailingSurveys & DataProblems
+export type RunFacts = Pick<RunReport, 'leftOver' | 'surveysLeftOut' | 'surveysUnconfirmed'> &
+  FailingSurveys &
+  DataProblems
 
 export type RunCommand = (typeof RUN_COMMANDS)[number]
 

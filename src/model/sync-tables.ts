@@ -72,6 +72,9 @@ export const cursors = sync('cursors', 'Where the next listing starts; one row p
   full_listing_due: boolean.orNull(
     'Whether a full listing is due: one has begun and has not ended, or a survey returned 404 at its own address',
   ),
+  vanished_at: timestamptz.orNull(
+    'The last full listing, server time, if it showed so many surveys fewer than before that no 404 marks them: the next full listing has to agree; null otherwise',
+  ),
   page_rows: bigint.orNull('Rows of a full page of the last listing with several pages; plans use it'),
 })
 

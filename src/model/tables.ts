@@ -185,6 +185,9 @@ export const freshness = main(
   {
     survey_id: surveyId,
     listed_at: timestamptz.orNull('When the survey was last seen in a listing, server time'),
+    unlisted_since: timestamptz.orNull(
+      'When a full listing first did not show the survey, server time; null = the last listings show it. If refreshed_at is later, the list leaves it out, but it still answers',
+    ),
     refreshed_at: timestamptz.orNull(
       'When its progress was last read, server time; null = never. Its sources were read then, or nothing showed that they had changed, unless last_error says otherwise',
     ),

@@ -38,14 +38,17 @@ export const listingKind = (
   return full || position.cursor === null || position.fullListingDue || isTooOld ? 'full' : 'incremental'
 }
 
-/** Whether the last full listing, and the last count that agreed, were `full_listing_every` ago. Only these show that a survey is gone. */
+/**
+ * Whether the last full listing, and the last count that agreed, were `full_listing_every` ago. Only these show that a survey is gone, or
+ * is back in a list that leaves surveys out.
+ */
 export const isCountDue = (
-  { fullListedAt, countedAt }: Cursor,
+  { fullListedAt, countedAt, hasLeftOut }: Cursor,
   nowMs: number,
   { full_listing_every: everyMs }: DiscoverRules,
 ): boolean => {
   const now = instantFromMs(nowMs)
-  return hasPassed(fullListedAt, now, everyMs) && hasPassed(countedAt, now, everyMs)
+  return hasLeftOut || (hasPassed(fullListedAt, now, everyMs) && hasPassed(countedAt, now, everyMs))
 }
 
 /**

@@ -33,6 +33,7 @@ export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
     stopped === null ? null : stop(stopped),
     discovery === 'drifted' ? failure(driftedText(repeated)) : null,
     discovery === 'interrupted' ? stop('the next run continues the listing') : null,
+    ...unlistedIn(facts),
     surveysFailed === 0 ? null : failure(`${counted(surveysFailed, 'survey')} failed`),
   ].filter((reason) => reason !== null)
   // Surveys that are still queued make a run without problems partial.
@@ -50,6 +51,22 @@ export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
     hasFailures: outcome.hasFailures || failing > 0,
   }
 }
+
+const unlistedIn = ({
+  surveysLeftOut: leftOut,
+  surveysUnconfirmed: vanished,
+}: Pick<RunFacts, 'surveysLeftOut' | 'surveysUnconfirmed'>): readonly (Reason | null)[] => [
+  leftOut === 0
+    ? null
+    : failure(
+        `the list leaves out ${counted(leftOut, 'survey that still answers', 'surveys that still answer')}`,
+      ),
+  vanished === 0
+    ? null
+    : failure(
+        `${counted(vanished, 'survey')} vanished from the list at once; they are missing when the next full listing agrees`,
+      ),
+]
 
 const driftedText = (repeated: string | null): string =>
   repeated === null

@@ -161,11 +161,28 @@ export const readRunFacts = async (
       surveyId,
       ...survey,
     })),
+    ...(only === undefined ? await readUnlisted(sql) : { surveysLeftOut: 0, surveysUnconfirmed: 0 }),
     rejectedRows: await count('_sync.rejected_rows', 'run_id'),
     driftEvents: await count('_sync.drift_events', 'last_run_id'),
     drift: await sql.rows(driftRow, SELECT_DRIFT, ofRun),
     rejections: await sql.rows(reasonRow, selectReasons('account = $1 AND run_id = $2'), ofRun),
   }
+}
+
+/** Surveys that full listings do not show, and that are neither missing nor excluded: they answer, or wait for another full listing. */
+const readUnlisted = async (
+  sql: AccountSql,
+): Promise<Pick<RunFacts, 'surveysLeftOut' | 'surveysUnconfirmed'>> => {
+  const [row] = await sql.rows(
+    z.object({ surveysLeftOut: bigintCell, surveysUnconfirmed: bigintCell }),
+    `SELECT count(*) FILTER (f.refreshed_at >= f.unlisted_since) AS "surveysLeftOut",
+        count(*) FILTER (f.unlisted_since = c.vanished_at AND coalesce(f.refreshed_at < f.unlisted_since, true)) AS "surveysUnconfirmed"
+      FROM main.freshness f JOIN main.surveys s ON s.account = f.account AND s.id = f.survey_id
+      JOIN _sync.cursors c ON c.account = f.account
+      WHERE f.account = $1 AND s._missing_since IS NULL AND f.excluded_by IS NULL`,
+    [sql.account],
+  )
+  return row ?? { surveysLeftOut: 0, surveysUnconfirmed: 0 }
 }
 
 const driftRow = z.object({

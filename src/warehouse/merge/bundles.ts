@@ -19,7 +19,7 @@ import type {
 import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { dropKept } from '../queue/kept-answers.js'
-import { requireFullListing } from '../queue/listing.js'
+import { requireFullListing, unconfirmed } from '../queue/listing.js'
 import { conditionOnSurveys, markMissing, type ReadRow, readStored, stageGone, upsert } from './merge.js'
 import {
   mergedSampleSourceProgress,
@@ -41,19 +41,20 @@ import {
 
 export const commitBundles = async (
   sql: AccountSql,
-  outcomes: readonly BundleOutcome[],
+  read: readonly BundleOutcome[],
   runId: string,
   surveys: ReturnType<typeof createStoredSurveys>,
 ): Promise<RowCountsByTable> => {
+  const outcomes = await withoutUnconfirmed(sql, read)
   const stored = await surveys.take(sql, idsOf(outcomes))
   const refreshed = outcomes.filter((outcome) => outcome.kind === 'refreshed')
   await storeProblems(sql, refreshed, runId)
   const pending = await mergePending(sql, outcomes)
-  const read = readRows(refreshed)
+  const rowsRead = readRows(refreshed)
   const counts: Record<string, RowCounts> = {}
   for (const [part, table] of PARTS) {
     const storedRows = [...stored.values()].flatMap((survey) => survey[part])
-    counts[table.current.name] = await upsert(sql, table, storedRows, read[part])
+    counts[table.current.name] = await upsert(sql, table, storedRows, rowsRead[part])
   }
   const days = await mergeDays(sql, refreshed)
   const gone = await markGone(sql, outcomes, stored)
@@ -67,6 +68,21 @@ export const commitBundles = async (
     ...counts,
     ...(days === null ? {} : { survey_progress_by_day: days }),
   }
+}
+
+/** A survey that vanished from the list at once with many others is not marked yet, although its addresses answer 404: it stays queued. */
+const withoutUnconfirmed = async (
+  sql: AccountSql,
+  outcomes: readonly BundleOutcome[],
+): Promise<readonly BundleOutcome[]> => {
+  if (!outcomes.some(({ kind }) => kind === 'gone')) return outcomes
+  const waiting = await unconfirmed(sql)
+  const error =
+    'it vanished from the list at once with many others, and answers 404; the next full listing has to agree'
+  return outcomes.map((outcome): BundleOutcome => {
+    if (outcome.kind !== 'gone' || !waiting.has(outcome.surveyId)) return outcome
+    return { ...outcome, kind: 'failed', unread: { error, isRefused: true }, mayBeGone: false }
+  })
 }
 
 const storeProblems = async (

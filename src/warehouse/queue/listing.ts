@@ -8,13 +8,14 @@ import { listings } from '../../model/sync-tables.js'
 import type { ListedRows, ListingPage, ListingStart, Position, Stamp } from '../../model/warehouse.js'
 import { bigintCell, booleanCell, timestamptzCell } from '../connection/cells.js'
 import { type AccountSql, countOf } from '../connection/database.js'
-import { enqueue } from './tasks.js'
+import { enqueue, FRESHNESS } from './tasks.js'
 
 const cursorRow = z.object({
   cursor: timestamptzCell.nullable(),
   fullListedAt: timestamptzCell.nullable(),
   countedAt: timestamptzCell.nullable(),
   fullListingDue: booleanCell,
+  hasLeftOut: booleanCell,
 })
 const listingRow = z.object({
   kind: z.enum(LISTING_KINDS),
@@ -27,9 +28,18 @@ const listingRow = z.object({
 })
 
 export const readPosition = async ({ account, rows }: AccountSql): Promise<Position> => {
-  const [cursor = { cursor: null, fullListedAt: null, countedAt: null, fullListingDue: false }] = await rows(
+  const none = {
+    cursor: null,
+    fullListedAt: null,
+    countedAt: null,
+    fullListingDue: false,
+    hasLeftOut: false,
+  }
+  const [cursor = none] = await rows(
     cursorRow,
-    `SELECT updated_since AS "cursor", full_listed_at AS "fullListedAt", counted_at AS "countedAt", coalesce(full_listing_due, false) AS "fullListingDue"
+    `SELECT updated_since AS "cursor", full_listed_at AS "fullListedAt", counted_at AS "countedAt", coalesce(full_listing_due, false) AS "fullListingDue",
+      EXISTS(FROM ${FRESHNESS} f SEMI JOIN (FROM main.surveys WHERE _missing_since IS NULL) s ON s.account = f.account AND s.id = f.survey_id
+        WHERE f.account = $1 AND f.refreshed_at >= f.unlisted_since) AS "hasLeftOut"
       FROM _sync.cursors WHERE account = $1`,
     [account],
   )
@@ -146,7 +156,8 @@ export const noteListed = async (
     `MERGE INTO main.freshness f
       USING (SELECT survey_id, max("at") AS listed_at FROM temp.${LISTED_STAGE} GROUP BY survey_id) s
       ON f.account = $1 AND f.survey_id = s.survey_id
-      WHEN MATCHED THEN UPDATE SET listed_at = s.listed_at
+      WHEN MATCHED THEN UPDATE SET listed_at = s.listed_at,
+        unlisted_since = CASE WHEN s.listed_at < f.unlisted_since THEN f.unlisted_since END
       WHEN NOT MATCHED THEN INSERT (account, survey_id, listed_at) VALUES ($1, s.survey_id, s.listed_at)`,
     [sql.account],
   )
@@ -195,7 +206,8 @@ export const agreesWithTotal = async (sql: AccountSql, totalCount: number, at: I
   const known = await countOf(
     sql,
     `SELECT count(*) AS "Count" FROM (
-      SELECT id FROM main.surveys WHERE account = $1 AND _missing_since IS NULL
+      SELECT id FROM main.surveys s WHERE account = $1 AND _missing_since IS NULL
+        AND NOT EXISTS (FROM main.freshness f WHERE f.account = s.account AND f.survey_id = s.id AND f.unlisted_since IS NOT NULL)
       UNION SELECT survey_id FROM _sync.rejected_rows r WHERE account = $1 AND endpoint = 'surveys' AND replayed_at IS NULL
         AND NOT EXISTS (FROM main.surveys s WHERE s.account = r.account AND s.id = r.survey_id)
         AND EXISTS (FROM main.freshness f WHERE f.account = r.account AND f.survey_id = r.survey_id))`,
@@ -219,6 +231,49 @@ const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Promise<vo
   )
   const surveys = rows.map(({ id }) => ({ surveyId: id, reason: 'missing' as const, at }))
   await enqueue(sql, surveys, runId)
+  const vanished = await noteUnlisted(sql, at)
+  const known = await countOf(
+    sql,
+    'SELECT count(*) AS "Count" FROM main.surveys WHERE account = $1 AND _missing_since IS NULL',
+    [sql.account],
+  )
+  const areMany = vanished > VANISHED_MAX && vanished >= known * VANISHED_PART_MAX
+  await sql.run('UPDATE _sync.cursors SET vanished_at = $2 WHERE account = $1', [
+    sql.account,
+    areMany ? at : null,
+  ])
+  if (areMany) await requireFullListing(sql)
+}
+
+/** Where more surveys vanish at once, a list that is too short is likelier. So a 404 marks none of them before another full listing agrees. */
+const VANISHED_MAX = 10
+const VANISHED_PART_MAX = 1 / 5
+
+/** Returns how many of the surveys that were not listed now are new among them. */
+const noteUnlisted = async (sql: AccountSql, at: Instant): Promise<number> => {
+  await sql.run(
+    `UPDATE main.freshness f SET unlisted_since = $2 FROM main.surveys s
+      WHERE f.account = $1 AND s.account = f.account AND s.id = f.survey_id AND s._missing_since IS NULL AND f.unlisted_since IS NULL
+        AND NOT EXISTS (FROM _sync.listed_ids l WHERE l.account = s.account AND l.kind = 'full' AND l.survey_id = s.id)`,
+    [sql.account, at],
+  )
+  return await countOf(
+    sql,
+    'SELECT count(*) AS "Count" FROM main.freshness WHERE account = $1 AND unlisted_since = $2',
+    [sql.account, at],
+  )
+}
+
+/** The surveys that vanished from the list with many others, and that another full listing has not looked for yet. */
+export const unconfirmed = async (sql: AccountSql): Promise<ReadonlySet<number>> => {
+  const rows = await sql.rows(
+    z.object({ id: bigintCell }),
+    `SELECT f.survey_id AS id FROM main.freshness f JOIN _sync.cursors c USING (account)
+      JOIN main.surveys s ON s.account = f.account AND s.id = f.survey_id
+      WHERE f.account = $1 AND f.unlisted_since = c.vanished_at AND s._missing_since IS NULL`,
+    [sql.account],
+  )
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Of a survey that no listing could type, and that is gone, nothing is known but its row in quarantine. */

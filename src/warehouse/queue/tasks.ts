@@ -120,9 +120,9 @@ export const hasTasks = async (sql: AccountSql): Promise<boolean> => {
 // The surveys that the settings keep from being read. Listings still show them, and their tasks and changed rows wait, so that they come
 // back whole (docs/decisions/queue-and-refresh.md#0085-some-surveys-now-and-some-not-at-all).
 
-/** `freshness` with the rule by which the last sync excluded a survey: null in the state of a version that knew none. */
+/** `freshness` with the columns that the state of an earlier version lacks. */
 export const FRESHNESS =
-  '(FROM main.freshness UNION ALL BY NAME SELECT NULL::VARCHAR AS excluded_by WHERE false)'
+  '(FROM main.freshness UNION ALL BY NAME SELECT NULL::VARCHAR AS excluded_by, NULL::TIMESTAMPTZ AS unlisted_since WHERE false)'
 
 /** `tasks` also in the state of a version that read no survey in parts. */
 export const TASKS = `(FROM _sync.tasks UNION ALL BY NAME

@@ -240,6 +240,8 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   surveysListed: 3,
   surveysRefreshed: 2,
   leftOver: 0,
+  surveysLeftOut: 0,
+  surveysUnconfirmed: 0,
   failing: 0,
   failingSurveys: [],
   rejectedRows: 0,

@@ -44,6 +44,7 @@ describe('the next listing is', () => {
       fullListedAt: fullListedAt === null ? null : instantOf(fullListedAt),
       countedAt: null,
       fullListingDue: false,
+      hasLeftOut: false,
     }
     expect(listingKind(position, nowMs, rules, isRequested)).toBe(kind)
   })
@@ -92,6 +93,7 @@ describe('the next listing is', () => {
       fullListedAt: instantOf(full),
       countedAt: counted === null ? null : instantOf(counted),
       fullListingDue: false,
+      hasLeftOut: false,
     }
     const every = { ...rules, full_listing_every: days * 86_400_000 }
     expect(isCountDue(position, nowMs, every)).toBe(isDue)
@@ -100,7 +102,13 @@ describe('the next listing is', () => {
 
   test('full when a survey answered 404 at its own address', () => {
     const lately = instantOf('2026-03-08T11:00:00Z')
-    const position = { cursor, fullListedAt: lately, countedAt: lately, fullListingDue: true }
+    const position = {
+      cursor,
+      fullListedAt: lately,
+      countedAt: lately,
+      fullListingDue: true,
+      hasLeftOut: false,
+    }
     expect(listingKind(position, nowMs, rules, false)).toBe('full')
   })
 })
@@ -127,6 +135,7 @@ describe('changes are listed since', () => {
     const position = {
       ...{ cursor: cursor === null ? null : instantOf(cursor), fullListedAt: null, countedAt: null },
       fullListingDue: false,
+      hasLeftOut: false,
       listings: { full: ceiling === null ? null : interrupted('full', ceiling), incremental: null },
     }
     expect(changesSince(position)).toBe(since === null ? null : instantOf(since))

@@ -22,6 +22,7 @@ const queued = (change: Partial<PlannedSurvey>, enqueuedAt: bigint, refusals = 0
   isTouched: false,
   sourcesChangedAt: null,
   changeAlone: false,
+  leftOut: false,
   movedSources: 3,
   isWithoutInterviews: false,
   sources: 3,

@@ -27,6 +27,7 @@ const facts = (change: Partial<SurveyFacts>): SurveyFacts => ({
   refreshedAt: daysAgo(1),
   sourcesChangedAt: null,
   changeAlone: false,
+  leftOut: false,
   sourcesReadAt: daysAgo(1),
   progressChangedAt: null,
   missing: false,

@@ -55,7 +55,7 @@ export const memoryListing = (): MemoryListing => {
     account: 'acme',
     position: () =>
       Promise.resolve({
-        ...{ cursor, fullListedAt, countedAt, fullListingDue },
+        ...{ cursor, fullListedAt, countedAt, fullListingDue, hasLeftOut: false },
         listings: { full: listings.full?.state ?? null, incremental: listings.incremental?.state ?? null },
       }),
     // Every listed survey is new and queued, and no task is ever done.

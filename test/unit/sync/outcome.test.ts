@@ -21,6 +21,8 @@ const fine: RunFacts = {
   repeated: null,
   surveysFailed: 0,
   leftOver: 0,
+  surveysLeftOut: 0,
+  surveysUnconfirmed: 0,
   failing: 0,
   rejectedRows: 0,
   driftEvents: 0,

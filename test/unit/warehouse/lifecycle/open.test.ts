@@ -125,6 +125,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
       fullListedAt: null,
       countedAt: null,
       fullListingDue: false,
+      hasLeftOut: false,
       listing: null,
     })
   })

@@ -20,7 +20,13 @@ const emptyWarehouse = sharedWarehouse()
 const rejected = (rowId: number | null, raw = `{"id":"${rowId}"}`) =>
   rejection({ surveyId: rowId, rowId, problem: 'title: missing', raw })
 
-const NOTHING_QUEUED = { leftOver: 0, failing: 0, failingSurveys: [] }
+const NOTHING_QUEUED = {
+  surveysLeftOut: 0,
+  surveysUnconfirmed: 0,
+  leftOver: 0,
+  failing: 0,
+  failingSurveys: [],
+}
 const full: ListingStart = { kind: 'full', updatedSince: null, ceiling: minute(-5), startedAt: minute(1) }
 
 const NO_LISTING = {
@@ -28,6 +34,7 @@ const NO_LISTING = {
   fullListedAt: null,
   countedAt: null,
   fullListingDue: false,
+  hasLeftOut: false,
   listings: { full: null, incremental: null },
 }
 

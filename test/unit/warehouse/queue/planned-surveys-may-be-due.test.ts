@@ -154,6 +154,7 @@ test('a survey is selected if it is queued, due, or changed lately, and otherwis
               sourcesReadAt: timeOf(listed),
               progressChangedAt: moved < firstRead ? before(moved) : null,
               missing,
+              leftOut: false,
             }
             const isRecent = since !== null && !missing && updated <= since
             return queued || isRecent || refreshReason(facts, minute(NOW), atBounds) !== null ? [row.id] : []
