@@ -22,15 +22,18 @@ interface Mutation {
 /** A hunk a mutation, as in a patch: file, name, the text to replace, and what replaces it. */
 const MUTATIONS = `
 @@ warehouse/queue/listing.js @@ the cursor is the largest updated_at seen
-- listing.ceiling,
+- listing.ceiling, page.committedAt,
 + ((await sql.rows(z.object({ most: timestamptzCell.nullable() }),
-+       'SELECT greatest((SELECT max(updated_at) FROM main.surveys), (SELECT max(updated_at) FROM _sync.pending_surveys)) AS most'))[0]?.most ?? listing.ceiling),
++       'SELECT greatest((SELECT max(updated_at) FROM main.surveys), (SELECT max(updated_at) FROM _sync.pending_surveys)) AS most'))[0]?.most ?? listing.ceiling), page.committedAt,
 @@ warehouse/queue/listing.js @@ the cursor is the time of the last page
-- listing.ceiling,
-+ page.at,
+- listing.ceiling, page.committedAt,
++ page.at, page.committedAt,
 @@ sync/discover.js @@ a listing that drifted is not repeated
 - const drift = isShrunk
 + const drift = true ? null : isShrunk
+@@ warehouse/merge/bundles.js @@ a short list marks
+- !waiting.has(outcome.surveyId)
++ true
 @@ sync/discover.js @@ a listing's age counts from its start
 - const resumed = changes === 'clock_behind' ? null : full;
 + const resumed = changes === 'clock_behind' || (full !== null && instantFromMs(clock.nowMs()) - full.startedAt > 86400000000n) ? null : full;

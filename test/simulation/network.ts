@@ -1,6 +1,7 @@
 /** The network between the client and the reference server: latency and faults, drawn for each request. */
 import { Secret } from '../../src/base/secret.js'
 import type { CreateTransport } from '../../src/http/transport.js'
+import { pageOf, SURVEY } from '../support/api/api-document.js'
 import type { JsonObject } from '../support/api/reference-api.js'
 import type { Generation } from './generation.js'
 import { NETWORK_FAULTS, type NetworkFault, type Start } from './plan.js'
@@ -47,8 +48,9 @@ export const createNetwork =
         log.events.push(...moveBefore(target, world, start, moving))
         const honest = await world.get(target, sent)
         await comeBack(fault, inboundMs, signal)
+        const shown = await shortened(start.shortList, target, world, honest)
         const changed =
-          refusal(target, honest) ?? withFault(fault, honest, draw, () => log.untypable.push(target))
+          refusal(target, honest) ?? withFault(fault, shown, draw, () => log.untypable.push(target))
         const answer = dated(changed, start)
         generation.note(`< ${answer.status} ${answer.headers.date}`)
         remember(world, target, answer, fault, changed !== honest)
@@ -71,6 +73,34 @@ const moveBefore = (target: string, world: World, { moving }: Start, random: Ran
 
 /** Separates the random numbers of moves. Any number would do. */
 const MOVING_SALT = 0x6d6f7665
+
+/** The answer of an API whose list shows only some surveys, consistently on all pages. */
+const shortened = async (
+  shortList: Start['shortList'],
+  target: string,
+  world: World,
+  honest: Answer,
+): Promise<Answer> => {
+  if (shortList === null || honest.status !== 200) return honest
+  const newestFirst = (await world.surveys()).toSorted((a, b) => createdMs(b) - createdMs(a))
+  const shown = newestFirst.slice(Math.max(0, newestFirst.length - shortList.shown))
+  const [, id] = OF_SURVEY.exec(target) ?? []
+  if (id !== undefined) {
+    const isHidden = !shortList.othersAnswer && !shown.some((survey) => String(survey.id) === id)
+    return isHidden ? { ...honest, status: 404, body: Buffer.from('{}') } : honest
+  }
+  const query = new URL(target, 'http://localhost').searchParams
+  const since = Date.parse(query.get('updated_since') ?? START_OF_TIME)
+  const rows = shown
+    .filter(({ updated_at }) => Date.parse(String(updated_at)) >= since)
+    .map((survey) => Object.fromEntries(Object.keys(SURVEY).map((field) => [field, survey[field]])))
+  // At most as many as one page of these worlds has.
+  const { pagination } = pageOf(rows, Number(query.get('page') ?? 1), Math.max(1, rows.length))
+  const { 'content-length': _, ...headers } = honest.headers
+  return { ...honest, headers, body: Buffer.from(JSON.stringify({ surveys: rows, pagination })) }
+}
+
+const START_OF_TIME = '1970-01-01T00:00:00Z'
 
 /** Makes the answer that refuses a request, or null. */
 const createRefusal = (refuse: Start['refuse'], log: NetworkLog) => {

@@ -45,6 +45,8 @@ export interface Start extends Disturbances {
   readonly refuse: Refuse | null
   /** The service answers nothing for a while, from the nth request on. */
   readonly outage: Outage | null
+  /** The list shows only so many of the oldest surveys, on all of its pages. The others answer, or 404. */
+  readonly shortList: { readonly shown: number; readonly othersAnswer: boolean } | null
   readonly clockAhead: { readonly whose: 'ours' | 'server'; readonly byMs: number } | null
   /** Without faults, and so long after the previous start that every rule requires a new reading. */
   readonly isOrdinary: boolean
@@ -128,11 +130,14 @@ const NAMES_SALT = 0x6e616d65
 const ENDPOINT_SALT = 0x656e6470
 const OUTAGE_SALT = 0x6f757461
 const BUDGET_SALT = 0x62756467
+const LIST_SALT = 0x6c697374
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
-  return withSmallBudgets(
-    withBucket(withOutage(withBrokenEndpoint(withHostileNights(withMoves(drawUsualPlan(seed, random)))))),
+  return withShortLists(
+    withSmallBudgets(
+      withBucket(withOutage(withBrokenEndpoint(withHostileNights(withMoves(drawUsualPlan(seed, random)))))),
+    ),
   )
 }
 
@@ -168,6 +173,29 @@ const withBrokenEndpoint = (plan: Plan): Plan => {
     ...plan,
     world: { ...plan.world, surveys: 7, sourcesMax: 20 },
     starts: [...(chance(0.5) ? [healthy] : []), ...earlier, broken],
+  }
+}
+
+/** A list that shrinks for a night or two. From a stream of its own too. */
+const withShortLists = (drawn: Plan): Plan => {
+  const { chance, whole } = createRandom(drawn.seed ^ LIST_SALT)
+  if (!chance(0.04)) return drawn
+  const plan: Plan = { ...drawn, hasBucket: false, ignored: [], publish: ['duckdb'], knowsAll: false }
+  const healthy = lastStart(plan)
+  const othersAnswer = chance(0.5)
+  const shortened = { ...healthy, shortList: { shown: whole(0, 3), othersAnswer } }
+  return {
+    ...plan,
+    world: {
+      ...plan.world,
+      surveys: 14,
+      sourcesMax: 60,
+      pageSize: 5,
+      speed: 1,
+      isMoved: false,
+      wanted: null,
+    },
+    starts: [healthy, shortened, ...(othersAnswer ? [{ ...shortened, full: false }] : [])],
   }
 }
 
@@ -346,7 +374,7 @@ const CALM: Omit<Start, 'gapMs'> = {
   ...UNDISTURBED,
   commitMs: 300,
   ...{ networkSeed: 1, latencyMsMax: 5, faults: {}, refuse: null, outage: null },
-  ...{ jumps: { probability: 0, hoursMax: 1 }, wallJump: null, clockAhead: null },
+  ...{ jumps: { probability: 0, hoursMax: 1 }, wallJump: null, clockAhead: null, shortList: null },
   ...{ full: true, requestsMax: null, durationMsMax: null, signal: null, snapshot: null },
   ...{
     forget: [],

@@ -190,8 +190,8 @@ export const completeListing = async (sql: AccountSql, pages: readonly ListingPa
   await dropListing(sql, listing.kind)
 }
 
-const moveCursor = (sql: AccountSql, listing: ListingStart, page: ListingPage): Promise<void> =>
-  sql.run(
+const moveCursor = async (sql: AccountSql, listing: ListingStart, page: ListingPage): Promise<void> => {
+  await sql.run(
     `MERGE INTO _sync.cursors c USING (SELECT $1 AS account) s ON c.account = s.account
       WHEN MATCHED THEN UPDATE SET updated_since = $2, moved_at = $3,
         full_listed_at = CASE WHEN $4 THEN $3 ELSE c.full_listed_at END,
@@ -200,6 +200,7 @@ const moveCursor = (sql: AccountSql, listing: ListingStart, page: ListingPage): 
         VALUES ($1, $2, $3, false, $3, $5)`,
     [sql.account, listing.ceiling, page.committedAt, listing.kind === 'full', pageRowsOf(page)],
   )
+}
 
 /** Surveys that no listing could type are known too, as long as full listings show them. */
 export const agreesWithTotal = async (sql: AccountSql, totalCount: number, at: Instant): Promise<boolean> => {
