@@ -10,7 +10,7 @@ import {
 } from '../support/api/scripted-api.js'
 import { night, openTrial } from '../support/command/trial.js'
 
-/** The list shows only the surveys up to `last`, on all of its pages. The others are asked for, and answer with `status`. */
+/** The list shows only the surveys up to `last`, on all of its pages. The addresses of the others answer with `status`. */
 const shortList =
   (api: ScriptedApi, last: number, status: 200 | 404 = 200): Hook =>
   (arrival, response) => {
