@@ -37,7 +37,7 @@ export default {
       to: {
         path: '^src/commands/',
         pathNot:
-          '^src/commands/($1[/.]|text/|check[.]|(context|flags|monitored-run|report-error|warehouse-run)[.])',
+          '^src/commands/($1[/.]|text/|check[.]|(context|end-line|flags|monitored-run|report-error|warehouse-run)[.])',
       },
     },
     {
