@@ -28,7 +28,7 @@ export const exportPublished = async (
   settings: Settings,
   request: Pick<Export, 'out' | 'format' | 'bom' | 'tables'>,
 ): Promise<void> => {
-  const { file, open, isDirectory } = await requirePublished(settings, await findState(settings, signal))
+  const { file, open } = await requirePublished(settings, await findState(settings, signal))
   // We follow the link once, so all tables are read from the same version.
   const source = await realpath(file).catch((error: unknown) => {
     throw unreadable(file, error)
@@ -37,7 +37,6 @@ export const exportPublished = async (
     ...request,
     source,
     open: (options) => open(source, options),
-    isDirectory,
     signal,
   })
   const { out } = request
@@ -48,8 +47,6 @@ export interface Export {
   /** Path of the published state; `open` opens it read-only. */
   readonly source: string
   readonly open: (options: OpenOptions) => Promise<Database>
-  /** Whether the source is Parquet, which holds no views. */
-  readonly isDirectory: boolean
   /** Absolute path. */
   readonly out: string
   readonly format: FileFormat | 'xlsx'
@@ -71,16 +68,16 @@ export const exportTables = async (options: Export): Promise<ExportManifest> => 
   const replaced = replaceDirectory(options.out, async (directory) => {
     const temporaryDirectory = join(directory, 'spill')
     try {
-      const opening = options.open({ memoryLimit: '112MB', temporaryDirectory })
+      const opening = options.open({ memoryLimit: '112MB', temporaryDirectory, directories: [directory] })
       await using database = await opening.catch((error: unknown) => {
         throw unreadable(options.source, error)
       })
       return await database.transaction((sql) =>
-        database.interruptibly(options.signal, () => {
-          const run = () => write(options, sql, directory, requested)
-          const lacksViews = options.isDirectory && requested.some(isView)
-          return lacksViews ? withTemporaryViews(sql, ALL_VIEWS, [], run) : run()
-        }),
+        database.interruptibly(options.signal, () =>
+          withTemporaryViews(sql, requested.some(isView) ? ALL_VIEWS : [], [], () =>
+            write(options, sql, directory, requested),
+          ),
+        ),
       )
     } finally {
       await rm(temporaryDirectory, { recursive: true, force: true })

@@ -12,7 +12,6 @@ import { asWarehouseError, WarehouseError } from '../base/errors.js'
 import { counted, humanBytes } from '../base/human.js'
 import { makeDirectory } from '../base/make-directory.js'
 import { throwIfAborted } from '../base/signals.js'
-import { withoutPattern } from '../publish/parquet/sql.js'
 import { keepMode, renameDurably, syncToDisk, temporaryBeside } from '../publish/replace-file.js'
 import type { Settings } from '../settings/settings.js'
 import { findState, requirePublished } from '../storage/open.js'
@@ -167,7 +166,7 @@ const writeAs = async (
  * memory spill into a directory of their own.
  */
 const onPublished = async (
-  { path, file, open: openState, isDirectory }: Awaited<ReturnType<typeof requirePublished>>,
+  { path, file, open: openState }: Awaited<ReturnType<typeof requirePublished>>,
   options: { readonly memoryLimit: string; readonly file: string | null; readonly signal: AbortSignal },
   work: (sql: Sql) => Promise<number>,
 ): Promise<number> => {
@@ -175,22 +174,21 @@ const onPublished = async (
   const temporaryDirectory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-query-')).catch(() => '')
   try {
     const source = await realpath(file)
-    await using database = await openState(source, { memoryLimit: options.memoryLimit, temporaryDirectory })
+    await using database = await openState(source, {
+      memoryLimit: options.memoryLimit,
+      temporaryDirectory,
+      spillLimit: SPILL_MAX,
+      files: options.file === null ? [] : [options.file],
+    })
     return await database.interruptibly(options.signal, () =>
-      database.exclusively(async (sql) => {
-        const run = async () => {
-          await lock(sql, isDirectory ? [source, withoutPattern(source)] : [], options.file)
-          return await work(sql)
-        }
-        return await (isDirectory ? withTemporaryViews(sql, ALL_VIEWS, [], run) : run())
-      }),
+      database.exclusively((sql) => withTemporaryViews(sql, ALL_VIEWS, [], () => work(sql))),
     )
   } catch (error) {
     const cause = duckdbCause(error)
     if (!isOutOfMemory(cause)) throw unreadable(path, error)
     if (options.memoryLimit !== MEMORY_MAX) throw cause
     throw refused(
-      `the query needs more than ${MEMORY_MAX} of memory. Select fewer rows or columns, or group them`,
+      `the query needs more than ${MEMORY_MAX} of memory and ${SPILL_MAX} on the disk. Select fewer rows or columns, or group them`,
     )
   } finally {
     if (temporaryDirectory !== '') await rm(temporaryDirectory, { recursive: true, force: true })
@@ -200,15 +198,8 @@ const onPublished = async (
 /** Most queries read rows as they come, or spill. The others get the memory of a sync. */
 const [MEMORY, MEMORY_MAX] = ['32MB', '256MB']
 
-/** After this, the connection opens no other file, and no statement can change that. */
-const lock = async (sql: Sql, directories: readonly string[], file: string | null): Promise<void> => {
-  await sql.run(`SET allowed_directories = [${directories.map(literal).join(', ')}]`)
-  if (file !== null) await sql.run(`SET allowed_paths = [${literal(file)}]`)
-  // By default it keeps 1 MB of rows ahead.
-  await sql.run(`SET streaming_buffer_size = '100KB'`)
-  await sql.run('SET enable_external_access = false')
-  await sql.run('SET lock_configuration = true')
-}
+/** Rows that take more than that are to be exported. */
+const SPILL_MAX = '4GB'
 
 /** Runs a query into a file that then replaces `out`. Returns what was written, in words. */
 const writeFile = async (

@@ -288,5 +288,5 @@ export const ALL_TABLES: readonly TableDeclaration[] = [
 ]
 
 /** The name of a table as people write it: `surveys` or `_sync.runs`. */
-export const tableName = ({ schema, name }: Pick<TableDeclaration, 'schema' | 'name'>): string =>
+export const tableName = ({ schema, name }: { readonly schema: string; readonly name: string }): string =>
   schema === 'main' ? name : `${schema}.${name}`

@@ -7,6 +7,7 @@ import { stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { messageOf } from '../base/errors.js'
 import { throwIfAborted } from '../base/signals.js'
+import type { TableDeclaration } from '../model/columns.js'
 import { publishedPath } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
 import { bigintCell } from '../warehouse/connection/cells.js'
@@ -14,12 +15,16 @@ import {
   attached,
   countOf,
   type Database,
+  inTransaction,
+  type OpenOptions,
+  openDatabase,
   type Sql,
   STORAGE_FORMAT,
 } from '../warehouse/connection/database.js'
-import { literal, quote } from '../warehouse/connection/ddl.js'
+import { createTable, literal, qualified, quote } from '../warehouse/connection/ddl.js'
 import { duckdbCause, isFileFailure } from '../warehouse/connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'
+import { plainTablesOfOther, requirePlainData } from '../warehouse/lifecycle/plain-data.js'
 import type { PublishedState } from '../warehouse/lifecycle/rebuild.js'
 import { haveBlocksChecksums } from './block-checksums.js'
 import type { FileSystemLacks } from './file-system-lacks.js'
@@ -167,12 +172,37 @@ export const findPublishedFile = async (
   return [{ path, what: 'the published file', ...stateInFile(database, path) }]
 }
 
-/** The state in a database file, from which the empty `database` can be filled. */
+/** The state in a database file, from which the empty `database` can be filled: the rows of its tables, and nothing else of it. */
 export const stateInFile = (database: Database, path: string): Pick<PublishedState, 'countRuns' | 'fill'> => {
-  const reading = <Result>(work: (sql: Sql) => Promise<Result>) =>
-    database.exclusively((sql) => attached(sql, `${literal(path)} AS other (READ_ONLY)`, () => work(sql)))
+  const reading = <Result>(work: (sql: Sql, tables: readonly TableDeclaration[]) => Promise<Result>) =>
+    database.exclusively((sql) =>
+      attached(sql, `${literal(path)} AS other (READ_ONLY)`, async () =>
+        work(sql, await plainTablesOfOther(sql)),
+      ),
+    )
   return {
     countRuns: () => reading((sql) => countOf(sql, 'SELECT count(*) AS "Count" FROM other._sync.runs')),
-    fill: () => reading((sql) => sql.run('COPY FROM DATABASE other TO "work"')),
+    fill: () =>
+      reading((sql, tables) =>
+        inTransaction(sql, async () => {
+          await sql.run('CREATE SCHEMA _sync')
+          for (const table of tables) {
+            await sql.run(createTable(table))
+            await sql.run(`INSERT INTO ${qualified(table)} FROM other.${qualified(table)}`)
+          }
+        }),
+      ),
+  }
+}
+
+/** Opens a published file read-only. Throws like `openDatabase`, and `WarehouseUnusableError` if it holds more than data. */
+export const openPublishedFile = async (path: string, options: OpenOptions = {}): Promise<Database> => {
+  const database = await openDatabase(path, { ...options, readOnly: true })
+  try {
+    await database.exclusively(requirePlainData)
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
   }
 }

@@ -14,10 +14,10 @@ import {
   type StateFormat,
 } from '../model/publish-formats.js'
 import type { Publisher } from '../model/warehouse.js'
-import { type Database, type OpenOptions, openDatabase } from '../warehouse/connection/database.js'
+import type { Database, OpenOptions } from '../warehouse/connection/database.js'
 import { unreadable } from '../warehouse/connection/duckdb-error.js'
 import type { PublishedPlace, PublishedState } from '../warehouse/lifecycle/rebuild.js'
-import { createDuckdbPublisher, findPublishedFile } from './duckdb.js'
+import { createDuckdbPublisher, findPublishedFile, openPublishedFile } from './duckdb.js'
 import { createLacks } from './file-system-lacks.js'
 import { manifestFile } from './parquet/manifest.js'
 import { createParquetPublisher, type FilePublishing } from './parquet/publisher.js'
@@ -48,7 +48,7 @@ const FORMATS: Readonly<Record<StateFormat, Format>> = {
   duckdb: {
     createPublisher: ({ database, directory, lacks }) => createDuckdbPublisher(database, directory, lacks),
     dated: (path) => path,
-    open: (path, options) => openDatabase(path, { ...options, readOnly: true }),
+    open: openPublishedFile,
     isDirectory: false,
     find: findPublishedFile,
   },

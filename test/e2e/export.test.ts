@@ -236,7 +236,6 @@ test.concurrent('an export that is refused prints one line and changes nothing',
       await exportTables({
         source: trial.published,
         open: () => openDatabase(trial.published, { readOnly: true }),
-        isDirectory: false,
         out,
         format: 'csv',
         bom: false,

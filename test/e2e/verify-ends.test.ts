@@ -235,7 +235,7 @@ describe('after a sync', () => {
     const { code, json } = await verifyJson(trial, ['--local'])
     expect({ code, problems: json.local.problems }).toMatchObject({
       code: 5,
-      problems: [{ rule: 'state_can_be_read', example: expect.stringContaining('Table with name t does') }],
+      problems: [{ rule: 'views_are_declared', example: 'survey_pace' }],
     })
     await change('DROP VIEW survey_overview; ALTER TABLE freshness RENAME COLUMN last_error TO last_errop')
     const report = ['report', '--out', join(trial.warehouse, 'report.html')]

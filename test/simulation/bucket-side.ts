@@ -132,7 +132,7 @@ export class BucketSide {
     const tables = versions.at(versions.pointer).manifest?.tables ?? []
     const hasDelta = formats.includes('delta')
     const followed = new Set(hasDelta ? tables.map(directoryOf) : [])
-    await using database = await openDatabase(':memory:')
+    await using database = await openDatabase(':memory:', { directories: [this.#home] })
     const removeOld = async () => {
       const store = versions.client()
       const reading = { store, database, scratch: this.#home, signal: NEVER }

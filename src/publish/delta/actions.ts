@@ -10,8 +10,7 @@ import { z } from 'zod'
 import { parse } from '../../base/parse.js'
 import { varcharCell } from '../../warehouse/connection/cells.js'
 import type { Database } from '../../warehouse/connection/database.js'
-import { literal } from '../../warehouse/connection/ddl.js'
-import { withoutPattern } from '../parquet/sql.js'
+import { literal, withoutPattern } from '../../warehouse/connection/ddl.js'
 
 const texts = z.record(z.string(), z.string())
 const partitionValues = z.record(z.string(), z.string().nullable())

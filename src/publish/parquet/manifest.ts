@@ -3,7 +3,7 @@
  * files need not be written, and it checks the files when a lost work database is rebuilt.
  */
 import { createHash } from 'node:crypto'
-import { open, readFile, stat, writeFile } from 'node:fs/promises'
+import { lstat, open, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
@@ -18,9 +18,14 @@ const columnSchema = z.object({
   comment: z.string(),
 })
 
+/** Of a document that somebody else may have written: a path below the directory of the version, or a key below the prefix of a bucket. */
+export const pathBelow = z
+  .string()
+  .regex(/^(?!\.{1,2}(?:\/|$))[^/\\:\0]+(?:\/(?!\.{1,2}(?:\/|$))[^/\\:\0]+)*$/)
+
 const fileSchema = z.object({
   /** Relative to the directory of the version. */
-  path: z.string(),
+  path: pathBelow,
   account: z.string().nullable(),
   created_month: z.string().nullable(),
   rows: z.number(),
@@ -113,7 +118,9 @@ export const isIntact = async (
 ): Promise<boolean> => {
   try {
     const file = join(directory, path)
-    return (await stat(file)).size === bytes && (await checksum(file)) === sha256
+    const found = await lstat(file)
+    // To read a pipe would never end, and a link may lead elsewhere.
+    return found.isFile() && found.size === bytes && (await checksum(file)) === sha256
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return false
     throw error

@@ -15,12 +15,11 @@ import {
   openDatabase,
   type Sql,
 } from '../../warehouse/connection/database.js'
-import { createTable, literal, qualified, quote } from '../../warehouse/connection/ddl.js'
+import { createTable, literal, qualified, quote, withoutPattern } from '../../warehouse/connection/ddl.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import type { PublishedState } from '../../warehouse/lifecycle/rebuild.js'
 import { defineView, type ViewDeclaration } from '../../warehouse/views/view-declaration.js'
 import { isIntact, type ManifestTable, requireManifest, storedTables } from './manifest.js'
-import { withoutPattern } from './sql.js'
 import { allVersions, parquetDirectory } from './versions.js'
 
 /** It also has `views`, by their SQL: published files of views are not read. Throws the error of DuckDB, or `WarehouseUnusableError` without a manifest. */
@@ -30,13 +29,16 @@ export const openParquet = async (
   views: readonly ViewDeclaration[] = [],
 ): Promise<Database> => {
   const manifest = await requireManifest(version)
-  const database = await openDatabase(':memory:', options)
+  const directories = [version, ...(options.directories ?? [])]
+  const database = await openDatabase(':memory:', { ...options, directories })
   try {
     await database.transaction(async (sql) => {
       await sql.run('CREATE SCHEMA _sync')
       for (const table of storedTables(manifest)) {
         const columns = table.columns.map(({ name }) => quote(name)).join(', ')
-        await sql.run(`CREATE VIEW ${qualified(table)} AS SELECT ${columns} FROM ${rowsOf(version, table)}`)
+        await sql.run(
+          `CREATE OR REPLACE VIEW ${qualified(table)} AS SELECT ${columns} FROM ${rowsOf(version, table)}`,
+        )
       }
       for (const view of views) await sql.run(defineView(view))
     })

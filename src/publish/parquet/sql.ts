@@ -1,6 +1,6 @@
 /** Makes the SQL text of a publish from table declarations. Pure; `write-table.ts` runs the statements. */
 import type { Column } from '../../model/columns.js'
-import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
+import { literal, qualified, quote, withoutPattern } from '../../warehouse/connection/ddl.js'
 import { type PublishedTable, UNKNOWN_MONTH } from './tables.js'
 
 /**
@@ -15,9 +15,6 @@ export const digestPartitions = (table: PublishedTable): string =>
 export const digestFiles = (table: PublishedTable, files: readonly string[]): string =>
   `SELECT filename, ${digest(table)} FROM read_parquet([${files.map((file) => literal(withoutPattern(file))).join(', ')}],
     filename = true, hive_partitioning = false) t GROUP BY ALL`
-
-/** Escapes a path where DuckDB would expand a pattern. */
-export const withoutPattern = (path: string): string => path.replaceAll(/[[*?]/g, '[$&]')
 
 /** Temporary table of the changed partitions of one table, each with its place. */
 export const CHANGED_TABLE = 'changed_partitions'

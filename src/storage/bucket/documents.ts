@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { ADDRESSES } from '../../model/publish-formats.js'
-import { manifestSchema as parquetManifestSchema } from '../../publish/parquet/manifest.js'
+import { manifestSchema as parquetManifestSchema, pathBelow } from '../../publish/parquet/manifest.js'
 
 /** At the root of the bucket's prefix, also with shards. */
 export const LAYOUT_KEY = 'layout.json'
@@ -70,7 +70,7 @@ const format = z.literal(1)
 /** A document that is replaced carries a `token` of its own: so after a lost answer we see whether we wrote it. */
 const token = z.string()
 
-const namedObjectSchema = z.object({ key: z.string(), bytes: z.number(), sha256: z.string() })
+const namedObjectSchema = z.object({ key: pathBelow, bytes: z.number(), sha256: z.string() })
 /** An object with what is needed to verify a copy of it. */
 export type NamedObject = z.output<typeof namedObjectSchema>
 
@@ -111,13 +111,13 @@ const pointerShape = z.object({
   format,
   token,
   version: z.int().min(0).max(VERSION_MAX),
-  manifest: z.string().nullable(),
+  manifest: pathBelow.nullable(),
   /** Key of the version's database, for readers. */
-  database: z.string().nullable(),
+  database: pathBelow.nullable(),
   /** Manifests of the versions that were published before, newest first. */
-  earlier: z.array(z.string()),
+  earlier: z.array(pathBelow),
   /** The versions that a catalog shows, also this one, newest first: the last of each day, and the newest three. */
-  shown: z.array(z.object({ manifest: z.string(), published_at: z.string() })).default([]),
+  shown: z.array(z.object({ manifest: pathBelow, published_at: z.string() })).default([]),
   run: z.string().nullable(),
   published_at: z.string().nullable(),
   /** A newer state of the work database than the version's. */

@@ -8,11 +8,11 @@ import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { ObjectStore } from '../../object-store/object-store.js'
 import { openStore } from '../../object-store/open.js'
+import { openPublishedFile } from '../../publish/duckdb.js'
 import type { Published } from '../../publish/formats.js'
 import { isIntact } from '../../publish/parquet/manifest.js'
 import { temporaryBeside } from '../../publish/replace-file.js'
 import type { StorageSettings } from '../../settings/storage.js'
-import { openDatabase } from '../../warehouse/connection/database.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { type NamedObject, STATE_NOTHING, stateOf } from './documents.js'
 import { readLastRuns } from './last-run.js'
@@ -49,7 +49,7 @@ const publishedIn = async (
   return {
     path: `${store.address}/${database.key}`,
     file: await localCopy(store, database, directory, signal),
-    open: (path, options) => openDatabase(path, { ...options, readOnly: true }),
+    open: openPublishedFile,
     isDirectory: false,
     atMs: Date.parse(published_at),
   }

@@ -7,10 +7,10 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/signals.js'
+import { tableName } from '../../model/sync-tables.js'
 import { haveBlocksChecksums } from '../../publish/block-checksums.js'
-import { readEverything } from '../../publish/duckdb.js'
+import { openPublishedFile, readEverything } from '../../publish/duckdb.js'
 import { readManifest } from '../../publish/parquet/manifest.js'
-import { openDatabase } from '../../warehouse/connection/database.js'
 import {
   duckdbCause,
   firstLine,
@@ -20,9 +20,10 @@ import {
 } from '../../warehouse/connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../../warehouse/connection/errors.js'
 import { isOwnFault } from '../../warehouse/lifecycle/migrations.js'
+import { differentViews } from '../../warehouse/lifecycle/plain-data.js'
 import { compareFormats } from './check-parquet.js'
-import { checkTables, makeTemporaryDirectory } from './check-tables.js'
-import { damaged, type LocalProof, proofSchema, together } from './proof.js'
+import { checkTables, makeTemporaryDirectory, requireDeclaredColumns } from './check-tables.js'
+import { damaged, type LocalProof, problemOfFiles, proofSchema, together } from './proof.js'
 
 /** What another process can answer. */
 export const fileQuestion = z.object({
@@ -87,16 +88,30 @@ export const checkFile = async (
   signal: AbortSignal,
 ): Promise<LocalProof> => {
   return await reportingDamage({ state, signal }, async () => {
-    await using database = await openDatabase(file, { temporaryDirectory, readOnly: true })
+    const directories = parquet === null ? [] : [parquet.directory]
+    await using database = await openPublishedFile(file, { temporaryDirectory, directories })
     // A free block may be without its checksum. DuckDB reads every block that it uses.
     if (!(await haveBlocksChecksums(file, signal)))
       await database.exclusively((sql) => database.interruptibly(signal, () => readEverything(sql, signal)))
-    const tables = await checkTables({ state, database, signal })
-    const found = together({ checks: 1, states: [state] }, tables)
+    await database.exclusively((sql) => requireDeclaredColumns(sql, state))
+    const views = await database.exclusively(differentViews)
+    const found = together(
+      { checks: 2, states: [state] },
+      { problems: problemOfFiles(state, VIEWS_DIFFER, views.map(tableName)) },
+    )
+    // The rules would run them.
+    if (views.length > 0) return found
+    const checked = together(found, await checkTables({ state, database, signal }))
     const manifest = parquet === null ? null : await readManifest(parquet.directory)
-    if (parquet === null || manifest === null) return found
-    return together(found, await compareFormats(database, { ...parquet, manifest }, signal))
+    if (parquet === null || manifest === null) return checked
+    return together(checked, await compareFormats(database, { ...parquet, manifest }, signal))
   })
+}
+
+const VIEWS_DIFFER = {
+  rule: 'views_are_declared',
+  where: 'views',
+  says: 'views with another SQL than that of this version, which every program that reads them would run',
 }
 
 /** Turns an error that proves damage into a problem. */

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/signals.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
+import { openPublishedFile } from '../../publish/duckdb.js'
 import { openParquet } from '../../publish/parquet/reader.js'
 import { bigintCell, varcharCell } from '../../warehouse/connection/cells.js'
 import {
   columnPaths,
   type Database,
   type OpenOptions,
-  openDatabase,
   type Sql,
 } from '../../warehouse/connection/database.js'
 import { qualified, quote } from '../../warehouse/connection/ddl.js'
@@ -70,7 +70,7 @@ export const checkTables = async ({
 const resultRow = z.object({ place: bigintCell, count: bigintCell, example: varcharCell.nullable() })
 
 /** Older versions published other columns, which the rules do not know. */
-const requireDeclaredColumns = async (sql: Sql, state: string): Promise<void> => {
+export const requireDeclaredColumns = async (sql: Sql, state: string): Promise<void> => {
   const paths = await columnPaths(sql)
   const lacking = ALL_TABLES.flatMap(({ schema, name, columns }) =>
     columns.map((column) => `${schema}.${name}.${column.name}`),
@@ -82,7 +82,7 @@ const requireDeclaredColumns = async (sql: Sql, state: string): Promise<void> =>
 }
 
 export const openDatabaseFile = (file: string): Promise<Database> =>
-  withSpill((options) => openDatabase(file, { ...options, readOnly: true }))
+  withSpill((options) => openPublishedFile(file, options))
 
 export const openParquetVersion = (directory: string): Promise<Database> =>
   withSpill((options) => openParquet(directory, options, ALL_VIEWS))

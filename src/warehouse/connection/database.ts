@@ -10,7 +10,7 @@ import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { appendTo, storedColumnsOf } from './append.js'
 import { bigintCell, fromDuckDB, type Parameter, toDuckDB, varcharCell } from './cells.js'
-import { createTemporary } from './ddl.js'
+import { createTemporary, literal, withoutPattern } from './ddl.js'
 import { duckdbError, isInterrupt, isLockConflict, refusedLock } from './duckdb-error.js'
 
 /** Values of `$name` in a statement. */
@@ -127,31 +127,56 @@ export interface OpenOptions {
   readonly temporaryDirectory?: string
   /** The most memory of DuckDB, such as `112MB`; 256 MB by default. Larger operations spill to disk. */
   readonly memoryLimit?: string
+  /** The most that may be spilled, such as `4GB`; by default 90 % of the free space. */
+  readonly spillLimit?: string
+  /** What statements may open beside the database itself: files below these directories, and these files. */
+  readonly directories?: readonly string[]
+  readonly files?: readonly string[]
+  /** Whether statements may change settings that open no file: `COPY FROM DATABASE` changes one. False by default. */
+  readonly mayChangeSettings?: boolean
 }
 
 /**
- * Opens `file`, and creates it unless read-only. Sessions are in UTC. Throws the errors of DuckDB unchanged, or an error `lock_refused` if
- * the file cannot be locked although nobody holds it.
+ * Opens `file`, and creates it unless read-only. Sessions are in UTC. Somebody else may have written the file. So no statement, view or
+ * macro in it reaches another file, a network or an extension, and none changes that
+ * (docs/decisions/warehouse.md#0089-a-database-is-data-not-a-program). Throws the errors of DuckDB unchanged, or an error `lock_refused`
+ * if the file cannot be locked although nobody holds it.
  */
 export const openDatabase = async (file: string, options: OpenOptions = {}): Promise<Database> => {
-  const { readOnly = false, temporaryDirectory, memoryLimit } = options
+  const { readOnly = false, temporaryDirectory, memoryLimit, spillLimit } = options
   const instance = await DuckDBInstance.create(file, {
     ...baseOptions,
     ...(readOnly ? { access_mode: 'READ_ONLY' } : {}),
     ...(temporaryDirectory === undefined ? {} : { temp_directory: temporaryDirectory }),
     ...(memoryLimit === undefined ? {} : { memory_limit: memoryLimit }),
+    ...(spillLimit === undefined ? {} : { max_temp_directory_size: spillLimit }),
   }).catch(async (error: unknown) => {
     throw isLockConflict(error) ? await refusedLock(error, file, readOnly) : error
   })
   try {
     const connection = await instance.connect()
-    await connection.run(`SET TimeZone = 'UTC'`)
+    await connection.run(sessionSettings(options))
     return onConnection(file, instance, connection)
   } catch (error) {
     instance.closeSync()
     throw error
   }
 }
+
+/** DuckDB resolves links before it compares a path. None of this can be taken back, also where the settings are not locked. */
+const sessionSettings = ({ directories = [], files = [], mayChangeSettings = false }: OpenOptions): string =>
+  [
+    `SET TimeZone = 'UTC'`,
+    // By default DuckDB keeps 1 MB of the rows of a result ahead.
+    `SET streaming_buffer_size = '100KB'`,
+    // A pattern in a statement has the escaped path.
+    `SET allowed_directories = ${list(directories.flatMap((path) => [path, withoutPattern(path)]))}`,
+    `SET allowed_paths = ${list(files)}`,
+    'SET enable_external_access = false',
+    ...(mayChangeSettings ? [] : ['SET lock_configuration = true']),
+  ].join(';')
+
+const list = (paths: readonly string[]): string => `[${paths.map(literal).join(', ')}]`
 
 const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDBConnection): Database => {
   const oneAtATime = pLimit(1)

@@ -6,8 +6,11 @@ export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 /** A string as an SQL literal. Only for names, paths and comments: values are parameters. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-export const qualified = (table: Pick<TableDeclaration, 'schema' | 'name'>): string =>
-  `${quote(table.schema)}.${quote(table.name)}`
+/** Escapes a path where DuckDB would expand a pattern. */
+export const withoutPattern = (path: string): string => path.replaceAll(/[[*?]/g, '[$&]')
+
+export const qualified = ({ schema, name }: { readonly schema: string; readonly name: string }): string =>
+  `${quote(schema)}.${quote(name)}`
 
 /** `a."x", a."y"` */
 export const selected = (columns: readonly Pick<Column, 'name'>[], alias: string): string =>

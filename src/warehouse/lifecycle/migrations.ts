@@ -26,6 +26,7 @@ import { isStatementFault } from '../connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
 import { createView, defineView } from '../views/view-declaration.js'
+import { dropOtherViews } from './plain-data.js'
 
 interface Migration {
   readonly version: number
@@ -47,7 +48,7 @@ const MIGRATIONS: readonly Migration[] = [
 ]
 
 /** The package has an empty warehouse of its version, with views and comments: `config/bundle.mjs` makes it. */
-const EMPTY = fileURLToPath(new URL('../empty.duckdb', import.meta.url))
+export const EMPTY = fileURLToPath(new URL('../empty.duckdb', import.meta.url))
 
 /**
  * Fills a new database with it, which takes a tenth of the CPU time of its statements. Before the build there is none. Rejects with the
@@ -94,6 +95,7 @@ export const migrate = async (
     await sql.run('CREATE SCHEMA IF NOT EXISTS _sync')
     for (const statement of missing) await sql.run(statement)
     if (version === 0) await record(sql, schema.version, 'Built from the declarations', clock)
+    await dropOtherViews(sql)
     await describe(sql)
   })
 }

@@ -22,7 +22,8 @@ import {
 import { WarehouseDamagedError, WarehouseHeldError, WarehouseUnusableError } from '../connection/errors.js'
 import { spillDirectory, workFile } from './files.js'
 import { describeHolder, type Holder, isAlive, readHolder, removeHolder, writeHolder } from './holder.js'
-import { copyEmpty, hasCurrentSchema, migrate, schemaVersion } from './migrations.js'
+import { copyEmpty, EMPTY, hasCurrentSchema, migrate, schemaVersion } from './migrations.js'
+import { dropOtherViews, keepPlainData } from './plain-data.js'
 import { type PublishedPlace, rebuild } from './rebuild.js'
 
 interface OpenWarehouse {
@@ -49,6 +50,7 @@ export const openWarehouse = async (options: OpenWarehouse): Promise<Database> =
   try {
     await writeHolder(directory, command, clock.nowMs()).catch(cannotWrite(directory))
     await options.onHeld?.()
+    await database.exclusively((sql) => keepPlainData(sql, log)).catch(notOurs(database))
     const isCurrent = () => database.exclusively(hasCurrentSchema)
     const isNew = async () => (await database.exclusively(schemaVersion)) === 0
     if (!(await isCurrent())) {
@@ -60,6 +62,9 @@ export const openWarehouse = async (options: OpenWarehouse): Promise<Database> =
           log.warn({ problem: firstLine(cause) }, 'no copy of the empty warehouse: its tables are created')
         })
       if (!(await isCurrent())) await migrate(database, clock)
+    } else if (await database.exclusively(dropOtherViews)) {
+      log.warn({ file: database.file }, 'views were not those of this version, so they are created again')
+      await migrate(database, clock)
     }
   } catch (error) {
     await release(error instanceof WarehouseDamagedError ? error : null)
@@ -67,6 +72,16 @@ export const openWarehouse = async (options: OpenWarehouse): Promise<Database> =
   }
   return withDamageTracked(database, release)
 }
+
+const notOurs =
+  ({ file }: Database) =>
+  (cause: unknown): never => {
+    if (!(cause instanceof WarehouseUnusableError) || cause.cause !== undefined) throw cause
+    throw new WarehouseUnusableError(
+      `cannot use ${file}: ${cause.message}. Find out who did, and restore a state from before`,
+      { cause },
+    )
+  }
 
 /** Failures are only logged: the next run finds a note of a dead process, or the same damage, when it opens. */
 const releaseOf =
@@ -173,6 +188,10 @@ const openUnlessHeld = async (directory: string): Promise<Database> => {
   try {
     const database = await openDatabase(workFile(directory), {
       temporaryDirectory: spillDirectory(directory),
+      // It publishes into the directory, and is rebuilt from there.
+      directories: [directory],
+      files: [EMPTY, `${EMPTY}.wal`],
+      mayChangeSettings: true,
     })
     // Whoever can read the file can hold its lock. DuckDB creates it with the rights of the umask, and some file systems keep none.
     await chmod(database.file, 0o600).catch(() => undefined)

@@ -34,7 +34,7 @@ export const ALL_VIEWS: readonly ViewDeclaration[] = [
 ]
 
 /**
- * Runs `work` while temporary views hide the stored ones: Parquet has none, and a file of another version has others. Those named in
+ * Runs `work` while temporary views hide the stored ones: Parquet has none, and a file that somebody else wrote has others. Those named in
  * `evaluated` are tables, so each is evaluated once, also if several views or statements read it. A table that an older state lacks is
  * empty, and a view whose columns it lacks is left out.
  */

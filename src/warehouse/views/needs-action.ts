@@ -5,9 +5,9 @@ import { bigint, columnsOf, json, timestamptz, varchar, varcharOf } from '../../
 import type { InterviewStatus } from '../../model/fields.js'
 import { deadlines, ofSurvey, sampleSourceProgress, surveys } from '../../model/tables.js'
 import { INACTIVE_STATUSES } from '../../rules/refresh.js'
-import { literal } from '../connection/ddl.js'
+import { literal, selected } from '../connection/ddl.js'
 import { hoursBefore, utcDay } from '../history/compaction.js'
-import { FORECAST_PACE_DAYS_MIN, OBSERVED_DAYS } from './pace.js'
+import { FORECAST_PACE_DAYS_MIN, OBSERVED_DAYS, surveyPace } from './pace.js'
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
 /** Fieldwork is running or paused. */
@@ -190,6 +190,9 @@ const FORECASTS = `SELECT account, survey_id, ${utcDay('refreshed_at')} - 7 + CA
       SEMI JOIN observed_weeks w ON w.account = x.account AND w."day" = ${utcDay('x.refreshed_at')} - 7
       WHERE days <= 3650`
 
+const OF_SURVEY = ['account', 'survey_id', 'title', 'project_id', 'status', 'refreshed_at']
+const isOfPace = ({ name }: { readonly name: string }): boolean => !OF_SURVEY.includes(name)
+
 export const needsAction: ViewDeclaration = {
   schema: 'main',
   name: 'needs_action',
@@ -229,7 +232,7 @@ export const needsAction: ViewDeclaration = {
     ), facts AS (
       SELECT s.account, s.id AS survey_id, s.title, s.project_id, s.status, n.newest_at, f.refreshed_at, f.last_error, c.status_since,
         CASE WHEN t.last_error IS NOT NULL THEN t.requests_needed END AS parts_of,
-        p.* EXCLUDE (account, survey_id, title, project_id, status, refreshed_at), o.expected_before,
+        ${selected(surveyPace.columns.filter(isOfPace), 'p')}, o.expected_before,
         greatest(p.last_gain_at, c.status_since) AS still_since,
         ${dayText('p.due_on')} AS due_text, ${dayText('p.expected_on')} AS expected_text, ${dayText('p.expected_to')} AS latest_text,
         ${utcDay('n.newest_at')} - ${utcDay('c.status_since')} AS paused_days,

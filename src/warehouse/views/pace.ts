@@ -24,6 +24,7 @@ import {
   surveyProgress,
   surveys,
 } from '../../model/tables.js'
+import { selected } from '../connection/ddl.js'
 import { dayStart, utcDay } from '../history/compaction.js'
 import {
   inferredSourceObservations,
@@ -151,8 +152,11 @@ export const rowsOf = (history: TableDeclaration, reconstructed?: TableDeclarati
     reconstructed === undefined
       ? ''
       : ` UNION ALL BY NAME
-        SELECT * EXCLUDE (as_of, read_at), as_of AS observed_at, true AS is_reconstructed FROM main.${reconstructed.name}`
+        SELECT ${selected(reconstructed.columns.filter(isObserved), 'r')}, r.as_of AS observed_at, true AS is_reconstructed
+        FROM main.${reconstructed.name} r`
   })`
+
+const isObserved = ({ name }: { readonly name: string }): boolean => name !== 'as_of' && name !== 'read_at'
 
 const MODIFIED = `
       LEFT JOIN (SELECT account, id AS survey_id, min(updated_at) AS modified_at FROM main.surveys_history GROUP BY ALL) m

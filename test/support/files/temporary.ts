@@ -29,10 +29,10 @@ const hasRoom = (path: string): boolean => {
 }
 
 /** A publish waits until the disk has stored every file. Only the slow suite has time for that. */
-const PARENT = !SLOW && hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir()
+export const TEMPORARY_ROOT = !SLOW && hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir()
 
 export const temporaryDirectory = async (finished: Finished = onTestFinished): Promise<string> => {
-  const directory = await mkdtemp(join(PARENT, 'fieldwork-sync-'))
+  const directory = await mkdtemp(join(TEMPORARY_ROOT, 'fieldwork-sync-'))
   // With promises it takes three times the CPU.
   finished(() => rmSync(directory, { recursive: true, force: true }))
   return directory

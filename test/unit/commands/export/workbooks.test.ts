@@ -38,7 +38,6 @@ const exportTo = (out: string, request: Partial<Export> = {}) =>
   exportTables({
     source,
     open: (options) => openDatabase(source, { ...options, readOnly: true }),
-    isDirectory: false,
     out,
     format: 'xlsx',
     bom: false,

@@ -8,7 +8,7 @@ import { commitDelta } from '../../../../src/publish/delta/commit.js'
 import { stateAfter } from '../../../../src/publish/delta/log.js'
 import type { Manifest } from '../../../../src/publish/parquet/manifest.js'
 import { type Database, openDatabase } from '../../../../src/warehouse/connection/database.js'
-import { temporaryDirectory } from '../../../support/files/temporary.js'
+import { TEMPORARY_ROOT, temporaryDirectory } from '../../../support/files/temporary.js'
 import { testLog } from '../../../support/log/test-log.js'
 import { COLUMNS, manifestKeyOf, manifestWith } from '../../../support/storage/manifests.js'
 import { type ModelFault, type ModelRequest, ModelStore } from '../../../support/storage/model-store.js'
@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000
 /** Writes and reads checkpoints, and keeps nothing of them. */
 let database: Database
 beforeAll(async () => {
-  database = await openDatabase(':memory:')
+  database = await openDatabase(':memory:', { directories: [TEMPORARY_ROOT] })
   return () => database.close()
 })
 

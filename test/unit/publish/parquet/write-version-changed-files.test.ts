@@ -6,7 +6,6 @@ import { expect, test } from 'vitest'
 import type { Manifest } from '../../../../src/publish/parquet/manifest.js'
 import { writeChangedFiles } from '../../../../src/publish/parquet/write-version.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
-import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { NEVER } from '../../../support/storage/bucket.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { instantOf, minute } from '../../../support/time/instants.js'
@@ -25,10 +24,11 @@ const VIEWS = ['surveys_today'] as const
 
 /** Writes the files of version `number` into a directory of their own. The run is named after the number. */
 const writeFiles = async (
-  { database }: Pick<TestWarehouse, 'database'>,
+  warehouse: Pick<TestWarehouse, 'database' | 'directory'>,
   { number, base = null, signal = NEVER }: { number: number; base?: Manifest | null; signal?: AbortSignal },
 ) => {
-  const directory = await temporaryDirectory()
+  const { database } = warehouse
+  const directory = join(warehouse.directory, `upload-${number}`)
   const run = { number, runId: `run-${number}`, clock: testClock(), signal, views: VIEWS }
   const writing = { database, base, directory, ...run }
   return { ...(await writeChangedFiles(writing)), directory }

@@ -14,7 +14,7 @@ import {
 } from '../../../../src/storage/bucket/documents.js'
 import { readManifest } from '../../../../src/storage/bucket/restore.js'
 import { type Database, openDatabase } from '../../../../src/warehouse/connection/database.js'
-import { temporaryDirectory } from '../../../support/files/temporary.js'
+import { TEMPORARY_ROOT, temporaryDirectory } from '../../../support/files/temporary.js'
 import { testLog } from '../../../support/log/test-log.js'
 import { ALWAYS_HELD, manifestOf, NEVER, namedObject } from '../../../support/storage/bucket.js'
 import { type ModelFault, type ModelRequest, ModelStore } from '../../../support/storage/model-store.js'
@@ -37,7 +37,7 @@ interface Night {
 /** Writes and reads checkpoints, and keeps nothing of them. */
 let database: Database
 beforeAll(async () => {
-  database = await openDatabase(':memory:')
+  database = await openDatabase(':memory:', { directories: [TEMPORARY_ROOT] })
   return () => database.close()
 })
 

@@ -1,0 +1,235 @@
+/**
+ * A warehouse is data, not a program: whoever may write its files can change rows, but can make no command read a file of the machine that
+ * runs it. Each command reads files with each plant, and a secret file must appear in nothing that it prints or writes.
+ */
+import { cp, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { scriptedSurvey } from '../support/api/scripted-api.js'
+import type { Ended } from '../support/command/command.js'
+import { openTrial, type Trial } from '../support/command/trial.js'
+import { PLANTED_VIEWS, PLANTS, plantedViews, plantIn } from '../support/files/plants.js'
+import { atEndOfFile, temporaryDirectory } from '../support/files/temporary.js'
+import { SLOW } from '../support/suite/slow.js'
+import { query } from '../support/warehouse/duckdb.js'
+
+const SECRET = 'secret-of-the-reader-7f3a'
+const onTestFinished = atEndOfFile()
+
+let trial: Trial
+let secret: string
+beforeAll(async () => {
+  trial = await openTrial({ onTestFinished }, [scriptedSurvey(1), scriptedSurvey(2)])
+  secret = join(await temporaryDirectory(onTestFinished), 'token')
+  await writeFile(secret, SECRET)
+  const formats = await trial.settings({ publish: { formats: ['duckdb', 'parquet', 'report'] } })
+  expect(await trial.runWarm(['sync', ...formats])).toMatchObject({ code: 0 })
+})
+
+/** A copy of the warehouse after its first night. With the secret below it, where a run may read. */
+const copyOf = async () => {
+  const directory = join(await temporaryDirectory(), 'warehouse')
+  await cp(trial.warehouse, directory, { recursive: true, verbatimSymlinks: true })
+  const inside = join(directory, 'token')
+  await writeFile(inside, SECRET)
+  return {
+    directory,
+    inside,
+    published: join(directory, 'fieldwork.duckdb'),
+    work: join(directory, 'work.duckdb'),
+  }
+}
+
+const VIEWS = Object.keys(PLANTED_VIEWS)
+const TABLES = ['surveys', '_sync.runs', '_sync.schema_version', ...VIEWS].join(',')
+
+/** Every command that reads what is published; `out` is a new directory. */
+const READERS: Readonly<Record<string, (out: string) => readonly string[]>> = {
+  status: () => ['status'],
+  'status --json': () => ['status', '--json'],
+  'status --survey': () => ['status', '--survey', '1'],
+  plan: () => ['plan'],
+  'verify --local': () => ['verify', '--local'],
+  'query by name': () => ['query', 'needs-action'],
+  'query of a table': () => ['query', 'FROM surveys', '--format', 'csv'],
+  'query of views': () => [
+    'query',
+    VIEWS.map((name) => `(SELECT count(*) FROM main.${name})`).join(' UNION ALL '),
+  ],
+  'export as CSV': (out) => ['export', '--format', 'csv', '--tables', TABLES, '--out', out],
+  'export as Parquet': (out) => ['export', '--format', 'parquet', '--tables', TABLES, '--out', out],
+  'export as a workbook': (out) => ['export', '--format', 'xlsx', '--out', out],
+  report: (out) => ['report', '--out', join(out, 'report.html')],
+}
+
+const run = async (directory: string, args: readonly string[]): Promise<Ended> =>
+  await trial.runWarm([...args, '--warehouse', directory], { FIELDWORK_SYNC_WAREHOUSE: directory })
+
+/** Files of a directory that show the secret, also in the values of Parquet. */
+const leaksBelow = async (directory: string): Promise<readonly string[]> => {
+  const found: string[] = []
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => [])
+  for (const entry of entries) {
+    const file = join(entry.parentPath, entry.name)
+    if (!entry.isFile() || entry.name === 'token') continue
+    const rows = entry.name.endsWith('.parquet')
+      ? await query(':memory:', `FROM read_parquet('${file}')`)
+      : []
+    if ((await readFile(file)).includes(SECRET) || JSON.stringify(rows).includes(SECRET)) found.push(file)
+  }
+  return found
+}
+
+/** The cases that `npm test` runs: every kind with one command, and every command with one kind. */
+const someOf = (kinds: readonly string[]) =>
+  Object.keys(READERS).flatMap((command, row) =>
+    kinds.filter((_, column) => SLOW || row === 0 || column === 0).map((kind) => [command, kind] as const),
+  )
+
+const expectNoLeak = async (ended: Ended, ...directories: readonly string[]) => {
+  expect(`${ended.stdout}${ended.stderr}`).not.toContain(SECRET)
+  for (const directory of directories) expect(await leaksBelow(directory)).toEqual([])
+}
+
+describe('a published file', () => {
+  test.each(someOf(Object.keys(PLANTS)))('%s refuses a %s', async (command, kind) => {
+    const { published, directory } = await copyOf()
+    await plantIn(published, PLANTS[kind]?.sql(secret) ?? '')
+    const out = await temporaryDirectory()
+    const ended = await run(directory, READERS[command]?.(join(out, 'new')) ?? [])
+    await expectNoLeak(ended, out)
+    expect(ended).toMatchObject({ code: 7 })
+    expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1)
+    expect(ended.stderr).toMatch(/: it holds an? /)
+    expect(ended.stderr).toContain(`${kind}, which fieldwork-sync did not write`)
+  })
+
+  test.each(Object.entries(READERS))('%s runs no view of the file', async (command, argsOf) => {
+    const { published, directory } = await copyOf()
+    await plantIn(published, plantedViews(secret))
+    const out = await temporaryDirectory()
+    const ended = await run(directory, argsOf(join(out, 'new')))
+    await expectNoLeak(ended, out)
+    expect(ended.code, ended.stderr).toBe(command === 'verify --local' ? 5 : 0)
+    if (command === 'verify --local') expect(ended.stdout).toContain('views with another SQL')
+  })
+
+  test('a query of a view that is not ours cannot read a file', async () => {
+    const { published, directory } = await copyOf()
+    await plantIn(published, plantedViews(secret))
+    const ended = await run(directory, ['query', 'FROM planted'])
+    await expectNoLeak(ended)
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  test('a lost work database is not rebuilt from a file that holds more than data', async () => {
+    const { published, directory, work, inside } = await copyOf()
+    await plantIn(published, PLANTS['view in place of the table main.surveys']?.sql(inside) ?? '')
+    await rename(work, `${work}.lost`)
+    await rename(join(directory, 'parquet'), join(directory, 'parquet.lost'))
+    const ended = await run(directory, ['sync'])
+    await expectNoLeak(ended, directory)
+    expect(ended.code).toBe(7)
+    expect(ended.stderr).toContain('it holds a view in place of the table main.surveys')
+  })
+
+  test('a lost work database is rebuilt from tables only', async () => {
+    const { published, directory, work, inside } = await copyOf()
+    await plantIn(published, plantedViews(inside))
+    await rename(work, `${work}.lost`)
+    await rename(join(directory, 'parquet'), join(directory, 'parquet.lost'))
+    const ended = await run(directory, ['sync'])
+    await expectNoLeak(ended, directory)
+    expect(ended).toMatchObject({ code: 0 })
+    expect(await query(published, 'SELECT count(*) AS n FROM surveys_today')).toEqual([{ n: 2 }])
+    expect(await othersIn(published)).toEqual([])
+  })
+})
+
+/** What is not ours in a file. */
+const othersIn = (file: string) =>
+  query(
+    file,
+    `SELECT name FROM (SELECT view_name AS name FROM duckdb_views() WHERE NOT internal AND database_name = 'queried' AND (sql LIKE '%read_text%' OR view_name = 'planted')
+      UNION ALL SELECT function_name FROM system.main.duckdb_functions() WHERE NOT internal AND database_name = 'queried'
+      UNION ALL SELECT sequence_name FROM duckdb_sequences() WHERE database_name = 'queried'
+      UNION ALL SELECT type_name FROM duckdb_types() WHERE NOT internal AND database_name = 'queried'
+      UNION ALL SELECT index_name FROM duckdb_indexes() WHERE database_name = 'queried'
+      UNION ALL SELECT schema_name FROM duckdb_schemas() WHERE NOT internal AND database_name = 'queried' AND schema_name <> '_sync')`,
+  )
+
+describe('the work database', () => {
+  test.each(Object.entries(PLANTS).filter(([, { fate }]) => fate === 'refused'))(
+    'with a %s is refused',
+    async (kind, { sql }) => {
+      const { directory, work, inside } = await copyOf()
+      await plantIn(work, sql(inside))
+      const ended = await run(directory, ['sync'])
+      await expectNoLeak(ended, directory)
+      expect(ended).toMatchObject({ code: 7 })
+      expect(ended.stderr).toContain(`${kind}, which fieldwork-sync did not write`)
+      expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1)
+    },
+  )
+
+  test('with more than tables loses that, and gets views of ours', async () => {
+    const { directory, work, inside, published } = await copyOf()
+    const dropped = Object.values(PLANTS).filter(({ fate }) => fate === 'dropped')
+    await plantIn(work, [plantedViews(inside), ...dropped.map(({ sql }) => sql(inside))].join(';'))
+    const ended = await run(directory, ['sync'])
+    await expectNoLeak(ended, directory)
+    expect(ended, ended.stderr).toMatchObject({ code: 0 })
+    for (const file of [work, published]) expect(await othersIn(file)).toEqual([])
+    expect(await run(directory, ['verify', '--local'])).toMatchObject({ code: 0 })
+  })
+})
+
+describe('published Parquet', () => {
+  /** Where a manifest may not lead; the file is Parquet with the columns of the table, so that DuckDB could read it. */
+  const ELSEWHERE: Readonly<Record<string, (outside: string) => string>> = {
+    'an absolute path': (outside) => outside,
+    'a path with dots': (outside) => `../../../../../../../../../../../..${outside}`,
+    'a path with dots inside': (outside) => `surveys/../../../../../../../../../../../../..${outside}`,
+    'an address': () => 'https://127.0.0.1:9/data.parquet',
+    'an address of a bucket': () => 's3://bucket/data.parquet',
+  }
+
+  const withPath = async (path: (outside: string) => string) => {
+    const { directory, work } = await copyOf()
+    const current = join(directory, 'parquet', 'current')
+    const outside = join(await temporaryDirectory(), 'data.parquet')
+    const manifest = JSON.parse(await readFile(join(current, 'manifest.json'), 'utf8'))
+    const [file] = manifest.tables.find(({ name }: { name: string }) => name === 'surveys').files
+    await query(
+      ':memory:',
+      `COPY (SELECT * REPLACE ('${SECRET}' AS title) FROM read_parquet('${join(current, file.path)}', hive_partitioning = false)) TO '${outside}'`,
+    )
+    await rename(join(directory, 'fieldwork.duckdb'), join(directory, 'fieldwork.lost'))
+    await rename(work, `${work}.lost`)
+    const original = join(current, file.path)
+    file.path = path(outside)
+    await writeFile(join(current, 'manifest.json'), JSON.stringify(manifest))
+    return { directory, outside, original }
+  }
+
+  test.each(Object.entries(ELSEWHERE))('whose manifest has %s is refused', async (_, path) => {
+    const { directory } = await withPath(path)
+    for (const args of [['status'], ['query', 'FROM surveys'], ['sync']]) {
+      const ended = await run(directory, args)
+      await expectNoLeak(ended)
+      expect(ended, args.join(' ')).toMatchObject({ code: 7, stdout: '' })
+    }
+  })
+
+  test('whose file is a link to another place is refused', async () => {
+    const { directory, outside, original } = await withPath(() => 'surveys/planted/link.parquet')
+    await mkdir(join(directory, 'parquet', 'current', 'surveys', 'planted'))
+    await symlink(outside, join(directory, 'parquet', 'current', 'surveys', 'planted', 'link.parquet'))
+    expect(original).toContain('surveys')
+    for (const args of [['status'], ['query', 'FROM surveys'], ['sync']]) {
+      const ended = await run(directory, args)
+      await expectNoLeak(ended)
+      expect(ended, args.join(' ')).toMatchObject({ code: 7, stdout: '' })
+    }
+  })
+})
