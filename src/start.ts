@@ -76,6 +76,7 @@ const run = async (): Promise<void> => {
     stdin: () => process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
+    endNow: () => endBy(received[0] ?? 'SIGTERM'),
   })
   isDone = true
   const [signal] = received

@@ -27,6 +27,8 @@ export interface Surroundings {
   readonly stdout: NodeJS.WriteStream
   readonly stderr: NodeJS.WriteStream
   readonly env: NodeJS.ProcessEnv
+  /** Ends the process at once, by a signal. Only for a command that leaves nothing behind: its own end is not waited for. */
+  endNow(): void
 }
 
 export interface CliContext extends Omit<Surroundings, 'stdout'> {

@@ -3,16 +3,20 @@
  * only published files, so it works while a sync runs.
  */
 import { isUtf8 } from 'node:buffer'
+import { rmSync } from 'node:fs'
 import { mkdtemp, open, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { z } from 'zod'
-import { asWarehouseError, WarehouseError } from '../base/errors.js'
-import { counted, humanBytes } from '../base/human.js'
+import { systemClock } from '../base/clock.js'
+import { asWarehouseError, StoppedError, WarehouseError } from '../base/errors.js'
+import { counted, humanBytes, humanDuration } from '../base/human.js'
 import { makeDirectory } from '../base/make-directory.js'
-import { throwIfAborted } from '../base/signals.js'
+import { joinSignals, onAbort, throwIfAborted } from '../base/signals.js'
+import { createTimeLimit } from '../base/time-limit.js'
 import { keepMode, renameDurably, syncToDisk, temporaryBeside } from '../publish/replace-file.js'
+import { parseDuration } from '../settings/readers.js'
 import type { Settings } from '../settings/settings.js'
 import { findState, requirePublished } from '../storage/open.js'
 import { bigintCell } from '../warehouse/connection/cells.js'
@@ -46,6 +50,8 @@ export interface QueryRequest {
   /** `4711` or `acme/4711` */
   readonly survey?: string | undefined
   readonly days?: string | undefined
+  /** Such as `5m`, and `0` for none. */
+  readonly maxDuration?: string | undefined
 }
 
 export const listOfQueries = (): string =>
@@ -68,15 +74,19 @@ export const sqlOfQuery = async (context: CliContext, asked: string): Promise<st
 export const query = async (
   context: CliContext,
   settings: Settings,
-  { asked, format, out, survey: surveyText, days }: QueryRequest,
+  { asked, format, out, survey: surveyText, days, maxDuration = DURATION_MAX }: QueryRequest,
 ): Promise<void> => {
-  const { print, signal, stdout } = context
+  const { print, stdout } = context
+  const durationMsMax = durationOf(maxDuration)
   const question = questionOf(await textOf(context, asked))
   const survey = surveyText === undefined ? null : surveyNameOf(surveyText, 'query')
   const given = parametersOf(survey, days)
-  const published = await requirePublished(settings, await findState(settings, signal))
+  const published = await requirePublished(settings, await findState(settings, context.signal))
+  const leftovers: string[] = []
+  using limited = limitedIn(context, durationMsMax, leftovers)
+  const { signal } = limited
   const runIn = (memoryLimit: string, file: string | null, write: Write): Promise<number> =>
-    onPublished(published, { memoryLimit, file, signal }, async (sql) => {
+    onPublished(published, { memoryLimit, file, signal, leftovers }, async (sql) => {
       const statement = await prepare(sql, question, given)
       // SQL may use $survey as it likes.
       if (survey !== null && question.named !== null) await accountsOfSurvey(sql, survey, published.path)
@@ -97,8 +107,56 @@ export const query = async (
     }
   }
   if (out === null) await run(null, (text) => print(text, 'data'))
-  else await print(await writeFile(out, run))
+  else await print(await writeFile(out, leftovers, run))
 }
+
+const DURATION_MAX = '60s'
+
+/** Null for none. Throws an error `usage`. */
+const durationOf = (text: string): number | null => {
+  const durationMs = text === '0' ? null : parseDuration(text)
+  if (durationMs !== null && durationMs > 0) return durationMs
+  if (text === '0') return null
+  throw usageError(`--max-duration ${text} is not a duration, such as 60s or 5m, and not 0 for none`, 'query')
+}
+
+/**
+ * A signal that also ends after that long. DuckDB cannot be interrupted in one evaluation of an expression, which may take hours. A query
+ * changes nothing but its `leftovers`, so the process then removes these, and ends without it.
+ */
+const limitedIn = (
+  { signal, endNow, stderr }: CliContext,
+  durationMsMax: number | null,
+  leftovers: readonly string[],
+): Disposable & { readonly signal: AbortSignal } => {
+  const limit = createTimeLimit(systemClock)
+  if (durationMsMax !== null)
+    limit.after(durationMsMax, () =>
+      limit.end(
+        new StoppedError(
+          `the query was stopped after ${humanDuration(durationMsMax)}. Select less, or give it more time by --max-duration`,
+        ),
+      ),
+    )
+  const joined = joinSignals([signal, limit.signal])
+  const listening = onAbort([joined.signal], ({ message }) =>
+    limit.after(INTERRUPT_MS_MAX, () => {
+      for (const path of leftovers) rmSync(path, { recursive: true, force: true })
+      stderr.write(`fieldwork-sync: ${message}\n`)
+      endNow()
+    }),
+  )
+  return {
+    signal: joined.signal,
+    [Symbol.dispose]: () => {
+      listening[Symbol.dispose]()
+      joined[Symbol.dispose]()
+      limit[Symbol.dispose]()
+    },
+  }
+}
+
+const INTERRUPT_MS_MAX = 1_000
 
 /** Where nothing says how wide the output may be. */
 const WIDTH = 80
@@ -167,11 +225,17 @@ const writeAs = async (
  */
 const onPublished = async (
   { path, file, open: openState }: Awaited<ReturnType<typeof requirePublished>>,
-  options: { readonly memoryLimit: string; readonly file: string | null; readonly signal: AbortSignal },
+  options: {
+    readonly memoryLimit: string
+    readonly file: string | null
+    readonly signal: AbortSignal
+    readonly leftovers: string[]
+  },
   work: (sql: Sql) => Promise<number>,
 ): Promise<number> => {
   // Where it cannot be made, as with a read-only disk, only a query that would spill fails.
   const temporaryDirectory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-query-')).catch(() => '')
+  if (temporaryDirectory !== '') options.leftovers.push(temporaryDirectory)
   try {
     const source = await realpath(file)
     await using database = await openState(source, {
@@ -204,6 +268,7 @@ const SPILL_MAX = '4GB'
 /** Runs a query into a file that then replaces `out`. Returns what was written, in words. */
 const writeFile = async (
   out: string,
+  leftovers: string[],
   run: (file: string, write: Write) => Promise<number>,
 ): Promise<string> => {
   const found = await stat(out).catch(() => null)
@@ -212,6 +277,7 @@ const writeFile = async (
   // What a link names is replaced, and the link stays.
   const target = await realpath(out).catch(() => out)
   const temporary = temporaryBeside(target)
+  leftovers.push(temporary)
   try {
     await makeDirectory(dirname(target))
     const rows = await into(temporary, (write) => run(temporary, write))

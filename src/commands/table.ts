@@ -295,6 +295,7 @@ export const COMMANDS: readonly Command[] = [
       sql: option('Print the SQL instead of running it'),
       survey: text('Only this survey: its id, or acme/4711; SQL of your own uses it as $survey and $account'),
       days: text('Only the last days before the newest reading, such as 7; SQL of your own uses it as $days'),
+      'max-duration': text('Stop the query after this time, such as 5m; 0 for no limit (default: 60s)'),
       format: text(`Format: ${QUERY_FORMATS.join(', ')} (default: by --out, or table)`, {
         values: QUERY_FORMATS,
       }),
@@ -305,7 +306,10 @@ export const COMMANDS: readonly Command[] = [
       ...SETTINGS,
       json: option('The same as --format json'),
     },
-    async (context, { query: asked, list, sql, format: given, out, json, ...flags }) => {
+    async (
+      context,
+      { query: asked, list, sql, format: given, out, json, 'max-duration': maxDuration, ...flags },
+    ) => {
       const { listOfQueries, namedQueriesAsJson, query, sqlOfQuery } = await import('./query.js')
       if (list === true) {
         const isJson = json === true || given === 'json'
@@ -322,7 +326,7 @@ export const COMMANDS: readonly Command[] = [
       const settings = await settingsOf(context, flags, NO_ACCOUNTS)
       const { survey, days } = flags
       const file = out === undefined ? null : resolve(out)
-      await query(context, settings, { asked, format, out: file, survey, days })
+      await query(context, settings, { asked, format, out: file, survey, days, maxDuration })
     },
   ),
   command(

@@ -92,6 +92,9 @@ test.concurrent(
     // A letter before a text is not always an E, which gives backslashes a meaning.
     const like = String.raw`SELECT ';' AS a WHERE 'x' NOT LIKE'%\' AND ';' <> ' ' AND E'\';' = chr(39) || ';';`
     expect(await rowsOf(like, '--format', 'csv')).toBe('a\n;\n')
+    // Tags with letters of every language, and names that hold a dollar.
+    const tags = 'SELECT $é$;$é$ || $調1_査$;$é$;$調1_査$ || $$;$$ AS a$b$; -- $b$'
+    expect(await rowsOf(tags, '--format', 'csv')).toBe('a$b$\n;;$é$;;\n')
   },
 )
 
@@ -214,7 +217,7 @@ test.concurrent('SQL that does more than read is refused in one line', async () 
   const settings = await loadSettings({ env, flags: {}, requireAccounts: false, signal })
   const asked = (sql: string): Promise<unknown> => {
     const print = () => Promise.reject(new Error(`${sql} has printed`))
-    return askTables({ ...NO_CONTEXT, env, signal, print }, settings, {
+    return askTables({ ...NO_CONTEXT, env, signal, print, endNow: () => undefined }, settings, {
       asked: sql,
       format: 'csv',
       out: null,
@@ -454,3 +457,54 @@ test('a line of CSV may have thousands of cells', async () => {
   const [, line] = (await rowsOf(SQL, '--format', 'csv')).split('\n')
   expect(line).toBe(numbers.map((nth) => `"a,${nth}"`).join(','))
 })
+
+/** One evaluation of an expression, which DuckDB does not interrupt, takes longer than a test may. */
+const ENDLESS = `SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))`
+
+test.concurrent(
+  'a query ends by --max-duration and by a signal, whatever it computes, and leaves nothing behind',
+  LONG_TEST,
+  async () => {
+    const temporary = await trial.temporary()
+    const out = join(await trial.temporary(), 'rows.csv')
+    const ask = (...args: readonly string[]) => trial.start(['query', ...args], { TMPDIR: temporary })
+    const limited = await ask(ENDLESS, '--output', out, '--max-duration', '1s').ended
+    expect(limited).toMatchObject({ signal: 'SIGTERM', stdout: '' })
+    expect(limited.stderr).toBe(
+      'fieldwork-sync: the query was stopped after 1 s. Select less, or give it more time by --max-duration\n',
+    )
+    const interrupted = await ask('SELECT count(*) FROM range(1000000000000) a', '--max-duration', '1s').ended
+    expect(interrupted).toMatchObject({ code: 3, stdout: '' })
+    expect(interrupted.stderr).toContain('the query was stopped after 1 s')
+    const running = ask(ENDLESS, '--max-duration', '0')
+    await vi.waitUntil(async () => (await readdir(temporary)).length > 0, { timeout: 60_000 })
+    running.child.kill('SIGINT')
+    // It may come before the evaluation begins.
+    const ended = await running.ended
+    expect([ended.code === 3, ended.signal === 'SIGINT'], ended.stderr).toContain(true)
+    expect([await readdir(temporary), await readdir(join(out, '..'))]).toEqual([[], []])
+  },
+)
+
+test.concurrent(
+  'a query that is nested too deeply is refused, and one of a hundred levels is not',
+  LONG_TEST,
+  async () => {
+    const refusedFor = async (sql: string, ...args: readonly string[]) => {
+      const ended = await trial.runWarm(['query', sql, ...args])
+      expect(ended, sql.slice(0, 40)).toMatchObject({ code: 2, stdout: '' })
+      expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1)
+      return ended.stderr
+    }
+    expect(await rowsOf(`SELECT 1${' + 1'.repeat(100)} AS n`, '--format', 'csv')).toBe('n\n101\n')
+    for (const sql of [
+      `SELECT 1${' + 1'.repeat(400)}`,
+      `SELECT ${'list_transform([1], x -> '.repeat(200)}1${')'.repeat(200)}`,
+      `SELECT * FROM ${'(SELECT * FROM '.repeat(200)}range(1)${')'.repeat(200)}`,
+      `${'WITH x AS ('.repeat(200)}SELECT 1${') FROM x'.repeat(200)}`,
+      `SELECT ${"{'a': ".repeat(200)}1${'}'.repeat(200)}`,
+    ])
+      expect(await refusedFor(sql)).toContain('nested too deeply')
+    expect(await refusedFor('SELECT 1', '--max-duration', 'soon')).toContain('--max-duration soon')
+  },
+)

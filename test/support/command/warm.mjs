@@ -15,6 +15,7 @@ process.on('message', async ({ args, env, cwd, mark }) => {
     stdin: () => process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
+    endNow: () => process.kill(process.pid, 'SIGTERM'),
   })
   process.stdout.write(mark)
   process.stderr.write(mark)
