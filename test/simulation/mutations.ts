@@ -90,6 +90,12 @@ const MUTATIONS = `
 @@ warehouse/merge/bundles.js @@ a task is ended although its refresh failed
 - outcome.kind !== 'oversized' && failureOf(outcome) === null
 + outcome.kind !== 'oversized'
+@@ sync/worker.js @@ the oversized survey comes first
+- this.#large.push(task);
++ { this.#large.push(task); await this.#readInParts(); this.#large.length = 0; }
+@@ sync/worker.js @@ the oversized survey is read whatever the budget has left
+- budget.admitParts();
++ budget.admitParts(); if (allowance !== null) allowance.take = () => undefined;
 @@ sync/outcome.js @@ a partial run exits 0
 - const codes = ends.map(({ exitCode }) => exitCode);
 + const codes = ends.map(({ exitCode }) => exitCode).filter((code) => code !== 3);

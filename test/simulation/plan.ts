@@ -129,16 +129,15 @@ const DAY_MS = 86_400_000
 const NAMES_SALT = 0x6e616d65
 const ENDPOINT_SALT = 0x656e6470
 const OUTAGE_SALT = 0x6f757461
+const OVERSIZED_SALT = 0x6c617267
 const BUDGET_SALT = 0x62756467
 const LIST_SALT = 0x6c697374
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
-  return withShortLists(
-    withSmallBudgets(
-      withBucket(withOutage(withBrokenEndpoint(withHostileNights(withMoves(drawUsualPlan(seed, random)))))),
-    ),
-  )
+  const nights = withHostileNights(withMoves(drawUsualPlan(seed, random)))
+  const withFaults = withOversized(withOutage(withBrokenEndpoint(nights)))
+  return withShortLists(withSmallBudgets(withBucket(withFaults)))
 }
 
 /** A night with an outage and no other fault, after at most two usual ones. From a stream of its own. */
@@ -152,6 +151,31 @@ const withOutage = (plan: Plan): Plan => {
   }
   const night: Start = { ...lastStart(plan), outage }
   return { ...plan, starts: [...plan.starts.slice(0, whole(0, 2)), night] }
+}
+
+/** A survey with more sources than a night has requests, and nights that may be ended from outside. From a stream of its own too. */
+const withOversized = (plan: Plan): Plan => {
+  const random = createRandom(plan.seed ^ OVERSIZED_SALT)
+  const { chance, pick, whole } = random
+  if (!chance(0.1)) return plan
+  const crash = () => ({ at: { operation: 'COMMIT', nth: whole(4, 16) }, place: 'after' }) as const
+  const night = (): Start => ({
+    ...CALM,
+    full: false,
+    gapMs: DAY_MS + whole(0, HOUR_MS),
+    networkSeed: whole(0, 1_000_000_000),
+    requestsMax: chance(0.8) ? whole(4, 8) : null,
+    crash: chance(0.25) ? crash() : null,
+    signal: chance(0.15) ? drawNth(random, 'COMMIT 16') : null,
+  })
+  const wanted = { sourcesMin: 4, statuses: ['fieldwork', 'pending', 'draft'], forMs: 0 }
+  return {
+    ...plan,
+    ...{ publish: ['duckdb'], checksViews: false },
+    world: { ...plan.world, surveys: 3, sourcesMax: 12, wanted, pageSize: pick([1, 2, 5]), speed: 1 },
+    settings: { ...plan.settings, contract: 'evolve' },
+    starts: Array.from({ length: whole(3, 6) }, night),
+  }
 }
 
 /** More surveys than may fail by themselves, and an endpoint that refuses all of them, or fails for all. From a stream of its own too. */

@@ -110,6 +110,8 @@ export const checkNight = async (given: NightCheck, reader: Queryable): Promise<
   ...(await shortListed(given, reader)),
   ...costly(given),
   ...unnoticed(given),
+  ...overBudget(given),
+  ...(await starved(given, reader)),
   ...replaced(given),
   ...impatient(given),
 ]
@@ -256,6 +258,54 @@ const unnoticed = ({
   const isGivenUp = /^(a survey failed|.* failed one after the other)/.test(reason)
   return exitCode === 4 && !isGivenUp && !NAMES[refuse.parts].test(reason)
     ? [`P4: the reason does not name ${refuse.parts}: ${reason}`]
+    : []
+}
+
+/** P4: requests about surveys keep to what the listing has left of `--max-requests`, and a run that has nothing left sends one. */
+const overBudget = ({ start: { requestsMax }, ended: { report } }: NightCheck): Violation[] => {
+  const usage = report?.accounts[0]?.requestUsage ?? []
+  const sent = (isListing: boolean) =>
+    usage.reduce(
+      (sum, { reason, requests }) => sum + ((reason === 'listing') === isListing ? requests : 0),
+      0,
+    )
+  const left = Math.max(1, (requestsMax ?? Number.POSITIVE_INFINITY) - sent(true))
+  return sent(false) > left
+    ? [`P4: ${sent(false)} requests about surveys were sent, but --max-requests ${requestsMax} left ${left}`]
+    : []
+}
+
+/** P1: no survey waits that would fit into the requests that a survey in parts took. */
+const starved = async (
+  { plan, world, account, start: { requestsMax }, ended: { report }, receivedBefore }: NightCheck,
+  reader: Queryable,
+): Promise<Violation[]> => {
+  const run = report?.accounts[0]
+  if (run?.reason !== `stopped by --max-requests ${requestsMax}`) return []
+  const tasks =
+    await reader.query(`SELECT survey_id, last_run_id = '${run.runId}' AS tried, unfinished_at IS NOT NULL AS begun,
+      last_error IS NULL AND requests_needed IS NULL AS untried FROM _sync.tasks WHERE account = '${account}'`)
+  const received = world.received.slice(receivedBefore)
+  const taken = tasks.flatMap(({ survey_id: id, tried, begun }) =>
+    tried === true && begun === true ? received.filter(({ path }) => path.includes(`/surveys/${id}/`)) : [],
+  ).length
+  const sizes = new Map(
+    (await world.surveys()).map(({ id, sample_sources: sources }) => [
+      Number(id),
+      Array.isArray(sources) ? sources.length : 0,
+    ]),
+  )
+  const waiting = tasks.filter(({ untried }) => untried === true)
+  // Of a survey that was never read, as many sources are expected as others have, and at least one.
+  const [stored] = await reader.query(`SELECT max(n) AS most FROM (
+    SELECT count(*) AS n FROM main.sample_sources WHERE account = '${account}' GROUP BY survey_id)`)
+  const shown = waiting.map(({ survey_id }) => sizes.get(Number(survey_id)) ?? 0)
+  const sources = Math.max(1, Number(stored?.most ?? 0), ...shown)
+  const needed = Math.max(1, Math.ceil(sources / plan.world.pageSize)) + 1 + sources
+  return waiting.length > 0 && needed < taken
+    ? [
+        `P1: survey ${waiting[0]?.survey_id} waits, and would take at most ${needed} requests; a survey in parts took ${taken}`,
+      ]
     : []
 }
 
