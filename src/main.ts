@@ -8,10 +8,11 @@ const nodeModule = process.getBuiltinModule('node:module')
 if ('enableCompileCache' in nodeModule && typeof nodeModule.enableCompileCache === 'function')
   nodeModule.enableCompileCache(`${import.meta.dirname}/compile-cache`)
 
-void import('./start.js').catch(async (error: unknown) => {
+void import('./start.js').catch((error: unknown) =>
   // A package that every command needs is missing.
-  const { reportError } = await import('./commands/report-error.js')
-  const { text, exitCode } = reportError(error)
-  process.stderr.write(`${text}\n`)
-  process.exitCode = exitCode
-})
+  import('./commands/report-error.js').then(({ reportError }) => {
+    const { text, exitCode } = reportError(error)
+    process.stderr.write(`${text}\n`)
+    process.exitCode = exitCode
+  }),
+)

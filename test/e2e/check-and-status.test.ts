@@ -88,10 +88,10 @@ describe('status', () => {
     ])
     for (const wrong of [['--max-age', 'a day'], ['--requests'], ['--survey', '1']])
       expect(await check(...wrong), wrong[0]).toEqual([2, ''])
-    expect(await trial.runWarm(['sync', '--max-requests', '4'])).toMatchObject({ code: 3 })
+    expect(await trial.runWarm(['sync', '--max-requests', '3'])).toMatchObject({ code: 3 })
     expect(await check()).toEqual([
       3,
-      expect.stringMatching(/^PARTIAL \d+ \w+ ago: stopped by --max-requests 4/),
+      expect.stringMatching(/^PARTIAL \d+ \w+ ago: stopped by --max-requests 3/),
     ])
     expect(await check('--max-age', '0s')).toEqual([
       3,
@@ -115,7 +115,7 @@ describe('status', () => {
       holder: null,
       runs: [
         { status: 'failed', exit_code: 4, reason: expect.stringContaining('credentials') },
-        { status: 'partial', exit_code: 3, reason: expect.stringContaining('--max-requests 4') },
+        { status: 'partial', exit_code: 3, reason: expect.stringContaining('--max-requests 3') },
         {
           status: 'complete',
           exit_code: 0,

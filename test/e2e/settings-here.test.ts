@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { chmod, chown, lchown, mkdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Env, MAIN } from '../support/command/command.js'
+import { type Env, MAIN, withEndLine } from '../support/command/command.js'
 import { openSynced, openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { mountReadOnly } from '../support/files/disk.js'
@@ -260,10 +260,12 @@ test('where the working directory is gone, absolute paths work and a relative on
     ['query', 'FROM surveys', '--out', 'x.csv'],
   ]) {
     await mkdir(gone)
-    expect(runThere(...args)).toMatchObject({
-      status: 2,
+    const { status, stderr } = runThere(...args)
+    expect(status).toBe(2)
+    expect(withEndLine(stderr)).toEqual({
       stderr:
         'fieldwork-sync: the working directory is gone (ENOENT). Change to another directory, and run the command again\n',
+      end: expect.objectContaining({ exit_code: 2 }),
     })
   }
 })
