@@ -38,7 +38,8 @@ export class MemoryFiles {
       this.#files.delete(path)
     })
     this.#replace('rm', (path) => this.#files.delete(path))
-    this.#replace('stat', (path) => ({ size: this.#read(path).length }))
+    this.#replace('stat', (path) => ({ size: this.#read(path).length, mode: 0o644 }))
+    this.#replace('chmod', () => undefined)
     this.#replace('readdir', (path) => this.#namesIn(path))
     this.#replace('open', (path) => ({
       sync: async () => undefined,
