@@ -260,6 +260,7 @@ test.concurrent.for(SLOW ? SECOND_SIGNALS : SECOND_SIGNALS.slice(0, 1))(
       'publish/duckdb.js',
       `import { DuckDBInstance } from '@duckdb/node-api'
       export const findPublishedFile = async () => []
+      export const openPublishedFile = () => undefined
       export const createDuckdbPublisher = () => ({
         format: 'duckdb',
         publish: async () => {

@@ -139,7 +139,7 @@ export interface OpenOptions {
 /**
  * Opens `file`, and creates it unless read-only. Sessions are in UTC. Somebody else may have written the file. So no statement, view or
  * macro in it reaches another file, a network or an extension, and none changes that
- * (docs/decisions/warehouse.md#0089-a-database-is-data-not-a-program). Throws the errors of DuckDB unchanged, or an error `lock_refused`
+ * (docs/decisions/warehouse.md#0090-a-database-is-data-not-a-program). Throws the errors of DuckDB unchanged, or an error `lock_refused`
  * if the file cannot be locked although nobody holds it.
  */
 export const openDatabase = async (file: string, options: OpenOptions = {}): Promise<Database> => {

@@ -1,7 +1,7 @@
 /**
  * A database that somebody else may have written is data, not a program. A view in the place of a table, a macro with the name of a
  * function, or a computed column would run in our statements. So tables must be plain, and the rest is refused or removed
- * (docs/decisions/warehouse.md#0089-a-database-is-data-not-a-program).
+ * (docs/decisions/warehouse.md#0090-a-database-is-data-not-a-program).
  */
 import { groups } from 'd3-array'
 import { z } from 'zod'

@@ -19,7 +19,7 @@ export const checkWork = async (
   )
   if (tables.length === 0) return []
   return [
-    ...(await lost(world, reader, given.account)),
+    ...(await lost(world, reader, given)),
     ...(await wronglyMissing(world, reader)),
     ...(await unqueued(world, reader)),
     ...(await torn(world, reader, 'work')),
@@ -29,11 +29,19 @@ export const checkWork = async (
 }
 
 /** P1: every survey that was changed before the cursor is current in its table, or waits with a task, or is in quarantine. */
-const lost = async (world: World, reader: Queryable, account: string): Promise<Violation[]> => {
+const lost = async (
+  world: World,
+  reader: Queryable,
+  { account, plan }: { readonly account: string; readonly plan: Plan },
+): Promise<Violation[]> => {
   const own = `WHERE account = '${account}'`
   const [cursor] = await reader.query(`SELECT epoch_us(updated_since) AS at FROM _sync.cursors ${own}`)
   // A cursor that a wrong clock put ahead of now has no meaning, because the next run lists everything.
   if (cursor === undefined || Number(cursor.at) > 1_000 * (await world.nowMs())) return []
+  // What a list left out is listed when it is whole again.
+  const [short] = await reader.query(`SELECT (SELECT bool_or(full_listing_due) FROM _sync.cursors ${own})
+    OR EXISTS (SELECT 1 FROM main.freshness ${own} AND unlisted_since IS NOT NULL) AS owed`)
+  if (plan.starts.some(({ shortList }) => shortList !== null) && short?.owed === true) return []
   const surveysIn = async (table: string) => {
     const rows = await reader.query(`SELECT ${columnsSql(SURVEY)} FROM ${table} ${own}`)
     return new Map(rows.map((row) => [Number(row.id), textOf(row, SURVEY)]))
