@@ -21,7 +21,7 @@ export interface SurveyFacts {
   /** When a reading of its progress last differed from the one before; null = never. */
   readonly progressChangedAt: Instant | null
   readonly missing: boolean
-  /** The list leaves it out, but it still answers. */
+  /** The list leaves it out, or its own list leaves out sources, but they still answer. */
   readonly leftOut: boolean
 }
 

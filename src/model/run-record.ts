@@ -78,6 +78,13 @@ export const RUN_FIELDS = {
     'left out',
     (surveys) => (surveys === 0 ? null : `${counted(surveys, 'survey')}, see freshness.unlisted_since`),
   ),
+  sourcesLeftOut: shown(
+    bigint(
+      'Sources that the lists of surveys leave out although they still answer, see freshness.sources_left_out',
+    ),
+    'sources left out',
+    (sources) => (sources === 0 ? null : `${counted(sources, 'source')}, see freshness.sources_left_out`),
+  ),
   surveysUnconfirmed: shown(
     bigint('Surveys that vanished from the list at once and answer 404; the next full listing has to agree'),
     'unconfirmed',

@@ -130,9 +130,16 @@ export interface FailingSurveys {
 export type DataProblems = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'drift' | 'rejections'>
 
 /** What the warehouse knows of a run at its end. */
-export type RunFacts = Pick<RunReport, 'leftOver' | 'surveysLeftOut' | 'surveysUnconfirmed'> &
+export type RunFacts = Pick<
+  RunReport,
+  'leftOver' | 'surveysLeftOut' | 'surveysUnconfirmed' | 'sourcesLeftOut'
+> &
   FailingSurveys &
-  DataProblems
+  DataProblems & {
+    /** The surveys whose lists leave out sources: how many, and the first of them; null without any. */
+    readonly surveysWithLeftOut: number
+    readonly firstWithLeftOut: number | null
+  }
 
 export type RunCommand = (typeof RUN_COMMANDS)[number]
 

@@ -188,6 +188,12 @@ export const freshness = main(
     unlisted_since: timestamptz.orNull(
       'When a full listing first did not show the survey, server time; null = the last listings show it. If refreshed_at is later, the list leaves it out, but it still answers',
     ),
+    sources_left_out: bigint.orNull(
+      'How many known sources the last complete list of its sources lacks although they still answer; null = none',
+    ),
+    unlisted_source_ids: varchar.orNull(
+      'Ids of the known sources that this list lacks and that are not marked as missing, as JSON; null = none',
+    ),
     refreshed_at: timestamptz.orNull(
       'When its progress was last read, server time; null = never. Its sources were read then, or nothing showed that they had changed, unless last_error says otherwise',
     ),

@@ -157,6 +157,10 @@ export interface StoredBundle {
   readonly progress: CellRow | null
   /** The most likely to have moved first: those of the last day on which one was found changed, and of these the largest. */
   readonly sourceProgress: readonly CellRow[]
+  /** The sources that are not marked as missing, also those that were stored before the survey's progress. */
+  readonly knownSourceIds: readonly number[]
+  /** Of these, the sources that the last complete list lacked. */
+  readonly unlistedSourceIds: readonly number[]
   /** When the list of sources was last read with every row typed; null = never. */
   readonly sourcesReadAt: Instant | null
   readonly sourceProgressReadAt: Instant | null
@@ -185,8 +189,13 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
   readonly sourcesAt?: Instant
   /** When an earlier run began to read it. Then its answers are of several nights, and no change since then is proven to be in them. */
   readonly begunAt?: Instant
-  /** Every listed source, including rejected rows; null if that is unknown. */
+  /**
+   * Every listed source, including rejected rows, and every known source that the list lacks and that has not gone; null if that is
+   * unknown.
+   */
   readonly listedSourceIds: readonly number[] | null
+  /** The known sources that a complete list lacks, without those that have gone. Left out if no list was compared. */
+  readonly unlistedSources?: { readonly ids: readonly number[]; readonly answering: number }
   /** Null if it was rejected. */
   readonly progress: Progress | null
   readonly sourceProgress: readonly {

@@ -28,7 +28,7 @@ export const nextRefresh = (survey: SurveyFacts, now: Instant, rules: RefreshRul
   if (survey.missing) return null
   const refreshedAt = believed(survey.refreshedAt, now)
   if (refreshedAt === null) return { reason: 'changed', at: now }
-  // No listing shows its changes, so it is read in every run.
+  // No listing shows its changes, or those of its sources, so it is read in every run.
   if (isActive(survey.status) || survey.leftOut) return { reason: 'active', at: now }
   const refresh = isIdle(survey.status) ? null : nextOfClosed(survey, refreshedAt, now, rules)
   const list = nextList(survey, now, rules)

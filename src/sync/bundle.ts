@@ -26,19 +26,21 @@ import { type DaysToRead, daysToRead, type SeriesDay } from '../rules/windows.js
 import type { BundleAllowance } from './budget.js'
 import type { EndpointWatch } from './failure-watch.js'
 import type { SurveyParts } from './parts.js'
-import { checkListedSource, OutdatedSourcesError, Readings } from './readings.js'
+import { checkListedSource, isNotFound, OutdatedSourcesError, Readings } from './readings.js'
 import type { Run } from './run-state.js'
 import {
   agree,
   areSourcesKnown,
   canReuseList,
+  goneSources,
   hasSameRows,
-  hasSameTargets,
   hasUnknownSource,
+  isSameList,
   knownSources,
   readSources,
   type SourceList,
   showsListChanged,
+  unlistedIn,
 } from './sources.js'
 
 type BundleRun = Omit<Run, 'budget'>
@@ -108,6 +110,11 @@ interface ReadSource {
   readonly reading: Reading<Progress> | null
 }
 
+interface ProgressOptions {
+  readonly window?: Window
+  readonly isNew?: boolean
+}
+
 class BundleReader {
   readonly #attempt: Attempt
   readonly #surveyId: number
@@ -116,6 +123,10 @@ class BundleReader {
   #isListCurrent = true
   /** It has more sources than `limits.sources_per_survey_max`. */
   #hasTooMany = false
+  /** Known sources that the list lacks, and that have gone. */
+  #gone: ReadonlySet<number> = new Set()
+  /** Left out as long as the known sources were not compared with a list. */
+  #unlistedSources: Pick<RefreshedBundle, 'unlistedSources'> = {}
 
   constructor(attempt: Attempt) {
     this.#attempt = attempt
@@ -139,7 +150,8 @@ class BundleReader {
     // The list is read first, so that the progress is at least as new.
     let listed = reusesList ? null : await this.#readList()
     // After a failure, the list may have been stored without the progress of its sources.
-    if (task.reason === 'sources' && !task.isLeftOver && listed !== null && hasSameTargets(stored, listed)) {
+    const mayEnd = task.reason === 'sources' && !task.isLeftOver
+    if (mayEnd && listed !== null && isSameList(stored, listed)) {
       const saved = { survey_progress: 1, sample_source_progress: listed.ids.length }
       state.requestUsage.saved(requestReasonOf(task), saved)
       return this.#refreshed(listed.readAt, listed)
@@ -211,16 +223,22 @@ class BundleReader {
   #readProgress(
     kind: SurveyKind,
     sampleSourceId: number | null,
-    { window, isNew = false }: { readonly window?: Window; readonly isNew?: boolean } = {},
+    options: ProgressOptions = {},
   ): Promise<Reading<Progress> | null> {
-    const { source, readings } = this.#attempt
-    const surveyId = this.#surveyId
-    const query = { surveyId, sampleSourceId, window }
-    const reading = this.#keep(
-      source.readProgress(query, { ...this.#context(kind), ...(isNew && { kept: undefined }) }),
-    )
+    const reading = this.#requestProgress(kind, sampleSourceId, options)
     const isCertain = sampleSourceId === null || this.#isListCurrent
-    return readings.passOver(kind, isCertain ? reading : checkListedSource(surveyId, sampleSourceId, reading))
+    const checked = isCertain ? reading : checkListedSource(this.#surveyId, sampleSourceId, reading)
+    return this.#attempt.readings.passOver(kind, checked)
+  }
+
+  #requestProgress(
+    kind: SurveyKind,
+    sampleSourceId: number | null,
+    { window, isNew = false }: ProgressOptions = {},
+  ): Promise<Reading<Progress>> {
+    const query = { surveyId: this.#surveyId, sampleSourceId, window }
+    const context = { ...this.#context(kind), ...(isNew && { kept: undefined }) }
+    return this.#keep(this.#attempt.source.readProgress(query, context))
   }
 
   async #keep<Result extends Answer>(reading: Promise<Result>): Promise<Result> {
@@ -241,18 +259,21 @@ class BundleReader {
   }
 
   /** The progress of each source, and the days. */
-  async #readSources(progress: Reading<Progress>, sources: SourceList): Promise<BundleOutcome> {
+  async #readSources(progress: Reading<Progress>, listed: SourceList): Promise<BundleOutcome> {
     const { task, state, stored, readings, answers, isNotFoundRefusal } = this.#attempt
     const surveyId = this.#surveyId
     if (this.#hasTooMany) {
       const own = { progress: progress.row, sourceProgress: [], sourceProgressRead: 'some' } as const
-      return this.#refreshed(progress.readAt, sources, own)
+      return this.#refreshed(progress.readAt, listed, own)
     }
+    const unlisted = await this.#readUnlisted(listed, progress.readAt)
+    const sources = this.#compare(listed, unlisted)
     const explained = this.#explainedSum(sources, progress)
     const isBehind = task.isLeftOver && explained?.mustReadSome() === true
     const isUnchanged = explained !== null && !isBehind && hasSameRows(stored, sources, progress.row)
     const ids = isUnchanged ? [] : (explained?.ids ?? sources.ids)
-    const toRead = await this.#daysToRead(progress, isUnchanged, sources.ids)
+    const present = [...sources.ids, ...unlisted.map(({ id }) => id)]
+    const toRead = await this.#daysToRead(progress, isUnchanged, present)
     const requestsLeft = ids.length + (toRead?.days.length ?? 0)
     // What was read before in vain is read again in the next run.
     const requestsRead = Math.max(answers.length, Math.max(1, sources.pages) + 1)
@@ -262,7 +283,7 @@ class BundleReader {
     const maySuffice = toRead === null && task.reason !== 'missing'
     const ofSources = await this.#readProgressOf(ids, maySuffice ? explained : null)
     const isInferred = isUnchanged || ofSources.length < ids.length
-    const sourceProgress = ofSources.flatMap(({ id, reading }) =>
+    const sourceProgress = [...unlisted, ...ofSources].flatMap(({ id, reading }) =>
       isTyped(reading) ? [{ sampleSourceId: id, progress: reading.row, at: reading.readAt }] : [],
     )
     const rows = sourceProgress.map((one) => one.progress)
@@ -286,6 +307,35 @@ class BundleReader {
       sourceProgressRead: isInferred ? 'inferred' : extentOf(sources, ofAll),
       ...days,
     })
+  }
+
+  /** The progress of the known sources that the list lacks, without those that are not found. */
+  async #readUnlisted(listed: SourceList, at: Instant): Promise<readonly ReadSource[]> {
+    const kind = 'sample_source_progress'
+    const ids = unlistedIn(this.#attempt.stored, listed)
+    if (ids.length > 0) this.#reserve(ids.length + listed.ids.length, this.#attempt.answers.length, at)
+    const read = await someAtOnce(ids, async (id): Promise<readonly ReadSource[]> => {
+      const reading = this.#requestProgress(kind, id)
+      const isGone = await reading.then(() => false, isNotFound)
+      return isGone ? [] : [{ id, reading: await this.#attempt.readings.passOver(kind, reading) }]
+    })
+    return read.flat()
+  }
+
+  /** Decides which of them have gone. A list that lacks others counts as incomplete, so the next reading of the survey lists again. */
+  #compare(listed: SourceList, unlisted: readonly ReadSource[]): SourceList {
+    const { stored, readings } = this.#attempt
+    if (listed.listedIds === null) return listed
+    const unlistedIds = unlistedIn(stored, listed)
+    const found = new Set(unlisted.map(({ id }) => id))
+    const notFound = unlistedIds.filter((id) => !found.has(id))
+    this.#gone = goneSources(stored, notFound)
+    const ids = unlistedIds.filter((id) => !this.#gone.has(id))
+    const answering = unlisted.filter(({ reading }) => reading !== null).length
+    this.#unlistedSources = { unlistedSources: { ids, answering } }
+    const unconfirmed = notFound.length - this.#gone.size
+    if (unconfirmed > 0) readings.fail('sample_sources', new VanishedError(this.#surveyId, unconfirmed))
+    return ids.length > 0 ? { ...listed, read: 'some' } : listed
   }
 
   /**
@@ -314,7 +364,7 @@ class BundleReader {
   /** Null if the stored progress of the sources is no base to infer from which of them moved. */
   #explainedSum(sources: SourceList, progress: Reading<Progress>): ExplainedSum | null {
     const { stored, parts } = this.#attempt
-    if (parts?.begunAt) return null
+    if (parts?.begunAt || unlistedIn(stored, sources).length > 0) return null
     if (progress.row === null || stored.progress === null) return null
     if (!areSourcesKnown(stored, sources, progress, this.#rules)) return null
     const shown = sources.pages === 0 ? stored.sources : sources.rows
@@ -379,7 +429,8 @@ class BundleReader {
       sourceProgressRead: 'none',
     },
   ): RefreshedBundle {
-    const { readings, answers } = this.#attempt
+    const { readings, answers, stored } = this.#attempt
+    const present = unlistedIn(stored, sources).filter((id) => !this.#gone.has(id))
     return {
       kind: 'refreshed',
       surveyId: this.#surveyId,
@@ -388,11 +439,22 @@ class BundleReader {
       sourcesRead: sources.read,
       sources: sources.rows,
       ...(sources.readAt > at && { sourcesAt: sources.readAt }),
-      listedSourceIds: sources.listedIds,
+      listedSourceIds: sources.listedIds && [...sources.listedIds, ...present],
+      ...this.#unlistedSources,
       ...more,
       rejections: answers.flatMap(({ rejections }) => rejections),
       drift: answers.flatMap(({ drift }) => drift),
     }
+  }
+}
+
+/** So many sources are gone only when another complete list agrees. */
+class VanishedError extends UpstreamError {
+  constructor(surveyId: number, sources: number) {
+    super(
+      'unstable_list',
+      `${sources} sources of survey ${surveyId} vanished from its list at once, and answer 404; they are missing when the next complete list agrees`,
+    )
   }
 }
 

@@ -4,7 +4,14 @@ import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
 import { counted } from '../base/human.js'
 import { driftName } from '../model/data-problem-names.js'
 import { instantFromMs } from '../model/instant.js'
-import type { RunCommand, RunFacts, RunReport, RunStatus } from '../model/run.js'
+import type {
+  DataProblems,
+  FailingSurveys,
+  RunCommand,
+  RunFacts,
+  RunReport,
+  RunStatus,
+} from '../model/run.js'
 import { countedDrift } from '../model/run-record.js'
 import type { RunDependencies, RunRules, RunState } from './run-state.js'
 
@@ -52,21 +59,36 @@ export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
   }
 }
 
+type RunFactsOfLists = Omit<RunFacts, keyof FailingSurveys | keyof DataProblems | 'leftOver'>
+
 const unlistedIn = ({
   surveysLeftOut: leftOut,
   surveysUnconfirmed: vanished,
-}: Pick<RunFacts, 'surveysLeftOut' | 'surveysUnconfirmed'>): readonly (Reason | null)[] => [
+  ...ofSources
+}: RunFactsOfLists): readonly (Reason | null)[] => [
   leftOut === 0
     ? null
     : failure(
         `the list leaves out ${counted(leftOut, 'survey that still answers', 'surveys that still answer')}`,
       ),
+  ofSources.sourcesLeftOut === 0 ? null : failure(sourcesLeftOutText(ofSources)),
   vanished === 0
     ? null
     : failure(
         `${counted(vanished, 'survey')} vanished from the list at once; they are missing when the next full listing agrees`,
       ),
 ]
+
+const sourcesLeftOutText = ({
+  sourcesLeftOut,
+  surveysWithLeftOut,
+  firstWithLeftOut,
+}: Pick<RunFacts, 'sourcesLeftOut' | 'surveysWithLeftOut' | 'firstWithLeftOut'>): string => {
+  const leftOut = counted(sourcesLeftOut, 'source that still answers', 'sources that still answer')
+  return surveysWithLeftOut === 1
+    ? `the list of sources of survey ${firstWithLeftOut} leaves out ${leftOut}`
+    : `the lists of sources of ${surveysWithLeftOut} surveys leave out ${leftOut}`
+}
 
 const driftedText = (repeated: string | null): string =>
   repeated === null
@@ -142,6 +164,7 @@ export const finishRun = async (
 ): Promise<RunReport> => {
   const { cursor } = await warehouse.position()
   const facts = await warehouse.runFacts(runId, only)
+  const { surveysWithLeftOut, firstWithLeftOut, ...reported } = facts
   const report: RunReport = {
     runId,
     account: warehouse.account,
@@ -158,7 +181,7 @@ export const finishRun = async (
     paceIntervalMs: null,
     requestUsage: state.requestUsage.entries(),
     ...state.counts,
-    ...facts,
+    ...reported,
     rowsByTable: state.rows,
     replayed: null,
     ...ownOf(facts),

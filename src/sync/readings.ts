@@ -86,7 +86,7 @@ export class Readings {
   }
 }
 
-const isNotFound = (error: unknown): boolean =>
+export const isNotFound = (error: unknown): boolean =>
   error instanceof RefusedReadingError && error.kind === 'not_found'
 
 /** The list of sources is outdated. It and everything that depends on it are read again. The cause is a refusal, if there was one. */

@@ -9,6 +9,7 @@ import { ageMs } from '../rules/believed.js'
 import { isSame } from '../rules/explained-sum.js'
 import type { Task } from '../rules/queue.js'
 import { listsSources } from '../rules/refresh.js'
+import { areManyAtOnce } from '../rules/vanished.js'
 import { endlessList, pagesMaxOf } from './list-checks.js'
 
 export interface SourceList {
@@ -22,6 +23,29 @@ export interface SourceList {
   /** Ids of all listed sources, also of rejected rows; null if there may be others. */
   readonly listedIds: readonly number[] | null
   readonly pages: number
+}
+
+/** The known sources that a complete list lacks. */
+export const unlistedIn = (
+  { knownSourceIds }: Pick<StoredBundle, 'knownSourceIds'>,
+  { listedIds }: SourceList,
+): readonly number[] => {
+  const listed = new Set(listedIds)
+  return listedIds === null ? [] : knownSourceIds.filter((id) => !listed.has(id))
+}
+
+/**
+ * The sources that have gone: the list lacks them, and their progress is not found. Many at once only if the complete list before lacked
+ * them too.
+ */
+export const goneSources = (
+  { knownSourceIds, unlistedSourceIds }: Pick<StoredBundle, 'knownSourceIds' | 'unlistedSourceIds'>,
+  notFound: readonly number[],
+): ReadonlySet<number> => {
+  const before = new Set(unlistedSourceIds)
+  const confirmed = notFound.filter((id) => before.has(id))
+  const areMany = areManyAtOnce(notFound.length - confirmed.length, knownSourceIds.length)
+  return new Set(areMany ? confirmed : notFound)
 }
 
 const LISTINGS_MAX = 3
@@ -212,11 +236,15 @@ const isWithoutInterviews = (progress: Progress | null): boolean =>
   INTERVIEW_STATUSES.every((status) => progress[`${status}_individuals`] === 0)
 
 /** Whether the list, all of it typed, has the stored sources with their targets. Then only its texts may have changed. */
-export const hasSameTargets = ({ sources }: StoredBundle, listed: SourceList): boolean => {
+const hasSameTargets = ({ sources }: StoredBundle, listed: SourceList): boolean => {
   const targets = new Map(sources.map(({ id, sample_size }) => [id, sample_size]))
   const isSame = listed.rows.every(({ id, sample_size }) => targets.get(id) === sample_size)
   return listed.read === 'all' && listed.rows.length === targets.size && isSame
 }
+
+/** The same, and the list has every known source. */
+export const isSameList = (stored: StoredBundle, listed: SourceList): boolean =>
+  hasSameTargets(stored, listed) && unlistedIn(stored, listed).length === 0
 
 /** Whether the list of sources and the survey's progress equal the stored ones, and no source lacks its progress. */
 export const hasSameRows = (

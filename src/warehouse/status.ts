@@ -15,6 +15,7 @@ const RUNS_SHOWN = 5
 
 /** How many surveys that could not be read are shown; `queue` counts all of them. */
 const FAILING_SHOWN = 20
+const LEFT_OUT_SHOWN = 20
 
 const runRow = z.object({
   run_id: varcharCell,
@@ -49,6 +50,12 @@ const freshnessRow = z.object({
   newest_refresh_at: timestamptzCell.nullable(),
   with_error: bigintCell,
   excluded: bigintCell,
+})
+const leftOutRow = z.object({
+  account: varcharCell,
+  survey_id: bigintCell,
+  unlisted_since: timestamptzCell.nullable(),
+  sources_left_out: bigintCell.nullable(),
 })
 const tableRow = z.object({ table: varcharCell, rows: bigintCell })
 const driftRow = z.object({
@@ -132,6 +139,13 @@ export const readStatus = async (sql: Sql) => ({
       min(refreshed_at) FILTER (excluded_by IS NULL) AS oldest_refresh_at, max(refreshed_at) AS newest_refresh_at,
       count(last_error) FILTER (excluded_by IS NULL) AS with_error, count(excluded_by) AS excluded
       FROM ${FRESHNESS} GROUP BY ALL ORDER BY ALL`,
+  ),
+  left_out: await sql.rows(
+    leftOutRow,
+    `SELECT f.account, f.survey_id, CASE WHEN f.refreshed_at >= f.unlisted_since THEN f.unlisted_since END AS unlisted_since, f.sources_left_out
+      FROM ${FRESHNESS} f JOIN main.surveys s ON s.account = f.account AND s.id = f.survey_id
+      WHERE s._missing_since IS NULL AND f.excluded_by IS NULL AND (f.refreshed_at >= f.unlisted_since OR f.sources_left_out > 0)
+      ORDER BY ALL LIMIT ${LEFT_OUT_SHOWN}`,
   ),
   tables: await sql.rows(
     tableRow,

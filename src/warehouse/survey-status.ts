@@ -8,6 +8,7 @@ import { bigintCell, booleanCell, doubleCell, timestamptzCell, varcharCell } fro
 import type { Sql } from './connection/database.js'
 import { LAST_SYNCS } from './history/runs.js'
 import { readPlannedSurvey } from './queue/planned-surveys.js'
+import { FRESHNESS } from './queue/tasks.js'
 import { withTemporaryViews } from './views/all.js'
 import { progressDaily } from './views/progress-daily.js'
 import { surveyProgressPeriods } from './views/progress-periods.js'
@@ -19,6 +20,8 @@ const storedRow = z.object({
   status: varcharCell.nullable(),
   missing_since: timestamptzCell.nullable(),
   listed_at: timestamptzCell.nullable(),
+  unlisted_since: timestamptzCell.nullable(),
+  sources_left_out: bigintCell.nullable(),
   refreshed_at: timestamptzCell.nullable(),
   progress_since: timestamptzCell.nullable(),
   sources_read_at: timestamptzCell.nullable(),
@@ -96,11 +99,11 @@ export const readSurveyStatus = async (
 ) => {
   const [stored] = await sql.rows(
     storedRow,
-    `SELECT s.title, s.status, s._missing_since AS missing_since, f.listed_at, f.refreshed_at,
+    `SELECT s.title, s.status, s._missing_since AS missing_since, f.listed_at, f.unlisted_since, f.sources_left_out, f.refreshed_at,
         p._observed_at AS progress_since, f.sources_read_at, f.source_progress_read_at, f.last_error, t.attempts
       FROM (SELECT $1 AS account, $2::BIGINT AS id) k
       LEFT JOIN main.surveys s ON s.account = k.account AND s.id = k.id
-      LEFT JOIN main.freshness f ON f.account = k.account AND f.survey_id = k.id
+      LEFT JOIN ${FRESHNESS} f ON f.account = k.account AND f.survey_id = k.id
       LEFT JOIN main.survey_progress p ON p.account = k.account AND p.survey_id = k.id
       LEFT JOIN _sync.tasks t ON t.account = k.account AND t.survey_id = k.id`,
     [account, surveyId],

@@ -13,6 +13,8 @@ import { shortReason } from './verdict.js'
 export const CAUSES = [
   'no_run',
   'missing',
+  'left_out',
+  'sources_left_out',
   'excluded',
   'failed',
   'rejected',
@@ -189,6 +191,7 @@ const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): read
     missing:
       stored.missing_since !== null &&
       `the API does not show it since ${withAge(stored.missing_since, now)}, so it is not read`,
+    ...leftOutTexts(stored, now),
     excluded:
       planned !== null &&
       planned.excludedBy !== null &&
@@ -230,6 +233,27 @@ const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): read
     const text = texts[cause]
     return text === false ? [] : [{ cause, text }]
   })
+}
+
+const leftOutTexts = (
+  {
+    missing_since: missingSince,
+    unlisted_since: since,
+    refreshed_at: refreshedAt,
+    sources_left_out: sources,
+  }: SurveyStatus['stored'],
+  now: Instant,
+) => {
+  if (missingSince !== null) return { left_out: false, sources_left_out: false } as const
+  const isLeftOut = since !== null && refreshedAt !== null && refreshedAt >= since
+  return {
+    left_out:
+      isLeftOut &&
+      `the list leaves it out since ${withAge(since, now)}, but it still answers: every run reads it`,
+    sources_left_out:
+      sources !== null &&
+      `its list leaves out ${counted(sources, 'source that still answers', 'sources that still answer')}: every run reads it`,
+  } as const
 }
 
 /** A row of the last listing or reading is in quarantine, so the row before it stays. */

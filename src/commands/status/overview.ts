@@ -100,7 +100,7 @@ const ofRuns = ({ runs, cursors }: Status, { now, reason, account, at }: Words):
 ]
 
 const ofSurveys = (
-  { queue, failing, freshness }: Status,
+  { queue, failing, freshness, left_out: leftOut }: Status,
   { account, at, age }: Words,
 ): readonly Section[] => [
   {
@@ -122,6 +122,15 @@ const ofSurveys = (
       'times tried': row.attempts,
     })),
     remarks: failing.map(({ error }) => onOneLine(error)),
+  },
+  {
+    title: 'left out of lists, and still read',
+    rows: leftOut.map((row) => ({
+      ...account(row.account),
+      survey: String(row.survey_id),
+      'not listed since': at(row.account, row.unlisted_since),
+      sources: row.sources_left_out ?? 0,
+    })),
   },
   {
     title: 'freshness',

@@ -40,6 +40,8 @@ const TITLE_WIDTH_MIN = 24
 const COLOURS: Partial<Record<Explained['why'][number]['cause'], Colour>> = {
   no_run: 'yellow',
   missing: 'yellow',
+  left_out: 'yellow',
+  sources_left_out: 'yellow',
   excluded: 'yellow',
   failed: 'red',
   rejected: 'red',

@@ -161,7 +161,7 @@ export const readRunFacts = async (
       surveyId,
       ...survey,
     })),
-    ...(only === undefined ? await readUnlisted(sql) : { surveysLeftOut: 0, surveysUnconfirmed: 0 }),
+    ...(only === undefined ? await readUnlisted(sql) : NONE_UNLISTED),
     rejectedRows: await count('_sync.rejected_rows', 'run_id'),
     driftEvents: await count('_sync.drift_events', 'last_run_id'),
     drift: await sql.rows(driftRow, SELECT_DRIFT, ofRun),
@@ -169,20 +169,36 @@ export const readRunFacts = async (
   }
 }
 
+type UnlistedFacts = Pick<RunFacts, keyof typeof NONE_UNLISTED>
+
+const NONE_UNLISTED = {
+  surveysLeftOut: 0,
+  surveysUnconfirmed: 0,
+  sourcesLeftOut: 0,
+  surveysWithLeftOut: 0,
+  firstWithLeftOut: null,
+}
+
 /** Surveys that full listings do not show, and that are neither missing nor excluded: they answer, or wait for another full listing. */
-const readUnlisted = async (
-  sql: AccountSql,
-): Promise<Pick<RunFacts, 'surveysLeftOut' | 'surveysUnconfirmed'>> => {
+const readUnlisted = async (sql: AccountSql): Promise<UnlistedFacts> => {
   const [row] = await sql.rows(
-    z.object({ surveysLeftOut: bigintCell, surveysUnconfirmed: bigintCell }),
+    z.object({
+      surveysLeftOut: bigintCell,
+      surveysUnconfirmed: bigintCell,
+      sourcesLeftOut: bigintCell,
+      surveysWithLeftOut: bigintCell,
+      firstWithLeftOut: bigintCell.nullable(),
+    }),
     `SELECT count(*) FILTER (f.refreshed_at >= f.unlisted_since) AS "surveysLeftOut",
-        count(*) FILTER (f.unlisted_since = c.vanished_at AND coalesce(f.refreshed_at < f.unlisted_since, true)) AS "surveysUnconfirmed"
+        count(*) FILTER (f.unlisted_since = c.vanished_at AND coalesce(f.refreshed_at < f.unlisted_since, true)) AS "surveysUnconfirmed",
+        coalesce(sum(f.sources_left_out), 0)::BIGINT AS "sourcesLeftOut",
+        count(f.sources_left_out) AS "surveysWithLeftOut", min(f.survey_id) FILTER (f.sources_left_out > 0) AS "firstWithLeftOut"
       FROM main.freshness f JOIN main.surveys s ON s.account = f.account AND s.id = f.survey_id
       JOIN _sync.cursors c ON c.account = f.account
       WHERE f.account = $1 AND s._missing_since IS NULL AND f.excluded_by IS NULL`,
     [sql.account],
   )
-  return row ?? { surveysLeftOut: 0, surveysUnconfirmed: 0 }
+  return row ?? NONE_UNLISTED
 }
 
 const driftRow = z.object({

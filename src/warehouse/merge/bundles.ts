@@ -31,12 +31,12 @@ import {
 import { storeDrift, storeRejections } from './quarantine.js'
 import {
   type createStoredSurveys,
-  currentOf,
   dropPending,
   noRows,
   PARTS,
   readPending,
   type StoredParts,
+  sourceIdsOf,
 } from './stored-surveys.js'
 
 export const commitBundles = async (
@@ -182,11 +182,7 @@ const markGone = async (
     const { surveyId: survey_id, at } = outcome
     if (outcome.kind === 'gone') return [{ survey_id, at }]
     if (outcome.kind !== 'refreshed' || outcome.listedSourceIds === null) return []
-    const { sources, sourceProgress } = stored.get(survey_id) ?? noRows()
-    const ids = currentOf([...sources, ...sourceProgress]).map((row) =>
-      Number(row.sample_source_id ?? row.id),
-    )
-    const unlisted = difference(ids, outcome.listedSourceIds)
+    const unlisted = difference(sourceIdsOf(stored.get(survey_id) ?? noRows()), outcome.listedSourceIds)
     return [...unlisted].map((sample_source_id) => ({ survey_id, sample_source_id, at }))
   })
   if (gone.length === 0) return 0
@@ -209,6 +205,8 @@ const FRESHNESS_COLUMNS = columnsOf({
   source_progress: varchar.orNull(''),
   days: varchar.orNull(''),
   source_days: varchar.orNull(''),
+  unlisted: varchar.orNull(''),
+  left_out: bigint.orNull(''),
 })
 
 const updateFreshness = async (sql: AccountSql, outcomes: readonly BundleOutcome[]): Promise<void> => {
@@ -225,9 +223,18 @@ const updateFreshness = async (sql: AccountSql, outcomes: readonly BundleOutcome
     // Days that were not requested are older than the rows that are stored now.
     days: hasProgress(outcome) ? (outcome.days?.read ?? 'some') : null,
     source_days: hasProgress(outcome) ? (outcome.days?.sourcesRead ?? 'some') : null,
+    ...unlistedIn(outcome),
   }))
   await sql.stage(FRESHNESS_STAGE, FRESHNESS_COLUMNS, rows)
   await sql.run(MERGE_FRESHNESS, [sql.account])
+}
+
+/** Both are null if no list was compared. */
+const unlistedIn = (outcome: BundleOutcome) => {
+  if (outcome.kind !== 'refreshed' || outcome.unlistedSources === undefined)
+    return { unlisted: null, left_out: null }
+  const { ids, answering } = outcome.unlistedSources
+  return { unlisted: JSON.stringify(ids), left_out: answering }
 }
 
 /** A list that is read in parts may have changed since the first of them. */
@@ -246,6 +253,8 @@ const freshnessAfter = (before: (column: string) => string): Readonly<Record<str
     source_progress_proven_at: `CASE o.source_progress WHEN 'inferred' THEN o.read_at ELSE ${at('source_progress_proven_at', 'source_progress')} END`,
     days_read_at: at('days_read_at', 'days'),
     source_days_read_at: at('source_days_read_at', 'source_days'),
+    unlisted_source_ids: `nullif(coalesce(o.unlisted, ${before('unlisted_source_ids')}), '[]')`,
+    sources_left_out: `nullif(coalesce(o.left_out, ${before('sources_left_out')}), 0)`,
   }
 }
 

@@ -4,7 +4,7 @@ import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
 import { pendingSurveys } from '../../model/sync-tables.js'
 import type { CellRow, StoredBundle } from '../../model/warehouse.js'
-import { bigintCell, timestamptzCell } from '../connection/cells.js'
+import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { AccountSql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { conditionOnSurveys, type ReadRow, readStored } from './merge.js'
@@ -41,6 +41,7 @@ const timesRow = z.object({
   survey_id: bigintCell,
   source_progress_read_at: timestamptzCell.nullable(),
   sources_read_at: timestamptzCell.nullable(),
+  unlisted_source_ids: varcharCell.nullable(),
 })
 
 /** Rows that were read for a run are kept for the commit of their survey, the only one that writes these tables: a night takes a third less CPU. */
@@ -56,7 +57,7 @@ export const createStoredSurveys = () => {
       const condition = conditionOnSurveys(sql.account, surveyIds)
       const rows = await sql.rows(
         timesRow,
-        `SELECT survey_id, source_progress_read_at, sources_read_at FROM main.freshness
+        `SELECT survey_id, source_progress_read_at, sources_read_at, unlisted_source_ids FROM main.freshness
           WHERE ${condition.on('survey_id')} AND refreshed_at IS NOT NULL`,
         condition.parameters,
       )
@@ -70,6 +71,8 @@ export const createStoredSurveys = () => {
           sources: currentOf(shown.sources),
           progress: currentOf(shown.progress)[0] ?? null,
           sourceProgress: currentOf(shown.sourceProgress.toSorted(byLikelihood)),
+          knownSourceIds: sourceIdsOf(stored),
+          unlistedSourceIds: z.array(z.number()).parse(JSON.parse(readAt?.unlisted_source_ids ?? '[]')),
           sourcesReadAt: readAt?.sources_read_at ?? null,
           sourceProgressReadAt: readAt?.source_progress_read_at ?? null,
         })
@@ -103,6 +106,11 @@ const MICROS_PER_DAY = 86_400_000_000n
 
 export const currentOf = (rows: readonly StoredRow[]): readonly CellRow[] =>
   rows.flatMap(({ cells, missingSince }) => (missingSince === null ? [cells] : []))
+
+/** The sources of a survey that are not marked as missing. */
+export const sourceIdsOf = ({ sources, sourceProgress }: StoredParts): readonly number[] => [
+  ...new Set(currentOf([...sources, ...sourceProgress]).map((row) => Number(row.sample_source_id ?? row.id))),
+]
 
 // `_sync.pending_surveys` holds changed survey rows that wait for their task, see `listing-pages.ts`.
 

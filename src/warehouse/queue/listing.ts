@@ -6,6 +6,7 @@ import type { ListingKind } from '../../model/run.js'
 import { LISTING_KINDS } from '../../model/run-record.js'
 import { listings } from '../../model/sync-tables.js'
 import type { ListedRows, ListingPage, ListingStart, Position, Stamp } from '../../model/warehouse.js'
+import { areManyAtOnce } from '../../rules/vanished.js'
 import { bigintCell, booleanCell, timestamptzCell } from '../connection/cells.js'
 import { type AccountSql, countOf } from '../connection/database.js'
 import { enqueue, FRESHNESS } from './tasks.js'
@@ -238,17 +239,13 @@ const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Promise<vo
     'SELECT count(*) AS "Count" FROM main.surveys WHERE account = $1 AND _missing_since IS NULL',
     [sql.account],
   )
-  const areMany = vanished > VANISHED_MAX && vanished >= known * VANISHED_PART_MAX
+  const areMany = areManyAtOnce(vanished, known)
   await sql.run('UPDATE _sync.cursors SET vanished_at = $2 WHERE account = $1', [
     sql.account,
     areMany ? at : null,
   ])
   if (areMany) await requireFullListing(sql)
 }
-
-/** Where more surveys vanish at once, a list that is too short is likelier. So a 404 marks none of them before another full listing agrees. */
-const VANISHED_MAX = 10
-const VANISHED_PART_MAX = 1 / 5
 
 /** Returns how many of the surveys that were not listed now are new among them. */
 const noteUnlisted = async (sql: AccountSql, at: Instant): Promise<number> => {

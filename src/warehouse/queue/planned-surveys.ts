@@ -136,7 +136,7 @@ const selectPlanned = (
       coalesce(w.updated_at, s.updated_at) AS "updatedAt",
       CASE WHEN w.status <> s.status THEN w.updated_at ELSE coalesce(v.since, s.updated_at) END AS "statusSince", f.refreshed_at AS "refreshedAt",
       CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END AS "progressChangedAt",
-      s._missing_since IS NOT NULL AS missing, coalesce(s._missing_since IS NULL AND f.refreshed_at >= f.unlisted_since, false) AS "leftOut", coalesce(w.is_touched, false) AS "isTouched", coalesce(c.sources, 0) AS sources,
+      s._missing_since IS NOT NULL AS missing, coalesce(s._missing_since IS NULL AND (f.refreshed_at >= f.unlisted_since OR f.sources_left_out > 0), false) AS "leftOut", coalesce(w.is_touched, false) AS "isTouched", coalesce(c.sources, 0) AS sources,
       c.changed_at AS "sourcesChangedAt", ${changeAlone} AS "changeAlone", f.sources_read_at AS "sourcesReadAt",
       f.source_progress_read_at AS "sourceProgressReadAt",
       CASE WHEN f.refreshed_at > p._first_seen_at THEN p._observed_at = f.refreshed_at END AS moved, coalesce(${NO_INTERVIEWS}, false) AS "isWithoutInterviews", coalesce(g.moved, 0) AS "movedSources",
@@ -215,7 +215,7 @@ const selectedIds = ({ at, changedSince, rules }: SurveySelection, changeAlone: 
   const changed = changedSince === null ? 'false' : `greatest(created, updated) >= ${changedSince}`
   return `${queued} UNION SELECT id FROM (
     SELECT s.id, s.status, epoch_us(s.created_at) AS created, epoch_us(s.updated_at) AS updated, epoch_us(f.refreshed_at) AS refreshed,
-      epoch_us(f.sources_read_at) AS listed, f.unlisted_since, epoch_us(c.changed_at) AS sources_changed,
+      epoch_us(f.sources_read_at) AS listed, f.unlisted_since, f.sources_left_out, epoch_us(c.changed_at) AS sources_changed,
       epoch_us(CASE WHEN p._observed_at > p._first_seen_at AND epoch_us(p._observed_at) <= ${at} THEN p._observed_at END) AS moved
     FROM ${CURRENT_SURVEYS} s
     LEFT JOIN (FROM ${FRESHNESS} WHERE account = $1) f ON f.survey_id = s.id
@@ -253,7 +253,7 @@ const mayBeDue = (
   const quietSince = 'greatest(updated, moved)'
   const isClosedDue = `${at} - ${quietSince} < ${settleFor} + ${ROUNDED} OR ${hasRested('refreshed', `refreshed - ${quietSince} - ${settleFor}`)}`
   const isListDue = `listed > ${at} OR ${hasRested('listed', `(listed - greatest(updated, sources_changed)) / ${LIST_REST_DIVISOR}`)}`
-  return `refreshed IS NULL OR refreshed > ${at} OR unlisted_since IS NOT NULL OR ${isNot(INACTIVE_STATUSES)}
+  return `refreshed IS NULL OR refreshed > ${at} OR unlisted_since IS NOT NULL OR sources_left_out IS NOT NULL OR ${isNot(INACTIVE_STATUSES)}
     OR (${isNot(IDLE_STATUSES)} AND (${isClosedDue})) OR (${changeAlone} AND (${isListDue}))`
 }
 

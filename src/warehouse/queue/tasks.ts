@@ -122,7 +122,7 @@ export const hasTasks = async (sql: AccountSql): Promise<boolean> => {
 
 /** `freshness` with the columns that the state of an earlier version lacks. */
 export const FRESHNESS =
-  '(FROM main.freshness UNION ALL BY NAME SELECT NULL::VARCHAR AS excluded_by, NULL::TIMESTAMPTZ AS unlisted_since WHERE false)'
+  '(FROM main.freshness UNION ALL BY NAME SELECT NULL::VARCHAR AS excluded_by, NULL::TIMESTAMPTZ AS unlisted_since, NULL::BIGINT AS sources_left_out WHERE false)'
 
 /** `tasks` also in the state of a version that read no survey in parts. */
 export const TASKS = `(FROM _sync.tasks UNION ALL BY NAME

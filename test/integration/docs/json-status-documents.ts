@@ -97,6 +97,17 @@ export const status = z.strictObject({
     with_error: count('Surveys whose last reading failed, in whole or in part, without excluded ones'),
     excluded: count('Surveys that the settings exclude (`accounts[].exclude`)'),
   }),
+  left_out: listOf(
+    'Surveys that the list leaves out, or whose lists of sources leave out sources, although they still answer: the first 20',
+    {
+      account,
+      survey_id: count('ID of the survey'),
+      unlisted_since: orNull(
+        moment('When a full listing first did not show the survey, server time; null if it is listed'),
+      ),
+      sources_left_out: orNull(count('Sources that its own list leaves out; null = none')),
+    },
+  ),
   tables: listOf('Rows of each table, without those of `_sync`', {
     table: text('Name of the table'),
     rows: count('Its rows'),

@@ -242,6 +242,7 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   leftOver: 0,
   surveysLeftOut: 0,
   surveysUnconfirmed: 0,
+  sourcesLeftOut: 0,
   failing: 0,
   failingSurveys: [],
   rejectedRows: 0,

@@ -89,6 +89,7 @@ test('days of a source that has gone, or of sources that are switched off, do no
 
   // Source 12 goes. Its rows keep the old time zone for good.
   whole.sources = [source(11)]
+  delete whole.sourceProgress[12]
   change({ daily_windows: { ...RULE, time_zone: 'Europe/Paris' }, list_sources_every: 0 })
   expect(await night(1)).toEqual(FIRST)
   expect(await night(2)).toEqual([])
@@ -134,7 +135,7 @@ test('days of sources count as behind while they are switched off, and all are r
 test('the days of a source that has gone are marked as missing even while days are switched off', async () => {
   const { night, change, warehouse, whole } = await world()
   await night(0)
-  whole.sources = []
+  Object.assign(whole, { sources: [], sourceProgress: {} })
   change({ daily_windows: null, list_sources_every: 0 })
   await night(1)
   await warehouse.expectRows(

@@ -33,6 +33,8 @@ describe('whether the requests per source can be skipped', () => {
     sources: [source(12, { _extra: '{"a":1}' }), source(11)],
     progress: progress(5),
     sourceProgress: [{ sample_source_id: 12 }, { sample_source_id: 11 }],
+    knownSourceIds: [12, 11],
+    unlistedSourceIds: [],
     sourcesReadAt: minute(0),
     sourceProgressReadAt: minute(0),
   }
@@ -154,6 +156,7 @@ describe('the list of sources', () => {
   ])('is read again %s, before any other request', async (_, more) => {
     const { requests, stored, read } = await twice((survey) => {
       survey.sources = [source(11, { name: 'renamed' })]
+      delete survey.sourceProgress[12]
     }, more)
     expect(requests.slice(0, 2)).toEqual([LIST, 'progress 1'])
     expect(stored).toEqual([

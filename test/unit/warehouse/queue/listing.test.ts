@@ -23,6 +23,9 @@ const rejected = (rowId: number | null, raw = `{"id":"${rowId}"}`) =>
 const NOTHING_QUEUED = {
   surveysLeftOut: 0,
   surveysUnconfirmed: 0,
+  sourcesLeftOut: 0,
+  surveysWithLeftOut: 0,
+  firstWithLeftOut: null,
   leftOver: 0,
   failing: 0,
   failingSurveys: [],

@@ -289,6 +289,7 @@ describe('the record of runs', () => {
         surveys_listed: 3,
         surveys_refreshed: 2,
         surveys_left_out: 0,
+        sources_left_out: 0,
         surveys_unconfirmed: 0,
         surveys_failed: 0,
         left_over: 2,
