@@ -121,7 +121,10 @@ const expectBounded = (requests: readonly SentRequest[]): void => {
 const expectSeen = (requests: readonly SentRequest[], cursorMs: number): void => {
   const wholes = wholeListings(requests)
   expect(wholes.some(({ since }) => since === null)).toBe(true)
-  expect(wholes.some(({ dateMs }) => dateMs === null || dateMs === cursorMs + OVERLAP_MS)).toBe(true)
+  // After a clock that was ahead, the first answer may date a listing of all surveys whose pages are read later.
+  const isDated = ({ dateMs, since }: SentRequest) =>
+    dateMs === null || dateMs === cursorMs + OVERLAP_MS || (since === null && dateMs > cursorMs + OVERLAP_MS)
+  expect(wholes.some(isDated)).toBe(true)
 }
 
 /** The first requests of all whole listings. */
