@@ -283,12 +283,14 @@ const starved = async (
   const run = report?.accounts[0]
   if (run?.reason !== `stopped by --max-requests ${requestsMax}`) return []
   const tasks =
-    await reader.query(`SELECT survey_id, last_run_id = '${run.runId}' AS tried, unfinished_at IS NOT NULL AS begun,
+    await reader.query(`SELECT survey_id, last_run_id = '${run.runId}' AS tried, unfinished_at IS NOT NULL AS begun, attempts > 1 AS again,
       last_error IS NULL AND requests_needed IS NULL AS untried FROM _sync.tasks WHERE account = '${account}'`)
   const received = world.received.slice(receivedBefore)
-  const taken = tasks.flatMap(({ survey_id: id, tried, begun }) =>
-    tried === true && begun === true ? received.filter(({ path }) => path.includes(`/surveys/${id}/`)) : [],
-  ).length
+  const requestsOf = (id: unknown) => received.filter(({ path }) => path.includes(`/surveys/${id}/`)).length
+  // In the run that begins it, its list and its progress are requested before its size is known.
+  const taken = tasks
+    .filter(({ tried, begun }) => tried === true && begun === true)
+    .reduce((sum, { survey_id: id, again }) => sum + requestsOf(id) - (again === true ? 0 : 2), 0)
   const sizes = new Map(
     (await world.surveys()).map(({ id, sample_sources: sources }) => [
       Number(id),
@@ -302,8 +304,7 @@ const starved = async (
   const shown = waiting.map(({ survey_id }) => sizes.get(Number(survey_id)) ?? 0)
   const sources = Math.max(1, Number(stored?.most ?? 0), ...shown)
   const needed = Math.max(1, Math.ceil(sources / plan.world.pageSize)) + 1 + sources
-  // The list and the progress of a survey are requested before its size is known.
-  return waiting.length > 0 && needed < taken - 2
+  return waiting.length > 0 && needed < taken
     ? [
         `P1: survey ${waiting[0]?.survey_id} waits, and would take at most ${needed} requests; a survey in parts took ${taken}`,
       ]
