@@ -120,16 +120,19 @@ const publishedTables = async (sql: Sql): Promise<readonly TableDeclaration[]> =
   return ALL_TABLES.filter(({ schema, name }) => schema === 'main' && paths.has(`main.${name}.account`))
 }
 
+/** The last ended sync of each account, and when its last complete one ended. */
+export const readSyncs = (sql: Pick<Sql, 'rows'>) =>
+  sql.rows(
+    syncRow,
+    `SELECT ${columnsOf(syncRow)} FROM ${LAST_SYNCS} LEFT JOIN ${COMPLETE_SYNCS} USING (account) ORDER BY account`,
+  )
+
 export const readStatus = async (sql: Sql) => ({
   runs: await sql.rows(
     runRow,
     `SELECT ${columnsOf(runRow)} FROM ${NUMBERED_RUNS} ORDER BY run_number DESC, account LIMIT ${RUNS_SHOWN}`,
   ),
-  /** The last ended sync of each account, and when its last complete one ended. */
-  syncs: await sql.rows(
-    syncRow,
-    `SELECT ${columnsOf(syncRow)} FROM ${LAST_SYNCS} LEFT JOIN ${COMPLETE_SYNCS} USING (account) ORDER BY account`,
-  ),
+  syncs: await readSyncs(sql),
   cursors: await sql.rows(cursorRow, `SELECT ${columnsOf(cursorRow)} FROM _sync.cursors ORDER BY account`),
   queue: await readQueue(sql),
   failing: await readFailing(sql, FAILING_SHOWN),

@@ -169,6 +169,36 @@ test.concurrent.for(SLOW ? Object.keys(RECEIVERS) : ['answers'])(
   },
 )
 
+/** What a run delivers at its end, and its exit code. */
+const DELIVERIES = [
+  { to: 'success', code: 0 },
+  { to: 'webhook', code: 0 },
+  { to: 'failure', code: 4 },
+] as const
+
+test.concurrent.for(SLOW ? DELIVERIES : DELIVERIES.slice(0, 1))(
+  'a signal while a slow receiver of notify.$to has the request changes no exit code',
+  async ({ to, code }, context) => {
+    const trial = await openTrial(context, surveys())
+    if (to === 'failure')
+      trial.api.hook = (_, response) => {
+        sendJson(trial.api, response, 401, {})
+        return true
+      }
+    const receiver = await startReceiver(context.onTestFinished)
+    const settings = await trial.settings({ notify: { [to]: `${receiver.url}/${to}` } })
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const arrived = new Promise<void>((resolve) => {
+        receiver.answer = () => resolve()
+      })
+      const running = trial.start(['sync', ...settings])
+      await arrived
+      const ended = await stopWith(running, signal)
+      expect(ended).toMatchObject({ code, signal: null })
+    }
+  },
+)
+
 test.concurrent('a signal after the end of the command changes no exit code', async (context) => {
   const trial = await openTrial(context)
   const late = `process.once('beforeExit', () => process.emit('SIGTERM'))`

@@ -19,11 +19,11 @@ interface CrashPlan {
   readonly place: 'before' | 'after' | 'torn'
 }
 
-/** Operations that fail: the first ones from step `from` on whose name is among `operations`. */
+/** Operations that fail: the first ones from a step on whose name is among `operations`. */
 export interface DiskPlan {
-  readonly from: number
+  readonly from: Exclude<Moment, { readonly afterMs: number }>
   readonly operations: readonly string[]
-  readonly code: 'ENOSPC' | 'EIO'
+  readonly code: keyof typeof DISK_WORDS
   /** How many of these operations fail in a row. */
   readonly times: number
 }
@@ -51,6 +51,7 @@ export class Generation {
   readonly plan: Disturbances
   readonly died: Promise<'crashed'>
   #diskLeft: number
+  #isDiskFailing = false
   #resolveDied: (value: 'crashed') => void = () => undefined
   readonly #digest = createHash('sha256')
   /** What the simulation closes when it dies: descriptors of files, and functions that close its handles and its databases. */
@@ -95,7 +96,8 @@ export class Generation {
     for (const { at, act } of this.#watches) if (this.#isNow(at, name)) act()
     const { crash, disk } = this.plan
     if (crash !== null && this.#isNow(crash.at, name)) return `crash_${crash.place}`
-    if (disk !== null && this.#diskLeft > 0 && this.steps >= disk.from && disk.operations.includes(name)) {
+    if (disk !== null && this.#isNow(disk.from, name)) this.#isDiskFailing = true
+    if (disk !== null && this.#diskLeft > 0 && this.#isDiskFailing && disk.operations.includes(name)) {
       this.#diskLeft -= 1
       this.failed.push(this.lastStep)
       return diskError(disk.code, name)
@@ -120,11 +122,17 @@ export const never = <Value>(): Promise<Value> => new Promise<Value>(() => undef
 
 export const generations = new AsyncLocalStorage<Generation>()
 
-const diskError = (code: 'ENOSPC' | 'EIO', name: string): Error => {
-  const words = code === 'ENOSPC' ? 'No space left on device' : 'Input/output error'
+/** What DuckDB and Node say of each. */
+const DISK_WORDS = {
+  ENOSPC: { words: 'No space left on device', message: 'no space left on device' },
+  EIO: { words: 'Input/output error', message: 'i/o error' },
+  EROFS: { words: 'Read-only file system', message: 'read-only file system' },
+} as const
+
+const diskError = (code: keyof typeof DISK_WORDS, name: string): Error => {
+  const { words, message } = DISK_WORDS[code]
   if (name === 'COMMIT') return new Error(`TransactionContext Error: Failed to commit: ${words}`)
   if (name === 'CHECKPOINT') return new Error(`IO Error: Could not write file: ${words}`)
-  const message = code === 'ENOSPC' ? 'no space left on device' : 'i/o error'
   const syscall = name.replace(/^.*\.|Sync$/g, '')
   return Object.assign(new Error(`${code}: ${message}, ${syscall}`), { code, syscall })
 }

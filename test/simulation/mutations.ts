@@ -96,6 +96,9 @@ const MUTATIONS = `
 @@ sync/worker.js @@ the oversized survey is read whatever the budget has left
 - budget.admitParts();
 + budget.admitParts(); if (allowance !== null) allowance.take = () => undefined;
+@@ commands/status/verdict.js @@ the verdict is that of the last published run
+- last === null || last.isPublished || isOlder(last, all, nowMs) ? null : last
++ null
 @@ sync/outcome.js @@ a partial run exits 0
 - const codes = ends.map(({ exitCode }) => exitCode);
 + const codes = ends.map(({ exitCode }) => exitCode).filter((code) => code !== 3);

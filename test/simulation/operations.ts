@@ -27,6 +27,8 @@ export const takeOver = async (): Promise<TakenOver & Disposable> => {
     new URL('../../../package.json', import.meta.url),
     new URL('../../package.json', import.meta.url),
   )
+  // No process has this identifier. So a run that was killed does not count as running.
+  Object.defineProperty(process, 'pid', { value: 2 ** 30 })
   const time = new VirtualTime()
   time.install()
   const databases = await createDatabases()
@@ -34,7 +36,7 @@ export const takeOver = async (): Promise<TakenOver & Disposable> => {
   wrapSync()
   wrapCallbacks(time)
   const handle = await promises.open('/dev/null', 'r')
-  wrapAsync(Object.getPrototypeOf(handle), ['writeFile', 'sync', 'read'], 'file.', time)
+  wrapAsync(Object.getPrototypeOf(handle), ['writeFile', 'write', 'sync', 'read', 'stat'], 'file.', time)
   await handle.close()
   wrapDuckDB(time, databases)
   syncBuiltinESMExports()

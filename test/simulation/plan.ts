@@ -132,13 +132,58 @@ const OUTAGE_SALT = 0x6f757461
 const OVERSIZED_SALT = 0x6c617267
 const BUDGET_SALT = 0x62756467
 const LIST_SALT = 0x6c697374
+const PUBLISH_SALT = 0x7075626c
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
   const nights = withHostileNights(withMoves(drawUsualPlan(seed, random)))
   const withFaults = withOversized(withOutage(withBrokenEndpoint(nights)))
-  return withShortLists(withSmallBudgets(withBucket(withFaults)))
+  return withoutPublish(withShortLists(withSmallBudgets(withBucket(withFaults))))
 }
+
+/** One night more, in which the disk or the bucket fails from the publish on, so that the run cannot publish. From a stream of its own. */
+const withoutPublish = (plan: Plan): Plan => {
+  const { chance, pick, whole } = createRandom(plan.seed ^ PUBLISH_SALT)
+  if (!chance(0.12) || plan.ignored.length > 0 || plan.knowsAll) return plan
+  const night = lastStart(plan)
+  const crash = { at: { operation: 'CHECKPOINT', nth: 1 }, place: pick(['before', 'after'] as const) }
+  const isKilled = chance(0.25)
+  const disk: DiskPlan = { from: { operation: 'CHECKPOINT', nth: 1 }, ...pick(DISKS), times: 1_000 }
+  const outage = {
+    from: { operation: 'store.putIfAbsent duckdb', nth: 1 },
+    // The store may answer again when the run records its end.
+    forMs: pick([1, whole(1_000, 60_000), 20 * MINUTE_MS]),
+    fault: pick(['refused', 'unreachable'] as const),
+  }
+  const failing: Start = {
+    ...night,
+    requestsMax: chance(0.3) ? whole(3, 12) : null,
+    crash: isKilled ? crash : null,
+    disk: isKilled || night.bucket !== null ? null : disk,
+    bucket: night.bucket && { ...night.bucket, outage: isKilled ? null : outage },
+  }
+  return { ...plan, starts: [...plan.starts, failing] }
+}
+
+/** A full disk still takes what is written in place of old content. One that is read-only takes nothing. */
+const DISKS = [
+  { operations: ['file.writeFile', 'writeFile'], code: 'ENOSPC' },
+  { operations: ['CHECKPOINT', 'COMMIT', 'file.writeFile', 'writeFile'], code: 'ENOSPC' },
+  { operations: ['chmod'], code: 'EIO' },
+  {
+    operations: [
+      'CHECKPOINT',
+      'COMMIT',
+      'file.writeFile',
+      'writeFile',
+      'file.write',
+      'rename',
+      'rm',
+      'chmod',
+    ],
+    code: 'EROFS',
+  },
+] as const
 
 /** A night with an outage and no other fault, after at most two usual ones. From a stream of its own. */
 const withOutage = (plan: Plan): Plan => {
@@ -378,7 +423,7 @@ const TURNING_POINTS =
   'renameSync 2, database.open 2, database.close 2'
 
 const drawDisk = ({ pick, unit }: Random): DiskPlan => ({
-  from: Math.floor(1 + unit() * unit() * STEPS_MAX),
+  from: { step: Math.floor(1 + unit() * unit() * STEPS_MAX) },
   operations: pick(DISK_OPERATIONS),
   code: pick(['ENOSPC', 'EIO']),
   times: pick([1, 1, 3, 1_000]),

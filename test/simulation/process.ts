@@ -28,6 +28,7 @@ interface Ended {
 }
 
 export interface StartResult extends Omit<Ended, 'exitCode'> {
+  readonly runId: string
   readonly exitCode: number | null
   readonly network: NetworkLog
   readonly generation: Generation
@@ -89,11 +90,12 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
     generations.exit(() => copyDirectory(directory, snapshotDirectory))
   })
   if (start.crash !== null && 'afterMs' in start.crash.at) at(start.crash.at, () => generation.die())
+  const runId = newRunId(time.nowMs)
   const run = (of: Generation, home: string, calm: Start): Promise<Ended> =>
     generations.run(of, () =>
       syncAccounts({
         settings: settingsOf({ ...options, directory: home }),
-        runId: newRunId(time.nowMs),
+        runId: of === generation ? runId : newRunId(time.nowMs),
         log,
         observer: UNOBSERVED,
         signal: of === generation ? stop.signal : new AbortController().signal,
@@ -158,6 +160,7 @@ export const runStart = async (options: StartOptions): Promise<StartResult> => {
   time.sweep()
   return {
     ...outcome,
+    runId,
     network,
     generation,
     warnings: log.lines

@@ -2,6 +2,8 @@
  * Readers for the oracle, all on one instance of DuckDB. An instance for each file would cost more than all of its queries.
  */
 import { DuckDBInstance } from '@duckdb/node-api'
+import { fromDuckDB } from '../../src/warehouse/connection/cells.js'
+import type { Sql } from '../../src/warehouse/connection/database.js'
 import { plainRows, type Row } from '../support/warehouse/duckdb.js'
 
 export interface OpenFile extends AsyncDisposable {
@@ -9,6 +11,8 @@ export interface OpenFile extends AsyncDisposable {
   readonly name: string
   readonly file: string
   query(sql: string): Promise<Row[]>
+  /** For statements of the code under test. */
+  readonly rows: Sql['rows']
 }
 
 export interface Readers extends Disposable {
@@ -39,6 +43,11 @@ export const createReaders = async (): Promise<Readers> => {
         query: async (sql) => {
           await use(name)
           return plainRows(await connection.runAndReadAll(sql))
+        },
+        rows: async (schema, sql) => {
+          await use(name)
+          const found = await connection.runAndReadAll(sql)
+          return found.convertRowObjects(fromDuckDB).map((row) => schema.parse(row))
         },
         [Symbol.asyncDispose]: detach,
       }

@@ -21,6 +21,7 @@ import {
   openPublished,
 } from './oracle/published.js'
 import type { Violation } from './oracle/row-text.js'
+import { checkVerdict } from './oracle/verdict.js'
 import { checkWork } from './oracle/work.js'
 import { lastStart, type Plan, publishOf, type Start } from './plan.js'
 import { runStart, type StartResult } from './process.js'
@@ -127,7 +128,8 @@ const runPlan = async (
       digest.update(`${ended.generation.digest()} ${ended.rival?.exitCode}`)
       story.push(...storyOf(place, start, ended, isLast))
       starts.push(...startsAfter(plan, place, ended))
-      const found = { plan, start, world, account, readers, bucket, ended, ...before }
+      const nowMs = time.wallMs + time.nowMs
+      const found = { plan, start, world, account, readers, bucket, ended, nowMs, ...before }
       violations.push(...(await check({ ...found, isLast: place === starts.length - 1 })))
     } catch (error) {
       if (!(error instanceof StuckError)) throw error
@@ -180,6 +182,8 @@ interface Check extends NightCheck {
   readonly readers: Readers
   readonly bucket: BucketSide | null
   readonly isLast: boolean
+  /** By the clock of the machine. */
+  readonly nowMs: number
 }
 
 const check = async (given: Check): Promise<Violation[]> => {
@@ -187,13 +191,15 @@ const check = async (given: Check): Promise<Violation[]> => {
   if (plan.ignored.length > 0) return checkRefused(given)
   const { directory, snapshot } = ended
   await using work = await openWork(readers, directory)
+  const published = publishedIn(given, directory)
   return [
     ...(await overCap(world, plan)),
     ...(await checkEnd(given, work)),
     ...(work === null ? [] : [...(await checkWork(world, work, given)), ...(await checkNight(given, work))]),
     ...(snapshot === null ? [] : await checkSnapshot(given, snapshot)),
     ...(await checkBucket(given, given.bucket?.versions.pointer ?? null)),
-    ...(await checkReaders(given, publishedIn(given, directory), isPublished(given) ? work : null)),
+    ...(await checkReaders(given, published, isPublished(given) ? work : null)),
+    ...(await checkVerdict(given, published)),
     ...(await checkWholeBucket(given)),
   ]
 }
