@@ -2,6 +2,7 @@
  * A warehouse is data, not a program: whoever may write its files can change rows, but can make no command read a file of the machine that
  * runs it. Each command reads files with each plant, and a secret file must appear in nothing that it prints or writes.
  */
+import { createHash } from 'node:crypto'
 import { cp, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -10,6 +11,7 @@ import type { Ended } from '../support/command/command.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 import { PLANTED_VIEWS, PLANTS, plantedViews, plantIn } from '../support/files/plants.js'
 import { atEndOfFile, temporaryDirectory } from '../support/files/temporary.js'
+import { type BucketTrial, openBucketTrial } from '../support/storage/bucket-trial.js'
 import { SLOW } from '../support/suite/slow.js'
 import { query } from '../support/warehouse/duckdb.js'
 
@@ -231,5 +233,82 @@ describe('published Parquet', () => {
       await expectNoLeak(ended)
       expect(ended, args.join(' ')).toMatchObject({ code: 7, stdout: '' })
     }
+  })
+})
+
+describe('a bucket', () => {
+  const FORMATS = ['duckdb', 'parquet', 'report', 'delta']
+
+  /** Plants in the stored database as somebody who may write the bucket can, so that size and SHA-256 fit again. */
+  const plantInBucket = async ({ s3, document }: BucketTrial, sql: string) => {
+    const { manifest, database } = document('current.json')
+    const file = join(await temporaryDirectory(), 'stored.duckdb')
+    await writeFile(file, s3.store.objects.get(`fieldwork/${database}`)?.body ?? '')
+    await plantIn(file, sql)
+    const body = await readFile(file)
+    const sha256 = createHash('sha256').update(body).digest('hex')
+    const described = document(String(manifest))
+    const named = { key: database, bytes: body.length, sha256 }
+    const mended = JSON.stringify({ ...described, database: named })
+    for (const key of [`fieldwork/${database}`, 'fieldwork/fieldwork.duckdb']) s3.store.write(key, body)
+    s3.store.write(`fieldwork/${manifest}`, Buffer.from(mended))
+  }
+
+  /** A bucket after its first night, and a pod with an empty disk for the next one. */
+  const openPlanted = async (sql: string) => {
+    const bucket = await openBucketTrial({ onTestFinished }, [scriptedSurvey(1), scriptedSurvey(2)])
+    const args = ['sync', ...(await bucket.settings({ publish: { formats: FORMATS } }))]
+    expect(await bucket.runWarm(args, await bucket.pod())).toMatchObject({ code: 0 })
+    await plantInBucket(bucket, sql)
+    bucket.api.now = new Date('2026-03-02T00:00:00Z')
+    const pod = await bucket.pod()
+    const disk = String(pod.FIELDWORK_SYNC_WAREHOUSE)
+    return { bucket, disk, run: (given: readonly string[]) => bucket.runWarm(given, pod), night: args }
+  }
+
+  /** No object of the bucket shows the secret. */
+  const expectNoLeakIn = async ({ s3 }: BucketTrial) => {
+    const directory = await temporaryDirectory()
+    for (const [place, [key, { body }]] of [...s3.store.objects].entries())
+      await writeFile(join(directory, `${place}-${key.replaceAll('/', '-')}`), body)
+    expect(await leaksBelow(directory)).toEqual([])
+  }
+
+  test('whose database has a view in place of a table makes the next run end with 7', async () => {
+    const kind = 'view in place of the table main.surveys'
+    const { bucket, disk, run, night } = await openPlanted(PLANTS[kind]?.sql(secret) ?? '')
+    const { version, manifest, database } = bucket.document('current.json')
+    const out = await temporaryDirectory()
+    for (const args of [
+      night,
+      ['report', '--out', join(out, 'report.html')],
+      ['export', '--format', 'parquet', '--tables', TABLES, '--out', join(out, 'new')],
+      ['status', '--survey', '1'],
+    ]) {
+      const ended = await run(args)
+      await expectNoLeak(ended, disk, out)
+      expect(ended, args.join(' ')).toMatchObject({ code: 7 })
+      expect(ended.stderr.trimEnd().split('\n'), ended.stderr).toHaveLength(1)
+      expect(ended.stderr).toContain(`${kind}, which fieldwork-sync did not write`)
+    }
+    await expectNoLeakIn(bucket)
+    // The pointer still names what was there, so a state from before can be restored.
+    expect(bucket.document('current.json')).toMatchObject({ version, manifest, database })
+  })
+
+  test('whose database has more than tables loses that in the next run', async () => {
+    const dropped = Object.values(PLANTS).filter(({ fate }) => fate === 'dropped')
+    const sql = [plantedViews(secret), ...dropped.map((plant) => plant.sql(secret))].join(';')
+    const { bucket, disk, run, night } = await openPlanted(sql)
+    const ended = await run(night)
+    await expectNoLeak(ended, disk)
+    await expectNoLeakIn(bucket)
+    expect(ended, ended.stderr).toMatchObject({ code: 0 })
+    expect(bucket.document('current.json')).toMatchObject({ version: 2 })
+    const file = join(await temporaryDirectory(), 'next.duckdb')
+    const { database } = bucket.document('current.json')
+    await writeFile(file, bucket.s3.store.objects.get(`fieldwork/${database}`)?.body ?? '')
+    expect(await othersIn(file)).toEqual([])
+    expect(await query(file, 'SELECT count(*) AS n FROM surveys_today')).toEqual([{ n: 2 }])
   })
 })
