@@ -1,5 +1,6 @@
 /** The stored rows of surveys that are refreshed. The run decides from them what to request, and the commit compares the answers with them. */
 import { z } from 'zod'
+import { parse } from '../../base/parse.js'
 import type { Survey } from '../../model/fields.js'
 import type { Instant } from '../../model/instant.js'
 import { pendingSurveys } from '../../model/sync-tables.js'
@@ -72,7 +73,11 @@ export const createStoredSurveys = () => {
           progress: currentOf(shown.progress)[0] ?? null,
           sourceProgress: currentOf(shown.sourceProgress.toSorted(byLikelihood)),
           knownSourceIds: sourceIdsOf(stored),
-          unlistedSourceIds: z.array(z.number()).parse(JSON.parse(readAt?.unlisted_source_ids ?? '[]')),
+          unlistedSourceIds: parse(
+            z.array(z.number()),
+            JSON.parse(readAt?.unlisted_source_ids ?? '[]'),
+            'unlisted_source_ids of freshness',
+          ),
           sourcesReadAt: readAt?.sources_read_at ?? null,
           sourceProgressReadAt: readAt?.source_progress_read_at ?? null,
         })
