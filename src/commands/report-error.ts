@@ -1,5 +1,4 @@
 /** Turns an error into the text on stderr and the document of `--json`. */
-
 import { EXIT_CODES, ExpectedError, messageOf } from '../base/errors.js'
 import { explained } from '../base/explained.js'
 import { readableStack } from '../base/stack.js'

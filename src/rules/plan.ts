@@ -183,8 +183,9 @@ export interface AccountPlan {
 }
 
 /**
- * The part of a plan that fits into the budget of a run: surveys in the order of the queue, without those whose reserve does not fit. Of
- * the surveys that no such run can read as a whole, the requests that are left are read. `waiting` are left over; `oldestSince` is the earliest last reading of these, or queue time if never read.
+ * The part of a plan that fits into the budget of a run: surveys in the order of the queue, without those whose reserve does not fit. The
+ * requests that are left go to surveys that no such run can read as a whole. `waiting` surveys are left over; `oldestSince` is the earliest
+ * last reading of these, or queue time if never read.
  */
 export const fitPlan = (
   plan: Plan,

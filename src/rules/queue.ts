@@ -5,7 +5,7 @@ import type { RequestReason, RequestsByKind } from '../model/request-usage.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
 import { believed } from './believed.js'
 import { added, bundleRequests, requestsIn, sourcesOfEach } from './estimate.js'
-import { refreshReason, refreshWeight, restsAfterRefusal, restsUnfinished, urgency } from './refresh.js'
+import { refreshReason, refreshWeight, restsUntil, urgency } from './refresh.js'
 
 export interface Task {
   readonly surveyId: number
@@ -97,8 +97,8 @@ const askedReason = ({ task }: PlannedSurvey): TaskReason =>
   task?.reason === 'missing' ? 'missing' : 'asked'
 
 /**
- * Whether a survey rests that is refused, or that no run could end. If its progress was read at the last refusal, only another endpoint refuses it: then the progress
- * is read as often as that of any other survey.
+ * Whether a survey rests that is refused, or that no run could end. If its progress was read at the last refusal, only another endpoint
+ * refuses it: then the progress is read as often as that of any other survey.
  */
 const rests = (
   survey: PlannedSurvey,
@@ -106,8 +106,8 @@ const rests = (
   at: Instant,
   refresh: RefreshRules,
 ): boolean => {
-  if (restsUnfinished(task, at, refresh)) return true
-  if (!restsAfterRefusal(task, at, refresh)) return false
+  if (restsUntil(task.unfinished, task.unfinishedAt, at, refresh) !== null) return true
+  if (restsUntil(task.refusals, task.refusedAt, at, refresh) === null) return false
   const { refreshedAt } = survey
   const hasProgress = refreshedAt !== null && task.refusedAt !== null && refreshedAt >= task.refusedAt
   return !hasProgress || refreshReason({ ...survey, changeAlone: false }, at, refresh) === null

@@ -107,7 +107,10 @@ export const EARLY_MS_MAX = 6 * 3_600_000
 
 const isClosed = (reason: TaskReason): boolean => reason === 'settling' || reason === 'old'
 
-/** Readings without a sign of a change are rarer for closed surveys, and for those of which only the list is due. Weekly ones took a seventh of all requests and found nothing. */
+/**
+ * Readings without a sign of a change are rarer for closed surveys, and for those of which only the list is due. Weekly ones took a seventh
+ * of all requests and found nothing.
+ */
 export const rulesFor = (reason: TaskReason, rules: RefreshRules): RefreshRules =>
   isClosed(reason) || reason === 'sources'
     ? { ...rules, recheck_unchanged_after: 12 * rules.recheck_unchanged_after }
@@ -160,30 +163,21 @@ export const refreshWeight = (status: string, weights: RefreshWeights): number =
   return isActive(status) ? weights.active : weights.other
 }
 
-/** Until when a refused survey rests. After one refusal the next run tries again; after more in a row, in 2, 4, 8 … days, at most `max_age`. */
-export const refusalRestEnd = (
-  { refusals, refusedAt }: { readonly refusals: number; readonly refusedAt: Instant | null },
+/**
+ * Until when a survey rests after `attempts` in a row, the last at `lastAt`, that read nothing new of it: the API refused it, or no run could
+ * end it. After one attempt the next run tries again; after more in 2, 4, 8 … days, at most `max_age`. Null if it does not rest.
+ */
+export const restsUntil = (
+  attempts: number,
+  lastAt: Instant | null,
   now: Instant,
   { max_age: maxAgeMs }: Pick<RefreshRules, 'max_age'>,
 ): Instant | null => {
-  const since = believed(refusedAt, now)
-  return refusals < 2 || since === null
-    ? null
-    : restEnd(since, Math.min(maxAgeMs, REST_MS_MIN * 2 ** (refusals - 1)))
+  const since = believed(lastAt, now)
+  if (attempts < 2 || since === null) return null
+  const end = restEnd(since, Math.min(maxAgeMs, REST_MS_MIN * 2 ** (attempts - 1)))
+  return end > now ? end : null
 }
-
-/** Until when a survey rests that was begun in parts again and again, without anything new: as after refusals. */
-export const unfinishedRestEnd = (
-  { unfinished, unfinishedAt }: { readonly unfinished: number; readonly unfinishedAt: Instant | null },
-  now: Instant,
-  rules: Pick<RefreshRules, 'max_age'>,
-): Instant | null => refusalRestEnd({ refusals: unfinished, refusedAt: unfinishedAt }, now, rules)
-
-export const restsUnfinished = (...parameters: Parameters<typeof unfinishedRestEnd>): boolean =>
-  (unfinishedRestEnd(...parameters) ?? parameters[1]) > parameters[1]
-
-export const restsAfterRefusal = (...parameters: Parameters<typeof refusalRestEnd>): boolean =>
-  (refusalRestEnd(...parameters) ?? parameters[1]) > parameters[1]
 
 /** The order of the queue, largest first: milliseconds since the last refresh (or since queuing, without one), times the weight. */
 export const urgency = (waitedMs: number, weight: number): number => Math.max(0, waitedMs) * weight

@@ -3,7 +3,6 @@
  * "Pagination object"). The envelope around the rows is read strictly, because rows could get lost in silence otherwise: a list whose
  * `next_page` is missing would end there and look complete.
  */
-
 import { toUSVString } from 'node:util'
 import { z } from 'zod'
 import type { RequestContext } from '../base/allowance.js'

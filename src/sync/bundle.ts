@@ -2,7 +2,6 @@
  * Reads one survey's bundle: its sample sources (all pages), its progress, and the progress of each source. If one endpoint fails, the
  * answers of the others are kept (docs/decisions/bundles-and-refusals.md#0006-a-failed-request-is-a-failed-reading-of-one-endpoint).
  */
-
 import pLimit from 'p-limit'
 import type { RequestContext } from '../base/allowance.js'
 import { isStop, UpstreamError } from '../base/errors.js'

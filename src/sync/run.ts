@@ -1,5 +1,4 @@
 /** The whole run of one account: discovers changes, queues due surveys, refreshes them, and reports the outcome. */
-
 import { startSpan } from '../base/clock.js'
 import { EXIT_CODES, ExpectedError, isStop, messageOf, UpstreamError } from '../base/errors.js'
 import { explained } from '../base/explained.js'

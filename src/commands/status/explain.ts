@@ -5,7 +5,7 @@ import { formatInstant, type Instant, msBetween } from '../../model/instant.js'
 import type { PlannedSurvey } from '../../model/plan-facts.js'
 import type { RefreshRules, TaskReason } from '../../model/run.js'
 import type { Plan } from '../../rules/plan.js'
-import { listsSourcesFrom, nextRefresh, refusalRestEnd, unfinishedRestEnd } from '../../rules/refresh.js'
+import { listsSourcesFrom, nextRefresh, restsUntil } from '../../rules/refresh.js'
 import type { SurveyStatus } from '../../warehouse/survey-status.js'
 import { shortReason } from './verdict.js'
 
@@ -140,9 +140,9 @@ const nextReading = (
   if (survey === null)
     return { ...none, when: 'after_change', text: 'when a listing shows a row of it that can be typed' }
   if (survey.task !== null) {
-    const { refusals, unfinished } = survey.task
-    const restEnd = unfinishedRestEnd(survey.task, plan.at, rules)
-    const at = restEnd ?? refusalRestEnd(survey.task, plan.at, rules)
+    const { refusals, refusedAt, unfinished, unfinishedAt } = survey.task
+    const restEnd = restsUntil(unfinished, unfinishedAt, plan.at, rules)
+    const at = restEnd ?? restsUntil(refusals, refusedAt, plan.at, rules)
     const why =
       restEnd === null
         ? `the API refused it in ${counted(refusals, 'run')} in a row`

@@ -2,7 +2,6 @@
  * The actions of a Delta log, as far as we write or read them: one JSON object a line in a commit, one row in a checkpoint. They follow
  * the protocol with reader version 1 and writer version 2, which every reader knows.
  */
-
 import { randomUUID } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -2,7 +2,6 @@
  * The Delta log of a table as a projection of the manifest: which actions lead from one state of a table to the next, and which state
  * a log describes. Pure; `commit.ts` reads and writes the logs.
  */
-
 import type { Column } from '../../model/columns.js'
 import type { Manifest, ManifestTable } from '../parquet/manifest.js'
 import { type Action, type Add, type MetaData, PROTOCOL, type Remove, type Txn } from './actions.js'

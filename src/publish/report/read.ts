@@ -1,5 +1,4 @@
 /** Reads the rows of every query from one state. It creates only what is temporary, so the database may be read-only. */
-
 import { group } from 'd3-array'
 import { z } from 'zod'
 import type { Sql } from '../../warehouse/connection/database.js'

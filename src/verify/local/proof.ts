@@ -1,5 +1,4 @@
 /** What the local half of `verify` has checked and what it found. */
-
 import { z } from 'zod'
 import { sum } from '../../rules/estimate.js'
 

@@ -10,7 +10,7 @@ import {
   nextRefresh,
   refreshReason,
   refreshWeight,
-  restsAfterRefusal,
+  restsUntil,
 } from '../../../src/rules/refresh.js'
 import { instantOf } from '../../support/time/instants.js'
 import { REFRESH_RULES as rules } from '../../support/warehouse/run-dependencies.js'
@@ -102,7 +102,7 @@ describe('a survey is due', () => {
 
   test('again in the next run after a refusal, then after 2, 4, 8 … days, and then every 30', () => {
     const restsFor = (refusals: number, days: number) =>
-      restsAfterRefusal({ refusals, refusedAt: daysAgo(days) }, NOW, rules)
+      restsUntil(refusals, daysAgo(days), NOW, rules) !== null
     expect(restsFor(1, 0)).toBe(false)
     for (const [refusals, days] of [
       [2, 2],
