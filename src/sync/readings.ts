@@ -3,8 +3,9 @@
  * reading goes on. What the failures mean together is decided at the end of the bundle.
  */
 import { UpstreamError } from '../base/errors.js'
+import type { Progress } from '../model/fields.js'
 import type { SurveyKind } from '../model/request-usage.js'
-import { RefusedReadingError } from '../model/survey-source.js'
+import { type Reading, RefusedReadingError } from '../model/survey-source.js'
 import type { UnreadPart } from '../model/warehouse.js'
 import type { Task } from '../rules/queue.js'
 import type { EndpointWatch } from './failure-watch.js'
@@ -85,6 +86,11 @@ export class Readings {
     return this.#failures.every(({ error }) => isNotFound(error))
   }
 }
+
+/** It did not fail, and its row could be typed. */
+export const isTyped = (
+  reading: Reading<Progress> | null,
+): reading is Reading<Progress> & { readonly row: Progress } => reading !== null && reading.row !== null
 
 export const isNotFound = (error: unknown): boolean =>
   error instanceof RefusedReadingError && error.kind === 'not_found'

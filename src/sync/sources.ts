@@ -9,8 +9,8 @@ import { ageMs } from '../rules/believed.js'
 import { isSame } from '../rules/explained-sum.js'
 import type { Task } from '../rules/queue.js'
 import { listsSources } from '../rules/refresh.js'
-import { areManyAtOnce } from '../rules/vanished.js'
 import { endlessList, pagesMaxOf } from './list-checks.js'
+import { unlistedIn } from './unlisted-sources.js'
 
 export interface SourceList {
   /** Server time of the last page; 0 if the stored sources are used. */
@@ -23,29 +23,6 @@ export interface SourceList {
   /** Ids of all listed sources, also of rejected rows; null if there may be others. */
   readonly listedIds: readonly number[] | null
   readonly pages: number
-}
-
-/** The known sources that a complete list lacks. */
-export const unlistedIn = (
-  { knownSourceIds }: Pick<StoredBundle, 'knownSourceIds'>,
-  { listedIds }: SourceList,
-): readonly number[] => {
-  const listed = new Set(listedIds)
-  return listedIds === null ? [] : knownSourceIds.filter((id) => !listed.has(id))
-}
-
-/**
- * The sources that have gone: the list lacks them, and their progress is not found. Many at once only if the complete list before lacked
- * them too.
- */
-export const goneSources = (
-  { knownSourceIds, unlistedSourceIds }: Pick<StoredBundle, 'knownSourceIds' | 'unlistedSourceIds'>,
-  notFound: readonly number[],
-): ReadonlySet<number> => {
-  const before = new Set(unlistedSourceIds)
-  const confirmed = notFound.filter((id) => before.has(id))
-  const areMany = areManyAtOnce(notFound.length - confirmed.length, knownSourceIds.length)
-  return new Set(areMany ? confirmed : notFound)
 }
 
 const LISTINGS_MAX = 3
