@@ -112,7 +112,7 @@ export const EXITS = {
       sources_outdated:
         "The list of a survey's sources changed while the survey was read. The list is read again",
       unstable_list:
-        "The list of a survey's sources kept changing between its pages. The survey stays queued",
+        "The list of a survey's sources kept changing between its pages, or lost many at once. The survey stays queued",
       too_many_sources:
         'A survey has more sources than `limits.sources_per_survey_max`. Its own progress is read',
       endless_list: 'A list kept announcing more pages, and the run stopped reading it',
