@@ -9,7 +9,7 @@ import type { Settings } from '../settings/settings.js'
 import { type Shard, shardDirectory, shardOfDirectory } from '../settings/shards.js'
 import type { Database } from '../warehouse/connection/database.js'
 import { workFile } from '../warehouse/lifecycle/files.js'
-import { openWarehouse } from '../warehouse/lifecycle/open.js'
+import { cannotWrite, openWarehouse } from '../warehouse/lifecycle/open.js'
 import { recordInDirectory } from './last-run.js'
 import type { HoldStorage, Storage } from './storage.js'
 
@@ -31,7 +31,8 @@ export const directoryStorage = ({ settings, command, runId, log, signal }: Hold
       command: `fieldwork-sync ${command}`,
       published: publishedPlaces(directory),
       // A sync of some surveys and a replay are no nights.
-      onHeld: async () => (command === 'sync' ? await lastRun.start() : undefined),
+      onHeld: async () =>
+        command === 'sync' ? await lastRun.start().catch(cannotWrite(directory)) : undefined,
     })
   let tried: Database | null = null
   return {

@@ -19,24 +19,12 @@ export const LAST_RUN_KEY = 'last-run.json'
 
 /** A run says so often that it is still there. */
 const SEEN_EVERY_MS = 60_000
-/** A run that has said nothing for so long was killed. */
+/** A run that has said nothing for so long was killed. The clocks of two machines may differ by so much. */
 const SEEN_MS_MAX = 5 * SEEN_EVERY_MS
 
 const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)))
 
-const runningSchema = z.object({
-  run_id: z.string(),
-  accounts: z.array(z.string()),
-  host: z.string(),
-  pid: z.number(),
-  started_at: time,
-  /** When it last said that it is still there. */
-  seen_at: time,
-})
-const endedSchema = z.object({
-  run_id: z.string(),
-  accounts: z.array(z.string()),
-  started_at: time,
+const endSchema = z.object({
   ended_at: time,
   exit_code: z.number(),
   reason: z.string().nullable(),
@@ -45,13 +33,25 @@ const endedSchema = z.object({
   /** Whether the published state shows this end. */
   is_published: z.boolean(),
 })
+const runSchema = z.object({
+  run_id: z.string(),
+  accounts: z.array(z.string()),
+  host: z.string(),
+  pid: z.number(),
+  started_at: time,
+  /** When it last said that it is still there. */
+  seen_at: time,
+  /** Null: it goes on, was killed, or could not record its end. */
+  end: endSchema.nullable(),
+})
 export const lastRunSchema = z.object({
   format: z.literal(1),
-  running: runningSchema.nullable(),
-  ended: endedSchema.nullable(),
+  run: runSchema,
+  /** The run before it, until it has ended. */
+  before: runSchema.nullable(),
 })
 export type LastRunDocument = z.output<typeof lastRunSchema>
-type Running = z.output<typeof runningSchema>
+type Run = z.output<typeof runSchema>
 
 /** How a run ended. */
 export interface Ending {
@@ -69,45 +69,53 @@ export interface Recorder {
   readonly accounts: readonly string[]
 }
 
-const NOTHING: LastRunDocument = { format: 1, running: null, ended: null }
 const REASON_WIDTH_MAX = 600
 
 const timeOf = (ms: number): string => new Date(ms).toISOString()
 
-/** The document while the run goes on. The end of the run before it stays. */
+interface Times {
+  readonly startedMs: number
+  readonly nowMs: number
+}
+
+const runOf = ({ runId, accounts }: Recorder, { startedMs, nowMs }: Times): Run => ({
+  run_id: runId,
+  accounts: [...accounts],
+  host: hostname(),
+  pid: process.pid,
+  started_at: timeOf(startedMs),
+  seen_at: timeOf(nowMs),
+  end: null,
+})
+
+/** The document while the run goes on. The run before it stays. */
 export const withStart = (
-  before: LastRunDocument | null,
-  { runId, accounts }: Recorder,
-  { startedMs, nowMs }: { readonly startedMs: number; readonly nowMs: number },
+  found: LastRunDocument | null,
+  recorder: Recorder,
+  times: Times,
 ): LastRunDocument => ({
-  ...(before ?? NOTHING),
-  running: {
-    run_id: runId,
-    accounts: [...accounts],
-    host: hostname(),
-    pid: process.pid,
-    started_at: timeOf(startedMs),
-    seen_at: timeOf(nowMs),
-  },
+  format: 1,
+  run: runOf(recorder, times),
+  before: (found?.run.run_id === recorder.runId ? found.before : found?.run) ?? null,
 })
 
 /** The document after the run. */
 export const withEnd = (
-  { runId, accounts }: Recorder,
+  recorder: Recorder,
   { startedMs, endedMs, exitCode, reason, errorCode, isPublished }: Ending,
 ): LastRunDocument => ({
   format: 1,
-  running: null,
-  ended: {
-    run_id: runId,
-    accounts: [...accounts],
-    started_at: timeOf(startedMs),
-    ended_at: timeOf(endedMs),
-    exit_code: exitCode,
-    reason: reason === null ? null : cutInMiddle(reason, REASON_WIDTH_MAX),
-    error_code: errorCode,
-    is_published: isPublished,
+  run: {
+    ...runOf(recorder, { startedMs, nowMs: endedMs }),
+    end: {
+      ended_at: timeOf(endedMs),
+      exit_code: exitCode,
+      reason: reason === null ? null : cutInMiddle(reason, REASON_WIDTH_MAX),
+      error_code: errorCode,
+      is_published: isPublished,
+    },
   },
+  before: null,
 })
 
 /** What `status` says of the last sync. */
@@ -136,33 +144,26 @@ export interface LastRuns {
 
 const instantOf = (text: string): Instant => instantFromMs(Date.parse(text))
 
-/** `isUnderWay` says whether the run that left only its start is still there. */
-export const lastRunsOf = (
-  { running, ended }: LastRunDocument,
-  isUnderWay: (running: Running) => boolean,
-): LastRuns => {
-  const started: LastRun | null = running && {
-    runId: running.run_id,
-    accounts: running.accounts,
-    startedAt: instantOf(running.started_at),
-    seenAt: instantOf(running.seen_at),
-    ...{ endedAt: null, exitCode: null, reason: null, errorCode: null, isPublished: false },
-  }
-  const last: LastRun | null = ended && {
-    runId: ended.run_id,
-    accounts: ended.accounts,
-    startedAt: instantOf(ended.started_at),
-    seenAt: instantOf(ended.ended_at),
-    endedAt: instantOf(ended.ended_at),
-    exitCode: ended.exit_code,
-    reason: ended.reason,
-    errorCode: ended.error_code,
-    isPublished: ended.is_published,
-  }
-  return running !== null && isUnderWay(running)
-    ? { running: started, last }
-    : { running: null, last: started ?? last }
+/** `isUnderWay` says whether a run that left no end is still there. Without a document, nothing is known. */
+export const lastRunsOf = (document: LastRunDocument | null, isUnderWay: (run: Run) => boolean): LastRuns => {
+  if (document === null) return { running: null, last: null }
+  const { run, before } = document
+  return run.end === null && isUnderWay(run)
+    ? { running: lastRunOf(run), last: before && lastRunOf(before) }
+    : { running: null, last: lastRunOf(run) }
 }
+
+const lastRunOf = ({ run_id, accounts, started_at, seen_at, end }: Run): LastRun => ({
+  runId: run_id,
+  accounts,
+  startedAt: instantOf(started_at),
+  seenAt: instantOf(seen_at),
+  endedAt: end && instantOf(end.ended_at),
+  exitCode: end?.exit_code ?? null,
+  reason: end?.reason ?? null,
+  errorCode: end?.error_code ?? null,
+  isPublished: end?.is_published ?? false,
+})
 
 // The document of a directory.
 
@@ -173,11 +174,11 @@ const readDocument = async (directory: string): Promise<LastRunDocument | null> 
 }
 
 export const readLastRuns = async (directory: string, nowMs: number): Promise<LastRuns> =>
-  lastRunsOf((await readDocument(directory)) ?? NOTHING, (running) => isUnderWay(running, nowMs))
+  lastRunsOf(await readDocument(directory), (run) => isUnderWay(run, nowMs))
 
 /** On another machine, or in another container, its process cannot be looked for. */
-const isUnderWay = ({ host, pid, seen_at }: Running, nowMs: number): boolean =>
-  nowMs - Date.parse(seen_at) < SEEN_MS_MAX && (host !== hostname() || isRunning(pid))
+const isUnderWay = ({ host, pid, seen_at }: Run, nowMs: number): boolean =>
+  Math.abs(nowMs - Date.parse(seen_at)) < SEEN_MS_MAX && (host !== hostname() || isRunning(pid))
 
 /** Every document has this many bytes, or a multiple: so a full disk has room for the next one in its place. */
 const DOCUMENT_BYTES = 4_096
@@ -193,28 +194,31 @@ interface RecordInDirectory {
 export const recordInDirectory = ({ directory, recorder, clock, log }: RecordInDirectory) => {
   let stop = (): void => undefined
   let writing: Promise<void> = Promise.resolve()
-  const seen = (startedMs: number): void => {
-    stop = clock.after(SEEN_EVERY_MS, () => seen(startedMs))
-    writing = changeLastRun(directory, (before) =>
-      withStart(before, recorder, { startedMs, nowMs: clock.nowMs() }),
-    ).catch((error: unknown) =>
-      log.warn({ problem: messageOf(error) }, `the start of the run could not be recorded in ${directory}`),
-    )
+  const sayStarted = (startedMs: number): Promise<void> =>
+    changeLastRun(directory, (found) => withStart(found, recorder, { startedMs, nowMs: clock.nowMs() }))
+  const sayOften = (startedMs: number): void => {
+    stop = clock.after(SEEN_EVERY_MS, () => {
+      sayOften(startedMs)
+      writing = sayStarted(startedMs).catch((error: unknown) =>
+        log.warn({ problem: messageOf(error) }, `the run could not record in ${directory} that it goes on`),
+      )
+    })
   }
   return {
-    /** A start that cannot be written only means that `status` cannot tell a kill. */
+    /** Throws the errors of the file system. */
     start: async (): Promise<void> => {
-      seen(clock.nowMs())
-      await writing
+      const startedMs = clock.nowMs()
+      await sayStarted(startedMs)
+      sayOften(startedMs)
     },
     /** Another sync may hold the warehouse, and kept this one from it: then its start stays. Throws the errors of the file system. */
     end: async (ending: Ending): Promise<void> => {
       stop()
       await writing
-      await changeLastRun(directory, (before) => {
-        const running = before?.running ?? null
-        const isOther = running !== null && running.run_id !== recorder.runId
-        return isOther && isUnderWay(running, clock.nowMs()) ? null : withEnd(recorder, ending)
+      await changeLastRun(directory, (found) => {
+        const other = found === null || found.run.run_id === recorder.runId ? null : found.run
+        const isHeld = other !== null && other.end === null && isUnderWay(other, clock.nowMs())
+        return isHeld ? null : withEnd(recorder, ending)
       })
     },
     stop: (): void => stop(),
@@ -224,7 +228,7 @@ export const recordInDirectory = ({ directory, recorder, clock, log }: RecordInD
 /** `change` returns null if the document stays. Throws the errors of the file system. */
 const changeLastRun = async (
   directory: string,
-  change: (before: LastRunDocument | null) => LastRunDocument | null,
+  change: (found: LastRunDocument | null) => LastRunDocument | null,
 ): Promise<void> => {
   const document = change(await readDocument(directory))
   if (document === null) return

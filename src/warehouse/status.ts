@@ -31,7 +31,8 @@ const runRow = z.object({
   left_over: bigintCell.nullable(),
 })
 const syncRow = z.object({
-  ...runRow.pick({ account: true, exit_code: true, reason: true, surveys_refreshed: true }).shape,
+  ...runRow.pick({ run_id: true, account: true, exit_code: true, reason: true, surveys_refreshed: true })
+    .shape,
   error_code: varcharCell.nullable(),
   ended_at: timestamptzCell,
   complete_at: timestamptzCell.nullable(),

@@ -77,13 +77,17 @@ test.concurrent('a run under way, its kill, and what does not count as a night',
       note,
       JSON.stringify({
         ...left,
-        running: { ...left.running, host: 'pod-1', seen_at: new Date(seenMs).toISOString() },
+        run: { ...left.run, host: 'pod-1', seen_at: new Date(seenMs).toISOString() },
       }),
     )
   await elsewhere(Date.now())
   expect(await check(trial)).toEqual([2, ''])
   await elsewhere(Date.now() - 600_000)
   expect(await check(trial)).toEqual([3, expect.stringMatching(/^INTERRUPTED 10 min ago: killed/)])
+  // A clock that was ahead proves no life.
+  await elsewhere(Date.now() + 3_600_000)
+  expect(await check(trial)).toEqual([3, expect.stringMatching(/^INTERRUPTED in \d+ min: killed/)])
+  await elsewhere(Date.now() - 600_000)
   trial.api.hook = () => false
   expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
   expect(await check(trial)).toEqual([0, expect.stringMatching(/^OK: /)])
@@ -100,6 +104,14 @@ test.concurrent('a run under way, its kill, and what does not count as a night',
   second.child.kill('SIGKILL')
   await second.ended
   expect(await check(trial)).toEqual([3, expect.stringMatching(KILLED)])
+  const third = trial.start(['sync'])
+  await trial.api.arrived(() => true)
+  expect(await check(trial)).toEqual([
+    3,
+    expect.stringMatching(/^INTERRUPTED \d+ s ago: killed, .*; a run is under way, which began \d+ s ago\n$/),
+  ])
+  third.child.kill('SIGKILL')
+  await third.ended
   trial.api.hook = () => false
   expect(await trial.runWarm(['sync', '--surveys', '1'])).toMatchObject({ code: 0 })
   expect(await trial.runWarm(['replay'])).toMatchObject({ code: 0 })
@@ -132,8 +144,23 @@ test.concurrent('in a bucket, to those who only read', async (context) => {
     7,
     expect.stringMatching(/^FAILED \d+ s ago: not published \(exit 7\): /),
   ])
-  // A policy of the bucket may keep runs from the object.
-  trial.fault = ({ verb, key }) => (verb === 'put' && key.endsWith('/last-run.json') ? FORBIDDEN : null)
+  // A policy of the bucket may keep runs from the object: then none starts, because status could not show its end.
+  let puts = 0
+  const refuseFrom = (first: number) => {
+    puts = 0
+    trial.fault = ({ verb, key }) =>
+      verb === 'put' && key.endsWith('/last-run.json') && ++puts >= first ? FORBIDDEN : null
+  }
+  const requests = trial.api.arrivals.length
+  refuseFrom(1)
+  expect(await trial.runWarm(['sync'], await trial.pod())).toMatchObject({
+    code: 7,
+    stderr: expect.stringMatching(/last-run\.json.*; status cannot show this end/s),
+  })
+  expect(trial.api.arrivals).toHaveLength(requests)
+  expect(await check(trial, reader)).toEqual([7, expect.stringMatching(/^FAILED /)])
+  // Its start is recorded and its end is not, but published.
+  refuseFrom(2)
   const unrecorded = await trial.runWarm(['sync'], await trial.pod())
   expect(unrecorded).toMatchObject({ code: 0, stderr: expect.stringContaining('could not be recorded') })
   expect(await check(trial, reader)).toEqual([0, expect.stringMatching(/^OK: /)])

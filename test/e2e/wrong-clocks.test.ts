@@ -10,7 +10,9 @@ import {
   scriptedSurvey,
   sendJson,
 } from '../support/api/scripted-api.js'
-import { night, openTrial } from '../support/command/trial.js'
+import { night, openTrial, type Trial } from '../support/command/trial.js'
+import { openBucketTrial } from '../support/storage/bucket-trial.js'
+import { FORBIDDEN } from '../support/storage/s3-server.js'
 import { slow } from '../support/suite/slow.js'
 
 const DAY_MS = 86_400_000
@@ -34,6 +36,33 @@ test.concurrent('a night whose clock was 20 hours ahead is late in time', async 
     expect(await trial.run(['sync'], ours)).toMatchObject({ code: 0, signal: null })
   expect(await checkIn(1)).toEqual([0, expect.stringMatching(/^OK: .* 1 h ago\n$/)])
   expect(await checkIn(30)).toEqual([3, 'LATE: the last complete run ended 30 h ago\n'])
+})
+
+test.concurrent('a run whose clock is an hour behind is the last run, however it ends', async (context) => {
+  const behind = aheadBy(-3_600_000)
+  const check = async (trial: Pick<Trial, 'run'>, env = {}) => {
+    const { code, stdout } = await trial.run(['status', '--check'], env)
+    return [code, stdout]
+  }
+  const trial = await openTrial(context, [scriptedSurvey(1)])
+  expect(await trial.run(['sync'])).toMatchObject({ code: 0 })
+  trial.api.hook = () => true
+  const arrived = trial.api.arrived(() => true)
+  const killed = trial.start(['sync'], behind)
+  await arrived
+  killed.child.kill('SIGKILL')
+  await killed.ended
+  expect(await check(trial)).toEqual([3, expect.stringMatching(/^INTERRUPTED 1 h ago: killed/)])
+  trial.api.hook = () => false
+  expect(await trial.run(['sync'], behind)).toMatchObject({ code: 0 })
+  expect(await check(trial)).toEqual([0, expect.stringMatching(/^OK: .* 1 h ago\n$/)])
+  // Another machine, and its bucket refuses what it publishes.
+  const bucket = await openBucketTrial(context, [scriptedSurvey(1)])
+  expect(await bucket.run(['sync'], await bucket.pod())).toMatchObject({ code: 0 })
+  bucket.fault = ({ verb, key }) => (verb === 'put' && key.includes('/versions/') ? FORBIDDEN : null)
+  expect(await bucket.run(['sync'], { ...(await bucket.pod()), ...behind })).toMatchObject({ code: 7 })
+  const failed = expect.stringMatching(/^FAILED 1 h ago: not published \(exit 7\)/)
+  expect(await check(bucket, await bucket.pod())).toEqual([7, failed])
 })
 
 slow.concurrent('after a night 400 days ahead, the next run makes its full listing', async (context) => {

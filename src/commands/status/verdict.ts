@@ -45,7 +45,7 @@ export const verdictOf = (all: readonly Sync[], asked: Asked): Verdict => {
   const hasNames = syncs.length + unread.length > 1
   const nameOf = (account: string) => (hasNames ? ` (account ${account})` : '')
   const { last, running } = asked.runs
-  const unpublished = last === null || last.isPublished || isOlder(last, all, nowMs) ? null : last
+  const unpublished = last === null || isPublished(last, all) ? null : last
   const isShown = (account: string) => unpublished === null || !unpublished.accounts.includes(account)
   const verdicts = [
     ...(unpublished === null ? [] : [verdictOfUnpublished(unpublished, syncs, nowMs, maxAgeMs)]),
@@ -63,9 +63,11 @@ export const verdictOf = (all: readonly Sync[], asked: Asked): Verdict => {
   return { ...worst, text: running === null ? text : `${text}; a run is under way, which began ${begun}` }
 }
 
-/** Whether a later run is published: it could not record its end. A time in the future proves nothing. */
-const isOlder = ({ seenAt }: LastRun, syncs: readonly Sync[], nowMs: number): boolean =>
-  syncs.some(({ ended_at }) => ended_at > seenAt && instantToMs(ended_at) < nowMs + CLOCKS_MS_MAX)
+/** Whether the published state shows how the run ended, also if that could not be recorded. In a bucket, a run publishes before its end. */
+const isPublished = ({ isPublished, endedAt, runId, accounts }: LastRun, syncs: readonly Sync[]): boolean =>
+  isPublished ||
+  (endedAt === null &&
+    accounts.every((name) => syncs.some(({ account, run_id }) => account === name && run_id === runId)))
 
 const isAmong = (name: string, syncs: readonly Sync[]) => syncs.some(({ account }) => account === name)
 
@@ -129,7 +131,13 @@ const CLOCKS_MS_MAX = 600_000
 
 /** An account is late if it had no complete run for `maxAgeMs`, unless its last run failed. */
 const verdictOfAccount = (
-  { exit_code, reason, error_code, ended_at, complete_at }: Omit<Sync, 'account' | 'surveys_refreshed'>,
+  {
+    exit_code,
+    reason,
+    error_code,
+    ended_at,
+    complete_at,
+  }: Omit<Sync, 'run_id' | 'account' | 'surveys_refreshed'>,
   name: string,
   nowMs: number,
   maxAgeMs: number,

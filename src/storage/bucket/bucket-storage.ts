@@ -153,17 +153,12 @@ class BucketStorage implements Storage {
     }
   }
 
-  /** A start that cannot be written only means that `status` cannot tell a kill. */
   async #recordStart(): Promise<void> {
-    const { command, leaseStore, clock, log } = this.#held
+    const { command, leaseStore, clock } = this.#held
     if (command !== 'sync') return
     const nowMs = clock.nowMs()
     const start = { startedMs: nowMs, nowMs }
-    try {
-      await changeLastRun(leaseStore, (before) => withStart(before, this.#recorder(), start), this.signal)
-    } catch (error) {
-      log.warn({ problem: messageOf(error) }, 'the start of the run could not be recorded')
-    }
+    await changeLastRun(leaseStore, (found) => withStart(found, this.#recorder(), start), this.signal)
   }
 
   async recordEnd(ending: Ending): Promise<void> {
@@ -174,10 +169,10 @@ class BucketStorage implements Storage {
         `the run ended before it could prove that ${leaseStore.address} keeps conditions`,
       )
     // A run that has taken the bucket over leaves the newer end.
-    const isReplaced = (running: string | undefined) => lease.lost.aborted && running !== runId
+    const isReplaced = (last: string | undefined) => lease.lost.aborted && last !== runId
     await changeLastRun(
       leaseStore,
-      (before) => (isReplaced(before?.running?.run_id) ? null : withEnd(this.#recorder(), ending)),
+      (found) => (isReplaced(found?.run.run_id) ? null : withEnd(this.#recorder(), ending)),
       this.#ending().signal,
     )
   }

@@ -16,9 +16,7 @@ export const readLastRuns = async (
 ): Promise<LastRuns> => {
   const found = await store.get(LAST_RUN_KEY, signal)
   const document = found === null ? null : contentsOf(found.body)
-  return document === null
-    ? { running: null, last: null }
-    : lastRunsOf(document, ({ run_id }) => lease?.isAlive === true && lease.holder.id === run_id)
+  return lastRunsOf(document, ({ run_id }) => lease?.isAlive === true && lease.holder.id === run_id)
 }
 
 const PUTS_MAX = 3
@@ -26,7 +24,7 @@ const PUTS_MAX = 3
 /** `change` returns null if the document stays. Throws an `ObjectStoreError`. */
 export const changeLastRun = async (
   store: ObjectStore,
-  change: (before: LastRunDocument | null) => LastRunDocument | null,
+  change: (found: LastRunDocument | null) => LastRunDocument | null,
   signal: AbortSignal,
 ): Promise<void> => {
   for (let puts = 0; puts < PUTS_MAX; puts += 1) {

@@ -9,6 +9,7 @@ const DAY_MS = 86_400_000
 const sync = (account: string, surveys_refreshed: number, ended_at = minute(0)) => ({
   ...{
     account,
+    run_id: `${account}-1`,
     exit_code: 0,
     reason: null,
     error_code: null,
@@ -68,14 +69,30 @@ test('a run that is not published counts for its accounts, and a partial one may
     3,
     'LATE: the last complete run ended 60 d ago; the last run: not published (exit 3): stopped',
   ])
-  // A published state shows it, or a later run, or the failure of an account that this run left out is worse.
+  // A published state shows it, or the failure of an account that this run left out is worse.
   expect(stateOf(syncs, [], lastRun({ isPublished: true }))).toEqual(stateOf(syncs))
-  expect(stateOf([sync('acme', 12, minute(1_439))], [], lastRun({}))[0]).toBe(0)
   const broken = { ...sync('globex', 0), exit_code: 7, reason: 'worse' }
   expect(stateOf([sync('acme', 12), broken], [], stopped)).toEqual([
     7,
     expect.stringMatching(/^FAILED .* \(account globex\): worse/),
   ])
+})
+
+test('times do not say which run is the last, and a run without a recorded end is published as a whole', () => {
+  const published = ['acme', 'globex'].map((account) => ({
+    ...sync(account, 1, minute(1_439)),
+    run_id: 'r2',
+  }))
+  const [first] = published
+  if (first === undefined) throw new Error('there is a first account')
+  const both = { accounts: ['acme', 'globex'] }
+  expect(stateOf(published, [], lastRun({ ...both }))[0]).toBe(7)
+  const begun = (runId: string) => lastRun({ ...both, runId, endedAt: null, exitCode: null, reason: null })
+  expect(stateOf(published, [], begun('r2'))).toEqual(stateOf(published))
+  const interrupted = [3, expect.stringMatching(/^INTERRUPTED 30 min ago: killed/)]
+  expect(stateOf(published, [], begun('r3'))).toEqual(interrupted)
+  // A bucket has the end of one account, which was uploaded while the other was read.
+  expect(stateOf([first, sync('globex', 1)], [], begun('r2'))).toEqual(interrupted)
 })
 
 test('a run that is dated in the future is late, and so is its account', () => {
