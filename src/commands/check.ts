@@ -36,7 +36,8 @@ type CheckFlags = SettingsRequest['flags'] & { readonly json?: boolean | undefin
 export const check = async (context: CliContext, flags: CheckFlags): Promise<void> => {
   const { checks, exitCode, failed } = await runChecks(context, flags)
   context.exit(exitCode, { reason: failedChecks(checks), errorCode: failed })
-  await context.print(flags.json === true ? `${jsonOf({ exitCode, checks })}\n` : renderChecks(checks))
+  if (flags.json === true) await context.print(`${jsonOf({ exitCode, checks })}\n`)
+  else await context.tell(renderChecks(checks))
 }
 
 /** Reads settings as `sync` would. */

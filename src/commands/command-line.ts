@@ -28,6 +28,7 @@ export const runCommandLine = async (
   const context: CliContext = {
     ...surroundings,
     print,
+    tell: async (text) => await print(await fittedTo(surroundings.stdout, text)),
     exit: (code, of = {}) => {
       ended = code
       end = of
@@ -42,7 +43,7 @@ export const runCommandLine = async (
     const redact = createRedactor(secrets)
     const { exitCode, text, json } = reportError(error)
     const after = ended === null ? '\n' : `. Apart from its output, the command ended with exit ${ended}\n`
-    stderr.write(await wrapped(`${redact(text)}${after}`, surroundings.stderr))
+    stderr.write(await fittedTo(surroundings.stderr, `${redact(text)}${after}`))
     const worst = ended === null ? exitCode : worseOf(ended, exitCode)
     if (worst !== ended) end = { ...end, reason: json.error.message, errorCode: json.error.code }
     if (ended !== null) return worst
@@ -99,11 +100,9 @@ const run = async (argv: readonly string[], context: CliContext): Promise<void> 
   }
 }
 
-/** Breaks the lines of a message at words, for a terminal. Programs and files get it as it is. */
-const wrapped = async (text: string, { isTTY, columns }: NodeJS.WriteStream): Promise<string> => {
-  if (!isTTY || !columns) return text
-  const { default: wrapAnsi } = await import('wrap-ansi')
-  return wrapAnsi(text, columns, { trim: false }).replaceAll(/ +$/gm, '')
+const fittedTo = async (stream: NodeJS.WriteStream, text: string): Promise<string> => {
+  const { fitted } = await import('./text/text-table.js')
+  return fitted(text, stream)
 }
 
 /** Whether `--json` is given. It reads argv, because an error may come before the flags are parsed. */

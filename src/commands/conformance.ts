@@ -51,7 +51,7 @@ export const checkConformance = async (
     reason: reasonOf(report),
     ...(exitCode === EXIT_CODES.data && { next: 'tell the owner of the service which rules are broken' }),
   })
-  await context.print(redact(text))
+  await (settings.json ? context.print : context.tell)(redact(text))
 }
 
 const reasonOf = ({ rules, endedBy }: ConformanceReport): string | null => {

@@ -39,6 +39,8 @@ export interface CliContext extends Omit<Surroundings, 'stdout'> {
    * reads any more. Control characters are written as text; in `data`, only on a terminal.
    */
   readonly print: Print
+  /** Prints sentences for people. On a terminal, their lines end between words. */
+  tell(text: string): Promise<boolean>
   exit(code: ExitCode, end?: EndOfCommand): void
   /** The log of the command. The last line of stderr keeps to its level, and names its run. */
   logsAs(log: { readonly level: string; readonly runId?: string }): void

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { realpath, rm } from 'node:fs/promises'
 import { basename, delimiter, dirname, relative, resolve } from 'node:path'
-import { EXIT_CODES } from '../base/errors.js'
+import { type ErrorCode, EXIT_CODES } from '../base/errors.js'
 import { Secret } from '../base/secret.js'
 import { throwIfAborted } from '../base/signals.js'
 import { readTextFile } from '../base/text-file.js'
@@ -31,6 +31,11 @@ interface InitFlags extends Readonly<Partial<Record<Question, string | undefined
   readonly json?: boolean | undefined
 }
 
+const unsaid = () => Promise.resolve(true)
+
+/** With `--json`, the one JSON value is all that is printed. */
+const UNSAID = { print: unsaid, tell: unsaid }
+
 export const init = async (context: CliContext, flags: InitFlags, texts: QuestionTexts): Promise<void> => {
   const { out: file, force = false, json = false, 'log-level': logLevel, 'no-check': noCheck } = flags
   if (file === '') throw usageError('--out needs the path of a file', 'init')
@@ -48,9 +53,7 @@ export const init = async (context: CliContext, flags: InitFlags, texts: Questio
           force,
         )
       : await mendToken(context, mended, out)
-  const print = async (text: string) => {
-    if (!json) await context.print(text)
-  }
+  const { print, tell } = json ? UNSAID : context
   if (mended === null) await print(`wrote ${out}\n`)
   if (newToken !== null) await print(`wrote ${newToken.path}, which only you can read\n`)
   warnOfVariables(context)
@@ -61,17 +64,19 @@ export const init = async (context: CliContext, flags: InitFlags, texts: Questio
   const commandLine = (...words: readonly string[]) => nextCommand(words, process.argv[1], context.env)
   const next = commandLine(checks !== null && isComplete ? 'sync' : 'check', '--config', file)
   context.exit(exitCode, { reason: failedChecks(checks), errorCode: failed })
-  if (checks !== null) await print(`\n${renderChecks(checks)}`)
-  if (isComplete) await print(`\nnext: ${next}\n`)
-  else if (failed === 'credentials_refused')
-    await print(
-      `\nif the token is wrong, type it again: ${commandLine('init', '--out', file)} rewrites ${tokenFile} and keeps all else\nif the identifier is wrong, correct it in ${file}, then: ${next}\n`,
-    )
-  else await print(`\ncorrect what failed in ${file}, then: ${next}\n`)
+  if (checks !== null) await tell(`\n${renderChecks(checks)}`)
+  const again = `${commandLine('init', '--out', file)} rewrites ${tokenFile} and keeps all else`
+  await print(`\n${isComplete ? `next: ${next}` : mending(failed, file, again, next)}\n`)
   if (!json) return
   const written = { settingsFile: out, tokenFile, tokenFileCreated: newToken !== null }
   await context.print(`${jsonOf({ exitCode, ...written, checks, next })}\n`)
 }
+
+/** What to do about a failed check. */
+const mending = (failed: ErrorCode | null, file: string, again: string, next: string): string =>
+  failed === 'credentials_refused'
+    ? `if the token is wrong, type it again: ${again}\nif the identifier is wrong, correct it in ${file}, then: ${next}`
+    : `correct what failed in ${file}, then: ${next}`
 
 /** Without a terminal nobody answers. */
 const required = (flags: InitFlags): Answers => {

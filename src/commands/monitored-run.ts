@@ -101,7 +101,7 @@ export const monitoredCommand = async (
   request: Omit<SettingsRequest, 'env' | 'signal'>,
   load: () => Promise<MonitoredCommand>,
 ): Promise<void> => {
-  const { signal, exit, print } = context
+  const { signal, exit, print, tell } = context
   const startedMs = systemClock.monotonicMs()
   const settings = await loadMonitoredSettings(context, command, request)
   const { runId, log, colour, progress, redact } = await openTelemetry(settings, context)
@@ -122,7 +122,8 @@ export const monitoredCommand = async (
   const { render } = await load()
   exit(report.exitCode, { reason: reasonOf(report), errorCode: errorCodeOf(report), isRun: true })
   // Both quote values from the API, and any of them may contain a token.
-  await print(redact(settings.json ? `${jsonOf(report)}\n` : render(report, { elapsedMs, colour })))
+  if (settings.json) await print(redact(`${jsonOf(report)}\n`))
+  else await tell(redact(render(report, { elapsedMs, colour })))
 }
 
 /** Like `loadSettings`. Wrong settings are reported as well, if the settings about that are right. */

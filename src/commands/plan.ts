@@ -24,10 +24,11 @@ import { jsonOf } from './text/json.js'
 import { REQUEST_USAGE_WORDS } from './text/run-lines.js'
 import { textTable } from './text/text-table.js'
 
-export const plan = async ({ signal, print }: CliContext, settings: Settings): Promise<void> => {
+export const plan = async ({ signal, print, tell }: CliContext, settings: Settings): Promise<void> => {
   const { json, budget } = settings
   const plans = await planAll(settings, signal)
-  await print(json ? `${jsonOf(planToJson(plans, budget))}\n` : `${renderPlans(plans, budget)}\n`)
+  if (json) await print(`${jsonOf(planToJson(plans, budget))}\n`)
+  else await tell(`${renderPlans(plans, budget)}\n`)
 }
 
 /** Throws `WarehouseUnusableError` if the published state cannot be read. */

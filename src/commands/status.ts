@@ -64,14 +64,9 @@ export const showStatus = async (
   const { state: kind, text } = verdict
   const line = check ? text : wrapped(text, width)
   const first = colour ? painted(line, VERDICT_COLOURS[kind]) : line
-  if (check)
-    return void (await print(`${first}
-`))
+  if (check) return void (await print(`${first}\n`))
   const overlapMs = settings.discover.overlap
-  await print(`${first}
-
-${renderOverview(head, shown, { nowMs, overlapMs, width, said: text })}
-`)
+  await print(`${first}\n\n${renderOverview(head, shown, { nowMs, overlapMs, width, said: text })}\n`)
 }
 
 export const showRequests = async ({ signal, print }: CliContext, settings: Settings): Promise<void> => {

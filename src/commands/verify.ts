@@ -45,7 +45,7 @@ export const verify = async (context: CliContext, request: VerifyRequest): Promi
     }),
   })
   // Values of the API are quoted, and any of them may contain a token.
-  await context.print(redact(output))
+  await (settings.json ? context.print : context.tell)(redact(output))
 }
 
 const SEED_BYTES = 4

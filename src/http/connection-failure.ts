@@ -64,8 +64,6 @@ export const connectionFailure = (error: unknown): ConnectionFailure | null => {
 
 const PASSES: ReadonlyMap<string, Passes> = new Map([
   ['ENOTFOUND', 'if known'],
-  // The port speaks plain HTTP.
-  ['ERR_SSL_WRONG_VERSION_NUMBER', 'never'],
   ['UND_ERR_HEADERS_OVERFLOW', 'never'],
 ])
 

@@ -217,7 +217,7 @@ test.concurrent('SQL that does more than read is refused in one line', async () 
   const settings = await loadSettings({ env, flags: {}, requireAccounts: false, signal })
   const asked = (sql: string): Promise<unknown> => {
     const print = () => Promise.reject(new Error(`${sql} has printed`))
-    return askTables({ ...NO_CONTEXT, env, signal, print, endNow: () => undefined }, settings, {
+    return askTables({ ...NO_CONTEXT, env, signal, print, tell: print, endNow: () => undefined }, settings, {
       asked: sql,
       format: 'csv',
       out: null,

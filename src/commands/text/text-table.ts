@@ -64,6 +64,15 @@ export const wrapped = (text: string, widthMax: number, indent = '  '): string =
     .join('')
 }
 
+/** Sentences for people. On a terminal, lines end between words, and each goes on two columns further in. Elsewhere they stay as they are. */
+export const fitted = (text: string, { isTTY, columns }: CliContext['stdout']): string =>
+  isTTY && columns
+    ? text
+        .split('\n')
+        .map((line) => wrapped(line, columns, `${/^ */.exec(line)}  `))
+        .join('\n')
+    : text
+
 export type Terminal = ReturnType<typeof terminalOf>
 
 export const terminalOf = ({ env, stdout }: Pick<CliContext, 'env' | 'stdout'>) => ({
