@@ -104,7 +104,7 @@ const tableOf = (plan: Plan): readonly (readonly string[])[] => {
 
 const labelOf = ({ reason, isExpected }: PlanEntry, { listing }: Plan): string => {
   if (reason === 'listing') return `listing, ${listing}`
-  return isExpected ? `${REQUEST_USAGE_WORDS[reason]}, expected` : REQUEST_USAGE_WORDS[reason]
+  return isExpected ? 'expected changes' : REQUEST_USAGE_WORDS[reason]
 }
 
 const closing = (

@@ -233,7 +233,11 @@ test.skipIf(!hasTerminal)(
     trial.api.hook = refusing(trial.api, 401)
     await using terminal = await openTerminal({
       cwd: projectDirectory,
-      env: { PATH: process.env.PATH, ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse },
+      env: {
+        ...{ PATH: process.env.PATH, TERM: 'xterm' },
+        ...trial.api.env,
+        FIELDWORK_SYNC_WAREHOUSE: trial.warehouse,
+      },
       columns: 60,
     })
     for (const command of ['check', 'sync']) {
@@ -242,5 +246,8 @@ test.skipIf(!hasTerminal)(
       expect(lines.join(' ').replaceAll(/ +/g, ' ')).toContain("check id and token of account 'default'")
       expect(lines.filter((line) => line.length > 60 && line.trim().includes(' '))).toEqual([])
     }
+    trial.api.hook = () => undefined
+    const complete = await terminal.run(`'${process.execPath}' '${MAIN}' sync`)
+    expect(textOf(complete)).toContain('complete: 0 surveys refreshed, nothing left over.')
   },
 )

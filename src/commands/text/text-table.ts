@@ -56,7 +56,7 @@ export const wrapped = (text: string, widthMax: number, indent = '  '): string =
   return text
     .split(' ')
     .map((word, place) => {
-      const wordWidth = stringWidth(word)
+      const wordWidth = stringWidth(word.replaceAll(ESCAPE, '\u001b'))
       const breaks = place > 0 && width + 1 + wordWidth > widthMax
       width = breaks ? indent.length + wordWidth : width + wordWidth + (place > 0 ? 1 : 0)
       return `${place === 0 ? '' : breaks ? `\n${indent}` : ' '}${word}`

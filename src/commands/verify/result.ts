@@ -96,13 +96,10 @@ const problemLine = ({ where, says, count, example, state }: Problem): string =>
 const samplePart = (accounts: readonly AccountSample[]): string =>
   [
     textTable([
-      ['account', 'surveys', 'compared', 'requests', ...COUNTED],
-      ...accounts.map(({ account, surveys, compared, requests, rows }) => {
+      ['account', 'requests', ...COUNTED],
+      ...accounts.map(({ account, requests, rows }) => {
         const counts = countsOf(rows)
-        return [
-          account,
-          ...[surveys, compared, requests, ...COUNTED.map((name) => counts[name])].map(humanCount),
-        ]
+        return [account, ...[requests, ...COUNTED.map((name) => counts[name])].map(humanCount)]
       }),
     ]),
     ...accounts.map(powerLine),

@@ -49,7 +49,7 @@ const linesOf = (one: Plan, requestsMax: number | null): readonly string[] => {
 test('expected surveys have a row of their own and are not counted among the due surveys', () => {
   const lines = linesOf(withExpected, 8)
   expect(lines).toContain('active | 3 | 9 | - | - | 3 | 6')
-  expect(lines).toContain('changed or new, expected | 1 | 2 | - | 1 | 1 | -')
+  expect(lines).toContain('expected changes | 1 | 2 | - | 1 | 1 | -')
   expect(lines.slice(-2)).toEqual([
     '6 requests fit into --max-requests 8: the listing, 1 survey expected from it, and 1 of the 3 surveys that are known to be due',
     '2 surveys wait for the run after it, the oldest since 2026-03-01T00:00:00Z',

@@ -77,8 +77,8 @@ test('the report of a sample says what it proves', () => {
   const report = { exitCode: 0, local: local(), sample: { seed: 'c82b', accounts: [sample()] } } as const
   expect(renderVerify(report, 3_000)).toBe(`/data/fieldwork.duckdb: 111 checks, nothing wrong
 
-account  surveys  compared  requests  rows  fields  equal  moved  waiting  unclear  wrong
-acme       1,200        20        97     1      11      1      0        0        0      0
+account  requests  rows  fields  equal  moved  waiting  unclear  wrong
+acme           97     1      11      1      0        0        0      0
 acme: 20 of 1,200 surveys compared (1.67 %). If 12 of them were wrong, a sample of this size would find one with a chance of 18.4 %
 
 took 3 s; --seed c82b chooses the same surveys until the next sync
