@@ -129,17 +129,15 @@ export interface FailingSurveys {
 /** Rejected rows and drift of a run: the numbers, and the first of each. */
 export type DataProblems = Pick<RunReport, 'rejectedRows' | 'driftEvents' | 'drift' | 'rejections'>
 
+/** What the lists of surveys and of sources leave out. */
+export type LeftOut = Pick<RunReport, 'surveysLeftOut' | 'surveysUnconfirmed' | 'sourcesLeftOut'> & {
+  /** The surveys whose lists leave out sources: how many, and the first of them; null without any. */
+  readonly surveysWithLeftOut: number
+  readonly firstWithLeftOut: number | null
+}
+
 /** What the warehouse knows of a run at its end. */
-export type RunFacts = Pick<
-  RunReport,
-  'leftOver' | 'surveysLeftOut' | 'surveysUnconfirmed' | 'sourcesLeftOut'
-> &
-  FailingSurveys &
-  DataProblems & {
-    /** The surveys whose lists leave out sources: how many, and the first of them; null without any. */
-    readonly surveysWithLeftOut: number
-    readonly firstWithLeftOut: number | null
-  }
+export type RunFacts = Pick<RunReport, 'leftOver'> & FailingSurveys & DataProblems & LeftOut
 
 export type RunCommand = (typeof RUN_COMMANDS)[number]
 

@@ -24,7 +24,7 @@ export interface BundleAllowance extends Allowance {
   release(): void
 }
 
-/** A survey that needs more requests is read in parts, even if nothing limits the run: a run may be ended from outside. */
+/** 17 minutes at 60 a minute. A survey that needs more is read in parts, even if nothing limits the run: it may be ended from outside. */
 const WHOLE_MAX = 1_000
 
 export class RunBudget {
@@ -83,6 +83,15 @@ export class RunBudget {
   admitBundle(requests: number): BundleAllowance | null {
     const fits = this.#fitsRequests(requests) && this.#fitsDuration(this.#expectedMs(requests))
     return fits ? this.#allowanceOf(requests) : null
+  }
+
+  /** The same, but waits for unused requests of bundles under way or of other accounts, until `signal` aborts. */
+  async admitBundleSoon(requests: number, signal: AbortSignal): Promise<BundleAllowance | null> {
+    for (;;) {
+      const allowance = this.admitBundle(requests)
+      if (allowance !== null || !this.#fitsDuration(this.#expectedMs(requests))) return allowance
+      if (!(await this.#allocation.room(requests, signal))) return null
+    }
   }
 
   /** Whether no survey was read, or begun. */
@@ -145,15 +154,6 @@ export class RunBudget {
         return true
       },
       release: () => reserve(-reserved),
-    }
-  }
-
-  /** The same, but waits for unused requests of bundles under way or of other accounts, until `signal` aborts. */
-  async admitBundleSoon(requests: number, signal: AbortSignal): Promise<BundleAllowance | null> {
-    for (;;) {
-      const allowance = this.admitBundle(requests)
-      if (allowance !== null || !this.#fitsDuration(this.#expectedMs(requests))) return allowance
-      if (!(await this.#allocation.room(requests, signal))) return null
     }
   }
 

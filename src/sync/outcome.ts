@@ -4,14 +4,7 @@ import { EXIT_CODES, EXITS, type ExitCode } from '../base/errors.js'
 import { counted } from '../base/human.js'
 import { driftName } from '../model/data-problem-names.js'
 import { instantFromMs } from '../model/instant.js'
-import type {
-  DataProblems,
-  FailingSurveys,
-  RunCommand,
-  RunFacts,
-  RunReport,
-  RunStatus,
-} from '../model/run.js'
+import type { LeftOut, RunCommand, RunFacts, RunReport, RunStatus } from '../model/run.js'
 import { countedDrift } from '../model/run-record.js'
 import type { RunDependencies, RunRules, RunState } from './run-state.js'
 
@@ -40,7 +33,7 @@ export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
     stopped === null ? null : stop(stopped),
     discovery === 'drifted' ? failure(driftedText(repeated)) : null,
     discovery === 'interrupted' ? stop('the next run continues the listing') : null,
-    ...unlistedIn(facts),
+    ...leftOutReasons(facts),
     surveysFailed === 0 ? null : failure(`${counted(surveysFailed, 'survey')} failed`),
   ].filter((reason) => reason !== null)
   // Surveys that are still queued make a run without problems partial.
@@ -59,13 +52,11 @@ export const outcomeOf = (facts: EndOfRun, rules: OutcomeRules): Outcome => {
   }
 }
 
-type RunFactsOfLists = Omit<RunFacts, keyof FailingSurveys | keyof DataProblems | 'leftOver'>
-
-const unlistedIn = ({
+const leftOutReasons = ({
   surveysLeftOut: leftOut,
   surveysUnconfirmed: vanished,
   ...ofSources
-}: RunFactsOfLists): readonly (Reason | null)[] => [
+}: LeftOut): readonly (Reason | null)[] => [
   leftOut === 0
     ? null
     : failure(
@@ -83,7 +74,7 @@ const sourcesLeftOutText = ({
   sourcesLeftOut,
   surveysWithLeftOut,
   firstWithLeftOut,
-}: Pick<RunFacts, 'sourcesLeftOut' | 'surveysWithLeftOut' | 'firstWithLeftOut'>): string => {
+}: Omit<LeftOut, 'surveysLeftOut' | 'surveysUnconfirmed'>): string => {
   const leftOut = counted(sourcesLeftOut, 'source that still answers', 'sources that still answer')
   return surveysWithLeftOut === 1
     ? `the list of sources of survey ${firstWithLeftOut} leaves out ${leftOut}`

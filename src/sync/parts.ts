@@ -4,47 +4,48 @@
  */
 import type { KeptAnswer, KeptAnswers } from '../base/allowance.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
-import type { AccountWarehouse } from '../model/warehouse.js'
+import type { AccountWarehouse, OversizedTask, Stamp } from '../model/warehouse.js'
+import type { Task } from '../rules/queue.js'
 
 /** Answers between two commits: what a killed run loses. */
 const ANSWERS_AT_ONCE = 100
 
 export class SurveyParts implements KeptAnswers {
-  readonly #keep: (answers: ReadonlyMap<string, KeptAnswer>) => Promise<void>
+  readonly #surveyId: number
+  readonly #commit: (answers: ReadonlyMap<string, KeptAnswer>) => Promise<void>
   readonly #kept: Map<string, KeptAnswer>
   /** When the first answer of an earlier run came; null without one. */
   readonly begunAt: Instant | null
   /** Pages that must not be given again. */
   readonly #used = new Set<string>()
   #new = new Map<string, KeptAnswer>()
-  isLonger = false
+  #isLonger = false
   /** As far as it is known. */
   requestsNeeded: number
 
-  static async open(
-    warehouse: Pick<AccountWarehouse, 'keptAnswers' | 'keepAnswers'>,
-    { surveyId, reserve }: { readonly surveyId: number; readonly reserve: number },
-    runId: string,
+  static async begin(
+    warehouse: Pick<AccountWarehouse, 'beginParts' | 'keptAnswers' | 'keepAnswers'>,
+    task: Pick<Task, 'surveyId' | 'reserve'>,
+    stamp: Stamp,
   ): Promise<SurveyParts> {
+    const { surveyId } = task
+    await warehouse.beginParts(surveyId, stamp)
     const kept = await warehouse.keptAnswers(surveyId)
-    return new SurveyParts(kept, reserve, (answers) => warehouse.keepAnswers(surveyId, answers, runId))
+    return new SurveyParts(task, kept, (answers) => warehouse.keepAnswers(surveyId, answers, stamp.runId))
   }
 
   private constructor(
+    { surveyId, reserve }: Pick<Task, 'surveyId' | 'reserve'>,
     kept: ReadonlyMap<string, KeptAnswer>,
-    requestsNeeded: number,
-    keep: (answers: ReadonlyMap<string, KeptAnswer>) => Promise<void>,
+    commit: (answers: ReadonlyMap<string, KeptAnswer>) => Promise<void>,
   ) {
-    this.#keep = keep
+    this.#surveyId = surveyId
+    this.#commit = commit
     this.#kept = new Map(kept)
-    this.requestsNeeded = requestsNeeded
+    this.requestsNeeded = reserve
     let firstMs = Number.POSITIVE_INFINITY
     for (const { dateMs } of kept.values()) firstMs = Math.min(firstMs, dateMs)
     this.begunAt = kept.size === 0 ? null : instantFromMs(firstMs)
-  }
-
-  get answers(): number {
-    return this.#kept.size
   }
 
   answerOf(request: string, use: 'once' | 'always'): KeptAnswer | null {
@@ -56,15 +57,21 @@ export class SurveyParts implements KeptAnswers {
   async add(request: string, answer: KeptAnswer): Promise<void> {
     this.#kept.set(request, answer)
     this.#new.set(request, answer)
-    if (this.#new.size >= ANSWERS_AT_ONCE) await this.keep()
+    if (this.#new.size >= ANSWERS_AT_ONCE) await this.#keep()
   }
 
-  /** Commits what is not committed yet. */
-  async keep(): Promise<void> {
+  /** Commits what is not committed yet. The next run goes on there. */
+  async stop(at: Instant): Promise<OversizedTask> {
+    await this.#keep()
+    const parts = { answers: this.#kept.size, isLonger: this.#isLonger }
+    return { kind: 'oversized', surveyId: this.#surveyId, at, requestsNeeded: this.requestsNeeded, parts }
+  }
+
+  async #keep(): Promise<void> {
     if (this.#new.size === 0) return
     const answers = this.#new
     this.#new = new Map()
-    this.isLonger = true
-    await this.#keep(answers)
+    this.#isLonger = true
+    await this.#commit(answers)
   }
 }

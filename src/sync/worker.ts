@@ -105,8 +105,7 @@ class Worker {
       const { surveyId } = task
       log.info({ account: warehouse.account, surveyId, requests: task.reserve }, 'reading a survey in parts')
       const at = state.serverTime ?? instantFromMs(clock.nowMs())
-      await warehouse.beginParts(surveyId, { runId, at })
-      const parts = await SurveyParts.open(warehouse, task, runId)
+      const parts = await SurveyParts.begin(warehouse, task, { runId, at })
       this.#start(task, allowance, parts)
       await this.#allEnd()
     }
@@ -138,16 +137,7 @@ class Worker {
       return await readBundle(this.#run, request)
     } catch (error) {
       if (parts === null || !isStop(error)) throw error
-      await parts.keep()
-      const { answers, isLonger, requestsNeeded } = parts
-      const at = this.#run.state.serverTime ?? 0n
-      const outcome = {
-        kind: 'oversized',
-        surveyId: task.surveyId,
-        at,
-        requestsNeeded,
-        parts: { answers, isLonger },
-      } as const
+      const outcome = await parts.stop(this.#run.state.serverTime ?? 0n)
       return { outcome, readings: new Readings(request), failure: null }
     }
   }
@@ -203,9 +193,10 @@ class Worker {
   /** The task if another account may still leave requests. Otherwise it waits for the other surveys, or for the next run. */
   #putOff(task: Task, { parts }: Pick<OversizedTask, 'parts'> = {}): Task | null {
     const { budget } = this.#run
+    if (parts === undefined && task.reserve <= budget.wholeMax && budget.mayGrow()) return task
     const isLarge = parts === undefined && task.reserve > budget.wholeMax
-    if (!isLarge && parts === undefined && budget.mayGrow()) return task
-    ;(isLarge ? this.#large : this.#left).push(task)
+    const waiting = isLarge ? this.#large : this.#left
+    waiting.push(task)
     return null
   }
 
