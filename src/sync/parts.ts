@@ -7,7 +7,7 @@ import { type Instant, instantFromMs } from '../model/instant.js'
 import type { AccountWarehouse, OversizedTask, Stamp } from '../model/warehouse.js'
 import type { Task } from '../rules/queue.js'
 
-/** Answers between two commits: what a killed run loses. */
+/** Answers between two commits. A killed run loses them, and the requests that are under way. */
 const ANSWERS_AT_ONCE = 100
 
 export class SurveyParts implements KeptAnswers {
@@ -19,6 +19,7 @@ export class SurveyParts implements KeptAnswers {
   /** Pages that must not be given again. */
   readonly #used = new Set<string>()
   #new = new Map<string, KeptAnswer>()
+  #lastCommit = Promise.resolve()
   #isLonger = false
   /** As far as it is known. */
   requestsNeeded: number
@@ -57,7 +58,9 @@ export class SurveyParts implements KeptAnswers {
   async add(request: string, answer: KeptAnswer): Promise<void> {
     this.#kept.set(request, answer)
     this.#new.set(request, answer)
-    if (this.#new.size >= ANSWERS_AT_ONCE) await this.#keep()
+    if (this.#new.size >= ANSWERS_AT_ONCE) this.#lastCommit = this.#keep()
+    // Otherwise a kill would also lose what arrives during a commit.
+    await this.#lastCommit
   }
 
   /** Commits what is not committed yet. The next run goes on there. */
