@@ -75,7 +75,7 @@ export const runAndPublish = async (
   await using storage = await holdStorage({ settings, command, runId, log, observer, signal, openStore })
   const waitMs = clock.monotonicMs() - startedMs
   const redact = createRedactor(secretsOf(settings))
-  /** Returns why the end could not be recorded; null if it was. */
+  /** Returns what to say if the end could not be recorded; null if it was. The log has the reason. */
   const recordEnd = async (end: Pick<Ending, 'exitCode' | 'reason' | 'errorCode' | 'isPublished'>) => {
     // Wrong settings are no news of the warehouse.
     if (end.exitCode === EXIT_CODES.usage) return null
@@ -85,7 +85,7 @@ export const runAndPublish = async (
       return null
     } catch (error) {
       log.warn({ problem: messageOf(error) }, 'the end of the run could not be recorded')
-      return `status cannot show this end, which could not be recorded: ${messageOf(error)}`
+      return 'status cannot show this end'
     }
   }
   try {
