@@ -54,6 +54,8 @@ export const EXITS = {
         '`check`: the directory of `metrics.file` cannot be written. A `sync` would work without its metrics',
       deadlines_unreadable:
         '`check`: lines of the file of due dates cannot be read. A `sync` would work without them',
+      shared_cap_evicts:
+        '`check`: the Redis of a shared cap may evict its record. A `sync` would work, and pause when that happens',
       no_warehouse: '`replay`, `sync --surveys`: this directory has no warehouse',
       nothing_published:
         '`status`, `export`, `query`, `report`, `verify`: nothing is published in this directory or bucket',

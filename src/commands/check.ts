@@ -12,6 +12,7 @@ import {
   StoppedError,
 } from '../base/errors.js'
 import { counted, humanCount } from '../base/human.js'
+import type { SharedRate } from '../base/network.js'
 import { throwIfAborted, unlessAborted } from '../base/signals.js'
 import { onOneLine } from '../model/data-problem-names.js'
 import type { MailTarget, Target } from '../model/monitoring.js'
@@ -71,17 +72,23 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
   ]
   let exitCode: ExitCode = EXIT_CODES.complete
   let failed: ErrorCode | null = null
-  const add = (what: string, work: Promise<string>): Promise<void> =>
+  /** Returns the code of its error; null without one. */
+  const add = (what: string, work: Promise<string>): Promise<ErrorCode | null> =>
     work.then(
-      (detail) => void checks.push({ what, ok: true, detail }),
+      (detail) => {
+        checks.push({ what, ok: true, detail })
+        return null
+      },
       (error: unknown) => fail(what, error),
     )
-  const fail = (what: string, error: unknown) => {
+  const fail = (what: string, error: unknown): ErrorCode => {
     if (!(error instanceof ExpectedError)) throw error
     checks.push({ what, ok: false, detail: error.message })
-    if (exitCode !== EXIT_CODES.complete) return
-    exitCode = error.exitCode
-    failed = error.code
+    if (exitCode === EXIT_CODES.complete) {
+      exitCode = error.exitCode
+      failed = error.code
+    }
+    return error.code
   }
   const file = settings.metrics?.file ?? null
   if (file !== null) await add('metrics.file', checkMetricsFile(file, signal))
@@ -112,8 +119,13 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
     // Held during the requests: together with a sync at the same time, we would exceed the cap.
     await using storage = await holdStorage({ ...options, command: 'check' })
     checks.push(...(await storage.tryOut()).map((part) => ({ ...part, ok: true })))
-    for (const account of settings.accounts)
-      await add(`API of ${account.name}`, requestSurveys(options, account, storage, clock))
+    for (const account of settings.accounts) {
+      const { name, shared } = account
+      const problem = shared && (await add(`shared cap of ${name}`, checkRedis(account, shared)))
+      // Without its Redis the account sends nothing.
+      if (problem === 'shared_cap_unreachable' && shared?.fallback === null) continue
+      await add(`API of ${name}`, requestSurveys(options, account, storage, clock))
+    }
   } catch (error) {
     fail(settings.storage === null ? 'warehouse' : 'storage', error)
   }
@@ -141,6 +153,11 @@ const inVain = async (settings: Settings, named: readonly Named[], signal: Abort
     if (error instanceof ExpectedError && !isStop(error)) return ''
     throw error
   }
+}
+
+const checkRedis = async (account: AccountSettings, shared: SharedRate): Promise<string> => {
+  const { checkSharedCap } = await import('../http/rate-limit/shared/shared-cap.js')
+  return await checkSharedCap({ account: account.name, owner: account, shared })
 }
 
 /** Makes one request without retries: a refusal or failure is the result of the check. */

@@ -76,7 +76,7 @@ const plan = z.strictObject({
 })
 
 const checks = listOf('The checks, in the order in which they were made', {
-  what: text('What was checked: settings, warehouse, or the API of an account'),
+  what: text('What was checked: settings, warehouse, or the shared cap or API of an account'),
   ok: flag('Whether a sync would work, as far as this goes'),
   detail: text('What was found, or what is wrong and what to do'),
 })

@@ -20,15 +20,18 @@ export class RedisRefusal extends RedisTrouble {}
 
 export type RedisConnection = ReturnType<typeof connectRedis>
 
-/** What the script answers, the milliseconds that go with it, and the eviction policy. */
+/** What the script answers, and the milliseconds that go with it. */
 export type Reply = z.infer<typeof replySchema>
 
-const replySchema = z.tuple([
-  z.enum(['taken', 'wait', 'paused', 'unknown', 'held']),
-  z.number().int(),
-  /** The eviction policy of this Redis; empty but for the first call of a process. */
-  z.string(),
-])
+const replySchema = z.tuple([z.enum(['taken', 'wait', 'paused', 'unknown', 'held']), z.number().int()])
+
+/** What Redis does when its memory is full. */
+export interface Eviction {
+  /** `maxmemory-policy`. */
+  readonly policy: string
+  /** Without a limit, nothing is evicted. */
+  readonly hasLimit: boolean
+}
 
 /** Connects with the first `run`. `name` begins the account's key. */
 export const connectRedis = (url: Secret, name: string) => {
@@ -71,24 +74,34 @@ export const connectRedis = (url: Secret, name: string) => {
     await client.connect().catch(() => undefined)
     return client
   }
+  /** Rejects with a `RedisTrouble` within `COMMAND_MS_MAX`, or `CONNECT_MS_MAX` the first time. */
+  const command = async <Answer>(send: (client: Redis) => Promise<Answer>): Promise<Answer> => {
+    connecting ??= open()
+    const client = await connecting
+    if (!isReady(client)) throw new RedisTrouble(redact(lastProblem))
+    if (refusal !== null) {
+      const problem = `it refuses the login or the database in its address${database}`
+      throw new RedisRefusal(`${problem} (${redact(refusal)})`)
+    }
+    try {
+      return await send(client)
+    } catch (error) {
+      throw new RedisTrouble(redact(isReady(client) ? problemOf(error) : lastProblem))
+    }
+  }
   return {
     /** For messages: scheme, host and port, no credentials. */
     address: `${protocol}//${host}`,
-    /** Rejects with a `RedisTrouble` within `COMMAND_MS_MAX`, or `CONNECT_MS_MAX` the first time. */
-    run: async (operation: Operation): Promise<Reply> => {
-      connecting ??= open()
-      const client = await connecting
-      if (!isReady(client)) throw new RedisTrouble(redact(lastProblem))
-      if (refusal !== null) {
-        const problem = `it refuses the login or the database in its address${database}`
-        throw new RedisRefusal(`${problem} (${redact(refusal)})`)
-      }
-      try {
-        const reply = await client.eval(SCRIPT, 1, key, ...operation)
-        return parse(replySchema, reply, 'the answer of its script')
-      } catch (error) {
-        throw new RedisTrouble(redact(isReady(client) ? problemOf(error) : lastProblem))
-      }
+    /** Rejects with a `RedisTrouble`. */
+    run: (operation: Operation): Promise<Reply> =>
+      command(async (client) =>
+        parse(replySchema, await client.eval(SCRIPT, 1, key, ...operation), 'the answer of its script'),
+      ),
+    /** Rejects with a `RedisTrouble`. */
+    eviction: async (): Promise<Eviction> => {
+      const memory = await command((client) => client.info('memory'))
+      const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(memory)?.[1] ?? null
+      return { policy: field('maxmemory_policy') ?? 'unknown', hasLimit: field('maxmemory') !== '0' }
     },
     close: async (): Promise<void> => {
       await connecting
@@ -148,16 +161,14 @@ local function pause_for(ms)
   return paused_ms()
 end
 
-if ARGV[1] == 'pause' then return {'paused', pause_for(tonumber(ARGV[2])), ''} end
+if ARGV[1] == 'pause' then return {'paused', pause_for(tonumber(ARGV[2]))} end
 if ARGV[1] == 'hold' then
   local until_ms = redis.call('zscore', state, ARGV[2])
   if until_ms then redis.call('zadd', state, math.min(until_ms, now_ms + ARGV[3]), ARGV[2]) end
-  return {'held', 0, ''}
+  return {'held', 0}
 end
 
 local id, life_ms, quiet_ms, cap, is_first = unpack(ARGV, 2)
-local policy = ''
-if is_first == '1' then policy = string.match(redis.call('info', 'memory'), 'maxmemory_policy:([%w-]+)') or '' end
 local run = 'run:' .. string.match(redis.call('info', 'server'), 'run_id:(%x+)')
 local known_cap = redis.call('zscore', state, 'cap')
 if is_first == '1' or not known_cap then
@@ -166,16 +177,16 @@ if is_first == '1' or not known_cap then
 end
 if not redis.call('zscore', state, run) then
   redis.call('zadd', state, -1, run)
-  return {'unknown', pause_for(tonumber(quiet_ms)), policy}
+  return {'unknown', pause_for(tonumber(quiet_ms))}
 end
 
 local pause_ms = paused_ms()
-if pause_ms > 0 then return {'paused', pause_ms, policy} end
+if pause_ms > 0 then return {'paused', pause_ms} end
 redis.call('zremrangebyscore', state, 0, now_ms)
 if redis.call('zcount', state, 0, '+inf') < -known_cap then
   redis.call('zadd', state, now_ms + life_ms, id)
-  return {'taken', 0, policy}
+  return {'taken', 0}
 end
 local next_free = redis.call('zrangebyscore', state, 0, '+inf', 'withscores', 'limit', 0, 1)
-return {'wait', math.max(1, next_free[2] - now_ms), policy}
+return {'wait', math.max(1, next_free[2] - now_ms)}
 `

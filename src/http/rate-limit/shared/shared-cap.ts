@@ -8,6 +8,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type CapOwner, capKey } from '../../../base/cap-owner.js'
 import { type Clock, sleep } from '../../../base/clock.js'
+import { ExpectedError } from '../../../base/errors.js'
 import type { Log } from '../../../base/log.js'
 import type { Rate, SharedRate } from '../../../base/network.js'
 import { throwIfAborted } from '../../../base/signals.js'
@@ -16,6 +17,7 @@ import { holdAfterLossMs, type SlotTiming } from '../slot-timing.js'
 import {
   COMMAND_MS_MAX,
   connectRedis,
+  type Eviction,
   type RedisConnection,
   RedisRefusal,
   RedisTrouble,
@@ -35,9 +37,12 @@ export interface SharedCapOptions {
 export const openSharedCap = (options: SharedCapOptions, timing: SlotTiming): SharedCap | undefined => {
   const { owner, shared } = options
   if (shared === undefined || shared === null) return undefined
+  return new SharedCap({ ...options, timing, fallback: shared.fallback, redis: redisOf(owner, shared) })
+}
+
+const redisOf = (owner: CapOwner, { url }: SharedRate): RedisConnection => {
   const digest = createHash('sha256').update(capKey(owner)).digest('hex').slice(0, DIGEST_LENGTH)
-  const redis = connectRedis(shared.url, `fieldwork-sync-${digest}`)
-  return new SharedCap({ ...options, timing, fallback: shared.fallback, redis })
+  return connectRedis(url, `fieldwork-sync-${digest}`)
 }
 
 /** Hexadecimal digits of the digest: keys of two accounts differ, and do not show which account it is. */
@@ -123,17 +128,12 @@ export class SharedCap {
     if (this.#isLocal) await this.#comeBack()
     const id = randomUUID()
     const isFirst = this.#hasBegun ? 0 : 1
-    const [said, ms, policy] = await redis.run([
-      'take',
-      id,
-      this.#lifeMs,
-      this.#quietMs(),
-      rate.requests,
-      isFirst,
-    ])
+    const eviction = this.#hasBegun ? null : await redis.eviction()
+    const [said, ms] = await redis.run(['take', id, this.#lifeMs, this.#quietMs(), rate.requests, isFirst])
     this.#there()
+    if (eviction !== null && !this.#hasBegun && evictsOurs(eviction))
+      log.warn({ account, redis: redis.address, policy: eviction.policy }, EVICTING)
     this.#hasBegun = true
-    if (evictsAnything(policy)) log.warn({ account, redis: redis.address, policy }, EVICTING)
     if (said === 'taken') {
       this.#knowsOfPause = false
       this.#losses = 0
@@ -228,8 +228,41 @@ const FORGETS = `it lost the record of recent requests ${LOSSES_MAX} times, as w
 
 /** Others evict only keys with an expiration, and ours has none. */
 const evictsAnything = (policy: string): boolean => policy.startsWith('allkeys-')
+const evictsOurs = ({ policy, hasLimit }: Eviction): boolean => hasLimit && evictsAnything(policy)
 const EVICTING =
   'the Redis of the shared cap may evict its record, and then all processes pause: set its maxmemory-policy to noeviction'
+
+interface CheckSharedCap {
+  readonly account: string
+  readonly owner: CapOwner
+  readonly shared: SharedRate
+}
+
+/** For people: what the Redis of a shared cap does with its record. Throws `shared_cap_unreachable` or `shared_cap_evicts`. */
+export const checkSharedCap = async ({ account, owner, shared }: CheckSharedCap): Promise<string> => {
+  const redis = redisOf(owner, shared)
+  try {
+    const eviction = await redis.eviction()
+    const policy = `its maxmemory-policy is ${eviction.policy}`
+    if (evictsOurs(eviction))
+      throw new ExpectedError(
+        'shared_cap_evicts',
+        `${redis.address} may evict the record of recent requests, and then all processes pause: ${policy}; set it to noeviction`,
+      )
+    const why = evictsAnything(eviction.policy) ? ', but it has no maxmemory' : ''
+    return `${redis.address} keeps its record: ${policy}${why}`
+  } catch (error) {
+    if (!(error instanceof RedisTrouble)) throw error
+    if (shared.fallback === null || error instanceof RedisRefusal)
+      throw sharedCapError(account, redis.address, error.message)
+    throw new ExpectedError(
+      'shared_cap_unreachable',
+      `${redis.address} cannot be used: ${error.message}; a run would go on with its fallback of ${shared.fallback} requests per window`,
+    )
+  } finally {
+    await redis.close()
+  }
+}
 
 const FORGETFUL = 'Redis has no record of recent requests: all processes pause until those no longer count'
 

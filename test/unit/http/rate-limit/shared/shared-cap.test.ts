@@ -4,7 +4,11 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../../../src/base/clock.js'
 import { Secret } from '../../../../../src/base/secret.js'
 import { connectRedis } from '../../../../../src/http/rate-limit/shared/redis.js'
-import { claimLifeMs, createLocalFallback } from '../../../../../src/http/rate-limit/shared/shared-cap.js'
+import {
+  checkSharedCap,
+  claimLifeMs,
+  createLocalFallback,
+} from '../../../../../src/http/rate-limit/shared/shared-cap.js'
 import { HAS_REDIS, startRedis, type TestRedis } from '../../../../support/servers/redis.js'
 import { failureOf, json, startClient, startServer, until, worstWindow } from '../../server-and-client.js'
 
@@ -112,8 +116,8 @@ describe.skipIf(!HAS_REDIS)('the script in Redis', () => {
     await take('a', 2, { isFirst: 1 })
     await endQuiet(redis.call)
     expect([await take('a'), await take('b')]).toEqual([
-      ['taken', 0, ''],
-      ['taken', 0, ''],
+      ['taken', 0],
+      ['taken', 0],
     ])
     const [answer, waitMs] = await take('c')
     expect(answer).toBe('wait')
@@ -199,6 +203,7 @@ test.skipIf(!HAS_REDIS)(
   async ({ onTestFinished }) => {
     const redis = await startRedis(onTestFinished)
     await redis.call('config', 'set', 'maxmemory-policy', 'allkeys-lru')
+    await redis.call('config', 'set', 'maxmemory', '100mb')
     await using server = await startServer()
     await using client = startClient(server.baseUrl, { shared: shared(redis.url) })
     const failure = failureOf(client.get())
@@ -209,6 +214,24 @@ test.skipIf(!HAS_REDIS)(
     expect(server.arrivals).toHaveLength(0)
     const named = client.lines.filter(({ fields }) => fields.policy === 'allkeys-lru')
     expect(named).toHaveLength(1)
+  },
+)
+
+test.each([
+  [null, /'acme', redis:\/\/127\.0\.0\.1:1, cannot be used: connection refused; nothing is sent/],
+  [
+    5,
+    /^redis:\/\/127\.0\.0\.1:1 cannot be used: connection refused; .* its fallback of 5 requests per window$/,
+  ],
+])(
+  'a check of an unreachable Redis with a fallback of %s says what a run would do',
+  async (fallback, message) => {
+    const owner = { baseUrl: 'https://api.example.com', id: 1 }
+    const one = { account: 'acme', owner, shared: shared('redis://127.0.0.1:1', fallback) }
+    await expect(checkSharedCap(one)).rejects.toMatchObject({
+      code: 'shared_cap_unreachable',
+      message: expect.stringMatching(message),
+    })
   },
 )
 
