@@ -9,7 +9,9 @@ import { isStatementFault, unreadable } from './connection/duckdb-error.js'
 import { WarehouseUnusableError } from './connection/errors.js'
 import { COMPLETE_SYNCS, LAST_SYNCS, NUMBERED_RUNS } from './history/runs.js'
 import { isOwnFault, schemaVersion } from './lifecycle/migrations.js'
-import { FRESHNESS, readFailing, readQueue } from './queue/tasks.js'
+import { FRESHNESS } from './queue/older-state.js'
+import { readFailing, readQueue } from './queue/tasks.js'
+import { LEAVES_OUT } from './queue/unlisted-surveys.js'
 
 const RUNS_SHOWN = 5
 
@@ -146,9 +148,9 @@ export const readStatus = async (sql: Sql) => ({
   ),
   left_out: await sql.rows(
     leftOutRow,
-    `SELECT f.account, f.survey_id, CASE WHEN f.refreshed_at >= f.unlisted_since THEN f.unlisted_since END AS unlisted_since, f.sources_left_out
+    `SELECT f.account, f.survey_id, CASE WHEN ${LEAVES_OUT} THEN f.unlisted_since END AS unlisted_since, f.sources_left_out
       FROM ${FRESHNESS} f JOIN main.surveys s ON s.account = f.account AND s.id = f.survey_id
-      WHERE s._missing_since IS NULL AND f.excluded_by IS NULL AND (f.refreshed_at >= f.unlisted_since OR f.sources_left_out > 0)
+      WHERE s._missing_since IS NULL AND f.excluded_by IS NULL AND (${LEAVES_OUT} OR f.sources_left_out > 0)
       ORDER BY ALL LIMIT ${LEFT_OUT_SHOWN}`,
   ),
   tables: await sql.rows(

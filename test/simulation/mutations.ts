@@ -75,7 +75,7 @@ const MUTATIONS = `
 @@ rules/explained-sum.js @@ a stop leaves a rest unexplained
 - this.#left.every((count) => count === 0)
 + this.#left.every((count) => count <= 1)
-@@ warehouse/merge/bundles.js @@ sources are proven without a proof
+@@ warehouse/merge/freshness.js @@ sources are proven without a proof
 - WHEN 'inferred' THEN o.read_at
 + WHEN 'none' THEN o.read_at
 @@ warehouse/merge/bundles.js @@ a reconstructed day is stored as an observed one
@@ -87,7 +87,7 @@ const MUTATIONS = `
 @@ rules/refresh.js @@ a closed survey rests longer than max_age
 - return earlier(latest - ((latest - first) % apart) - early, restEnd(since, maxAgeMs));
 + return since + 2n * maxAge;
-@@ warehouse/merge/bundles.js @@ a task is ended although its refresh failed
+@@ warehouse/queue/ended-tasks.js @@ a task is ended although its refresh failed
 - outcome.kind !== 'oversized' && failureOf(outcome) === null
 + outcome.kind !== 'oversized'
 @@ sync/worker.js @@ the oversized survey comes first

@@ -15,8 +15,9 @@ import type { AccountSql, Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
 import { mergeReadSurveys } from '../merge/listing-pages.js'
 import { storeDrift } from '../merge/quarantine.js'
-import { noteListed, requireFullListing } from '../queue/listing.js'
+import { noteListed } from '../queue/listing.js'
 import { enqueue } from '../queue/tasks.js'
+import { requireFullListing } from '../queue/unlisted-surveys.js'
 
 /** About the rows of a batch. It also holds all other rows of its last reading. */
 const BATCH_ROWS = 500

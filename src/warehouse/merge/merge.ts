@@ -159,6 +159,10 @@ export const readStored = async (
 export const rowKey = ({ ids }: MergedTable, row: CellRow): string =>
   ids.map(({ name }) => String(row[name])).join(' ')
 
+export const surveyIdsOf = (rows: readonly { readonly surveyId: number }[]): readonly number[] => [
+  ...new Set(rows.map(({ surveyId }) => surveyId)),
+]
+
 /** Selects rows of some surveys of an account: by a list of constants, which prunes the scan, or by a join for many surveys. */
 export const conditionOnSurveys = (account: string, surveyIds: readonly number[]) => {
   const isShort = surveyIds.length <= CONSTANTS_MAX

@@ -5,11 +5,11 @@ import type { Instant } from '../../model/instant.js'
 import type { ListingKind } from '../../model/run.js'
 import { LISTING_KINDS } from '../../model/run-record.js'
 import { listings } from '../../model/sync-tables.js'
-import type { ListedRows, ListingPage, ListingStart, Position, Stamp } from '../../model/warehouse.js'
-import { areManyAtOnce } from '../../rules/vanished.js'
+import type { ListedRows, ListingPage, ListingStart, Position } from '../../model/warehouse.js'
 import { bigintCell, booleanCell, timestamptzCell } from '../connection/cells.js'
 import { type AccountSql, countOf } from '../connection/database.js'
-import { enqueue, FRESHNESS } from './tasks.js'
+import { FRESHNESS } from './older-state.js'
+import { forgetNeverTyped, LEAVES_OUT, queueNotListed, requireFullListing } from './unlisted-surveys.js'
 
 const cursorRow = z.object({
   cursor: timestamptzCell.nullable(),
@@ -40,7 +40,7 @@ export const readPosition = async ({ account, rows }: AccountSql): Promise<Posit
     cursorRow,
     `SELECT updated_since AS "cursor", full_listed_at AS "fullListedAt", counted_at AS "countedAt", coalesce(full_listing_due, false) AS "fullListingDue",
       EXISTS(FROM ${FRESHNESS} f SEMI JOIN (FROM main.surveys WHERE _missing_since IS NULL) s ON s.account = f.account AND s.id = f.survey_id
-        WHERE f.account = $1 AND f.refreshed_at >= f.unlisted_since) AS "hasLeftOut"
+        WHERE f.account = $1 AND ${LEAVES_OUT}) AS "hasLeftOut"
       FROM _sync.cursors WHERE account = $1`,
     [account],
   )
@@ -164,9 +164,6 @@ export const noteListed = async (
   )
 }
 
-export const requireFullListing = (sql: AccountSql): Promise<void> =>
-  sql.run('UPDATE _sync.cursors SET full_listing_due = true WHERE account = $1', [sql.account])
-
 /**
  * Ends the listing if its last page is among these: moves the cursor to the listing's ceiling, and after a full listing queues the
  * surveys that were not listed. The cursor begins with the first full listing; until it ends, its ceiling takes the place of the cursor.
@@ -223,62 +220,3 @@ export const agreesWithTotal = async (sql: AccountSql, totalCount: number, at: I
 /** The number of rows on a full page, computed from the last page; null if it was the only one. */
 const pageRowsOf = ({ page, totalCount, surveys, rejections }: ListingPage): number | null =>
   page < 2 ? null : Math.max(1, Math.round((totalCount - surveys.length - rejections.length) / (page - 1)))
-
-const queueNotListed = async (sql: AccountSql, { runId, at }: Stamp): Promise<void> => {
-  const rows = await sql.rows(
-    z.object({ id: bigintCell }),
-    `SELECT s.id FROM main.surveys s WHERE s.account = $1 AND s._missing_since IS NULL
-      AND NOT EXISTS (SELECT 1 FROM _sync.listed_ids l WHERE l.account = s.account AND l.kind = 'full' AND l.survey_id = s.id)`,
-    [sql.account],
-  )
-  const surveys = rows.map(({ id }) => ({ surveyId: id, reason: 'missing' as const, at }))
-  await enqueue(sql, surveys, runId)
-  const vanished = await noteUnlisted(sql, at)
-  const known = await countOf(
-    sql,
-    'SELECT count(*) AS "Count" FROM main.surveys WHERE account = $1 AND _missing_since IS NULL',
-    [sql.account],
-  )
-  const areMany = areManyAtOnce(vanished, known)
-  await sql.run('UPDATE _sync.cursors SET vanished_at = $2 WHERE account = $1', [
-    sql.account,
-    areMany ? at : null,
-  ])
-  if (areMany) await requireFullListing(sql)
-}
-
-/** Returns how many of the surveys that were not listed now are new among them. */
-const noteUnlisted = async (sql: AccountSql, at: Instant): Promise<number> => {
-  await sql.run(
-    `UPDATE main.freshness f SET unlisted_since = $2 FROM main.surveys s
-      WHERE f.account = $1 AND s.account = f.account AND s.id = f.survey_id AND s._missing_since IS NULL AND f.unlisted_since IS NULL
-        AND NOT EXISTS (FROM _sync.listed_ids l WHERE l.account = s.account AND l.kind = 'full' AND l.survey_id = s.id)`,
-    [sql.account, at],
-  )
-  return await countOf(
-    sql,
-    'SELECT count(*) AS "Count" FROM main.freshness WHERE account = $1 AND unlisted_since = $2',
-    [sql.account, at],
-  )
-}
-
-/** The surveys that vanished from the list with many others, and that another full listing has not looked for yet. */
-export const unconfirmed = async (sql: AccountSql): Promise<ReadonlySet<number>> => {
-  const rows = await sql.rows(
-    z.object({ id: bigintCell }),
-    `SELECT f.survey_id AS id FROM main.freshness f JOIN _sync.cursors c USING (account)
-      JOIN main.surveys s ON s.account = f.account AND s.id = f.survey_id
-      WHERE f.account = $1 AND f.unlisted_since = c.vanished_at AND s._missing_since IS NULL`,
-    [sql.account],
-  )
-  return new Set(rows.map(({ id }) => id))
-}
-
-/** Of a survey that no listing could type, and that is gone, nothing is known but its row in quarantine. */
-const forgetNeverTyped = (sql: AccountSql): Promise<void> =>
-  sql.run(
-    `DELETE FROM main.freshness f WHERE account = $1 AND refreshed_at IS NULL
-      AND NOT EXISTS (SELECT 1 FROM main.surveys s WHERE s.account = f.account AND s.id = f.survey_id)
-      AND NOT EXISTS (SELECT 1 FROM _sync.listed_ids l WHERE l.account = f.account AND l.kind = 'full' AND l.survey_id = f.survey_id)`,
-    [sql.account],
-  )

@@ -18,9 +18,11 @@ import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connec
 import { type AccountSql, countOf } from '../connection/database.js'
 import { literal, quote } from '../connection/ddl.js'
 import { mergedSurveys } from '../merge/merged-tables.js'
+import { excludedBy } from './exclusions.js'
 import { readPosition } from './listing.js'
+import { FRESHNESS, TASKS } from './older-state.js'
 import { isReadAgain } from './stored-windows.js'
-import { excludedBy, FRESHNESS, TASKS } from './tasks.js'
+import { LEAVES_OUT } from './unlisted-surveys.js'
 
 const surveyRow = z
   .object({
@@ -136,7 +138,7 @@ const selectPlanned = (
       coalesce(w.updated_at, s.updated_at) AS "updatedAt",
       CASE WHEN w.status <> s.status THEN w.updated_at ELSE coalesce(v.since, s.updated_at) END AS "statusSince", f.refreshed_at AS "refreshedAt",
       CASE WHEN p._observed_at > p._first_seen_at THEN p._observed_at END AS "progressChangedAt",
-      s._missing_since IS NOT NULL AS missing, coalesce(s._missing_since IS NULL AND (f.refreshed_at >= f.unlisted_since OR f.sources_left_out > 0), false) AS "leftOut", coalesce(w.is_touched, false) AS "isTouched", coalesce(c.sources, 0) AS sources,
+      s._missing_since IS NOT NULL AS missing, coalesce(s._missing_since IS NULL AND (${LEAVES_OUT} OR f.sources_left_out > 0), false) AS "leftOut", coalesce(w.is_touched, false) AS "isTouched", coalesce(c.sources, 0) AS sources,
       c.changed_at AS "sourcesChangedAt", ${changeAlone} AS "changeAlone", f.sources_read_at AS "sourcesReadAt",
       f.source_progress_read_at AS "sourceProgressReadAt",
       CASE WHEN f.refreshed_at > p._first_seen_at THEN p._observed_at = f.refreshed_at END AS moved, coalesce(${NO_INTERVIEWS}, false) AS "isWithoutInterviews", coalesce(g.moved, 0) AS "movedSources",

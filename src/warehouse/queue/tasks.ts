@@ -3,14 +3,13 @@ import { z } from 'zod'
 import { bigint, columnsOf, timestamptz, varchar } from '../../model/columns.js'
 import type { Instant } from '../../model/instant.js'
 import type { SurveyKind } from '../../model/request-usage.js'
-import type { ExcludeRules } from '../../model/run.js'
 import { tasks } from '../../model/sync-tables.js'
 import type { NewTask } from '../../model/warehouse.js'
 import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { AccountSql, Sql } from '../connection/database.js'
-import { literal, qualified } from '../connection/ddl.js'
-import { namedBy, unknownNames } from '../unknown-names.js'
+import { qualified } from '../connection/ddl.js'
 import { dropKept } from './kept-answers.js'
+import { FRESHNESS } from './older-state.js'
 
 /**
  * Queues surveys, each at most once in `surveys`; `at` is the server time of the reason. A survey that is already queued keeps its time
@@ -117,46 +116,6 @@ export const hasTasks = async (sql: AccountSql): Promise<boolean> => {
   return (await sql.rows(z.unknown(), query, [sql.account])).length > 0
 }
 
-// The surveys that the settings keep from being read. Listings still show them, and their tasks and changed rows wait, so that they come
-// back whole (docs/decisions/queue-and-refresh.md#0085-some-surveys-now-and-some-not-at-all).
-
-/** `freshness` with the columns that the state of an earlier version lacks. */
-export const FRESHNESS =
-  '(FROM main.freshness UNION ALL BY NAME SELECT NULL::VARCHAR AS excluded_by, NULL::TIMESTAMPTZ AS unlisted_since, NULL::BIGINT AS sources_left_out WHERE false)'
-
-/** `tasks` also in the state of a version that read no survey in parts. */
-export const TASKS = `(FROM _sync.tasks UNION ALL BY NAME
-  SELECT NULL::BIGINT AS unfinished, NULL::TIMESTAMPTZ AS unfinished_at WHERE false)`
-
 /** The tasks that runs work on. One that says `missing` is among them: no rule hides that a survey is gone. */
 const WORKED_ON = `(FROM _sync.tasks q WHERE q.reason = 'missing' OR NOT EXISTS (
     FROM ${FRESHNESS} f WHERE f.account = q.account AND f.survey_id = q.survey_id AND f.excluded_by IS NOT NULL))`
-
-/**
- * The first rule that excludes the survey `s` with its pending row `w`, in SQL; null if none does. A status or project must exclude both:
- * a survey that closes is read once more, and one that opens again is read.
- */
-export const excludedBy = ({ status, surveys, projects }: ExcludeRules): string => {
-  const isIn = (value: string, list: readonly string[]) => `${value} IN (${['NULL', ...list].join(', ')})`
-  const areIn = (column: string, texts: readonly string[]) => {
-    const list = texts.map(literal)
-    return `${isIn(`s.${column}`, list)} AND (w.id IS NULL OR ${isIn(`w.${column}`, list)})`
-  }
-  return `CASE WHEN ${isIn('s.id', surveys.map(String))} THEN 'id' WHEN ${areIn('status', status)} THEN 'status'
-    WHEN ${areIn('project_id', projects)} THEN 'project' END`
-}
-
-/** Marks them in `freshness`. Without rules none is. Returns what the rules name in vain. */
-export const storeExclusions = async (
-  sql: AccountSql,
-  rules: ExcludeRules = { status: [], surveys: [], projects: [] },
-): Promise<readonly string[]> => {
-  await sql.run(
-    `UPDATE main.freshness f SET excluded_by = e.excluded_by
-      FROM (SELECT s.id, ${excludedBy(rules)} AS excluded_by FROM main.surveys s
-        LEFT JOIN _sync.pending_surveys w ON w.account = s.account AND w.id = s.id WHERE s.account = $1) e
-      WHERE f.account = $1 AND f.survey_id = e.id AND f.excluded_by IS DISTINCT FROM e.excluded_by`,
-    [sql.account],
-  )
-  return await unknownNames(sql, namedBy(sql.account, rules))
-}

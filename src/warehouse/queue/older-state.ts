@@ -1,0 +1,7 @@
+/** Tables with the columns that they lack in the state of an earlier version, in SQL. */
+
+export const FRESHNESS =
+  '(FROM main.freshness UNION ALL BY NAME SELECT NULL::VARCHAR AS excluded_by, NULL::TIMESTAMPTZ AS unlisted_since, NULL::BIGINT AS sources_left_out WHERE false)'
+
+export const TASKS = `(FROM _sync.tasks UNION ALL BY NAME
+  SELECT NULL::BIGINT AS unfinished, NULL::TIMESTAMPTZ AS unfinished_at WHERE false)`
