@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { readXlsx } from 'hucre/xlsx'
 import { beforeAll, expect, test, vi } from 'vitest'
+import { StoppedError } from '../../src/base/errors.js'
 import { NAMED_QUERIES, sqlToCopy } from '../../src/commands/query/named.js'
 import { query as askTables } from '../../src/commands/query.js'
 import { loadSettings } from '../../src/settings/load-settings.js'
@@ -277,6 +278,26 @@ const NO_CONTEXT = {
   protect: () => undefined,
   logsAs: () => undefined,
 }
+
+test.concurrent('a signal is seen between the rows of a table, however wide they are', async () => {
+  const env = { FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
+  const controller = new AbortController()
+  const { signal } = controller
+  const settings = await loadSettings({ env, flags: {}, requireAccounts: false, signal })
+  const printed: string[] = []
+  const print = (text: string) => {
+    printed.push(text)
+    controller.abort(new StoppedError('stopped by a signal'))
+    return Promise.resolve(true)
+  }
+  const asked = "SELECT repeat('😀', 400) || x AS wide FROM range(100_000) t(x)"
+  const context = { ...NO_CONTEXT, env, signal, print, tell: print, endNow: () => undefined }
+  await expect(askTables(context, settings, { asked, format: 'table', out: null })).rejects.toThrow(
+    'stopped by a signal',
+  )
+  // The head, its rule, and the rows that decide the widths.
+  expect(printed.join('').trimEnd().split('\n')).toHaveLength(2 + 1_000)
+})
 
 test.concurrent('a wrong name, value or file is refused in one line', LONG_TEST, async () => {
   const root = await trial.temporary()

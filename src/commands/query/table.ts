@@ -2,8 +2,10 @@
  * A result for a terminal: a table where it fits into the width, and one record a block where it does not. The first rows decide the
  * widths, so that a result of any length begins at once. A text that is too long loses its middle: titles differ at the end.
  */
+import { setImmediate as eventsHandled } from 'node:timers/promises'
 import stringWidth from 'fast-string-width'
 import { charactersOf, counted, cutInMiddle } from '../../base/human.js'
+import { throwIfAborted } from '../../base/signals.js'
 import { onOneLine } from '../../model/data-problem-names.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { wrapped } from '../text/text-table.js'
@@ -14,6 +16,8 @@ type Cells = readonly string[]
 
 /** The rows that decide the widths. */
 const SIZED_ROWS = 1_000
+/** So many rows are laid out before a signal is seen. The width of symbols, such as those of `bar`, takes long. */
+const ROWS_AT_ONCE = 100
 /** No line shows more of a text. */
 const CELL_CHARACTERS_MAX = 400
 /** A text of a table is at least this wide, unless all of its texts are shorter. */
@@ -22,11 +26,18 @@ const TEXT_WIDTH_MIN = 12
 const LAST_LINES = 3
 const GAP = '  '
 
-/** Returns the number of rows. */
+interface Layable {
+  readonly write: Write
+  /** Columns. */
+  readonly width: number
+  readonly signal: AbortSignal
+}
+
+/** Returns the number of rows. Rejects with the reason of the signal. */
 export const writeTable = (
   sql: Sql,
   statement: Statement,
-  { write, width }: { readonly write: Write; readonly width: number },
+  { write, width, signal }: Layable,
 ): Promise<number> =>
   ofStatement(async () => {
     const { columns } = statement
@@ -43,8 +54,14 @@ export const writeTable = (
       return `${begins ? head : ''}${text}`
     }
     for await (const batch of selectLines(sql, statement, row)) {
-      for (const [line = ''] of batch) waiting.push(line.split(SEPARATOR))
-      if (waiting.length + rows >= SIZED_ROWS && !(await write(laidOut()))) return rows
+      for (const [line = ''] of batch) {
+        waiting.push(line.split(SEPARATOR))
+        const isEnough = rows === 0 ? waiting.length >= SIZED_ROWS : waiting.length >= ROWS_AT_ONCE
+        if (!isEnough) continue
+        if (!(await write(laidOut()))) return rows
+        await eventsHandled()
+        throwIfAborted(signal)
+      }
     }
     const rest = laidOut()
     await write(`${rest}${layoutEnd(layout, rows)}`)
