@@ -137,8 +137,8 @@ const PUBLISH_SALT = 0x7075626c
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
   const nights = withHostileNights(withMoves(drawUsualPlan(seed, random)))
-  const withFaults = withOversized(withOutage(withBrokenEndpoint(nights)))
-  return withoutPublish(withShortLists(withSmallBudgets(withBucket(withFaults))))
+  const drawn = withOversized(withBucket(withOutage(withBrokenEndpoint(nights))))
+  return withoutPublish(withShortLists(withSmallBudgets(drawn)))
 }
 
 /** One night more, in which the disk or the bucket fails from the publish on, so that the run cannot publish. From a stream of its own. */
@@ -198,28 +198,39 @@ const withOutage = (plan: Plan): Plan => {
   return { ...plan, starts: [...plan.starts.slice(0, whole(0, 2)), night] }
 }
 
-/** A survey with more sources than a night has requests, and nights that may be ended from outside. From a stream of its own too. */
+/**
+ * A survey with more sources than most nights have requests, beside small ones that are due in every night too. Budgets leave requests
+ * for some of them. Often all are known before, so that the large one may come first by its urgency. Some nights in a row are healthy, and
+ * later ones may be ended from outside. From a stream of its own too.
+ */
 const withOversized = (plan: Plan): Plan => {
   const random = createRandom(plan.seed ^ OVERSIZED_SALT)
   const { chance, pick, whole } = random
   if (!chance(0.1)) return plan
-  const crash = () => ({ at: { operation: 'COMMIT', nth: whole(4, 16) }, place: 'after' }) as const
-  const night = (): Start => ({
+  const healthy = (): Start => ({
     ...CALM,
     full: false,
     gapMs: DAY_MS + whole(0, HOUR_MS),
     networkSeed: whole(0, 1_000_000_000),
-    requestsMax: chance(0.8) ? whole(4, 8) : null,
-    crash: chance(0.25) ? crash() : null,
-    signal: chance(0.15) ? drawNth(random, 'COMMIT 16') : null,
+    requestsMax: whole(6, 10),
   })
-  const wanted = { sourcesMin: 4, statuses: ['fieldwork', 'pending', 'draft'], forMs: 0 }
+  const crash = () => ({ at: { operation: 'COMMIT', nth: whole(4, 16) }, place: 'after' }) as const
+  const night = (): Start => ({
+    ...healthy(),
+    ...(chance(0.2) && { requestsMax: null }),
+    crash: chance(0.5) ? crash() : null,
+    signal: chance(0.3) ? drawNth(random, 'COMMIT 16') : null,
+  })
+  const nights = (least: number, most: number, one: () => Start) =>
+    Array.from({ length: whole(least, most) }, one)
+  const first = chance(0.7) ? { ...healthy(), requestsMax: null } : night()
+  const wanted = { sourcesMin: 6, statuses: ['fieldwork', 'pending'], forMs: 0 }
   return {
     ...plan,
-    ...{ publish: ['duckdb'], checksViews: false },
-    world: { ...plan.world, surveys: 3, sourcesMax: 12, wanted, pageSize: pick([1, 2, 5]), speed: 1 },
-    settings: { ...plan.settings, contract: 'evolve' },
-    starts: Array.from({ length: whole(3, 6) }, night),
+    ...{ hasBucket: false, ignored: [], publish: ['duckdb'], checksViews: false },
+    world: { ...plan.world, surveys: 6, sourcesMax: 18, wanted, pageSize: pick([2, 5]), speed: 1 },
+    settings: { ...plan.settings, contract: 'evolve', full_listing_every: 7 * DAY_MS },
+    starts: [first, ...nights(2, 3, healthy), ...nights(0, 2, night), healthy()],
   }
 }
 

@@ -1,4 +1,5 @@
 /** After each start: the cap (P2), a true end (P4, P5), and the checks of special nights. */
+import { asObjects } from '../../support/api/reference-api.js'
 import { PATIENCE_MS, type Plan, type Start } from '../plan.js'
 import type { StartResult } from '../process.js'
 import type { World } from '../world.js'
@@ -291,24 +292,38 @@ const starved = async (
   const taken = tasks
     .filter(({ tried, begun }) => tried === true && begun === true)
     .reduce((sum, { survey_id: id, again }) => sum + requestsOf(id) - (again === true ? 0 : 2), 0)
-  const sizes = new Map(
-    (await world.surveys()).map(({ id, sample_sources: sources }) => [
-      Number(id),
-      Array.isArray(sources) ? sources.length : 0,
-    ]),
+  const sourcesOf = await sourcesExpected(world, reader, account)
+  return tasks
+    .filter(({ untried }) => untried === true)
+    .flatMap(({ survey_id: id }) => {
+      const sources = sourcesOf(Number(id))
+      const needed = Math.max(1, Math.ceil(sources / plan.world.pageSize)) + 1 + sources
+      return needed < taken
+        ? [
+            `P1: survey ${id} waits, and would take at most ${needed} requests; a survey in parts took ${taken}`,
+          ]
+        : []
+    })
+}
+
+/** The most sources that a run may expect of a survey. One that was never read may have as many as any other, and at least one. */
+const sourcesExpected = async (
+  world: World,
+  reader: Queryable,
+  account: string,
+): Promise<(surveyId: number) => number> => {
+  const rows = await reader.query(`SELECT survey_id, refreshed_at IS NOT NULL AS is_read, (SELECT count(*)
+      FROM main.sample_sources s WHERE s.account = f.account AND s.survey_id = f.survey_id) AS sources
+    FROM main.freshness f WHERE account = '${account}'`)
+  const stored = new Map(rows.map(({ survey_id, sources }) => [Number(survey_id), Number(sources)]))
+  const read = new Set(
+    rows.filter(({ is_read }) => is_read === true).map(({ survey_id }) => Number(survey_id)),
   )
-  const waiting = tasks.filter(({ untried }) => untried === true)
-  // Of a survey that was never read, as many sources are expected as others have, and at least one.
-  const [stored] = await reader.query(`SELECT max(n) AS most FROM (
-    SELECT count(*) AS n FROM main.sample_sources WHERE account = '${account}' GROUP BY survey_id)`)
-  const shown = waiting.map(({ survey_id }) => sizes.get(Number(survey_id)) ?? 0)
-  const sources = Math.max(1, Number(stored?.most ?? 0), ...shown)
-  const needed = Math.max(1, Math.ceil(sources / plan.world.pageSize)) + 1 + sources
-  return waiting.length > 0 && needed < taken
-    ? [
-        `P1: survey ${waiting[0]?.survey_id} waits, and would take at most ${needed} requests; a survey in parts took ${taken}`,
-      ]
-    : []
+  const shown = new Map(
+    (await world.surveys()).map(({ id, sample_sources: sources }) => [Number(id), asObjects(sources).length]),
+  )
+  const most = Math.max(1, ...stored.values())
+  return (id) => Math.max(read.has(id) ? (stored.get(id) ?? 0) : most, shown.get(id) ?? 0)
 }
 
 const NAMES = { sample_sources: /list of sample sources/, fieldwork_progress: /fieldwork progress/ } as const
