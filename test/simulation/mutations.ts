@@ -28,7 +28,7 @@ const MUTATIONS = `
 @@ warehouse/queue/listing.js @@ the cursor is the time of the last page
 - listing.ceiling, page.committedAt,
 + page.at, page.committedAt,
-@@ sync/discover.js @@ a listing that drifted is not repeated
+@@ sync/listing.js @@ a listing that drifted is not repeated
 - const drift = isShrunk
 + const drift = true ? null : isShrunk
 @@ warehouse/merge/bundles.js @@ a short list marks
@@ -141,7 +141,7 @@ const MUTATIONS = `
 @@ sync/readings.js @@ a 403 of one survey ends the run of its account
 - || error.endsRun ||
 + || error.endsRun || / 403/.test(error.message) ||
-@@ survey-api/survey-source.js @@ versions in history are dated with our own clock
+@@ survey-api/envelope.js @@ versions in history are dated with our own clock
 - readAt: serverDate ?? instantFromMs(clock.nowMs())
 + readAt: instantFromMs(clock.nowMs() - 86_400_000)
 # The next ones are in the order of a run with a bucket, which the simulation of the bucket does not run.

@@ -1,0 +1,172 @@
+/**
+ * Reads one listing of surveys, page by page. The cursor moves with the last page, and only if no survey can have slipped between pages
+ * (docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated).
+ */
+import { UpstreamError } from '../base/errors.js'
+import type { Survey } from '../model/fields.js'
+import { type Instant, instantFromMs } from '../model/instant.js'
+import type { ListingKind } from '../model/run.js'
+import type { Page } from '../model/survey-source.js'
+import type { ListingPage, ListingState } from '../model/warehouse.js'
+import { believed } from '../rules/believed.js'
+import { firstPage, listingCeiling, pageAfter } from '../rules/cursor.js'
+import type { ListingAllowance } from './budget.js'
+import { createPageCommits } from './in-groups.js'
+import { endlessList, type ListingDrift, MOVED, pagesMaxOf, ShownSurveys } from './list-checks.js'
+import { type Run, sawServerTime } from './run-state.js'
+
+interface ListingOptions {
+  readonly allowance: ListingAllowance
+  readonly kind: ListingKind
+  readonly resumed: ListingState | null
+  readonly updatedSince: Instant | null
+  /** The totals alone decide whether it drifted. */
+  readonly isCertain: boolean
+  /** What the reading before repeated; null if nothing. */
+  readonly repeated: string | null
+}
+
+/** `clock_behind`: the clock is behind the requested cursor or the ceiling of the listing. */
+type ListingEnd = 'complete' | 'interrupted' | 'clock_behind' | ListingDrift
+
+export class Listing {
+  readonly #run: Run
+  readonly #options: ListingOptions
+  readonly #commits: ReturnType<typeof createPageCommits>
+  readonly #shown: ShownSurveys
+  #previousTotal: number
+  #leastTotal: number | null
+  /** The page after those that were read one after another. */
+  #nextPage: number
+  #pagesRead = 0
+
+  constructor(run: Run, options: ListingOptions) {
+    const { resumed, repeated } = options
+    this.#run = run
+    this.#options = options
+    this.#commits = createPageCommits(run)
+    this.#shown = new ShownSurveys(repeated)
+    this.#previousTotal = resumed?.totalCount ?? 0
+    this.#leastTotal = resumed?.leastTotalCount ?? null
+    this.#nextPage = resumed?.nextPage ?? 1
+  }
+
+  /** Reads the pages. However it ends, the pages that were read are committed. */
+  async read(): Promise<ListingEnd> {
+    try {
+      return await this.#readPages()
+    } finally {
+      await this.#commits.allEnd()
+    }
+  }
+
+  async #readPages(): Promise<ListingEnd> {
+    const { allowance, kind, resumed, updatedSince } = this.#options
+    const { source, warehouse, signal, log, state } = this.#run
+    const counted = state.requestUsage.counting(allowance, 'surveys', 'listing')
+    const cursors = [updatedSince, resumed?.ceiling ?? null]
+    let isFirst = true
+    for (let next: number | null = firstPage(resumed); next !== null; isFirst = false) {
+      await this.#endEndless(next)
+      if (!(await allowance.mayReadPage(() => this.#commits.hasTasks(), signal))) return 'interrupted'
+      const query = { updatedSince, page: next }
+      const page: Page<Survey> | null = await source
+        .listSurveys(query, { signal, allowance: counted })
+        .catch((error: unknown) => this.#endOfShrunkList(error))
+      if (page === null) return MOVED
+      sawServerTime(state, page.readAt)
+      if (isFirst && isAhead(cursors, page.readAt)) {
+        // Stored at once: if the run ends here, the next one still lists all surveys.
+        await this.#begin(page, 'full', null)
+        return 'clock_behind'
+      }
+      if (isFirst && resumed === null) await this.#begin(page, kind, updatedSince)
+      const taken = await this.#take(page, next)
+      if (taken.drift !== null) return taken.drift
+      next = taken.next
+    }
+    const { onOnePage } = this.#shown
+    if (onOnePage !== null)
+      log.warn({ account: warehouse.account }, `the list of surveys shows ${onOnePage}; the newer row counts`)
+    return 'complete'
+  }
+
+  /** Null if the API refuses a page at which an earlier run stopped: the list may have become shorter. */
+  #endOfShrunkList(error: unknown): null {
+    if (this.#options.resumed !== null && error instanceof UpstreamError && REFUSED_PAGE.has(error.code))
+      return null
+    throw error
+  }
+
+  async #endEndless(next: number): Promise<void> {
+    const total = this.#leastTotal
+    this.#pagesRead += 1
+    if (total === null || Math.max(next, this.#pagesRead) <= pagesMaxOf(total)) return
+    await this.#commits.allEnd()
+    await this.#run.warehouse.dropListing(this.#options.kind)
+    throw endlessList('the list of surveys', total)
+  }
+
+  /** Fixes the ceiling, which is the cursor's next value, by the server's clock at the first page. */
+  #begin(first: Page<Survey>, kind: ListingKind, updatedSince: Instant | null): Promise<void> {
+    const { warehouse, clock, rules } = this.#run
+    return warehouse.startListing({
+      kind,
+      updatedSince,
+      ceiling: listingCeiling(first.serverDate, clock.nowMs(), rules.discover),
+      startedAt: instantFromMs(clock.nowMs()),
+    })
+  }
+
+  /** Hands a page to its commit. With a `drift` surveys may have been skipped: the listing starts again then. */
+  async #take(
+    page: Page<Survey>,
+    number: number,
+  ): Promise<{ readonly next: number | null; readonly drift: ListingDrift | null }> {
+    const { clock, runId } = this.#run
+    const { kind, resumed } = this.#options
+    const { pagination, rows, rejections, repeated = [], drift: unknown, readAt: at } = page
+    const { total_count: totalCount, next_page } = pagination
+    const leastTotal = Math.min(this.#leastTotal ?? totalCount, totalCount)
+    this.#leastTotal = leastTotal
+    const rowsOnPage = rows.length + rejections.length + repeated.length
+    const read = { page: number, nextPage: next_page, rows: rowsOnPage }
+    const gone = this.#previousTotal - totalCount
+    const next = resumed === null ? next_page : pageAfter(read, this.#nextPage, gone)
+    this.#previousTotal = totalCount
+    this.#nextPage = next ?? number + 1
+    // The surveys of all pages are counted after the last one.
+    if (next === null) await this.#commits.allEnd()
+    const surveys = this.#shown.newerRows(page)
+    const committedAt = instantFromMs(clock.nowMs())
+    const listed: ListingPage = {
+      ...{ kind, runId, at, page: number, surveys, rejections, drift: unknown },
+      ...{ totalCount, nextPage: next, committedAt },
+    }
+    const isShrunk = gone > 0 && resumed === null
+    const drift = isShrunk ? MOVED : next === null ? await this.#driftOf(page, listed, leastTotal) : null
+    await this.#commits.add(drift === null ? listed : { ...listed, nextPage: 1 }, pagination)
+    return { next, drift }
+  }
+
+  /**
+   * A survey that leaves the listing pulls the later rows up, and one of them may be skipped: the total shrinks, or fewer surveys arrive
+   * than announced (docs/decisions/listing-and-cursor.md#0002-a-listing-whose-pages-moved-is-repeated). Null if none can have been skipped.
+   */
+  async #driftOf(page: Page<Survey>, last: ListingPage, announced: number): Promise<ListingDrift | null> {
+    const missing = announced - (await this.#run.warehouse.countListed(last))
+    if (missing > 0) return this.#shown.explain(missing)
+    const { current_page } = page.pagination
+    return !this.#options.isCertain && this.#shown.mayLack(announced, current_page) ? MOVED : null
+  }
+}
+
+/** Statuses 404 and other 4xx: there is no such page. */
+const REFUSED_PAGE: ReadonlySet<string> = new Set(['not_there', 'request_rejected'])
+
+/**
+ * Whether a cursor was set by a wrong clock that has been corrected since. `now` comes from the same clock as the cursor: the server's,
+ * or ours if it sends no time (docs/decisions/listing-and-cursor.md#0005-a-stored-time-ahead-of-now-is-not-believed).
+ */
+const isAhead = (cursors: readonly (Instant | null)[], now: Instant): boolean =>
+  cursors.some((cursor) => cursor !== null && believed(cursor, now) === null)
