@@ -14,7 +14,7 @@ import { testClock } from '../support/time/test-clock.js'
 /** A build that accepts integers written as text. */
 const upgrade = () =>
   buildMutant({
-    file: 'survey-api/decode.js',
+    file: 'survey-api/api-types.js',
     from: "export const integer = z.int('expected an integer of at most 2^53 - 1').overwrite((value) => value + 0);",
     to: 'export const integer = z.union([z.int(), z.string().regex(/^[0-9]{1,15}$/).transform(Number)]);',
   })

@@ -1,7 +1,7 @@
 /** The decoder reads what the tables of the API document describe. */
 import { describe, expect, it } from 'vitest'
 import type { Decoded } from '../../../src/survey-api/decode.js'
-import { progressDecoder, sampleSourceDecoder, surveyDecoder } from '../../../src/survey-api/decode.js'
+import { progressDecoder, sampleSourceDecoder, surveyDecoder } from '../../../src/survey-api/resources.js'
 import {
   type DocumentedField,
   type DocumentedFields,

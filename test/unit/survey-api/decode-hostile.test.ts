@@ -5,15 +5,9 @@ import { toUSVString } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Drift } from '../../../src/model/survey-source.js'
-import {
-  type Decoded,
-  decodeAnswerRow,
-  progressDecoder,
-  type RowDecoder,
-  sampleSourceDecoder,
-  surveyDecoder,
-} from '../../../src/survey-api/decode.js'
+import { type Decoded, decodeAnswerRow, type RowDecoder } from '../../../src/survey-api/decode.js'
 import { wellFormedJson } from '../../../src/survey-api/json-text.js'
+import { progressDecoder, sampleSourceDecoder, surveyDecoder } from '../../../src/survey-api/resources.js'
 import {
   type Expected,
   event,

@@ -1,12 +1,7 @@
 /** Decoding rules that all resources have in common: types, quarantine, `_extra`, drift, strings. */
 import { describe, expect, it } from 'vitest'
-import {
-  type Decoded,
-  progressDecoder,
-  ROW_DEPTH_MAX,
-  sampleSourceDecoder,
-  surveyDecoder,
-} from '../../../src/survey-api/decode.js'
+import { type Decoded, ROW_DEPTH_MAX } from '../../../src/survey-api/decode.js'
+import { progressDecoder, sampleSourceDecoder, surveyDecoder } from '../../../src/survey-api/resources.js'
 import { sampleSource, survey, without } from './example-rows.js'
 
 /** The text of the example survey with one field replaced by raw JSON text. */

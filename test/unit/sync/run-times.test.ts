@@ -1,7 +1,7 @@
 /** The times of a run on a clock that is put back while it runs. */
 import { expect, test } from 'vitest'
 import type { Clock } from '../../../src/base/clock.js'
-import { decodeAgain } from '../../../src/survey-api/decode.js'
+import { decodeAgain } from '../../../src/survey-api/resources.js'
 import { replayAccount } from '../../../src/sync/replay.js'
 import { runAccount } from '../../../src/sync/run.js'
 import { memorySource } from '../../support/api/memory-source.js'

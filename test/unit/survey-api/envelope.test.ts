@@ -1,6 +1,6 @@
 /** Opening an answer refuses it as a whole where rows could otherwise be lost silently. */
 import { describe, expect, it } from 'vitest'
-import { openList, openProgress, unusableAnswer } from '../../../src/survey-api/survey-source.js'
+import { openList, openProgress, unusableAnswer } from '../../../src/survey-api/envelope.js'
 
 const answerOf = (text: string) => ({ body: JSON.parse(text) as unknown, text, dateMs: null })
 const openText = (text: string, page = 2) =>

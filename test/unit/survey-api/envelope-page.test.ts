@@ -1,8 +1,8 @@
 /** Decoding a page in which ids occur twice. `survey-source-hostile` has pages with anything in them. */
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
-import { surveyDecoder } from '../../../src/survey-api/decode.js'
-import { pageOf } from '../../../src/survey-api/survey-source.js'
+import { pageOf } from '../../../src/survey-api/envelope.js'
+import { surveyDecoder } from '../../../src/survey-api/resources.js'
 import { survey } from './example-rows.js'
 
 const LIST = { name: 'surveys', path: '/surveys', page: 1 } as const
