@@ -31,6 +31,8 @@ interface Outcome {
   readonly mayPass: boolean
   /** Whether the server may take the mail without the report. */
   readonly mayBeReport: boolean
+  /** The recipients that the server refused while it took the mail for others. */
+  readonly refused: readonly Refusal[]
 }
 
 /** Of a server that does not begin to talk. The signal ends what comes after it. */
@@ -44,13 +46,43 @@ export const sendMail = async (
   mail: Mail,
   tools: DeliveryTools,
 ): Promise<Pick<Outcome, 'isDelivered' | 'problem'>> => {
-  const first = await attemptTwice(() => attemptToSend(target, mail, tools), tools)
+  const first = await sendToAll(target, mail, tools)
   if (!first.mayBeReport || mail.html === null || tools.signal.aborted) return first
   const brief = { ...mail, text: `${mail.text}\n\n${NO_REPORT}`, html: null }
-  const second = await attemptToSend(target, brief, tools)
+  const second = await sendToAll(target, brief, tools)
   if (!second.isDelivered) return second
   const also = second.problem === null ? '' : `; ${second.problem}`
   return { isDelivered: true, problem: `it went without the report: ${first.problem}${also}` }
+}
+
+const sendToAll = async (target: MailTarget, mail: Mail, tools: DeliveryTools): Promise<Outcome> => {
+  const outcome = await sendToEach(target, mail, tools, null)
+  if (outcome.refused.length === 0) return outcome
+  const refused = outcome.refused.map((one) => excerptOf(refusalOf(one), tools.redact)).join(', ')
+  const also = outcome.problem === null ? '' : `; ${outcome.problem}`
+  return {
+    ...outcome,
+    problem: `${peerOf(target)} refused ${refused}, and it is not sent to them again${also}`,
+  }
+}
+
+/**
+ * Recipients that are refused for now get the mail on their own: a server may take it for some at a time (RFC 5321, section 4.5.3.1.10).
+ * `recipients` null: those of the target.
+ */
+const sendToEach = async (
+  target: MailTarget,
+  mail: Mail,
+  tools: DeliveryTools,
+  recipients: readonly string[] | null,
+): Promise<Outcome> => {
+  const outcome = await attemptTwice(() => attemptToSend(target, mail, tools, recipients), tools)
+  const later = outcome.refused.filter(mayTakeLater)
+  if (later.length === 0 || tools.signal.aborted) return outcome
+  const left = later.flatMap(({ recipient }) => recipient ?? [])
+  const rest = await sendToEach(target, mail, tools, left)
+  if (!rest.isDelivered) return outcome
+  return { ...rest, refused: [...outcome.refused.filter((one) => !mayTakeLater(one)), ...rest.refused] }
 }
 
 const composed = ({ from, to }: MailTarget, { subject, text, html }: Mail) =>
@@ -76,15 +108,15 @@ const attemptToSend = async (
   target: MailTarget,
   mail: Mail,
   { signal, redact }: Pick<DeliveryTools, 'signal' | 'redact'>,
+  recipients: readonly string[] | null,
 ): Promise<Outcome> => {
-  const peer = `${target.host}:${target.port}`
-  const said = (problem: string) => excerptOf(`${peer}${problem}`, redact)
+  const said = (problem: string) => excerptOf(`${peerOf(target)}${problem}`, redact)
   const has: { progress: Progress } = { progress: 'nothing' }
   try {
-    const refused = await send(target, mail, signal, (progress) => {
+    const refused = await send(target, mail, { recipients, signal }, (progress) => {
       has.progress = progress
     })
-    return sent(refused.length === 0 ? null : said(` refused ${refused.map(refusalOf).join(', ')}`))
+    return { ...sent(null), refused }
   } catch (error) {
     const { progress } = has
     if (signal.aborted)
@@ -99,12 +131,14 @@ const attemptToSend = async (
   }
 }
 
+const peerOf = ({ host, port }: MailTarget): string => `${host}:${port}`
+
 const sent = (problem: string | null): Outcome => ({
-  ...{ isDelivered: true, problem, mayPass: false, mayBeReport: false },
+  ...{ isDelivered: true, problem, mayPass: false, mayBeReport: false, refused: [] },
 })
 
 const failed = (problem: string, may: Partial<Outcome>): Outcome => ({
-  ...{ isDelivered: false, problem, mayPass: false, mayBeReport: false, ...may },
+  ...{ isDelivered: false, problem, mayPass: false, mayBeReport: false, refused: [], ...may },
 })
 
 /** A failure without an answer of the server. */
@@ -127,7 +161,7 @@ const answered = (failure: SmtpFailure, progress: Progress) => {
   const answer = `${command === 'STARTTLS' ? ' offers no STARTTLS:' : ' answered'} ${response}`
   return {
     problem: rejectedErrors.length === 0 ? answer : ` refused ${rejectedErrors.map(refusalOf).join(', ')}`,
-    mayPass: responseCode >= 400 && responseCode < 500,
+    mayPass: isForNow(responseCode),
     // 552: the mail is too long (RFC 5321, section 4.2.3).
     mayBeReport: progress !== 'nothing' || (command === 'MAIL FROM' && responseCode === 552),
   }
@@ -149,7 +183,11 @@ interface SmtpFailure extends Error {
 interface Refusal {
   readonly recipient?: string | undefined
   readonly response?: string | undefined
+  readonly responseCode?: number | undefined
 }
+
+const isForNow = (responseCode: number): boolean => responseCode >= 400 && responseCode < 500
+const mayTakeLater = ({ responseCode = 0 }: Refusal): boolean => isForNow(responseCode)
 
 const refusalOf = ({ recipient, response }: Refusal): string => `${recipient} (${response})`
 
@@ -160,7 +198,7 @@ const CHUNK_BYTES = 16_384
 const send = async (
   target: MailTarget,
   mail: Mail,
-  signal: AbortSignal,
+  { recipients, signal }: { readonly recipients: readonly string[] | null; readonly signal: AbortSignal },
   onProgress: (progress: Progress) => void,
 ): Promise<readonly Refusal[]> => {
   const { host, port, tls, login, from } = target
@@ -198,7 +236,11 @@ const send = async (
     }
     const stream = Readable.from(chunks()).on('end', () => onProgress('all'))
     const sent = await step<{ readonly rejectedErrors?: readonly Refusal[] | undefined }>((done) =>
-      connection.send({ ...envelope, size: content.length }, stream, done),
+      connection.send(
+        { ...envelope, to: recipients === null ? envelope.to : [...recipients], size: content.length },
+        stream,
+        done,
+      ),
     )
     return sent?.rejectedErrors ?? []
   }

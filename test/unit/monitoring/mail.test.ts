@@ -135,13 +135,55 @@ test.concurrent('a recipient that is refused is named with the answer, and all o
   if (ann === undefined || gone === undefined) throw new Error('two addresses')
   expect(await send(targetAt(port, { to: [ann, gone] }))).toMatchObject({
     isDelivered: true,
-    problem: `127.0.0.1:${port} refused gone@example.com (550 gone)`,
+    problem: `127.0.0.1:${port} refused gone@example.com (550 gone), and it is not sent to them again`,
   })
   expect(mails).toHaveLength(1)
   expect(await send(targetAt(port, { to: [gone] }))).toMatchObject({
     isDelivered: false,
     problem: `127.0.0.1:${port} refused gone@example.com (550 gone)`,
   })
+})
+
+const addressesOf = (...names: readonly string[]) =>
+  names.map((name) => ({ name: '', address: `${name}@example.com` }))
+
+const refusal = (responseCode: number, text: string) => Object.assign(new Error(text), { responseCode })
+
+test.concurrent('a server that takes few recipients at a time gets the mail again for the others', async ({
+  onTestFinished,
+}) => {
+  const { port, mails } = await startMailServer(onTestFinished, {
+    onRcptTo: (_, { envelope }, done) =>
+      envelope.rcptTo.length < 2 ? done() : done(refusal(452, 'too many recipients')),
+  })
+  const to = addressesOf('ann', 'ben', 'cleo', 'dan', 'eve')
+  expect(await send(targetAt(port, { to }))).toMatchObject(delivered)
+  const all = to.map(({ address }) => address)
+  expect(mails.map(({ envelope }) => envelope.slice(1))).toEqual([
+    all.slice(0, 2),
+    all.slice(2, 4),
+    all.slice(4),
+  ])
+  for (const { email } of mails) expect(email.to?.map(({ address }) => address)).toEqual(all)
+})
+
+test.concurrent('who is refused for now is tried again, and then named', async ({ onTestFinished }) => {
+  const tried: string[] = []
+  const { port, mails } = await startMailServer(onTestFinished, {
+    onRcptTo: ({ address }, _, done) => {
+      tried.push(address)
+      if (address.startsWith('gone')) done(refusal(550, 'gone'))
+      else if (address.startsWith('full')) done(refusal(452, 'no room'))
+      else done()
+    },
+  })
+  expect(await send(targetAt(port, { to: addressesOf('ann', 'gone', 'full') }))).toMatchObject({
+    isDelivered: true,
+    problem: `127.0.0.1:${port} refused gone@example.com (550 gone), full@example.com (452 no room), and it is not sent to them again`,
+  })
+  expect(mails.map(({ envelope }) => envelope.slice(1))).toEqual([['ann@example.com']])
+  const full = 'full@example.com'
+  expect(tried).toEqual(['ann@example.com', 'gone@example.com', full, full, full])
 })
 
 test.concurrent('a temporary refusal is tried twice', async ({ onTestFinished }) => {
