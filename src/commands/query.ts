@@ -2,42 +2,26 @@
  * What `query` does: runs one SELECT, or a named query, on the published state, and prints its rows or writes them to a file. It reads
  * only published files, so it works while a sync runs.
  */
-import { isUtf8 } from 'node:buffer'
-import { rmSync } from 'node:fs'
-import { mkdtemp, open, realpath, rm, stat } from 'node:fs/promises'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { addAbortSignal } from 'node:stream'
-import { z } from 'zod'
-import { systemClock } from '../base/clock.js'
-import { asWarehouseError, StoppedError, WarehouseError } from '../base/errors.js'
-import { counted, humanBytes, humanDuration } from '../base/human.js'
-import { makeDirectory } from '../base/make-directory.js'
-import { joinSignals, onAbort, throwIfAborted } from '../base/signals.js'
-import { createTimeLimit } from '../base/time-limit.js'
-import { keepMode, renameDurably, syncToDisk, temporaryBeside } from '../publish/replace-file.js'
-import { parseDuration } from '../settings/readers.js'
+import { join } from 'node:path'
 import type { Settings } from '../settings/settings.js'
 import { findState, requirePublished } from '../storage/open.js'
-import { bigintCell } from '../warehouse/connection/cells.js'
 import type { Sql } from '../warehouse/connection/database.js'
-import { literal, quote } from '../warehouse/connection/ddl.js'
-import {
-  duckdbCause,
-  firstLine,
-  isFileFailure,
-  isOutOfMemory,
-  unreadable,
-} from '../warehouse/connection/duckdb-error.js'
+import { duckdbCause, isOutOfMemory, unreadable } from '../warehouse/connection/duckdb-error.js'
 import { accountsOfSurvey } from '../warehouse/survey-status.js'
 import { ALL_VIEWS, withTemporaryViews } from '../warehouse/views/all.js'
 import type { CliContext } from './context.js'
-import { surveyNameOf, usageError } from './flags.js'
+import { surveyNameOf } from './flags.js'
 import { csvLines, JSON_LIST, MARKDOWN, type Write, writeLines } from './query/lines.js'
 import { NAMED_QUERIES, sqlToCopy } from './query/named.js'
+import { writeFile } from './query/out-file.js'
+import { writeParquet } from './query/parquet.js'
 import { parametersOf, prepare, questionOf } from './query/question.js'
-import { namedRows, ofStatement, refused, type Statement } from './query/statement.js'
+import { refused, type Statement } from './query/statement.js'
 import { writeTable } from './query/table.js'
+import { textOf } from './query/text.js'
+import { durationOf, limitedIn } from './query/time-limit.js'
 import { jsonOf } from './text/json.js'
 import { textTable } from './text/text-table.js'
 
@@ -112,82 +96,8 @@ export const query = async (
 
 const DURATION_MAX = '60s'
 
-/** Null for none. Throws an error `usage`. */
-const durationOf = (text: string): number | null => {
-  const durationMs = text === '0' ? null : parseDuration(text)
-  if (durationMs !== null && durationMs > 0) return durationMs
-  if (text === '0') return null
-  throw usageError(`--max-duration ${text} is not a duration, such as 60s or 5m, and not 0 for none`, 'query')
-}
-
-/**
- * A signal that also ends after that long. DuckDB cannot be interrupted in one evaluation of an expression, which may take hours. A query
- * changes nothing but its `leftovers`, so the process then removes these, and ends without it.
- */
-const limitedIn = (
-  { signal, endNow, stderr }: CliContext,
-  durationMsMax: number | null,
-  leftovers: readonly string[],
-): Disposable & { readonly signal: AbortSignal } => {
-  const limit = createTimeLimit(systemClock)
-  if (durationMsMax !== null)
-    limit.after(durationMsMax, () =>
-      limit.end(
-        new StoppedError(
-          `the query was stopped after ${humanDuration(durationMsMax)}. Select less, or give it more time by --max-duration`,
-        ),
-      ),
-    )
-  const joined = joinSignals([signal, limit.signal])
-  const listening = onAbort([joined.signal], ({ message }) =>
-    limit.after(INTERRUPT_MS_MAX, () => {
-      for (const path of leftovers) rmSync(path, { recursive: true, force: true })
-      stderr.write(`fieldwork-sync: ${message}\n`)
-      endNow()
-    }),
-  )
-  return {
-    signal: joined.signal,
-    [Symbol.dispose]: () => {
-      listening[Symbol.dispose]()
-      joined[Symbol.dispose]()
-      limit[Symbol.dispose]()
-    },
-  }
-}
-
-const INTERRUPT_MS_MAX = 1_000
-
 /** Where nothing says how wide the output may be. */
 const WIDTH = 80
-
-const textOf = async (context: CliContext, asked: string): Promise<string> => {
-  const text = asked === '-' ? await textOnStdin(context) : asked
-  if (text !== null && !/[\0\uFFFD]/.test(text)) return text
-  throw refused(
-    'the SQL is not UTF-8 text. Convert it, as in iconv -f LATIN1 -t UTF-8 query.sql; for the character U+FFFD itself write chr(65533)',
-  )
-}
-
-/** Null for bytes that are not UTF-8. */
-const textOnStdin = async ({ stdin, signal }: CliContext): Promise<string | null> => {
-  const chunks: Buffer[] = []
-  let length = 0
-  try {
-    for await (const chunk of addAbortSignal(signal, stdin())) {
-      chunks.push(Buffer.from(chunk))
-      length += chunk.length
-      if (length > TEXT_BYTES_MAX) throw refused('the query on stdin is longer than 1 MiB')
-    }
-  } catch (error) {
-    throwIfAborted(signal)
-    throw error
-  }
-  const bytes = Buffer.concat(chunks)
-  return isUtf8(bytes) ? new TextDecoder().decode(bytes) : null
-}
-
-const TEXT_BYTES_MAX = 1_048_576
 
 interface Writing {
   readonly file: string
@@ -264,63 +174,3 @@ const [MEMORY, MEMORY_MAX] = ['32MB', '256MB']
 
 /** Rows that take more than that are to be exported. */
 const SPILL_MAX = '4GB'
-
-/** Runs a query into a file that then replaces `out`. Returns what was written, in words. */
-const writeFile = async (
-  out: string,
-  leftovers: string[],
-  run: (file: string, write: Write) => Promise<number>,
-): Promise<string> => {
-  const found = await stat(out).catch(() => null)
-  if (found !== null && !found.isFile())
-    throw usageError(`--out ${out} is not a file. Name another one`, 'query')
-  // What a link names is replaced, and the link stays.
-  const target = await realpath(out).catch(() => out)
-  const temporary = temporaryBeside(target)
-  leftovers.push(temporary)
-  try {
-    await makeDirectory(dirname(target))
-    const rows = await into(temporary, (write) => run(temporary, write))
-    await syncToDisk(temporary)
-    const { size } = await stat(temporary)
-    await keepMode(temporary, target)
-    await renameDurably(temporary, target)
-    return `${counted(rows, 'row')} written to ${out} (${humanBytes(size)})\n`
-  } catch (error) {
-    // DuckDB writes a Parquet file itself, and names it.
-    const cause = duckdbCause(error)
-    if (isFileFailure(cause) && firstLine(cause).includes(temporary))
-      throw new WarehouseError('query_failed', `cannot write ${out}: ${firstLine(cause)}`, { cause })
-    return asWarehouseError('query_failed', (reason) => `cannot write ${out}: ${reason}. ${ADVICE}`)(error)
-  } finally {
-    // Also where the directory is none.
-    await rm(temporary, { force: true }).catch(() => undefined)
-  }
-}
-
-const ADVICE = 'Check the permissions and the free space'
-
-const into = async (file: string, run: (write: Write) => Promise<number>): Promise<number> => {
-  await using handle = await open(file, 'wx')
-  return await run(async (text) => {
-    await handle.writeFile(text)
-    return true
-  })
-}
-
-/** DuckDB writes the file, so a million rows need no memory of ours. Returns the number of rows. */
-const writeParquet = async (sql: Sql, statement: Statement, file: string): Promise<number> => {
-  // polars reads Parquet's JSON type as bytes.
-  const cells = statement.columns.map(({ name, type }) =>
-    type === 'JSON' ? `CAST(${quote(name)} AS VARCHAR) AS ${quote(name)}` : quote(name),
-  )
-  const [copied] = await ofStatement(() =>
-    sql.rows(
-      z.object({ Count: bigintCell }),
-      `COPY (SELECT ${cells.join(', ')} FROM ${namedRows(statement)})
-      TO ${literal(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 30720, USE_TMP_FILE false)`,
-      statement.parameters,
-    ),
-  )
-  return copied?.Count ?? 0
-}

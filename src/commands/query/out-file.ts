@@ -1,0 +1,53 @@
+/** The file that `--out` names: the rows of a query replace it when all of them are written. */
+import { open, realpath, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { asWarehouseError, WarehouseError } from '../../base/errors.js'
+import { counted, humanBytes } from '../../base/human.js'
+import { makeDirectory } from '../../base/make-directory.js'
+import { keepMode, renameDurably, syncToDisk, temporaryBeside } from '../../publish/replace-file.js'
+import { duckdbCause, firstLine, isFileFailure } from '../../warehouse/connection/duckdb-error.js'
+import { usageError } from '../flags.js'
+import type { Write } from './lines.js'
+
+/** Runs a query into a file that then replaces `out`. Returns what was written, in words. */
+export const writeFile = async (
+  out: string,
+  leftovers: string[],
+  run: (file: string, write: Write) => Promise<number>,
+): Promise<string> => {
+  const found = await stat(out).catch(() => null)
+  if (found !== null && !found.isFile())
+    throw usageError(`--out ${out} is not a file. Name another one`, 'query')
+  // What a link names is replaced, and the link stays.
+  const target = await realpath(out).catch(() => out)
+  const temporary = temporaryBeside(target)
+  leftovers.push(temporary)
+  try {
+    await makeDirectory(dirname(target))
+    const rows = await into(temporary, (write) => run(temporary, write))
+    await syncToDisk(temporary)
+    const { size } = await stat(temporary)
+    await keepMode(temporary, target)
+    await renameDurably(temporary, target)
+    return `${counted(rows, 'row')} written to ${out} (${humanBytes(size)})\n`
+  } catch (error) {
+    // DuckDB writes a Parquet file itself, and names it.
+    const cause = duckdbCause(error)
+    if (isFileFailure(cause) && firstLine(cause).includes(temporary))
+      throw new WarehouseError('query_failed', `cannot write ${out}: ${firstLine(cause)}`, { cause })
+    return asWarehouseError('query_failed', (reason) => `cannot write ${out}: ${reason}. ${ADVICE}`)(error)
+  } finally {
+    // Also where the directory is none.
+    await rm(temporary, { force: true }).catch(() => undefined)
+  }
+}
+
+const ADVICE = 'Check the permissions and the free space'
+
+const into = async (file: string, run: (write: Write) => Promise<number>): Promise<number> => {
+  await using handle = await open(file, 'wx')
+  return await run(async (text) => {
+    await handle.writeFile(text)
+    return true
+  })
+}

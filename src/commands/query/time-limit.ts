@@ -1,0 +1,56 @@
+/** How long a query may take, and how it ends then or at a signal. */
+import { rmSync } from 'node:fs'
+import { systemClock } from '../../base/clock.js'
+import { StoppedError } from '../../base/errors.js'
+import { humanDuration } from '../../base/human.js'
+import { joinSignals, onAbort } from '../../base/signals.js'
+import { createTimeLimit } from '../../base/time-limit.js'
+import { parseDuration } from '../../settings/readers.js'
+import type { CliContext } from '../context.js'
+import { usageError } from '../flags.js'
+
+/** Null for none. Throws an error `usage`. */
+export const durationOf = (text: string): number | null => {
+  if (text === '0') return null
+  const durationMs = parseDuration(text)
+  if (durationMs !== null && durationMs > 0) return durationMs
+  throw usageError(`--max-duration ${text} is not a duration, such as 60s or 5m, and not 0 for none`, 'query')
+}
+
+/**
+ * A signal that also ends after that long. DuckDB cannot be interrupted in one evaluation of an expression, which may take hours. A query
+ * changes nothing but its `leftovers`, so the process then removes these, and ends without it.
+ */
+export const limitedIn = (
+  { signal, endNow, stderr }: CliContext,
+  durationMsMax: number | null,
+  leftovers: readonly string[],
+): Disposable & { readonly signal: AbortSignal } => {
+  const limit = createTimeLimit(systemClock)
+  if (durationMsMax !== null)
+    limit.after(durationMsMax, () =>
+      limit.end(
+        new StoppedError(
+          `the query was stopped after ${humanDuration(durationMsMax)}. Select less, or give it more time by --max-duration`,
+        ),
+      ),
+    )
+  const joined = joinSignals([signal, limit.signal])
+  const listening = onAbort([joined.signal], ({ message }) =>
+    limit.after(INTERRUPT_MS_MAX, () => {
+      for (const path of leftovers) rmSync(path, { recursive: true, force: true })
+      stderr.write(`fieldwork-sync: ${message}\n`)
+      endNow()
+    }),
+  )
+  return {
+    signal: joined.signal,
+    [Symbol.dispose]: () => {
+      listening[Symbol.dispose]()
+      joined[Symbol.dispose]()
+      limit[Symbol.dispose]()
+    },
+  }
+}
+
+const INTERRUPT_MS_MAX = 1_000
