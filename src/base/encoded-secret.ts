@@ -30,7 +30,9 @@ const NAMES: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'g
 /** In base64, `-` and `_` may take the places of `+` and `/`. */
 const SAME: Readonly<Record<string, string>> = { '+': '-', '/': '_' }
 
-/** One character in any encoding: encoded, or else as it is. Repetitions are bounded, so that a hostile text costs no more than a long one. */
+/**
+ * One character in any encoding: encoded, or else as it is. Repetitions are bounded, so that a hostile text costs no more than a long one.
+ */
 const anyForm = (character: string): string => {
   const code = character.codePointAt(0) ?? 0
   const hex = code.toString(16)

@@ -175,8 +175,8 @@ export const EXITS = {
   },
 } as const satisfies Readonly<Record<ExitCode, ExitDeclaration>>
 
-/** Waiting helps: the service or the network did not answer, and may do so later. */
-const PASSES: ReadonlySet<string> = new Set<ErrorCode>([
+/** The service or the network did not answer, and may do so later. */
+const WAITING_HELPS: ReadonlySet<string> = new Set<ErrorCode>([
   'no_answer',
   'server_trouble',
   'request_timeout',
@@ -192,7 +192,7 @@ const PASSES: ReadonlySet<string> = new Set<ErrorCode>([
 
 /** What to do after a command has ended so, in one plain sentence. `errorCode` is that of the error that decided the exit code. */
 export const nextStep = (exitCode: ExitCode, errorCode: string | null): string =>
-  errorCode !== null && PASSES.has(errorCode) ? WAIT : NEXT_STEPS[exitCode]
+  errorCode !== null && WAITING_HELPS.has(errorCode) ? WAIT : NEXT_STEPS[exitCode]
 
 const WAIT =
   'wait: the next run tries again and goes on from here. fieldwork-sync check says whether the service answers by now'

@@ -2,24 +2,21 @@
  * What `init` does: reads flags or answers, writes the settings file and a new token file, makes the checks, and prints what to type next.
  * Where the settings file exists, it asks for the token alone.
  */
-import { existsSync } from 'node:fs'
-import { realpath, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { basename, delimiter, dirname, relative, resolve } from 'node:path'
 import { type ErrorCode, EXIT_CODES } from '../base/errors.js'
 import { Secret } from '../base/secret.js'
 import { throwIfAborted } from '../base/signals.js'
-import { readTextFile } from '../base/text-file.js'
 import { createStderr } from '../logging/stderr.js'
 import type { Environment } from '../settings/environment.js'
-import { loadSettings } from '../settings/load-settings.js'
 import { SETTING_NAMES } from '../settings/names.js'
-import { SettingsError } from '../settings/problems.js'
 import { failedChecks, renderChecks, runChecks } from './check.js'
 import type { CliContext } from './context.js'
 import { usageError } from './flags.js'
-import { type Answers, fileOf, type NewToken, QUESTIONS, type Question, readAnswers } from './init/answers.js'
+import { type Answers, fileOf, QUESTIONS, type Question, readAnswers } from './init/answers.js'
 import { requirePlace, writeNewFile } from './init/files.js'
-import { type Asked, askMissing, askToken, openPrompt, type QuestionTexts } from './init/questions.js'
+import { mendToken, tokenFileOf, type Written } from './init/mend-token.js'
+import { type Asked, askMissing, openPrompt, type QuestionTexts } from './init/questions.js'
 import { jsonOf } from './text/json.js'
 
 interface InitFlags extends Readonly<Partial<Record<Question, string | undefined>>> {
@@ -44,14 +41,11 @@ export const init = async (context: CliContext, flags: InitFlags, texts: Questio
   const given = isTerminal ? null : required(flags)
   const mended = isTerminal && !force ? await tokenFileOf(context, flags, out) : null
   if (mended === null) await requirePlace(out, force)
+  const askAll = async () =>
+    given === null ? await ask(context, flags, texts) : { answers: given, newToken: null }
   const { tokenFile, newToken } =
     mended === null
-      ? await writeAll(
-          context,
-          given === null ? await ask(context, flags, texts) : { answers: given, newToken: null },
-          out,
-          force,
-        )
+      ? await writeAll(context, await askAll(), out, force)
       : await mendToken(context, mended, out)
   const { print, tell } = json ? UNSAID : context
   if (mended === null) await print(`wrote ${out}\n`)
@@ -103,12 +97,6 @@ const ask = async (context: CliContext, flags: InitFlags, texts: QuestionTexts):
   return asked
 }
 
-interface Written {
-  /** Absolute path. */
-  readonly tokenFile: string
-  readonly newToken: NewToken | null
-}
-
 /** Writes both files or none. */
 const writeAll = async (
   { signal }: CliContext,
@@ -126,44 +114,6 @@ const writeAll = async (
     throw error
   }
   return { tokenFile: resolve(answers['token-file']), newToken }
-}
-
-/**
- * The token file of a settings file that exists, to type the token again; null if there is no such file, if it does not have one account
- * with one token file, or if flags give other answers.
- */
-const tokenFileOf = async ({ signal }: CliContext, flags: InitFlags, out: string): Promise<string | null> => {
-  if (!existsSync(out) || QUESTIONS.some((question) => flags[question] !== undefined)) return null
-  const files = new Set<string>()
-  const readFile = (path: string) => {
-    if (path === out) return readTextFile(path, signal)
-    files.add(path)
-    return 'token'
-  }
-  try {
-    const { accounts } = await loadSettings({ env: {}, flags: { config: out }, signal, readFile })
-    const [file] = files
-    return accounts.length === 1 && files.size === 1 && file !== undefined ? file : null
-  } catch (error) {
-    if (error instanceof SettingsError) return null
-    throw error
-  }
-}
-
-/** Asks for the token alone, and writes its file. The settings file stays as it is. */
-const mendToken = async (context: CliContext, tokenFile: string, out: string): Promise<Written> => {
-  using prompt = openPrompt(context.stdin(), context.stderr, context.signal)
-  prompt.say(
-    `${out} exists and stays as it is. Type the token again. Ctrl-C stops; --force asks for everything.\n`,
-  )
-  const text = await askToken(prompt)
-  context.protect([new Secret(text)])
-  prompt.say('')
-  throwIfAborted(context.signal)
-  // A link to it stays a link.
-  const path = await realpath(tokenFile).catch(() => tokenFile)
-  await writeNewFile(path, `${text}\n`, { mode: 0o600, mayReplace: true })
-  return { tokenFile, newToken: { path: tokenFile, text } }
 }
 
 /** A later command would use these values instead of the answers. */

@@ -80,7 +80,7 @@ const requireState = async (settings: Settings, signal: AbortSignal): Promise<vo
   if (!(await holdsState(storage, signal))) await requirePublished(settings, NOTHING)
 }
 
-const NOTHING = { published: null, holder: null } as const
+const NOTHING = { published: null, holder: null, runs: { running: null, last: null } } as const
 
 /** Rules whose break means that rows cannot be read. */
 const UNREADABLE: readonly string[] = [

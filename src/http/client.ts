@@ -11,7 +11,7 @@ import { joinSignals } from '../base/signals.js'
 import { type Address, addressOf } from './address.js'
 import { attempt, type JsonAnswer, type Outcome } from './attempt.js'
 import { attemptsExhausted, type Where } from './errors.js'
-import { OutageWatch } from './outage.js'
+import { type OutageOptions, OutageWatch } from './outage.js'
 import { IN_FLIGHT_MAX, type Slot } from './rate-limit/held-slot-limiter.js'
 import { createRateLimiter, type RateLimiterOptions } from './rate-limit/rate-limiter.js'
 import { type RetryLimits, retryWaitMs } from './retry-wait.js'
@@ -19,7 +19,9 @@ import { type CreateTransport, createTransport, type HeaderValues, type Transpor
 
 export type { JsonAnswer } from './attempt.js'
 
-export interface HttpClientOptions extends Omit<RateLimiterOptions, 'owner' | 'limits'> {
+export interface HttpClientOptions
+  extends Omit<RateLimiterOptions, 'owner' | 'limits'>,
+    Pick<OutageOptions, 'durationMsMax' | 'wasAnswered'> {
   /** Ends with `/api/v1`, with or without a slash. */
   readonly baseUrl: string
   /** Together with the address it identifies the cap. */
@@ -30,10 +32,6 @@ export interface HttpClientOptions extends Omit<RateLimiterOptions, 'owner' | 'l
   readonly proxy?: HttpProxy | null
   /** What is requested to learn whether the API answers at all, a path below the base URL. */
   readonly probe: string
-  /** How long the run may take from now, ms: it waits for no outage beyond that. Null without a limit. */
-  readonly durationMsMax?: number | null | undefined
-  /** Whether an earlier run was answered at this address. */
-  readonly wasAnswered?: boolean | undefined
   /** From 0 to 1, for the jitter. */
   readonly random: () => number
   /** Called right before each send. It throws if this process may no longer send anything. */
@@ -115,8 +113,8 @@ class AccountClient implements AsyncDisposable {
 
   /**
    * GETs a JSON document; `path` is below the base URL. Waits as long as the cap requires. Rejects with a `StatusError` or another
-   * `UpstreamError`, an error `no_answer` or `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason. After an error
-   * that ends the run, every request that has not been sent yet rejects with the same error.
+   * `UpstreamError`, an error `no_answer` or `ledger_unwritable`, what `allowance` or `requireAdmission` throws, or the signal's reason.
+   * After an error that ends the run, every request that has not been sent yet rejects with the same error.
    */
   async getJson(
     path: string,

@@ -10,7 +10,7 @@ import { createTimeLimit, type TimeLimit } from '../base/time-limit.js'
 import { noAnswer, type TransientError } from './errors.js'
 import { type RetryLimits, retryWaitMs } from './retry-wait.js'
 
-interface OutageOptions {
+export interface OutageOptions {
   readonly account: string
   readonly limits: RetryLimits & {
     /** So many failures in a row, of any requests, are taken for an outage. */
@@ -18,9 +18,9 @@ interface OutageOptions {
     /** From the first failure, ms. With 0 nothing is waited for. */
     readonly patience: number
   }
-  /** How long the run may take from now, ms; null without a limit. */
+  /** How long the run may take from now, ms: it waits for no outage beyond that. Null without a limit. */
   readonly durationMsMax?: number | null | undefined
-  /** Whether an earlier run was answered: a host name that DNS does not know may then be known again. */
+  /** Whether an earlier run was answered at this address: a host name that DNS does not know may then be known again. */
   readonly wasAnswered?: boolean | undefined
   readonly clock: Clock
   readonly log: Log

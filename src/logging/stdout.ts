@@ -17,9 +17,8 @@ const RETRY_MS_MAX = 100
 export type Print = (text: string, kind?: 'data') => Promise<boolean>
 
 /**
- * Writes texts, with control characters as text. It resolves to true when all of a text is written, and to false when nobody reads it any more. After a rejection it
- * writes nothing.
- * A pipe must not block: Node makes it so when `process.stdout` is first used.
+ * Writes texts, with control characters as text. It resolves to true when all of a text is written, and to false when nobody reads it any
+ * more. After a rejection it writes nothing. A pipe must not block: Node makes it so when `process.stdout` is first used.
  */
 export const createStdout = (signal: AbortSignal, isTerminal: boolean): Print => {
   let hasEnded = false

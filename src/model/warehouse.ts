@@ -57,7 +57,10 @@ export interface AccountWarehouse {
   pastRuns(overlapMs: number): Promise<PastRuns>
   enqueue(tasks: readonly NewTask[], at: Stamp): Promise<void>
   hasTasks(): Promise<boolean>
-  /** Marks the surveys that these rules exclude, and no others. Returns the surveys and projects in the rules that the API does not show, in words. */
+  /**
+   * Marks the surveys that these rules exclude, and no others. Returns the surveys and projects in the rules that the API does not show, in
+   * words.
+   */
   storeExclusions(rules: ExcludeRules | undefined): Promise<readonly string[]>
   /** What is stored of each of these surveys. */
   storedBundles(surveyIds: readonly number[]): Promise<ReadonlyMap<number, StoredBundle>>

@@ -52,8 +52,8 @@ export const isCountDue = (
 }
 
 /**
- * Since when the changes are listed: from the cursor, and during the first full listing from its ceiling. A cursor ahead of that ceiling was
- * set by a wrong clock. Null: nothing is listed yet.
+ * Since when the changes are listed: from the cursor, and during the first full listing from its ceiling. A cursor ahead of that ceiling
+ * was set by a wrong clock. Null: nothing is listed yet.
  */
 export const changesSince = ({ cursor, listings: { full } }: Position): Instant | null =>
   cursor === null || (full !== null && full.ceiling < cursor) ? (full?.ceiling ?? null) : cursor

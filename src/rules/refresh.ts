@@ -164,8 +164,8 @@ export const refreshWeight = (status: string, weights: RefreshWeights): number =
 }
 
 /**
- * Until when a survey rests after `attempts` in a row, the last at `lastAt`, that read nothing new of it: the API refused it, or no run could
- * end it. After one attempt the next run tries again; after more in 2, 4, 8 … days, at most `max_age`. Null if it does not rest.
+ * Until when a survey rests after `attempts` in a row, the last at `lastAt`, that read nothing new of it: the API refused it, or no run
+ * could end it. After one attempt the next run tries again; after more in 2, 4, 8 … days, at most `max_age`. Null if it does not rest.
  */
 export const restsUntil = (
   attempts: number,

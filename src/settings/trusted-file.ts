@@ -1,6 +1,7 @@
 /**
  * Decides whether a settings file that nobody named may be used. Its author chooses where the token, the credentials of the bucket and the
- * files that it names are sent. So only this user or root may own it, its directory and what a link leads to, and nobody else may write them.
+ * files that it names are sent. So only this user or root may own it, its directory and what a link leads to, and nobody else may write
+ * them.
  */
 import { access, constants, lstat, realpath } from 'node:fs/promises'
 import { dirname } from 'node:path'

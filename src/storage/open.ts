@@ -75,10 +75,10 @@ export const requireWarehouse = async (
 /** Throws `nothing_published` if nothing is published. */
 export const requirePublished = async (
   { warehouseDirectory, storage }: Omit<Where, 'publish'>,
-  { published, holder, runs }: Pick<FoundState, 'published' | 'holder'> & Partial<FoundState>,
+  { published, holder, runs }: FoundState,
 ): Promise<Published> => {
   if (published !== null) return published
-  const last = runs?.last ?? null
+  const { last } = runs
   const ended =
     last === null || last.reason === null
       ? ''

@@ -69,8 +69,8 @@ export const unusableAnswer = (where: string, problem: string): UpstreamError =>
   )
 
 /**
- * What an answer may cost: every row may become a rejected row, and every unknown name or value a row of `_sync.drift_events`. An answer with
- * more is not read, so the run says so, and nothing of it counts as read.
+ * What an answer may cost: every row may become a rejected row, and every unknown name or value a row of `_sync.drift_events`. An answer
+ * with more is not read, so the run says so, and nothing of it counts as read.
  */
 const ROWS = { max: 10_000, what: 'rows' } as const
 const DIFFERENCES = { max: 100_000, what: 'differences from the API document' } as const
