@@ -143,6 +143,46 @@ test('sources that the list of a survey leaves out are read with it until it sho
   await trial.expectSound()
 })
 
+test('verify compares a source that its list leaves out, and it excuses no difference of its survey', async (context) => {
+  const survey = surveyWith(3)
+  for (const { id } of survey.sources) survey.sourceProgress[id] = scriptedProgress(10)
+  const trial = await openTrial(context, [survey])
+  const { api } = trial
+  expect(await night(trial, 0)).toMatchObject({ code: 0 })
+  api.now = new Date(Date.UTC(2026, 2, 2))
+  const last = Number(survey.sources[1]?.id)
+  const leftOut = Number(survey.sources[2]?.id)
+  const none: Hook = ({ query }, response) => {
+    if (!(query.get('started_before') ?? '').startsWith('1970')) return false
+    sendJson(api, response, 200, { fieldwork_progress: scriptedProgress(0) })
+    return true
+  }
+  const verifyIn = async (hook: Hook) => {
+    api.hook = async (...given) => (await none(...given)) || (await hook(...given))
+    const { code, stdout } = await trial.runWarm(['verify', '--json'])
+    const found: { table: string; sample_source_id: number | null; verdict: string; why: string }[] =
+      JSON.parse(stdout).sample.accounts[0].findings
+    const verdicts = found.map((one) => `${one.table} ${one.sample_source_id ?? ''} ${one.verdict}`)
+    return { code, verdicts }
+  }
+  const short = shortSourceList(api, last)
+  const unclear = `sample_sources ${leftOut} unclear`
+  expect(await verifyIn(short)).toEqual({ code: 0, verdicts: [unclear] })
+  // More interviews than were read, all of long before: for a source as for its survey, no change explains it.
+  survey.progress = { ...survey.progress, ...scriptedProgress(30) }
+  const survey30 = 'survey_progress  wrong'
+  expect(await verifyIn(short)).toEqual({ code: 5, verdicts: [unclear, survey30] })
+  survey.sourceProgress[leftOut] = scriptedProgress(40)
+  const source40 = `sample_source_progress ${leftOut} wrong`
+  expect(await verifyIn(short)).toEqual({ code: 5, verdicts: [unclear, survey30, source40] })
+  // A source that has really gone took its interviews with it.
+  const gone = await verifyIn(shortSourceList(api, last, 404))
+  expect(gone).toEqual({
+    code: 0,
+    verdicts: [`sample_sources ${leftOut} moved`, 'survey_progress  moved'],
+  })
+})
+
 test('many sources that vanish at once and answer 404 are missing only when another list of the survey agrees', async (context) => {
   const survey = surveyWith(20)
   const last = Number(survey.sources[8]?.id)

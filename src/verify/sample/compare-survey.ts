@@ -3,23 +3,25 @@
  * of each source. The row of the survey is not among it, but may say whether the survey has changed since.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { RequestContext } from '../../base/allowance.js'
-import type { DayWindow } from '../../model/calendar.js'
 import type { Progress, SampleSource, Survey } from '../../model/fields.js'
 import { type Instant, minusMs } from '../../model/instant.js'
-import type { Reading, SurveySource } from '../../model/survey-source.js'
-import { newestById, RefusedReadingError } from '../../model/survey-source.js'
+import type { Reading } from '../../model/survey-source.js'
 import { mergedSampleSources } from '../../warehouse/merge/merged-tables.js'
 import type { Resource } from './dropped-fields.js'
 import { judgeProgress, PROGRESS_COLUMNS } from './judge-progress.js'
+import {
+  type KnownSource,
+  type Listed,
+  type OneSurvey,
+  orGone,
+  readAllSources,
+  readLeftOut,
+  readProgress,
+} from './readings.js'
 import { laterOf, type StoredSurvey } from './stored.js'
 import { CAME_BACK, type Compared, comparedAs, type Judgement, judged, judgeVersion } from './verdict.js'
 
-interface SurveyComparison {
-  readonly source: SurveySource
-  readonly context: RequestContext
-  readonly surveyId: number
-  readonly stored: StoredSurvey
+interface SurveyComparison extends OneSurvey {
   /** The survey's row as the service lists it now; null if its page does not show it. */
   readonly listedNow: () => Promise<Survey | null>
   /** The overlap of listings: how late a change may show. */
@@ -33,16 +35,17 @@ export const compareSurvey = async (comparison: SurveyComparison): Promise<reado
   const listed = await orGone(readAllSources(comparison))
   const progress = await orGone(readProgress(comparison, null))
   if (listed === null && progress === null) return 'gone'
-  const { sources = [], rejectedIds = new Set<number>() } = listed ?? {}
-  const compared = listed === null ? [] : await compareSources(comparison, sources, rejectedIds)
+  const leftOut = listed === null ? [] : await readLeftOut(comparison, listed)
+  const sources: readonly KnownSource[] = [...(listed?.sources ?? []), ...leftOut]
+  const compared = listed === null ? [] : await compareSources(comparison, listed, leftOut)
   if (progress !== null) compared.push(await compareProgress(comparison, sources, progress))
   const ofSources: Awaited<ReturnType<typeof judgeSourceProgress>>[] = []
   for (const source of sources) ofSources.push(await judgeSourceProgress(comparison, source))
   // It takes two sources to hide a change of one: the other moved by the opposite, or between the answers of the survey and its own.
   const mayHide = ({ judgement, isReadLast }: (typeof ofSources)[number]) =>
     judgement.verdict !== 'equal' || isReadLast
-  const listedIds = new Set(sources.map(({ id }) => id))
-  const gone = [...comparison.stored.sourceProgress.keys()].filter((id) => !listedIds.has(id))
+  const ids = new Set(sources.map(({ id }) => id))
+  const gone = [...comparison.stored.sourceProgress.keys()].filter((id) => !ids.has(id))
   const hiding = [...ofSources.filter(mayHide).map(({ id }) => id), ...gone]
   for (const { id, judgement, hidden } of ofSources) {
     const { length: fields } = PROGRESS_COLUMNS
@@ -53,44 +56,10 @@ export const compareSurvey = async (comparison: SurveyComparison): Promise<reado
   return compared
 }
 
-const readProgress = (
-  { source, context, surveyId }: SurveyComparison,
-  sampleSourceId: number | null,
-  window?: DayWindow,
-): Promise<Reading<Progress>> => source.readProgress({ surveyId, sampleSourceId, window }, context)
-
-/** More pages than any list of sources has. */
-const PAGES_MAX = 500
-
-/** `rejectedIds` are sources that the service lists and that cannot be typed. */
-const readAllSources = async ({ source, context, surveyId }: SurveyComparison) => {
-  const rows: SampleSource[] = []
-  const rejectedIds = new Set<number>()
-  let next: number | null = 1
-  while (next !== null && next <= PAGES_MAX) {
-    const page: Awaited<ReturnType<SurveySource['listSampleSources']>> = await source.listSampleSources(
-      surveyId,
-      next,
-      context,
-    )
-    rows.push(...page.rows)
-    for (const { rowId } of page.rejections) if (rowId !== null) rejectedIds.add(rowId)
-    next = page.pagination.next_page
-  }
-  return { sources: [...newestById(rows).values()], rejectedIds }
-}
-
-/** Null after a 404. */
-const orGone = <Result>(reading: Promise<Result>): Promise<Result | null> =>
-  reading.catch((error: unknown) => {
-    if (error instanceof RefusedReadingError && error.kind === 'not_found') return null
-    throw error
-  })
-
 const compareSources = async (
   comparison: SurveyComparison,
-  sources: readonly SampleSource[],
-  rejectedIds: ReadonlySet<number>,
+  { sources, rejectedIds }: Listed,
+  leftOut: readonly KnownSource[],
 ): Promise<Compared[]> => {
   const { surveyId, stored, slackMs } = comparison
   const columns = mergedSampleSources.values
@@ -107,13 +76,15 @@ const compareSources = async (
     compared.push(of(service.id, (await sinceMoved(comparison, service, knownUntil, judgement)) ?? judgement))
   }
   const ids = new Set(sources.map(({ id }) => id))
+  const notListed = (id: number) =>
+    rejectedIds.has(id) ? UNTYPABLE : leftOut.some((one) => one.id === id) ? LEFT_OUT : NO_LONGER_LISTED
   for (const [id, { missingSince }] of stored.sources)
-    if (missingSince === null && !ids.has(id))
-      compared.push(
-        of(id, rejectedIds.has(id) ? UNTYPABLE : judged('moved', 'the API no longer lists it', [])),
-      )
+    if (missingSince === null && !ids.has(id)) compared.push(of(id, notListed(id)))
   return compared
 }
+
+const NO_LONGER_LISTED: Judgement = judged('moved', 'the API no longer lists it', [])
+const LEFT_OUT: Judgement = judged('unclear', 'the list leaves it out, although it still answers', [])
 
 const UNTYPABLE: Judgement = judged('unclear', 'the API sends it in a form that cannot be typed', [])
 
@@ -155,7 +126,7 @@ const storedTargets = ({ sources }: StoredSurvey): number =>
 /** Whether a listed source explains the target that was read later than the list: the source was away then, and is back. */
 const wasSourceAway = (
   stored: StoredSurvey,
-  sources: readonly SampleSource[],
+  sources: readonly KnownSource[],
   { sample_size }: Progress,
   slackMs: number,
 ): boolean => {
@@ -182,7 +153,7 @@ const hasSurveyChanged = async ({ stored, listedNow }: SurveyComparison, at: Ins
 
 const compareProgress = async (
   comparison: SurveyComparison,
-  sources: readonly SampleSource[],
+  sources: readonly KnownSource[],
   progress: Reading<Progress>,
 ): Promise<Compared> => {
   const { surveyId, stored, slackMs } = comparison
@@ -191,12 +162,12 @@ const compareProgress = async (
   if (progress.row === null) return of(UNTYPABLE)
   comparison.shows('fieldwork_progress', progress.row)
   const { refreshedAt } = stored
-  const listedIds = new Set(sources.map(({ id }) => id))
+  const ids = new Set(sources.map(({ id }) => id))
   const storedIds = new Set(
     [...stored.sources].flatMap(([id, { missingSince }]) => (missingSince === null ? [id] : [])),
   )
   const haveSourcesChanged =
-    !isDeepStrictEqual(listedIds, storedIds) || wasSourceAway(stored, sources, progress.row, slackMs)
+    !isDeepStrictEqual(ids, storedIds) || wasSourceAway(stored, sources, progress.row, slackMs)
   return of(
     await judgeProgress({
       stored: presentCells(stored.progress),
@@ -220,20 +191,20 @@ const compareProgress = async (
 }
 
 /** `hidden` is the judgement if another source of the survey hid a move; null if that explains nothing. */
-const judgeSourceProgress = async (comparison: SurveyComparison, listed: SampleSource) => {
+const judgeSourceProgress = async (comparison: SurveyComparison, known: KnownSource) => {
   const { stored, slackMs } = comparison
-  const row = stored.sourceProgress.get(listed.id) ?? null
+  const row = stored.sourceProgress.get(known.id) ?? null
   const { sourceProgressProvenAt } = stored
   const isReadLast = row !== null && sourceProgressProvenAt !== null && row.datedAt >= sourceProgressProvenAt
   const of = (judgement: Judgement, hidden: Judgement | null = null) => {
-    return { id: listed.id, judgement, hidden, isReadLast }
+    return { id: known.id, judgement, hidden, isReadLast }
   }
-  const reading = await orGone(readProgress(comparison, listed.id))
+  const reading = await orGone(readProgress(comparison, known.id))
   if (reading === null) return of(judged('moved', 'the API no longer shows it', []))
   const service = reading.row
   if (service === null) return of(UNTYPABLE)
   comparison.shows('fieldwork_progress', service)
-  const waitsFor = whySourceWaits(stored, listed.id)
+  const waitsFor = whySourceWaits(stored, known.id)
   if (row !== null && row.missingSince !== null && waitsFor === null)
     return of(judged('unclear', CAME_BACK, []))
   const judgeAsOf = (readAt: Instant | null) =>
@@ -245,13 +216,13 @@ const judgeSourceProgress = async (comparison: SurveyComparison, listed: SampleS
       isReadAtExact: false,
       waitsFor,
       slackMs,
-      mayGain: isImported(listed),
+      mayGain: isImported(known),
       haveSourcesChanged: false,
       isTargetKnown: async () =>
         readAt !== null &&
-        listed.updated_at < minusMs(readAt, slackMs) &&
+        known.updated_at < minusMs(readAt, slackMs) &&
         !(await hasSurveyChanged(comparison, minusMs(readAt, slackMs))),
-      until: async (at) => (await readProgress(comparison, listed.id, untilMoment(at))).row,
+      until: async (at) => (await readProgress(comparison, known.id, untilMoment(at))).row,
     })
   const readAt = laterOf(stored.sourceProgressReadAt, row?.datedAt ?? null)
   const provenAt = laterOf(stored.sourceProgressProvenAt, readAt)
@@ -282,7 +253,7 @@ const whySourceWaits = (stored: StoredSurvey, sourceId: number): string | null =
 const presentCells = (row: StoredSurvey['progress']) => (row?.missingSince === null ? row.cells : null)
 
 /** Interviews of imported data may have started before they were imported. */
-const isImported = ({ provider }: SampleSource): boolean => provider === 'data_import'
+const isImported = ({ provider }: KnownSource): boolean => provider === 'data_import'
 
 /** All interviews that started up to a moment. */
 const untilMoment = (at: Instant) => ({
