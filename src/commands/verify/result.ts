@@ -156,7 +156,7 @@ const closing = (report: VerifyReport, accounts: readonly AccountSample[], elaps
       endedBy instanceof UpstreamError ? [`${account}: ${endedBy.message}`] : [],
     ),
     `took ${humanDuration(elapsedMs)}${seed}`,
-    ...accounts.flatMap((sample) => remedies(sample, accounts.length > 1)),
+    ...remedies(accounts),
     endOfVerify(report),
   ].join('\n')
 }
@@ -181,10 +181,14 @@ export const endOfVerify = ({ exitCode, local, sample }: VerifyReport): string =
  * What reads the wrong rows again. A listing of all surveys brings their rows, and no more: the sources and progress of a survey whose row
  * is the same are read in full only by name.
  */
-const remedies = (sample: AccountSample, isOneOfSeveral: boolean): readonly string[] => {
-  const wrong = rowsWith(sample, 'wrong')
-  const ids = [...new Set(wrong.filter(({ table }) => table !== 'surveys').map(({ surveyId }) => surveyId))]
-  const names = ids.map((id) => (isOneOfSeveral ? `${sample.account}/${id}` : id))
+const remedies = (accounts: readonly AccountSample[]): readonly string[] => {
+  const wrong = accounts.flatMap((sample) =>
+    rowsWith(sample, 'wrong').map(({ table, surveyId }) => ({
+      table,
+      name: accounts.length > 1 ? `${sample.account}/${surveyId}` : String(surveyId),
+    })),
+  )
+  const names = [...new Set(wrong.filter(({ table }) => table !== 'surveys').map(({ name }) => name))]
   return [
     ...(wrong.some(({ table }) => table === 'surveys')
       ? ['rows of surveys are read again by: fieldwork-sync sync --full']

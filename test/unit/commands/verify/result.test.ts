@@ -117,3 +117,13 @@ test('a sample that ended early says why', () => {
   )
   expect(text.endsWith('not verified completely (exit 3): nothing wrong so far.\n')).toBe(true)
 })
+
+test('wrong rows of several accounts are read again by one command each', () => {
+  const rows = [row('wrong'), { ...row('wrong', 7), table: 'survey_progress' as const }]
+  const accounts = [sample({ rows }), sample({ account: 'globex', rows })]
+  const text = renderVerify({ exitCode: 5, local: local(), sample: { seed: 's', accounts } }, 0)
+  expect(text.split('\n').filter((line) => line.includes('read again by'))).toEqual([
+    'rows of surveys are read again by: fieldwork-sync sync --full',
+    'sources and progress are read again by: fieldwork-sync sync --surveys acme/7,globex/7',
+  ])
+})
