@@ -49,6 +49,7 @@ const ACCOUNT = {
 
 /** Where a command writes. */
 const OUT = { alias: 'output' } as const
+const REPORT_FILE = 'report.html'
 
 /** On a terminal, the texts of the first four are also the questions. */
 const INIT = {
@@ -116,8 +117,10 @@ const settingsOf = async (
   const settings = await loadSettings({ ...request, mayFindFile: true, env, signal, flags })
   const { foundFile, warnings, log_level: level } = settings
   logsAs({ level })
-  const notes = level === 'info' || level === 'debug' ? [foundFile ?? []].flat() : []
-  const lines = level === 'silent' || level === 'error' ? [] : [...notes, ...warnings]
+  const isVerbose = level === 'info' || level === 'debug'
+  const isQuiet = level === 'error' || level === 'silent'
+  const notes = isVerbose && foundFile !== null ? [foundFile] : []
+  const lines = isQuiet ? [] : [...notes, ...warnings]
   createStderr().write(lines.map((line) => `fieldwork-sync: ${line}\n`).join(''))
   return settings
 }
@@ -335,12 +338,12 @@ export const COMMANDS: readonly Command[] = [
     {
       out: text('File to write; an earlier report is replaced, any other file is not', {
         ...OUT,
-        default: 'report.html',
+        default: REPORT_FILE,
       }),
       ...SETTINGS,
     },
     async (context, given) => {
-      const out = outOf(given.out ?? 'report.html', 'report', 'FILE')
+      const out = outOf(given.out ?? REPORT_FILE, 'report', 'FILE')
       const settings = await settingsOf(context, given, NO_ACCOUNTS)
       await (await import('./report.js')).report(context, settings, out)
     },

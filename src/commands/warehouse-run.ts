@@ -1,6 +1,6 @@
 /** A run that writes to the warehouse: holds its storage, does the work, and publishes the committed rows. Also the API of an account. */
 import { setFlagsFromString } from 'node:v8'
-import { type Clock, startSpan, systemClock } from '../base/clock.js'
+import { type Clock, type Span, startSpan, systemClock } from '../base/clock.js'
 import { EXIT_CODES, messageOf } from '../base/errors.js'
 import { createRedactor } from '../base/secret.js'
 import { createHttpClient, type HttpLimits } from '../http/client.js'
@@ -74,20 +74,7 @@ export const runAndPublish = async (
   const startedMs = clock.monotonicMs()
   await using storage = await holdStorage({ settings, command, runId, log, observer, signal, openStore })
   const waitMs = clock.monotonicMs() - startedMs
-  const redact = createRedactor(secretsOf(settings))
-  /** Returns what to say if the end could not be recorded; null if it was. The log has the reason. */
-  const recordEnd = async (end: Pick<Ending, 'exitCode' | 'reason' | 'errorCode' | 'isPublished'>) => {
-    // Wrong settings are no news of the warehouse.
-    if (end.exitCode === EXIT_CODES.usage) return null
-    const reason = end.reason === null ? null : redact(end.reason)
-    try {
-      await storage.recordEnd({ ...end, reason, startedMs: span.startedMs, endedMs: span.endMs() })
-      return null
-    } catch (error) {
-      log.warn({ problem: messageOf(error) }, 'the end of the run could not be recorded')
-      return 'status cannot show this end'
-    }
-  }
+  const recordEnd = endRecorder(given, storage, span)
   try {
     const { database: opened, publishers } = await storage.openWarehouse()
     await using database = opened
@@ -116,6 +103,23 @@ export const runAndPublish = async (
     const problem = await recordEnd({ exitCode, reason: message, errorCode: code, isPublished: false })
     if (problem !== null && error instanceof Error) error.message = `${error.message}; ${problem}`
     throw error
+  }
+}
+
+/** What it returns resolves to what to say if the end could not be recorded; to null if it was. The log has the reason. */
+const endRecorder = ({ settings, log }: WarehouseRun, storage: Pick<Storage, 'recordEnd'>, span: Span) => {
+  const redact = createRedactor(secretsOf(settings))
+  return async (end: Omit<Ending, 'startedMs' | 'endedMs'>): Promise<string | null> => {
+    // Wrong settings are no news of the warehouse.
+    if (end.exitCode === EXIT_CODES.usage) return null
+    const reason = end.reason === null ? null : redact(end.reason)
+    try {
+      await storage.recordEnd({ ...end, reason, startedMs: span.startedMs, endedMs: span.endMs() })
+      return null
+    } catch (error) {
+      log.warn({ problem: messageOf(error) }, 'the end of the run could not be recorded')
+      return 'status cannot show this end'
+    }
   }
 }
 
