@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
 import type { Ended } from '../support/command/command.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
-import { PLANTED_VIEWS, PLANTS, plantedViews, plantIn } from '../support/files/plants.js'
+import { OTHERS_SQL, PLANTED_VIEWS, PLANTS, plantedViews, plantIn } from '../support/files/plants.js'
 import { atEndOfFile, temporaryDirectory } from '../support/files/temporary.js'
 import { type BucketTrial, openBucketTrial } from '../support/storage/bucket-trial.js'
 import { SLOW } from '../support/suite/slow.js'
@@ -149,16 +149,7 @@ describe('a published file', () => {
 })
 
 /** What is not ours in a file. */
-const othersIn = (file: string) =>
-  query(
-    file,
-    `SELECT name FROM (SELECT view_name AS name FROM duckdb_views() WHERE NOT internal AND database_name = 'queried' AND (sql LIKE '%read_text%' OR view_name = 'planted')
-      UNION ALL SELECT function_name FROM system.main.duckdb_functions() WHERE NOT internal AND database_name = 'queried'
-      UNION ALL SELECT sequence_name FROM duckdb_sequences() WHERE database_name = 'queried'
-      UNION ALL SELECT type_name FROM duckdb_types() WHERE NOT internal AND database_name = 'queried'
-      UNION ALL SELECT index_name FROM duckdb_indexes() WHERE database_name = 'queried'
-      UNION ALL SELECT schema_name FROM duckdb_schemas() WHERE NOT internal AND database_name = 'queried' AND schema_name <> '_sync')`,
-  )
+const othersIn = (file: string) => query(file, OTHERS_SQL)
 
 describe('the work database', () => {
   test.each(Object.entries(PLANTS).filter(([, { fate }]) => fate === 'refused'))(

@@ -121,6 +121,7 @@ const CALM: readonly Partial<Start>[] = [
     { vanishing: 0 },
     { loseWork: false },
     { renamed: false },
+    { planted: null },
     { full: false },
   ],
 ]

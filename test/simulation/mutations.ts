@@ -126,6 +126,8 @@ const MUTATIONS = `
 +     await sql.run('COMMIT');
 +     await sql.run('BEGIN TRANSACTION');
 +     const pending = await mergePending(sql, outcomes);
+@@ warehouse/lifecycle/open.js @@ what somebody planted in the work database stays
+- await database.exclusively((sql) => keepPlainData(sql, log)).catch(notOurs(database));
 @@ warehouse/queue/listing.js @@ a survey that has gone is not marked
 - if (listing.kind === 'full')
 + if (listing.kind === 'none')

@@ -231,19 +231,14 @@ const wrapDuckDB = (time: VirtualTime, databases: Databases): void => {
   })
 }
 
-/**
- * All databases here are files of one instance, so none may close it to the others. Questions about the catalog, which an instance with
- * many files answers slowly, are not asked.
- */
-const sharing = ([statement, ...values]: readonly unknown[]): readonly unknown[] => {
-  if (typeof statement !== 'string') return [statement, ...values]
-  const shared = statement.replaceAll(CLOSING, '')
-  return [ABOUT_CATALOG.test(shared) ? `${shared} LIMIT 0` : shared, ...values]
-}
+/** All databases here are files of one instance, so none may close it to the others. */
+const sharing = ([statement, ...values]: readonly unknown[]): readonly unknown[] => [
+  typeof statement === 'string' ? statement.replaceAll(CLOSING, '') : statement,
+  ...values,
+]
 
 const CLOSING =
   /;SET (?:allowed_directories|allowed_paths|enable_external_access|lock_configuration) = [^;]*/g
-const ABOUT_CATALOG = /system\.main\.duckdb_functions\(\)|declared_type|json_deserialize_sql/
 
 /** Reading a part of a streamed result is no step of its own, but the time stands still meanwhile. */
 const wrapResult = (result: { fetchChunk: () => Promise<unknown> }, time: VirtualTime): void => {

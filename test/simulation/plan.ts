@@ -4,6 +4,7 @@ import type { SourceChanges, Touch } from '../../src/reference-server/option-tex
 import { type DiskPlan, type Disturbances, type Moment, UNDISTURBED } from './generation.js'
 import { type BucketStart, LAST_BUCKET_START, withBucket } from './plan-bucket.js'
 import { withMoves } from './plan-moves.js'
+import { PLANTED, type Planted } from './planted.js'
 import { createRandom, drawNth, type Random } from './random.js'
 
 export const NETWORK_FAULTS = [
@@ -51,6 +52,8 @@ export interface Start extends Disturbances {
   /** Without faults, and so long after the previous start that every rule requires a new reading. */
   readonly isOrdinary: boolean
   readonly bucket: BucketStart | null
+  /** What somebody plants in a stored database before this start. */
+  readonly planted: Planted | null
 }
 
 interface Outage {
@@ -133,12 +136,28 @@ const OVERSIZED_SALT = 0x6c617267
 const BUDGET_SALT = 0x62756467
 const LIST_SALT = 0x6c697374
 const PUBLISH_SALT = 0x7075626c
+const PLANT_SALT = 0x706c616e
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
   const nights = withHostileNights(withMoves(drawUsualPlan(seed, random)))
   const drawn = withOversized(withBucket(withOutage(withBrokenEndpoint(nights))))
-  return withoutPublish(withShortLists(withSmallBudgets(drawn)))
+  return withPlanted(withoutPublish(withShortLists(withSmallBudgets(drawn))))
+}
+
+/** Healthy nights, before some of which somebody plants objects in a stored database. From a stream of its own. */
+const withPlanted = (drawn: Plan): Plan => {
+  const { chance, pick, whole } = createRandom(drawn.seed ^ PLANT_SALT)
+  if (!chance(0.05)) return drawn
+  const plan: Plan = { ...drawn, hasBucket: false, ignored: [], publish: ['duckdb'], knowsAll: false }
+  const healthy = { ...lastStart(plan), full: chance(0.3) }
+  const nights = Array.from({ length: whole(1, 3) }, () => ({ ...healthy, planted: pick(PLANTED) }))
+  return {
+    ...plan,
+    checksViews: true,
+    world: { ...plan.world, isMoved: false },
+    starts: [healthy, ...nights],
+  }
 }
 
 /** One night more, in which the disk or the bucket fails from the publish on, so that the run cannot publish. From a stream of its own. */
@@ -465,6 +484,7 @@ const CALM: Omit<Start, 'gapMs'> = {
     renamed: false,
     isOrdinary: false,
     bucket: null,
+    planted: null,
   },
 }
 

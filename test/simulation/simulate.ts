@@ -24,6 +24,7 @@ import type { Violation } from './oracle/row-text.js'
 import { checkVerdict } from './oracle/verdict.js'
 import { checkWork } from './oracle/work.js'
 import { lastStart, type Plan, publishOf, type Start } from './plan.js'
+import { plantBefore, plantGone } from './planted.js'
 import { runStart, type StartResult } from './process.js'
 import { createRandom } from './random.js'
 import { createReaders, type OpenFile, type Readers } from './readers.js'
@@ -164,6 +165,7 @@ const prepare = async (
   isLast: boolean,
   directory: string,
 ): Promise<readonly string[]> => {
+  await plantBefore(start, directory)
   if (start.loseWork) {
     for (const name of ['work.duckdb', 'work.duckdb.wal']) fs.rmSync(join(directory, name), { force: true })
   }
@@ -190,6 +192,8 @@ const check = async (given: Check): Promise<Violation[]> => {
   const { plan, world, readers, ended } = given
   if (plan.ignored.length > 0) return checkRefused(given)
   const { directory, snapshot } = ended
+  const planted = await plantGone(readers, given.start, ended)
+  if (planted.length > 0) return planted
   await using work = await openWork(readers, directory)
   const published = publishedIn(given, directory)
   return [

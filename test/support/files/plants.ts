@@ -88,10 +88,20 @@ export const plantedViews = (secret: string): string =>
   [
     `CREATE VIEW main.planted AS SELECT ${contentOf(secret)} AS title`,
     ...Object.entries(PLANTED_VIEWS).map(
-      ([name, column]) => `CREATE TABLE main.kept_${name} AS FROM main.${name};
+      ([name, column]) => `CREATE OR REPLACE TABLE main.kept_${name} AS FROM main.${name};
         CREATE OR REPLACE VIEW main.${name} AS SELECT * REPLACE (${contentOf(secret)} AS ${column}) FROM main.kept_${name}`,
     ),
   ].join(';\n')
+
+/** Selects what is not ours in the database in use. */
+export const OTHERS_SQL = `SELECT name FROM (SELECT view_name AS name, database_name AS of FROM duckdb_views()
+      WHERE NOT internal AND (sql LIKE '%read_text%' OR view_name = 'planted')
+    UNION ALL SELECT function_name, database_name FROM system.main.duckdb_functions() WHERE NOT internal
+    UNION ALL SELECT sequence_name, database_name FROM duckdb_sequences()
+    UNION ALL SELECT type_name, database_name FROM duckdb_types() WHERE NOT internal
+    UNION ALL SELECT index_name, database_name FROM duckdb_indexes()
+    UNION ALL SELECT schema_name, database_name FROM duckdb_schemas() WHERE NOT internal AND schema_name <> '_sync')
+  WHERE of = current_database()`
 
 /** Runs `sql` on a DuckDB file as its writer would, with a DuckDB that may do everything. */
 export const plantIn = async (file: string, sql: string): Promise<void> => {
