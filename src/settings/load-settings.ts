@@ -13,7 +13,7 @@ import type { DeadlineFile } from '../model/run.js'
 import { chooseAccounts, resolveAccounts } from './accounts.js'
 import type { Environment } from './environment.js'
 import { resolveMonitoring } from './monitoring.js'
-import { type Given, type GivenFlags, readGiven, SETTINGS_FILE_HERE, unknownVariables } from './names.js'
+import { type Given, type GivenFlags, readGiven, SETTINGS_FILE_HERE } from './names.js'
 import { type Problem, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
 import { type ReadFile, readPath } from './readers.js'
@@ -22,6 +22,7 @@ import { isInShard, shardDirectory } from './shards.js'
 import { ABSENT_FILE, type Layers, layered, type SettingsFile } from './source.js'
 import { resolveStorage, storageAddress } from './storage.js'
 import { readTrusted } from './trusted-file.js'
+import { unknownVariables } from './unknown-variables.js'
 
 export interface SettingsRequest {
   readonly env: Environment

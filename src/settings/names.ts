@@ -2,9 +2,7 @@
  * The settings that environment and flags can give. Each entry has the path of the setting, the flag and the variable, which
  * docs/reference/settings.md describes. The schema reads their values like those of the file.
  */
-import { nearest } from '../base/suggest.js'
 import type { Environment } from './environment.js'
-import type { Problem } from './problems.js'
 import type { Path, Tree } from './tree.js'
 
 /** The file that a command reads if neither flag nor variable names one, and that `init` writes: in the directory of its start. */
@@ -80,39 +78,4 @@ export const readGiven = (env: Environment, flags: GivenFlags): readonly Given[]
       ...given(byFlag, `--${flag}`, false),
     ]
   })
-}
-
-const PREFIX = 'FIELDWORK_SYNC_'
-const VARIABLES = SETTING_NAMES.flatMap(({ variable }) => variable?.slice(PREFIX.length) ?? [])
-
-/** What Kubernetes sets in every pod for a service named `fieldwork-sync`, or `fieldwork-sync-…`. */
-const OF_A_SERVICE = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
-
-/**
- * The variables that begin like ours and are no settings: `problems` has those whose names are nearly right, `warnings` a sentence
- * about all others. `inFile` are those that the settings file uses, such as FIELDWORK_SYNC_API_TOKEN_2.
- */
-export const unknownVariables = (env: Environment, inFile: ReadonlySet<string>) => {
-  const problems: Problem[] = []
-  const others: string[] = []
-  for (const [where, value] of Object.entries(env)) {
-    const name = where.startsWith(PREFIX) ? where.slice(PREFIX.length) : ''
-    const isKnown = value === '' || VARIABLES.includes(name) || inFile.has(where) || OF_A_SERVICE.test(where)
-    if (name === '' || isKnown) continue
-    const isLonger = VARIABLES.some((variable) => name.startsWith(variable))
-    const near = isLonger ? null : nearest(name, VARIABLES)
-    if (near === null) others.push(where)
-    else problems.push({ where, text: `is not a setting; did you mean ${PREFIX}${near}?` })
-  }
-  const are = others.length === 1 ? 'is not a setting' : 'are not settings'
-  const warnings: readonly Problem[] =
-    others.length === 0
-      ? []
-      : [
-          {
-            where: others.join(', '),
-            text: `${are}, and the settings file does not use ${others.length === 1 ? 'it' : 'them'}. Correct the name, or unset it`,
-          },
-        ]
-  return { problems, warnings }
 }
