@@ -122,6 +122,7 @@ const CALM: readonly Partial<Start>[] = [
     { loseWork: false },
     { renamed: false },
     { planted: null },
+    { shortSources: null },
     { full: false },
   ],
 ]

@@ -34,6 +34,12 @@ const MUTATIONS = `
 @@ warehouse/merge/bundles.js @@ a short list marks
 - !waiting.has(outcome.surveyId)
 + true
+@@ sync/unlisted-sources.js @@ a short list of sources marks
+- const areMany = areManyAtOnce(unconfirmed.length, stored.knownSourceIds.length);
++ const areMany = false;
+@@ sync/outcome.js @@ sources that lists leave out are passed over
+- ofSources.sourcesLeftOut === 0
++ true
 @@ sync/discover.js @@ a listing's age counts from its start
 - const resumed = changes === 'clock_behind' ? null : full;
 + const resumed = changes === 'clock_behind' || (full !== null && instantFromMs(clock.nowMs()) - full.startedAt > 86400000000n) ? null : full;

@@ -2,7 +2,7 @@
 import { Secret } from '../../src/base/secret.js'
 import type { CreateTransport } from '../../src/http/transport.js'
 import { pageOf, SURVEY } from '../support/api/api-document.js'
-import type { JsonObject } from '../support/api/reference-api.js'
+import { asObjects, type JsonObject } from '../support/api/reference-api.js'
 import type { Generation } from './generation.js'
 import { NETWORK_FAULTS, type NetworkFault, type Start } from './plan.js'
 import { createRandom, drawFault, type Random } from './random.js'
@@ -28,6 +28,7 @@ export const createNetwork =
     let requests = 0
     const refusal = createRefusal(start.refuse, log)
     const outage = createOutage(start.outage)
+    const shortSources = createShortSources(start.shortSources, world)
     return {
       get: async ({ target }, signal) => {
         requests += 1
@@ -48,7 +49,8 @@ export const createNetwork =
         log.events.push(...moveBefore(target, world, start, moving))
         const honest = await world.get(target, sent)
         await comeBack(fault, inboundMs, signal)
-        const shown = await shortened(start.shortList, target, world, honest)
+        const listed = await shortened(start.shortList, target, world, honest)
+        const shown = await shortSources(target, listed)
         const changed =
           refusal(target, honest) ?? withFault(fault, shown, draw, () => log.untypable.push(target))
         const answer = dated(changed, start)
@@ -94,11 +96,41 @@ const shortened = async (
   const rows = shown
     .filter(({ updated_at }) => Date.parse(String(updated_at)) >= since)
     .map((survey) => Object.fromEntries(Object.keys(SURVEY).map((field) => [field, survey[field]])))
-  // At most as many as one page of these worlds has.
-  const { pagination } = pageOf(rows, Number(query.get('page') ?? 1), Math.max(1, rows.length))
-  const { 'content-length': _, ...headers } = honest.headers
-  return { ...honest, headers, body: Buffer.from(JSON.stringify({ surveys: rows, pagination })) }
+  return listOf('surveys', rows, query, honest)
 }
+
+/** Of at most as many rows as one page of these worlds has. */
+const listOf = (
+  name: string,
+  rows: readonly JsonObject[],
+  query: URLSearchParams,
+  { headers: { 'content-length': _, ...headers }, ...honest }: Answer,
+): Answer => {
+  const { pagination } = pageOf(rows, Number(query.get('page') ?? 1), Math.max(1, rows.length))
+  return { ...honest, headers, body: Buffer.from(JSON.stringify({ [name]: rows, pagination })) }
+}
+
+/** The same for the lists of sources, and then for the progress of the sources. */
+const createShortSources = (shortSources: Start['shortSources'], world: World) => {
+  const shownOf = new Map<string, ReadonlySet<string>>()
+  return async (target: string, honest: Answer): Promise<Answer> => {
+    const [, surveyId = '', part] = OF_SURVEY.exec(target) ?? []
+    if (shortSources === null || honest.status !== 200 || part === undefined) return honest
+    const query = new URL(target, 'http://localhost').searchParams
+    if (part === 'sample_sources') {
+      const newestFirst = asObjects((await surveyIn(world, surveyId))?.sample_sources ?? [])
+      const shown = newestFirst.slice(Math.max(0, newestFirst.length - shortSources.shown))
+      shownOf.set(surveyId, new Set(shown.map(({ id }) => String(id))))
+      return listOf('sample_sources', shown, query, honest)
+    }
+    const sourceId = query.get('sample_source_id')
+    const isShown = sourceId === null || (shownOf.get(surveyId)?.has(sourceId) ?? true)
+    return shortSources.othersAnswer || isShown ? honest : { ...honest, status: 404, body: Buffer.from('{}') }
+  }
+}
+
+const surveyIn = async (world: World, surveyId: string): Promise<JsonObject | undefined> =>
+  (await world.surveys()).find(({ id }) => String(id) === surveyId)
 
 const START_OF_TIME = '1970-01-01T00:00:00Z'
 

@@ -47,13 +47,20 @@ export interface Start extends Disturbances {
   /** The service answers nothing for a while, from the nth request on. */
   readonly outage: Outage | null
   /** The list shows only so many of the oldest surveys, on all of its pages. The others answer, or 404. */
-  readonly shortList: { readonly shown: number; readonly othersAnswer: boolean } | null
+  readonly shortList: ShortList | null
+  /** The same for the list of sources of each survey. */
+  readonly shortSources: ShortList | null
   readonly clockAhead: { readonly whose: 'ours' | 'server'; readonly byMs: number } | null
   /** Without faults, and so long after the previous start that every rule requires a new reading. */
   readonly isOrdinary: boolean
   readonly bucket: BucketStart | null
   /** What somebody plants in a stored database before this start. */
   readonly planted: Planted | null
+}
+
+interface ShortList {
+  readonly shown: number
+  readonly othersAnswer: boolean
 }
 
 interface Outage {
@@ -137,12 +144,13 @@ const BUDGET_SALT = 0x62756467
 const LIST_SALT = 0x6c697374
 const PUBLISH_SALT = 0x7075626c
 const PLANT_SALT = 0x706c616e
+const SOURCES_SALT = 0x736f7572
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
   const nights = withHostileNights(withMoves(drawUsualPlan(seed, random)))
   const drawn = withOversized(withBucket(withOutage(withBrokenEndpoint(nights))))
-  return withPlanted(withoutPublish(withShortLists(withSmallBudgets(drawn))))
+  return withPlanted(withoutPublish(withShortSources(withShortLists(withSmallBudgets(drawn)))))
 }
 
 /** Healthy nights, before some of which somebody plants objects in a stored database. From a stream of its own. */
@@ -293,6 +301,29 @@ const withShortLists = (drawn: Plan): Plan => {
       speed: 1,
       isMoved: false,
       wanted: null,
+    },
+    starts: [healthy, shortened, ...(othersAnswer ? [{ ...shortened, full: false }] : [])],
+  }
+}
+
+/**
+ * Lists of sources that shrink for a night or two. Many that vanish at once and are not found need a survey with many sources. From a
+ * stream of its own.
+ */
+const withShortSources = (drawn: Plan): Plan => {
+  const { chance, whole } = createRandom(drawn.seed ^ SOURCES_SALT)
+  if (!chance(0.05)) return drawn
+  const plan: Plan = { ...drawn, hasBucket: false, ignored: [], publish: ['duckdb'], knowsAll: false }
+  const healthy = lastStart(plan)
+  const othersAnswer = chance(0.6)
+  const shortened = { ...healthy, shortSources: { shown: whole(0, 3), othersAnswer } }
+  const [sourcesMin, sourcesMax] = othersAnswer ? [4, 12] : [50, 70]
+  return {
+    ...plan,
+    world: {
+      ...plan.world,
+      ...{ surveys: 2, sourcesMax, pageSize: 5, speed: 1, isMoved: false },
+      wanted: { sourcesMin, statuses: ['fieldwork', 'deviating_from_specs'], forMs: 0 },
     },
     starts: [healthy, shortened, ...(othersAnswer ? [{ ...shortened, full: false }] : [])],
   }
@@ -473,7 +504,8 @@ const CALM: Omit<Start, 'gapMs'> = {
   ...UNDISTURBED,
   commitMs: 300,
   ...{ networkSeed: 1, latencyMsMax: 5, faults: {}, refuse: null, outage: null },
-  ...{ jumps: { probability: 0, hoursMax: 1 }, wallJump: null, clockAhead: null, shortList: null },
+  ...{ jumps: { probability: 0, hoursMax: 1 }, wallJump: null, clockAhead: null },
+  ...{ shortList: null, shortSources: null },
   ...{ full: true, requestsMax: null, durationMsMax: null, signal: null, snapshot: null },
   ...{
     forget: [],

@@ -277,7 +277,8 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
       ...DEFAULTS.refresh,
       ...{ settle_for: settings.settleForMs, skip_unchanged: settings.skip_unchanged },
       ...{ recheck_unchanged_after: settings.recheckUnchangedAfterMs, max_age: settings.maxAgeMs },
-      ...(readAll
+      // A night without changes lists no sources.
+      ...(readAll || start.shortSources !== null
         ? { settle_for: 100_000 * DAY_MS, max_age: 0, list_sources_every: 0, skip_unchanged: false }
         : {}),
     },

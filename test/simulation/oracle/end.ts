@@ -4,6 +4,7 @@ import { PATIENCE_MS, type Plan, type Start } from '../plan.js'
 import type { StartResult } from '../process.js'
 import type { World } from '../world.js'
 import type { Queryable, Violation } from './row-text.js'
+import { shortListed, withoutSources } from './short-lists.js'
 
 /** P2: no window of the server's log holds more requests than the cap allows. */
 export const overCap = async (world: World, { world: { rate } }: Plan): Promise<Violation[]> => {
@@ -109,6 +110,7 @@ export const checkNight = async (given: NightCheck, reader: Queryable): Promise<
   ...(await restedTooLong(given, reader)),
   ...(await unlisted(given, reader)),
   ...(await shortListed(given, reader)),
+  ...(await withoutSources(given, reader)),
   ...costly(given),
   ...unnoticed(given),
   ...overBudget(given),
@@ -168,22 +170,6 @@ const unlisted = async (
   return (await world.surveys())
     .filter(({ id, created_at }) => !known.has(Number(id)) && Date.parse(String(created_at)) < createdBefore)
     .map(({ id }) => `P1: survey ${id} is not known after ${plan.starts.length} nights`)
-}
-
-/** P1 and P4: one short list marks no survey as missing, and a run does not pass over what the list leaves out. */
-const shortListed = async (
-  { world, account, start: { shortList }, ended: { exitCode } }: NightCheck,
-  reader: Queryable,
-): Promise<Violation[]> => {
-  if (shortList === null) return []
-  const present = (await world.surveys()).map(({ id }) => Number(id))
-  const marked = await reader.query(
-    `SELECT id FROM main.surveys WHERE account = '${account}' AND _missing_since IS NOT NULL AND id IN (${present.join(', ')})`,
-  )
-  return [
-    ...marked.map(({ id }) => `P1: survey ${id} is marked as missing after one short list`),
-    ...(exitCode === 0 ? ['P4: exit 0, but the list leaves surveys out'] : []),
-  ]
 }
 
 /** P1: a closed survey rests for `max_age` at most, by the server's clock. A refused one rests too. */
