@@ -1,10 +1,21 @@
 /** The plan of a seed: a world, settings, and a few starts of the process with the faults of each. Plain data can be shrunk. */
 import type { PublishFormat } from '../../src/model/publish-formats.js'
 import type { SourceChanges, Touch } from '../../src/reference-server/option-texts.js'
-import { type DiskPlan, type Disturbances, type Moment, UNDISTURBED } from './generation.js'
-import { type BucketStart, LAST_BUCKET_START, withBucket } from './plan-bucket.js'
+import type { DiskPlan, Disturbances, Moment } from './generation.js'
+import { type BucketStart, withBucket } from './plan-bucket.js'
 import { withMoves } from './plan-moves.js'
-import { PLANTED, type Planted } from './planted.js'
+import {
+  withBrokenEndpoint,
+  withOutage,
+  withOversized,
+  withoutPublish,
+  withPlanted,
+  withShortLists,
+  withShortSources,
+  withSmallBudgets,
+} from './plan-nights.js'
+import { CALM, lastStart } from './plan-start.js'
+import type { Planted } from './planted.js'
 import { createRandom, drawNth, type Random } from './random.js'
 
 export const NETWORK_FAULTS = [
@@ -63,16 +74,13 @@ interface ShortList {
   readonly othersAnswer: boolean
 }
 
-interface Outage {
+export interface Outage {
   readonly fromRequest: number
   readonly forMs: number
   readonly answers: 'refused' | 'server_error' | 'reset_before' | 'garbage'
 }
 
-/** `limits.patience` of the runs. */
-export const PATIENCE_MS = 15 * 60_000
-
-interface Refuse {
+export interface Refuse {
   readonly status: 301 | 401 | 403 | 404 | 418 | 500 | 503
   readonly parts: 'both' | 'sample_sources' | 'fieldwork_progress'
   readonly of: 'all' | 'one'
@@ -137,219 +145,12 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 /** Separates the random numbers of renames from the first stream. Any number would do. */
 const NAMES_SALT = 0x6e616d65
-const ENDPOINT_SALT = 0x656e6470
-const OUTAGE_SALT = 0x6f757461
-const OVERSIZED_SALT = 0x6c617267
-const BUDGET_SALT = 0x62756467
-const LIST_SALT = 0x6c697374
-const PUBLISH_SALT = 0x7075626c
-const PLANT_SALT = 0x706c616e
-const SOURCES_SALT = 0x736f7572
 
 export const drawPlan = (seed: number): Plan => {
   const random = createRandom(seed)
   const nights = withHostileNights(withMoves(drawUsualPlan(seed, random)))
   const drawn = withOversized(withBucket(withOutage(withBrokenEndpoint(nights))))
   return withPlanted(withoutPublish(withShortSources(withShortLists(withSmallBudgets(drawn)))))
-}
-
-/** Healthy nights, before some of which somebody plants objects in a stored database. From a stream of its own. */
-const withPlanted = (drawn: Plan): Plan => {
-  const { chance, pick, whole } = createRandom(drawn.seed ^ PLANT_SALT)
-  if (!chance(0.05)) return drawn
-  const plan: Plan = { ...drawn, hasBucket: false, ignored: [], publish: ['duckdb'], knowsAll: false }
-  const healthy = { ...lastStart(plan), full: chance(0.3) }
-  const nights = Array.from({ length: whole(1, 3) }, () => ({ ...healthy, planted: pick(PLANTED) }))
-  return {
-    ...plan,
-    checksViews: true,
-    world: { ...plan.world, isMoved: false },
-    starts: [healthy, ...nights],
-  }
-}
-
-/** One night more, in which the disk or the bucket fails from the publish on, so that the run cannot publish. From a stream of its own. */
-const withoutPublish = (plan: Plan): Plan => {
-  const { chance, pick, whole } = createRandom(plan.seed ^ PUBLISH_SALT)
-  if (!chance(0.12) || plan.ignored.length > 0 || plan.knowsAll) return plan
-  const night = lastStart(plan)
-  const crash = { at: { operation: 'CHECKPOINT', nth: 1 }, place: pick(['before', 'after'] as const) }
-  const isKilled = chance(0.25)
-  const disk: DiskPlan = { from: { operation: 'CHECKPOINT', nth: 1 }, ...pick(DISKS), times: 1_000 }
-  const outage = {
-    from: { operation: 'store.putIfAbsent duckdb', nth: 1 },
-    // The store may answer again when the run records its end.
-    forMs: pick([1, whole(1_000, 60_000), 20 * MINUTE_MS]),
-    fault: pick(['refused', 'unreachable'] as const),
-  }
-  const failing: Start = {
-    ...night,
-    requestsMax: chance(0.3) ? whole(3, 12) : null,
-    crash: isKilled ? crash : null,
-    disk: isKilled || night.bucket !== null ? null : disk,
-    bucket: night.bucket && { ...night.bucket, outage: isKilled ? null : outage },
-  }
-  return { ...plan, starts: [...plan.starts, failing] }
-}
-
-/** A full disk still takes what is written in place of old content. One that is read-only takes nothing. */
-const DISKS = [
-  { operations: ['file.writeFile', 'writeFile'], code: 'ENOSPC' },
-  { operations: ['CHECKPOINT', 'COMMIT', 'file.writeFile', 'writeFile'], code: 'ENOSPC' },
-  { operations: ['chmod'], code: 'EIO' },
-  {
-    operations: [
-      'CHECKPOINT',
-      'COMMIT',
-      'file.writeFile',
-      'writeFile',
-      'file.write',
-      'rename',
-      'rm',
-      'chmod',
-    ],
-    code: 'EROFS',
-  },
-] as const
-
-/** A night with an outage and no other fault, after at most two usual ones. From a stream of its own. */
-const withOutage = (plan: Plan): Plan => {
-  const { chance, pick, whole } = createRandom(plan.seed ^ OUTAGE_SALT)
-  if (!chance(0.06)) return plan
-  const outage: Outage = {
-    fromRequest: pick([1, whole(2, 20)]),
-    forMs: pick([45_000, whole(60, 720) * 1_000, 2 * PATIENCE_MS]),
-    answers: pick(['refused', 'server_error', 'reset_before', 'garbage']),
-  }
-  const night: Start = { ...lastStart(plan), outage }
-  return { ...plan, starts: [...plan.starts.slice(0, whole(0, 2)), night] }
-}
-
-/**
- * A survey with more sources than most nights have requests, beside small ones that are due in every night too. Budgets leave requests
- * for some of them. Often all are known before, so that the large one may come first by its urgency. Some nights in a row are healthy, and
- * later ones may be ended from outside. From a stream of its own too.
- */
-const withOversized = (plan: Plan): Plan => {
-  const random = createRandom(plan.seed ^ OVERSIZED_SALT)
-  const { chance, pick, whole } = random
-  if (!chance(0.1)) return plan
-  const healthy = (): Start => ({
-    ...CALM,
-    full: false,
-    gapMs: DAY_MS + whole(0, HOUR_MS),
-    networkSeed: whole(0, 1_000_000_000),
-    requestsMax: whole(6, 10),
-  })
-  const crash = () => ({ at: { operation: 'COMMIT', nth: whole(4, 16) }, place: 'after' }) as const
-  const night = (): Start => ({
-    ...healthy(),
-    ...(chance(0.2) && { requestsMax: null }),
-    crash: chance(0.5) ? crash() : null,
-    signal: chance(0.3) ? drawNth(random, 'COMMIT 16') : null,
-  })
-  const nights = (least: number, most: number, one: () => Start) =>
-    Array.from({ length: whole(least, most) }, one)
-  const first = chance(0.7) ? { ...healthy(), requestsMax: null } : night()
-  const wanted = { sourcesMin: 6, statuses: ['fieldwork', 'pending'], forMs: 0 }
-  return {
-    ...plan,
-    ...{ hasBucket: false, ignored: [], publish: ['duckdb'], checksViews: false },
-    world: { ...plan.world, surveys: 6, sourcesMax: 18, wanted, pageSize: pick([2, 5]), speed: 1 },
-    settings: { ...plan.settings, contract: 'evolve', full_listing_every: 7 * DAY_MS },
-    starts: [first, ...nights(2, 3, healthy), ...nights(0, 2, night), healthy()],
-  }
-}
-
-/** More surveys than may fail by themselves, and an endpoint that refuses all of them, or fails for all. From a stream of its own too. */
-const withBrokenEndpoint = (plan: Plan): Plan => {
-  const { chance, pick, whole } = createRandom(plan.seed ^ ENDPOINT_SALT)
-  if (!chance(0.08)) return plan
-  const healthy = lastStart(plan)
-  const refuse: Refuse = {
-    status: pick([301, 401, 403, 404, 418, 500, 503]),
-    parts: pick(['sample_sources', 'fieldwork_progress']),
-    of: 'all',
-  }
-  const broken = { ...healthy, refuse }
-  // The refusals of a night that ends before its verdict, or at its budget, stay.
-  const crash = { at: { operation: 'COMMIT', nth: whole(5, 9) }, place: 'after' } as const
-  const stopped = { ...broken, requestsMax: whole(12, 24) }
-  const earlier: readonly Start[] = pick([[], [{ ...broken, crash }], [stopped, stopped], [stopped, stopped]])
-  return {
-    ...plan,
-    world: { ...plan.world, surveys: 7, sourcesMax: 20 },
-    starts: [...(chance(0.5) ? [healthy] : []), ...earlier, broken],
-  }
-}
-
-/** A list that shrinks for a night or two. From a stream of its own too. */
-const withShortLists = (drawn: Plan): Plan => {
-  const { chance, whole } = createRandom(drawn.seed ^ LIST_SALT)
-  if (!chance(0.04)) return drawn
-  const plan: Plan = { ...drawn, hasBucket: false, ignored: [], publish: ['duckdb'], knowsAll: false }
-  const healthy = lastStart(plan)
-  const othersAnswer = chance(0.5)
-  const shortened = { ...healthy, shortList: { shown: whole(0, 3), othersAnswer } }
-  return {
-    ...plan,
-    world: {
-      ...plan.world,
-      surveys: 14,
-      sourcesMax: 60,
-      pageSize: 5,
-      speed: 1,
-      isMoved: false,
-      wanted: null,
-    },
-    starts: [healthy, shortened, ...(othersAnswer ? [{ ...shortened, full: false }] : [])],
-  }
-}
-
-/**
- * Lists of sources that shrink for a night or two. Many that vanish at once and are not found need a survey with many sources. From a
- * stream of its own.
- */
-const withShortSources = (drawn: Plan): Plan => {
-  const { chance, whole } = createRandom(drawn.seed ^ SOURCES_SALT)
-  if (!chance(0.05)) return drawn
-  const plan: Plan = { ...drawn, hasBucket: false, ignored: [], publish: ['duckdb'], knowsAll: false }
-  const healthy = lastStart(plan)
-  const othersAnswer = chance(0.6)
-  const shortened = { ...healthy, shortSources: { shown: whole(0, 3), othersAnswer } }
-  const [sourcesMin, sourcesMax] = othersAnswer ? [4, 12] : [50, 70]
-  return {
-    ...plan,
-    world: {
-      ...plan.world,
-      ...{ surveys: 2, sourcesMax, pageSize: 5, speed: 1, isMoved: false },
-      wanted: { sourcesMin, statuses: ['fieldwork', 'deviating_from_specs'], forMs: 0 },
-    },
-    starts: [healthy, shortened, ...(othersAnswer ? [{ ...shortened, full: false }] : [])],
-  }
-}
-
-/** Nights of 24 h and some seconds more or less, whose budgets are below the number of pages. From a stream of its own too. */
-const withSmallBudgets = (drawn: Plan): Plan => {
-  const { chance, pick, whole } = createRandom(drawn.seed ^ BUDGET_SALT)
-  if (!chance(0.06)) return drawn
-  const plan: Plan = { ...drawn, hasBucket: false, ignored: [], publish: ['duckdb'] }
-  const surveys = whole(4, 6)
-  const night = (): Start => ({
-    ...lastStart(plan),
-    gapMs: DAY_MS + whole(-60, 90) * 1_000,
-    full: false,
-    requestsMax: whole(1, surveys - 1),
-    forget: chance(0.1) ? [whole(0, 100)] : [],
-  })
-  return {
-    ...plan,
-    world: { ...plan.world, surveys, sourcesMax: 12, pageSize: 1, speed: 1, isMoved: false, wanted: null },
-    settings: { ...plan.settings, overlapMs: pick([0, 5 * MINUTE_MS]), full_listing_every: 7 * DAY_MS },
-    // Each night reads at least one further page, and surveys are created meanwhile.
-    starts: Array.from({ length: surveys + 3 }, night),
-    knowsAll: true,
-  }
 }
 
 /** Drawn from a stream of its own, so that existing seeds keep their plans. */
@@ -498,31 +299,3 @@ const DISK_OPERATIONS = [
 
 export const publishOf = ({ publish }: Plan, { bucket }: Start): readonly PublishFormat[] =>
   bucket?.isWithoutDelta === true ? publish.filter((format) => format !== 'delta') : publish
-
-/** A start without faults. */
-const CALM: Omit<Start, 'gapMs'> = {
-  ...UNDISTURBED,
-  commitMs: 300,
-  ...{ networkSeed: 1, latencyMsMax: 5, faults: {}, refuse: null, outage: null },
-  ...{ jumps: { probability: 0, hoursMax: 1 }, wallJump: null, clockAhead: null },
-  ...{ shortList: null, shortSources: null },
-  ...{ full: true, requestsMax: null, durationMsMax: null, signal: null, snapshot: null },
-  ...{
-    forget: [],
-    moves: 0,
-    moving: 0,
-    vanishing: 0,
-    loseWork: false,
-    renamed: false,
-    isOrdinary: false,
-    bucket: null,
-    planted: null,
-  },
-}
-
-/** A last start without faults, after every earlier request has left every rate window. */
-export const lastStart = ({ seed, hasBucket, world: { speed, rate } }: Plan): Start => ({
-  ...CALM,
-  gapMs: Math.max(DAY_MS / speed, 2 * rate.perMs + MINUTE_MS),
-  bucket: hasBucket ? { ...LAST_BUCKET_START, isWithoutDelta: seed % 2 === 0 } : null,
-})

@@ -1,6 +1,7 @@
 /** After each start: the cap (P2), a true end (P4, P5), and the checks of special nights. */
 import { asObjects } from '../../support/api/reference-api.js'
-import { PATIENCE_MS, type Plan, type Start } from '../plan.js'
+import type { Plan, Start } from '../plan.js'
+import { PATIENCE_MS } from '../plan-nights.js'
 import type { StartResult } from '../process.js'
 import type { World } from '../world.js'
 import type { Queryable, Violation } from './row-text.js'
