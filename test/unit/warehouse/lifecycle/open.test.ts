@@ -126,7 +126,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
       countedAt: null,
       fullListingDue: false,
       hasLeftOut: false,
-      listing: null,
+      listings: { full: null, incremental: null },
     })
   })
 
