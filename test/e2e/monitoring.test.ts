@@ -127,7 +127,7 @@ slow.concurrent('a failed run and a replay keep what is known of the last comple
 })
 
 slow.concurrent('a service that dies during the run is a failure', async (context) => {
-  const limits = { attempts: 1, consecutive_failures_max: 1 }
+  const limits = { attempts: 1, consecutive_failures_max: 1, patience: '0s' }
   const { trial, receiver, settings } = await openMonitored(context, 2, { limits })
   trial.api.hook = ({ number }, response) => {
     if (number < 2) return false
