@@ -489,10 +489,11 @@ test.concurrent(
     const temporary = await trial.temporary()
     const out = join(await trial.temporary(), 'rows.csv')
     const ask = (...args: readonly string[]) => trial.start(['query', ...args], { TMPDIR: temporary })
-    const limited = await ask(ENDLESS, '--output', out, '--max-duration', '1s').ended
+    // Long enough for a busy machine to begin the evaluation.
+    const limited = await ask(ENDLESS, '--output', out, '--max-duration', '10s').ended
     expect(limited).toMatchObject({ signal: 'SIGTERM', stdout: '' })
     expect(limited.stderr).toBe(
-      'fieldwork-sync: the query was stopped after 1 s. Select less, or give it more time by --max-duration\n',
+      'fieldwork-sync: the query was stopped after 10 s. Select less, or give it more time by --max-duration\n',
     )
     const interrupted = await ask('SELECT count(*) FROM range(1000000000000) a', '--max-duration', '1s').ended
     expect(interrupted).toMatchObject({ code: 3, stdout: '' })

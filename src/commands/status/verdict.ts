@@ -1,6 +1,6 @@
 /** How a warehouse is, in one line: how the last run of each account ended, how long ago, and what to do if it was not complete. */
 import { EXIT_CODES, type ExitCode, nextStep, worseOf } from '../../base/errors.js'
-import { counted, cutInMiddle, humanAge } from '../../base/human.js'
+import { counted, cutInMiddle, humanAge, humanDuration } from '../../base/human.js'
 import { printable } from '../../model/data-problem-names.js'
 import { type Instant, instantToMs } from '../../model/instant.js'
 import type { LastRun, LastRuns } from '../../storage/last-run.js'
@@ -103,7 +103,7 @@ const verdictOfUnpublished = (
   maxAgeMs: number,
 ): Verdict => {
   if (run.endedAt === null || run.exitCode === null) {
-    const [seen, began] = [run.seenAt, run.startedAt].map((at) => humanAge(nowMs - instantToMs(at)))
+    const [seen, began] = [run.seenAt, run.startedAt].map((at) => when(nowMs - instantToMs(at)))
     return {
       state: 'interrupted',
       exitCode: EXIT_CODES.partial,
@@ -129,6 +129,10 @@ const verdictOfUnpublished = (
 /** Clocks of two machines may differ by so much. */
 const CLOCKS_MS_MAX = 600_000
 
+/** How long ago, or that the clock of the run's machine is ahead of ours. */
+const when = (ageMs: number): string =>
+  ageMs < -CLOCKS_MS_MAX ? `${humanDuration(-ageMs)} ahead of this clock` : humanAge(Math.max(0, ageMs))
+
 /** An account is late if it had no complete run for `maxAgeMs`, unless its last run failed. */
 const verdictOfAccount = (
   {
@@ -143,7 +147,6 @@ const verdictOfAccount = (
   maxAgeMs: number,
 ): Verdict => {
   const ageOf = (at: Instant): number => nowMs - instantToMs(at)
-  const ago = (at: Instant): string => humanAge(ageOf(at))
   const why = reason === null ? 'no reason is recorded' : shortReason(reason)
   const exitCode = Object.values(EXIT_CODES).find((code) => code === exit_code) ?? EXIT_CODES.bug
   const isPartial = exitCode === EXIT_CODES.partial
@@ -152,15 +155,17 @@ const verdictOfAccount = (
     return {
       state: 'failed',
       exitCode,
-      text: `FAILED ${ago(ended_at)}${name}: ${why}; next: ${next}`,
+      text: `FAILED ${when(ageOf(ended_at))}${name}: ${why}; next: ${next}`,
       next,
     }
   const isFuture = complete_at !== null && ageOf(complete_at) < -CLOCKS_MS_MAX
   if (complete_at === null || isFuture || ageOf(complete_at) > maxAgeMs) {
     const ended =
-      complete_at === null ? 'no run was complete yet' : `the last complete run ended ${ago(complete_at)}`
+      complete_at === null
+        ? 'no run was complete yet'
+        : `the last complete run ended ${humanAge(ageOf(complete_at))}`
     const since = isFuture
-      ? `the last complete run is dated in the future (${ago(complete_at)}): check the clock of its machine`
+      ? `the last complete run is dated in the future (${humanAge(ageOf(complete_at))}): check the clock of its machine`
       : ended
     const last = isPartial ? `; the last run: ${why}` : ''
     return {
@@ -170,7 +175,8 @@ const verdictOfAccount = (
       next: isPartial ? next : START_ONE,
     }
   }
-  if (isPartial) return { state: 'partial', exitCode, text: `PARTIAL ${ago(ended_at)}${name}: ${why}`, next }
+  if (isPartial)
+    return { state: 'partial', exitCode, text: `PARTIAL ${when(ageOf(ended_at))}${name}: ${why}`, next }
   return { state: 'ok', exitCode, text: 'OK', next }
 }
 

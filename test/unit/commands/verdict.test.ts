@@ -103,6 +103,15 @@ test('a run that is dated in the future is late, and so is its account', () => {
   ])
 })
 
+test('a failed run says that the clock of its machine was ahead', () => {
+  const ended = (endedAt: string) => lastRun({ endedAt: instantOf(endedAt) })
+  const textOf = (last: LastRun) => stateOf([sync('acme', 12)], ['acme'], last)[1]
+  expect(textOf(ended('2026-03-02T01:00:00Z'))).toMatch(
+    /^FAILED 1 h 00 min ahead of this clock: not published/,
+  )
+  expect(textOf(ended('2026-03-02T00:05:00Z'))).toMatch(/^FAILED 0 s ago: not published/)
+})
+
 test('what follows the address of a request stays', () => {
   const reason =
     'gave up on GET /api/v1/surveys?page=2: no answer (GET /api/v1/surveys?updated_since=2026-03-01T00:00:00Z).'
