@@ -1,6 +1,7 @@
 /** What the service says of one survey now: all of its sources, also those that its list leaves out, and progress. */
 import { z } from 'zod'
 import type { RequestContext } from '../../base/allowance.js'
+import { parse } from '../../base/parse.js'
 import type { DayWindow } from '../../model/calendar.js'
 import type { Progress, SampleSource } from '../../model/fields.js'
 import {
@@ -71,7 +72,7 @@ export const readLeftOut = async (
   const leftOut: KnownSource[] = []
   for (const [id, { cells, missingSince }] of comparison.stored.sources)
     if (missingSince === null && !ids.has(id) && (await orGone(readProgress(comparison, id))) !== null)
-      leftOut.push(knownSource.parse(cells))
+      leftOut.push(parse(knownSource, cells, `the stored source ${id}`))
   return leftOut
 }
 
