@@ -27,17 +27,22 @@ const forms = (token: string): string[] => [
   JSON.stringify(token).slice(1, -1),
   JSON.stringify(token).slice(1, -1).replaceAll('/', '\\/'),
   encodeURIComponent(token),
-  ...encodedForms(token),
+  ...encodings(token),
+  // What remains of the token where its neighbours are not known.
+  ...inBase64(token).map((text) => text.slice(4, -4)),
 ]
 
-/** What remains of the token in base64 where its neighbours are not known. */
-const encodedForms = (token: string): string[] => [
+const encodings = (token: string): string[] => [
   encodeURIComponent(token).replaceAll(/%../g, (code) => code.toLowerCase()),
   new URLSearchParams({ token }).toString().slice('token='.length),
   token.replaceAll('&', '&amp;').replaceAll('"', '&quot;'),
   Buffer.from(token).toString('hex'),
-  ...[token, `1:${token}`, `12:${token}`].map((text) => Buffer.from(text).toString('base64').slice(4, -4)),
+  ...inBase64(token),
 ]
+
+/** At each of the three places where it may begin. */
+const inBase64 = (token: string): string[] =>
+  [token, `1:${token}`, `12:${token}`].map((text) => Buffer.from(text).toString('base64'))
 
 /** The places that contain the token. */
 const leaks = async (trial: Trial, ended: Ended, token: string): Promise<string[]> => {
@@ -100,7 +105,7 @@ const ECHOES: readonly Echo[] = [
   {
     when: 'a 401 with it in other encodings',
     exit: 4,
-    script: answering(401, (token) => encodedForms(token).join('\n')),
+    script: answering(401, (token) => encodings(token).join('\n')),
   },
   {
     when: 'a 500 that echoes the headers',
@@ -133,7 +138,7 @@ const ECHOES: readonly Echo[] = [
       )
       api.surveys[0]!.progress = scriptedProgress(1, {
         debug: `token=${encodeURIComponent(token)}`,
-        encoded: [...encodedForms(token), Buffer.from(`12:${token}`).toString('base64')],
+        encoded: encodings(token),
         length_of_interview: token,
       })
       const send = api.hook
