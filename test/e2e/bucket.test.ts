@@ -82,7 +82,10 @@ describe('a night', () => {
         const requests = trial.s3.requests.slice(from)
         const puts = requests.filter(({ verb }) => verb === 'put')
         checkpoints += puts.filter(({ key }) => key.endsWith('.checkpoint.parquet')).length
-        expect(puts.length).toBeLessThanOrEqual(20)
+        const ofTheRun = puts.filter(({ key }) => key.endsWith('/last-run.json'))
+        // Its start and its end.
+        expect(ofTheRun).toHaveLength(2)
+        expect(puts.length - ofTheRun.length).toBeLessThanOrEqual(20)
         expect(requests.filter(({ verb }) => verb === 'list').length).toBeLessThanOrEqual(8)
         if (night > 1) continue
         const bytesOf = (match: RegExp) =>
