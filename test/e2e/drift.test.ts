@@ -95,7 +95,7 @@ slow('a run requests a survey by its own address when a full listing does not sh
   api.hook = hideFromList(api, 2)
   api.now = new Date('2026-03-02T00:00:00Z')
   const second = await sync(['--full'])
-  expect(second).toMatchObject({ code: 0, run: { listing: 'full', surveys_listed: 1 } })
+  expect(second).toMatchObject({ code: 3, run: { listing: 'full', surveys_listed: 1, surveys_left_out: 1 } })
   expect(await shown(rows)).toEqual({ 1: 'Survey 1', 2: 'Survey 2', 3: 'missing' })
   expect(await missingRows(rows)).toEqual({
     surveys: [3],
