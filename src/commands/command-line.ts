@@ -28,7 +28,7 @@ export const runCommandLine = async (
   const context: CliContext = {
     ...surroundings,
     print,
-    tell: async (text) => await print(await fittedTo(surroundings.stdout, text)),
+    tell: async (text) => await print(await brokenFor(surroundings.stdout, text)),
     exit: (code, of = {}) => {
       ended = code
       end = of
@@ -43,7 +43,7 @@ export const runCommandLine = async (
     const redact = createRedactor(secrets)
     const { exitCode, text, json } = reportError(error)
     const after = ended === null ? '\n' : `. Apart from its output, the command ended with exit ${ended}\n`
-    stderr.write(await fittedTo(surroundings.stderr, `${redact(text)}${after}`))
+    stderr.write(await brokenFor(surroundings.stderr, `${redact(text)}${after}`))
     const worst = ended === null ? exitCode : worseOf(ended, exitCode)
     if (worst !== ended) end = { ...end, reason: json.error.message, errorCode: json.error.code }
     if (ended !== null) return worst
@@ -100,9 +100,9 @@ const run = async (argv: readonly string[], context: CliContext): Promise<void> 
   }
 }
 
-const fittedTo = async (stream: NodeJS.WriteStream, text: string): Promise<string> => {
-  const { fitted } = await import('./text/text-table.js')
-  return fitted(text, stream)
+const brokenFor = async (stream: NodeJS.WriteStream, text: string): Promise<string> => {
+  const { brokenAtWords } = await import('./text/text-table.js')
+  return brokenAtWords(text, stream)
 }
 
 /** Whether `--json` is given. It reads argv, because an error may come before the flags are parsed. */

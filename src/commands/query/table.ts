@@ -26,7 +26,7 @@ const TEXT_WIDTH_MIN = 12
 const LAST_LINES = 3
 const GAP = '  '
 
-interface Layable {
+interface TableOutput {
   readonly write: Write
   /** Columns. */
   readonly width: number
@@ -37,7 +37,7 @@ interface Layable {
 export const writeTable = (
   sql: Sql,
   statement: Statement,
-  { write, width, signal }: Layable,
+  { write, width, signal }: TableOutput,
 ): Promise<number> =>
   ofStatement(async () => {
     const { columns } = statement
@@ -56,8 +56,7 @@ export const writeTable = (
     for await (const batch of selectLines(sql, statement, row)) {
       for (const [line = ''] of batch) {
         waiting.push(line.split(SEPARATOR))
-        const isEnough = rows === 0 ? waiting.length >= SIZED_ROWS : waiting.length >= ROWS_AT_ONCE
-        if (!isEnough) continue
+        if (waiting.length < (rows === 0 ? SIZED_ROWS : ROWS_AT_ONCE)) continue
         if (!(await write(laidOut()))) return rows
         await eventsHandled()
         throwIfAborted(signal)

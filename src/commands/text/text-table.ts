@@ -67,7 +67,7 @@ export const wrapped = (text: string, widthMax: number, indent = '  '): string =
 /**
  * Sentences for people. On a terminal, lines end between words, and each goes on two columns further in. Elsewhere they stay as they are.
  */
-export const fitted = (text: string, { isTTY, columns }: CliContext['stdout']): string =>
+export const brokenAtWords = (text: string, { isTTY, columns }: CliContext['stdout']): string =>
   isTTY && columns
     ? text
         .split('\n')
