@@ -37,7 +37,7 @@ export const endLine = (ended: Ended, now: Date): string | null => {
     time: now.toISOString(),
     exit_code: exitCode,
     status: status.status,
-    reason: reason === null ? null : reason.replaceAll(/\s*\n\s*/g, '; '),
+    reason: reason?.replaceAll(/:\s*\n\s*/g, ': ').replaceAll(/\s*\n\s*/g, '; ') ?? null,
     next: next ?? nextStep(exitCode, errorCode),
     run_id: runId,
     msg: `${command} ended with exit ${exitCode}`,
