@@ -63,6 +63,8 @@ export interface FirstReading {
 /** A survey with everything that its requests depend on. */
 export interface PlannedSurvey extends SurveyFacts {
   readonly createdAt: Instant
+  /** When a listing last showed it; null = never. */
+  readonly listedAt: Instant | null
   /** Its pending row differs from the stored one only in `updated_at`. */
   readonly isTouched: boolean
   /** Number of sources that are not missing. */

@@ -20,6 +20,8 @@ export interface Task {
   readonly isBegun: boolean
   /** Consecutive refusals of the survey by the API. */
   readonly refusals: number
+  /** This run lists all surveys, and its pages have not shown it: it may have gone since an earlier run saw it. */
+  readonly isUnseen: boolean
   /** Requests that its bundle is expected to take. */
   readonly requests: RequestsByKind
   /** Requests that the budget reserves for it: all of its requests, with nothing skipped. */
@@ -37,6 +39,8 @@ interface QueueRules {
   readonly full: boolean
   /** Every survey that is added is due. */
   readonly isAsked?: boolean
+  /** Since when the run lists all surveys, server time; null if it does not. */
+  readonly listsAllSince?: Instant | null
 }
 
 /** The surveys that are due and excluded, and the requests that reading them is expected to take. */
@@ -49,7 +53,7 @@ export interface ExcludedSurveys {
 export const createQueue = (
   totals: SurveyTotals,
   at: Instant,
-  { refresh, full, isAsked = false }: QueueRules,
+  { refresh, full, isAsked = false, listsAllSince = null }: QueueRules,
   runId: string | null,
 ) => {
   const estimate = { rules: refresh, sourcesEach: sourcesOfEach(totals) }
@@ -77,7 +81,9 @@ export const createQueue = (
         return false
       }
       const task = taskOf(survey, reason, at, estimate, runId)
-      due.push(isAsked ? { ...task, isLeftOver: false } : task)
+      const isUnseen =
+        reason === 'missing' || (listsAllSince !== null && (survey.listedAt ?? 0n) < listsAllSince)
+      due.push({ ...task, isUnseen, isLeftOver: task.isLeftOver && !isAsked })
       return true
     },
     sorted: () => ({
@@ -119,7 +125,7 @@ const taskOf = (
   at: Instant,
   estimate: Parameters<typeof bundleRequests>[3],
   runId: string | null,
-): Task => {
+): Omit<Task, 'isUnseen'> => {
   const since = waitsSince(survey, reason, at)
   const weight = refreshWeight(survey.status, estimate.rules.weights)
   return {

@@ -48,7 +48,7 @@ import {
 type BundleRun = Omit<Run, 'budget' | 'requests'>
 
 interface BundleRequest extends BundleRequestsOptions {
-  readonly task: Pick<Task, 'surveyId' | 'reason' | 'isTouched' | 'isLeftOver' | 'refusals'>
+  readonly task: Pick<Task, 'surveyId' | 'reason' | 'isTouched' | 'isLeftOver' | 'refusals' | 'isUnseen'>
   readonly stored: StoredBundle
   readonly watch: Pick<EndpointWatch, 'answered' | 'failed' | 'isFailing'>
 }

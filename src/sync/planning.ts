@@ -40,7 +40,9 @@ export const queueDue = async (run: Run): Promise<readonly Task[]> => {
       { account, names: inVain },
       'accounts[].exclude names what the API does not show: correct or remove it',
     )
-  const queue = createQueue(await warehouse.surveyTotals(), now ?? 0n, { ...rules, isAsked }, runId)
+  const listsAllSince = state.listing === 'full' ? state.begunAt : null
+  const queueRules = { ...rules, isAsked, listsAllSince }
+  const queue = createQueue(await warehouse.surveyTotals(), now ?? 0n, queueRules, runId)
   let datedAhead = 0
   const selection = { rules: rules.refresh, at: now, changedSince: null, only }
   await warehouse.eachPlannedSurvey(selection, (survey) => {

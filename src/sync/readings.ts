@@ -11,13 +11,15 @@ import type { Task } from '../rules/queue.js'
 import type { EndpointWatch } from './failure-watch.js'
 
 interface ReadingsOptions {
-  readonly task: Pick<Task, 'surveyId' | 'reason' | 'refusals'>
+  readonly task: Pick<Task, 'surveyId' | 'reason' | 'refusals' | 'isUnseen'>
   readonly watch: Pick<EndpointWatch, 'answered' | 'failed'>
 }
 
 export class Readings {
   readonly #options: ReadingsOptions
   readonly #failures: { readonly kind: SurveyKind; readonly error: UpstreamError }[] = []
+  /** Those of a survey that may have gone: they say something about the endpoint once the survey answers. */
+  #unproven: { readonly kind: SurveyKind; readonly error: UpstreamError }[] = []
   answers = 0
 
   constructor(options: ReadingsOptions) {
@@ -31,15 +33,27 @@ export class Readings {
       const result = await reading
       this.answers += 1
       watch.answered(kind)
+      for (const failure of this.#unproven.splice(0)) this.#blame(failure)
       return result
     } catch (error) {
       if (!(error instanceof UpstreamError) || error.endsRun || error instanceof OutdatedSourcesError)
         throw error
       this.#failures.push({ kind, error })
-      const isGone = task.reason === 'missing' && isNotFound(error)
-      if (!isGone) watch.failed(kind, { surveyId: task.surveyId, error, wasRefused: task.refusals > 0 })
+      const mayHaveGone = task.isUnseen && this.answers === 0 && isNotFound(error)
+      if (mayHaveGone) this.#unproven.push({ kind, error })
+      else this.#blame({ kind, error })
       return null
     }
+  }
+
+  /** All failures are 404, and no page of this run showed the survey: they say nothing about the API. */
+  isUnproven(): boolean {
+    return this.#options.task.isUnseen && !this.isComplete() && this.#areNotFound()
+  }
+
+  #blame({ kind, error }: { readonly kind: SurveyKind; readonly error: UpstreamError }): void {
+    const { task, watch } = this.#options
+    watch.failed(kind, { surveyId: task.surveyId, error, wasRefused: task.refusals > 0 })
   }
 
   /** What the run itself does not read. It says nothing about the endpoint. */

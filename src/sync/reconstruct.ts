@@ -62,7 +62,7 @@ const readPast = async (
   watch: EndpointWatch,
 ): Promise<Past> => {
   const { source, signal, log, state } = run
-  const readings = new Readings({ task: { surveyId, reason: 'active', refusals: 0 }, watch })
+  const readings = new Readings({ task: { surveyId, reason: 'active', refusals: 0, isUnseen: false }, watch })
   const context = { signal, allowance: state.requestUsage.counting(allowance, KIND, 'reconstructed') }
   const answers: Answer[] = []
   const rows: ReconstructedSurvey['rows'][number][] = []

@@ -80,6 +80,8 @@ export interface RunState {
   ended: { readonly exitCode: ExitCode; readonly code: string; readonly message: string } | null
   readonly counts: RunCounters
   readonly requestUsage: UsageBook
+  /** The server time of the run's first answer. */
+  begunAt: Instant | null
   /** The latest server time. It is "now" for every rule in this run. */
   serverTime: Instant | null
   readonly rows: Record<string, RowCounts>
@@ -93,6 +95,7 @@ export const createRunState = (): RunState => ({
   ended: null,
   counts: zeroCounters(),
   requestUsage: new UsageBook(),
+  begunAt: null,
   serverTime: null,
   rows: Object.fromEntries(DATA_TABLES.map(({ name }) => [name, NO_ROWS])),
 })
@@ -103,5 +106,6 @@ export const addRows = (state: RunState, rows: RowCountsByTable): void => {
 }
 
 export const sawServerTime = (state: RunState, at: Instant): void => {
+  state.begunAt ??= at
   if (state.serverTime === null || at > state.serverTime) state.serverTime = at
 }

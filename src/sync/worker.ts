@@ -174,8 +174,9 @@ class Worker {
     const unread = 'unread' in outcome ? outcome.unread : null
     if (unread !== null) state.counts.surveysFailed += 1
     else if (outcome.kind !== 'oversized') state.counts.surveysRefreshed += 1
-    if (failure !== null) this.#watch.failed(failure, readings.refusals(), task.refusals > 0)
-    else if (outcome.kind !== 'gone') this.#watch.read(readings.answers, readings.refusals())
+    if (failure !== null) {
+      if (!readings.isUnproven()) this.#watch.failed(failure, readings.refusals(), task.refusals > 0)
+    } else if (outcome.kind !== 'gone') this.#watch.read(readings.answers, readings.refusals())
     if (failure === null && unread !== null)
       log.warn({ surveyId, problem: unread.error }, 'a part of a survey could not be read; it stays queued')
     endIf(this.#watch.verdict())

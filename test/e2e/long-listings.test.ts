@@ -66,3 +66,20 @@ test.each([
     }
   },
 )
+
+test('surveys that went after an earlier night had listed them are no wrong address', async (context) => {
+  const trial = await openTrial(context, scriptedSurveys(40, {}, 0))
+  trial.api.pageSize = 5
+  expect(await nightOf(trial, 0, [])).toEqual([0, 'full'])
+  // Six of its eight pages, and nothing else.
+  expect(await nightOf(trial, 1, ['--full', '--max-requests', '7'])).toEqual([3, 'full'])
+  trial.api.surveys.splice(0, 25)
+  // More surveys answer 404 than answer, one after the other, and none of them is a sign of a wrong address.
+  expect(await nightOf(trial, 2, [])).toEqual([3, 'full'])
+  // The 404s make the next listing a full one. It is the first that can miss them.
+  await nightOf(trial, 3, [])
+  expect(await nightOf(trial, 4, [])).toEqual([0, 'full'])
+  const gone = 'SELECT count(*)::INTEGER AS n FROM surveys WHERE _missing_since IS NOT NULL'
+  expect(await trial.rows(gone)).toEqual([{ n: 25 }])
+  await trial.expectSound()
+})

@@ -34,7 +34,15 @@ export const readAndCommit = async (
   api.asked.length = 0
   const state = { ...createRunState(), serverTime: api.now }
   const request = {
-    task: { surveyId: 1, reason: 'active', isTouched: false, isLeftOver: false, refusals: 0, ...task },
+    task: {
+      surveyId: 1,
+      reason: 'active',
+      isTouched: false,
+      isLeftOver: false,
+      isUnseen: false,
+      refusals: 0,
+      ...task,
+    },
     stored: await storedBundle(warehouse.account, task.surveyId ?? 1),
     allowance,
     watch: new EndpointWatch(),

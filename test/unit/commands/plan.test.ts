@@ -12,6 +12,7 @@ const task: Task = {
   isQueued: false,
   isTouched: false,
   isLeftOver: false,
+  isUnseen: false,
   isBegun: false,
   refusals: 0,
   requests: { survey_progress: 1, sample_source_progress: 2 },

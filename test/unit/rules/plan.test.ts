@@ -35,6 +35,7 @@ const survey = (change: Partial<PlannedSurvey> = {}): PlannedSurvey => {
     refreshedAt: daysAgo(1),
     progressChangedAt: null,
     missing: false,
+    listedAt: null,
     isTouched: false,
     sourcesChangedAt: null,
     changeAlone: false,

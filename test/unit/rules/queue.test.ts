@@ -19,6 +19,7 @@ const queued = (change: Partial<PlannedSurvey>, enqueuedAt: bigint, refusals = 0
   refreshedAt: null,
   progressChangedAt: null,
   missing: false,
+  listedAt: null,
   isTouched: false,
   sourcesChangedAt: null,
   changeAlone: false,
@@ -113,9 +114,21 @@ test('the budget reserves all requests of a survey, even if no change is expecte
     isQueued: false,
     isTouched: false,
     isLeftOver: false,
+    isUnseen: false,
     requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 },
     reserve: 1 + 1 + 3,
   })
+})
+
+test.each<[string, Partial<PlannedSurvey>, bigint | null, boolean]>([
+  ['no page of a run that lists all surveys has shown it', { listedAt: minute(4) }, minute(5), true],
+  ['no page has ever shown it', { listedAt: null }, minute(5), true],
+  ['a page of this run has shown it', { listedAt: minute(5) }, minute(5), false],
+  ['the run lists changes alone', { listedAt: minute(4) }, null, false],
+])('whether a survey may have gone: %s', (_, change, listsAllSince, isUnseen) => {
+  const rules = { refresh: REFRESH_RULES, full: false, listsAllSince }
+  const [task] = queueOf(onlySurveys([queued(change, minute(0))]), minute(10), rules, null).tasks
+  expect(task).toMatchObject({ isUnseen })
 })
 
 test.each<[string, Partial<PlannedSurvey>, boolean]>([

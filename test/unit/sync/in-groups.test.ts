@@ -225,6 +225,7 @@ const task = (surveyId: number, reserve = 3): Task => ({
   isQueued: true,
   isTouched: false,
   isLeftOver: false,
+  isUnseen: false,
   isBegun: false,
   refusals: 0,
   requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 1 },
