@@ -1,12 +1,11 @@
 # The image of the job. Debian, not Alpine: DuckDB's native library is built for glibc.
 
-# 1. Compile and bundle.
+# 1. Compile.
 FROM node:24-slim AS build
 WORKDIR /app
 COPY .npmrc package.json package-lock.json ./
 RUN npm ci
 COPY tsconfig.json ./
-COPY config/bundle.mjs ./config/
 COPY src ./src
 RUN npm run build
 

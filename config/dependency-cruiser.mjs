@@ -63,16 +63,20 @@ export default {
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown'] },
     },
     {
-      name: 'packages-of-the-bundle',
+      name: 'no-packages-of-development',
       severity: 'error',
-      // docs/decisions/build-and-libraries.md#0068-the-command-is-a-bundle-of-chunks
-      comment: 'Of devDependencies src imports only those that become part of the bundle (decision 0068).',
+      comment: 'devDependencies are not installed with the command. Only types may come from them.',
       from: { path: '^src/' },
-      to: {
-        dependencyTypes: ['npm-dev'],
-        pathNot:
-          '^node_modules/(@azure/(identity|storage-blob)|@duckdb/node-api|bottleneck|csv-parse|d3-array|d3-time|fast-string-width|hucre|nodemailer|p-limit|pino|preact|preact-render-to-string|prom-client|undici|wrap-ansi|yargs|yaml|zod|@types)/',
-      },
+      to: { dependencyTypes: ['npm-dev'], pathNot: '^node_modules/@types/' },
+    },
+    {
+      name: 'optional-packages-in-one-place',
+      severity: 'error',
+      // docs/decisions/build-and-libraries.md#0092-azures-packages-are-optional
+      comment:
+        'Packages that may be absent are imported only where their absence is reported (decision 0092).',
+      from: { path: '^src/', pathNot: '^src/object-store/azure/' },
+      to: { dependencyTypes: ['npm-optional'] },
     },
   ],
   options: {

@@ -1,6 +1,6 @@
 /**
  * Ends a process of a Node that does not suit, with one line and exit 2. The command, the build and the demo load it before anything
- * else. So it is plain JavaScript that a Node of 2017 can parse, and it imports nothing.
+ * else. So it is plain JavaScript that the first Node with ES modules, 12.17, can parse, and it imports nothing.
  */
 
 /** The same as `engines` in package.json: the oldest minor of each line that packages of ours support. The last also allows all newer lines. */

@@ -1,23 +1,21 @@
 /**
- * Stacks with positions in the TypeScript files. The command runs as a bundle, whose positions say little. Node's own
- * `--enable-source-maps` would read all source maps at every start; this reads them when a stack is printed.
+ * Stacks with positions in the TypeScript files. Node's own `--enable-source-maps` would read all source maps at every start; this reads
+ * them when a stack is printed.
  */
 import { readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { relative } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 
 /** The frames of an error's stack. Frames without a source map stay as they are. */
 export const readableStack = (stack: string): string =>
   stack.replaceAll(
-    /((?:file:\/)?\/[^\n()]+\.js):(\d+):(\d+)/g,
-    (frame, file: string, line: string, column: string) =>
-      positionIn(file, Number(line), Number(column)) ?? frame,
+    /(file:\/\/[^\n()]+\.js):(\d+):(\d+)/g,
+    (frame, url: string, line: string, column: string) =>
+      positionIn(url, Number(line), Number(column)) ?? frame,
   )
 
-/** `file` is a path, as in stacks of the command, or the URL of an ES module. */
-const positionIn = (file: string, line: number, column: number): string | null => {
-  const url = file.startsWith('/') ? pathToFileURL(file).href : file
+const positionIn = (url: string, line: number, column: number): string | null => {
   const entry = readMap(url)?.findEntry(line - 1, column - 1)
   if (entry === undefined || !('originalSource' in entry)) return null
   const source = fileURLToPath(new URL(entry.originalSource, url))

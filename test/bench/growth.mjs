@@ -3,10 +3,10 @@
  * the newest surveys change, as in real life, and once surveys of all months, the worst case. It prints how much of its version
  * each publish writes, with time, CPU and memory. The argument is another number of surveys.
  */
-import { systemClock } from '../../build/base/clock.js'
-import { createLacks } from '../../build/publish/file-system-lacks.js'
-import { readManifest } from '../../build/publish/parquet/manifest.js'
-import { createParquetPublisher } from '../../build/publish/parquet/publisher.js'
+import { systemClock } from '../../dist/base/clock.js'
+import { createLacks } from '../../dist/publish/file-system-lacks.js'
+import { readManifest } from '../../dist/publish/parquet/manifest.js'
+import { createParquetPublisher } from '../../dist/publish/parquet/publisher.js'
 import { inDirectory, table } from './support.mjs'
 import { log, openHistory } from './worlds/history.mjs'
 

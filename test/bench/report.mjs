@@ -5,8 +5,8 @@
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createDuckdbPublisher } from '../../build/publish/duckdb.js'
-import { createLacks } from '../../build/publish/file-system-lacks.js'
+import { createDuckdbPublisher } from '../../dist/publish/duckdb.js'
+import { createLacks } from '../../dist/publish/file-system-lacks.js'
 import { inDirectory, main, table, timed } from './support.mjs'
 import { log, openHistory } from './worlds/history.mjs'
 

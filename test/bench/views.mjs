@@ -3,7 +3,7 @@
  * each. It prints the rows of each view, the shortest time and the least CPU. The argument is another number of surveys.
  */
 import { z } from 'zod'
-import { ALL_VIEWS } from '../../build/warehouse/views/all.js'
+import { ALL_VIEWS } from '../../dist/warehouse/views/all.js'
 import { inDirectory, table } from './support.mjs'
 import { openHistory } from './worlds/history.mjs'
 

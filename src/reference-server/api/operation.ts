@@ -32,8 +32,6 @@ export interface Operation {
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
   readonly answer: z.ZodType
-  /** The type of an answer 200, where it is not JSON. */
-  readonly contentType?: 'text/html'
   /** The other statuses, each with its reason. */
   readonly refusals?: Readonly<Record<number, string>>
 }

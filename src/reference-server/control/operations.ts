@@ -154,14 +154,9 @@ export const CONTROL_OPERATIONS: readonly ControlOperation[] = [
   }),
   operation('get', '/openapi.json', 'readOpenApi', {
     summary: 'Read this document',
-    description: 'OpenAPI 3.1, made from the declarations by which requests are parsed.',
+    description:
+      'OpenAPI 3.1, made from the declarations by which requests are parsed, with the settings of this server and examples from its world. `/_reference` redirects to it.',
     answer: z.looseObject({ openapi: z.string() }).meta({ description: 'This document' }),
-  }),
-  operation('get', '/docs', 'readDocs', {
-    summary: 'Read the documentation of the API and this server',
-    description: 'This document for people, with examples from this world; `/_reference` redirects to it.',
-    contentType: 'text/html',
-    answer: z.string().meta({ description: 'HTML' }),
   }),
 ]
 

@@ -1,6 +1,6 @@
 /**
- * Makes the OpenAPI document of this server (3.1) from the declarations that parse requests and type answers. It is the
- * same for every world and every option, unless it is made for the docs page.
+ * Makes the OpenAPI document of this server (3.1) from the declarations that parse requests and type answers. It also has the settings of
+ * this server, and examples from its world.
  */
 import { z } from 'zod'
 import { packageVersion } from '../../base/version.js'
@@ -13,7 +13,6 @@ import type { ReferenceServerSettings } from '../options.js'
 import { formatUtc, type Micros } from '../time.js'
 import type { Organization } from '../world/organization.js'
 
-/** What the docs page shows beyond the document: the settings of this server, and examples from its world. */
 interface ServerState {
   /** The account whose credentials the examples use. */
   readonly organization: Organization
@@ -72,15 +71,12 @@ export const CHOICES: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/**
- * The document of a server that is reached at `origin`, such as `http://localhost:8080`. With `state`, it also says how
- * this server is set and has examples from its world.
- */
-export const openApiDocument = (origin: string, state?: ServerState) => {
+/** The document of a server that is reached at `origin`, such as `http://localhost:8080`. */
+export const openApiDocument = (origin: string, state: ServerState) => {
   const schemas = documentSchemas()
   const paths: Record<string, object> = {}
   for (const endpoint of endpoints.ENDPOINTS) {
-    const example = state && exampleOf(endpoint, state, origin)
+    const example = exampleOf(endpoint, state, origin)
     paths[endpoint.path] = { get: { tags: [API_TAG], ...operationOf(endpoint, schemas, example) } }
   }
   for (const declared of control.CONTROL_OPERATIONS) {
@@ -93,7 +89,7 @@ export const openApiDocument = (origin: string, state?: ServerState) => {
     info: {
       title: 'Survey fieldwork API, reference server',
       version: packageVersion(),
-      description: state === undefined ? DESCRIPTION : `${DESCRIPTION}\n\n${settingsText(state)}`,
+      description: `${DESCRIPTION}\n\n${settingsText(state)}`,
     },
     servers: [{ url: `${origin}${API_PREFIX}` }],
     security: [{ 'Authorization-ID': [], 'Authorization-Token': [] }],
@@ -145,7 +141,6 @@ const settingsText = ({ settings }: ServerState): string => {
   return [
     'The settings of this server:',
     `\`\`\`json\n${JSON.stringify(Object.fromEntries(flags), null, 2)}\n\`\`\``,
-    'For programs, `/_reference/openapi.json` is this document without these settings and without examples: it is the same for every world.',
   ].join('\n\n')
 }
 
@@ -178,7 +173,6 @@ const SECURITY_SCHEMES = {
 
 const operationOf = (declaration: Operation, schemas: DocumentSchemas, example?: Example) => {
   const { path, operationId, summary, description, query, body, answer, refusals = {} } = declaration
-  const { contentType = JSON_TYPE } = declaration
   return {
     operationId,
     summary,
@@ -193,7 +187,7 @@ const operationOf = (declaration: Operation, schemas: DocumentSchemas, example?:
         description: answer.meta()?.description ?? 'The answer',
         headers: headersOf('Date'),
         content: {
-          [contentType]: { schema: schemas.of(answer), ...(example && { example: example.answer }) },
+          [JSON_TYPE]: { schema: schemas.of(answer), ...(example && { example: example.answer }) },
         },
       },
       ...Object.fromEntries(

@@ -35,7 +35,7 @@ export const fileQuestion = z.object({
 })
 type FileQuestion = Readonly<z.output<typeof fileQuestion>>
 
-/** The module that answers in a process of its own. It is beside this one, in the compiled modules and in the bundle (`config/bundle.mjs`). */
+/** The module that answers in a process of its own. */
 const ANSWERING = fileURLToPath(new URL('./answer-check-file.js', import.meta.url))
 
 /** Signals by which broken memory ends a process. Any other has another cause. */

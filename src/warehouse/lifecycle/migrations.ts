@@ -3,8 +3,6 @@
  * need no step (docs/decisions/warehouse.md#0037-warehouses-of-all-earlier-versions-are-migrated).
  */
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
 import { WarehouseError } from '../../base/errors.js'
@@ -12,16 +10,8 @@ import { instantFromMs } from '../../model/instant.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
 import { sum } from '../../rules/estimate.js'
 import { bigintCell } from '../connection/cells.js'
-import {
-  attached,
-  columnPaths,
-  countOf,
-  type Database,
-  inTransaction,
-  openDatabase,
-  type Sql,
-} from '../connection/database.js'
-import { addColumn, commentsOn, createTable, literal, qualified } from '../connection/ddl.js'
+import { columnPaths, countOf, type Database, openDatabase, type Sql } from '../connection/database.js'
+import { addColumn, commentsOn, createTable, qualified } from '../connection/ddl.js'
 import { isStatementFault } from '../connection/duckdb-error.js'
 import { WarehouseUnusableError } from '../connection/errors.js'
 import { ALL_VIEWS } from '../views/all.js'
@@ -46,25 +36,6 @@ const MIGRATIONS: readonly Migration[] = [
     ],
   },
 ]
-
-/** The package has an empty warehouse of its version, with views and comments: `config/bundle.mjs` makes it. */
-export const EMPTY = fileURLToPath(new URL('../empty.duckdb', import.meta.url))
-
-/**
- * Fills a new database with it, which takes a tenth of the CPU time of its statements. Before the build there is none. Rejects with the
- * database unchanged if it cannot be copied.
- */
-export const copyEmpty = async (database: Database, clock: Clock): Promise<void> => {
-  if (!existsSync(EMPTY)) return
-  const copy = (sql: Sql) =>
-    inTransaction(sql, async () => {
-      await sql.run('COPY FROM DATABASE other TO "work"')
-      await sql.run('UPDATE _sync.schema_version SET applied_at = $1', [instantFromMs(clock.nowMs())])
-    })
-  await database.exclusively((sql) =>
-    attached(sql, `${literal(EMPTY)} AS other (READ_ONLY)`, () => copy(sql)),
-  )
-}
 
 /** Tests pass another `schema`. */
 export const migrate = async (

@@ -10,19 +10,11 @@ import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { type Database, openDatabase } from '../connection/database.js'
-import {
-  duckdbCause,
-  duckdbError,
-  firstLine,
-  isDamage,
-  isFileFailure,
-  isLockConflict,
-  lockHolder,
-} from '../connection/duckdb-error.js'
+import { duckdbError, firstLine, isDamage, isLockConflict, lockHolder } from '../connection/duckdb-error.js'
 import { WarehouseDamagedError, WarehouseHeldError, WarehouseUnusableError } from '../connection/errors.js'
 import { spillDirectory, workFile } from './files.js'
 import { describeHolder, type Holder, isAlive, readHolder, removeHolder, writeHolder } from './holder.js'
-import { copyEmpty, EMPTY, hasCurrentSchema, migrate, schemaVersion } from './migrations.js'
+import { hasCurrentSchema, migrate, schemaVersion } from './migrations.js'
 import { dropOtherViews, keepPlainData } from './plain-data.js'
 import { type PublishedPlace, rebuild } from './rebuild.js'
 
@@ -52,15 +44,9 @@ export const openWarehouse = async (options: OpenWarehouse): Promise<Database> =
     await options.onHeld?.()
     await database.exclusively((sql) => keepPlainData(sql, log)).catch(notOurs(database))
     const isCurrent = () => database.exclusively(hasCurrentSchema)
-    const isNew = async () => (await database.exclusively(schemaVersion)) === 0
     if (!(await isCurrent())) {
-      if (await isNew()) await rebuild(database, published, log)
-      if (await isNew())
-        await copyEmpty(database, clock).catch((error: unknown) => {
-          const cause = duckdbCause(error)
-          if (!isFileFailure(cause)) throw error
-          log.warn({ problem: firstLine(cause) }, 'no copy of the empty warehouse: its tables are created')
-        })
+      const isNew = (await database.exclusively(schemaVersion)) === 0
+      if (isNew) await rebuild(database, published, log)
       if (!(await isCurrent())) await migrate(database, clock)
     } else if (await database.exclusively(dropOtherViews)) {
       log.warn({ file: database.file }, 'views were not those of this version, so they are created again')
@@ -190,7 +176,6 @@ const openUnlessHeld = async (directory: string): Promise<Database> => {
       temporaryDirectory: spillDirectory(directory),
       // It publishes into the directory, and is rebuilt from there.
       directories: [directory],
-      files: [EMPTY, `${EMPTY}.wal`],
       mayChangeSettings: true,
     })
     // Whoever can read the file can hold its lock. DuckDB creates it with the rights of the umask, and some file systems keep none.

@@ -3,7 +3,7 @@
  * of each, the progress of each survey and of each source. Every setting that differs from a tool's default says why, in its own folder.
  */
 import { readFileSync } from 'node:fs'
-import { INTERVIEW_STATUSES } from '../../../build/reference-server/resources.js'
+import { INTERVIEW_STATUSES } from '../../../dist/reference-server/resources.js'
 import { envOf, main } from '../support.mjs'
 import { TABLES } from './truth.mjs'
 
@@ -47,7 +47,7 @@ const ours = {
   environments: {},
   versions: [
     `fieldwork-sync ${project.version}`,
-    `@duckdb/node-api ${project.devDependencies['@duckdb/node-api']}`,
+    `@duckdb/node-api ${project.dependencies['@duckdb/node-api']}`,
   ],
   ways: { all: 'defaults' },
   command: ({ world, directory, cap }) => ({

@@ -8,7 +8,7 @@ import {
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
 } from '@duckdb/node-api'
-import { parseIsoTime } from '../../../build/reference-server/time.js'
+import { parseIsoTime } from '../../../dist/reference-server/time.js'
 
 export const TABLES = ['surveys', 'sample_sources', 'survey_progress', 'source_progress']
 const TIMES = new Set(['created_at', 'updated_at'])

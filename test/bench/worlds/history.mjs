@@ -2,10 +2,10 @@
  * A work database with a history, made by SQL in the real schema. Every value follows from the number of its survey, source and night.
  * Each survey and source has an observation a night, and the current rows are those of the last one.
  */
-import { systemClock } from '../../../build/base/clock.js'
-import { DATA_TABLES, freshness, HISTORY_TABLES } from '../../../build/model/tables.js'
-import { qualified, quote } from '../../../build/warehouse/connection/ddl.js'
-import { openWarehouse } from '../../../build/warehouse/lifecycle/open.js'
+import { systemClock } from '../../../dist/base/clock.js'
+import { DATA_TABLES, freshness, HISTORY_TABLES } from '../../../dist/model/tables.js'
+import { qualified, quote } from '../../../dist/warehouse/connection/ddl.js'
+import { openWarehouse } from '../../../dist/warehouse/lifecycle/open.js'
 
 const silent = () => undefined
 export const log = { debug: silent, info: silent, warn: console.warn, error: console.error }

@@ -1,5 +1,5 @@
 /** The API of a night in which some surveys are in fieldwork again, and each has new interviews. */
-import { INTERVIEW_STATUSES } from '../../../build/model/fields.js'
+import { INTERVIEW_STATUSES } from '../../../dist/model/fields.js'
 
 const SOURCES = 2
 const PAGE_SIZE = 50

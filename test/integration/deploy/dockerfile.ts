@@ -30,7 +30,8 @@ const texts = z.record(z.string(), z.string())
 export const manifest = z
   .object({
     ...{ name: z.string(), version: z.string(), description: z.string(), license: z.string() },
-    ...{ bin: texts, scripts: texts, engines: texts, dependencies: texts, devDependencies: texts },
+    ...{ bin: texts, scripts: texts, engines: texts, dependencies: texts },
+    ...{ optionalDependencies: texts, devDependencies: texts },
   })
   .parse(JSON.parse(readFileSync(join(projectDirectory, 'package.json'), 'utf8')))
 

@@ -7,7 +7,7 @@ import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { MAIN } from './command.js'
 
 export interface Mutation {
-  /** Path of a compiled module, relative to `build`. */
+  /** Path of a compiled module, relative to `dist`. */
   readonly file: string
   /** Occurs exactly once in the file. */
   readonly from: string
@@ -17,11 +17,11 @@ export interface Mutation {
 const copyOfBuild = async (finished: Finished): Promise<string> => {
   const root = dirname(dirname(MAIN))
   const copy = await temporaryDirectory(finished)
-  // It has some six hundred files: a promise for each takes four times the CPU.
-  cpSync(join(root, 'build'), join(copy, 'build'), { recursive: true })
+  // It has some seven hundred files: a promise for each takes four times the CPU.
+  cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true })
   await cp(join(root, 'package.json'), join(copy, 'package.json'))
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
-  return join(copy, 'build')
+  return join(copy, 'dist')
 }
 
 /** Returns the `main.js` of a mutated copy. Throws when the text of a mutation does not occur exactly once. */

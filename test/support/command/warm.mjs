@@ -2,7 +2,7 @@
  * Loads the built command once and runs the parent's command lines one after the other, as `dist/main.js` would.
  * After each command line it prints the parent's mark to both streams.
  */
-import { runCommandLine } from '../../../dist/chunks/command-line.js'
+import { runCommandLine } from '../../../dist/commands/command-line.js'
 
 process.on('message', async ({ args, env, cwd, mark }) => {
   const { signal } = new AbortController()

@@ -59,7 +59,7 @@ export const verdictOf = ({ rules }: ConformanceReport, id: string) =>
 export const observationOf = ({ observations }: ConformanceReport, topic: string): string =>
   observations.find((one) => one.topic === topic)?.told ?? 'there is no such observation'
 
-/** Of a built file below `build/reference-server`, in which `from` occurs exactly once. */
+/** Of a compiled file below `dist/reference-server`, in which `from` occurs exactly once. */
 export type Change = readonly [file: string, from: string, to: string]
 
 /** Starts a copy of the built reference server in which one text is replaced, with its own modules, in this process. */

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
-const url = (file: string) => JSON.stringify(new URL(`../../../build/logging/${file}`, import.meta.url).href)
+const url = (file: string) => JSON.stringify(new URL(`../../../dist/logging/${file}`, import.meta.url).href)
 
 const script = (end: string) => `
   const { createLog } = await import(${url('log.js')})

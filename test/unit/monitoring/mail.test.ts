@@ -369,7 +369,7 @@ test.skipIf(elsewhere === undefined || !MAY_MOUNT).concurrent.for([
     const directory = await temporaryDirectory(context.onTestFinished)
     await writeFile(join(directory, 'hosts'), `${address} ${host}\n`)
     await writeFile(join(directory, 'resolv.conf'), 'nameserver 127.0.0.1\noptions attempts:1 timeout:1\n')
-    const script = `import { sendMail } from '${new URL('../../../build/monitoring/mail.js', import.meta.url).pathname}'
+    const script = `import { sendMail } from '${new URL('../../../dist/monitoring/mail.js', import.meta.url).pathname}'
     const clock = { monotonicMs: () => 0, nowMs: () => 0, after: (_, act) => { const timer = setTimeout(act, 0); return () => clearTimeout(timer) } }
     const target = { ...JSON.parse(process.argv[1]), login: null }
     const tools = { clock, signal: new AbortController().signal, redact: (text) => text }

@@ -52,7 +52,7 @@ test.runIf(SLOW)(
     await file.truncate(FILE_BYTES)
     await file.close()
     const script = new URL('transfer.mjs', import.meta.url).pathname
-    const module = new URL('../../../build/object-store/open.js', import.meta.url).href
+    const module = new URL('../../../dist/object-store/open.js', import.meta.url).href
     const options = { bucket: 'research', prefix: '', endpoint, region: null, pathStyle: true, azure: null }
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,

@@ -76,10 +76,10 @@ describe('GET /_reference/openapi.json', () => {
     })
   })
 
-  test('is the same for every world and every option', async () => {
+  test('has the same paths and schemas for every world and every option', async () => {
     await using api = await startApi({ surveys: 9, seed: 3, pageSize: 2, retryAfter: 'none', accounts: 2 })
-    const { servers: _, paths, ...rest } = asObject((await api.control('/openapi.json')).json)
-    expect({ ...document, ...rest }).toEqual(document)
+    const { paths, components } = asObject((await api.control('/openapi.json')).json)
+    expect(components).toEqual(document.components)
     expect(Object.keys(asObject(paths))).toEqual(Object.keys(at('paths')))
   })
 })

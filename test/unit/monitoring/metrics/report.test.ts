@@ -64,7 +64,7 @@ test('a pipe is not replaced, and no reading of it waits', async () => {
 test('a file system that does not answer holds neither the run nor the end of the process', async (context) => {
   const disk = await openSilentDisk(context)
   if (disk === null) return
-  const url = (file: string) => JSON.stringify(new URL(`../../../../build/${file}`, import.meta.url).href)
+  const url = (file: string) => JSON.stringify(new URL(`../../../../dist/${file}`, import.meta.url).href)
   const script = `
     const { writeTextfile } = await import(${url('monitoring/metrics/report.js')})
     const late = new AbortController()

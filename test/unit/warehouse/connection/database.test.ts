@@ -9,7 +9,7 @@ import { openDatabase } from '../../../../src/warehouse/connection/database.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
-const DATABASE = new URL('../../../../build/warehouse/connection/database.js', import.meta.url).href
+const DATABASE = new URL('../../../../dist/warehouse/connection/database.js', import.meta.url).href
 
 /** The first statement fails while the second one runs; then the database is closed. Whether the second has begun is chance. */
 const SCRIPT = `
