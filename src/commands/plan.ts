@@ -5,18 +5,10 @@ import { formatInstant } from '../model/instant.js'
 import { REQUEST_KINDS } from '../model/request-usage.js'
 import type { Budget } from '../model/run.js'
 import { requestsIn, sum } from '../rules/estimate.js'
-import {
-  type AccountPlan,
-  fitPlan,
-  type Plan,
-  type PlanEntry,
-  reconstructedRequests,
-  timeAtCapMs,
-} from '../rules/plan.js'
+import { type AccountPlan, fitPlan, type Plan, type PlanEntry, timeAtCapMs } from '../rules/plan.js'
 import type { AccountSettings, Settings } from '../settings/settings.js'
 import { findState } from '../storage/open.js'
 import { planOf } from '../sync/planning.js'
-import { expectedAllocations } from '../sync/requests.js'
 import { accountWarehouse } from '../warehouse/account-warehouse.js'
 import { readPublished, requireCurrentSchema } from '../warehouse/status.js'
 import type { CliContext } from './context.js'
@@ -47,30 +39,33 @@ const planAll = async (
   })
 }
 
-/**
- * The part of each account's plan that fits into the budget. A request limit is divided by the weights of the accounts. What they leave is for
- * their reconstructed days.
- */
+/** The part of each account's plan that fits into the budget. */
 const fitted = (
   accounts: readonly AccountSettings[],
   plans: readonly (Plan | null)[],
   budget: Budget,
 ): readonly AccountPlan[] => {
-  const needs = accounts.map(({ weight }, place) => {
-    const plan = plans[place]
-    return { weight, needed: plan ? plan.requests - reconstructedRequests(plan) : Number.POSITIVE_INFINITY }
-  })
+  const needs = accounts.map((_, place) => plans[place]?.requests ?? Number.POSITIVE_INFINITY)
   const { requests_max: total } = budget
-  const allocations = total === null ? [] : expectedAllocations(total, needs)
-  let left = (total ?? 0) - sum(allocations)
+  const parts = total === null ? [] : expectedParts(total, needs)
   return accounts.map(({ name: account, rate }, place) => {
     const plan = plans[place] ?? null
-    const more = plan === null ? 0 : Math.min(reconstructedRequests(plan), left)
-    left -= more
-    const requestsMax = total === null ? null : (allocations[place] ?? 0) + more
+    const requestsMax = total === null ? null : (parts[place] ?? 0)
     const fit = plan && fitPlan(plan, { ...budget, requests_max: requestsMax }, rate)
     return { account, rate, plan, fit }
   })
+}
+
+/** The requests that each account gets, if all take them equally fast until they have what they need. */
+export const expectedParts = (total: number, needs: readonly number[]): readonly number[] => {
+  const parts = new Map<number, number>()
+  let left = total
+  for (const [place, needed] of [...needs.entries()].toSorted(([, one], [, other]) => one - other)) {
+    const part = Math.min(needed, Math.floor(left / (needs.length - parts.size)))
+    parts.set(place, part)
+    left -= part
+  }
+  return needs.map((_, place) => parts.get(place) ?? 0)
 }
 
 export const renderPlans = (plans: readonly AccountPlan[], budget: Budget): string =>

@@ -160,7 +160,7 @@ const reconstructedEntry = (windows: readonly number[]): readonly PlanEntry[] =>
 }
 
 /** The requests of a plan that only take what a budget leaves. */
-export const reconstructedRequests = ({ entries }: Plan): number =>
+const reconstructedRequests = ({ entries }: Plan): number =>
   sum(entries.map(({ reason, requests }) => (reason === 'reconstructed' ? requestsIn(requests) : 0)))
 
 /**

@@ -81,7 +81,7 @@ const refuseCapsTwice = (read: readonly OneAccount[], { problems }: Layers): voi
 }
 
 const resolveAccount = async (one: OneAccount): Promise<readonly AccountSettings[]> => {
-  const { name, base_url: baseUrl, id, weight, exclude, rate_limit, rate } = one.account
+  const { name, base_url: baseUrl, id, exclude, rate_limit, rate } = one.account
   if (baseUrl === undefined) addMissing(one, ['base_url'])
   if (id === undefined) addMissing(one, ['id'])
   const proxy = baseUrl === undefined ? null : proxyFor(baseUrl, one.proxies)
@@ -91,7 +91,7 @@ const resolveAccount = async (one: OneAccount): Promise<readonly AccountSettings
   const { requests, perMs } = rate ?? { ...rate_limit, perMs: rate_limit.per }
   const shared = resolveShared(one, requests)
   if (baseUrl === undefined || id === undefined || token === undefined) return []
-  return [{ name, baseUrl, id, token, rate: { requests, perMs }, shared, proxy, weight, exclude }]
+  return [{ name, baseUrl, id, token, rate: { requests, perMs }, shared, proxy, exclude }]
 }
 
 const resolveShared = ({ account, layers, path }: OneAccount, cap: number): AccountSettings['shared'] => {

@@ -135,9 +135,6 @@ const account = section({
       'What happens while that Redis is away: `stop` ends the run with exit 4. With a percentage of the cap, or a number of requests per window, this process goes on with that many requests. The fallbacks of all processes together must not exceed the cap',
     ),
   }).prefault({}),
-  weight: wholeNumber(1, 1, 1_000).describe(
-    'Weight of the account when `--max-requests` is divided among several; unused requests of one account go to the others',
-  ),
   exclude: section({
     status: preset([], 'list of survey statuses', namesOf('status value', SURVEY_STATUSES)).describe(
       'Surveys with these statuses are listed, but their sources and progress are not read',

@@ -18,8 +18,6 @@ export interface AccountSettings {
   readonly shared: SharedRate | null
   /** The proxy for requests to its API; null for direct requests. */
   readonly proxy: HttpProxy | null
-  /** The account's part of `--max-requests` is this, divided by the sum of all weights. */
-  readonly weight: number
   readonly exclude: ExcludeRules
 }
 

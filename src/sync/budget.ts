@@ -1,5 +1,5 @@
 /**
- * The budget of one account's run: its allocation of `--max-requests`, and `--max-duration`. Every run makes progress: the listing may take
+ * The budget of one account's run: `--max-requests`, which all accounts share, and `--max-duration`. Every run makes progress: the listing may take
  * half of the budget while tasks wait, and a survey that does not fit is read in parts, by one request at least
  * (docs/decisions/accounts-and-budgets.md#0053-budgets-are-kept-to-the-request).
  */
@@ -10,11 +10,11 @@ import type { Rate } from '../base/network.js'
 import { createTimeLimit } from '../base/time-limit.js'
 import type { Budget } from '../model/run.js'
 import { requestsWithin } from '../rules/plan.js'
-import { Allocation } from './requests.js'
+import { RequestCounter } from './requests.js'
 
 export interface ListingAllowance extends Allowance {
-  /** Whether another page may be read. Without waiting tasks it waits for unused requests of other accounts, until `signal` aborts. */
-  mayReadPage(tasksWait: () => Promise<boolean>, signal: AbortSignal): Promise<boolean>
+  /** Whether another page may be read. */
+  mayReadPage(tasksWait: () => Promise<boolean>): Promise<boolean>
 }
 
 export interface BundleAllowance extends Allowance {
@@ -30,7 +30,7 @@ const WHOLE_MAX = 1_000
 export class RunBudget {
   readonly #limits: Budget
   readonly #clock: Clock
-  readonly #allocation: Allocation
+  readonly #requests: RequestCounter
   readonly #startedMs: number
   /** The last of the limits. */
   #limitReached = '--max-requests'
@@ -40,11 +40,10 @@ export class RunBudget {
   #wholeMax: number | null = null
   #rate: (() => Rate) | null = null
 
-  /** `allocation` is all of `limits.requests_max` unless several accounts divide the requests. */
-  constructor(limits: Budget, clock: Clock, allocation = new Allocation(limits.requests_max)) {
+  constructor(limits: Budget, clock: Clock, requests = new RequestCounter(limits.requests_max)) {
     this.#limits = limits
     this.#clock = clock
-    this.#allocation = allocation
+    this.#requests = requests
     this.#startedMs = clock.monotonicMs()
   }
 
@@ -54,14 +53,9 @@ export class RunBudget {
     const fits = (part: number): boolean =>
       pages <= pagesMin || (this.#fitsRequests(1, part) && this.#fitsDuration(0, part))
     return {
-      mayReadPage: async (tasksWait, signal) => {
+      mayReadPage: async (tasksWait) => {
         pages += 1
-        if (fits(0.5)) return true
-        if (await tasksWait()) return false
-        while (!fits(1)) {
-          if (!this.#fitsDuration(0) || !(await this.#allocation.room(1, signal))) return false
-        }
-        return true
+        return fits(0.5) || (!(await tasksWait()) && fits(1))
       },
       take: () => this.#take(pages <= pagesMin, false),
     }
@@ -85,12 +79,12 @@ export class RunBudget {
     return fits ? this.#allowanceOf(requests) : null
   }
 
-  /** The same, but waits for unused requests of bundles under way or of other accounts, until `signal` aborts. */
+  /** The same, but waits for requests that bundles under way give back, until `signal` aborts. */
   async admitBundleSoon(requests: number, signal: AbortSignal): Promise<BundleAllowance | null> {
     for (;;) {
       const allowance = this.admitBundle(requests)
       if (allowance !== null || !this.#fitsDuration(this.#expectedMs(requests))) return allowance
-      if (!(await this.#allocation.room(requests, signal))) return null
+      if (!(await this.#requests.mayFit(requests, signal))) return null
     }
   }
 
@@ -108,21 +102,15 @@ export class RunBudget {
       take: () => {
         if (!isLeft()) throw new StoppedError(this.reason())
         this.#bundleRequests += 1
-        this.#allocation.send(false)
+        this.#requests.send()
       },
       reserveRest: () => true,
-      release: () => this.#allocation.reserve(0),
+      release: () => undefined,
     }
   }
 
-  /** Waits until every account has read its queue. What they leave is for requests that no run has to send. */
-  async queuesEnd(): Promise<void> {
-    await this.#allocation.allEnd()
-  }
-
-  /** The requests that are left when all queues have ended. */
   left(): number {
-    return Math.max(0, this.#allocation.left())
+    return Math.max(0, this.#requests.left)
   }
 
   /** The allowance of some of these; null if their time would not fit. */
@@ -134,12 +122,12 @@ export class RunBudget {
     const { wholeMax } = this
     this.#bundlesStartedMs ??= this.#clock.monotonicMs()
     this.#largestBundle = Math.max(this.#largestBundle, requests)
-    let [reserved, taken] = [0, 0]
-    const reserve = (more: number) => {
-      reserved += more
-      this.#allocation.reserve(more)
+    let [reserved, taken] = [requests, 0]
+    this.#requests.reserve(requests)
+    const release = () => {
+      this.#requests.release(reserved)
+      reserved = 0
     }
-    reserve(requests)
     return {
       take: () => {
         const isReserved = reserved > 0
@@ -150,15 +138,13 @@ export class RunBudget {
       },
       reserveRest: (needed) => {
         if (taken + needed > wholeMax || !this.#fitsRequests(needed - reserved)) return false
-        reserve(needed - reserved)
+        release()
+        this.#requests.reserve(needed)
+        reserved = needed
         return true
       },
-      release: () => reserve(-reserved),
+      release,
     }
-  }
-
-  mayGrow(): boolean {
-    return this.#allocation.mayGrow()
   }
 
   /** Why the run stopped: the limit that was reached last. */
@@ -202,7 +188,7 @@ export class RunBudget {
   }
 
   #fitsRequests(requests: number, part = 1): boolean {
-    const fits = this.#allocation.fits(requests, part)
+    const fits = this.#requests.fits(requests, part)
     if (!fits) this.#limitReached = `--max-requests ${this.#limits.requests_max}`
     return fits
   }
@@ -217,6 +203,7 @@ export class RunBudget {
   /** Counts a request that is sent now. Throws a `StoppedError` when the budget has none left. */
   #take(mayRunOver: boolean, isReserved: boolean): void {
     if (!mayRunOver && !isReserved && !this.#fitsRequests(1)) throw new StoppedError(this.reason())
-    this.#allocation.send(isReserved)
+    if (isReserved) this.#requests.sendReserved()
+    else this.#requests.send()
   }
 }

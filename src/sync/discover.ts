@@ -70,7 +70,7 @@ const haveNoneGone = async ({
   log,
 }: Run): Promise<boolean> => {
   const allowance = budget.listing(0)
-  if (!(await allowance.mayReadPage(() => warehouse.hasTasks(), signal))) return true
+  if (!(await allowance.mayReadPage(() => warehouse.hasTasks()))) return true
   const counted = state.requestUsage.counting(allowance, 'surveys', 'listing')
   const query = { updatedSince: null, page: 1 }
   const { pagination, readAt } = await source.listSurveys(query, { signal, allowance: counted })

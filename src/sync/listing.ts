@@ -68,7 +68,7 @@ export class Listing {
     let isFirst = true
     for (let next: number | null = firstPage(resumed); next !== null; isFirst = false) {
       await this.#endEndless(next)
-      if (!(await allowance.mayReadPage(() => this.#commits.hasTasks(), signal))) return 'interrupted'
+      if (!(await allowance.mayReadPage(() => this.#commits.hasTasks()))) return 'interrupted'
       const query = { updatedSince, page: next }
       const page: Page<Survey> | null = await source
         .listSurveys(query, { signal, allowance: counted })

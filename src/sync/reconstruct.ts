@@ -31,7 +31,6 @@ export const reconstruct = async (run: Run, signal: AbortSignal): Promise<void> 
     return windows.length === 0 ? [] : [{ surveyId, windows }]
   })
   if (due.length === 0) return
-  await budget.queuesEnd()
   const { account } = warehouse
   log.info({ account, surveys: due.length }, 'reading days before the first reading')
   const watch = new EndpointWatch()

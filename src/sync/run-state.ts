@@ -17,7 +17,7 @@ import type { SurveySource } from '../model/survey-source.js'
 import { DATA_TABLES } from '../model/tables.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 import type { RunBudget } from './budget.js'
-import { type Allocation, UsageBook } from './requests.js'
+import { type RequestCounter, UsageBook } from './requests.js'
 
 export interface RunDependencies {
   readonly source: SurveySource
@@ -33,8 +33,8 @@ export interface RunDependencies {
    * (docs/decisions/queue-and-refresh.md#0085-some-surveys-now-and-some-not-at-all).
    */
   readonly only?: readonly number[] | undefined
-  /** The account's allocation of `--max-requests`; all of it unless several accounts divide it. */
-  readonly requests?: Allocation
+  /** The counter of all accounts of the run; by default the account's own. */
+  readonly requests?: RequestCounter
   readonly runId: string
   readonly version: string
 }

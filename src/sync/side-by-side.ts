@@ -4,23 +4,23 @@
  */
 import { EXIT_CODES, ExpectedError, messageOf, StoppedError } from '../base/errors.js'
 import type { Log } from '../base/log.js'
-import { Allocation } from './requests.js'
+import { RequestCounter } from './requests.js'
 
 interface SideBySide<Account, Report> {
   readonly accounts: readonly Account[]
-  /** `--max-requests`, divided by the weights of the accounts; null: no limit. */
+  /** `--max-requests` of all accounts together; null: no limit. */
   readonly requestsMax: number | null
   readonly signal: AbortSignal
   readonly log: Log
-  /** The run of one account, with its part of the requests. `signal` also aborts when the run of another account threw. */
-  readonly run: (account: Account, requests: Allocation, signal: AbortSignal) => Promise<Report>
+  /** The run of one account, with the counter of all. `signal` also aborts when the run of another account threw. */
+  readonly run: (account: Account, requests: RequestCounter, signal: AbortSignal) => Promise<Report>
 }
 
 /**
  * The reports are in the order of the accounts. If a run threw, it rejects after all runs have ended, with the first error of the
  * warehouse, or else the first: other errors may be consequences of that.
  */
-export const sideBySide = async <Account extends { readonly name: string; readonly weight: number }, Report>({
+export const sideBySide = async <Account extends { readonly name: string }, Report>({
   accounts,
   requestsMax,
   signal,
@@ -30,14 +30,9 @@ export const sideBySide = async <Account extends { readonly name: string; readon
   const failed = new AbortController()
   const failures: unknown[] = []
   const together = AbortSignal.any([signal, failed.signal])
-  const divided: Allocation[] = []
-  const runs = accounts.map((account) => ({
-    account,
-    allocation: new Allocation(requestsMax, account.weight, divided),
-  }))
+  const requests = new RequestCounter(requestsMax)
   const reports = await Promise.all(
-    runs.map(async ({ account, allocation }): Promise<readonly Report[]> => {
-      using requests = allocation
+    accounts.map(async (account): Promise<readonly Report[]> => {
       try {
         return [await run(account, requests, together)]
       } catch (error) {

@@ -26,8 +26,6 @@ class Worker {
   readonly #storedOf: (task: Task) => Promise<StoredBundle>
   readonly #commits: CommitQueue<BundleOutcome>
   readonly #reading = new Set<Promise<void>>()
-  /** Tasks to try again, because another account may still leave requests. */
-  readonly #again: Task[] = []
   /** Those that failed: until they are committed, nobody knows whether the run goes on, so no other survey is begun. */
   readonly #undecided = new Set<Task>()
   /** Those that the run cannot read as a whole. They wait until all others are read, or do not fit either. */
@@ -69,14 +67,8 @@ class Worker {
   /** Takes the tasks off the queue, until it is empty or the run ends. */
   async #readAll(): Promise<void> {
     const { budget, signal } = this.#run
-    const waiting = this.#tasks.values()
-    while (!signal.aborted) {
-      const task = waiting.next().value ?? this.#again.shift()
-      if (task === undefined) {
-        if (this.#commits.isIdle()) return
-        await this.#oneEnds()
-        continue
-      }
+    for (const task of this.#tasks) {
+      if (signal.aborted) return
       const isLarge = task.reserve > budget.wholeMax
       const allowance = isLarge ? null : await budget.admitBundleSoon(task.reserve, signal)
       if (allowance === null) {
@@ -144,24 +136,21 @@ class Worker {
 
   /** Never rejects. */
   async #finish(task: Task, bundle: Promise<BundleReading>): Promise<void> {
-    let again: Task | null = null
     try {
-      again = await bundle
-        .then((done) => this.#commit(task, done))
-        .catch((error: unknown) => this.#settle(task, error))
+      await this.#commit(task, await bundle)
     } catch (error) {
-      this.#failure.abort(error)
+      if (isStop(error)) this.#putOff(task)
+      else if (!this.#run.signal.aborted) this.#failure.abort(error)
     }
     this.#undecided.delete(task)
-    this.#report(task, again === null)
-    if (again !== null) this.#again.push(again)
+    this.#report(task)
   }
 
-  async #commit(task: Task, { outcome, readings, failure }: BundleReading): Promise<Task | null> {
+  async #commit(task: Task, { outcome, readings, failure }: BundleReading): Promise<void> {
     const { log, signal, state } = this.#run
     const { surveyId } = task
     if (failure !== null) {
-      if (signal.aborted) return null
+      if (signal.aborted) return
       log.warn({ surveyId, err: failure }, 'a survey could not be refreshed; it stays queued')
     }
     sawServerTime(state, outcome.at)
@@ -180,31 +169,20 @@ class Worker {
     if (failure === null && unread !== null)
       log.warn({ surveyId, problem: unread.error }, 'a part of a survey could not be read; it stays queued')
     endIf(this.#watch.verdict())
-    return outcome.kind === 'oversized'
-      ? this.#putOff({ ...task, reserve: outcome.requestsNeeded }, outcome)
-      : null
+    if (outcome.kind === 'oversized') this.#putOff({ ...task, reserve: outcome.requestsNeeded }, outcome)
   }
 
-  #settle(task: Task, error: unknown): Task | null {
-    if (isStop(error)) return this.#putOff(task)
-    if (!this.#run.signal.aborted) throw error
-    return null
-  }
-
-  /** The task if another account may still leave requests. Otherwise it waits for the other surveys, or for the next run. */
-  #putOff(task: Task, { parts }: Pick<OversizedTask, 'parts'> = {}): Task | null {
-    const { budget } = this.#run
-    if (parts === undefined && task.reserve <= budget.wholeMax && budget.mayGrow()) return task
-    const isLarge = parts === undefined && task.reserve > budget.wholeMax
+  /** The task waits for the other surveys, or for the next run. */
+  #putOff(task: Task, { parts }: Pick<OversizedTask, 'parts'> = {}): void {
+    const isLarge = parts === undefined && task.reserve > this.#run.budget.wholeMax
     const waiting = isLarge ? this.#large : this.#left
     waiting.push(task)
-    return null
   }
 
-  #report(task: Task, isDone: boolean): void {
+  #report(task: Task): void {
     const { warehouse, observer, state } = this.#run
     const done = state.counts.surveysRefreshed + state.counts.surveysFailed
-    if (isDone) this.#requestsLeft -= requestsIn(task.requests)
+    this.#requestsLeft -= requestsIn(task.requests)
     observer.refreshed({
       account: warehouse.account,
       done,

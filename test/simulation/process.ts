@@ -257,7 +257,7 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
         ...{ name: account, baseUrl: 'http://127.0.0.1:1/api/v1', id: world.account.id },
         token: new Secret(world.account.token),
         rate: plan.world.rate,
-        ...{ shared: null, proxy: null, weight: 1 },
+        ...{ shared: null, proxy: null },
         exclude: { status: [], surveys: [], projects: [] },
       },
     ],

@@ -51,7 +51,6 @@ const ACCOUNT: AccountSettings = {
   rate: { requests: CAP, perMs: WINDOW_MS },
   shared: null,
   proxy: null,
-  weight: 1,
   exclude: { status: [], surveys: [], projects: [] },
 }
 const TIMING = { perMs: WINDOW_MS, requestTimeoutMs: 10_000 }

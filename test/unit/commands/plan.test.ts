@@ -1,6 +1,6 @@
 /** `plan` prints the surveys that are known to be due apart from those that it expects from the listing. */
 import { expect, test } from 'vitest'
-import { planToJson, renderPlans } from '../../../src/commands/plan.js'
+import { expectedParts, planToJson, renderPlans } from '../../../src/commands/plan.js'
 import { fitPlan, type Plan } from '../../../src/rules/plan.js'
 import type { Task } from '../../../src/rules/queue.js'
 import { minute } from '../../support/time/instants.js'
@@ -76,4 +76,14 @@ test('each entry of the JSON says whether it is expected', () => {
     { reason: 'active', expected: false, surveys: 3, requests: active.requests },
     { reason: 'changed', expected: true, surveys: 1, requests: expected.requests },
   ])
+})
+
+test.each([
+  ['each needs more than there is', 30, [99, 99], [15, 15]],
+  ['one leaves requests to the others', 30, [4, 99, 99], [4, 13, 13]],
+  ['all need less', 30, [4, 9], [4, 9]],
+  ['the need of one is unknown', 10, [Number.POSITIVE_INFINITY, 2], [8, 2]],
+  ['the budget is zero', 0, [4], [0]],
+])('the part of each account when %s', (_, total, needs, expected) => {
+  expect(expectedParts(total, needs)).toEqual(expected)
 })

@@ -18,7 +18,6 @@ describe('the environment alone', () => {
         rate: { requests: 60, perMs: 60_000 },
         shared: null,
         proxy: null,
-        weight: 1,
         exclude: { status: [], surveys: [], projects: [] },
       },
     ])

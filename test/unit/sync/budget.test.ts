@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import type { Allowance } from '../../../src/base/allowance.js'
 import { StoppedError } from '../../../src/base/errors.js'
 import { type BundleAllowance, type ListingAllowance, RunBudget } from '../../../src/sync/budget.js'
-import { Allocation } from '../../../src/sync/requests.js'
+import { RequestCounter } from '../../../src/sync/requests.js'
 import { testClock } from '../../support/time/test-clock.js'
 
 const requests = (requestsMax: number | null) => {
-  const allocation = new Allocation(requestsMax)
-  const budget = new RunBudget({ requests_max: requestsMax, duration_max: null }, testClock(), allocation)
-  return Object.assign(budget, { spent: () => allocation.sent })
+  const counter = new RequestCounter(requestsMax)
+  const budget = new RunBudget({ requests_max: requestsMax, duration_max: null }, testClock(), counter)
+  return Object.assign(budget, { spent: () => counter.sent })
 }
 
 const take = (allowance: Allowance, times: number): void => {
@@ -17,7 +17,7 @@ const take = (allowance: Allowance, times: number): void => {
 }
 
 const mayReadPage = (listing: ListingAllowance, tasksWait: boolean): Promise<boolean> =>
-  listing.mayReadPage(() => Promise.resolve(tasksWait), new AbortController().signal)
+  listing.mayReadPage(() => Promise.resolve(tasksWait))
 
 const admitted = (budget: RunBudget, expected: number): BundleAllowance => {
   const allowance = budget.admitBundle(expected)

@@ -28,7 +28,6 @@ const account = (id: number, shared: AccountSettings['shared'] = null): AccountS
   rate: { requests: 60, perMs: 60_000 },
   shared,
   proxy: null,
-  weight: 1,
 })
 
 /** One machine of a bucket, with its own disk and its own wrong clock. */
