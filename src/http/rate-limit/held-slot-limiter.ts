@@ -1,25 +1,19 @@
 /**
  * The held slot: there are as many slots as the cap allows requests. A request holds its slot from before the send until one window
  * after the response headers (docs/decisions/cap.md#0018-a-request-holds-its-slot-until-a-window-after-its-answer; `slot-timing.ts` has the
- * proof). `slot-blocks.ts` keeps the slots.
+ * proof). `slots.ts` keeps the slots.
  */
+import pLimit from 'p-limit'
 import { type Clock, sleep } from '../../base/clock.js'
 import { joinSignals, onAbort, throwIfAnyAborted } from '../../base/signals.js'
 import type { Ledger } from './ledger.js'
 import type { Pacer } from './pacer.js'
 import type { Claim, SharedCap } from './shared/shared-cap.js'
-import { createSlotBlocks, type FreeSlot } from './slot-blocks.js'
 import { holdAfterAnswerMs, holdAfterLossMs, type SlotTiming } from './slot-timing.js'
+import { createSlots, type FreeSlot } from './slots.js'
 
 /** Requests of one account in flight at the same time. */
 export const IN_FLIGHT_MAX = 8
-
-/**
- * The same while slots are used for the second and third time in a run. A server that counts more strictly than in windows shows itself
- * then, and refuses all requests in flight at once. Later uses show nothing new.
- */
-const IN_FLIGHT_WHILE_LEARNING_MAX = 4
-const LEARNING_ROUNDS = 2
 
 interface HeldSlotLimiterOptions {
   readonly cap: number
@@ -47,35 +41,34 @@ interface Waiting {
 
 export class HeldSlotLimiter {
   readonly #options: HeldSlotLimiterOptions
-  readonly #slots: ReturnType<typeof createSlotBlocks>
-  /** Holds of earlier runs that have no slot here yet, until a time of the monotonic clock. They get one before anything is sent. */
-  readonly #earlierHolds: number[]
-  readonly #queue = new Set<Waiting>()
+  readonly #slots: ReturnType<typeof createSlots>
+  readonly #inFlight = pLimit(IN_FLIGHT_MAX)
+  /** Requests begin one after another, in the order of the calls. */
+  readonly #beginning = pLimit(1)
   /** Slots after their request, and until when they are held: a time of the monotonic clock. */
   readonly #held = new Map<FreeSlot, number>()
   /** Work that has a slot and has not ended. */
   readonly #works = new Set<Promise<void>>()
   readonly #closing = new AbortController()
-  #inFlight = 0
+  #waitsForSlot = false
   #slotsInUse: number
-  #slotsUsed: number
   /** Monotonic clock. */
   #pausedUntil = 0
-  #isTimed = false
 
   constructor(options: HeldSlotLimiterOptions) {
     const { cap, ledger, clock } = options
     const nowMs = clock.monotonicMs()
+    const earlierHolds = ledger?.occupiedMs(cap) ?? []
     this.#options = options
-    this.#earlierHolds = (ledger?.occupiedMs(cap) ?? []).map((leftMs) => nowMs + leftMs)
-    this.#slotsInUse = this.#earlierHolds.length
-    this.#slotsUsed = this.#earlierHolds.length
-    this.#slots = createSlotBlocks(cap, () => this.#advance())
-    this.#advance()
+    this.#slotsInUse = earlierHolds.length
+    this.#slots = createSlots(cap)
+    // Slots are given in the order of the calls: those of earlier runs come before any request.
+    for (const leftMs of earlierHolds)
+      void this.#slots.take().then((free) => this.#hold(nowMs + leftMs, free))
   }
 
   /**
-   * Runs `work`, which sends at most one request. It first waits for a slot, for room among the requests in flight, for the end of a
+   * Runs `work`, which sends at most one request. It first waits for room among the requests in flight, for a slot, for the end of a
    * pause, and for the pacer. Nothing else happens between that moment and the first line of `work`. The promise settles with `work`;
    * the slot is held in the background. If one of `waitSignals` aborts before `work` has started, `work` never starts and the promise
    * rejects at once. Later aborts concern only `work` itself.
@@ -86,7 +79,6 @@ export class HeldSlotLimiter {
       const drop = (error: unknown) => {
         listening[Symbol.dispose]()
         waiting.isDropped = true
-        this.#queue.delete(waiting)
         reject(error)
       }
       const listening = onAbort(waitSignals, drop)
@@ -96,8 +88,10 @@ export class HeldSlotLimiter {
         return settled.then(resolve, reject)
       }
       const waiting: Waiting = { signals: waitSignals, isDropped: false, drop, begin }
-      this.#queue.add(waiting)
-      this.#advance()
+      void this.#inFlight(async () => {
+        const begun = await this.#beginning(() => this.#begin(waiting))
+        await begun?.work
+      })
     })
   }
 
@@ -117,7 +111,7 @@ export class HeldSlotLimiter {
   /** When the next slot is free, wall clock; null if no request waits for one. */
   slotFreeAtMs(): number | null {
     const { cap, clock } = this.#options
-    if (this.#queue.size === 0 || this.#slotsInUse < cap || this.#held.size === 0) return null
+    if (!this.#waitsForSlot || this.#slotsInUse < cap || this.#held.size === 0) return null
     return Math.ceil(clock.nowMs() + Math.min(...this.#held.values()) - clock.monotonicMs())
   }
 
@@ -134,76 +128,39 @@ export class HeldSlotLimiter {
     await this.#options.shared?.close()
   }
 
-  /** Begins work in the order of the queue, as far as slots, room in flight, pause and pacer allow. */
-  #advance(): void {
-    this.#slots.request(this.#earlierHolds.length + this.#queue.size)
-    while (this.#earlierHolds.length > 0) {
-      const free = this.#slots.take()
-      if (free === null) return
-      void this.#hold(this.#earlierHolds.shift() ?? 0, free)
-    }
-    for (const waiting of this.#queue) {
-      if (this.#inFlight >= this.#inFlightMax()) return
-      if (this.#leftMs() > 0) {
-        this.#advanceLater()
-        return
-      }
-      const free = this.#slots.take()
-      if (free === null) return
-      this.#queue.delete(waiting)
-      void this.#useSlot(waiting, free)
-    }
-  }
-
-  #advanceLater(): void {
-    if (this.#isTimed) return
-    this.#isTimed = true
-    const advance = () => {
-      this.#isTimed = false
-      this.#advance()
-    }
-    sleep(this.#options.clock, this.#leftMs(), this.#closing.signal).then(advance, endsTheWait)
-  }
-
-  #inFlightMax(): number {
-    const { cap } = this.#options
-    const isLearning = this.#slotsUsed >= cap && this.#slotsUsed < (1 + LEARNING_ROUNDS) * cap
-    return isLearning ? IN_FLIGHT_WHILE_LEARNING_MAX : IN_FLIGHT_MAX
-  }
-
-  async #useSlot(waiting: Waiting, free: FreeSlot): Promise<void> {
-    const { shared } = this.#options
+  /** Begins the work at a moment when it has a slot, there is no pause, the pacer is ready, and the shared cap has given a slot. */
+  async #begin(waiting: Waiting): Promise<{ readonly work: Promise<void> } | null> {
+    if (waiting.isDropped) return null
+    this.#waitsForSlot = true
+    const free = await this.#slots.take()
+    this.#waitsForSlot = false
     const slot = new HeldSlot(this.#options)
-    this.#slotsInUse += 1
-    this.#slotsUsed += 1
-    this.#inFlight += 1
-    // Without a shared cap nothing happens between the conditions of `#advance` and the send.
-    const work = shared === undefined ? waiting.begin(slot) : this.#claimAndBegin(shared, waiting, slot)
-    this.#works.add(work)
-    await work
-    this.#works.delete(work)
-    this.#inFlight -= 1
-    this.#advance()
-    await this.#hold(slot.heldUntil, free)
-  }
-
-  /** Begins the work at a moment when there is no pause, the pacer is ready and the shared cap has given a slot. */
-  async #claimAndBegin(shared: SharedCap, waiting: Waiting, slot: HeldSlot): Promise<void> {
     using joined = joinSignals(waiting.signals)
     while (!waiting.isDropped && (this.#leftMs() > 0 || !slot.hasFreshClaim())) {
       // A request that has to wait gives its slot of the shared cap back.
       slot.giveBack()
-      await this.#wait(shared, slot, joined.signal).catch(waiting.drop)
+      await this.#wait(slot, joined.signal).catch(waiting.drop)
     }
-    if (waiting.isDropped) slot.giveBack()
-    else await waiting.begin(slot)
+    if (waiting.isDropped) {
+      slot.giveBack()
+      free()
+      return null
+    }
+    this.#slotsInUse += 1
+    const work = waiting.begin(slot)
+    this.#works.add(work)
+    void work.then(() => {
+      this.#works.delete(work)
+      return this.#hold(slot.heldUntil, free)
+    })
+    return { work }
   }
 
   /** Waits for the next condition. Rejects with an error `shared_cap_unreachable`, or when the signal aborts. */
-  async #wait(shared: SharedCap, slot: HeldSlot, signal: AbortSignal): Promise<void> {
+  async #wait(slot: HeldSlot, signal: AbortSignal): Promise<void> {
     const leftMs = this.#leftMs()
     if (leftMs > 0) await sleep(this.#options.clock, leftMs, signal)
-    else slot.take(await shared.claim(signal))
+    else await slot.claim(signal)
   }
 
   #pauseLeftMs(): number {
@@ -241,12 +198,13 @@ class HeldSlot {
     this.#options = options
   }
 
-  take(claim: Claim): void {
-    this.#claim = claim
+  async claim(signal: AbortSignal): Promise<void> {
+    this.#claim = (await this.#options.shared?.claim(signal)) ?? null
   }
 
+  /** Always true if no cap is shared. */
   hasFreshClaim(): boolean {
-    return this.#claim?.isFresh() === true
+    return this.#options.shared === undefined || this.#claim?.isFresh() === true
   }
 
   giveBack(): void {
