@@ -66,6 +66,12 @@ process.once('uncaughtException', (error) => {
   isDone = true
   process.exit(exitCode)
 })
+// undici says that its decompression may change. Its version is pinned, and nobody who runs the command can do anything about it.
+const printers = process.listeners('warning')
+process.removeAllListeners('warning')
+process.on('warning', (warning) => {
+  if (warning.name !== 'ExperimentalWarning') for (const print of printers) print(warning)
+})
 // A terminal that is gone is not a failure of the command.
 process.stderr.on('error', () => undefined)
 

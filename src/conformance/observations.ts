@@ -2,6 +2,7 @@
  * What the API document is silent about: records; answers to requests that it does not describe and to those beyond the
  * cap; headers and connections.
  */
+import { DECLARED_CODINGS } from '../http/decompress.js'
 import {
   INTERVIEW_STATUSES,
   integerOf,
@@ -184,8 +185,8 @@ export const OBSERVATIONS: readonly Observation[] = [
   question('a wrong token', ERRORS, ({ reader }) => reader.raw('/surveys', [], 'wrong-token')),
   observation('Date header', 'Endpoints', observeDate),
   observation('compression', 'Endpoints', ({ reader: { seen, show } }) => {
-    const codings = seen.answers.flatMap(({ header }) => header('content-encoding') ?? [])
-    if (codings.length === 0) return 'none, though gzip was offered'
+    const codings = seen.answers.flatMap(({ header }) => header(DECLARED_CODINGS) ?? [])
+    if (codings.length === 0) return 'none, though gzip and br were offered'
     const different = new Set(codings.map((coding) => show(coding)))
     return `${[...different].join(', ')} in ${codings.length} of ${seen.answers.length} answers`
   }),

@@ -1,10 +1,10 @@
-/** Reads a body as text; undici does not decompress. The limit counts bytes after that, or a little gzip could fill the memory. */
+/** Sends a request, and reads the body of its answer as text. The limit counts decompressed bytes, or a little gzip could fill the memory. */
 import { isUtf8 as isValidUtf8 } from 'node:buffer'
-import { promisify, toUSVString } from 'node:util'
-import { gunzip, gunzipSync } from 'node:zlib'
+import { setImmediate } from 'node:timers/promises'
+import { toUSVString } from 'node:util'
 import type { Dispatcher } from 'undici'
-import { hasCode } from '../base/errors.js'
-import { onAbort, throwIfAborted } from '../base/signals.js'
+import { throwIfAborted, unlessAborted } from '../base/signals.js'
+import { declaredCodings, type HeaderFields } from './decompress.js'
 
 /** The part of an error body that is read, bytes. */
 const EXCERPT_BODY_BYTES_MAX = 16_384
@@ -19,82 +19,54 @@ const BYTE_ORDER_MARK = '\ufeff'
 export interface Received {
   readonly status: number
   /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly headers: HeaderFields
   /** The body, read once. Null if it has more than `bytesMax` bytes. Rejects when the connection breaks or the signal aborts. */
   readonly read: (bytesMax: number) => Promise<Buffer | null>
   /** Breaks the connection of a body that was not read to its end. */
   readonly [Symbol.dispose]: () => void
 }
 
-/** By lower-case name; null if it is missing. If it is repeated: the first value, but the whole list of `content-encoding`. */
+/** By lower-case name; null if it is missing. The first value of a repeated header. */
 export const headerOf = ({ headers }: Pick<Received, 'headers'>, name: string): string | null => {
   const value = headers[name]
-  if (!Array.isArray(value)) return value ?? null
-  return name === 'content-encoding' ? value.join(', ') : (value[0] ?? null)
+  return (Array.isArray(value) ? value[0] : value) ?? null
 }
 
 /**
  * Resolves when the response headers arrive. An abort ends the request, or the body; both reject with the signal's reason then, also while
  * undici connects, when it cannot end a request.
- * (docs/decisions/settings-and-http.md#0078-answers-are-read-from-the-events-of-undicis-dispatcher)
  */
-export const receive = (
+export const receive = async (
   dispatcher: Dispatcher,
-  request: Dispatcher.DispatchOptions,
+  request: Dispatcher.RequestOptions,
   signal: AbortSignal,
-): Promise<Received> =>
-  new Promise((resolve, reject) => {
-    throwIfAborted(signal)
-    const chunks: Uint8Array[] = []
-    let bytes = 0
-    let end: Error | 'complete' | null = null
-    let changed = (): void => undefined
-    let abortRequest = (_reason: Error): void => undefined
-    const finish = (how: Error | 'complete') => {
-      if (end !== null) return
-      end = how
-      listening[Symbol.dispose]()
-      if (how !== 'complete') reject(how)
-      changed()
-    }
-    const abort = (reason: Error) => {
-      if (end !== null) return
-      finish(reason)
-      abortRequest(reason)
-    }
-    const listening = onAbort([signal], abort)
-    const read = (bytesMax: number): Promise<Buffer | null> =>
-      new Promise((resolveBody, rejectBody) => {
-        changed = () => {
-          if (bytes > bytesMax) {
-            resolveBody(null)
-            abort(NOT_NEEDED)
-          } else if (end === 'complete') resolveBody(Buffer.concat(chunks))
-          else if (end !== null) rejectBody(end)
-        }
-        changed()
-      })
-    dispatcher.dispatch(request, {
-      onRequestStart: (controller) => {
-        abortRequest = (reason) => controller.abort(reason)
-        if (end instanceof Error) controller.abort(end)
-      },
-      // Informational answers come before the answer itself.
-      onResponseStart: (_, status, headers) => {
-        if (status >= 200) resolve({ status, headers, read, [Symbol.dispose]: () => abort(NOT_NEEDED) })
-      },
-      onResponseData: (_, chunk) => {
-        chunks.push(chunk)
-        bytes += chunk.byteLength
-        changed()
-      },
-      // undici frees the connection in an immediate after the last byte. A request before that would open another connection.
-      onResponseEnd: () => queueMicrotask(() => setImmediate(() => finish('complete'))),
-      onResponseError: (_, error) => finish(error),
-    })
-  })
+): Promise<Received> => {
+  throwIfAborted(signal)
+  const sent = dispatcher.request({ ...request, signal })
+  const { statusCode, headers, body } = await unlessAborted(signal, sent)
+  // The connection may break before the body is read. Reading it reports the error then.
+  body.on('error', () => undefined)
+  return {
+    status: statusCode,
+    headers,
+    read: (bytesMax) => readBody(body, bytesMax),
+    [Symbol.dispose]: () => void body.destroy(),
+  }
+}
 
-const NOT_NEEDED = new Error('the rest of the body is not needed')
+const readBody = async (body: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer | null> => {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    // To leave the loop breaks the connection.
+    if (bytes > bytesMax) return null
+    chunks.push(chunk)
+  }
+  // undici frees the connection in an immediate after the last byte. A request before that would open another connection.
+  await setImmediate()
+  return Buffer.concat(chunks)
+}
 
 export type BodyText =
   | { readonly kind: 'text'; readonly text: string }
@@ -108,51 +80,22 @@ type Body = Pick<Received, 'headers' | 'read'>
  * `Content-Encoding` as it came. Rejects like `read`.
  */
 export const readText = async (body: Body, bytesMax: number): Promise<BodyText> => {
-  const codings = codingsOf(headerOf(body, 'content-encoding'))
-  const unknown = codings.find((coding) => !GZIP.test(coding))
-  if (unknown !== undefined)
-    return invalid(`it has the content encoding "${unknown}", which was not requested`)
-  if (codings.length > CODINGS_MAX) return invalid(`it is compressed more than ${CODINGS_MAX} times`)
-  let bytes = await body.read(codings.length === 0 ? bytesMax : compressedMax(bytesMax))
-  if (bytes === null) return { kind: 'too_large' }
+  const { codings, problem } = declaredCodings(body.headers)
+  if (problem !== null) return invalid(problem)
   try {
-    for (let left = codings.length - 1; left >= 0; left -= 1)
-      bytes = await unpack(bytes, left === 0 ? bytesMax : compressedMax(bytesMax))
-    return { kind: 'text', text: textOf(bytes) }
+    const bytes = await body.read(bytesMax)
+    return bytes === null ? { kind: 'too_large' } : { kind: 'text', text: textOf(bytes) }
   } catch (error) {
-    if (hasCode(error, 'ERR_BUFFER_TOO_LARGE')) return { kind: 'too_large' }
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    if (!code.startsWith('Z_')) throw error
-    return invalid(`it cannot be decompressed as gzip, its content encoding (${code})`)
+    if (!OF_ZLIB.test(code)) throw error
+    return invalid(`it cannot be decompressed as ${codings.join(', ')}, its content encoding (${code})`)
   }
 }
 
+/** The codes of gzip and deflate, and of Brotli. */
+const OF_ZLIB = /^(?:Z_|ERR_(?:BROTLI)?_)/
+
 const invalid = (problem: string): BodyText => ({ kind: 'invalid', problem })
-
-const codingsOf = (encoding: string | null): readonly string[] =>
-  (encoding ?? '')
-    .split(',')
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== '' && !UNCHANGED.test(coding))
-
-const GZIP = /^(?:x-)?gzip$/i
-/** No codings, except for the first: charsets and transfer encodings that misconfigured servers send. They change no byte. */
-const UNCHANGED = /^(?:identity|none|utf-?8|(?:us-)?ascii|iso-8859-1|7bit|8bit|binary)$/i
-/** More of them would only cost time. */
-const CODINGS_MAX = 5
-
-/** Compression makes no content longer than by this, even `CODINGS_MAX` times. */
-const compressedMax = (bytesMax: number): number => Math.ceil(bytesMax * 1.01) + 1_024
-
-/** A larger body is worth waking another thread. */
-const UNPACKED_AT_ONCE_BYTES_MAX = 65_536
-
-const unpack = (bytes: Buffer, bytesMax: number): Buffer | Promise<Buffer> => {
-  const limit = { maxOutputLength: bytesMax }
-  return bytes.length > UNPACKED_AT_ONCE_BYTES_MAX
-    ? promisify(gunzip)(bytes, limit)
-    : gunzipSync(bytes, limit)
-}
 
 /** Whether all bytes of a body were UTF-8. `text` is the result of `readText`. */
 export const isUtf8 = (text: string): boolean => !text.includes(NOT_UTF8)

@@ -3,7 +3,6 @@
  * handlers for retries and redirects would bypass the limiter. `attempt` has the timeout of a whole request. Only connecting has a limit
  * here, so that an abandoned connection does not try for ever.
  */
-import { setFlagsFromString } from 'node:v8'
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { ExpectedError, messageOf } from '../base/errors.js'
 import { canBeHeader, type HttpProxy } from '../base/network.js'
@@ -11,6 +10,7 @@ import { Secret } from '../base/secret.js'
 import { packageVersion } from '../base/version.js'
 import type { Address } from './address.js'
 import { connectionFailure, ProxyRefusedError, ProxyTroubleError } from './connection-failure.js'
+import { decompress } from './decompress.js'
 import { invalidHeader } from './errors.js'
 import { type Received, receive } from './receive.js'
 
@@ -49,7 +49,7 @@ export const createTransport: CreateTransport = (options) => {
   const sent = {
     ...Object.fromEntries(revealed),
     accept: 'application/json',
-    'accept-encoding': 'gzip',
+    'accept-encoding': 'gzip, br',
     'user-agent': `fieldwork-sync/${packageVersion()}`,
   }
   return {
@@ -83,9 +83,10 @@ export const createRoute = (options: DispatchOptions, proxy: HttpProxy | null): 
 
 const createDirectRoute = (options: DispatchOptions): Route => {
   const agent = createAgent(options)
+  const decompressing = decompress(agent)
   return {
     send: ({ address: { origin, target }, ...message }, signal) =>
-      receive(agent, { origin, path: target, ...message }, signal),
+      receive(decompressing, { origin, path: target, ...message }, signal),
     destroy: () => agent.destroy(),
   }
 }
@@ -97,12 +98,13 @@ const createDirectRoute = (options: DispatchOptions): Route => {
 const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Route => {
   const plain = createAgent(options)
   const tunnels = createTunnels(options, proxy)
+  const decompressing = { plain: decompress(plain), tunnels: decompress(tunnels) }
   const credentials =
     proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization.reveal() }
   return {
     send: async ({ address: { origin, target, host }, headers, ...message }, signal) => {
       if (origin.startsWith('https:')) {
-        return await receive(tunnels, { origin, path: target, headers, ...message }, signal)
+        return await receive(decompressing.tunnels, { origin, path: target, headers, ...message }, signal)
       }
       const request = {
         origin: proxy.address,
@@ -110,7 +112,7 @@ const createProxyRoute = (options: DispatchOptions, proxy: HttpProxy): Route => 
         headers: { ...headers, host, ...credentials },
         ...message,
       }
-      const answer = await receive(plain, request, signal)
+      const answer = await receive(decompressing.plain, request, signal)
       if (answer.status !== 407) return answer
       answer[Symbol.dispose]()
       throw new ProxyRefusedError(proxy, host, 407, false)
@@ -131,12 +133,6 @@ const createAgent = ({ connections, connectMsMax, onConnect = ignore }: Dispatch
     pipelining: 1,
     ...NO_TIMEOUTS,
     connect: { timeout: connectMsMax },
-    factory: (origin, options) => {
-      // undici compiles its parser, which is WebAssembly, for the first connection. To optimize it takes a tenth of the CPU time of a short
-      // run. The flag is set only for that long: with another set of flags, V8 discards the compiled code that Node brings along.
-      setFlagsFromString('--liftoff-only')
-      return new Pool(origin, options).once('connect', () => setFlagsFromString('--no-liftoff-only'))
-    },
   }).on('connect', onConnect)
 
 const createTunnels = (
