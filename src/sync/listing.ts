@@ -6,14 +6,17 @@ import { UpstreamError } from '../base/errors.js'
 import type { Survey } from '../model/fields.js'
 import { type Instant, instantFromMs } from '../model/instant.js'
 import type { ListingKind } from '../model/run.js'
-import type { Page } from '../model/survey-source.js'
+import type { Page, Pagination } from '../model/survey-source.js'
 import type { ListingPage, ListingState } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
 import { firstPage, listingCeiling, pageAfter } from '../rules/cursor.js'
+import { Batch } from './batch.js'
 import type { ListingAllowance } from './budget.js'
-import { createPageCommits } from './in-groups.js'
 import { endlessList, type ListingDrift, MOVED, pagesMaxOf, ShownSurveys } from './list-checks.js'
-import { type Run, sawServerTime } from './run-state.js'
+import { addRows, type Run, sawServerTime } from './run-state.js'
+
+/** Pages that are read while they wait for a commit. They bound the memory. */
+const UNCOMMITTED_PAGES_MAX = 50
 
 interface ListingOptions {
   readonly allowance: ListingAllowance
@@ -26,13 +29,18 @@ interface ListingOptions {
   readonly repeated: string | null
 }
 
+interface ReadPage {
+  readonly listed: ListingPage
+  readonly pagination: Pagination
+}
+
 /** `clock_behind`: the clock is behind the requested cursor or the ceiling of the listing. */
 type ListingEnd = 'complete' | 'interrupted' | 'clock_behind' | ListingDrift
 
 export class Listing {
   readonly #run: Run
   readonly #options: ListingOptions
-  readonly #commits: ReturnType<typeof createPageCommits>
+  readonly #pages: Batch<ReadPage>
   readonly #shown: ShownSurveys
   #previousTotal: number
   #leastTotal: number | null
@@ -44,7 +52,7 @@ export class Listing {
     const { resumed, repeated } = options
     this.#run = run
     this.#options = options
-    this.#commits = createPageCommits(run)
+    this.#pages = new Batch(run.clock, (pages) => this.#commit(pages))
     this.#shown = new ShownSurveys(repeated)
     this.#previousTotal = resumed?.totalCount ?? 0
     this.#leastTotal = resumed?.leastTotalCount ?? null
@@ -56,7 +64,7 @@ export class Listing {
     try {
       return await this.#readPages()
     } finally {
-      await this.#commits.allEnd()
+      await this.#pages.committed
     }
   }
 
@@ -68,7 +76,7 @@ export class Listing {
     let isFirst = true
     for (let next: number | null = firstPage(resumed); next !== null; isFirst = false) {
       await this.#endEndless(next)
-      if (!(await allowance.mayReadPage(() => this.#commits.hasTasks()))) return 'interrupted'
+      if (!(await allowance.mayReadPage(() => this.#hasTasks()))) return 'interrupted'
       const query = { updatedSince, page: next }
       const page: Page<Survey> | null = await source
         .listSurveys(query, { signal, allowance: counted })
@@ -102,7 +110,7 @@ export class Listing {
     const total = this.#leastTotal
     this.#pagesRead += 1
     if (total === null || Math.max(next, this.#pagesRead) <= pagesMaxOf(total)) return
-    await this.#commits.allEnd()
+    await this.#pages.committed
     await this.#run.warehouse.dropListing(this.#options.kind)
     throw endlessList('the list of surveys', total)
   }
@@ -136,7 +144,7 @@ export class Listing {
     this.#previousTotal = totalCount
     this.#nextPage = next ?? number + 1
     // The surveys of all pages are counted after the last one.
-    if (next === null) await this.#commits.allEnd()
+    if (next === null) await this.#pages.committed
     const surveys = this.#shown.newerRows(page)
     const committedAt = instantFromMs(clock.nowMs())
     const listed: ListingPage = {
@@ -145,8 +153,33 @@ export class Listing {
     }
     const isShrunk = gone > 0 && resumed === null
     const drift = isShrunk ? MOVED : next === null ? await this.#driftOf(page, listed, leastTotal) : null
-    await this.#commits.add(drift === null ? listed : { ...listed, nextPage: 1 }, pagination)
+    const committed = this.#pages.add({
+      listed: drift === null ? listed : { ...listed, nextPage: 1 },
+      pagination,
+    })
+    // The end of the listing throws the error of a commit.
+    committed.catch(() => undefined)
+    if (this.#pagesRead % UNCOMMITTED_PAGES_MAX === 0) await committed
     return { next, drift }
+  }
+
+  async #commit(pages: readonly ReadPage[]): Promise<void> {
+    const { warehouse, observer, log, state } = this.#run
+    const { account } = warehouse
+    addRows(state, { surveys: await warehouse.commitListingPages(pages.map(({ listed }) => listed)) })
+    const { counts } = state
+    for (const { listed: page, pagination } of pages) {
+      counts.surveysListed += page.surveys.length
+      log.debug({ account, page: page.page }, 'committed a page of the listing')
+      const { current_page, total_pages } = pagination
+      observer.listed({ account, page: current_page, pages: total_pages, surveys: counts.surveysListed })
+    }
+  }
+
+  /** Whether surveys are queued, also by pages that wait for their commit. */
+  async #hasTasks(): Promise<boolean> {
+    await this.#pages.committed
+    return await this.#run.warehouse.hasTasks()
   }
 
   /**

@@ -1,20 +1,24 @@
-/** Reads some surveys of the queue at the same time, commits them meanwhile, and decides what their failures mean for the run. */
+/** Reads some surveys of the queue at the same time, commits them, and decides what their failures mean for the run. */
 import { isStop, StoppedError, type UpstreamError } from '../base/errors.js'
 import { abortReason } from '../base/signals.js'
 import { instantFromMs } from '../model/instant.js'
 import type { BundleOutcome, OversizedTask, StoredBundle } from '../model/warehouse.js'
 import { requestsIn, sum } from '../rules/estimate.js'
 import type { Task } from '../rules/queue.js'
+import { Batch } from './batch.js'
 import type { BundleAllowance } from './budget.js'
 import { type BundleReading, readBundle } from './bundle.js'
 import { EndpointWatch, FailureWatch } from './failure-watch.js'
-import { CommitQueue, readStoredAhead } from './in-groups.js'
 import { SurveyParts } from './parts.js'
 import { Readings } from './readings.js'
 import { addRows, type Run, sawServerTime } from './run-state.js'
 
 /** Enough to keep the client's eight connections busy while some bundles have only one request left. */
 const READ_AT_ONCE = 8
+/** Surveys that are read, or wait for their commit. They bound the memory. */
+const UNDER_WAY_MAX = 64
+/** Surveys whose stored rows are read together. They bound the memory. */
+const STORED_AT_ONCE = 32
 
 class Worker {
   readonly #run: Run
@@ -23,11 +27,12 @@ class Worker {
   readonly #failure = new AbortController()
   readonly #watch: FailureWatch
   readonly #endpoints = new EndpointWatch()
-  readonly #storedOf: (task: Task) => Promise<StoredBundle>
-  readonly #commits: CommitQueue<BundleOutcome>
-  readonly #reading = new Set<Promise<void>>()
-  /** Those that failed: until they are committed, nobody knows whether the run goes on, so no other survey is begun. */
-  readonly #undecided = new Set<Task>()
+  readonly #outcomes: Batch<BundleOutcome>
+  readonly #reading = new Set<Promise<unknown>>()
+  /** The surveys that are read, and those that wait for their commit. */
+  readonly #underWay = new Set<Promise<void>>()
+  /** Surveys that failed. Until they are committed, nobody knows whether the run goes on, so no other survey is begun. */
+  #undecided = 0
   /** Those that the run cannot read as a whole. They wait until all others are read, or do not fit either. */
   readonly #large: Task[] = []
   /** Those that would fit into a run, but not into what this one has left. */
@@ -39,10 +44,9 @@ class Worker {
     this.#run = { ...given, signal: AbortSignal.any([given.signal, this.#failure.signal]) }
     this.#tasks = tasks
     this.#watch = new FailureWatch(rules.limits.consecutive_failures_max)
-    this.#storedOf = readStoredAhead(warehouse, tasks)
-    const commitAll = async (outcomes: readonly BundleOutcome[]) =>
-      addRows(state, await warehouse.commitBundles(outcomes, runId))
-    this.#commits = new CommitQueue({ commitAll, rowsIn: rowsInOutcome, clock })
+    this.#outcomes = new Batch(clock, async (outcomes) =>
+      addRows(state, await warehouse.commitBundles(outcomes, runId)),
+    )
     this.#requestsLeft = sum(tasks.map(({ requests }) => requestsIn(requests)))
   }
 
@@ -51,7 +55,7 @@ class Worker {
     const { signal, state, warehouse, runId, budget } = this.#run
     await this.#readAll()
     // The budget lets bundles under way end; a signal or a failure has aborted them. Complete bundles are committed.
-    await this.#allEnd()
+    await Promise.all(this.#underWay)
     await this.#readInParts()
     const broken = await this.#endpoints.verdict(warehouse)
     // A run that a budget or a signal stops has seen enough of such an endpoint too.
@@ -67,7 +71,10 @@ class Worker {
   /** Takes the tasks off the queue, until it is empty or the run ends. */
   async #readAll(): Promise<void> {
     const { budget, signal } = this.#run
-    for (const task of this.#tasks) {
+    let stored: ReadonlyMap<number, StoredBundle> = new Map()
+    for (const [place, task] of this.#tasks.entries()) {
+      if (place % STORED_AT_ONCE === 0)
+        stored = await this.#stored(this.#tasks.slice(place, place + STORED_AT_ONCE))
       if (signal.aborted) return
       const isLarge = task.reserve > budget.wholeMax
       const allowance = isLarge ? null : await budget.admitBundleSoon(task.reserve, signal)
@@ -76,10 +83,14 @@ class Worker {
         else this.#left.push(task)
         continue
       }
-      this.#start(task, allowance)
+      this.#start({ task, stored: storedOf(task, stored), allowance, parts: null })
       while (this.#reading.size >= READ_AT_ONCE) await Promise.race(this.#reading)
-      while (this.#commits.isFull() || this.#undecided.size > 0) await this.#oneEnds()
+      while (this.#underWay.size >= UNDER_WAY_MAX || this.#undecided > 0) await Promise.race(this.#underWay)
     }
+  }
+
+  #stored(tasks: readonly Task[]): Promise<ReadonlyMap<number, StoredBundle>> {
+    return this.#run.warehouse.storedBundles(tasks.map(({ surveyId }) => surveyId))
   }
 
   /** One after the other, so that one of them comes to its end. If no survey fitted, the most urgent one is read. */
@@ -98,32 +109,20 @@ class Worker {
       log.info({ account: warehouse.account, surveyId, requests: task.reserve }, 'reading a survey in parts')
       const at = state.serverTime ?? instantFromMs(clock.nowMs())
       const parts = await SurveyParts.begin(warehouse, task, { runId, at })
-      this.#start(task, allowance, parts)
-      await this.#allEnd()
+      this.#start({ task, stored: storedOf(task, await this.#stored([task])), allowance, parts })
+      await Promise.all(this.#underWay)
     }
   }
 
-  async #allEnd(): Promise<void> {
-    while (!this.#commits.isIdle()) await this.#oneEnds()
-  }
-
-  #start(task: Task, allowance: BundleAllowance, parts: SurveyParts | null = null): void {
-    const bundle = this.#read(task, allowance, parts).finally(() => allowance.release())
-    const ended = () => void this.#reading.delete(reading)
-    const reading = bundle.then(ended, ended)
+  #start(survey: SurveyToRead): void {
+    const bundle = this.#read(survey)
+    const reading = bundle.catch(() => undefined).finally(() => this.#reading.delete(reading))
     this.#reading.add(reading)
-    this.#commits.track(this.#finish(task, bundle))
+    const underWay = this.#finish(survey.task, bundle).finally(() => this.#underWay.delete(underWay))
+    this.#underWay.add(underWay)
   }
 
-  /** Resolves when a reading or a commit has ended. */
-  async #oneEnds(): Promise<void> {
-    // Nothing more arrives for the next commit.
-    if (this.#reading.size === 0) this.#commits.flush()
-    await Promise.race([...this.#reading, this.#commits.oneEnds()])
-  }
-
-  async #read(task: Task, allowance: BundleAllowance, parts: SurveyParts | null): Promise<BundleReading> {
-    const stored = await this.#storedOf(task)
+  async #read({ task, stored, allowance, parts }: SurveyToRead): Promise<BundleReading> {
     const request = { task, stored, allowance, watch: this.#endpoints, parts }
     try {
       return await readBundle(this.#run, request)
@@ -131,6 +130,8 @@ class Worker {
       if (parts === null || !isStop(error)) throw error
       const outcome = await parts.stop(this.#run.state.serverTime ?? 0n)
       return { outcome, readings: new Readings(request), failure: null }
+    } finally {
+      allowance.release()
     }
   }
 
@@ -142,24 +143,32 @@ class Worker {
       if (isStop(error)) this.#putOff(task)
       else if (!this.#run.signal.aborted) this.#failure.abort(error)
     }
-    this.#undecided.delete(task)
     this.#report(task)
   }
 
-  async #commit(task: Task, { outcome, readings, failure }: BundleReading): Promise<void> {
+  /** Commits what was read, and decides whether the run goes on. */
+  async #commit(task: Task, reading: BundleReading): Promise<void> {
     const { log, signal, state } = this.#run
-    const { surveyId } = task
+    const { outcome, failure } = reading
     if (failure !== null) {
       if (signal.aborted) return
-      log.warn({ surveyId, err: failure }, 'a survey could not be refreshed; it stays queued')
+      log.warn({ surveyId: task.surveyId, err: failure }, 'a survey could not be refreshed; it stays queued')
+      this.#undecided += 1
     }
     sawServerTime(state, outcome.at)
-    const committed = this.#commits.commit(outcome)
-    if (failure !== null) {
-      this.#undecided.add(task)
-      this.#commits.flush()
+    try {
+      await this.#outcomes.add(outcome)
+      this.#count(task, reading)
+      endIf(this.#watch.verdict())
+    } finally {
+      if (failure !== null) this.#undecided -= 1
     }
-    await committed
+    if (outcome.kind === 'oversized') this.#putOff({ ...task, reserve: outcome.requestsNeeded }, outcome)
+  }
+
+  #count(task: Task, { outcome, readings, failure }: BundleReading): void {
+    const { log, state } = this.#run
+    const { surveyId } = task
     const unread = 'unread' in outcome ? outcome.unread : null
     if (unread !== null) state.counts.surveysFailed += 1
     else if (outcome.kind !== 'oversized') state.counts.surveysRefreshed += 1
@@ -168,8 +177,6 @@ class Worker {
     } else if (outcome.kind !== 'gone') this.#watch.read(readings.answers, readings.refusals())
     if (failure === null && unread !== null)
       log.warn({ surveyId, problem: unread.error }, 'a part of a survey could not be read; it stays queued')
-    endIf(this.#watch.verdict())
-    if (outcome.kind === 'oversized') this.#putOff({ ...task, reserve: outcome.requestsNeeded }, outcome)
   }
 
   /** The task waits for the other surveys, or for the next run. */
@@ -196,11 +203,19 @@ const endIf = (verdict: UpstreamError | null): void => {
   if (verdict !== null) throw verdict
 }
 
-/** Rows that a commit of the outcome may write. */
-export const rowsInOutcome = (outcome: BundleOutcome): number =>
-  outcome.kind === 'refreshed'
-    ? outcome.sources.length + outcome.sourceProgress.length + (outcome.days?.rows.length ?? 0)
-    : 0
+interface SurveyToRead {
+  readonly task: Task
+  readonly stored: StoredBundle
+  readonly allowance: BundleAllowance
+  /** Null for a survey that is read as a whole. */
+  readonly parts: SurveyParts | null
+}
+
+const storedOf = ({ surveyId }: Task, stored: ReadonlyMap<number, StoredBundle>): StoredBundle => {
+  const found = stored.get(surveyId)
+  if (found === undefined) throw new TypeError(`survey ${surveyId} is not in the queue`)
+  return found
+}
 
 /**
  * The long part of a run: takes tasks off the queue in order of urgency. Throws the `UpstreamError` that ends the run, a `StoppedError`, or

@@ -7,7 +7,7 @@ import { readRunFacts, readWaiting } from './history/run-facts.js'
 import { finishRun, startRun } from './history/runs.js'
 import { commitBundles, commitReconstructed } from './merge/bundles.js'
 import { commitListingPages } from './merge/listing-pages.js'
-import { createStoredSurveys } from './merge/stored-surveys.js'
+import { readStoredBundles } from './merge/stored-surveys.js'
 import { storeExclusions } from './queue/exclusions.js'
 import { beginParts, keep, readKept } from './queue/kept-answers.js'
 import { agreesWithTotal, countListed, dropListing, readPosition, startListing } from './queue/listing.js'
@@ -20,7 +20,6 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     database.transaction((sql) => work({ ...sql, account }))
   const read = <Result>(work: (sql: AccountSql) => Promise<Result>) =>
     database.exclusively((sql) => work({ ...sql, account }))
-  const surveys = createStoredSurveys()
   let surveysAdded = 0
   return {
     account,
@@ -49,7 +48,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     pastRuns: (overlapMs) => read((sql) => pastRuns(sql, overlapMs)),
     hasTasks: () => read(queue.hasTasks),
     storeExclusions: (rules) => write((sql) => storeExclusions(sql, rules)),
-    storedBundles: (surveyIds) => read((sql) => surveys.read(sql, surveyIds)),
+    storedBundles: (surveyIds) => read((sql) => readStoredBundles(sql, surveyIds)),
     storedDays: (surveyId) => read((sql) => readStoredDays(sql, surveyId)),
     firstReadings: (at) => read((sql) => readFirstReadings(sql, at)),
     commitReconstructed: (read, runId) => write((sql) => commitReconstructed(sql, read, runId)),
@@ -58,7 +57,7 @@ export const accountWarehouse = (database: Database, account: string): AccountWa
     quarantined: () => quarantinedRows(read),
     commitReplay: (rows, replay) => write((sql) => commitReplay(sql, rows, replay)),
     waitingRows: () => read(readWaiting),
-    commitBundles: (outcomes, runId) => write((sql) => commitBundles(sql, outcomes, runId, surveys)),
+    commitBundles: (outcomes, runId) => write((sql) => commitBundles(sql, outcomes, runId)),
     beginParts: (surveyId, at) => write((sql) => beginParts(sql, surveyId, at)),
     keptAnswers: (surveyId) => read((sql) => readKept(sql, surveyId)),
     keepAnswers: (surveyId, answers, runId) => write((sql) => keep(sql, surveyId, answers, runId)),

@@ -26,11 +26,11 @@ import {
 } from './merged-tables.js'
 import { storeDrift, storeRejections } from './quarantine.js'
 import {
-  type createStoredSurveys,
   dropPending,
   noRows,
   PARTS,
   readPending,
+  readSurveys,
   type StoredParts,
   sourceIdsOf,
 } from './stored-surveys.js'
@@ -39,10 +39,9 @@ export const commitBundles = async (
   sql: AccountSql,
   read: readonly BundleOutcome[],
   runId: string,
-  surveys: ReturnType<typeof createStoredSurveys>,
 ): Promise<RowCountsByTable> => {
   const outcomes = await withoutUnconfirmed(sql, read)
-  const stored = await surveys.take(sql, surveyIdsOf(outcomes))
+  const stored = await readSurveys(sql, surveyIdsOf(outcomes))
   const refreshed = outcomes.filter((outcome) => outcome.kind === 'refreshed')
   await storeProblems(sql, refreshed, runId)
   const pending = await mergePending(sql, outcomes)

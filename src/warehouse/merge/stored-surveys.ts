@@ -45,60 +45,38 @@ const timesRow = z.object({
   unlisted_source_ids: varcharCell.nullable(),
 })
 
-/** Rows that were read for a run are kept for the commit of their survey, the only one that writes these tables: a night takes a third less CPU. */
-export const createStoredSurveys = () => {
-  /** The rows of each survey that was not committed since. */
-  const kept = new Map<number, StoredParts>()
-  return {
-    /** The map has an entry for each of these surveys. One that was never refreshed has no rows. */
-    read: async (
-      sql: AccountSql,
-      surveyIds: readonly number[],
-    ): Promise<ReadonlyMap<number, StoredBundle>> => {
-      const condition = conditionOnSurveys(sql.account, surveyIds)
-      const rows = await sql.rows(
-        timesRow,
-        `SELECT survey_id, source_progress_read_at, sources_read_at, unlisted_source_ids FROM main.freshness
-          WHERE ${condition.on('survey_id')} AND refreshed_at IS NOT NULL`,
-        condition.parameters,
-      )
-      const times = new Map(rows.map((row) => [row.survey_id, row]))
-      const bundles = new Map<number, StoredBundle>()
-      for (const [id, stored] of await readSurveys(sql, surveyIds)) {
-        kept.set(id, stored)
-        const readAt = times.get(id)
-        const shown = readAt === undefined ? noRows() : stored
-        bundles.set(id, {
-          sources: currentOf(shown.sources),
-          progress: currentOf(shown.progress)[0] ?? null,
-          sourceProgress: currentOf(shown.sourceProgress.toSorted(byLikelihood)),
-          knownSourceIds: sourceIdsOf(stored),
-          unlistedSourceIds: parse(
-            z.array(z.number()),
-            JSON.parse(readAt?.unlisted_source_ids ?? '[]'),
-            'unlisted_source_ids of freshness',
-          ),
-          sourcesReadAt: readAt?.sources_read_at ?? null,
-          sourceProgressReadAt: readAt?.source_progress_read_at ?? null,
-        })
-      }
-      return bundles
-    },
-    /** The rows for the commit of these surveys: those that are kept, and the others from the transaction. */
-    take: async (
-      sql: AccountSql,
-      surveyIds: readonly number[],
-    ): Promise<ReadonlyMap<number, StoredParts>> => {
-      const unread = surveyIds.filter((id) => !kept.has(id))
-      const taken = await readSurveys(sql, unread)
-      for (const id of surveyIds) {
-        const rows = kept.get(id)
-        if (rows !== undefined) taken.set(id, rows)
-        kept.delete(id)
-      }
-      return taken
-    },
+/** What a run knows of surveys before it reads them. The map has an entry for each of them; one that was never refreshed has no rows. */
+export const readStoredBundles = async (
+  sql: AccountSql,
+  surveyIds: readonly number[],
+): Promise<ReadonlyMap<number, StoredBundle>> => {
+  const condition = conditionOnSurveys(sql.account, surveyIds)
+  const rows = await sql.rows(
+    timesRow,
+    `SELECT survey_id, source_progress_read_at, sources_read_at, unlisted_source_ids FROM main.freshness
+      WHERE ${condition.on('survey_id')} AND refreshed_at IS NOT NULL`,
+    condition.parameters,
+  )
+  const times = new Map(rows.map((row) => [row.survey_id, row]))
+  const bundles = new Map<number, StoredBundle>()
+  for (const [id, stored] of await readSurveys(sql, surveyIds)) {
+    const readAt = times.get(id)
+    const shown = readAt === undefined ? noRows() : stored
+    bundles.set(id, {
+      sources: currentOf(shown.sources),
+      progress: currentOf(shown.progress)[0] ?? null,
+      sourceProgress: currentOf(shown.sourceProgress.toSorted(byLikelihood)),
+      knownSourceIds: sourceIdsOf(stored),
+      unlistedSourceIds: parse(
+        z.array(z.number()),
+        JSON.parse(readAt?.unlisted_source_ids ?? '[]'),
+        'unlisted_source_ids of freshness',
+      ),
+      sourcesReadAt: readAt?.sources_read_at ?? null,
+      sourceProgressReadAt: readAt?.source_progress_read_at ?? null,
+    })
   }
+  return bundles
 }
 
 /** Orders progress of sources by how likely it moves next. */

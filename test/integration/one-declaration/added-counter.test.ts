@@ -25,7 +25,7 @@ slow(
         to: `pagesListed: shown(counter('${COMMENT}'), 'pages', (pages) => counted(pages, 'page')), ${FIELD}`,
       },
       {
-        file: 'sync/in-groups.js',
+        file: 'sync/listing.js',
         from: COUNTING,
         to: `${COUNTING} counts.pagesListed += 1;`,
       },

@@ -1,4 +1,5 @@
 /** The long part of a run: it tries every task of the queue once, in order. */
+import { sum } from 'd3-array'
 import { expect, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
 import type { AccountWarehouse } from '../../../src/model/warehouse.js'
@@ -61,13 +62,14 @@ test('where every survey is refused, no more are requested than were under way a
   expect(new Set(asked).size).toBeLessThanOrEqual(8)
 })
 
-test('surveys that were read within a quarter of a second are one commit, and the last one ends the wait', async () => {
+test('surveys that arrive during a commit are committed together', async () => {
   const { run, groups } = await queuedRun(() => true)
   await refresh(run, await queueDue(run))
-  expect(groups).toEqual([200])
+  expect(sum(groups)).toBe(200)
+  expect(groups.length).toBeLessThanOrEqual(40)
 })
 
-test('after a signal, what was read is committed at once', async () => {
+test('after a signal, what was read is committed', async () => {
   const stop = new AbortController()
   const { warehouse, api, run, groups } = await queuedRun(() => true, stop.signal)
   api.before = () => {
@@ -75,7 +77,7 @@ test('after a signal, what was read is committed at once', async () => {
   }
   await expect(refresh(run, await queueDue(run))).rejects.toThrow('stopped by SIGTERM')
   const { surveysRefreshed } = run.state.counts
-  expect(groups).toEqual([surveysRefreshed])
+  expect(sum(groups)).toBe(surveysRefreshed)
   expect(surveysRefreshed).toBeGreaterThan(20)
   await warehouse.expectRows('SELECT count(*) FROM _sync.tasks', [[200 - surveysRefreshed]])
 })
