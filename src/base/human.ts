@@ -1,9 +1,5 @@
 /** Durations, counts, sizes, tables and wrong values as text for people. */
-
-const SECOND_MS = 1_000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './durations.js'
 
 /** `850 ms`, `42 s`, `2 min 05 s`, `1 h 05 min`, `3 d 4 h`: at most two units, rounded to the smaller unit. */
 export const humanDuration = (durationMs: number): string => {

@@ -1,10 +1,11 @@
 /** What `plan` does: reads the published state, so it works while a sync runs, and prints what the next run would request. */
+import { sum } from 'd3-array'
 import { systemClock } from '../base/clock.js'
 import { counted, humanCount, humanDuration, humanWindow } from '../base/human.js'
 import { formatInstant } from '../model/instant.js'
 import { REQUEST_KINDS } from '../model/request-usage.js'
 import type { Budget } from '../model/run.js'
-import { requestsIn, sum } from '../rules/estimate.js'
+import { requestsIn } from '../rules/estimate.js'
 import { type AccountPlan, fitPlan, type Plan, type PlanEntry, timeAtCapMs } from '../rules/plan.js'
 import type { AccountSettings, Settings } from '../settings/settings.js'
 import { findState } from '../storage/open.js'

@@ -1,4 +1,5 @@
 /** The days of a time zone: the day of a moment, and its first and last instant. A day with a change of clocks may have 23 or 25 hours. */
+import { DAY_MS, SECOND_MS } from '../base/durations.js'
 import { type Instant, instantFromMs, instantToMs } from './instant.js'
 
 /** A part of a survey as a request names it: interviews that started from `startedAfter` to `startedBefore`, both included. */
@@ -15,8 +16,6 @@ export interface DayWindow extends Window {
   readonly startedAfter: Instant
 }
 
-const DAY_MS = 86_400_000
-const SECOND_MS = 1_000
 /** No time zone is further from UTC. */
 const OFFSET_MS_MAX = DAY_MS
 /** Clocks do not change twice within this time: in no time zone since 1970 did they do so within two days. */

@@ -2,6 +2,7 @@
  * How many requests the bundle of a survey takes: the only estimate, by the rules that later skip requests. Only whether the progress of
  * the survey changes is a guess.
  */
+import { sum } from 'd3-array'
 import type { Instant } from '../model/instant.js'
 import type { PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
 import { REQUEST_KINDS, type RequestsByKind } from '../model/request-usage.js'
@@ -78,6 +79,3 @@ export const added = (all: readonly RequestsByKind[]): RequestsByKind =>
   )
 
 export const requestsIn = (requests: RequestsByKind): number => sum(Object.values(requests))
-
-export const sum = (numbers: readonly number[]): number =>
-  numbers.reduce((total, number) => total + number, 0)

@@ -1,11 +1,13 @@
 /** Estimates the requests of the next run from the stored rows. Pure; makes no request. */
+import { sum } from 'd3-array'
+import { DAY_MS } from '../base/durations.js'
 import type { Rate } from '../base/network.js'
 import { type Instant, instantFromMs, minusMs, msBetween } from '../model/instant.js'
 import type { FirstReading, PastRuns, PlannedSurvey, SurveyTotals } from '../model/plan-facts.js'
 import { REQUEST_REASONS, type RequestReason, type RequestsByKind } from '../model/request-usage.js'
 import type { Budget, DiscoverRules, ExcludeRules, ListingKind, RefreshRules } from '../model/run.js'
 import { isCountDue, listingKind } from './cursor.js'
-import { added, requestsIn, sourcesOfEach, sum } from './estimate.js'
+import { added, requestsIn, sourcesOfEach } from './estimate.js'
 import { createQueue, type ExcludedSurveys, requestReasonOf, type Task } from './queue.js'
 import { windowsBefore } from './windows.js'
 
@@ -36,7 +38,6 @@ export interface Plan {
   readonly excluded: ExcludedSurveys
 }
 
-const DAY_MS = 86_400_000
 /** Before the second run, runs are assumed to be nightly. */
 const RUN_EVERY_MS = DAY_MS
 /** Changes are assumed to be as frequent as in the last week. */

@@ -2,6 +2,7 @@
  * Which windows of a survey's fieldwork are read beside the whole, and how many requests that takes: days, by the settings
  * `refresh.daily_windows`, and all up to some times before its first reading, by `refresh.reconstruct`. Pure.
  */
+import { DAY_MS } from '../base/durations.js'
 import { addDays, createCalendar, type Window } from '../model/calendar.js'
 import { formatInstant, type Instant, minusMs } from '../model/instant.js'
 import type { DueDay, FirstReading, StoredDay, StoredDays } from '../model/plan-facts.js'
@@ -153,7 +154,6 @@ export const dayRequests = (
   sources: number,
 ): number => (isActive(status) ? (days + 1) * (1 + (ofSources ? sources : 0)) : daysOpen)
 
-const DAY_MS = 86_400_000
 const RECONSTRUCTED_DAYS = [1, 2, 3, 4, 5, 6, 7, 14, 21, 28]
 /** No rule looks further back than 28 days. The last of them may be a day old before its turn comes. */
 export const RECONSTRUCTED_MS_MAX = 29 * DAY_MS

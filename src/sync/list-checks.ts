@@ -26,9 +26,9 @@ export const endlessList = (what: string, firstTotal: number): UpstreamError =>
       `${firstTotal} records. Report this to the owner of the API`,
   )
 
-/** Surveys may have been skipped. */
+/** Rows may have been skipped. */
 export interface ListingDrift {
-  /** What the list of surveys repeats, in words; null if no repetition explains the drift. */
+  /** What the list repeats, in words; null if no repetition explains the drift. */
   readonly repeated: string | null
   /** Another reading would show the same. */
   readonly isLasting: boolean
@@ -41,52 +41,75 @@ export const driftText = ({ repeated }: ListingDrift): string =>
     ? 'surveys moved between the pages during the listing'
     : `the list of surveys shows ${repeated}, and fewer surveys than it announces`
 
-/** Listings of more pages are not repeated because a survey may have taken the place of another. */
-const REPLACED_PAGES_MAX = 20
-
 /**
- * What a listing has shown so far. Finds surveys that it shows more than once. Nothing can move within one page, so two rows there are the
- * API's. A survey on two pages has usually moved, but not if the next reading shows it on the same two.
+ * The rows that a list has shown so far. Finds those that it shows more than once. Nothing can move within one page, so two rows there are
+ * the API's. A row on two pages has usually moved, but not if the next reading shows it on the same two.
  */
-export class ShownSurveys {
+export class ShownRows {
+  readonly #what: string
   readonly #before: string | null
-  /** By survey: its page, and when it was updated; null if the row could not be typed. */
-  readonly #shown = new Map<number, { readonly page: number; readonly updatedAt: Instant | null }>()
-  /** Those of the first pages that have not changed since the first was read. */
-  readonly #unchanged = new Set<number>()
-  #firstPageAt: Instant | null = null
-  #rejected = 0
+  readonly #pages = new Map<number, number>()
   #furtherRows = 0
   #onTwoPages: string | null = null
   onOnePage: string | null = null
 
-  /** `before`: what the reading before repeated; null if nothing. */
-  constructor(before: string | null) {
+  /** `what` is one row of the list. `before`: what the reading before repeated; null if nothing. */
+  constructor(what: 'survey' | 'source', before: string | null) {
+    this.#what = what
     this.#before = before
   }
 
-  /** The rows of the next page, but for those that are older than a row of the same survey on an earlier page. */
-  newerRows({ rows, rejections, repeated = [], pagination, readAt }: Page<Survey>): Survey[] {
+  add({ rows, rejections, repeated = [], pagination }: Page<{ readonly id: number }>): void {
     const { current_page: page } = pagination
-    this.#firstPageAt ??= readAt
-    if (page <= REPLACED_PAGES_MAX)
-      for (const { id, updated_at } of rows) if (updated_at <= this.#firstPageAt) this.#unchanged.add(id)
-    this.#rejected += rejections.length
     this.#furtherRows += repeated.length
-    for (const id of repeated) this.onOnePage ??= `survey ${id} more than once on page ${page}`
-    const newer = rows.filter(
-      ({ id, updated_at }) => updated_at >= (this.#shown.get(id)?.updatedAt ?? updated_at),
-    )
-    for (const { rowId } of rejections) if (rowId !== null) this.#add(rowId, page, null)
-    for (const { id, updated_at } of rows) this.#add(id, page, updated_at)
-    return newer
+    for (const id of repeated) this.onOnePage ??= `${this.#what} ${id} more than once on page ${page}`
+    for (const id of [...rejections.flatMap(({ rowId }) => rowId ?? []), ...rows.map((row) => row.id)]) {
+      const earlier = this.#pages.get(id) ?? page
+      if (earlier !== page) this.#onTwoPages ??= `${this.#what} ${id} on page ${earlier} and on page ${page}`
+      this.#pages.set(id, page)
+    }
   }
 
+  /** Why the list shows fewer rows than it announces: `missing` of them. */
   explain(missing: number): ListingDrift {
     if (this.onOnePage !== null && missing <= this.#furtherRows)
       return { repeated: this.onOnePage, isLasting: true }
     const repeated = this.#onTwoPages
     return { repeated, isLasting: repeated !== null && repeated === this.#before }
+  }
+}
+
+/** Listings of more pages are not repeated because a survey may have taken the place of another. */
+const REPLACED_PAGES_MAX = 20
+
+/** What a listing of surveys has shown so far. */
+export class ShownSurveys {
+  readonly rows: ShownRows
+  /** When each survey was updated; null if its row could not be typed. */
+  readonly #updatedAt = new Map<number, Instant | null>()
+  /** Those of the first pages that have not changed since the first was read. */
+  readonly #unchanged = new Set<number>()
+  #firstPageAt: Instant | null = null
+  #rejected = 0
+
+  /** `before`: what the reading before repeated; null if nothing. */
+  constructor(before: string | null) {
+    this.rows = new ShownRows('survey', before)
+  }
+
+  /** The rows of the next page, but for those that are older than a row of the same survey on an earlier page. */
+  newerRows(page: Page<Survey>): Survey[] {
+    const { rows, rejections, pagination, readAt } = page
+    this.#firstPageAt ??= readAt
+    if (pagination.current_page <= REPLACED_PAGES_MAX)
+      for (const { id, updated_at } of rows) if (updated_at <= this.#firstPageAt) this.#unchanged.add(id)
+    this.#rejected += rejections.length
+    this.rows.add(page)
+    const newer = rows.filter(({ id, updated_at }) => updated_at >= (this.#updatedAt.get(id) ?? updated_at))
+    for (const { rowId } of rejections)
+      if (rowId !== null && !this.#updatedAt.has(rowId)) this.#updatedAt.set(rowId, null)
+    for (const { id, updated_at } of newer) this.#updatedAt.set(id, updated_at)
+    return newer
   }
 
   /**
@@ -97,13 +120,5 @@ export class ShownSurveys {
    */
   mayLack(total: number, page: number): boolean {
     return page > 1 && page <= REPLACED_PAGES_MAX && this.#unchanged.size + this.#rejected < total
-  }
-
-  #add(id: number, page: number, updatedAt: Instant | null): void {
-    const before = this.#shown.get(id)
-    if (before !== undefined && before.page !== page)
-      this.#onTwoPages ??= `survey ${id} on page ${before.page} and on page ${page}`
-    const isNewer = updatedAt !== null && updatedAt >= (before?.updatedAt ?? updatedAt)
-    this.#shown.set(id, { page, updatedAt: isNewer ? updatedAt : (before?.updatedAt ?? null) })
   }
 }

@@ -93,7 +93,7 @@ export class Listing {
       if (taken.drift !== null) return taken.drift
       next = taken.next
     }
-    const { onOnePage } = this.#shown
+    const { onOnePage } = this.#shown.rows
     if (onOnePage !== null)
       log.warn({ account: warehouse.account }, `the list of surveys shows ${onOnePage}; the newer row counts`)
     return 'complete'
@@ -188,7 +188,7 @@ export class Listing {
    */
   async #driftOf(page: Page<Survey>, last: ListingPage, announced: number): Promise<ListingDrift | null> {
     const missing = announced - (await this.#run.warehouse.countListed(last))
-    if (missing > 0) return this.#shown.explain(missing)
+    if (missing > 0) return this.#shown.rows.explain(missing)
     const { current_page } = page.pagination
     return !this.#options.isCertain && this.#shown.mayLack(announced, current_page) ? MOVED : null
   }

@@ -9,7 +9,7 @@ import { ageMs } from '../rules/believed.js'
 import { isSame } from '../rules/explained-sum.js'
 import type { Task } from '../rules/queue.js'
 import { listsSources } from '../rules/refresh.js'
-import { endlessList, pagesMaxOf } from './list-checks.js'
+import { endlessList, pagesMaxOf, ShownRows } from './list-checks.js'
 import { unlistedIn } from './unlisted-sources.js'
 
 export interface SourceList {
@@ -47,34 +47,21 @@ export const readSources = async (
     }
     const { list, missing } = gather(pages)
     if (missing <= 0) return list
-    const shown = pages.map(idsOn)
-    const twin = firstTwice(shown.flat())
-    const furtherRows = pages.flatMap(({ repeated = [] }) => repeated).length
-    // Nothing moves within one page, and nothing has moved if the next reading shows the same.
-    const isStable = missing <= furtherRows || JSON.stringify(shown) === before
-    if (twin !== null && isStable) {
-      const on = shown.flatMap((ids, page) => (ids.includes(twin) ? [`page ${page + 1}`] : []))
+    const shown = new ShownRows('source', before)
+    for (const page of pages) shown.add(page)
+    const { repeated, isLasting } = shown.explain(missing)
+    if (isLasting) {
       warn(
-        `the list of sample sources of survey ${surveyId} shows source ${twin} more than once (${on.join(', ')}), and fewer sources than it announces`,
+        `the list of sample sources of survey ${surveyId} shows ${repeated}, and fewer sources than it announces`,
       )
       return { ...list, read: 'some', listedIds: null }
     }
-    before = JSON.stringify(shown)
+    before = repeated
   }
   throw new UpstreamError(
     'unstable_list',
     `the sample sources of survey ${surveyId} changed between their pages, ${LISTINGS_MAX} times in a row; the survey stays queued`,
   )
-}
-
-const idsOn = ({ rows, rejections, repeated = [] }: Page<SampleSource>): readonly number[] => [
-  ...new Set([...rows.map(({ id }) => id), ...rejections.flatMap(({ rowId }) => rowId ?? [])]),
-  ...repeated,
-]
-
-const firstTwice = (ids: readonly number[]): number | null => {
-  const seen = new Set<number>()
-  return ids.find((id) => seen.size === seen.add(id).size) ?? null
 }
 
 /** The stored sources: the list was not requested, or not answered. */

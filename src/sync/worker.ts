@@ -1,9 +1,10 @@
 /** Reads some surveys of the queue at the same time, commits them, and decides what their failures mean for the run. */
+import { sum } from 'd3-array'
 import { isStop, StoppedError, type UpstreamError } from '../base/errors.js'
 import { abortReason } from '../base/signals.js'
 import { instantFromMs } from '../model/instant.js'
 import type { BundleOutcome, OversizedTask, StoredBundle } from '../model/warehouse.js'
-import { requestsIn, sum } from '../rules/estimate.js'
+import { requestsIn } from '../rules/estimate.js'
 import type { Task } from '../rules/queue.js'
 import { Batch } from './batch.js'
 import type { BundleAllowance } from './budget.js'

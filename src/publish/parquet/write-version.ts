@@ -1,11 +1,11 @@
 /** Writes the changed files of a version below a directory, and makes its manifest. The caller says which unchanged files stay. */
 import { dirname, join } from 'node:path'
+import { sum } from 'd3-array'
 import type { Clock } from '../../base/clock.js'
 import { throwIfAborted } from '../../base/signals.js'
 import { packageVersion } from '../../base/version.js'
 import type { ViewName } from '../../model/publish-formats.js'
 import { SCHEMA_VERSION } from '../../model/sync-tables.js'
-import { sum } from '../../rules/estimate.js'
 import { columnPaths, type Database, type Sql } from '../../warehouse/connection/database.js'
 import { WarehouseDamagedError } from '../../warehouse/connection/errors.js'
 import { readLastRun } from '../../warehouse/history/runs.js'

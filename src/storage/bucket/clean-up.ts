@@ -2,6 +2,7 @@
  * Removes what nothing names any more: mark, then sweep. Never by age alone, because a file of the current version may be years old.
  * Never without age either: a reader that has just read the pointer must find what it named.
  */
+import { HOUR_MS } from '../../base/durations.js'
 import type { Log } from '../../base/log.js'
 import { ADDRESSES, hasAddress, type PublishFormat } from '../../model/publish-formats.js'
 import { type ListedObject, listAll, type ObjectStore } from '../../object-store/object-store.js'
@@ -31,7 +32,6 @@ interface CleanUpOptions extends Pick<LeftLogs, 'followed' | 'readLog'> {
   readonly limits?: CleanUpLimits
 }
 
-const HOUR_MS = 3_600_000
 export const CLEAN_UP_LIMITS = {
   /** A manifest and its data files are kept for so long, even if it is not one of the newest three, milliseconds. */
   keepMs: 30 * 24 * HOUR_MS,

@@ -1,6 +1,7 @@
 /** What the local half of `verify` has checked and what it found. */
+
+import { sum } from 'd3-array'
 import { z } from 'zod'
-import { sum } from '../../rules/estimate.js'
 
 /** One thing that is wrong in a published state: what, where, how often, an example, and what to do. */
 const problemSchema = z.object({

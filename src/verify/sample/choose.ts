@@ -2,7 +2,9 @@
  * Chooses the surveys of a sample, weighted and without replacement (Efraimidis and Spirakis): a survey that was read long ago is
  * chosen more often. The choice follows from the seed and the published state, so it can be repeated. Pure.
  */
+
 import { createHash } from 'node:crypto'
+import { DAY_MS } from '../../base/durations.js'
 import { type Instant, msBetween } from '../../model/instant.js'
 
 interface Candidate {
@@ -10,8 +12,6 @@ interface Candidate {
   /** When its progress was last read, server time. */
   readonly refreshedAt: Instant
 }
-
-const DAY_MS = 86_400_000
 
 /** All candidates, in the order in which they are compared. Every beginning of it is a weighted sample itself. */
 export const inSampleOrder = <One extends Candidate>(

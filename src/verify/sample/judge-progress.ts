@@ -3,7 +3,10 @@
  * afterwards. So the service's count of these interviews, of now, shows whether our reading was right. Their statuses may move:
  * an incomplete interview becomes complete. The answers are requested one by one, only as far as needed.
  */
+
+import { sum } from 'd3-array'
 import { z } from 'zod'
+import { SECOND_MS } from '../../base/durations.js'
 import { counted } from '../../base/human.js'
 import { columnsOf } from '../../model/columns.js'
 import {
@@ -14,7 +17,6 @@ import {
 } from '../../model/fields.js'
 import { formatInstant, type Instant, instantFromMs, minusMs } from '../../model/instant.js'
 import type { CellRow } from '../../model/warehouse.js'
-import { sum } from '../../rules/estimate.js'
 import { type Difference, differencesOf, EQUAL, EXTRA, type Judgement, judged } from './verdict.js'
 
 /**
@@ -133,7 +135,6 @@ interface ProgressQuestion {
 }
 
 /** Times of answers are whole seconds. */
-const SECOND_MS = 1_000
 
 export const judgeProgress = async (question: ProgressQuestion): Promise<Judgement> => {
   const { stored, service, readAt, waitsFor, serviceReadAt } = question

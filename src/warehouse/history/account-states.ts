@@ -1,11 +1,12 @@
 /** The accounts of the warehouse at the end of a sync, for its metrics: their last runs, queues and freshness. */
+
+import { sum } from 'd3-array'
 import { z } from 'zod'
 import { parse } from '../../base/parse.js'
 import { snakeCase } from '../../base/snake-case.js'
 import type { AccountState } from '../../model/monitoring.js'
 import type { TaskReason } from '../../model/run.js'
 import { DATA_TABLES, HISTORY_TABLES } from '../../model/tables.js'
-import { sum } from '../../rules/estimate.js'
 import { INACTIVE_STATUSES } from '../../rules/refresh.js'
 import { bigintCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'

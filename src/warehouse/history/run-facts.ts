@@ -1,8 +1,9 @@
 /** What the tables say of a run for its report, as numbers and names: the queue that it left, quarantine and drift events. */
+
+import { sum } from 'd3-array'
 import { z } from 'zod'
 import type { LeftOut, RunFacts } from '../../model/run.js'
 import { DRIFT_KINDS } from '../../model/survey-source.js'
-import { sum } from '../../rules/estimate.js'
 import { bigintCell, booleanCell, timestamptzCell, varcharCell } from '../connection/cells.js'
 import { type AccountSql, countOf } from '../connection/database.js'
 import { readFailing, readQueue } from '../queue/tasks.js'

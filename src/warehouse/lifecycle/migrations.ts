@@ -3,12 +3,12 @@
  * need no step (docs/decisions/warehouse.md#0037-warehouses-of-all-earlier-versions-are-migrated).
  */
 import { createHash } from 'node:crypto'
+import { sum } from 'd3-array'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
 import { WarehouseError } from '../../base/errors.js'
 import { instantFromMs } from '../../model/instant.js'
 import { ALL_TABLES, SCHEMA_VERSION } from '../../model/sync-tables.js'
-import { sum } from '../../rules/estimate.js'
 import { bigintCell } from '../connection/cells.js'
 import { columnPaths, countOf, type Database, openDatabase, type Sql } from '../connection/database.js'
 import { addColumn, commentsOn, createTable, qualified } from '../connection/ddl.js'

@@ -120,7 +120,7 @@ test.each([
     expect(list).toMatchObject({ read: 'some', listedIds: null })
     expect(api.asked).toHaveLength(4)
     expect(warnings).toEqual([
-      'the list of sample sources of survey 1 shows source 2 more than once (page 1, page 2), and fewer sources than it announces',
+      'the list of sample sources of survey 1 shows source 2 on page 1 and on page 2, and fewer sources than it announces',
     ])
   },
 )

@@ -2,9 +2,11 @@
  * The frame of a chart: grid lines and labels in the units of the screen, and inside of it the paths, stretched to its size. Labels keep
  * their size on a phone, and lines their width.
  */
+
 import { pairs, ticks } from 'd3-array'
 import { utcTicks } from 'd3-time'
 import type { ComponentChildren } from 'preact'
+import { DAY_MS } from '../../../base/durations.js'
 import type { Formats } from '../formats.js'
 
 export interface Frame {
@@ -61,8 +63,6 @@ export const ChartFrame = ({ frame, label, bands, formats, children, over }: Cha
     </svg>
   )
 }
-
-const DAY_MS = 86_400_000
 
 /** `1970-01-02` is 1. */
 export const dayNumber = (day: string): number => Date.parse(day) / DAY_MS
