@@ -78,9 +78,12 @@ export const renderPlans = (plans: readonly AccountPlan[], budget: Budget): stri
             `${account}: the next run, expected at ${formatInstant(plan.at)} by the server's clock`,
             textTable(tableOf(plan), { indent: '  ' }),
             ...closing(one, plan, budget),
+            `  ${ON_TOP}`,
           ].join('\n'),
     )
     .join('\n\n')
+
+const ON_TOP = 'the surveys that the listing brings come on top'
 
 const tableOf = (plan: Plan): readonly (readonly string[])[] => {
   const kinds = REQUEST_KINDS.filter((kind) => plan.entries.some(({ requests }) => (requests[kind] ?? 0) > 0))
@@ -98,10 +101,8 @@ const tableOf = (plan: Plan): readonly (readonly string[])[] => {
   ]
 }
 
-const labelOf = ({ reason, isExpected }: PlanEntry, { listing }: Plan): string => {
-  if (reason === 'listing') return `listing, ${listing}`
-  return isExpected ? 'expected changes' : REQUEST_USAGE_WORDS[reason]
-}
+const labelOf = ({ reason }: PlanEntry, { listing }: Plan): string =>
+  reason === 'listing' ? `listing, ${listing}` : REQUEST_USAGE_WORDS[reason]
 
 const closing = (
   { rate, fit }: Pick<AccountPlan, 'rate' | 'fit'>,
@@ -124,12 +125,9 @@ const closing = (
       `  ${counted(fit.requests, 'request')} fit into ${limits}: all but ${humanCount(plan.requests - fit.requests)} of those that reconstruct days, which wait for the runs after it`,
     ]
   const since = fit.oldestSince === null ? '' : `, the oldest since ${formatInstant(fit.oldestSince)}`
-  const expected = sum(plan.entries.map(({ isExpected, surveys }) => (isExpected ? surveys : 0)))
-  const first =
-    expected === 0 ? 'the listing' : `the listing, ${counted(expected, 'survey')} expected from it`
   return [
     time,
-    `  ${counted(fit.requests, 'request')} fit into ${limits}: ${first}, and ${fit.surveys} of the ${counted(plan.tasks.length, 'survey')} that are known to be due`,
+    `  ${counted(fit.requests, 'request')} fit into ${limits}: the listing, and ${fit.surveys} of the ${counted(plan.tasks.length, 'survey')} that are known to be due`,
     `  ${counted(fit.waiting, 'survey')} ${fit.waiting === 1 ? 'waits' : 'wait'} for the run after it${since}`,
   ]
 }
@@ -148,11 +146,7 @@ export const planToJson = (
     listing: plan?.listing ?? 'full',
     requests: plan?.requests ?? null,
     secondsAtCap: plan === null ? null : timeAtCapMs(plan.requests, rate) / 1_000,
-    entries: (plan?.entries ?? []).map(({ reason, isExpected, ...counts }) => ({
-      reason,
-      expected: isExpected,
-      ...counts,
-    })),
+    entries: plan?.entries ?? [],
     excluded: plan?.excluded ?? null,
     fits: fit,
   })),

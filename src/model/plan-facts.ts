@@ -9,17 +9,10 @@ export interface SurveyFacts {
   readonly id: number
   readonly status: string
   readonly updatedAt: Instant
-  /** `updatedAt` of the first row that showed its status. Later edits of the row say nothing about interviews. */
-  readonly statusSince: Instant
-  /** When its sources and progress were last read; null = never. */
+  /** When its progress was last read; null = never. */
   readonly refreshedAt: Instant | null
-  /** When the last of its sources changed, by the API; null without sources. */
-  readonly sourcesChangedAt: Instant | null
-  /** Whether sources of this account's inactive surveys have changed without their survey. */
-  readonly changeAlone: boolean
-  readonly sourcesReadAt: Instant | null
-  /** When a reading of its progress last differed from the one before; null = never. */
-  readonly progressChangedAt: Instant | null
+  /** When its row, its progress or one of its sources last changed; null if that is unknown. */
+  readonly changedAt: Instant | null
   readonly missing: boolean
   /** The list leaves it out, or its own list leaves out sources, but they still answer. */
   readonly leftOut: boolean
@@ -65,17 +58,11 @@ export interface PlannedSurvey extends SurveyFacts {
   readonly createdAt: Instant
   /** When a listing last showed it; null = never. */
   readonly listedAt: Instant | null
-  /** Its pending row differs from the stored one only in `updated_at`. */
-  readonly isTouched: boolean
   /** Number of sources that are not missing. */
   readonly sources: number
   readonly sourceProgressReadAt: Instant | null
-  /** Whether its last refresh found its progress changed; null after only one refresh. */
+  /** Whether its last reading found its progress changed; null after only one reading. */
   readonly moved: boolean | null
-  /** Whether its progress has a number for every status, and each is 0. */
-  readonly isWithoutInterviews: boolean
-  /** How many of its sources changed their progress when it last did. */
-  readonly movedSources: number
   /** Its stored days that will be read again. */
   readonly daysOpen: number
   /** The rule of the settings that keeps it from being read. */
@@ -104,13 +91,11 @@ export interface SurveyTotals {
   readonly withSources: number
 }
 
-/** Selects the surveys for a queue: the queued ones, and all that may be due by these rules. */
+/** Selects the surveys for a queue. */
 export interface SurveySelection {
-  readonly rules: RefreshRules
-  /** The time of the queue, server time; null for queued surveys only. */
-  readonly at: Instant | null
-  /** Also selects surveys that changed at or after this time; null without. */
-  readonly changedSince: Instant | null
+  readonly rules: Pick<RefreshRules, 'daily_windows'>
+  /** Selects only surveys that are queued already. */
+  readonly onlyQueued?: boolean
   /** By default, what the last sync found excluded. */
   readonly exclude?: ExcludeRules | undefined
   /** Selects only these, due or not. */

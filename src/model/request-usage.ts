@@ -12,11 +12,11 @@ export type RequestKind = (typeof REQUEST_KINDS)[number]
 /** The kinds of requests about one survey. */
 export type SurveyKind = Exclude<RequestKind, 'surveys'>
 
-/** Why a survey is queued. `sources`: only its list of sources is due. `asked`: `sync --surveys` names it. */
-export const TASK_REASONS = ['changed', 'active', 'settling', 'old', 'sources', 'missing', 'asked'] as const
+/** Why a survey is queued (`src/rules/refresh.ts`). `requested`: `sync --surveys` names it. */
+export const TASK_REASONS = ['changed', 'active', 'inactive', 'missing', 'requested'] as const
 
 /**
- * The listing, the reason of a survey's task, `reconstructed` for its days before it was first read, `resting` for a survey that was not due,
+ * The listing, the reason of a survey's task, `reconstructed` for its days before it was first read, `not_due` for a survey that was not due,
  * or `excluded` for one that the settings exclude.
  */
 export const REQUEST_REASONS = [
@@ -24,7 +24,7 @@ export const REQUEST_REASONS = [
   'left_over',
   ...TASK_REASONS,
   'reconstructed',
-  'resting',
+  'not_due',
   'excluded',
 ] as const
 export type RequestReason = (typeof REQUEST_REASONS)[number]

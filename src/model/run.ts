@@ -26,18 +26,12 @@ export interface DailyWindows {
 
 /** The rules for reading a survey's sources and progress again, and in which order (settings `refresh`). */
 export interface RefreshRules {
-  /** For so long (ms) after its last change a complete survey is refreshed in every run. Later it rests longer and longer. */
-  readonly settle_for: number
-  /** Its longest rest, ms. */
+  /** The longest wait of an inactive survey for its next reading, ms. */
   readonly max_age: number
   /** The factor for the time since the last refresh, by the survey's status. */
   readonly weights: RefreshWeights
-  /** The list of a survey's sources is read again if its last reading is older (ms), or if something shows that it changed. */
-  readonly list_sources_every: number
-  /** Skip the requests per source when the sources and the survey's progress equal what is stored. */
-  readonly skip_unchanged: boolean
-  /** Read the progress of every source again if the last such reading is older, ms. */
-  readonly recheck_unchanged_after: number
+  /** The progress of the sources of an active survey is read again after this time (ms), even if nothing shows a change; 0 = with every reading. */
+  readonly recheck_sources_after: number
   /** Read the interviews of single days as well; null = no. */
   readonly daily_windows: DailyWindows | null
   /** Read the progress of a survey as of the days before it was first read. */

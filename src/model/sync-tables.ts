@@ -53,7 +53,7 @@ export const requests = sync(
     account,
     reason: varcharOf(
       REQUEST_REASONS,
-      'The listing, the reason why the survey was queued, left over from an earlier run, resting (not due), or excluded by the settings',
+      'The listing, the reason why the survey was queued, left over from an earlier run, not due, or excluded by the settings',
     ),
     kind: varcharOf(REQUEST_KINDS, 'Kind of request'),
     made: bigint('Requests sent, retries included'),
@@ -247,7 +247,7 @@ export const digestItems = sync(
 )
 
 /** The version that the declarations describe. */
-export const SCHEMA_VERSION = 4
+export const SCHEMA_VERSION = 5
 
 export const schemaVersion = sync(
   'schema_version',

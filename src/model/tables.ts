@@ -195,19 +195,16 @@ export const freshness = main(
       'Ids of the known sources that this list lacks and that are not marked as missing, as JSON; null = none',
     ),
     refreshed_at: timestamptz.orNull(
-      'When its progress was last read, server time; null = never. Its sources were read then, or nothing showed that they had changed, unless last_error says otherwise',
+      'When its progress was last read, server time; null = never. Its sources were read then, or list and progress had not changed, unless last_error says otherwise',
     ),
     sources_read_at: timestamptz.orNull(
-      'When its list of sources was last read, not just known to be unchanged, server time; null = never, or since then one could not be typed, or the list was requested and not answered. If several runs read the survey in parts, when the first of them began',
+      'When its list of sources was last read, server time; null = never, or since then one could not be typed, or the list was not answered. If several runs read the survey in parts, when the first of them began',
     ),
     sources_listed_at: timestamptz.orNull(
       'When its list of sources was last read, even if one could not be typed, server time; null = never',
     ),
     source_progress_read_at: timestamptz.orNull(
-      'When the progress of every source was last read, not just known to be unchanged, server time; null = never, or one could not be typed since, or several runs read the survey in parts',
-    ),
-    source_progress_proven_at: timestamptz.orNull(
-      'Up to when the progress of every source is known, server time: all were read then, or the sum of the survey showed no move of those that were not read (moves by opposite numbers do not show); null = never, or one could not be typed since, or several runs read the survey in parts',
+      'When the progress of every source was last read, server time; null = never, or one could not be typed since, or several runs read the survey in parts. Unless it is null, the progress of the sources is known as of refreshed_at: after it, neither list nor progress had changed',
     ),
     days_read_at: timestamptz.orNull(
       'When its own days in survey_progress_by_day were last read, not just known to be unchanged, server time; null = never, or they may be out of date',

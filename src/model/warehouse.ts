@@ -158,14 +158,12 @@ export interface NewTask {
 export interface StoredBundle {
   readonly sources: readonly CellRow[]
   readonly progress: CellRow | null
-  /** The most likely to have moved first: those of the last day on which one was found changed, and of these the largest. */
   readonly sourceProgress: readonly CellRow[]
   /** The sources that are not marked as missing, also those that were stored before the survey's progress. */
   readonly knownSourceIds: readonly number[]
   /** Of these, the sources that the last complete list lacked. */
   readonly unlistedSourceIds: readonly number[]
-  /** When the list of sources was last read with every row typed; null = never. */
-  readonly sourcesReadAt: Instant | null
+  /** When the progress of every source was last read; null = never, or one could not be typed since. */
   readonly sourceProgressReadAt: Instant | null
 }
 
@@ -183,10 +181,9 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
   /** The part that could not be read; null if everything was. With such a part the task stays queued. */
   readonly unread: UnreadPart | null
   /**
-   * `none`: the stored sources are known to be current, and `sources` is empty. `some`: one of them could not be typed. `failed`: the list
-   * was not answered, so the sign that it has changed stays.
+   * `some`: one of them could not be typed. `failed`: the list was not answered, and `sources` is empty.
    */
-  readonly sourcesRead: ReadExtent | 'failed'
+  readonly sourcesRead: 'all' | 'some' | 'failed'
   readonly sources: readonly SampleSource[]
   /** When they were listed, if not at `at`. */
   readonly sourcesAt?: Instant
@@ -208,10 +205,10 @@ export interface RefreshedBundle extends OutcomeOfSurvey {
   }[]
   /**
    * `none`: the progress of the survey was not read either. The stored progress stays, and a pending row of the survey goes on waiting.
-   * `inferred`: the progress of the survey shows that those that were not read did not move. `some`: one could not be typed; then nothing
-   * may be inferred until all were read.
+   * `unchanged`: list and progress equal what is stored, so the progress of the sources was not read. `some`: one could not be typed; then all
+   * are read in the next reading.
    */
-  readonly sourceProgressRead: ReadExtent | 'inferred'
+  readonly sourceProgressRead: ReadExtent | 'unchanged'
   /** Left out if the settings have no days. */
   readonly days?: ReadDays
   readonly rejections: readonly Rejection[]

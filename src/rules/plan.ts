@@ -1,4 +1,4 @@
-/** Estimates the requests of the next run from the stored rows. Pure; makes no request. */
+/** The requests that the next run is known to need, from the stored rows: without those for what its listing brings. Pure; makes no request. */
 import { sum } from 'd3-array'
 import { DAY_MS } from '../base/durations.js'
 import type { Rate } from '../base/network.js'
@@ -7,7 +7,7 @@ import type { FirstReading, PastRuns, PlannedSurvey, SurveyTotals } from '../mod
 import { REQUEST_REASONS, type RequestReason, type RequestsByKind } from '../model/request-usage.js'
 import type { Budget, DiscoverRules, ExcludeRules, ListingKind, RefreshRules } from '../model/run.js'
 import { isCountDue, listingKind } from './cursor.js'
-import { added, requestsIn, sourcesOfEach } from './estimate.js'
+import { added, requestsIn } from './estimate.js'
 import { createQueue, type ExcludedSurveys, requestReasonOf, type Task } from './queue.js'
 import { windowsBefore } from './windows.js'
 
@@ -21,8 +21,6 @@ export interface PlanRules {
 
 export interface PlanEntry {
   readonly reason: RequestReason
-  /** The listing is expected to bring these surveys; they are not known to be due. */
-  readonly isExpected: boolean
   readonly surveys: number
   readonly requests: RequestsByKind
 }
@@ -40,8 +38,6 @@ export interface Plan {
 
 /** Before the second run, runs are assumed to be nightly. */
 const RUN_EVERY_MS = DAY_MS
-/** Changes are assumed to be as frequent as in the last week. */
-const CHANGES_SEEN_MS = 7 * DAY_MS
 const PAGE_ROWS = 50
 
 /** The server's time now: as much later than the last listing as our clock (`nowMs`) says; our time before the first listing. */
@@ -62,9 +58,6 @@ export const expectedAt = (past: PastRuns, nowMs: number): Instant => {
   return msBetween(usual, now) > 0 ? now : usual
 }
 
-/** Changes since then, server time, say how many the next listing is expected to bring. */
-export const changesSeenSince = (listedAt: Instant): Instant => minusMs(listedAt, CHANGES_SEEN_MS)
-
 /**
  * Surveys are added one by one, as to a queue. `nowMs` is our clock: it dates the last full listing. `firstReadings` are those from which
  * windows may be left to read.
@@ -77,7 +70,6 @@ export const createPlan = (
   firstReadings: readonly FirstReading[],
 ) => {
   const queue = createQueue(totals, at, rules, null)
-  const changes = createChanges(totals, past, at)
   const listing = past.fullNextPage === null ? listingKind(past, nowMs, rules.discover, rules.full) : 'full'
   const pagesOf = (surveys: number) => Math.max(1, Math.ceil(surveys / (past.pageRows ?? PAGE_ROWS)))
   const windows = firstReadings.map((one) => windowsBefore(one, at).length)
@@ -85,64 +77,27 @@ export const createPlan = (
   return {
     add: (survey: PlannedSurvey): void => {
       const isDue = queue.add(survey)
-      changes.add(survey, isDue)
       const { refreshedAt, status, missing, createdAt } = survey
       if (isDue && !missing && refreshedAt === null && status === 'fieldwork')
         windows.push(windowsBefore({ createdAt, firstReadAt: at, reconstructedFrom: null }, at).length)
     },
     plan: (): Plan => {
       const { tasks, excluded } = queue.sorted()
-      const expected = changes.expected()
-      const all = totals.present + expected.created
       // A listing that is under way goes on one page back.
       const read = Math.max(0, (past.fullNextPage ?? 1) - 2)
-      const pages = listing === 'full' ? Math.max(1, pagesOf(all) - read) : counts
+      const pages = listing === 'full' ? Math.max(1, pagesOf(totals.present) - read) : counts
       const entries: readonly PlanEntry[] = [
         {
           reason: 'listing',
-          isExpected: false,
-          surveys: Math.round(listing === 'full' ? all : expected.listed),
-          requests: { surveys: pagesOf(expected.listed) + pages },
+          surveys: listing === 'full' ? totals.present : 0,
+          // Of the changes, at least one page.
+          requests: { surveys: 1 + pages },
         },
         ...entriesOf(tasks),
-        ...expected.entries,
         ...(rules.refresh.reconstruct ? reconstructedEntry(windows.filter((count) => count > 0)) : []),
       ]
       const requests = sum(entries.map((entry) => requestsIn(entry.requests)))
       return { at, listing, entries, requests, tasks, excluded }
-    },
-  }
-}
-
-/**
- * New and changed surveys, as frequent as in the week before the last run. A change of a survey that is due anyway adds only a list
- * of its sources.
- */
-const createChanges = (totals: SurveyTotals, { listedAt }: PastRuns, at: Instant) => {
-  const from = listedAt === null ? null : changesSeenSince(listedAt)
-  const seen = { changed: 0, created: 0, rested: 0, relisted: 0 }
-  return {
-    add: ({ missing, updatedAt, createdAt, excludedBy }: PlannedSurvey, isDue: boolean): void => {
-      if (from === null || missing) return
-      if (updatedAt >= from) seen.changed += 1
-      if (excludedBy !== null) return
-      if (createdAt >= from) seen.created += 1
-      else if (updatedAt >= from) seen[isDue ? 'relisted' : 'rested'] += 1
-    },
-    expected: () => {
-      if (listedAt === null) return { listed: totals.present, created: 0, entries: [] }
-      const weeks = Math.max(0, msBetween(listedAt, at)) / CHANGES_SEEN_MS
-      const created = weeks * seen.created
-      const newcomers = Math.round(created + weeks * seen.rested)
-      const requests = added([
-        {
-          sample_sources: newcomers + Math.round(weeks * seen.relisted),
-          survey_progress: newcomers,
-          sample_source_progress: Math.round(created * sourcesOfEach(totals)),
-        },
-      ])
-      const entry = { reason: 'changed' as const, isExpected: true, surveys: newcomers, requests }
-      return { listed: weeks * seen.changed, created, entries: requestsIn(requests) === 0 ? [] : [entry] }
     },
   }
 }
@@ -152,11 +107,11 @@ const entriesOf = (tasks: readonly Task[]): readonly PlanEntry[] =>
   REQUEST_REASONS.flatMap((reason): readonly PlanEntry[] => {
     const requests = tasks.filter((task) => requestReasonOf(task) === reason).map((task) => task.requests)
     if (requests.length === 0) return []
-    return [{ reason, isExpected: false, surveys: requests.length, requests: added(requests) }]
+    return [{ reason, surveys: requests.length, requests: added(requests) }]
   })
 
 const reconstructedEntry = (windows: readonly number[]): readonly PlanEntry[] => {
-  const entry = { reason: 'reconstructed' as const, isExpected: false, surveys: windows.length }
+  const entry = { reason: 'reconstructed' as const, surveys: windows.length }
   return windows.length === 0 ? [] : [{ ...entry, requests: { daily_progress: sum(windows) } }]
 }
 
@@ -197,7 +152,6 @@ export const fitPlan = (
   const room = Math.min(requestsMax ?? Number.POSITIVE_INFINITY, withinTime)
   const known = plan.tasks.reduce((total, { requests }) => total + requestsIn(requests), 0)
   const reconstructed = reconstructedRequests(plan)
-  // The listing and the surveys that it is expected to bring.
   let spent = plan.requests - known - reconstructed
   const wholeMax = room - spent
   const waiting: Task[] = []

@@ -5,13 +5,13 @@ import type { RequestReason, RequestsByKind } from '../model/request-usage.js'
 import type { RefreshRules, TaskReason } from '../model/run.js'
 import { believed } from './believed.js'
 import { added, bundleRequests, requestsIn, sourcesOfEach } from './estimate.js'
-import { refreshReason, refreshWeight, restsUntil, urgency } from './refresh.js'
+import { dueReason, isReadNightly, refreshWeight, restsUntil, urgency } from './refresh.js'
 
 export interface Task {
   readonly surveyId: number
   readonly reason: TaskReason
-  /** A listing showed it again, and nothing but its `updated_at` has changed. */
-  readonly isTouched: boolean
+  /** Every run reads it. */
+  readonly isNightly: boolean
   /** Whether `_sync.tasks` has it. */
   readonly isQueued: boolean
   /** Whether an earlier run queued it. */
@@ -37,8 +37,8 @@ interface QueueRules {
   readonly refresh: RefreshRules
   /** Surveys that the API refused in several runs do not rest. */
   readonly full: boolean
-  /** Every survey that is added is due. */
-  readonly isAsked?: boolean
+  /** `sync --surveys` names every survey that is added. */
+  readonly isRequested?: boolean
   /** Since when the run lists all surveys, server time; null if it does not. */
   readonly listsAllSince?: Instant | null
 }
@@ -53,37 +53,37 @@ export interface ExcludedSurveys {
 export const createQueue = (
   totals: SurveyTotals,
   at: Instant,
-  { refresh, full, isAsked = false, listsAllSince = null }: QueueRules,
+  { refresh, full, isRequested = false, listsAllSince = null }: QueueRules,
   runId: string | null,
 ) => {
   const estimate = { rules: refresh, sourcesEach: sourcesOfEach(totals) }
   const due: Task[] = []
-  let { present: resting, sources: restingSources } = totals
+  let { present: notDue, sources: sourcesNotDue } = totals
   let refused = 0
   const excluded: RequestsByKind[] = []
   return {
     /** Returns whether the survey is due and does not rest. */
     add: (survey: PlannedSurvey): boolean => {
-      const reason = isAsked
-        ? askedReason(survey)
-        : (survey.task?.reason ?? refreshReason(survey, at, refresh))
+      const reason = isRequested
+        ? requestedReason(survey)
+        : (survey.task?.reason ?? dueReason(survey, at, refresh))
       if (reason === null) return false
       if (!survey.missing) {
-        resting -= 1
-        restingSources -= survey.sources
+        notDue -= 1
+        sourcesNotDue -= survey.sources
       }
-      if (!full && !isAsked && survey.task !== null && rests(survey, survey.task, at, refresh)) {
+      if (!full && !isRequested && survey.task !== null && rests(survey, survey.task, at, refresh)) {
         refused += 1
         return false
       }
-      if (survey.excludedBy !== null && !isAsked) {
+      if (survey.excludedBy !== null && !isRequested) {
         excluded.push(bundleRequests(survey, reason, at, estimate))
         return false
       }
       const task = taskOf(survey, reason, at, estimate, runId)
       const isUnseen =
         reason === 'missing' || (listsAllSince !== null && (survey.listedAt ?? 0n) < listsAllSince)
-      due.push({ ...task, isUnseen, isLeftOver: task.isLeftOver && !isAsked })
+      due.push({ ...task, isUnseen, isLeftOver: task.isLeftOver && !isRequested })
       return true
     },
     sorted: () => ({
@@ -93,14 +93,14 @@ export const createQueue = (
       refused,
       excluded: { surveys: excluded.length, requests: added(excluded) },
       /** The requests that reading every other survey with all its sources would take. */
-      notDue: { sample_sources: resting, survey_progress: resting, sample_source_progress: restingSources },
+      notDue: { sample_sources: notDue, survey_progress: notDue, sample_source_progress: sourcesNotDue },
     }),
   }
 }
 
 /** Only a task that says `missing` tells a survey that is gone from one that is refused. */
-const askedReason = ({ task }: PlannedSurvey): TaskReason =>
-  task?.reason === 'missing' ? 'missing' : 'asked'
+const requestedReason = ({ task }: PlannedSurvey): TaskReason =>
+  task?.reason === 'missing' ? 'missing' : 'requested'
 
 /**
  * Whether a survey rests that is refused, or that no run could end. If its progress was read at the last refusal, only another endpoint
@@ -116,7 +116,7 @@ const rests = (
   if (restsUntil(task.refusals, task.refusedAt, at, refresh) === null) return false
   const { refreshedAt } = survey
   const hasProgress = refreshedAt !== null && task.refusedAt !== null && refreshedAt >= task.refusedAt
-  return !hasProgress || refreshReason({ ...survey, changeAlone: false }, at, refresh) === null
+  return !hasProgress || dueReason(survey, at, refresh) === null
 }
 
 const taskOf = (
@@ -126,12 +126,12 @@ const taskOf = (
   estimate: Parameters<typeof bundleRequests>[3],
   runId: string | null,
 ): Omit<Task, 'isUnseen'> => {
-  const since = waitsSince(survey, reason, at)
+  const since = waitsSince(survey, at)
   const weight = refreshWeight(survey.status, estimate.rules.weights)
   return {
     surveyId: survey.id,
     reason,
-    isTouched: survey.isTouched,
+    isNightly: isReadNightly(survey),
     isQueued: survey.task !== null,
     isLeftOver: survey.task !== null && survey.task.runId !== runId,
     isBegun: survey.task !== null && survey.task.unfinishedAt !== null,
@@ -145,13 +145,8 @@ const taskOf = (
 }
 
 /** A survey without a believed time has waited since the epoch. */
-const waitsSince = (
-  { refreshedAt, sourcesReadAt, task }: PlannedSurvey,
-  reason: TaskReason,
-  at: Instant,
-): Instant =>
-  believed(reason === 'sources' ? sourcesReadAt : refreshedAt, at) ??
-  (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
+const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant =>
+  believed(refreshedAt, at) ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
 
 /** What did not fit into an earlier run waits for all others. */
 const byUrgency = (one: Task, other: Task): number =>

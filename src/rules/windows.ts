@@ -86,7 +86,7 @@ export interface SeriesDay {
   readonly day: DueDay
 }
 
-type SkipRules = Pick<RefreshRules, 'skip_unchanged' | 'recheck_unchanged_after'>
+type SkipRules = Pick<RefreshRules, 'recheck_sources_after'>
 
 interface DaysQuestion {
   readonly stored: StoredDays
@@ -136,13 +136,13 @@ const NOT_READ: Due = Object.freeze({ days: [], unchanged: 0, extent: 'some' })
 
 /**
  * Whether the survey equals what it was at `readAt`, which is not too long ago. Equal totals could hide two changes that cancel out.
- * `recheck_unchanged_after` limits how long that can last, as for sources.
+ * `recheck_sources_after` limits how long that can last, as for sources.
  */
 const canSkip = (
-  { skip_unchanged, recheck_unchanged_after }: SkipRules,
+  { recheck_sources_after: recheckMs }: SkipRules,
   { progress, isUnchanged }: DaysQuestion,
   readAt: Instant | null,
-): boolean => skip_unchanged && isUnchanged && ageMs(readAt, progress.readAt) < recheck_unchanged_after
+): boolean => isUnchanged && ageMs(readAt, progress.readAt) < recheckMs
 
 /**
  * Estimated requests for the days of one bundle. An active survey takes its open days and the one that becomes final; any other

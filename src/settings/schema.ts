@@ -199,25 +199,16 @@ export const settingsSchema = section({
     ),
   }).prefault({}),
   refresh: section({
-    settle_for: duration('1d', '0s', '365d').describe(
-      'A complete survey is refreshed in every run for this long after its status or progress last changed. After that it is refreshed after 1, 2, 4, 8 … days, as long as they do not change',
-    ),
-    max_age: duration('30d', '0s', '3650d').describe(
-      'Every survey except drafts and demos is refreshed at least this often',
+    max_age: duration('365d', '0s', '3650d').describe(
+      'A survey that is complete, a draft or a demo is read 1, 2, 4, 8 … days after its last change, and at least this often',
     ),
     weights: section({
       fieldwork: weight(DEFAULT_WEIGHTS.fieldwork, 'surveys in fieldwork'),
       active: weight(DEFAULT_WEIGHTS.active, 'surveys with any other active status'),
       other: weight(DEFAULT_WEIGHTS.other, 'all other surveys'),
     }).prefault({}),
-    list_sources_every: duration('2d', '0s', '365d').describe(
-      "The list of an active survey's sample sources is read again after this time, or earlier if the survey, its target or interviews of an unknown source show that it changed. Sources that have not changed for long are listed up to four times as rarely, those of closed surveys 42 times",
-    ),
-    skip_unchanged: yesOrNo(true).describe(
-      "Skip the requests per sample source that the survey's progress shows to be needless: its counts are the sums of those of its sources",
-    ),
-    recheck_unchanged_after: duration('7d', '0s', '365d').describe(
-      'The progress of every source is read again after this time, even if nothing changed. Closed surveys use 12 times this interval',
+    recheck_sources_after: duration('7d', '0s', '365d').describe(
+      'The progress of sample sources is read when their list or the progress of their survey has changed, and for active surveys after this time in any case. With 0s it is read with every survey that is due',
     ),
     daily_windows: orNull(
       section({

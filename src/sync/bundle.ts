@@ -5,12 +5,11 @@
 import { UpstreamError } from '../base/errors.js'
 import type { Progress } from '../model/fields.js'
 import type { Instant } from '../model/instant.js'
-import type { RefreshRules } from '../model/run.js'
 import { type ReadExtent, type Reading, RefusedReadingError } from '../model/survey-source.js'
 import type { BundleOutcome, RefreshedBundle, StoredBundle } from '../model/warehouse.js'
-import { ExplainedSum } from '../rules/explained-sum.js'
+import { ageMs } from '../rules/believed.js'
 import { requestReasonOf, type Task } from '../rules/queue.js'
-import { rulesFor } from '../rules/refresh.js'
+import { isReadWhole, readsSources } from '../rules/refresh.js'
 import { type DaysToRead, daysToRead, type SeriesDay } from '../rules/windows.js'
 import { readDays } from './bundle-days.js'
 import {
@@ -24,18 +23,7 @@ import type { EndpointWatch } from './failure-watch.js'
 import { checkListedSource, isTyped, OutdatedSourcesError, Readings } from './readings.js'
 import type { Run } from './run-state.js'
 import { someAtOnce } from './some-at-once.js'
-import {
-  agree,
-  areSourcesKnown,
-  canReuseList,
-  hasSameRows,
-  hasUnknownSource,
-  isSameList,
-  knownSources,
-  readSources,
-  type SourceList,
-  showsListChanged,
-} from './sources.js'
+import { equalsStored, knownSources, readSources, type SourceList } from './sources.js'
 import {
   compareUnlisted,
   type ReadSource,
@@ -48,7 +36,7 @@ import {
 type BundleRun = Omit<Run, 'budget' | 'requests'>
 
 interface BundleRequest extends BundleRequestsOptions {
-  readonly task: Pick<Task, 'surveyId' | 'reason' | 'isTouched' | 'isLeftOver' | 'refusals' | 'isUnseen'>
+  readonly task: Pick<Task, 'surveyId' | 'reason' | 'isNightly' | 'isLeftOver' | 'refusals' | 'isUnseen'>
   readonly stored: StoredBundle
   readonly watch: Pick<EndpointWatch, 'answered' | 'failed' | 'isFailing'>
 }
@@ -73,7 +61,7 @@ export const readBundle = async (run: BundleRun, request: BundleRequest): Promis
   for (let reading = 1; ; reading += 1) {
     try {
       const readings = new Readings(request)
-      const attempt = { now, mayReuseList: reading === 1, isNotFoundRefusal, readings, requests }
+      const attempt = { now, isNotFoundRefusal, readings, requests }
       const outcome = await new BundleReader({ ...run, ...request, ...attempt }).read()
       if (outcome.kind !== 'failed') return { outcome, readings, failure: null }
       return { outcome, readings, failure: new UpstreamError('survey_unread', outcome.unread.error) }
@@ -94,8 +82,6 @@ export const readBundle = async (run: BundleRun, request: BundleRequest): Promis
 interface Attempt extends BundleRun, BundleRequest {
   /** The latest server time before this bundle. */
   readonly now: Instant
-  /** The stored sources may be used instead of the list. */
-  readonly mayReuseList: boolean
   /** A 404 of a listed source is a refusal. Otherwise the source may have gone, and the list is read again. */
   readonly isNotFoundRefusal: boolean
   readonly readings: Readings
@@ -109,7 +95,6 @@ const ofSource = (id: number): ProgressRequest => ({ kind: 'sample_source_progre
 class BundleReader {
   readonly #attempt: Attempt
   readonly #surveyId: number
-  readonly #rules: RefreshRules
   /** A source that is not found cannot have gone since it was listed. */
   #isListCurrent = true
   /** It has more sources than `limits.sources_per_survey_max`. */
@@ -120,7 +105,6 @@ class BundleReader {
   constructor(attempt: Attempt) {
     this.#attempt = attempt
     this.#surveyId = attempt.task.surveyId
-    this.#rules = rulesFor(attempt.task.reason, attempt.rules.refresh)
   }
 
   async read(): Promise<BundleOutcome> {
@@ -134,40 +118,15 @@ class BundleReader {
   }
 
   async #read(): Promise<BundleOutcome> {
-    const { task, state, stored, watch, readings, now } = this.#attempt
-    let reusesList = this.#mayReuseList()
+    const { task, stored, readings, now } = this.#attempt
     // The list is read first, so that the progress is at least as new.
-    let listed = reusesList ? null : await this.#readList()
-    // After a failure, the list may have been stored without the progress of its sources.
-    const mayEnd = task.reason === 'sources' && !task.isLeftOver
-    if (mayEnd && listed !== null && isSameList(stored, listed)) {
-      const saved = { survey_progress: 1, sample_source_progress: listed.ids.length }
-      state.requestUsage.saved(requestReasonOf(task), saved)
-      return this.#refreshed(listed.readAt, listed)
-    }
-    let progress = await this.#readProgress(OF_SURVEY)
-    // While no progress is answered, only the list shows whether the API answers at all, and whether sources changed.
-    const isListNeeded =
-      progress === null ? watch.isFailing('survey_progress') : showsListChanged(stored, task, progress.row)
-    if (reusesList && isListNeeded) {
-      reusesList = false
-      listed = await this.#readList()
-      // Otherwise sources may have changed between the two.
-      if (progress !== null && listed !== null && !agree(stored, listed, progress.row))
-        progress = await this.#readProgress(OF_SURVEY)
-    }
-    if (progress !== null)
-      return await this.#readSources(progress, listed ?? knownSources(stored, reusesList ? 'none' : 'failed'))
+    const listed = await this.#readList()
+    const progress = await this.#readProgress(OF_SURVEY)
+    if (progress !== null) return await this.#readSources(progress, listed ?? knownSources(stored))
     if (listed !== null) return this.#refreshed(listed.readAt, listed)
     if (task.reason === 'missing' && readings.areAllNotFound())
       return { kind: 'gone', surveyId: this.#surveyId, at: now }
     return this.#failed()
-  }
-
-  #mayReuseList(): boolean {
-    const { task, stored, now, mayReuseList, rules } = this.#attempt
-    const isShort = stored.sources.length <= rules.limits.sources_per_survey_max
-    return isShort && mayReuseList && canReuseList(stored, task, now, this.#rules)
   }
 
   #failed(): BundleOutcome {
@@ -203,41 +162,30 @@ class BundleReader {
 
   /** The progress of each source, and the days. */
   async #readSources(progress: Reading<Progress>, listed: SourceList): Promise<BundleOutcome> {
-    const { task, state, stored, readings, requests, isNotFoundRefusal } = this.#attempt
-    const surveyId = this.#surveyId
+    const { task, state, requests, isNotFoundRefusal } = this.#attempt
     if (this.#hasTooMany) {
       const own = { progress: progress.row, sourceProgress: [], sourceProgressRead: 'some' } as const
       return this.#refreshed(progress.readAt, listed, own)
     }
     const unlisted = await this.#readUnlisted(listed, progress.readAt)
     const sources = this.#compare(listed, unlisted)
-    const explained = this.#explainedSum(sources, progress)
-    const isBehind = task.isLeftOver && explained?.mustReadSome() === true
-    const isUnchanged = explained !== null && !isBehind && hasSameRows(stored, sources, progress.row)
-    const ids = isUnchanged ? [] : (explained?.ids ?? sources.ids)
+    const isUnchanged = !this.#mustReadSources(sources, progress)
+    const ids = isUnchanged ? [] : sources.ids
     const present = [...sources.ids, ...unlisted.map(({ id }) => id)]
     const toRead = await this.#daysToRead(progress, isUnchanged, present)
     const requestsLeft = ids.length + (toRead?.days.length ?? 0)
     // What was read before in vain is read again in the next run.
     const requestsRead = Math.max(requests.answers.length, Math.max(1, sources.pages) + 1)
     requests.reserveRest(requestsLeft, requestsRead, progress.readAt)
-    const reusesList = sources.read === 'none'
-    this.#isListCurrent = sources.read === 'failed' || (!reusesList && isNotFoundRefusal)
-    const maySuffice = toRead === null && task.reason !== 'missing'
-    const ofSources = await this.#readProgressOf(ids, maySuffice ? explained : null)
-    const isInferred = isUnchanged || ofSources.length < ids.length
+    this.#isListCurrent = sources.read === 'failed' || isNotFoundRefusal
+    const ofSources = await someAtOnce(ids, async (id): Promise<ReadSource> => {
+      return { id, reading: await this.#readProgress(ofSource(id)) }
+    })
     const sourceProgress = [...unlisted, ...ofSources].flatMap(({ id, reading }) =>
       isTyped(reading) ? [{ sampleSourceId: id, progress: reading.row, at: reading.readAt }] : [],
     )
-    const rows = sourceProgress.map((one) => one.progress)
-    const isWhole = !isInferred && readings.isComplete()
-    if (reusesList && isWhole && hasUnknownSource(stored, progress.row, rows))
-      throw new OutdatedSourcesError(
-        `the sources of survey ${surveyId} do not account for all of its interviews; the survey stays queued`,
-      )
     const days = toRead === null ? {} : { days: await readDays(toRead, (day) => this.#readDay(day)) }
     state.requestUsage.saved(requestReasonOf(task), {
-      sample_sources: reusesList ? 1 : 0,
       sample_source_progress: sources.ids.length - ofSources.length,
       daily_progress: toRead?.unchanged ?? 0,
     })
@@ -247,9 +195,20 @@ class BundleReader {
     return this.#refreshed(progress.readAt, sources, {
       progress: progress.row,
       sourceProgress,
-      sourceProgressRead: isInferred ? 'inferred' : extentOf(sources, ofAll),
+      sourceProgressRead: isUnchanged ? 'unchanged' : extentOf(sources, ofAll),
       ...days,
     })
+  }
+
+  #mustReadSources(sources: SourceList, progress: Reading<Progress>): boolean {
+    const { task, stored, parts, rules } = this.#attempt
+    if (parts?.begunAt || isReadWhole(task.reason)) return true
+    const reading = {
+      isNightly: task.isNightly,
+      isUnchanged: equalsStored(stored, sources, progress.row),
+      ageMs: ageMs(stored.sourceProgressReadAt, progress.readAt),
+    }
+    return readsSources(reading, rules.refresh)
   }
 
   async #readUnlisted(listed: SourceList, at: Instant): Promise<readonly ReadSource[]> {
@@ -284,45 +243,16 @@ class BundleReader {
     return { ...this.#refreshed(latest.readAt, sources, more), sourcesAt: sources.readAt, begunAt }
   }
 
-  /** Null if the stored progress of the sources is no base to infer from which of them moved. */
-  #explainedSum(sources: SourceList, progress: Reading<Progress>): ExplainedSum | null {
-    const { stored, parts } = this.#attempt
-    if (parts?.begunAt || unlistedIn(stored, sources).length > 0) return null
-    if (progress.row === null || stored.progress === null) return null
-    if (!areSourcesKnown(stored, sources, progress, this.#rules)) return null
-    const shown = sources.pages === 0 ? stored.sources : sources.rows
-    return new ExplainedSum(stored, shown, stored.progress, progress.row)
-  }
-
-  /** With a sum to explain, one after the other: most surveys are explained before the last source. */
-  async #readProgressOf(
-    ids: readonly number[],
-    explained: ExplainedSum | null,
-  ): Promise<readonly ReadSource[]> {
-    const read = async (id: number): Promise<ReadSource> => {
-      return { id, reading: await this.#readProgress(ofSource(id)) }
-    }
-    if (explained === null) return await someAtOnce(ids, read)
-    const some: ReadSource[] = []
-    for (const [place, id] of ids.entries()) {
-      if (explained.isLost()) return [...some, ...(await someAtOnce(ids.slice(place), read))]
-      if (this.#attempt.readings.isComplete() && explained.isExplained()) break
-      const one = await read(id)
-      explained.add(id, one.reading?.row ?? null)
-      some.push(one)
-    }
-    return some
-  }
-
   async #daysToRead(
     progress: Reading<Progress>,
     isUnchanged: boolean,
     sourceIds: readonly number[],
   ): Promise<DaysToRead | null> {
-    const { daily_windows: dailyWindows } = this.#rules
+    const { refresh } = this.#attempt.rules
+    const { daily_windows: dailyWindows } = refresh
     if (dailyWindows === null) return null
     const stored = await this.#attempt.warehouse.storedDays(this.#surveyId)
-    return daysToRead(this.#rules, dailyWindows, { stored, progress, isUnchanged, sourceIds })
+    return daysToRead(refresh, dailyWindows, { stored, progress, isUnchanged, sourceIds })
   }
 
   #readDay({ sampleSourceId, day }: SeriesDay): Promise<Reading<Progress> | null> {
@@ -359,4 +289,4 @@ class BundleReader {
 
 /** `some` if there may be other sources, or the progress of the survey or of a source was not read, or could not be typed. */
 const extentOf = ({ read }: SourceList, answers: readonly (Reading<Progress> | null)[]): ReadExtent =>
-  (read === 'all' || read === 'none') && answers.every(isTyped) ? 'all' : 'some'
+  read === 'all' && answers.every(isTyped) ? 'all' : 'some'

@@ -4,7 +4,7 @@ import type { PlannedSurvey } from '../model/plan-facts.js'
 import type { TaskReason } from '../model/run.js'
 import type { AccountWarehouse } from '../model/warehouse.js'
 import { believed } from '../rules/believed.js'
-import { changesSeenSince, createPlan, expectedAt, type Plan, type PlanRules } from '../rules/plan.js'
+import { createPlan, expectedAt, type Plan, type PlanRules } from '../rules/plan.js'
 import { createQueue, type Task } from '../rules/queue.js'
 import type { Run } from './run-state.js'
 
@@ -17,11 +17,10 @@ export const planOf = async (
   const past = await warehouse.pastRuns(rules.discover.overlap)
   if (past.listedAt === null) return null
   const at = expectedAt(past, nowMs)
-  const changedSince = changesSeenSince(past.listedAt)
   const firstReadings = await warehouse.firstReadings(at)
   const plan = createPlan(await warehouse.surveyTotals(), past, { at, nowMs }, rules, firstReadings)
   const { refresh, exclude } = rules
-  await warehouse.eachPlannedSurvey({ rules: refresh, exclude, at, changedSince }, plan.add)
+  await warehouse.eachPlannedSurvey({ rules: refresh, exclude }, plan.add)
   return plan.plan()
 }
 
@@ -33,18 +32,18 @@ export const queueDue = async (run: Run): Promise<readonly Task[]> => {
   const { warehouse, rules, runId, log, state, only } = run
   const { account } = warehouse
   const now = state.serverTime
-  const isAsked = only !== undefined
-  const inVain = isAsked ? [] : await warehouse.storeExclusions(rules.exclude)
+  const isRequested = only !== undefined
+  const inVain = isRequested ? [] : await warehouse.storeExclusions(rules.exclude)
   if (inVain.length > 0 && now !== null)
     log.warn(
       { account, names: inVain },
       'accounts[].exclude names what the API does not show: correct or remove it',
     )
   const listsAllSince = state.listing === 'full' ? state.begunAt : null
-  const queueRules = { ...rules, isAsked, listsAllSince }
+  const queueRules = { ...rules, isRequested, listsAllSince }
   const queue = createQueue(await warehouse.surveyTotals(), now ?? 0n, queueRules, runId)
   let datedAhead = 0
-  const selection = { rules: rules.refresh, at: now, changedSince: null, only }
+  const selection = { rules: rules.refresh, onlyQueued: now === null, only }
   await warehouse.eachPlannedSurvey(selection, (survey) => {
     queue.add(survey)
     if (survey.task === null && now !== null && isDatedAhead(survey, now)) datedAhead += 1
@@ -60,7 +59,7 @@ export const queueDue = async (run: Run): Promise<readonly Task[]> => {
     )
   if (refused > 0)
     log.info({ account, surveys: refused }, 'surveys with repeated refusals are not requested in this run')
-  if (!isAsked) state.requestUsage.saved('resting', notDue)
+  if (!isRequested) state.requestUsage.saved('not_due', notDue)
   state.requestUsage.saved('excluded', excluded.requests)
   if (excluded.surveys > 0)
     log.info({ account, surveys: excluded.surveys }, 'surveys that are due are excluded by the settings')

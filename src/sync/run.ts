@@ -11,7 +11,7 @@ import { discover } from './discover.js'
 import { finishRun, outcomeOf } from './outcome.js'
 import { planOf, queueDue } from './planning.js'
 import { reconstruct } from './reconstruct.js'
-import { createRunState, type Run, type RunDependencies, type RunRules, type RunState } from './run-state.js'
+import { createRunState, type Run, type RunDependencies, type RunState } from './run-state.js'
 import { refresh } from './worker.js'
 
 /**
@@ -19,11 +19,8 @@ import { refresh } from './worker.js'
  * recorded first.
  */
 export const runAccount = async (given: RunDependencies): Promise<RunReport> => {
-  const { warehouse, clock, runId, version, only } = given
-  const [command, rules] =
-    only === undefined
-      ? (['sync', given.rules] as const)
-      : (['sync --surveys', readingAll(given.rules)] as const)
+  const { warehouse, clock, runId, version, only, rules } = given
+  const command = only === undefined ? 'sync' : 'sync --surveys'
   const span = startSpan(clock)
   const before = await warehouse.position()
   const plan = only === undefined ? await planOf(warehouse, rules, clock.nowMs()) : null
@@ -32,7 +29,7 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
   const budget = new RunBudget(rules.budget, clock, given.requests)
   using deadline = budget.deadline(given.signal, () => given.source.usage().rate)
   const state = createRunState()
-  const run: Run = { ...given, rules, signal: deadline.signal, budget, state }
+  const run: Run = { ...given, signal: deadline.signal, budget, state }
   const finish = () =>
     finishRun(given, { command, span, state }, (facts) => {
       const { requests, retries, refusals, paceIntervalMs } = given.source.usage()
@@ -68,12 +65,6 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
   }
   return await finish()
 }
-
-/** Who asks for a survey wants its list of sources, its progress, and that of every source, whatever would be skipped in a night. */
-const readingAll = (rules: RunRules): RunRules => ({
-  ...rules,
-  refresh: { ...rules.refresh, skip_unchanged: false, list_sources_every: 0 },
-})
 
 const failureOf = (thrown: unknown): RunState['ended'] => {
   const error = explained(thrown)

@@ -40,10 +40,7 @@ beforeAll(async () => {
   const directory = await temporaryDirectory(finished)
   await chmod(directory, 0o755)
   const settings = join(directory, 'settings.yaml')
-  await writeFile(
-    settings,
-    JSON.stringify({ refresh: { settle_for: '365d', max_age: '0s', list_sources_every: '0s' } }),
-  )
+  await writeFile(settings, JSON.stringify({ refresh: { max_age: '0s' } }))
   readAll = ['--config', settings]
   dayOld = join(directory, 'warehouse')
   expect(await syncWarm(dayOld)).toMatchObject({ code: 0 })

@@ -21,8 +21,8 @@ const KILLS = 110
 /** At most this many kills in a row. Then one run may finish, and the world moves on. */
 const KILLS_A_ROUND_MAX = 8
 const STARTS_MAX = 6 * KILLS
-/** Lists of sources are read after every step of the world: nothing else shows that a source without target or interviews is gone. */
-const REFRESH = { max_age: '1m', skip_unchanged: true, list_sources_every: '0s' }
+/** Every survey is due after every step of the world. */
+const REFRESH = { max_age: '1m' }
 const UNREAD = { sources: [], progress: {}, sourceProgress: [] }
 
 /** The phase of a run, by its log and its files. */

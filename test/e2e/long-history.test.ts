@@ -42,12 +42,12 @@ const windowsOf = (night: number) => ({
   sources: night < NIGHTS / 3 || night >= (NIGHTS * 2) / 3,
 })
 
-/** A checked night reads every survey that is not idle, so all rows are current. Other nights skip unchanged ones. */
+/** A checked night reads every survey with all of its sources, so all rows are current. Other nights skip unchanged ones. */
 const settingsOf = (night: number, isChecked: boolean) => ({
   publish: ['duckdb', 'parquet'],
   refresh: {
     daily_windows: windowsOf(night),
-    ...(isChecked ? { skip_unchanged: false, list_sources_every: '0s', max_age: '0s' } : {}),
+    ...(isChecked ? { recheck_sources_after: '0s', max_age: '0s' } : {}),
   },
 })
 

@@ -47,11 +47,11 @@ describe('a 404 of a listed survey', () => {
     )
     expect(refused).toMatchObject({ code: 4, run: { status: 'failed', exit_code: 4, surveys_failed: 8 } })
     expect(refused.run.reason).toMatch(
-      /surveys failed one after the other, .*\(404\).* The address looks wrong: check base_url, and that the service answers below it/,
+      /the API answered 404 to \d+ of \d+ requests, .*\(404\).* The address looks wrong: check base_url, and that the service answers below it/,
     )
     expect(await missingIds(trial)).toEqual([])
-    // From the fifth refusal on, the list of sources is requested as well.
-    expect(trial.api.arrivals.length).toBeLessThanOrEqual(1 + 8 + 4)
+    // Of each survey its list and its progress, and nothing else.
+    expect(trial.api.arrivals.length).toBeLessThanOrEqual(1 + 2 * 8)
     const after = await night(trial, 2)
     expect(after).toMatchObject({ code: 0, run: { listing: 'full', surveys_refreshed: 8, left_over: 0 } })
     expect(await refreshed(trial)).toEqual(

@@ -57,7 +57,7 @@ test('sync --surveys takes 2 requests and one per source, moves no cursor, and i
     await trial.rows(`SELECT s.title, p.interviews_count::INTEGER AS interviews, r.reason, r.made::INTEGER AS made
       FROM surveys s JOIN survey_progress p ON p.survey_id = s.id
       JOIN (SELECT reason, sum(made) AS made FROM _sync.requests WHERE run_id = '${asked.run.run_id}' GROUP BY ALL) r ON true WHERE s.id = 1`),
-  ).toEqual([{ title: 'Survey 1', interviews: 60, reason: 'asked', made: 5 }])
+  ).toEqual([{ title: 'Survey 1', interviews: 60, reason: 'requested', made: 5 }])
   await trial.expectSound()
   const status = await trial.runWarm(['status', '--check'])
   expect(status.stdout, 'the night before was partial, and still is').toMatch(/^PARTIAL/)

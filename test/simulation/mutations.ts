@@ -75,24 +75,24 @@ const MUTATIONS = `
 @@ http/outage.js @@ an outage is not waited for
 - return patience > 0 && this.#failuresInARow >= attempts;
 + return false;
-@@ rules/explained-sum.js @@ a stop ignores one count
-- this.#left.every((count) => count === 0)
-+ this.#left.every((count, place) => place === 3 || count === 0)
-@@ rules/explained-sum.js @@ a stop leaves a rest unexplained
-- this.#left.every((count) => count === 0)
-+ this.#left.every((count) => count <= 1)
-@@ warehouse/merge/freshness.js @@ sources are proven without a proof
-- WHEN 'inferred' THEN o.read_at
-+ WHEN 'none' THEN o.read_at
+@@ sync/sources.js @@ a survey whose progress has changed counts as unchanged
+- !isSameRow(stored.progress, progress)
++ false
+@@ sync/sources.js @@ sources whose progress was read in part count as unchanged
+- listed.read !== 'all' || stored.sourceProgressReadAt === null
++ listed.read !== 'all'
 @@ warehouse/merge/bundles.js @@ a reconstructed day is stored as an observed one
 - await sql.insert(surveyProgressReconstructed, rows);
 + await sql.insert(mergedSurveyProgress.history, rows.map((row) => ({ ...row, observed_at: row.as_of })));
 @@ rules/windows.js @@ reconstructed days are read again
 - at < (reconstructedFrom ?? firstReadAt)
 + at < firstReadAt
-@@ rules/refresh.js @@ a closed survey rests longer than max_age
-- return earlier(latest - ((latest - first) % apart) - early, restEnd(since, maxAgeMs));
-+ return since + 2n * maxAge;
+@@ rules/refresh.js @@ an inactive survey waits longer than max_age
+- Math.min(maxAgeMs, Math.max(DAY_MS, unchangedMs))
++ 2 * maxAgeMs
+@@ rules/refresh.js @@ the sources of an active survey are not read again
+- isNightly && ageMs >=
++ isNightly && Infinity <=
 @@ warehouse/queue/ended-tasks.js @@ a task is ended although its refresh failed
 - outcome.kind !== 'oversized' && failureOf(outcome) === null
 + outcome.kind !== 'oversized'

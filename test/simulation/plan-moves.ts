@@ -34,9 +34,9 @@ export const withMoves = (plan: Plan): Plan => {
     },
     settings: {
       ...plan.settings,
-      ...{ skip_unchanged: true, contract: 'evolve' },
-      ...(isClosed && { settleForMs: DAY_MS, maxAgeMs: DAY_MS }),
-      recheckUnchangedAfterMs: pick([7 * DAY_MS, 7 * DAY_MS, 2 * DAY_MS]),
+      contract: 'evolve',
+      ...(isClosed && { maxAgeMs: DAY_MS }),
+      recheckSourcesAfterMs: pick([7 * DAY_MS, 7 * DAY_MS, 2 * DAY_MS]),
     },
     // What is published follows from the tables alone.
     ...{ publish: ['duckdb'], checksViews: chance(0.05) },

@@ -110,9 +110,7 @@ export interface Plan {
   readonly settings: {
     readonly overlapMs: number
     readonly full_listing_every: number
-    readonly settleForMs: number
-    readonly skip_unchanged: boolean
-    readonly recheckUnchangedAfterMs: number
+    readonly recheckSourcesAfterMs: number
     readonly maxAgeMs: number
     readonly contract: 'evolve' | 'freeze'
     readonly requestTimeoutMs: number
@@ -208,9 +206,7 @@ const drawUsualPlan = (seed: number, random: Random): Plan => {
     settings: {
       overlapMs: pick([0, MINUTE_MS, 5 * MINUTE_MS]),
       full_listing_every: pick([DAY_MS, 7 * DAY_MS]),
-      settleForMs: pick([DAY_MS, 7 * DAY_MS]),
-      skip_unchanged: chance(0.7),
-      ...{ recheckUnchangedAfterMs: 7 * DAY_MS, maxAgeMs: 30 * DAY_MS },
+      ...{ recheckSourcesAfterMs: chance(0.7) ? 7 * DAY_MS : 0, maxAgeMs: 30 * DAY_MS },
       contract: chance(0.1) ? 'freeze' : 'evolve',
       requestTimeoutMs: pick([2_000, 10_000, 30_000]),
       attemptsMax: whole(1, 6),

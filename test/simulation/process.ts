@@ -236,8 +236,6 @@ const closeAll = async (generation: Generation, databases: Databases): Promise<v
   await databases.settled()
 }
 
-const DAY_MS = 86_400_000
-
 const STORAGE: StorageSettings = {
   bucket: 'model',
   rootPrefix: 'test',
@@ -276,12 +274,9 @@ const settingsOf = ({ plan, start, world, account, directory, readAll }: StartOp
     report: DEFAULTS.report,
     refresh: {
       ...DEFAULTS.refresh,
-      ...{ settle_for: settings.settleForMs, skip_unchanged: settings.skip_unchanged },
-      ...{ recheck_unchanged_after: settings.recheckUnchangedAfterMs, max_age: settings.maxAgeMs },
-      // A night without changes lists no sources.
-      ...(readAll || start.shortSources !== null
-        ? { settle_for: 100_000 * DAY_MS, max_age: 0, list_sources_every: 0, skip_unchanged: false }
-        : {}),
+      ...{ recheck_sources_after: settings.recheckSourcesAfterMs, max_age: settings.maxAgeMs },
+      // A short list of an inactive survey counts only if it is read.
+      ...(readAll || start.shortSources !== null ? { max_age: 0, recheck_sources_after: 0 } : {}),
     },
     limits: {
       ...{ ...DEFAULTS.limits, backoff_max: 30_000, response_bytes_max: 4_194_304 },

@@ -5,7 +5,7 @@ import { formatInstant, type Instant, msBetween } from '../../model/instant.js'
 import type { PlannedSurvey } from '../../model/plan-facts.js'
 import type { RefreshRules, TaskReason } from '../../model/run.js'
 import type { Plan } from '../../rules/plan.js'
-import { listsSourcesFrom, nextRefresh, restsUntil } from '../../rules/refresh.js'
+import { nextReading, restsUntil } from '../../rules/refresh.js'
 import type { SurveyStatus } from '../../warehouse/survey-status.js'
 import { shortReason } from './verdict.js'
 
@@ -20,8 +20,7 @@ export const CAUSES = [
   'rejected',
   'queued',
   'not_queued',
-  'idle',
-  'settled',
+  'not_due',
   'unchanged',
   'sources_skipped',
 ] as const
@@ -70,8 +69,7 @@ export const explain = (
 ) => {
   const { stored, planned, rejections, days } = status
   const task = planned?.task ?? null
-  const next = nextReading(survey.surveyId, planned, plan, clocks.now, rules)
-  const reason = task?.reason ?? next.reason
+  const next = nextReadingOf(survey.surveyId, planned, plan, clocks.now, rules)
   return {
     ...survey,
     title: stored.title,
@@ -100,16 +98,6 @@ export const explain = (
     sources: {
       count: planned?.sources ?? 0,
       listedAt: stored.sources_read_at,
-      /** Without a sign of a change; null if the next reading lists them. */
-      listedNextAt:
-        reason === null
-          ? null
-          : listsSourcesFrom(
-              { sourcesReadAt: stored.sources_read_at, sourcesChangedAt: planned?.sourcesChangedAt ?? null },
-              { reason, isTouched: planned?.isTouched ?? false },
-              clocks.now,
-              rules,
-            ),
       progressReadAt: stored.source_progress_read_at,
     },
     days,
@@ -118,7 +106,7 @@ export const explain = (
 
 export type Explained = ReturnType<typeof explain>
 
-const nextReading = (
+const nextReadingOf = (
   surveyId: number,
   survey: PlannedSurvey | null,
   plan: Plan | null,
@@ -151,14 +139,8 @@ const nextReading = (
     const text = at === null ? why : `from ${withAge(at, now)}${change}: ${why}`
     return { ...none, when: 'later', at, reason: survey.task.reason, text }
   }
-  if (survey.missing) return { ...none, when: 'never', text: 'not before a listing shows it again' }
-  const next = nextRefresh(survey, plan.at, rules)
-  if (next === null)
-    return {
-      ...none,
-      when: 'after_change',
-      text: `when its row changes: nobody answers a ${onOneLine(survey.status)}`,
-    }
+  const next = nextReading(survey, plan.at, rules)
+  if (next === null) return { ...none, when: 'never', text: 'not before a listing shows it again' }
   const { at, reason: why } = next
   const text = `from ${withAge(at, now)}, or when its row changes: ${REASONS[why](onOneLine(survey.status))}`
   return { ...none, when: 'later', at, reason: why, text }
@@ -167,12 +149,9 @@ const nextReading = (
 const REASONS: Readonly<Record<TaskReason, (status: string) => string>> = {
   changed: () => 'its row is new or has changed',
   active: (status) => `every run reads a survey in ${status}`,
-  settling: () => 'a complete survey is read after 1, 2, 4, 8 … days',
-  old: () => 'a complete survey is read again after refresh.max_age at the latest',
-  sources: () =>
-    'sources of this account change without their survey, so lists are read again at growing intervals',
+  inactive: (status) => `a survey in ${status} is read 1, 2, 4, 8 … days after its last change`,
   missing: () => 'the last full listing did not show it',
-  asked: () => 'sync --surveys asked for it, and did not read it completely',
+  requested: () => 'sync --surveys named it, and did not read it completely',
 }
 
 const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): readonly Cause[] => {
@@ -212,9 +191,10 @@ const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): read
       lastRun.status !== 'complete' &&
       (lastRun.surveys_refreshed ?? 0) === 0 &&
       `the last run ended before it queued the survey${reason}`,
-    idle: rests && next.when === 'after_change' && 'it was not due: it is read only when its row changes',
-    settled:
-      rests && next.when === 'later' && 'it was not due: a complete survey is read after 1, 2, 4, 8 … days',
+    not_due:
+      rests &&
+      next.when === 'later' &&
+      'it was not due: an inactive survey is read 1, 2, 4, 8 … days after its last change',
     unchanged:
       rejected === false &&
       stored.missing_since === null &&
@@ -227,7 +207,7 @@ const causesOf = (status: SurveyStatus, next: NextReading, clocks: Clocks): read
       refreshedAt !== null &&
       sourcesAt !== null &&
       sourcesAt < refreshedAt &&
-      `the progress of all its sources was last read ${withAge(sourcesAt, now)}; those that the total progress proves unchanged are skipped`,
+      `the progress of all its sources was last read ${withAge(sourcesAt, now)}; since then neither their list nor the progress of the survey has changed`,
   }
   return CAUSES.flatMap((cause) => {
     const text = texts[cause]

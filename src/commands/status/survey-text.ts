@@ -56,8 +56,6 @@ const factsOf = (survey: Explained): readonly (readonly [string, string])[] => {
   const waits = pendingStatus === null ? '' : `; ${onOneLine(pendingStatus)} waits for the next reading`
   const list =
     sources.listedAt === null ? 'list not read completely' : `list read ${withAge(sources.listedAt, now)}`
-  const relisted =
-    sources.listedNextAt === null ? '' : `; read again from ${withAge(sources.listedNextAt, now)}`
   return [
     ['status', `${status === null ? 'unknown' : onOneLine(status)}${waits}`],
     ['last read', refreshedAt === null ? 'never' : withAge(refreshedAt, now)],
@@ -78,7 +76,7 @@ const factsOf = (survey: Explained): readonly (readonly [string, string])[] => {
     ...(lastError === null ? [] : [['last error', onOneLine(lastError)] as const]),
     ...(sources.count === 0 && sources.listedAt === null
       ? []
-      : [['sources', `${counted(sources.count, 'source')}, ${list}${relisted}`] as const]),
+      : [['sources', `${counted(sources.count, 'source')}, ${list}`] as const]),
     ...survey.rejections.map(({ endpoint, problem, sources: of, rows, replayed, last_at: at }) => {
       const what = `${humanCount(rows)} of ${endpoint}${of === 0 ? '' : ` (${counted(of, 'source')})`}`
       const again = replayed === 0 ? '' : `, ${humanCount(replayed)} replayed`

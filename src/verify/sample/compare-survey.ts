@@ -194,8 +194,8 @@ const compareProgress = async (
 const judgeSourceProgress = async (comparison: SurveyComparison, known: KnownSource) => {
   const { stored, slackMs } = comparison
   const row = stored.sourceProgress.get(known.id) ?? null
-  const { sourceProgressProvenAt } = stored
-  const isReadLast = row !== null && sourceProgressProvenAt !== null && row.datedAt >= sourceProgressProvenAt
+  const { sourceProgressKnownAt } = stored
+  const isReadLast = row !== null && sourceProgressKnownAt !== null && row.datedAt >= sourceProgressKnownAt
   const of = (judgement: Judgement, hidden: Judgement | null = null) => {
     return { id: known.id, judgement, hidden, isReadLast }
   }
@@ -225,19 +225,18 @@ const judgeSourceProgress = async (comparison: SurveyComparison, known: KnownSou
       until: async (at) => (await readProgress(comparison, known.id, untilMoment(at))).row,
     })
   const readAt = laterOf(stored.sourceProgressReadAt, row?.datedAt ?? null)
-  const provenAt = laterOf(stored.sourceProgressProvenAt, readAt)
-  const judgement = await judgeAsOf(provenAt)
-  if (judgement.verdict !== 'wrong' || provenAt === readAt) return of(judgement)
+  const knownAt = laterOf(stored.sourceProgressKnownAt, readAt)
+  const judgement = await judgeAsOf(knownAt)
+  if (judgement.verdict !== 'wrong' || knownAt === readAt) return of(judgement)
   if (judgement.differences.every(({ field }) => field === 'length_of_interview'))
     return of(judged('unclear', UNPROVEN, judgement.differences))
   const asRead = await judgeAsOf(readAt)
   return of(judgement, asRead.verdict === 'moved' ? { ...asRead, why: HIDDEN } : asRead)
 }
 
-const UNPROVEN =
-  'it was known by the sum of the survey, which does not show a length that moves without a count'
+const UNPROVEN = 'the progress of its survey did not change, which does not show a length that moves alone'
 
-/** The sum of the survey did not show it. The next reading of all sources does. */
+/** The progress of the survey did not show it. The next reading of all sources does. */
 const HIDDEN = 'it moved since it was read, and another source of the survey hid that'
 
 /** The sources of a survey are known as of their last list, and the progress of each as of its last reading. */

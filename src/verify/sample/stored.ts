@@ -55,8 +55,8 @@ export interface StoredSurvey {
   readonly refreshedAt: Instant | null
   readonly sourcesListedAt: Instant | null
   readonly sourceProgressReadAt: Instant | null
-  /** Up to when the progress of its sources is known, by their readings or by inference from the survey's. */
-  readonly sourceProgressProvenAt: Instant | null
+  /** Up to when the progress of its sources is known: it was read, or list and progress of the survey had not changed. */
+  readonly sourceProgressKnownAt: Instant | null
   /** What is in quarantine: `surveys`, `sample_sources/12`, `fieldwork_progress`, `fieldwork_progress/12`. */
   readonly quarantine: ReadonlySet<string>
 }
@@ -67,7 +67,7 @@ const knownRow = z.object({
   refreshedAt: timestamptzCell.nullable(),
   sourcesListedAt: timestamptzCell.nullable(),
   sourceProgressReadAt: timestamptzCell.nullable(),
-  sourceProgressProvenAt: timestamptzCell.nullable(),
+  sourceProgressKnownAt: timestamptzCell.nullable(),
   isQueued: booleanCell,
 })
 
@@ -81,7 +81,7 @@ export const readStoredSurveys = async (
   const known = await sql.rows(
     knownRow,
     `SELECT i.id, f.listed_at AS "listedAt", f.refreshed_at AS "refreshedAt", f.sources_listed_at AS "sourcesListedAt",
-        f.source_progress_read_at AS "sourceProgressReadAt", f.source_progress_proven_at AS "sourceProgressProvenAt",
+        f.source_progress_read_at AS "sourceProgressReadAt", CASE WHEN f.source_progress_read_at IS NOT NULL THEN f.refreshed_at END AS "sourceProgressKnownAt",
         t.survey_id IS NOT NULL AS "isQueued"
       FROM (SELECT DISTINCT unnest(CAST($2::JSON AS BIGINT[])) AS id) i
       LEFT JOIN main.freshness f ON f.account = $1 AND f.survey_id = i.id

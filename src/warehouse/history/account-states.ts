@@ -99,9 +99,7 @@ export const readAccountStates = async (
 const NONE_QUEUED: Readonly<Record<TaskReason, number>> = {
   changed: 0,
   active: 0,
-  settling: 0,
-  old: 0,
-  sources: 0,
+  inactive: 0,
   missing: 0,
-  asked: 0,
+  requested: 0,
 }

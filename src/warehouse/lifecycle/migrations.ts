@@ -24,6 +24,9 @@ interface Migration {
   readonly statements: readonly string[]
 }
 
+const RENAMED_REASON = `CASE WHEN reason IN ('settling', 'old', 'sources') THEN 'inactive' WHEN reason = 'asked' THEN 'requested'
+  WHEN reason = 'resting' THEN 'not_due' ELSE reason END`
+
 /** The steps to each later version, in order. A step holds what no declaration gives: renames, changes of type, data. */
 const MIGRATIONS: readonly Migration[] = [
   {
@@ -33,6 +36,19 @@ const MIGRATIONS: readonly Migration[] = [
       'ALTER TABLE _sync.listings RENAME first_total_count TO least_total_count',
       'ALTER TABLE _sync.listed_ids ADD COLUMN kind VARCHAR COLLATE C',
       'UPDATE _sync.listed_ids i SET kind = l.kind FROM _sync.listings l WHERE l.account = i.account',
+    ],
+  },
+  {
+    version: 5,
+    description: 'One rule says when a survey is read',
+    statements: [
+      'ALTER TABLE main.freshness DROP COLUMN IF EXISTS source_progress_proven_at',
+      `UPDATE _sync.tasks SET reason = ${RENAMED_REASON}`,
+      `CREATE TEMP TABLE renamed AS SELECT * REPLACE (${RENAMED_REASON} AS reason) FROM _sync.requests`,
+      'DELETE FROM _sync.requests',
+      `INSERT INTO _sync.requests BY NAME SELECT * REPLACE (sum(made)::BIGINT AS made, sum(saved)::BIGINT AS saved)
+        FROM temp.renamed GROUP BY ALL`,
+      'DROP TABLE temp.renamed',
     ],
   },
 ]

@@ -66,7 +66,6 @@ const freshnessAfter = (before: (column: string) => string): Readonly<Record<str
     sources_listed_at: `CASE WHEN o.sources IN ('all', 'some') THEN ${LISTED_AT} ELSE ${before('sources_listed_at')} END`,
     sources_read_at: at('sources_read_at', 'sources', LISTED_AT),
     source_progress_read_at: at('source_progress_read_at', 'source_progress'),
-    source_progress_proven_at: `CASE o.source_progress WHEN 'inferred' THEN o.read_at ELSE ${at('source_progress_proven_at', 'source_progress')} END`,
     days_read_at: at('days_read_at', 'days'),
     source_days_read_at: at('source_days_read_at', 'source_days'),
     unlisted_source_ids: `nullif(coalesce(o.unlisted, ${before('unlisted_source_ids')}), '[]')`,

@@ -41,7 +41,6 @@ export const readSurveys = async (sql: AccountSql, surveyIds: readonly number[])
 const timesRow = z.object({
   survey_id: bigintCell,
   source_progress_read_at: timestamptzCell.nullable(),
-  sources_read_at: timestamptzCell.nullable(),
   unlisted_source_ids: varcharCell.nullable(),
 })
 
@@ -53,7 +52,7 @@ export const readStoredBundles = async (
   const condition = conditionOnSurveys(sql.account, surveyIds)
   const rows = await sql.rows(
     timesRow,
-    `SELECT survey_id, source_progress_read_at, sources_read_at, unlisted_source_ids FROM main.freshness
+    `SELECT survey_id, source_progress_read_at, unlisted_source_ids FROM main.freshness
       WHERE ${condition.on('survey_id')} AND refreshed_at IS NOT NULL`,
     condition.parameters,
   )
@@ -65,27 +64,18 @@ export const readStoredBundles = async (
     bundles.set(id, {
       sources: currentOf(shown.sources),
       progress: currentOf(shown.progress)[0] ?? null,
-      sourceProgress: currentOf(shown.sourceProgress.toSorted(byLikelihood)),
+      sourceProgress: currentOf(shown.sourceProgress),
       knownSourceIds: sourceIdsOf(stored),
       unlistedSourceIds: parse(
         z.array(z.number()),
         JSON.parse(readAt?.unlisted_source_ids ?? '[]'),
         'unlisted_source_ids of freshness',
       ),
-      sourcesReadAt: readAt?.sources_read_at ?? null,
       sourceProgressReadAt: readAt?.source_progress_read_at ?? null,
     })
   }
   return bundles
 }
-
-/** Orders progress of sources by how likely it moves next. */
-const byLikelihood = (one: StoredRow, other: StoredRow): number =>
-  dayOf(other) - dayOf(one) || interviewsOf(other) - interviewsOf(one) || sourceIdOf(one) - sourceIdOf(other)
-const dayOf = ({ datedAt }: StoredRow): number => Number(datedAt / MICROS_PER_DAY)
-const interviewsOf = ({ cells }: StoredRow): number => Number(cells.interviews_count)
-const sourceIdOf = ({ cells }: StoredRow): number => Number(cells.sample_source_id)
-const MICROS_PER_DAY = 86_400_000_000n
 
 export const currentOf = (rows: readonly StoredRow[]): readonly CellRow[] =>
   rows.flatMap(({ cells, missingSince }) => (missingSince === null ? [cells] : []))

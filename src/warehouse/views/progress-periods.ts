@@ -124,7 +124,6 @@ export const surveyObservations: Observations = {
 }
 export const surveyProgressPeriods = progressPeriods(surveyObservations)
 
-/** The progress of a source that did not move is not read, so it is known as of the last reading of all. */
 const sourceObservations: Observations = {
   name: 'sample_source_progress_periods',
   comment:
@@ -139,8 +138,8 @@ const sourceObservations: Observations = {
 }
 export const sampleSourceProgressPeriods = progressPeriods(sourceObservations)
 
-/** The same, but a source also counts as unchanged while the sum of its survey shows it. */
+/** The same, but a source also counts as unchanged while the list of sources and the progress of its survey are. */
 export const inferredSourceObservations: Observations = {
   ...sourceObservations,
-  readAgainAt: 'greatest(f.source_progress_read_at, f.source_progress_proven_at)',
+  readAgainAt: `CASE WHEN f.source_progress_read_at IS NOT NULL THEN f.refreshed_at END`,
 }

@@ -34,7 +34,7 @@ export const GROUPS = {
       inWorld(500 / divide, async ({ sync }) => {
         const start = await startOnly()
         const first = await sync()
-        // The second run finds nothing new, as the clock of the world stands still. It reads the 25 surveys that are active or settling,
+        // The second run finds nothing new, as the clock of the world stands still. It reads the surveys that are active,
         // as every night does. `npm run bench -- nights` has a night in which no survey is due.
         const second = await sync()
         return {

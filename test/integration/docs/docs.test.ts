@@ -68,8 +68,8 @@ test('the index lists every page of decisions, with its numbers', () => {
 })
 
 test('each number stands for one decision', () => {
-  const numbers = DECISIONS.flatMap(numbersOf).sort((one, other) => one - other)
-  expect(numbers).toEqual(numbers.map((_, place) => place + 1))
+  const numbers = DECISIONS.flatMap(numbersOf)
+  expect(new Set(numbers).size).toBe(numbers.length)
   expect(numbers.length).toBeGreaterThan(76)
 })
 

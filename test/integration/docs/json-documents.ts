@@ -52,10 +52,7 @@ const plan = z.strictObject({
     seconds_at_cap: orNull(number('How long these take at the cap; null before the first complete listing')),
     entries: listOf('Requests by reason', {
       reason: z.enum(REQUEST_REASONS).describe('Why the surveys are read'),
-      expected: flag(
-        'Whether these surveys are not known to be due, but the listing is expected to bring them',
-      ),
-      surveys: count('Surveys; of the listing, rows that it is expected to show'),
+      surveys: count('Surveys; of a full listing, rows that it is expected to show'),
       requests: requestsByKind.describe('Requests by kind; kinds without requests are left out'),
     }),
     excluded: orNull(

@@ -182,11 +182,6 @@ export const statusSurvey = z.strictObject({
     sources: object('Its sample sources', {
       count: count('Sources that the API shows'),
       listed_at: declared(columnOf(freshness, 'sources_read_at')),
-      listed_next_at: orNull(
-        moment(
-          'From when a reading lists them without a sign of a change; null if the next one does, or none',
-        ),
-      ),
       progress_read_at: declared(columnOf(freshness, 'source_progress_read_at')),
     }),
     days: listOf('The last seven days of `progress_daily` that are known', {

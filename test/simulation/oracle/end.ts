@@ -144,16 +144,12 @@ const stale = async (
   const longestMs = Math.max(28 * DAY_MS, plan.settings.full_listing_every)
   if (hasPassed('ours', longestMs, { plan, start }) && report?.accounts[0]?.listing !== 'full')
     found.push('P1: after a month the listing is not full')
-  // Closed surveys rest for 30 days at most.
-  const idle = [
-    'draft',
-    'user_demo',
-    ...(hasPassed('server', 30 * DAY_MS, { plan, start }) ? [] : ['complete']),
-  ]
+  // Inactive surveys wait for 30 days at most.
+  const waiting = hasPassed('server', 30 * DAY_MS, { plan, start }) ? [] : INACTIVE
   const since = Math.min(...world.received.slice(receivedBefore).map(({ dateMs }) => dateMs))
   const rows = await reader.query(`SELECT s.id FROM main.surveys s
     JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
-    WHERE s.account = '${account}' AND s._missing_since IS NULL AND s.status NOT IN ('${idle.join(`', '`)}')
+    WHERE s.account = '${account}' AND s._missing_since IS NULL AND s.status NOT IN ('${['', ...waiting].join(`', '`)}')
       AND (epoch_ms(f.refreshed_at) < ${since} OR epoch_ms(f.refreshed_at) > ${await world.nowMs()})`)
   for (const { id } of rows) found.push(`P1: after a month survey ${id} is not read again`)
   return found
@@ -173,7 +169,9 @@ const unlisted = async (
     .map(({ id }) => `P1: survey ${id} is not known after ${plan.starts.length} nights`)
 }
 
-/** P1: a closed survey rests for `max_age` at most, by the server's clock. A refused one rests too. */
+const INACTIVE = ['complete', 'draft', 'user_demo']
+
+/** P1: an inactive survey waits for `max_age` at most, by the server's clock. A refused one rests too. */
 const restedTooLong = async (
   { plan, world, account, ended: { exitCode }, receivedBefore }: NightCheck,
   reader: Queryable,
@@ -183,9 +181,9 @@ const restedTooLong = async (
   if (exitCode !== 0 || !isDated || first === undefined) return []
   const rows = await reader.query(`SELECT s.id FROM main.surveys s
     JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
-    WHERE s.account = '${account}' AND s._missing_since IS NULL AND s.status = 'complete'
+    WHERE s.account = '${account}' AND s._missing_since IS NULL AND s.status IN ('${INACTIVE.join(`', '`)}')
       AND epoch_ms(f.refreshed_at) <= ${first.dateMs - plan.settings.maxAgeMs}`)
-  return rows.map(({ id }) => `P1: survey ${id} is complete, and was not read for longer than max_age`)
+  return rows.map(({ id }) => `P1: survey ${id} is inactive, and was not read for longer than max_age`)
 }
 
 /**

@@ -1,11 +1,10 @@
 /**
- * P3 for single sources: each stored progress of a source is an answer of the API, and equals the API when `freshness` says it was known. What
- * was not read may differ only where sources that were not read moved by opposite numbers, and only until all are read again.
+ * P3 for single sources: each stored progress of a source is an answer of the API, and equals the API when `freshness` says it was known. It may
+ * differ only where sources moved by opposite numbers, so that the progress of their survey stayed the same, and only until all are read again.
  */
 import { group } from 'd3-array'
-import { INTERVIEW_STATUSES } from '../../support/api/api-document.js'
-import { asObject, type JsonObject } from '../../support/api/reference-api.js'
-import { columnsSql, PROGRESS_COLUMNS, progressOf } from '../../support/oracle/truth.js'
+import type { JsonObject } from '../../support/api/reference-api.js'
+import { columnsSql, PROGRESS_COLUMNS } from '../../support/oracle/truth.js'
 import type { Row } from '../../support/warehouse/duckdb.js'
 import type { Plan } from '../plan.js'
 import type { ReceivedAnswer, World } from '../world.js'
@@ -18,8 +17,7 @@ export const checkSources = async (
 ): Promise<Violation[]> => {
   const rows =
     await reader.query(`SELECT p.survey_id, p.sample_source_id, epoch_us(p._observed_at) // 1000 AS observed_ms, s.status,
-      epoch_us(f.source_progress_proven_at) // 1000 AS proven_ms, epoch_us(f.source_progress_read_at) // 1000 AS read_ms,
-      epoch_us(f.refreshed_at) // 1000 AS refreshed_ms, p._extra AS extra, ${columnsSql(PROGRESS_COLUMNS, 'p.')}
+      epoch_us(f.source_progress_read_at) // 1000 AS read_ms, epoch_us(f.refreshed_at) // 1000 AS refreshed_ms, p._extra AS extra, ${columnsSql(PROGRESS_COLUMNS, 'p.')}
     FROM main.sample_source_progress p JOIN main.surveys s ON s.account = p.account AND s.id = p.survey_id
     JOIN main.freshness f ON f.account = p.account AND f.survey_id = p.survey_id
     WHERE p.account = '${account}' AND p._missing_since IS NULL AND s._missing_since IS NULL`)
@@ -58,13 +56,11 @@ const wrongSources = (world: World, surveyId: number, rows: readonly Row[], plan
   )
   if (neverGiven.length > 0)
     return neverGiven.map((row) => `${what(row)} differs from the answer at its time`)
-  const [{ proven_ms, refreshed_ms } = {}] = rows
-  if (proven_ms === null || proven_ms === undefined) return []
-  if (proven_ms !== refreshed_ms)
-    return [`P3: the sources of survey ${surveyId} are proven at another time than that of its progress`]
+  const [{ read_ms, refreshed_ms } = {}] = rows
+  if (read_ms === null || read_ms === undefined) return []
   // Several answers may have one date, which has no fractions of a second.
   const proofs = [...answers.entries()].filter(
-    ([, { sourceId, dateMs }]) => sourceId === null && dateMs === Number(proven_ms),
+    ([, { sourceId, dateMs }]) => sourceId === null && dateMs === Number(refreshed_ms),
   )
   const tried = proofs.map(([place, proof]) => {
     const later = answers.slice(place)
@@ -82,10 +78,10 @@ const wrongSources = (world: World, surveyId: number, rows: readonly Row[], plan
   })
   const [first] = tried
   if (first === undefined)
-    return [`P3: the sources of survey ${surveyId} are proven at a time without an answer`]
+    return [`P3: the sources of survey ${surveyId} are known at a time without an answer`]
   if (tried.some(({ proof, unequal }) => unequal.length === 0 || mayHide({ answers, proof, rows, plan })))
     return []
-  return first.unequal.map((row) => `${what(row)} is not what it was when it was proven`)
+  return first.unequal.map((row) => `${what(row)} is not what it was when it was known`)
 }
 
 interface Hidden {
@@ -95,34 +91,18 @@ interface Hidden {
   readonly plan: Plan
 }
 
-/** Whether all counts of the survey are still as far from the sums of its sources as when all of them were read, and not too long ago. */
+/**
+ * Whether the progress of the survey is the same since its sources were read, so that they were not read again. Those of an active survey are,
+ * after some time.
+ */
 const mayHide = ({ answers, proof, rows, plan }: Hidden): boolean => {
   const [{ read_ms, status } = {}] = rows
-  const { recheckUnchangedAfterMs } = plan.settings
-  const mostMs = (status === 'complete' ? 12 : 1) * recheckUnchangedAfterMs
-  const survey = cellsOf(proof)
-  const isEmpty = INTERVIEW_STATUSES.every((name) => survey[`${name}_individuals`] === 0)
-  if (proof.dateMs - Number(read_ms) >= mostMs && !isEmpty) return false
-  const rest = COUNTS.map((name) => Number(survey[name]) - sum(rows.map((row) => Number(row[name]))))
-  return [...answers.entries()].some(([place, { sourceId, dateMs }]) => {
-    if (sourceId !== null || dateMs !== Number(read_ms)) return false
-    const base = answers[place]
-    const next = answers.findIndex((one, at) => at > place && one.sourceId === null)
-    const read = answers.slice(place + 1, next < 0 ? undefined : next)
-    const bySource = new Map(read.map((answer) => [answer.sourceId, cellsOf(answer)]))
-    const before = base === undefined ? {} : cellsOf(base)
-    return COUNTS.every((name, at) => {
-      const sources = sum([...bySource.values()].map((cells) => Number(cells[name])))
-      return Number(before[name]) - sources === rest[at]
-    })
-  })
+  const { recheckSourcesAfterMs: recheckMs } = plan.settings
+  const isActive = !['complete', 'draft', 'user_demo'].includes(String(status))
+  if (recheckMs === 0 || (isActive && proof.dateMs - Number(read_ms) >= recheckMs)) return false
+  const ofSurvey = answers.slice(0, answers.indexOf(proof) + 1).filter(({ sourceId }) => sourceId === null)
+  return ofSurvey.some(
+    ({ dateMs, text }, place) =>
+      dateMs === Number(read_ms) && ofSurvey.slice(place).every((later) => later.text === text),
+  )
 }
-
-const cellsOf = ({ body }: ReceivedAnswer): Row => progressOf(asObject(body.fieldwork_progress))
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
-
-const COUNTS = [
-  ...['sample_size', 'interviews_count'],
-  ...INTERVIEW_STATUSES.map((status) => `${status}_individuals`),
-]

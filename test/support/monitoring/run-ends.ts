@@ -50,7 +50,7 @@ export const accountState = (given: Partial<AccountState> = {}): AccountState =>
   driftEvents: 1,
   newDriftEvents: 0,
   rowsByTable: { surveys: { added: 1, changed: 39, unchanged: 0 } },
-  queued: { changed: 0, active: 2, settling: 0, old: 0, sources: 0, missing: 0, asked: 0 },
+  queued: { changed: 0, active: 2, inactive: 0, missing: 0, requested: 0 },
   failing: 2,
   waitingRows: 0,
   active: 200,

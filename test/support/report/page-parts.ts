@@ -402,7 +402,7 @@ const surveyTexts = (timeZone: string, row: Row): readonly string[] => {
     words(
       ...['First read', at(row._first_seen_at), 'Survey', at(row.listed_at)],
       ...['Progress', at(row.refreshed_at), 'List of sources', at(row.sources_listed_at)],
-      ...['Progress of sources', at(row.source_progress_proven_at)],
+      ...['Progress of sources', at(row.sources_known_at)],
       ...['Last complete interview', at(row.last_gain_at)],
     ),
   ]

@@ -37,7 +37,7 @@ export const readAndCommit = async (
     task: {
       surveyId: 1,
       reason: 'active',
-      isTouched: false,
+      isNightly: true,
       isLeftOver: false,
       isUnseen: false,
       refusals: 0,

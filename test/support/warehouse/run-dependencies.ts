@@ -8,7 +8,6 @@ import { createQueue, type Task } from '../../../src/rules/queue.js'
 import { DEFAULT_WEIGHTS } from '../../../src/rules/refresh.js'
 import type { RunDependencies, RunRules } from '../../../src/sync/run-state.js'
 import { UNOBSERVED } from '../log/test-log.js'
-import { minute } from '../time/instants.js'
 import { testClock } from '../time/test-clock.js'
 import { RUN } from './rows.js'
 import type { TestWarehouse } from './warehouse.js'
@@ -16,19 +15,16 @@ import type { TestWarehouse } from './warehouse.js'
 const DAY_MS = 86_400_000
 
 export const REFRESH_RULES: RefreshRules = {
-  settle_for: 7 * DAY_MS,
   max_age: 30 * DAY_MS,
   weights: DEFAULT_WEIGHTS,
-  list_sources_every: 7 * DAY_MS,
-  skip_unchanged: true,
-  recheck_unchanged_after: 7 * DAY_MS,
+  recheck_sources_after: 7 * DAY_MS,
   daily_windows: null,
   reconstruct: false,
 }
 
-/** Every survey that is queued or active, or whose progress was never read. */
+/** Every survey that is queued or not missing. */
 export const plannedSurveys = (account: AccountWarehouse): Promise<readonly PlannedSurvey[]> =>
-  selectedSurveys(account, { rules: REFRESH_RULES, at: minute(0), changedSince: null })
+  selectedSurveys(account, { rules: REFRESH_RULES })
 
 export const selectedSurveys = async (
   account: AccountWarehouse,
@@ -76,7 +72,7 @@ export const queuedTasks = async (
   { runId = RUN, ...rules }: Partial<RefreshRules> & { runId?: string } = {},
 ): Promise<readonly Task[]> => {
   const refresh = { ...REFRESH_RULES, ...rules }
-  const surveys = await selectedSurveys(account, { rules: refresh, at, changedSince: null })
+  const surveys = await selectedSurveys(account, { rules: refresh })
   return queueOf(
     { surveys, totals: await account.surveyTotals() },
     at,

@@ -59,9 +59,6 @@ export const world = (count = 4): { api: MemorySource; survey: MemorySurvey } =>
 }
 
 export const LIST = 'sources 1 page 1'
-export const all = (count = 4) => Array.from({ length: count }, (_, place) => 11 + place)
-export const asked = (api: MemorySource) =>
-  api.asked.flatMap((request) => /^progress 1\/(\d+)$/.exec(request)?.[1] ?? [])
 export const sorted = (ids: readonly (string | number)[]) =>
   ids.map(Number).toSorted((one, other) => one - other)
 

@@ -1,4 +1,4 @@
-/** `plan` prints the surveys that are known to be due apart from those that it expects from the listing. */
+/** What `plan` prints about the surveys that are known to be due. */
 import { expect, test } from 'vitest'
 import { expectedParts, planToJson, renderPlans } from '../../../src/commands/plan.js'
 import { fitPlan, type Plan } from '../../../src/rules/plan.js'
@@ -10,7 +10,7 @@ const task: Task = {
   surveyId: 1,
   reason: 'active',
   isQueued: false,
-  isTouched: false,
+  isNightly: true,
   isLeftOver: false,
   isUnseen: false,
   isBegun: false,
@@ -21,23 +21,15 @@ const task: Task = {
   urgency: 4,
   createdAt: 0,
 }
-const listing = { reason: 'listing', isExpected: false, surveys: 1, requests: { surveys: 1 } } as const
+const listing = { reason: 'listing', surveys: 1, requests: { surveys: 1 } } as const
 const active = {
   reason: 'active',
-  isExpected: false,
   surveys: 3,
   requests: { survey_progress: 3, sample_source_progress: 6 },
 } as const
-const expected = {
-  reason: 'changed',
-  isExpected: true,
-  surveys: 1,
-  requests: { sample_sources: 1, survey_progress: 1 },
-} as const
 const excluded = { surveys: 0, requests: {} }
 const plan = { at: minute(1_440), listing: 'incremental', tasks: [task, task, task], excluded } as const
-const withExpected: Plan = { ...plan, entries: [listing, active, expected], requests: 12 }
-const withoutExpected: Plan = { ...plan, entries: [listing, active], requests: 10 }
+const planned: Plan = { ...plan, entries: [listing, active], requests: 10 }
 
 const linesOf = (one: Plan, requestsMax: number | null): readonly string[] => {
   const budget = { requests_max: requestsMax, duration_max: null }
@@ -47,35 +39,25 @@ const linesOf = (one: Plan, requestsMax: number | null): readonly string[] => {
     .map((line) => line.trim().replace(/ {2,}/g, ' | '))
 }
 
-test('expected surveys have a row of their own and are not counted among the due surveys', () => {
-  const lines = linesOf(withExpected, 8)
-  expect(lines).toContain('active | 3 | 9 | - | - | 3 | 6')
-  expect(lines).toContain('expected changes | 1 | 2 | - | 1 | 1 | -')
-  expect(lines.slice(-2)).toEqual([
-    '6 requests fit into --max-requests 8: the listing, 1 survey expected from it, and 1 of the 3 surveys that are known to be due',
-    '2 surveys wait for the run after it, the oldest since 2026-03-01T00:00:00Z',
-  ])
-})
-
-test('the text omits expected surveys when there are none, and waiting surveys when all fit', () => {
-  expect(linesOf(withoutExpected, 8).slice(-2)).toEqual([
+test('the text names what fits into a budget, and waiting surveys unless all fit', () => {
+  expect(linesOf(planned, 8)).toContain('active | 3 | 9 | - | 3 | 6')
+  expect(linesOf(planned, 8).slice(-3, -1)).toEqual([
     '7 requests fit into --max-requests 8: the listing, and 2 of the 3 surveys that are known to be due',
     '1 survey waits for the run after it, the oldest since 2026-03-01T00:00:00Z',
   ])
-  expect(linesOf(withoutExpected, 11).at(-1)).toBe('all requests fit into --max-requests 11')
-  expect(linesOf(withExpected, null).at(-1)).toBe('0 ms at the cap of 60 per min')
+  expect(linesOf(planned, 11).at(-2)).toBe('all requests fit into --max-requests 11')
+  expect(linesOf(planned, null).slice(-2)).toEqual([
+    '0 ms at the cap of 60 per min',
+    'the surveys that the listing brings come on top',
+  ])
 })
 
-test('each entry of the JSON says whether it is expected', () => {
-  const json = planToJson([{ account: 'acme', rate, plan: withExpected, fit: null }], {
+test('the JSON has an entry for each reason', () => {
+  const json = planToJson([{ account: 'acme', rate, plan: planned, fit: null }], {
     requests_max: null,
     duration_max: null,
   })
-  expect(json.accounts[0]?.entries).toEqual([
-    { reason: 'listing', expected: false, surveys: 1, requests: { surveys: 1 } },
-    { reason: 'active', expected: false, surveys: 3, requests: active.requests },
-    { reason: 'changed', expected: true, surveys: 1, requests: expected.requests },
-  ])
+  expect(json.accounts[0]?.entries).toEqual([listing, active])
 })
 
 test.each([

@@ -15,19 +15,12 @@ const queued = (change: Partial<PlannedSurvey>, enqueuedAt: bigint, refusals = 0
   status: 'fieldwork',
   createdAt: minute(-1_000),
   updatedAt: minute(-1_000),
-  statusSince: minute(-1_000),
   refreshedAt: null,
-  progressChangedAt: null,
+  changedAt: minute(-1_000),
   missing: false,
   listedAt: null,
-  isTouched: false,
-  sourcesChangedAt: null,
-  changeAlone: false,
   leftOut: false,
-  movedSources: 3,
-  isWithoutInterviews: false,
   sources: 3,
-  sourcesReadAt: null,
   sourceProgressReadAt: null,
   moved: null,
   daysOpen: 0,
@@ -102,7 +95,7 @@ test('a queued survey is due even while it is missing, and a repeatedly refused 
 })
 
 test('the budget reserves all requests of a survey, even if no change is expected', () => {
-  const read = { refreshedAt: minute(1), sourcesReadAt: minute(1), sourceProgressReadAt: minute(1) }
+  const read = { refreshedAt: minute(1), sourceProgressReadAt: minute(1) }
   const [task] = queueOf(
     onlySurveys([queued({ ...read, moved: false, task: null }, minute(0))]),
     minute(10),
@@ -112,10 +105,10 @@ test('the budget reserves all requests of a survey, even if no change is expecte
   expect(task).toMatchObject({
     reason: 'active',
     isQueued: false,
-    isTouched: false,
+    isNightly: true,
     isLeftOver: false,
     isUnseen: false,
-    requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 },
+    requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 0 },
     reserve: 1 + 1 + 3,
   })
 })
@@ -136,7 +129,7 @@ test.each<[string, Partial<PlannedSurvey>, boolean]>([
   ['is read when only another endpoint than its progress refuses it', { refreshedAt: minute(0) }, true],
   ['rests when it is not due either', { refreshedAt: minute(0), status: 'complete' }, false],
 ])('a survey that was refused three times %s', (_, change, isDue) => {
-  const surveys = onlySurveys([queued({ ...change, statusSince: minute(-99_000) }, minute(0), 3)])
+  const surveys = onlySurveys([queued({ ...change, changedAt: minute(-99_000) }, minute(0), 3)])
   const { tasks, refused } = queueOf(surveys, minute(60), { refresh: REFRESH_RULES, full: false }, 'run-1')
   expect([tasks.length, refused]).toEqual(isDue ? [1, 0] : [0, 1])
 })
@@ -147,10 +140,10 @@ test('an excluded survey is counted and not read, unless somebody asks for it', 
   const night = queueOf(surveys, minute(10_000), rules, null)
   expect(night.tasks.map(({ surveyId }) => surveyId)).toEqual([2])
   expect(night.excluded).toMatchObject({ surveys: 1, requests: { sample_sources: 1, survey_progress: 1 } })
-  const asked = queueOf(surveys, minute(1), { ...rules, isAsked: true }, null)
+  const asked = queueOf(surveys, minute(1), { ...rules, isRequested: true }, null)
   expect(asked.excluded.surveys).toBe(0)
   expect(asked.tasks.map(({ surveyId, reason, isLeftOver }) => [surveyId, reason, isLeftOver])).toEqual([
-    [1, 'asked', false],
-    [2, 'asked', false],
+    [1, 'requested', false],
+    [2, 'requested', false],
   ])
 })

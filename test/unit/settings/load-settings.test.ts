@@ -33,12 +33,9 @@ describe('the environment alone', () => {
       contract: 'evolve',
       discover: { overlap: 300_000, full_listing_every: 604_800_000 },
       refresh: {
-        settle_for: 86_400_000,
-        max_age: 2_592_000_000,
+        max_age: 31_536_000_000,
         weights: { fieldwork: 4, active: 2, other: 1 },
-        list_sources_every: 172_800_000,
-        skip_unchanged: true,
-        recheck_unchanged_after: 604_800_000,
+        recheck_sources_after: 604_800_000,
         daily_windows: null,
       },
       history: { progress_keep_all_for: null },
@@ -170,14 +167,14 @@ describe('the settings file', () => {
         `    id: \${ID}`,
         `    token: "a$\${b}-\${TOKEN}"`,
         'refresh:',
-        `  skip_unchanged: \${SKIP}`,
+        `  reconstruct: \${RECONSTRUCT}`,
         `# \${NOT_SET} in a comment is nothing`,
       ].join('\n'),
-      env: { HOST: 'fieldwork.example', ID: '5', TOKEN, SKIP: 'false' },
+      env: { HOST: 'fieldwork.example', ID: '5', TOKEN, RECONSTRUCT: 'false' },
     })
     expect(settings.accounts).toMatchObject([{ baseUrl: 'https://fieldwork.example/api/v1', id: 5 }])
     expect(settings.accounts[0]?.token.reveal()).toBe(`a\${b}-${TOKEN}`)
-    expect(settings.refresh.skip_unchanged).toBe(false)
+    expect(settings.refresh.reconstruct).toBe(false)
   })
 
   test('keeps its structure whatever a variable contains', async () => {

@@ -6,12 +6,12 @@ import { ACCOUNT, ACCOUNT_ENV, load, problemsOf, TOKEN } from '../../support/set
 
 test('every problem of file, environment and flags is in one error of exit code 2', async () => {
   const situation = {
-    yaml: `${ACCOUNT}refresh:\n  settel_for: 7d\n  max_age: 30\nlimits:\n  attempts: 0\n`,
+    yaml: `${ACCOUNT}refresh:\n  max_aeg: 7d\n  max_age: 30\nlimits:\n  attempts: 0\n`,
     env: { FIELDWORK_SYNC_LOG_LEVEL: 'loud' },
     flags: { 'max-duration': '55', 'max-requests': Number.NaN },
   }
   expect(await problemsOf(situation)).toEqual([
-    'settings.yaml:7: refresh.settel_for is not a setting; did you mean refresh.settle_for?',
+    'settings.yaml:7: refresh.max_aeg is not a setting; did you mean refresh.max_age?',
     'settings.yaml:8: refresh.max_age must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s, not 30',
     'settings.yaml:10: limits.attempts must be a whole number from 1 to 20, not 0',
     'FIELDWORK_SYNC_LOG_LEVEL: must be one of debug, info, warn, error, silent, not "loud"',
@@ -36,7 +36,7 @@ describe('the settings file', () => {
   test.each(
     Object.entries({
       'acounts: []': '1: acounts is not a setting; did you mean accounts?',
-      'settle_for: 7d': '1: settle_for is not a setting; did you mean refresh.settle_for?',
+      'max_age: 7d': '1: max_age is not a setting; did you mean refresh.max_age?',
       'rate_limit: {requests: 9}': '1: rate_limit is not a setting; did you mean accounts[].rate_limit?',
       'colour: red': '1: colour is not a setting; remove it',
       'warehouse:\n  dir: x': '2: warehouse.dir is not a setting; remove it',
@@ -77,7 +77,7 @@ describe('the settings file', () => {
 
   test.each(
     Object.entries({
-      'refers to itself endlessly': 'refresh: &a\n  settle_for: *a',
+      'refers to itself endlessly': 'refresh: &a\n  max_age: *a',
       'stands for a million values': `a: &a [1,1,1,1,1,1,1,1,1]\n${[...'bcdefgh'].map((c) => `${c}: &${c} [${`*${String.fromCharCode(c.charCodeAt(0) - 1)},`.repeat(9)}]\n`).join('')}`,
     }),
   )('that %s is refused', async (_, yaml) => {

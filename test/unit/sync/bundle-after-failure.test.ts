@@ -5,7 +5,6 @@ import type { MemorySource, MemorySurvey } from '../../support/api/memory-source
 import { minute } from '../../support/time/instants.js'
 import { readAndCommit } from '../../support/warehouse/read-bundle.js'
 import { list, source, survey as surveyRow } from '../../support/warehouse/rows.js'
-import { REFRESH_RULES, selectedSurveys } from '../../support/warehouse/run-dependencies.js'
 import {
   type Counts,
   counted,
@@ -42,7 +41,7 @@ const addSource = (survey: MemorySurvey, counts: Counts) => {
   summed(survey)
 }
 
-describe('the list of sources is read again if it failed when there was a sign that it had changed', () => {
+describe('a new source is found in the night after its list failed, if it came with', () => {
   test.each<[string, Counts]>([
     ['interviews of no known source', { target: 0, complete: 7 }],
     ['a target', { target: 50 }],
@@ -62,53 +61,31 @@ describe('the list of sources is read again if it failed when there was a sign t
     expect(outcome).toMatchObject({ unread: null })
     expect(await differing(warehouse, api)).toEqual([])
   })
-
-  test('a title, though later only updated_at moves', async () => {
-    const { warehouse, api, survey } = await readWorld()
-    const title = 'another title'
-    const listAgain = async (days: number) => {
-      api.now = minute(days * DAY)
-      await list(warehouse.account, [surveyRow(1, { title, updated_at: minute(days * DAY - 10) })], api.now)
-    }
-    await listAgain(1)
-    addSource(survey, { target: 0 })
-    move(survey, { 11: { complete: 1 } })
-    refuse(api, LIST)
-    await readAndCommit(warehouse, api, { reason: 'changed' })
-    refuse(api, null)
-    await listAgain(2)
-    const selection = { rules: REFRESH_RULES, at: api.now, changedSince: null }
-    const [planned] = await selectedSurveys(warehouse.account, selection)
-    expect(planned).toMatchObject({ isTouched: true, task: { reason: 'changed' } })
-    move(survey, { 11: { complete: 1 } })
-    await readAndCommit(warehouse, api, { reason: 'changed', isTouched: true, isLeftOver: true })
-    expect(api.asked).toContain(LIST)
-    expect(await differing(warehouse, api)).toEqual([])
-  })
 })
 
-test.each(['progress 1', 'progress 1/15'])(
-  'a survey whose list alone was read is not done if %s failed in the last run',
-  async (refused) => {
-    const { warehouse, api, survey } = await readWorld()
-    api.now = minute(2 * DAY)
-    await warehouse.account.enqueue([{ surveyId: 1, reason: 'sources' }], { runId: 'r1', at: api.now })
-    addSource(survey, { target: 50 })
-    refuse(api, refused)
-    await readAndCommit(warehouse, api, { reason: 'sources' })
-    refuse(api, null)
-    api.now = minute(3 * DAY)
-    await readAndCommit(warehouse, api, { reason: 'sources', isLeftOver: true })
-    expect(await differing(warehouse, api)).toEqual([])
-    await warehouse.expectRows('SELECT reason FROM _sync.tasks', [])
-  },
-)
+test('a source that could not be read is read in the next night, whatever has changed', async () => {
+  const { warehouse, api, survey } = await readWorld()
+  api.now = minute(2 * DAY)
+  addSource(survey, { target: 50 })
+  refuse(api, 'progress 1/15')
+  await readAndCommit(warehouse, api)
+  refuse(api, null)
+  api.now = minute(3 * DAY)
+  await readAndCommit(warehouse, api, { isLeftOver: true })
+  expect(await differing(warehouse, api)).toEqual([])
+})
 
 test('a budget that lies between one reading and two does not hold a survey up for ever', async () => {
   const { warehouse, api, survey } = await readWorld()
-  addSource(survey, { target: 0, complete: 7 })
-  const { outcome } = await readAndCommit(warehouse, api, { requestsMax: 9 })
-  // The first reading took five requests before it showed that there is another source.
-  expect(api.asked).toHaveLength(7)
-  expect(outcome).toMatchObject({ kind: 'oversized', requestsNeeded: 12 })
+  api.now = minute(DAY)
+  move(survey, { 11: { complete: 1 } })
+  api.before = (request) => {
+    if (request !== 'progress 1/14' || survey.sourceProgress[14] === undefined) return
+    survey.sources.pop()
+    delete survey.sourceProgress[14]
+    summed(survey)
+  }
+  const { outcome } = await readAndCommit(warehouse, api, { requestsMax: 8 })
+  // The first reading took six requests before it showed that a source has gone.
+  expect(outcome).toMatchObject({ kind: 'oversized', requestsNeeded: 6 + 2 + 3 })
 })

@@ -46,15 +46,15 @@ test('days of a survey and its sources are read once, and not again while nothin
   const { night, api } = await world()
   expect(await night(0)).toEqual(FIRST)
   expect(await night(DAY)).toEqual([])
-  expect(api.asked).toEqual(['progress 1'])
+  expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
 })
 
-test('days are read again when the progress differs, after recheck_unchanged_after, and without skip_unchanged', async () => {
+test('days are read again when the progress differs, and after recheck_sources_after', async () => {
   const { night, change, whole } = await world()
   await night(0)
   whole.progress = progress(6)
   expect(await night(1)).toEqual(FIRST)
-  expect(await night(7 * DAY)).toEqual([])
+  expect(await night(6 * DAY)).toEqual([])
   expect(await night(7 * DAY + 1)).toEqual(
     ['', '/11'].flatMap((series) =>
       ['02-28', '03-01', '03-02', '03-03', '03-04', '03-05', '03-06', '03-07', '03-08'].map(
@@ -62,7 +62,7 @@ test('days are read again when the progress differs, after recheck_unchanged_aft
       ),
     ),
   )
-  change({ skip_unchanged: false })
+  change({ recheck_sources_after: 0 })
   expect(await night(7 * DAY + 2)).toEqual(
     FIRST.map((request) => request.replace('02-28', '03-07').replace('03-01', '03-08')),
   )
@@ -90,7 +90,7 @@ test('days of a source that has gone, or of sources that are switched off, do no
   // Source 12 goes. Its rows keep the old time zone for good.
   whole.sources = [source(11)]
   delete whole.sourceProgress[12]
-  change({ daily_windows: { ...RULE, time_zone: 'Europe/Paris' }, list_sources_every: 0 })
+  change({ daily_windows: { ...RULE, time_zone: 'Europe/Paris' } })
   expect(await night(1)).toEqual(FIRST)
   expect(await night(2)).toEqual([])
 
@@ -136,7 +136,7 @@ test('the days of a source that has gone are marked as missing even while days a
   const { night, change, warehouse, whole } = await world()
   await night(0)
   Object.assign(whole, { sources: [], sourceProgress: {} })
-  change({ daily_windows: null, list_sources_every: 0 })
+  change({ daily_windows: null })
   await night(1)
   await warehouse.expectRows(
     'SELECT DISTINCT sample_source_id AS id, _missing_since AS missing FROM survey_progress_by_day ORDER BY 1',
@@ -195,7 +195,7 @@ test('when a source goes while its days are read, the list is read again and its
 
 test('days of a survey that has gone are marked as missing, and all are read again when it returns, final ones too', async () => {
   const { night, api, change, warehouse, whole } = await world(WHOLE)
-  change({ skip_unchanged: false })
+  change({ recheck_sources_after: 0 })
   await night(0)
   await night(DAY)
   const days = async () =>

@@ -4,23 +4,21 @@ import type { UpstreamError } from '../../../src/base/errors.js'
 import { bodyTooLarge, rateRefused } from '../../../src/http/errors.js'
 import type { Progress, SampleSource } from '../../../src/model/fields.js'
 import { formatInstant } from '../../../src/model/instant.js'
-import type { RefreshRules, TaskReason } from '../../../src/model/run.js'
-import { type Reading, RefusedReadingError } from '../../../src/model/survey-source.js'
+import type { TaskReason } from '../../../src/model/run.js'
+import { RefusedReadingError } from '../../../src/model/survey-source.js'
 import type { StoredBundle } from '../../../src/model/warehouse.js'
-import type { SourceList } from '../../../src/sync/sources.js'
-import { areSourcesKnown, hasSameRows } from '../../../src/sync/sources.js'
+import { equalsStored, knownSources, type SourceList } from '../../../src/sync/sources.js'
 import { type MemorySurvey, memorySource, rejectedProgress } from '../../support/api/memory-source.js'
 import { minute } from '../../support/time/instants.js'
 import { readAndCommit } from '../../support/warehouse/read-bundle.js'
 import { progress, source } from '../../support/warehouse/rows.js'
-import { REFRESH_RULES } from '../../support/warehouse/run-dependencies.js'
 import { sharedWarehouse } from '../../support/warehouse/warehouse.js'
 
 const emptyWarehouse = sharedWarehouse()
 
 const WHERE = { request: 'GET /surveys/1', account: 'acme' }
 
-describe('whether the requests per source can be skipped', () => {
+describe('a reading equals what is stored', () => {
   const sources: SourceList = {
     readAt: minute(0),
     read: 'all',
@@ -35,61 +33,38 @@ describe('whether the requests per source can be skipped', () => {
     sourceProgress: [{ sample_source_id: 12 }, { sample_source_id: 11 }],
     knownSourceIds: [12, 11],
     unlistedSourceIds: [],
-    sourcesReadAt: minute(0),
     sourceProgressReadAt: minute(0),
   }
-  const reading = (row: Progress | null, at = 60): Reading<Progress> => ({
-    row,
-    readAt: minute(at),
-    serverDate: minute(at),
-    rejections: [],
-    drift: [],
-  })
-  const listed = (rows: readonly SampleSource[], read: SourceList['read'] = 'all'): SourceList => ({
-    ...sources,
-    read,
-    ids: rows.map(({ id }) => id),
-    rows,
-  })
-  const sevenDays = 7 * 24 * 60
+  const listed = (rows: readonly SampleSource[], read: SourceList['read'] = 'all'): SourceList => {
+    const ids = rows.map(({ id }) => id)
+    return { ...sources, read, ids, listedIds: ids, rows }
+  }
 
   test.each<
-    [
-      boolean,
-      string,
-      Partial<{
-        stored: Partial<StoredBundle>
-        sources: SourceList
-        reading: Reading<Progress>
-        rules: Partial<RefreshRules>
-      }>,
-    ]
+    [boolean, string, { stored?: Partial<StoredBundle>; sources?: SourceList; row?: Progress | null }]
   >([
     [true, 'when sources and progress equal the stored rows', {}],
     [true, 'when only the order of the sources differs', { sources: listed([...sources.rows].reverse()) }],
-    [true, 'until just before recheck_unchanged_after', { reading: reading(progress(5), sevenDays - 0.001) }],
-    [false, 'after recheck_unchanged_after', { reading: reading(progress(5), sevenDays) }],
-    [false, 'when skip_unchanged is off', { rules: { skip_unchanged: false } }],
-    [false, 'when an indicator differs', { reading: reading(progress(5, { drop_out_rate: 0.1 })) }],
-    [false, 'when an indicator has become null', { reading: reading(progress(5, { drop_out_rate: null })) }],
-    [false, 'when a status in _extra differs', { reading: reading(progress(5, { _extra: '{}' })) }],
-    [true, 'when the list of sources was not read', { sources: { ...sources, read: 'none', rows: [] } }],
-    [false, 'when the progress could not be typed', { reading: reading(null) }],
+    [false, 'when an indicator differs', { row: progress(5, { drop_out_rate: 0.1 }) }],
+    [false, 'when an indicator has become null', { row: progress(5, { drop_out_rate: null }) }],
+    [false, 'when a status in _extra differs', { row: progress(5, { _extra: '{}' }) }],
+    [false, 'when the list of sources was not answered', { sources: knownSources(stored) }],
+    [false, 'when the progress could not be typed', { row: null }],
     [false, 'when no progress is stored', { stored: { progress: null } }],
     [false, 'when a source differs', { sources: listed([source(11), source(12)]) }],
     [false, 'when a source is new', { sources: listed([...sources.rows, source(13)]) }],
     [false, 'when a source has gone', { sources: listed([source(11)]) }],
     [false, 'when one source has gone and another is new', { sources: listed([source(11), source(13)]) }],
     [false, 'when a source could not be typed', { sources: listed(sources.rows, 'some') }],
-    [false, 'when a source has no progress', { stored: { sourceProgress: [{ sample_source_id: 11 }] } }],
+    [
+      false,
+      'when a source is known that was stored without progress',
+      { stored: { knownSourceIds: [11, 12, 13] } },
+    ],
     [false, 'when the progress of all sources was never read', { stored: { sourceProgressReadAt: null } }],
-  ])('%s %s', (can, _, change) => {
-    const before = { ...stored, ...change.stored }
-    const { sources: after = sources, reading: answer = reading(progress(5)) } = change
-    expect(
-      areSourcesKnown(before, after, answer, { ...REFRESH_RULES, ...change.rules }) &&
-        hasSameRows(before, after, answer.row),
-    ).toBe(can)
+  ])('%s %s', (isEqual, _, change) => {
+    const { sources: list = sources, row = progress(5) } = change
+    expect(equalsStored({ ...stored, ...change.stored }, list, row)).toBe(isEqual)
   })
 })
 
@@ -115,15 +90,15 @@ const nineSources = () => {
 describe('the list of sources', () => {
   const twice = async (
     edit: (survey: MemorySurvey) => void,
-    more: { minutes?: number; reason?: TaskReason } = {},
+    { minutes = 60, ...task }: { minutes?: number; reason?: TaskReason; isNightly?: boolean } = {},
   ) => {
     const warehouse = await emptyWarehouse()
     const api = twoSources()
     await bundleOf(warehouse, api)
     const survey = api.surveys.get(1)
     if (survey !== undefined) edit(survey)
-    api.now = minute(more.minutes ?? 60)
-    const outcome = await bundleOf(warehouse, api, { reason: more.reason ?? 'active' })
+    api.now = minute(minutes)
+    const outcome = await bundleOf(warehouse, api, task)
     const stored = await warehouse.rows(
       'SELECT id, name, _missing_since IS NULL AS listed FROM sample_sources ORDER BY 1',
     )
@@ -132,99 +107,56 @@ describe('the list of sources', () => {
     return { requests: api.asked, outcome, stored, read, confirmed }
   }
   const LIST = 'sources 1 page 1'
+  const WEEK = 7 * 24 * 60
   const at = (minutes: number) => formatInstant(minute(minutes))
 
-  test('is not read again without a sign of change: the sources stay, with the time of their last reading', async () => {
-    const { requests, outcome, stored, read, confirmed } = await twice((survey) => {
-      survey.sources = [source(11, { name: 'renamed' })]
-    })
-    expect(requests).toEqual(['progress 1'])
-    expect(outcome).toMatchObject({ sourcesRead: 'none', sources: [], listedSourceIds: null })
-    expect(stored).toEqual([
-      { id: 11, name: 'S11', listed: true },
-      { id: 12, name: 'S12', listed: true },
-    ])
-    expect(read).toEqual({ sources_read_at: '2026-03-01T00:00:00Z', refreshed_at: '2026-03-01T01:00:00Z' })
-    expect(confirmed).toEqual([{ confirmed_until: '2026-03-01T00:00:00Z' }])
+  test('is read with every reading, before any other request, and its sources are not if nothing has changed', async () => {
+    const { requests, outcome, stored, read, confirmed } = await twice(() => undefined)
+    expect(requests).toEqual([LIST, 'progress 1'])
+    expect(outcome).toMatchObject({ sourcesRead: 'all', sourceProgressRead: 'unchanged' })
+    expect(stored).toHaveLength(2)
+    expect(read).toEqual({ sources_read_at: at(60), refreshed_at: at(60) })
+    expect(confirmed).toEqual([{ confirmed_until: at(60) }])
   })
 
-  test.each<[string, { minutes?: number; reason?: TaskReason }]>([
-    ['after a fifth of the 62 days for which no source had changed', { minutes: 12.3 * 24 * 60 }],
-    ['after 42 times that for a closed survey', { minutes: 42 * 7 * 24 * 60, reason: 'settling' }],
-    ['when the survey changed', { reason: 'changed' }],
-    ['when the survey was not listed', { reason: 'missing' }],
-  ])('is read again %s, before any other request', async (_, more) => {
-    const { requests, stored, read } = await twice((survey) => {
-      survey.sources = [source(11, { name: 'renamed' })]
-      delete survey.sourceProgress[12]
-    }, more)
-    expect(requests.slice(0, 2)).toEqual([LIST, 'progress 1'])
-    expect(stored).toEqual([
-      { id: 11, name: 'renamed', listed: true },
-      { id: 12, name: 'S12', listed: false },
-    ])
-    expect(read).toEqual({ sources_read_at: at(more.minutes ?? 60), refreshed_at: at(more.minutes ?? 60) })
-  })
-
-  test.each<TaskReason>(['settling', 'old'])(
-    'of a closed survey (%s) is not read again before that time, nor is the progress of its sources',
-    async (reason) => {
-      const { requests } = await twice(() => undefined, { minutes: 12 * 7 * 24 * 60 - 1, reason })
-      expect(requests).toEqual(['progress 1'])
-    },
-  )
-
-  test('is read again when the target of the survey moved', async () => {
-    const { requests, stored } = await twice((survey) => {
-      survey.sources.push(source(13))
-      survey.sourceProgress[13] = progress(0)
-      survey.progress = progress(5, { sample_size: 900 })
-    })
-    expect(requests).toEqual([
-      ...['progress 1', LIST],
-      ...['progress 1', 'progress 1/11', 'progress 1/12', 'progress 1/13'],
-    ])
-    expect(stored).toHaveLength(3)
-  })
-
-  test('is read again when the progress could not be typed, and the rejected answer is kept', async () => {
-    const warehouse = await emptyWarehouse()
-    const api = twoSources()
-    await bundleOf(warehouse, api)
-    const survey = api.surveys.get(1)!
-    survey.progress = null
-    api.before = (request) => {
-      if (request === LIST) survey.progress = progress(6)
-    }
-    const outcome = await bundleOf(warehouse, api)
-    expect(api.asked.slice(0, 3)).toEqual(['progress 1', LIST, 'progress 1'])
-    expect(outcome).toMatchObject({ progress: progress(6), rejections: [rejectedProgress(1, null)] })
-  })
-
-  test('is read again when the survey has interviews that belong to no stored source', async () => {
-    const { requests, outcome, stored } = await twice((survey) => {
-      survey.sources.push(source(13))
-      survey.sourceProgress[13] = progress(4)
-      survey.progress = progress(9)
-    })
-    expect(requests).toEqual([
-      ...['progress 1', 'progress 1/11', 'progress 1/12'],
-      ...[LIST, 'progress 1', 'progress 1/11', 'progress 1/12', 'progress 1/13'],
-    ])
-    expect(outcome).toMatchObject({ sourcesRead: 'all', listedSourceIds: [11, 12, 13] })
-    expect(stored).toHaveLength(3)
-  })
-
-  test('is not read again for interviews that never belonged to a source', async () => {
-    const warehouse = await emptyWarehouse()
-    const api = twoSources()
-    const survey = api.surveys.get(1)
-    if (survey !== undefined) survey.progress = progress(50)
-    await bundleOf(warehouse, api)
-    if (survey !== undefined) survey.progress = progress(51)
-    if (survey !== undefined) survey.sourceProgress[11] = progress(3)
-    await bundleOf(warehouse, api)
-    expect(api.asked).toEqual(['progress 1', 'progress 1/11', 'progress 1/12'])
+  const all = [LIST, 'progress 1', 'progress 1/11', 'progress 1/12']
+  test.each<
+    [
+      string,
+      (survey: MemorySurvey) => void,
+      { minutes?: number; reason?: TaskReason; isNightly?: boolean },
+      readonly string[],
+    ]
+  >([
+    [
+      'when a text of the list has changed',
+      (one) => one.sources.splice(0, 1, source(11, { name: 'renamed' })),
+      {},
+      all,
+    ],
+    [
+      'when the progress of the survey has changed',
+      (one) => Object.assign(one, { progress: progress(6) }),
+      {},
+      all,
+    ],
+    ['after a week, if every run reads the survey', () => undefined, { minutes: WEEK }, all],
+    [
+      'not after a week, if it is inactive',
+      () => undefined,
+      { minutes: WEEK, isNightly: false },
+      [LIST, 'progress 1'],
+    ],
+    [
+      'not when a listing shows the survey, and nothing else has changed',
+      () => undefined,
+      { reason: 'changed' },
+      [LIST, 'progress 1'],
+    ],
+    ['when somebody names the survey', () => undefined, { reason: 'requested' }, all],
+    ['when the list of surveys lacks it', () => undefined, { reason: 'missing' }, all],
+  ])('and the progress of its sources %s', async (_, edit, more, requests) => {
+    expect((await twice(edit, more)).requests).toEqual(requests)
   })
 
   test('is read again when a stored source has gone', async () => {
@@ -257,7 +189,7 @@ describe('a bundle', () => {
       ],
     )
     await bundleOf(warehouse, api)
-    expect(api.asked).toEqual(['progress 1'])
+    expect(api.asked).toEqual(['sources 1 page 1', 'progress 1'])
   })
 
   test('reports a survey as gone only when no listing showed it and both its addresses answer 404', async () => {
@@ -394,7 +326,7 @@ describe('a failure that lasts concerns one request', () => {
     await warehouse.expectRows('SELECT refreshed_at, last_error FROM freshness', [[null, lasting.message]])
   })
 
-  test('to type a listed source leaves the progress of all sources unproven', async () => {
+  test('to type a listed source leaves the progress of its sources unknown', async () => {
     const warehouse = await emptyWarehouse()
     const api = twoSources()
     const read = api.listSampleSources
@@ -404,7 +336,7 @@ describe('a failure that lasts concerns one request', () => {
       return { ...page, rows: page.rows.filter(({ id }) => id === 11), rejections }
     }
     expect(await bundleOf(warehouse, api)).toMatchObject({ sourcesRead: 'some', sourceProgressRead: 'some' })
-    await warehouse.expectRows('SELECT source_progress_proven_at FROM freshness', [[null]])
+    await warehouse.expectRows('SELECT source_progress_read_at FROM freshness', [[null]])
   })
 
   test('the progress of one source does not cost the others', async () => {

@@ -229,7 +229,7 @@ const Freshness = ({ survey, formats }: { readonly survey: SurveyRow; readonly f
     ['Survey', survey.listed_at],
     ['Progress', survey.refreshed_at],
     ['List of sources', survey.sources_listed_at],
-    ['Progress of sources', survey.source_progress_proven_at],
+    ['Progress of sources', survey.sources_known_at],
     ['Last complete interview', survey.last_gain_at],
   ]
   return (

@@ -47,13 +47,13 @@ export const survey = {
         excluded_by: maybe.text,
       },
       ...{ _first_seen_at: at, listed_at: maybe.at, sources_listed_at: maybe.at },
-      source_progress_proven_at: maybe.at,
+      sources_known_at: maybe.at,
     }),
     select: `SELECT p.account AS account, p.survey_id AS survey_id, p.title, p.project_id, p.status, p.interviews_count, p.sample_size, p.completion_rate,
   p.pace_days, p.gained, p.per_day, p.gained_last_day, p.reconstructed_days, p.expected_on, p.expected_from, p.expected_to, p.due_on, p.deadline, p.needed_per_day, p.last_gain_at,
   p.target_incidence_rate, p.recent_incidence_rate, p.earlier_incidence_rate,
   p.drop_out_rate, p.recent_drop_out_rate, p.earlier_drop_out_rate, g.length_of_interview,
-  s._first_seen_at, f.listed_at, f.refreshed_at, f.sources_listed_at, f.source_progress_proven_at, f.last_error, f.excluded_by
+  s._first_seen_at, f.listed_at, f.refreshed_at, f.sources_listed_at, CASE WHEN f.source_progress_read_at IS NOT NULL THEN f.refreshed_at END AS sources_known_at, f.last_error, f.excluded_by
 FROM survey_pace p
 JOIN surveys s ON s.account = p.account AND s.id = p.survey_id
 JOIN survey_progress g ON g.account = p.account AND g.survey_id = p.survey_id

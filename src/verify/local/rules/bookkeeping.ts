@@ -46,11 +46,11 @@ export const BOOKKEEPING_RULES: readonly Rule[] = [
       WHERE s._missing_since IS NULL`,
   },
   {
-    rule: 'progress_proves_sources',
+    rule: 'sources_read_with_progress',
     where: 'freshness',
-    says: 'sources are known at another time than the progress that proves it was read',
+    says: 'sources were read later than the progress of their survey',
     sql: `SELECT ${named(['account', 'survey_id'])} FROM main.freshness
-      WHERE source_progress_proven_at > coalesce(refreshed_at, make_timestamptz(0)) OR source_progress_proven_at < source_progress_read_at`,
+      WHERE source_progress_read_at > coalesce(refreshed_at, make_timestamptz(0))`,
   },
   // What is missing.
   ...['sample_sources', 'survey_progress', 'sample_source_progress'].map((table) => ({

@@ -35,7 +35,7 @@ test('an account has every kind and reason, also those without requests or surve
   const requests = { surveys: 2, sample_sources: 0, survey_progress: 240, ...unread }
   expect(valuesOf(samples, 'requests')).toEqual(Object.entries(requests))
   expect(valuesOf(samples, 'requests_saved')).toContainEqual(['survey_progress', 3])
-  const queued = { changed: 0, active: 2, settling: 0, old: 0, sources: 0, missing: 0, asked: 0 }
+  const queued = { changed: 0, active: 2, inactive: 0, missing: 0, requested: 0 }
   expect(valuesOf(samples, 'queued_surveys')).toEqual(Object.entries(queued))
   const rows = Object.entries({ added: 1, changed: 39, unchanged: 0 })
   expect(valuesOf(samples, 'rows')).toEqual(rows.map((row) => ['surveys', ...row]))

@@ -73,7 +73,7 @@ const BREAKS: Readonly<Record<string, string>> = {
   'read_sources_have_progress sample_source_progress':
     'DELETE FROM sample_source_progress WHERE survey_id = 2',
   'missing_surveys_have_no_rows sample_sources': `UPDATE surveys SET _missing_since = ${AFTER} WHERE id = 2`,
-  'progress_proves_sources freshness': `UPDATE freshness SET source_progress_proven_at = ${AFTER} WHERE survey_id = 2`,
+  'sources_read_with_progress freshness': `UPDATE freshness SET source_progress_read_at = ${AFTER} WHERE survey_id = 2`,
   'missing_sources_have_no_progress sample_source_progress': `UPDATE sample_sources SET _missing_since = ${AFTER} WHERE survey_id = 2`,
   'pending_surveys_are_queued _sync.pending_surveys':
     'INSERT INTO _sync.pending_surveys SELECT * FROM surveys WHERE id = 2',

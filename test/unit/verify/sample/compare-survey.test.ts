@@ -37,7 +37,7 @@ const stored = (change: Partial<StoredSurvey> = {}): StoredSurvey => ({
   refreshedAt: READ,
   sourcesListedAt: READ,
   sourceProgressReadAt: READ,
-  sourceProgressProvenAt: READ,
+  sourceProgressKnownAt: READ,
   quarantine: new Set(),
   ...change,
 })
@@ -117,10 +117,10 @@ test('a length that moved without a count is unclear if the sum of the survey wa
       ...(query.sampleSourceId === null ? {} : { row: counted(5) }),
     }),
   }
-  const judged = async (provenAt: bigint) => {
+  const judged = async (knownAt: bigint) => {
     const longer = { ...counted(5), length_of_interview: 999 }
     const sourceProgress = new Map([progressRow(11, longer), progressRow(12, counted(5))])
-    const found = await compare(stored({ sourceProgressProvenAt: provenAt, sourceProgress }), source)
+    const found = await compare(stored({ sourceProgressKnownAt: knownAt, sourceProgress }), source)
     return found
       .filter(({ table }) => table === 'sample_source_progress')
       .map(({ sampleSourceId, verdict }) => [sampleSourceId, verdict])
@@ -148,9 +148,9 @@ test('a source that another one hid moved since it was read, and one that is kno
       return { ...reading, row: counted(until <= minute(0) ? 0 : until <= minute(60) ? 5 : 6) }
     },
   }
-  const of = (provenAt: bigint, readAt: bigint, otherDatedAt = READ) =>
+  const of = (knownAt: bigint, readAt: bigint, otherDatedAt = READ) =>
     stored({
-      ...{ sourceProgressReadAt: readAt, sourceProgressProvenAt: provenAt },
+      ...{ sourceProgressReadAt: readAt, sourceProgressKnownAt: knownAt },
       sourceProgress: new Map([
         [11, { ...progressRow(11, counted(5))[1], datedAt: otherDatedAt }],
         progressRow(12, counted(5)),

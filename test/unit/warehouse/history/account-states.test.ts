@@ -92,14 +92,14 @@ test('queue, quarantine and drift are counted', async () => {
   const warehouse = await emptyWarehouse()
   await record(warehouse, 'run-2', 0)
   await warehouse.run(`INSERT INTO _sync.tasks (account, survey_id, reason, enqueued_at, enqueued_run_id, attempts, last_error)
-    VALUES ('acme', 1, 'old', now(), 'run-2', 0, NULL), ('acme', 2, 'old', now(), 'run-2', 1, 'no'), ('globex', 3, 'changed', now(), 'run-2', 0, NULL)`)
+    VALUES ('acme', 1, 'inactive', now(), 'run-2', 0, NULL), ('acme', 2, 'inactive', now(), 'run-2', 1, 'no'), ('globex', 3, 'changed', now(), 'run-2', 0, NULL)`)
   await warehouse.run(`INSERT INTO _sync.rejected_rows (account, run_id, rejected_at, endpoint, problem, raw, replayed_at)
     VALUES ('acme', 'run-1', now(), 'surveys', 'p', '{}', NULL), ('acme', 'run-1', now(), 'surveys', 'p', '{}', now())`)
   await warehouse.run(`INSERT INTO _sync.drift_events
     SELECT 'acme', 'survey', 'f' || n, NULL, 'unknown_field', 1, now(), run, now(), run FROM (VALUES (1, 'run-1'), (2, 'run-2'), (3, 'run-2')) t(n, run)`)
   const [state] = await statesOf(warehouse, ['acme'])
   expect(state).toMatchObject({
-    queued: { changed: 0, active: 0, settling: 0, old: 2, missing: 0 },
+    queued: { changed: 0, active: 0, inactive: 2, missing: 0 },
     failing: 1,
     waitingRows: 1,
     newDriftEvents: 2,

@@ -73,15 +73,11 @@ describe('the requests that are reserved for a task', () => {
     await account.commitBundles([refreshed(1, 2, 3)], RUN)
     await queue(account, 3, [1])
     const week = 7 * 24 * 60
-    // Its last reading was unchanged, so all requests but its progress are expected to be skipped for a week.
+    // Its last reading was unchanged, so the requests for its sources are expected to be skipped for a week.
     expect(await queuedTasks(account, minute(3))).toMatchObject([
-      { requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 0 }, reserve: 5 },
+      { requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 0 }, reserve: 5 },
     ])
     expect(await queuedTasks(account, minute(3 + week))).toMatchObject([
-      { requests: { sample_sources: 0, survey_progress: 1, sample_source_progress: 3 }, reserve: 5 },
-    ])
-    // The sources have not changed for 62 days, so their list rests longer.
-    expect(await queuedTasks(account, minute(3 + 2 * week))).toMatchObject([
       { requests: { sample_sources: 1, survey_progress: 1, sample_source_progress: 3 }, reserve: 5 },
     ])
   })
@@ -169,14 +165,9 @@ test('plannedSurveys returns the stored facts of surveys, whether they are missi
     status: 'fieldwork',
     createdAt: survey(id).created_at,
     updatedAt: survey(id).updated_at,
-    statusSince: survey(id).updated_at,
-    isTouched: false,
-    sourcesChangedAt: id === 2 ? source(1).updated_at : null,
-    changeAlone: false,
+    changedAt: survey(id).updated_at,
+    listedAt: minute(0),
     leftOut: false,
-    isWithoutInterviews: false,
-    movedSources: id === 2 ? 2 : 0,
-    progressChangedAt: null,
     moved: null,
     daysOpen: 0,
     excludedBy: null,
@@ -187,7 +178,6 @@ test('plannedSurveys returns the stored facts of surveys, whether they are missi
       refreshedAt: null,
       missing: false,
       sources: 0,
-      sourcesReadAt: null,
       sourceProgressReadAt: null,
       task: { ...TASK, reason: 'changed', enqueuedAt: minute(0) },
     },
@@ -196,7 +186,6 @@ test('plannedSurveys returns the stored facts of surveys, whether they are missi
       refreshedAt: minute(1),
       missing: false,
       sources: 2,
-      sourcesReadAt: minute(1),
       sourceProgressReadAt: minute(1),
       task: null,
     },
@@ -206,28 +195,38 @@ test('plannedSurveys returns the stored facts of surveys, whether they are missi
       refreshedAt: minute(2),
       missing: true,
       sources: 0,
-      sourcesReadAt: minute(1),
       sourceProgressReadAt: minute(1),
       task: { ...TASK, reason: 'missing', enqueuedAt: minute(3) },
     },
   ])
 })
 
-test('plannedSurveys returns when progress was found to have changed, not when it was first read', async () => {
+test('a survey last changed with its row, its progress or one of its sources, also with a row that waits', async () => {
   const { account } = await emptyWarehouse()
-  await list(account, [survey(1), survey(2)], minute(0), 'full')
-  await account.commitBundles([refreshed(1, 1), refreshed(2, 1)], RUN)
-  await account.commitBundles([bundle(1, minute(5), [], progress(2)), refreshed(2, 5)], RUN)
-  await account.commitBundles([bundle(1, minute(9), [], progress(2))], RUN)
-  const facts = await plannedSurveys(account)
-  expect(
-    facts
-      .map(({ id, progressChangedAt }) => ({ id, progressChangedAt }))
-      .toSorted((one, other) => one.id - other.id),
-  ).toEqual([
-    { id: 1, progressChangedAt: minute(5) },
-    { id: 2, progressChangedAt: null },
-  ])
+  const ids = [1, 2, 3, 4]
+  await list(
+    account,
+    ids.map((id) => survey(id, { updated_at: minute(-9) })),
+    minute(0),
+    'full',
+  )
+  const sources = [source(11, { updated_at: minute(-8) })]
+  await account.commitBundles(
+    ids.map((id) => bundle(id, minute(1), id === 1 ? [] : sources, progress(1))),
+    RUN,
+  )
+  await account.commitBundles(
+    [
+      bundle(3, minute(5), sources, progress(2)),
+      bundle(4, minute(5), [], progress(1), { listedSourceIds: [] }),
+    ],
+    RUN,
+  )
+  const changed = async () =>
+    Object.fromEntries((await plannedSurveys(account)).map(({ id, changedAt }) => [id, changedAt]))
+  expect(await changed()).toEqual({ 1: minute(-9), 2: minute(-8), 3: minute(5), 4: minute(5) })
+  await list(account, [survey(2, { updated_at: minute(8) })], minute(9), 'incremental')
+  expect(await changed()).toMatchObject({ 2: minute(8) })
 })
 
 test('queued surveys have the weights of the settings, by the status of their pending row', async () => {
@@ -323,57 +322,4 @@ describe('the record of runs', () => {
       ],
     )
   })
-})
-
-test('a status holds since the row that first showed it, whatever was edited later, and a pending row counts', async () => {
-  const { account } = await emptyWarehouse()
-  const show = async (at: number, change: Parameters<typeof survey>[1]) => {
-    await list(account, [survey(1, { updated_at: minute(at), ...change })], minute(at + 1), 'incremental')
-    await account.commitBundles([refreshed(1, at + 2)], RUN)
-  }
-  const statusSince = async () => (await plannedSurveys(account))[0]?.statusSince
-  await show(0, { status: 'complete' })
-  await show(10, { status: 'fieldwork' })
-  await show(20, { status: 'complete' })
-  await show(30, { status: 'complete', title: 'Edited' })
-  await list(
-    account,
-    [survey(1, { updated_at: minute(40), status: 'complete', title: 'Again' })],
-    minute(41),
-    'incremental',
-  )
-  expect(await statusSince()).toBe(minute(20))
-  await list(account, [survey(1, { updated_at: minute(50), status: 'fieldwork' })], minute(51), 'incremental')
-  expect(await statusSince()).toBe(minute(50))
-})
-
-test('sources change without their survey only if that shows up to the cursor, and in no row that waits', async () => {
-  const { account, run } = await emptyWarehouse()
-  const draft = (change = {}) => survey(1, { status: 'draft', updated_at: minute(0), ...change })
-  const evidence = async () => (await plannedSurveys(account))[0]?.changeAlone
-  const readSource = async (updatedAt: number, at: number) => {
-    const list = [source(11, { updated_at: minute(updatedAt) })]
-    await account.commitBundles([bundle(1, minute(at), list, progress(0))], RUN)
-  }
-  await list(account, [draft()], minute(10), 'full')
-  // The source changed between the listing and the bundle. Its survey may have moved with it.
-  await readSource(12, 13)
-  expect(await evidence()).toBe(false)
-  await list(account, [draft({ updated_at: minute(12) })], minute(30), 'incremental')
-  expect(await evidence()).toBe(false)
-  await readSource(20, 31)
-  // The listing at 30 would have shown a survey that moved at 20.
-  await run('DELETE FROM _sync.pending_surveys')
-  expect(await evidence()).toBe(true)
-})
-
-test('a list that is due waits since its last reading, not since that of the progress', async () => {
-  const { account } = await emptyWarehouse()
-  await list(account, [survey(1, { status: 'draft', updated_at: minute(0) })], minute(0), 'full')
-  await account.commitBundles([bundle(1, minute(1), [source(11)], progress(0))], RUN)
-  await account.enqueue([{ surveyId: 1, reason: 'sources' }], { runId: RUN, at: minute(2) })
-  const only = { listedSourceIds: [11], sourceProgress: [], sourceProgressRead: 'none' } as const
-  await account.commitBundles([bundle(1, minute(500), [source(11)], null, only)], RUN)
-  await account.enqueue([{ surveyId: 1, reason: 'sources' }], { runId: RUN, at: minute(600) })
-  expect(await queuedTasks(account, minute(700))).toMatchObject([{ reason: 'sources', since: minute(500) }])
 })

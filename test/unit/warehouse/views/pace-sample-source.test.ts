@@ -31,13 +31,7 @@ const night = (
 
 /** A night on which the progress of the survey has not changed, so the sources are not read. */
 const unchanged = (surveyId: number, day: number, complete: number): RefreshedBundle =>
-  night(
-    surveyId,
-    day,
-    complete,
-    {},
-    { listedSourceIds: null, sourcesRead: 'none', sourceProgressRead: 'inferred' },
-  )
+  night(surveyId, day, complete, {}, { listedSourceIds: null, sourceProgressRead: 'unchanged' })
 
 const SAMPLE_SIZES: Readonly<Record<number, number>> = { 12: 50, 13: 0, 61: Number.MAX_SAFE_INTEGER }
 const TARGETS: Readonly<Record<number, number>> = { 5: 0, 6: Number.MAX_SAFE_INTEGER, 9: 100 }

@@ -186,7 +186,7 @@ test('midnight belongs to the day that it begins, for confirmed readings and for
 
 test('a skipped source is confirmed until its last reading, and a failed or untyped reading confirms nothing', async () => {
   const { account, cells } = await emptyWarehouse()
-  const skipped = { sourceProgress: [], sourceProgressRead: 'inferred' } as const
+  const skipped = { sourceProgress: [], sourceProgressRead: 'unchanged' } as const
   await read(account, [1, 2, 3, 4], at(1, 10), 5)
   const untyped = { ...skipped, sourceProgressRead: 'some', listedSourceIds: [30] } as const
   const rejections = [
@@ -241,7 +241,7 @@ test('a refused list of sources confirms nothing, also after a list with a row t
   expect(await known()).toEqual([[10, '02 10:00']])
   const refused = {
     unread: { error: 'its list of sources: 404', isRefused: true },
-    sourcesRead: 'none',
+    sourcesRead: 'failed',
     listedSourceIds: null,
   } as const
   await account.commitBundles([bundle(1, at(3, 10), [], progress(6), refused)], RUN)
