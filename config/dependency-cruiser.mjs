@@ -33,7 +33,7 @@ export default {
       name: 'commands-stand-alone',
       comment: `Only the table imports commands, and init the checks of check; shared code is in files of src/commands and in text. ${page}`,
       severity: 'error',
-      from: { path: '^src/commands/([^/.]+)', pathNot: '^src/commands/(table|command-line|yargs)[.]ts' },
+      from: { path: '^src/commands/([^/.]+)', pathNot: '^src/commands/(table[./]|command-line[.]|yargs[.])' },
       to: {
         path: '^src/commands/',
         pathNot:

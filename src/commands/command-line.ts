@@ -1,14 +1,12 @@
 /** Runs a command line. The one place that reports the errors of commands. */
 import { EXIT_CODES, type ExitCode, worseOf } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
-import { packageVersion } from '../base/version.js'
 import { createStderr, type TextStream } from '../logging/stderr.js'
 import { createStdout } from '../logging/stdout.js'
 import type { CliContext, Surroundings } from './context.js'
 import { type EndOfCommand, endLine } from './end-line.js'
-import { readCommandLine } from './read-command-line.js'
 import { reportError } from './report-error.js'
-import { COMMANDS } from './table.js'
+import { completionsOf, runYargs } from './yargs.js'
 
 /** Runs the command in `argv` (without `node` and the script). Resolves to the exit code and never rejects. */
 export const runCommandLine = async (
@@ -86,18 +84,13 @@ const runOrHelp = async (
 
 const run = async (argv: readonly string[], context: CliContext): Promise<void> => {
   if (argv[0] === '--get-yargs-completions') {
-    const { completionsOf } = await import('./yargs.js')
-    const found = await completionsOf(argv.slice(1), COMMANDS)
+    const found = await completionsOf(argv.slice(1))
     await context.print(found.map((one) => `${one}\n`).join(''))
     return
   }
-  const { command, flags, asksFor } = readCommandLine(argv, COMMANDS)
-  if (asksFor === 'version') await context.print(`${packageVersion()}\n`)
-  else if (asksFor === null) await command?.run(context, flags)
-  else {
-    const { helpOf } = await import('./yargs.js')
-    await context.print(`${await helpOf(command, COMMANDS, context.stdout.columns)}\n`)
-  }
+  const { columns } = context.stdout
+  const text = await runYargs(argv, { columns, run: (command, flags) => command.run(context, flags) })
+  if (text !== '') await context.print(`${text}\n`)
 }
 
 const brokenFor = async (stream: NodeJS.WriteStream, text: string): Promise<string> => {

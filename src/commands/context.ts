@@ -8,13 +8,19 @@ import type { Settings } from '../settings/settings.js'
 import type { EndOfCommand } from './end-line.js'
 import type { Flags, FlagsOf } from './flags.js'
 
+/** What it does, and the command line without the program's name. */
+type Example = readonly [does: string, line: string]
+
 /**
- * A command as the command line lists it. This declaration loads no other part of the program, so `--help` and wrong usage are
+ * All that the command line says about a command. This declaration loads no other part of the program, so `--help` and wrong usage are
  * answered at once. `run` reads the settings, and loads what does the work when they are valid.
  */
 export interface Command<Of extends Flags = Flags> {
   readonly name: string
   readonly describe: string
+  readonly examples: readonly [Example, Example]
+  /** Where its settings come from, if neither from the settings file nor from its flags only. */
+  readonly settings?: string
   readonly flags: Of
   run(context: CliContext, flags: FlagsOf<Of>): Promise<void>
 }

@@ -1,46 +1,82 @@
-/** Writes help and completes words with yargs. It gets only the command that is named, because each declared command costs time. */
-import yargs, { type Argv } from 'yargs'
+/** Reads command lines, writes help and completes words, with yargs. */
+import yargs, { type ArgumentsCamelCase, type Argv } from 'yargs'
 import { EXITS } from '../base/errors.js'
 import { packageVersion } from '../base/version.js'
 import type { Command } from './context.js'
-import type { Flag } from './flags.js'
-import { commandHelp, commandList, inColumns } from './help.js'
-import { splitCommand } from './read-command-line.js'
+import { type Flag, type Flags, type FlagValues, usageError } from './flags.js'
+import { mistakesIn, unknownCommand } from './mistakes.js'
+import { COMMANDS, GROUPS } from './table.js'
 
 /** Wider terminals get no longer lines. */
 const COLUMNS_MAX = 110
 /** Of what is no terminal. */
 const COLUMNS = 80
 
-/** The text of `--help` for a terminal of `columns`: of a command, or of all. */
-export const helpOf = async (
-  command: Command | undefined,
-  commands: readonly Command[],
-  columns = COLUMNS,
-): Promise<string> => await parserOf(command, commands, Math.min(COLUMNS_MAX, columns)).getHelp()
+interface Surroundings {
+  /** Of the terminal; undefined for what is none. */
+  readonly columns: number | undefined
+  /** Runs the command that was named, with the values of its flags. */
+  run(command: Command, flags: FlagValues): Promise<void>
+}
+
+/**
+ * Runs the command that `argv` (without `node` and the script) names. Resolves to help or version, if it names one, and else to an
+ * empty text. Throws an error `usage` which lists what is wrong, and what the command throws.
+ */
+export const runYargs = async (
+  argv: readonly string[],
+  { columns = COLUMNS, run }: Surroundings,
+): Promise<string> => {
+  const words = argv.map(escaped)
+  const parser = createParser()
+    .wrap(Math.min(COLUMNS_MAX, columns))
+    .usage(`$0 <command>\n\n${WHAT_IT_DOES}`)
+    .epilogue(overview())
+    .exitProcess(false)
+    .fail((message, error) => {
+      throw error?.name === 'YError' ? usageError(message, commandIn(words)?.name ?? '') : error
+    })
+    // Before yargs checks anything itself: it stumbles over `--constructor`.
+    .middleware(({ _: [named, ...others] }) => refuseMistakes(words, named, others.map(String)), true)
+  // They may stand in front of the command.
+  for (const [name, { type }] of Object.entries(ALL_FLAGS))
+    if (type === 'boolean') parser.option(name, { type, global: false, hidden: true })
+  // The overview has them in groups, so yargs does not list them.
+  for (const command of COMMANDS)
+    parser.command(
+      command.name,
+      false,
+      (own) => declare(own, command),
+      (values) => run(command, flagsOf(command.flags, values)),
+    )
+  let output = ''
+  await parser.parseAsync(words, {}, (_error, _values, text) => {
+    output = text
+  })
+  return output
+}
 
 /**
  * What a shell offers for the last word, which may be empty: commands and flags, or values of a flag. If there is nothing, the
  * shell offers files. SHELL says whether yargs adds descriptions for zsh or fish. yargs itself knows neither `--flag=value`, which
  * shells split differently, nor the values of flags.
  */
-export const completionsOf = async (
-  words: readonly string[],
-  commands: readonly Command[],
-): Promise<readonly string[]> => {
+export const completionsOf = async (words: readonly string[]): Promise<readonly string[]> => {
   const { before, current } = splitWords(words)
-  const { command, words: given } = splitCommand(before, commands)
+  const command = commandIn(before)
   const flags = command?.flags ?? {}
-  const last = given.at(-1) ?? ''
-  const named = last.startsWith('--') ? last.slice('--'.length) : ''
+  const [, named = ''] = /^--(.*)/s.exec(before.at(-1) ?? '') ?? []
   const flag = flags[named] ?? Object.values(flags).find(({ alias }) => alias === named)
   if (flag?.type === 'string') return await valuesOf(flag, current)
   const argument = Object.values(flags).find(({ type }) => type === 'argument')
   if (argument !== undefined && !current.startsWith('-')) return await valuesOf(argument, current)
-  const parser = parserOf(command, commands, COLUMNS_MAX)
-  if (command === undefined) for (const { name, describe } of commands) parser.command(name, describe)
   // yargs stumbles over `--constructor`.
-  const known = given.filter((word) => !word.startsWith('-') || Object.hasOwn(flags, word.slice('--'.length)))
+  const known = before.filter(
+    (word) => !word.startsWith('-') || Object.hasOwn(flags, word.slice('--'.length)),
+  )
+  const parser = createParser()
+  if (command !== undefined) declare(parser, command)
+  else for (const { name, describe } of COMMANDS) parser.command(name, describe)
   return await parser.getCompletion([...known, current])
 }
 
@@ -63,39 +99,68 @@ const valuesOf = async (
   return known.filter((value) => !given.includes(value)).map((value) => [...given, value].join(','))
 }
 
-/** The parser of a command, or of the list of commands. */
-const parserOf = (command: Command | undefined, commands: readonly Command[], columns: number): Argv => {
-  const parser = yargs()
+const createParser = (): Argv =>
+  yargs()
     .scriptName('fieldwork-sync')
     .locale('en')
+    // `--no-check` is a name; `-xyz` is one flag; `007` stays as it is.
+    .parserConfiguration({
+      'boolean-negation': false,
+      'short-option-groups': false,
+      'parse-positional-numbers': false,
+    })
+    .updateStrings({ 'Not enough arguments following: %s': '--%s needs a value' })
     .version('version', 'Show the version', packageVersion())
     .help('help', 'Show this help')
     .alias('help', 'h')
     .alias('version', 'v')
-    .wrap(columns)
-  return command === undefined
-    ? declareAll(parser, commands)
-    : declareOne(parser, command).epilogue(commandHelp(command.name, Object.hasOwn(command.flags, 'config')))
+
+/** The first word that is the name of a command, and not the value of a flag. */
+const commandIn = (words: readonly string[]): Command | undefined => {
+  const takesNext = (word = '') => word.startsWith('--') && ALL_FLAGS[word.slice(2)]?.type === 'string'
+  const names = words.filter((_, at) => !takesNext(words[at - 1]))
+  return names.flatMap((word) => COMMANDS.find(({ name }) => name === word) ?? [])[0]
 }
 
-const declareOne = (parser: Argv, { name, describe, flags }: Command): Argv => {
-  const args = Object.keys(flags).filter((flag) => flags[flag]?.type === 'argument')
-  if (args.length > 0) parser.command(['$0', ...args.map((arg) => `[${arg}]`)].join(' '), false)
-  parser.usage(`${[`$0 ${name}`, ...args.map((arg) => `<${arg}>`)].join(' ')}\n\n${describe}`)
-  for (const [flag, { type, describe, alias, default: defaultDescription }] of Object.entries(flags))
-    if (type === 'argument') parser.positional(flag, { type: 'string', describe })
-    else
-      parser.option(flag, {
-        type,
-        describe,
-        ...(alias !== undefined && { alias }),
-        ...(defaultDescription !== undefined && { defaultDescription }),
-      })
-  const own = Object.keys(flags).filter((flag) => !args.includes(flag) && !(flag in COMMON_GROUPS))
-  if (own.length > 0) parser.group(own, 'Options:')
-  for (const [flag, title] of Object.entries(COMMON_GROUPS)) if (flag in flags) parser.group(flag, title)
-  return parser.group(['help', 'version'], 'General:')
+const ALL_FLAGS: Flags = Object.assign({}, ...COMMANDS.map(({ flags }) => flags))
+
+/** Throws an error `usage` unless the words name a command and only what it takes. */
+const refuseMistakes = (
+  words: readonly string[],
+  named: string | number | undefined,
+  others: readonly string[],
+): void => {
+  const command = COMMANDS.find(({ name }) => name === named)
+  if (command === undefined && named !== undefined)
+    throw usageError(unknownCommand(String(named), COMMANDS), '')
+  const problems = mistakesIn(words, others, command ?? { name: 'fieldwork-sync', flags: ALL_FLAGS })
+  if (problems.length > 0) throw usageError(problems.join('; '), command?.name ?? '')
+  if (command === undefined) throw usageError('say which command to run', '')
 }
+
+/** Of a flag that is given twice, the last value counts, or all if it takes several. */
+const flagsOf = (flags: Flags, values: ArgumentsCamelCase): FlagValues => {
+  const [, argument] = values._
+  return Object.fromEntries(
+    Object.entries(flags).flatMap(
+      ([name, { type, isList = false }]): (readonly [string, string | boolean])[] => {
+        if (type === 'argument') return argument === undefined ? [] : [[name, unescaped(String(argument))]]
+        const given = [values[name] ?? []].flat()
+        if (given.length === 0) return []
+        return [
+          [
+            name,
+            type === 'boolean' ? given.at(-1) === true : isList ? given.join(',') : String(given.at(-1)),
+          ],
+        ]
+      },
+    ),
+  )
+}
+
+/** yargs would take SQL that begins with a comment for a flag, so it gets a blank in front. */
+const escaped = (word: string): string => (/^--\s/.test(word) ? ` ${word}` : word)
+const unescaped = (text: string): string => text.replace(/^ (?=--\s)/, '')
 
 /** The flags that many commands have, below those of the command itself. */
 const COMMON_GROUPS: Readonly<Record<string, string>> = {
@@ -106,13 +171,51 @@ const COMMON_GROUPS: Readonly<Record<string, string>> = {
   json: 'General:',
 }
 
-const declareAll = (parser: Argv, commands: readonly Command[]): Argv => {
+const declare = (parser: Argv, command: Command): Argv => {
+  const { name, describe, flags } = command
+  const args = Object.keys(flags).filter((flag) => flags[flag]?.type === 'argument')
+  parser.usage(`${[`$0 ${name}`, ...args.map((arg) => `<${arg}>`)].join(' ')}\n\n${describe}`)
+  for (const [flag, { type, describe, alias, default: defaultDescription }] of Object.entries(flags))
+    if (type === 'argument') parser.positional(flag, { type: 'string', describe })
+    else
+      parser.option(flag, {
+        type,
+        describe,
+        requiresArg: type === 'string',
+        ...(alias !== undefined && { alias }),
+        ...(defaultDescription !== undefined && { defaultDescription }),
+      })
+  const own = Object.keys(flags).filter((flag) => !args.includes(flag) && !(flag in COMMON_GROUPS))
+  if (own.length > 0) parser.group(own, 'Options:')
+  for (const [flag, title] of Object.entries(COMMON_GROUPS)) if (flag in flags) parser.group(flag, title)
+  return parser.group(['help', 'version'], 'General:').epilogue(belowFlags(command))
+}
+
+const belowFlags = ({ examples, flags, settings }: Command): string => {
+  const lines = examples.flatMap(([does, line]) => [`  ${does}:`, `    fieldwork-sync ${line}`])
+  const origin = settings ?? ('config' in flags ? FROM_FILE : FROM_FLAGS)
+  return ['Examples:', ...lines, '', `Settings: ${origin}.`].join('\n')
+}
+
+const FROM_FILE =
+  'from the file of --config, or of FIELDWORK_SYNC_CONFIG, or else from ./fieldwork-sync.yaml. Other variables FIELDWORK_SYNC_* override the file, and flags override both'
+const FROM_FLAGS = 'only these flags; neither a file nor the environment is read'
+
+const WHAT_IT_DOES =
+  'Syncs surveys, sample sources and fieldwork progress from the API into DuckDB, Parquet and Delta tables, within its request cap.'
+
+/** The commands in their groups, and the exit codes. */
+const overview = (): string => {
+  const groups = Object.entries(GROUPS).flatMap(([title, commands]) => [
+    `${title}:`,
+    ...commands.map(({ name, describe }) => inColumns(name, describe)),
+    '',
+  ])
   const exits = Object.entries(EXITS).map(([code, { meaning }]) => inColumns(code, meaning))
-  return parser
-    .usage(
-      '$0 <command>\n\nSyncs surveys, sample sources and fieldwork progress from the API into DuckDB, Parquet and Delta tables, within its request cap.',
-    )
-    .epilogue([commandList(commands), 'Exit codes:', ...exits, '', MORE_HELP].join('\n'))
+  return [...groups, 'Exit codes:', ...exits, '', MORE_HELP].join('\n')
 }
 
 const MORE_HELP = 'fieldwork-sync COMMAND --help shows the flags of a command, and two examples.'
+
+/** A line of yargs' layout: a tab divides its columns, which are wrapped apart. */
+const inColumns = (left: string, right: string): string => `  ${left}\t  ${right}`

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { EXITS } from '../../src/base/errors.js'
-import { readCommandLine } from '../../src/commands/read-command-line.js'
 import { COMMANDS } from '../../src/commands/table.js'
+import { runYargs } from '../../src/commands/yargs.js'
 import { manifest, projectDirectory } from '../integration/deploy/dockerfile.js'
 import { refusing } from '../support/api/scripted-api.js'
 import { type Env, MAIN, run, start } from '../support/command/command.js'
@@ -49,7 +49,9 @@ describe('help', () => {
     for (const line of lines) {
       const [program, ...words] = (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''))
       expect(program).toBe('fieldwork-sync')
-      expect(readCommandLine(words, COMMANDS)).toMatchObject({ command: { name }, asksFor: null })
+      const ran: string[] = []
+      await runYargs(words, { columns: 80, run: async (command) => void ran.push(command.name) })
+      expect(ran).toEqual([name])
     }
     expect(settings).toMatch('config' in flags ? /\.\/fieldwork-sync\.yaml/ : /these flags/)
   })

@@ -59,12 +59,12 @@ test('main.js imports nothing before it has checked the version of Node', () => 
 })
 
 describe('a start loads', () => {
-  test('no package for --version', async () => {
-    expect(await packagesBy(['--version'], 0)).toEqual([])
-  })
-
-  test('only yargs for --help', async () => {
-    const packages = await packagesBy(['--help'], 0)
+  test.each([
+    [['--version'], 0],
+    [['sync', '--help'], 0],
+    [['sync', '--frobnicate'], 2],
+  ] as const)('only yargs for %j', async (args, code) => {
+    const packages = await packagesBy(args, code)
     expect(packages).toContain('yargs')
     for (const name of ['@duckdb/node-api', 'pino', 'undici', 'yaml', 'zod'])
       expect(packages).not.toContain(name)

@@ -1,6 +1,6 @@
 /** The JSON documents that commands print. `npm run reference` makes JSON Schemas and tables of fields of them. */
 import { z } from 'zod'
-import { EXPORT_FORMATS } from '../../../src/commands/table.js'
+import { EXPORT_FORMATS } from '../../../src/commands/table/read.js'
 import { REQUEST_KINDS, REQUEST_REASONS } from '../../../src/model/request-usage.js'
 import { RUN_COMMANDS } from '../../../src/model/run-record.js'
 import { COMPARED_TABLES, VERDICTS } from '../../../src/verify/sample/verdict.js'

@@ -77,7 +77,7 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
     ],
   },
   'A command': {
-    files: { src: 3, others: 0 },
+    files: { src: 2, others: 0 },
     edits: [
       [
         'src/commands/measure.ts',
@@ -93,20 +93,21 @@ export const measure = async ({ print }: CliContext): Promise<void> => {
 `,
       ],
       [
-        'src/commands/table.ts',
-        'export const COMMANDS: readonly Command[] = [',
-        `  command('measure', 'Print how many tables and views there are', {}, async (context) => {
-    const { measure } = await import('./measure.js')
-    await measure(context)
-  }),`,
-      ],
-      [
-        'src/commands/help.ts',
-        '  Check: {',
-        `    measure: [
+        'src/commands/table/check.ts',
+        'export const CHECK: readonly Command[] = [',
+        `  command({
+    name: 'measure',
+    describe: 'Print how many tables and views there are',
+    examples: [
       ['How many are there?', 'measure'],
       ['And with a settings file here, which it does not read', 'measure'],
-    ],`,
+    ],
+    flags: {},
+    run: async (context) => {
+      const { measure } = await import('../measure.js')
+      await measure(context)
+    },
+  }),`,
       ],
       ['README.md', '| `completion` |', '| `measure` | Counts tables and views |'],
       [

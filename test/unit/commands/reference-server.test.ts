@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { ExitCode } from '../../../src/base/errors.js'
-import { readCommandLine } from '../../../src/commands/read-command-line.js'
+import type { FlagValues } from '../../../src/commands/flags.js'
 import { serve } from '../../../src/commands/reference-server.js'
-import { COMMANDS } from '../../../src/commands/table.js'
+import { runYargs } from '../../../src/commands/yargs.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
 
 const start = (flags: string) => {
@@ -17,7 +17,8 @@ const start = (flags: string) => {
     print: async (text: string) => stdout.write(text),
     exit: (code: ExitCode) => exitCodes.push(code),
   }
-  const ended = serve(context, readCommandLine(['reference-server', ...flags.split(' ')], COMMANDS).flags)
+  const run = (_: unknown, values: FlagValues) => serve(context, values)
+  const ended = runYargs(['reference-server', ...flags.split(' ')], { columns: 80, run })
   /** Resolves when the server serves. */
   const served = async () => {
     const [line] = (await stdout[Symbol.asyncIterator]().next()).value.split('\n')
