@@ -5,7 +5,16 @@
 import { canBeHeader } from '../base/network.js'
 import { Secret, secretsInUrl } from '../base/secret.js'
 import type { MailAddress } from '../model/monitoring.js'
-import { bad, good, type Read, type Reader, readPath, readRateRequests, wholeNumberFrom } from './readers.js'
+import {
+  bad,
+  good,
+  type Read,
+  type Reader,
+  readerOf,
+  readPath,
+  readRateRequests,
+  wholeNumberFrom,
+} from './readers.js'
 
 /** The address of a server over http, without credentials, query and fragment. */
 const serverUrl =
@@ -44,7 +53,7 @@ export const isLoopback = (url: string): boolean => LOOPBACK.test(new URL(url).h
 
 /** The caller's identifier, header Authorization-ID (API document, "Authentication"). */
 export const readId: Reader<number> = (value) => {
-  const read = wholeNumberFrom(1, Number.MAX_SAFE_INTEGER)(value)
+  const read = readerOf(wholeNumberFrom(1, Number.MAX_SAFE_INTEGER))(value)
   return read.ok ? read : bad('must be the identifier of the account: a whole number from 1')
 }
 

@@ -1,4 +1,5 @@
 /** The keys of the settings file, as the schema declares them, and a file that is written from them. */
+import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 import { z } from 'zod'
 import { settingsSchema } from './schema.js'
@@ -29,12 +30,45 @@ const keysBelow = (schema: JsonSchema, path: string): readonly SettingKey[] => {
   )
 }
 
+const jsonSchema = () => z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any' })
+
 let known: readonly SettingKey[] | null = null
 
 /** Every key of the settings file, in the order of the schema. A run without a file needs none, and saves 11 ms. */
 export const settingKeys = (): readonly SettingKey[] => {
-  known ??= keysBelow(z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any' }), '')
+  known ??= keysBelow(jsonSchema(), '')
   return known
+}
+
+/** The JSON schema of the settings file, by which editors complete and check it: `config/settings.schema.json`. */
+export const settingsFileSchema = (): EditorSchema => {
+  const { $schema, ...sections } = jsonSchema()
+  return { $schema, ...forEditors(sections, '') }
+}
+
+type EditorSchema = Readonly<Record<string, unknown>>
+
+/** Null for what is not in the file. A setting may be a variable of the environment, and a section may be empty. */
+const forEditors = (schema: JsonSchema, path: string): EditorSchema | null => {
+  if (typeof schema === 'boolean') return null
+  const { valueType, description, default: byDefault, items, properties = {}, ...own } = schema
+  if (typeof valueType === 'string') {
+    const value = items === undefined ? own : { ...own, items }
+    const isAnyText = own.type === 'string' && own.enum === undefined && own.pattern === undefined
+    const type = isAnyText ? value : { anyOf: [value, { type: 'string', pattern: '\\$\\{' }] }
+    return { description, ...type, ...(byDefault !== undefined && { default: byDefault }) }
+  }
+  if (items !== undefined)
+    return { ...own, items: [items].flat().map((item) => forEditors(item, `${path}[]`))[0] }
+  const inFile = Object.entries(properties).flatMap(([key, part]) => {
+    const place = path === '' ? key : `${path}.${key}`
+    const found = forEditors(part, place)
+    return found === null ? [] : [[key, found] as const]
+  })
+  if (inFile.length === 0) return null
+  const keys = Object.fromEntries(inFile)
+  const section = { type: ['object', 'null'], properties: keys, additionalProperties: false }
+  return path === 'publish' ? { anyOf: [keys.formats, section] } : section
 }
 
 /** The keys of a section; none of a setting or a list, whose items are sections. */
@@ -65,6 +99,9 @@ export const withKnownKeys = (tree: Tree, onUnknown: (key: string, section: Path
   return walk(tree, [])
 }
 
+/** The schema in this package, which the first line of a settings file names. */
+const SCHEMA_FILE = fileURLToPath(new URL('../../config/settings.schema.json', import.meta.url))
+
 const HEAD = `Settings of fieldwork-sync. A line such as "#overlap: 5m" shows a setting with its default: remove the # to change it. The environment overrides this file, and flags override both.
 \${NAME} is the environment variable NAME; $\${ is a plain \${. Durations have a unit: 250ms, 30s, 5m, 2h, 7d.`
 
@@ -75,7 +112,10 @@ const COLUMNS_MAX = 110
  * `given` has values by the path of their key, such as `accounts[].base_url`. It has the first key of each item of a list.
  */
 export const settingsText = (given: ReadonlyMap<string, string | number>): string => {
-  const lines = HEAD.split('\n').flatMap((text) => comment(text, 0))
+  const lines = [
+    `# yaml-language-server: $schema=${SCHEMA_FILE}`,
+    ...HEAD.split('\n').flatMap((text) => comment(text, 0)),
+  ]
   let previous = ''
   for (const { path, valueType, defaultText, meaning } of settingKeys()) {
     const sections = path.split('.')

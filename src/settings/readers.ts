@@ -1,7 +1,8 @@
 /**
- * One reader for each kind of value. A reader makes a typed value or a problem from text or a value from YAML. File,
- * environment and flags use the same readers, so each bound and each message exists once.
+ * One schema or reader for each kind of value: a typed value or a problem from text or a value from YAML. File, environment and flags use
+ * the same ones, so each bound and each message exists once. A reader is for what a schema cannot say.
  */
+import { z } from 'zod'
 import { isStop } from '../base/errors.js'
 import type { Rate } from '../base/network.js'
 import type { Secret } from '../base/secret.js'
@@ -31,21 +32,31 @@ export type Reader<T> = (value: unknown) => Read<T>
 export const good = <T>(value: T): Read<T> => ({ ok: true, value })
 export const bad = (problem: string): Read<never> => ({ ok: false, problem })
 
+/** A reader of what `schema` takes. */
+export const readerOf =
+  <T>(schema: z.ZodType<T>): Reader<T> =>
+  (value) => {
+    const { data, error } = schema.safeParse(value)
+    return error === undefined ? good(data as T) : bad(error.issues[0]?.message ?? 'is wrong')
+  }
+
+const NO_DURATION = 'must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s'
+
 /** A duration in milliseconds. `min` and `max` are inclusive, and written as durations. */
-export const durationFrom = (min: string, max: string): Reader<number> => {
+export const durationFrom = (min: string, max: string) => {
   const [minMs, maxMs] = [parseDuration(min), parseDuration(max)]
   if (minMs === null || maxMs === null) throw new TypeError(`${min} or ${max} is not a duration`)
-  return (value) => {
-    const durationMs = typeof value === 'string' ? parseDuration(value) : null
-    if (durationMs === null)
-      return bad('must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s')
-    return durationMs < minMs || durationMs > maxMs ? bad(`must be from ${min} to ${max}`) : good(durationMs)
-  }
+  const range = `must be from ${min} to ${max}`
+  return z
+    .string(NO_DURATION)
+    .refine((text) => parseDuration(text) !== null, { error: NO_DURATION, abort: true })
+    .transform((text) => parseDuration(text) ?? 0)
+    .pipe(z.number().min(minMs, range).max(maxMs, range))
 }
 
 /** A duration in milliseconds; null for `forever`. */
 export const durationOrForever = (min: string, max: string): Reader<number | null> => {
-  const readDuration = durationFrom(min, max)
+  const readDuration = readerOf(durationFrom(min, max))
   return (value) => {
     if (value === 'forever') return good(null)
     const read = readDuration(value)
@@ -54,31 +65,27 @@ export const durationOrForever = (min: string, max: string): Reader<number | nul
 }
 
 /** A whole number, bounds inclusive. Text is read too, because the environment has only text. */
-export const wholeNumberFrom =
-  (min: number, max: number): Reader<number> =>
-  (value) => {
-    const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
-    return typeof number === 'number' && Number.isSafeInteger(number) && number >= min && number <= max
-      ? good(number)
-      : bad(`must be a whole number from ${min} to ${max}`)
-  }
-
-export const readBoolean: Reader<boolean> = (value) => {
-  if (value === true || value === 'true') return good(true)
-  if (value === false || value === 'false') return good(false)
-  return bad('must be true or false')
+export const wholeNumberFrom = (min: number, max: number) => {
+  const error = `must be a whole number from ${min} to ${max}`
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value),
+    z.int({ error, abort: true }).min(min, error).max(max, error),
+  )
 }
 
-export const oneOf =
-  <T extends string>(...choices: readonly T[]): Reader<T> =>
-  (value) => {
-    const choice = choices.find((candidate) => candidate === value)
-    return choice === undefined ? bad(`must be one of ${choices.join(', ')}`) : good(choice)
-  }
+/** Text is read too. */
+export const trueOrFalse = () =>
+  z.preprocess(
+    (value) => (value === 'true' ? true : value === 'false' ? false : value),
+    z.boolean('must be true or false'),
+  )
+
+export const oneOf = <const T extends readonly string[]>(...choices: T) =>
+  z.enum(choices, `must be one of ${choices.join(', ')}`)
 
 /** A list of one or more different choices: a YAML list, or text with commas. */
 export const listOf = <T extends string>(...choices: readonly T[]): Reader<readonly T[]> => {
-  const readOne = oneOf(...choices)
+  const readOne = readerOf(oneOf(...choices))
   return (value) => {
     const items = typeof value === 'string' ? value.trim().split(/\s*,\s*/) : value
     const read = Array.isArray(items) ? items.map(readOne) : []
@@ -157,8 +164,10 @@ export const readPath: Reader<string> = (value) =>
 
 /** Bounds of a rate, for `rate_limit` in the file and `60/60s` in the environment. */
 export const RATE_REQUESTS_MAX = 10_000
-export const readRateRequests = wholeNumberFrom(1, RATE_REQUESTS_MAX)
-export const readRatePer = durationFrom('100ms', '1h')
+export const rateRequests = wholeNumberFrom(1, RATE_REQUESTS_MAX)
+export const ratePer = durationFrom('100ms', '1h')
+export const readRateRequests = readerOf(rateRequests)
+const readRatePer = readerOf(ratePer)
 
 export const readRate: Reader<Rate> = (value) => {
   const [requests = '', per = '', ...rest] = typeof value === 'string' ? value.split('/') : []

@@ -43,20 +43,18 @@ import {
   namesOf,
   oneOf,
   type Reader,
-  readBoolean,
+  ratePer,
+  rateRequests,
+  readerOf,
   readLocale,
   readPath,
   readRate,
-  readRatePer,
-  readRateRequests,
   readReportTitle,
   readTimeZone,
+  trueOrFalse,
   wholeNumberFrom,
 } from './readers.js'
 import { readShard } from './shards.js'
-
-/** A setting of the file. `valueType` is its type in the reference, `describe` adds its meaning. A default is as the file would write it. */
-const setting = <T>(valueType: string, read: Reader<T>) => notInFile(read).meta({ valueType })
 
 /** A setting that only environment and flags can give. */
 const notInFile = <T>(read: Reader<T>) =>
@@ -67,18 +65,37 @@ const notInFile = <T>(read: Reader<T>) =>
     return z.NEVER
   })
 
-const optional = <T>(valueType: string, read: Reader<T>) => setting(valueType, read).optional()
+/** A setting of the file. `valueType` is its type in the reference, `json` in the JSON schema, and `describe` adds its meaning. */
+const setting = <T>(valueType: string, read: Reader<T>, json: object = { type: 'string' }) =>
+  notInFile(read).meta({ valueType, ...json })
 
-const preset = <T>(byDefault: unknown, valueType: string, read: Reader<T>) =>
-  setting(valueType, read).prefault(byDefault)
+const optional = <T>(valueType: string, read: Reader<T>, json?: object) =>
+  setting(valueType, read, json).optional()
+
+/** A default is as the file would write it. */
+const preset = <T>(byDefault: unknown, valueType: string, read: Reader<T>, json?: object) =>
+  setting(valueType, read, json).prefault(byDefault)
+
+const list = (items: object) => ({ type: 'array', items, uniqueItems: true })
+
+const DURATION = { pattern: '^\\d+(ms|s|m|h|d)$' }
 
 const duration = (byDefault: string, min: string, max: string) =>
-  preset(byDefault, `duration, ${min} to ${max}`, durationFrom(min, max))
+  durationFrom(min, max)
+    .meta({ valueType: `duration, ${min} to ${max}`, ...DURATION })
+    .prefault(byDefault)
 
 const wholeNumber = (byDefault: number, min: number, max: number) =>
-  preset(byDefault, `whole number, ${min} to ${max}`, wholeNumberFrom(min, max))
+  wholeNumberFrom(min, max)
+    .meta({ valueType: `whole number, ${min} to ${max}` })
+    .prefault(byDefault)
 
-const yesOrNo = (byDefault: boolean) => preset(byDefault, 'true or false', readBoolean)
+const yesOrNo = (byDefault: boolean) => trueOrFalse().meta({ valueType: 'true or false' }).prefault(byDefault)
+
+const choice = <const T extends readonly string[]>(byDefault: T[number], choices: T) =>
+  oneOf(...choices)
+    .meta({ valueType: choices.join(' or ') })
+    .prefault(byDefault as z.input<ReturnType<typeof oneOf<T>>>)
 
 /** Keys that belong together. With `prefault({})`, an absent section gets the defaults of all its keys. */
 const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
@@ -112,7 +129,9 @@ const account = section({
     'Name of the account in the column `account` of every table; unique. Do not change it later: a new name is a new account',
   ),
   base_url: optional('URL', readBaseUrl).describe('Address of the API; ends with `/api/v1`'),
-  id: optional('whole number', readId).describe('Identifier of the account, sent as `Authorization-ID`'),
+  id: optional('whole number', readId, { type: ['integer', 'string'] }).describe(
+    'Identifier of the account, sent as `Authorization-ID`',
+  ),
   token: optional('text', readToken).describe(
     'Secret token, sent as `Authorization-Token`. Take it from the environment, or use `token_file`',
   ),
@@ -120,10 +139,14 @@ const account = section({
     'File that holds the token, instead of `token`; relative to the directory of the settings file',
   ),
   rate_limit: section({
-    requests: preset(60, 'whole number, 1 to 10000', readRateRequests).describe(
-      "Requests allowed in any window of `per`; the API's support can raise this cap",
-    ),
-    per: setting('duration, 100ms to 1h', readRatePer).prefault('60s').describe('Length of that window'),
+    requests: rateRequests
+      .meta({ valueType: 'whole number, 1 to 10000' })
+      .prefault(60)
+      .describe("Requests allowed in any window of `per`; the API's support can raise this cap"),
+    per: ratePer
+      .meta({ valueType: 'duration, 100ms to 1h', ...DURATION })
+      .prefault('60s')
+      .describe('Length of that window'),
     shared: optional('URL of a Redis', readRedisUrl).describe(
       'Redis through which several processes share the cap of an account that they use at the same time, `redis://` or `rediss://`. Without it each warehouse uses the whole cap',
     ),
@@ -131,23 +154,29 @@ const account = section({
       'stop',
       'stop, a percentage such as 50%, or whole number, 1 to 10000',
       readFallback,
+      { type: ['integer', 'string'] },
     ).describe(
       'What happens while that Redis is away: `stop` ends the run with exit 4. With a percentage of the cap, or a number of requests per window, this process goes on with that many requests. The fallbacks of all processes together must not exceed the cap',
     ),
   }).prefault({}),
   exclude: section({
-    status: preset([], 'list of survey statuses', namesOf('status value', SURVEY_STATUSES)).describe(
-      'Surveys with these statuses are listed, but their sources and progress are not read',
-    ),
+    status: preset(
+      [],
+      'list of survey statuses',
+      namesOf('status value', SURVEY_STATUSES),
+      list({ enum: SURVEY_STATUSES }),
+    ).describe('Surveys with these statuses are listed, but their sources and progress are not read'),
     surveys: preset(
       [],
       'list of survey ids',
-      itemsOf('survey ids, such as [4711, 4712]', wholeNumberFrom(0, Number.MAX_SAFE_INTEGER)),
+      itemsOf('survey ids, such as [4711, 4712]', readerOf(wholeNumberFrom(0, Number.MAX_SAFE_INTEGER))),
+      list({ type: 'integer', minimum: 0 }),
     ).describe('The same for these surveys'),
     projects: preset(
       [],
       'list of project ids',
       itemsOf('project ids as text, such as ["815", "P-12"]', readPath),
+      list({ type: 'string' }),
     ).describe('The same for those of these projects; numbers in quotes'),
   }).prefault({}),
   /** `rateLimit` as one text; it overrides `rateLimit`. */
@@ -175,19 +204,32 @@ export const settingsSchema = section({
     region: optional('text', readRegion).describe(
       'Region of the bucket. Without it the region that the SDK finds, as in `AWS_REGION`',
     ),
-    path_style: optional('true or false', readBoolean).describe(
-      'Whether the bucket is in the path of the address instead of its host. Without it true if there is an endpoint',
-    ),
+    path_style: trueOrFalse()
+      .meta({ valueType: 'true or false' })
+      .optional()
+      .describe(
+        'Whether the bucket is in the path of the address instead of its host. Without it true if there is an endpoint',
+      ),
   }).prefault({}),
   publish: section({
-    formats: preset(['duckdb'], `list of ${PUBLISH_FORMATS.join(', ')}`, listOf(...PUBLISH_FORMATS)).describe(
+    formats: preset(
+      ['duckdb'],
+      `list of ${PUBLISH_FORMATS.join(', ')}`,
+      listOf(...PUBLISH_FORMATS),
+      list({ enum: PUBLISH_FORMATS }),
+    ).describe(
       `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta and ducklake (\`${ADDRESSES.ducklake}\`, both only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people). Delete what a format that you remove has published: it stays as it was. In a bucket, Delta logs are removed after 30 days, and \`${ADDRESSES.duckdb}\` and \`${ADDRESSES.ducklake}\` after two. \`publish: [duckdb, parquet]\` is a short form of this key`,
     ),
-    views: preset(PUBLISHED_VIEWS, 'list of views', namesOf('view', VIEW_NAMES)).describe(
+    views: preset(
+      PUBLISHED_VIEWS,
+      'list of views',
+      namesOf('view', VIEW_NAMES),
+      list({ enum: VIEW_NAMES }),
+    ).describe(
       'Views that parquet and delta publish too, in the same version as the tables; `[]` for none. A view that you remove is not in the next version. The database and ducklake always have all views',
     ),
   }).prefault({}),
-  contract: preset('evolve', CONTRACTS.join(' or '), oneOf(...CONTRACTS)).describe(
+  contract: choice('evolve', CONTRACTS).describe(
     'Unknown fields and values of the API: `evolve` stores and reports them, `freeze` also ends the run with exit 5',
   ),
   discover: section({
@@ -228,6 +270,7 @@ export const settingsSchema = section({
       'forever',
       'duration, 0s to 36500d, or forever',
       durationOrForever('0s', '36500d'),
+      { type: 'string' },
     ).describe(
       'Every observation of progress is kept for this long. For older days, only the last observation of each day is kept; the others are deleted for good',
     ),
@@ -291,7 +334,7 @@ export const settingsSchema = section({
     failure_file: fileWith('failure'),
     webhook: notifyUrl('Gets the report of each run when it has ended'),
     webhook_file: fileWith('webhook'),
-    webhook_format: preset('json', WEBHOOK_FORMATS.join(' or '), oneOf(...WEBHOOK_FORMATS)).describe(
+    webhook_format: choice('json', WEBHOOK_FORMATS).describe(
       'What the webhook gets: `json`, the report; `chat`, a message for Slack, Mattermost or Google Chat',
     ),
     digest: section({
@@ -315,22 +358,23 @@ export const settingsSchema = section({
         from: optional('mail address', readMailAddress).describe(
           'Sender, such as `Fieldwork <fieldwork@example.com>`',
         ),
-        to: optional('list of mail addresses', readMailAddresses).describe(
-          'Who gets what newly needs action, with the report attached',
-        ),
+        to: optional('list of mail addresses', readMailAddresses, {
+          type: ['array', 'string'],
+          items: { type: 'string' },
+        }).describe('Who gets what newly needs action, with the report attached'),
       }).prefault({}),
     }).prefault({}),
   }).prefault({}),
   // The settings below belong to one run, so the file cannot give them.
   config: orNull(notInFile(readPath)),
-  log_level: notInFile(oneOf(...LOG_LEVELS)).prefault('info'),
+  log_level: oneOf(...LOG_LEVELS).prefault('info'),
   budget: section({
-    requests_max: orNull(notInFile(wholeNumberFrom(1, 1_000_000_000))),
-    duration_max: orNull(notInFile(durationFrom('1s', '30d'))),
+    requests_max: orNull(wholeNumberFrom(1, 1_000_000_000)),
+    duration_max: orNull(durationFrom('1s', '30d')),
   }).prefault({}),
   shard: orNull(notInFile(readShard)),
-  full: notInFile(readBoolean).prefault(false),
-  json: notInFile(readBoolean).prefault(false),
+  full: trueOrFalse().prefault(false),
+  json: trueOrFalse().prefault(false),
 })
 
 export type SettingsValues = z.output<typeof settingsSchema>

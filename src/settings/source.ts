@@ -5,6 +5,7 @@
 import type { z } from 'zod'
 import { quoted } from '../base/human.js'
 import { parse } from '../base/parse.js'
+import { keysIn } from './keys.js'
 import { type Given, TOKEN_KEYS } from './names.js'
 import { kindOf, type Problem } from './problems.js'
 import { type SettingsValues, settingsSchema } from './schema.js'
@@ -115,7 +116,10 @@ const checkTree = (tree: Tree, originOf: OriginOf): Pick<Layers, 'values' | 'pro
   // zod compiles a schema at its first use, which takes longer than a few trees.
   const parsed = settingsSchema.safeParse(tree, { jitless: true })
   if (parsed.success) return { values: parsed.data, problems: [] }
-  const { issues } = parsed.error
+  // A value that is no whole number may also be too small.
+  const issues = parsed.error.issues.filter(
+    (issue, at, all) => all.findIndex(({ path }) => String(path) === String(issue.path)) === at,
+  )
   // Rules about several settings are checked all the same, so that all problems are reported at once.
   const rest = issues.reduce((valid, issue) => cut(valid, pathOf(issue)), tree)
   return {
@@ -141,7 +145,7 @@ const describe = (issue: z.core.$ZodIssue, tree: Tree, originOf: OriginOf): Prob
   const { written, isQuotable } = originOf(path)
   if (written !== undefined && isAccepted(tree, path, written))
     return problemAt(originOf, path, `must be text, but YAML reads it as ${kindOf(value)}; put it in quotes`)
-  const mayQuote = !SECRET_SECTIONS.includes(path[0] ?? '') && isQuotable && issue.code === 'custom'
+  const mayQuote = !SECRET_SECTIONS.includes(path[0] ?? '') && isQuotable && keysIn(path).length === 0
   return problemAt(originOf, path, mayQuote ? `${message}, not ${quoted(value)}` : message)
 }
 

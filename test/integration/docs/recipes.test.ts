@@ -57,7 +57,7 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
       [
         'src/settings/schema.ts',
         '  report: section({',
-        "    density: preset('wide', 'wide or narrow', oneOf('wide', 'narrow')).describe('How close the lines of the report are'),",
+        "    density: choice('wide', ['wide', 'narrow']).describe('How close the lines of the report are'),",
       ],
       [
         'config/fieldwork-sync.example.yaml',
@@ -165,6 +165,7 @@ export const closedSurveys: ViewDeclaration = {
         'export const EXITS = {',
         "  [EXIT_CODES.moved]: { rank: 8, meaning: 'the service has moved', next: 'Ask for its address', errors: {} },",
       ],
+      ['src/base/errors.ts', 'const NEXT_STEPS: ', "  [EXIT_CODES.moved]: 'ask for its address',"],
     ],
   },
 }

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { schemaAsMarkdown } from '../../../src/commands/schema.js'
+import { settingsFileSchema } from '../../../src/settings/keys.js'
 import { SETTING_NAMES } from '../../../src/settings/names.js'
 import { ENDPOINT_VARIABLES } from '../../../src/settings/storage.js'
 import { pathText } from '../../../src/settings/tree.js'
@@ -45,6 +46,11 @@ test('docs/reference/settings.md has every environment variable, with what it se
 
 test('docs/reference/tables.md is what `npm run reference` writes', async () => {
   await expect(schemaAsMarkdown()).toMatchFileSnapshot(`${FOLDER}tables.md`)
+})
+
+test('config/settings.schema.json is what `npm run reference` writes', async () => {
+  const file = new URL('../../../config/settings.schema.json', import.meta.url).pathname
+  await expect(`${JSON.stringify(settingsFileSchema(), null, 2)}\n`).toMatchFileSnapshot(file)
 })
 
 for (const document of JSON_DOCUMENTS) {

@@ -33,7 +33,7 @@ const BANNED: readonly (readonly [word: RegExp, instead: string])[] = [
 ]
 
 /** A contract freezes, as in dlt; so do objects, panes of a sheet, and the clock of the reference server. */
-const OTHER_FREEZES = /contract|Object\.(freeze|isFrozen)|freeze_?pane|clock|['`](freeze|frozen)['`]/i
+const OTHER_FREEZES = /contract|Object\.(freeze|isFrozen)|freeze_?pane|clock|['"`](freeze|frozen)['"`]/i
 
 /** They read or describe the former names. */
 const EXEMPT = new Set([

@@ -1,6 +1,12 @@
 /** Tables for durations and rates: valid texts, and similar invalid ones. */
 import { describe, expect, test } from 'vitest'
-import { durationFrom, durationOrForever, parseDuration, readRate } from '../../../src/settings/readers.js'
+import {
+  durationFrom,
+  durationOrForever,
+  parseDuration,
+  readerOf,
+  readRate,
+} from '../../../src/settings/readers.js'
 
 describe('a duration', () => {
   test.each([
@@ -23,14 +29,14 @@ describe('a duration', () => {
   )
 
   test.each([30, '30', null, undefined, ['30s'], '30x'])('%j is refused with the list of units', (value) => {
-    expect(durationFrom('1s', '1m')(value)).toEqual({
+    expect(readerOf(durationFrom('1s', '1m'))(value)).toEqual({
       ok: false,
       problem: 'must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s',
     })
   })
 
   test('is accepted at both limits and refused beyond them', () => {
-    const read = durationFrom('1s', '1m')
+    const read = readerOf(durationFrom('1s', '1m'))
     expect(read('1s')).toEqual({ ok: true, value: 1_000 })
     expect(read('60s')).toEqual({ ok: true, value: 60_000 })
     expect(read('999ms')).toEqual({ ok: false, problem: 'must be from 1s to 1m' })
