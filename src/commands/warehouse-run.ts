@@ -1,5 +1,4 @@
 /** A run that writes to the warehouse: holds its storage, does the work, and publishes the committed rows. Also the API of an account. */
-import { setFlagsFromString } from 'node:v8'
 import { type Clock, type Span, startSpan, systemClock } from '../base/clock.js'
 import { EXIT_CODES, messageOf } from '../base/errors.js'
 import { createRedactor } from '../base/secret.js'
@@ -50,15 +49,6 @@ interface OpenRun {
 }
 
 /**
- * From now on V8 frees memory when its heap has doubled, and the space for new objects does not grow. A run needs 20 to 30 MB of it at a
- * time, but by default it grows to 160 MB first. To free it earlier cost 0 to 8 % of CPU in a listing, and nothing in a first load.
- */
-const keepHeapSmall = (): void => {
-  setFlagsFromString('--heap-growing-percent=100')
-  setFlagsFromString('--semi-space-growth-factor=1')
-}
-
-/**
  * Throws a `WarehouseError` or a bug; every other failure is in the report. How the run ended is recorded where `status` finds it. If even
  * that fails, the report or the error says so.
  */
@@ -67,7 +57,6 @@ export const runAndPublish = async (
   work: (run: OpenRun) => Promise<readonly RunReport[]>,
 ): Promise<SyncReport> => {
   const { settings, command, runId, log, observer, signal, openStore } = given
-  keepHeapSmall()
   const clock = systemClock
   using shutdown = shutdownDeadlineAfter(signal, clock)
   const span = startSpan(clock)

@@ -26,7 +26,6 @@ import { duckdbCause, isFileFailure } from '../warehouse/connection/duckdb-error
 import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'
 import { plainTablesOfOther, requirePlainData } from '../warehouse/lifecycle/plain-data.js'
 import type { PublishedState } from '../warehouse/lifecycle/rebuild.js'
-import { haveBlocksChecksums } from './block-checksums.js'
 import type { FileSystemLacks } from './file-system-lacks.js'
 import {
   ifMissing,
@@ -92,7 +91,7 @@ export const copyProved = (database: Database, file: string, signal: AbortSignal
     // work database. A file keeps its format until its rows are copied.
     if (free * 2 > bytes || format !== STORAGE_FORMAT) await copyCompacted(database, sql, file, signal)
     else await database.copyTo(file, signal)
-    await proveReadable(database, sql, file, bytes, signal)
+    await proveReadable(database, sql, file, signal)
   })
 
 /**
@@ -114,27 +113,17 @@ const copyCompacted = (database: Database, sql: Sql, temporary: string, signal: 
   )
 
 /**
- * Opens the copy of a work database of so many `bytes` like a reader, and checks every block of it. Otherwise a damaged block that the
- * run did not read would replace the intact published file, from which the work database is rebuilt. Damage in the copy is reported as
- * damage of the work database. Reading leaves no `.wal`, because the copy was checkpointed.
+ * Opens the copy like a reader, and reads all of its rows, so that DuckDB checks their blocks. Otherwise a damaged block that the run did
+ * not read would replace the intact published file, from which the work database is rebuilt. Damage in the copy is reported as damage of
+ * the work database. Reading leaves no `.wal`, because the copy was checkpointed.
  */
-const proveReadable = async (
-  database: Database,
-  sql: Sql,
-  file: string,
-  bytes: number,
-  signal: AbortSignal,
-) => {
+const proveReadable = async (database: Database, sql: Sql, file: string, signal: AbortSignal) => {
   try {
-    const { size } = await stat(file)
-    const isProved = size >= bytes && (await haveBlocksChecksums(file, signal))
     // A DuckDB of its own would take 25 ms of CPU more.
     await attached(sql, `${literal(file)} AS other (READ_ONLY)`, async () => {
       await sql.run('USE other')
       try {
-        await sql.run('SELECT * FROM main.survey_overview LIMIT 0')
-        // A block without its checksum is damaged or free. A compacted copy is smaller. DuckDB reads every block that it uses.
-        if (!isProved) await database.interruptibly(signal, () => readEverything(sql, signal))
+        await database.interruptibly(signal, () => readEverything(sql, signal))
       } finally {
         await sql.run('USE "work"')
       }
@@ -144,7 +133,7 @@ const proveReadable = async (
   }
 }
 
-/** Reads every block that DuckDB uses. */
+/** Reads every block of every table. DuckDB compares each with its checksum. */
 export const readEverything = async (sql: Sql, signal: AbortSignal): Promise<void> => {
   await sql.rows(z.object({ surveys: bigintCell }), 'SELECT count(*) AS surveys FROM main.survey_overview')
   const tables = await sql.rows(

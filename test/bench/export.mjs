@@ -14,7 +14,7 @@ const SOURCES = 3
 const OWNERS = SURVEYS * (1 + SOURCES)
 const NIGHTS = Math.ceil(Number(process.argv[3] ?? 90 * SURVEYS) / OWNERS)
 const EXPORT_MIB_MAX = 400
-const QUERY_MB_MAX = 150
+const QUERY_MB_MAX = 180
 const QUERY =
   'SELECT account, survey_id, interviews_count, sample_size, completion_rate FROM survey_progress_history'
 

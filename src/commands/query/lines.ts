@@ -2,8 +2,6 @@
  * A result as lines of CSV, JSON or Markdown. DuckDB writes each row as one text, so a cell is never in our memory: a million rows of 35
  * columns as JavaScript values take 200 MiB.
  */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { z } from 'zod'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { literal, quote } from '../../warehouse/connection/ddl.js'
@@ -18,22 +16,7 @@ export const selectLines = (
   statement: Statement,
   row: string,
 ): AsyncIterable<Iterable<readonly string[]>> =>
-  frugally(
-    sql.batches(z.array(z.string()), `SELECT ${row} FROM ${namedRows(statement)}`, statement.parameters),
-  )
-
-/**
- * V8 does not see the memory of DuckDB's batches, and frees them late. See
- * docs/decisions/export-and-sql.md#0079-a-query-writes-its-rows-in-duckdb.
- */
-export const frugally = async function* <Batch>(batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
-  setFlagsFromString('--expose-gc')
-  const collect: unknown = runInNewContext('gc')
-  for await (const batch of batches) {
-    yield batch
-    if (typeof collect === 'function') collect({ type: 'minor' })
-  }
-}
+  sql.batches(z.array(z.string()), `SELECT ${row} FROM ${namedRows(statement)}`, statement.parameters)
 
 /** Returns the number of rows. Nothing is written before the first rows are there. */
 export const writeLines = async (

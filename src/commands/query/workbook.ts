@@ -14,7 +14,7 @@ import {
   workbookOf,
   writeStreamed,
 } from '../text/sheet.js'
-import { exact, frugally, isInteger, isNumber, isTimestamp } from './lines.js'
+import { exact, isInteger, isNumber, isTimestamp } from './lines.js'
 import { namedRows, ofStatement, type ResultColumn, type Statement } from './statement.js'
 
 /** More would take too much memory. A text counts by its length. */
@@ -44,7 +44,7 @@ export const writeWorkbook = async (
   )
   const select = `SELECT ${columns.map(selectSheetCell).join(', ')} FROM (SELECT ${typed.join(', ')} FROM ${namedRows(statement)}) t`
   const batches = sql.batches(sheetRowSchema, select, statement.parameters)
-  const { rows, counts } = sheetRows(columns, frugally(batches))
+  const { rows, counts } = sheetRows(columns, batches)
   await ofStatement(async () => {
     const { first, isWhole } = await firstRows(rows)
     if (isWhole) await writeFile(file, await workbookOf([await wholeSheet('query', columns, first)]))

@@ -8,7 +8,6 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/signals.js'
 import { tableName } from '../../model/sync-tables.js'
-import { haveBlocksChecksums } from '../../publish/block-checksums.js'
 import { openPublishedFile, readEverything } from '../../publish/duckdb.js'
 import { readManifest } from '../../publish/parquet/manifest.js'
 import {
@@ -90,9 +89,7 @@ export const checkFile = async (
   return await reportingDamage({ state, signal }, async () => {
     const directories = parquet === null ? [] : [parquet.directory]
     await using database = await openPublishedFile(file, { temporaryDirectory, directories })
-    // A free block may be without its checksum. DuckDB reads every block that it uses.
-    if (!(await haveBlocksChecksums(file, signal)))
-      await database.exclusively((sql) => database.interruptibly(signal, () => readEverything(sql, signal)))
+    await database.exclusively((sql) => database.interruptibly(signal, () => readEverything(sql, signal)))
     await database.exclusively((sql) => requireDeclaredColumns(sql, state))
     const views = await database.exclusively(differentViews)
     const found = together(
