@@ -270,10 +270,11 @@ export const readRedisUrl: Reader<Secret> = (value) => {
   const problem =
     'must be the URL of a Redis, such as redis://redis:6379 or rediss://user:password@host:6380/0'
   if (typeof value !== 'string' || !URL.canParse(value)) return bad(problem)
-  const { protocol, hostname, pathname, search, hash } = new URL(value)
+  const { protocol, hostname, pathname, search, hash, username, password } = new URL(value)
   const isRedis = protocol === 'redis:' || protocol === 'rediss:'
-  // The client would read options from a query, such as a password and another database.
-  const isPlain = search === '' && hash === '' && /^\/?\d{0,3}$/.test(pathname)
+  // The client would ignore a query, in which other clients expect a password or another database, and it throws for a broken `%`.
+  const isPlain =
+    search === '' && hash === '' && /^\/?\d{0,3}$/.test(pathname) && decoded(username + password) !== null
   return isRedis && hostname !== '' && isPlain ? good(new Secret(value)) : bad(problem)
 }
 

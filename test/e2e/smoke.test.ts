@@ -29,7 +29,7 @@ test('a first sync publishes every survey with its sources and progress, and loa
   expect(new Set(logged.map((line) => JSON.parse(line).run_id))).toEqual(new Set([report.accounts[0].run_id]))
   const packages = await packagesIn(loaded)
   expect(packages).toContain('@duckdb')
-  for (const unused of ['ioredis', 'fastify', 'pino-pretty', '@aws-sdk'])
+  for (const unused of ['@redis', 'fastify', 'pino-pretty', '@aws-sdk'])
     expect(packages).not.toContain(unused)
   expect(
     await trial.rows('SELECT id, interviews_count, sample_sources_count FROM survey_overview ORDER BY id'),

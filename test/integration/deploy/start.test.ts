@@ -100,7 +100,7 @@ describe('a start loads', () => {
     ['nodemailer', ['commands/sync.js', 'commands/monitored-run/digests.js']],
     ['prom-client', ['commands/sync.js', 'monitoring/run-reports.js']],
     ['preact', ['commands/sync.js', 'publish/report/publisher.js']],
-    ['ioredis', ['commands/sync.js', 'http/rate-limit/shared/redis.js']],
+    ['@redis/client', ['commands/sync.js', 'http/rate-limit/shared/redis.js']],
     ['fastify', ['commands/table.js']],
     ['@aws-sdk/client-s3', ['commands/sync.js', 'object-store/open.js']],
     ['@azure/storage-blob', ['commands/sync.js', 'object-store/open.js']],

@@ -1,5 +1,5 @@
 /** Starts a Redis for one test, on a free port of loopback, in an empty directory. */
-import { Redis } from 'ioredis'
+import { createClient } from '@redis/client'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
 import { freePort, has, type Program, startProgram } from './server.js'
 
@@ -19,14 +19,15 @@ export const startRedis = async (
   const directory = await temporaryDirectory(finished)
   const port = await freePort()
   const url = `redis://${password === '' ? '' : `:${password}@`}127.0.0.1:${port}`
-  const admin = async <Value>(work: (client: Redis) => Promise<Value>): Promise<Value> => {
-    const client = new Redis(url, { protocol: 2, lazyConnect: true, retryStrategy: () => null })
+  const open = () => createClient({ url, RESP: 2, socket: { reconnectStrategy: false } })
+  const admin = async <Value>(work: (client: ReturnType<typeof open>) => Promise<Value>): Promise<Value> => {
+    const client = open()
     client.on('error', () => undefined)
     try {
       await client.connect()
       return await work(client)
     } finally {
-      client.disconnect()
+      client.destroy()
     }
   }
   const args = [
@@ -35,5 +36,9 @@ export const startRedis = async (
   ]
   const isUp = () => admin((client) => client.ping())
   const program = await startProgram(finished, 'redis-server', args, isUp)
-  return { ...program, url, call: (command, ...given) => admin((client) => client.call(command, ...given)) }
+  return {
+    ...program,
+    url,
+    call: (command, ...given) => admin((client) => client.sendCommand([command, ...given])),
+  }
 }

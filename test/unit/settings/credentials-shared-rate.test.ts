@@ -58,6 +58,7 @@ describe('a wrong value is refused without a quote of it', () => {
       [`shared: https://user:${encodeURIComponent(PASSWORD)}@redis`]: `shared ${MUST_BE}`,
       'shared: redis://': `shared ${MUST_BE}`,
       'shared: redis://redis/name': `shared ${MUST_BE}`,
+      'shared: redis://:50%@redis': `shared ${MUST_BE}`,
       [`shared: redis://redis?password=${encodeURIComponent(PASSWORD)}`]: `shared ${MUST_BE}`,
       'shared: 6379': `shared ${MUST_BE}`,
       'shared: 6379\n      shared_fallback: 20': `shared ${MUST_BE}`,

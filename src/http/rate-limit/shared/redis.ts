@@ -2,7 +2,8 @@
  * The connection to the Redis of a shared cap. Every command has a time limit and none waits for a connection, so nothing hangs when
  * Redis is away. Errors carry our own words: those of the client library hold the arguments of commands, including a password.
  */
-import type { Redis } from 'ioredis'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { messageOf } from '../../../base/errors.js'
 import { parse } from '../../../base/parse.js'
@@ -39,54 +40,38 @@ export const connectRedis = (url: Secret, name: string) => {
   const database = pathname.length > 1 ? `, database ${pathname.slice(1)}` : ''
   const redact = createRedactor(secretsInUrl(url))
   const key = `{${name}}:cap`
-  let connecting: Promise<Redis> | null = null
-  let opened: Redis | null = null
+  let connecting: Promise<Client> | null = null
   let lastProblem = 'not connected'
-  /** Redis' refusal of the commands with which the client opens a connection. The client goes on without them. */
+  /** Redis' refusal of the login or the database. The client goes on trying to connect. */
   let refusal: string | null = null
-  const open = async (): Promise<Redis> => {
-    const [{ Redis: Client, ReplyError }, { default: debug }] = await Promise.all([
-      import('ioredis'),
-      import('debug'),
-    ])
-    // With DEBUG in the environment the client would print every command, including AUTH with its password.
-    debug.disable()
-    const client = new Client(url.reveal(), {
-      lazyConnect: true,
-      protocol: 2,
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 0,
-      connectTimeout: CONNECT_MS_MAX,
-      commandTimeout: COMMAND_MS_MAX,
-      retryStrategy: () => RECONNECT_EVERY_MS,
-    })
-    client.on('connect', () => {
-      refusal = null
-    })
+  const open = async (): Promise<Client> => {
+    const { client, ErrorReply } = await createClient(url)
     client.on('error', (error: unknown) => {
       lastProblem = problemOf(error)
-      if (error instanceof ReplyError) refusal = lastProblem
+      refusal = error instanceof ErrorReply && !TEMPORARY.test(lastProblem) ? lastProblem : null
     })
     client.on('ready', () => {
-      lastProblem = 'the connection was lost'
+      lastProblem = LOST
+      refusal = null
     })
-    opened = client
-    await client.connect().catch(() => undefined)
+    // It resolves when a later attempt succeeds.
+    client.connect().catch(() => undefined)
+    await within(CONNECT_MS_MAX, once(client, 'ready')).catch(() => undefined)
     return client
   }
-  /** Rejects with a `RedisTrouble` within `COMMAND_MS_MAX`, or `CONNECT_MS_MAX` the first time. */
-  const command = async <Answer>(send: (client: Redis) => Promise<Answer>): Promise<Answer> => {
+  /** Rejects with a `RedisTrouble` within `COMMAND_MS_MAX`, or `CONNECT_MS_MAX` more the first time. */
+  const command = async <Answer>(send: (client: Client) => Promise<Answer>): Promise<Answer> => {
     connecting ??= open()
     const client = await connecting
-    if (!isReady(client)) throw new RedisTrouble(redact(lastProblem))
     if (refusal !== null) {
       const problem = `it refuses the login or the database in its address${database}`
       throw new RedisRefusal(`${problem} (${redact(refusal)})`)
     }
+    if (!client.isReady) throw new RedisTrouble(redact(lastProblem))
     try {
-      return await send(client)
+      return await within(COMMAND_MS_MAX, send(client))
     } catch (error) {
-      throw new RedisTrouble(redact(isReady(client) ? problemOf(error) : lastProblem))
+      throw new RedisTrouble(redact(client.isReady ? problemOf(error) : lastProblem))
     }
   }
   return {
@@ -95,7 +80,11 @@ export const connectRedis = (url: Secret, name: string) => {
     /** Rejects with a `RedisTrouble`. */
     run: (operation: Operation): Promise<Reply> =>
       command(async (client) =>
-        parse(replySchema, await client.eval(SCRIPT, 1, key, ...operation), 'the answer of its script'),
+        parse(
+          replySchema,
+          await client.eval(SCRIPT, { keys: [key], arguments: operation.map(String) }),
+          'the answer of its script',
+        ),
       ),
     /** Rejects with a `RedisTrouble`. */
     eviction: async (): Promise<Eviction> => {
@@ -104,24 +93,59 @@ export const connectRedis = (url: Secret, name: string) => {
       return { policy: field('maxmemory_policy') ?? 'unknown', hasLimit: field('maxmemory') !== '0' }
     },
     close: async (): Promise<void> => {
-      await connecting
-      opened?.disconnect()
+      const client = await connecting
+      client?.destroy()
     },
   }
 }
 
-const isReady = ({ status }: Redis): boolean => status === 'ready'
+type Client = Awaited<ReturnType<typeof createClient>>['client']
+
+/** The library is loaded only for a shared cap. */
+const createClient = async (url: Secret) => {
+  const library = await import('@redis/client')
+  const client = library.createClient({
+    url: url.reveal(),
+    RESP: 2,
+    disableOfflineQueue: true,
+    socket: { connectTimeout: CONNECT_MS_MAX, reconnectStrategy: RECONNECT_EVERY_MS },
+  })
+  return { client, ErrorReply: library.ErrorReply }
+}
+
+/** Rejects if `work` takes longer. The library limits only the time until a command is sent. */
+const within = async <Value>(ms: number, work: Promise<Value>): Promise<Value> => {
+  const timeout = new AbortController()
+  const late = delay(ms, null, { signal: timeout.signal }).then(() => {
+    throw new RedisTrouble('Command timed out')
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    timeout.abort()
+  }
+}
+
+const LOST = 'the connection was lost'
+/** Redis reads its data, or a script holds it. */
+const TEMPORARY = /^(?:LOADING|BUSY|MASTERDOWN)\b/
 
 const problemOf = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return CODES[code] ?? (messageOf(error).split('\n')[0] || code || 'no reason was given')
+  const name = error instanceof Error ? error.constructor.name : ''
+  return (
+    PROBLEMS[code] ?? PROBLEMS[name] ?? (messageOf(error).split('\n')[0] || code || 'no reason was given')
+  )
 }
 
-const CODES: Readonly<Record<string, string>> = {
+/** By the code of an error, or its class. */
+const PROBLEMS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
   ENOTFOUND: 'no such host',
   ETIMEDOUT: 'no answer',
+  ConnectionTimeoutError: 'no answer',
+  SocketClosedUnexpectedlyError: LOST,
 }
 
 /** The arguments of the script, in their order; times are milliseconds. */
