@@ -100,7 +100,8 @@ const valuesOf = async (
 }
 
 const createParser = (): Argv =>
-  yargs()
+  // It looks for nothing in the working directory, which may be gone.
+  yargs([], '/')
     .scriptName('fieldwork-sync')
     .locale('en')
     // `--no-check` is a name; `-xyz` is one flag; `007` stays as it is.

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { throwIfAborted } from '../../base/signals.js'
 import { tableName } from '../../model/sync-tables.js'
-import { openPublishedFile, readEverything } from '../../publish/duckdb.js'
+import { openPublishedFile, readTables } from '../../publish/duckdb.js'
 import { readManifest } from '../../publish/parquet/manifest.js'
 import {
   duckdbCause,
@@ -89,7 +89,7 @@ export const checkFile = async (
   return await reportingDamage({ state, signal }, async () => {
     const directories = parquet === null ? [] : [parquet.directory]
     await using database = await openPublishedFile(file, { temporaryDirectory, directories })
-    await database.exclusively((sql) => database.interruptibly(signal, () => readEverything(sql, signal)))
+    await database.exclusively((sql) => database.interruptibly(signal, () => readTables(sql, signal)))
     await database.exclusively((sql) => requireDeclaredColumns(sql, state))
     const views = await database.exclusively(differentViews)
     const found = together(
