@@ -8,7 +8,6 @@ import type { EXCLUDED_BY } from './tables.js'
 export interface SurveyFacts {
   readonly id: number
   readonly status: string
-  readonly updatedAt: Instant
   /** When its progress was last read; null = never. */
   readonly refreshedAt: Instant | null
   /** When its row, its progress or one of its sources last changed; null if that is unknown. */
@@ -35,7 +34,7 @@ export interface StoredDay {
 /** The stored days of a survey. */
 export interface StoredDays {
   /** The fields that decide up to which day a survey is read. */
-  readonly survey: Pick<SurveyFacts, 'status' | 'updatedAt'>
+  readonly survey: { readonly status: string; readonly updatedAt: Instant }
   readonly days: readonly StoredDay[]
   /** When all due days of the whole survey were last read; null when they may be older than the stored survey. */
   readonly readAt: Instant | null

@@ -158,7 +158,6 @@ export interface NewTask {
 export interface StoredBundle {
   readonly sources: readonly CellRow[]
   readonly progress: CellRow | null
-  readonly sourceProgress: readonly CellRow[]
   /** The sources that are not marked as missing, also those that were stored before the survey's progress. */
   readonly knownSourceIds: readonly number[]
   /** Of these, the sources that the last complete list lacked. */

@@ -2,12 +2,13 @@
  * Cursor arithmetic. The next cursor is fixed before the first page is read
  * (docs/decisions/listing-and-cursor.md#0001-the-cursor-is-the-servers-time-less-an-overlap).
  */
+import { DAY_MS } from '../base/durations.js'
 import { type Instant, instantFromMs, minusMs } from '../model/instant.js'
 import type { Cursor } from '../model/plan-facts.js'
 import type { DiscoverRules, ListingKind } from '../model/run.js'
 import type { ListingState, Position } from '../model/warehouse.js'
 import { ageMs } from './believed.js'
-import { EARLY_MS_MAX } from './refresh.js'
+import { tolerant } from './refresh.js'
 
 /** By how much our clock may be ahead of a server that does not send its time. */
 const UNKNOWN_SERVER_TIME_MS = 5 * 60_000
@@ -17,11 +18,10 @@ export const listingCeiling = (serverDate: Instant | null, nowMs: number, rules:
   minusMs(serverDate ?? instantFromMs(nowMs - UNKNOWN_SERVER_TIME_MS), rules.overlap)
 
 /** After this time, a count no longer takes the place of a full listing, unless `full_listing_every` is longer. */
-const COUNTS_MS_MAX = 28 * 86_400_000
+const COUNTS_MS_MAX = 28 * DAY_MS
 
-/** A nightly run may list late. Without this tolerance, the run of the last night would find that the time has not passed. */
 const hasPassed = (at: Instant | null, now: Instant, intervalMs: number): boolean =>
-  ageMs(at, now) >= intervalMs - Math.min(EARLY_MS_MAX, intervalMs / 4)
+  ageMs(at, now) >= tolerant(intervalMs)
 
 /**
  * A listing is full if it is the first, if `--full` requests it, or if a survey returned 404 at its own address. By age, an incremental

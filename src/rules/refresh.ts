@@ -50,11 +50,15 @@ export const dueReason = (survey: SurveyFacts, now: Instant, rules: WaitRules): 
   return next === null || next.at > now ? null : next.reason
 }
 
-/** A nightly run may read a survey late. Without this tolerance, the next night would find that a day has not passed. */
-export const EARLY_MS_MAX = 6 * HOUR_MS
+const EARLY_MS_MAX = 6 * HOUR_MS
 
-const waitEnd = (since: Instant, waitMs: number): Instant =>
-  minusMs(since, -Math.ceil(waitMs - Math.min(EARLY_MS_MAX, waitMs / 4)))
+/**
+ * An interval of nights, up to six hours shorter. A nightly run may come to something late: without this tolerance, the next night would
+ * find that the interval has not passed.
+ */
+export const tolerant = (intervalMs: number): number => intervalMs - Math.min(EARLY_MS_MAX, intervalMs / 4)
+
+const waitEnd = (since: Instant, waitMs: number): Instant => minusMs(since, -Math.ceil(tolerant(waitMs)))
 
 /** Whether all of the survey is read, whatever equals the stored rows. */
 export const isReadWhole = (reason: TaskReason): boolean => reason === 'missing' || reason === 'requested'
@@ -76,8 +80,7 @@ export interface SourceReading {
 export const readsSources = (
   { isNightly, isUnchanged, ageMs }: SourceReading,
   { recheck_sources_after: recheckMs }: Pick<RefreshRules, 'recheck_sources_after'>,
-): boolean =>
-  !isUnchanged || recheckMs === 0 || (isNightly && ageMs >= recheckMs - Math.min(EARLY_MS_MAX, recheckMs / 4))
+): boolean => !isUnchanged || recheckMs === 0 || (isNightly && ageMs >= tolerant(recheckMs))
 
 export const DEFAULT_WEIGHTS: RefreshWeights = Object.freeze({ fieldwork: 4, active: 2, other: 1 })
 

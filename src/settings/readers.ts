@@ -36,8 +36,8 @@ export const bad = (problem: string): Read<never> => ({ ok: false, problem })
 export const readerOf =
   <T>(schema: z.ZodType<T>): Reader<T> =>
   (value) => {
-    const { data, error } = schema.safeParse(value)
-    return error === undefined ? good(data as T) : bad(error.issues[0]?.message ?? 'is wrong')
+    const read = schema.safeParse(value)
+    return read.success ? good(read.data) : bad(read.error.issues[0]?.message ?? 'is wrong')
   }
 
 const NO_DURATION = 'must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s'

@@ -218,7 +218,7 @@ class BundleReader {
     return await readUnlisted(ids, readings, (id) => requests.progress(ofSource(id)))
   }
 
-  /** A list that lacks sources that have not gone counts as incomplete, so the next reading of the survey lists again. */
+  /** A list that lacks sources that have not gone counts as incomplete. */
   #compare(listed: SourceList, found: readonly ReadSource[]): SourceList {
     const { stored, readings } = this.#attempt
     if (listed.listedIds === null) return listed
@@ -230,7 +230,7 @@ class BundleReader {
 
   /**
    * The progress of the survey is read once more, so that it is as new as the survey's row. The progress of its sources is of several
-   * nights: nothing may be inferred from it.
+   * nights, so it does not count as known.
    */
   async #endParts(
     begunAt: Instant,

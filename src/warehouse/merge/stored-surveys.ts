@@ -64,7 +64,6 @@ export const readStoredBundles = async (
     bundles.set(id, {
       sources: currentOf(shown.sources),
       progress: currentOf(shown.progress)[0] ?? null,
-      sourceProgress: currentOf(shown.sourceProgress),
       knownSourceIds: sourceIdsOf(stored),
       unlistedSourceIds: parse(
         z.array(z.number()),

@@ -14,7 +14,6 @@ const queued = (change: Partial<PlannedSurvey>, enqueuedAt: bigint, refusals = 0
   id: 1,
   status: 'fieldwork',
   createdAt: minute(-1_000),
-  updatedAt: minute(-1_000),
   refreshedAt: null,
   changedAt: minute(-1_000),
   missing: false,

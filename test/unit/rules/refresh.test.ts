@@ -20,9 +20,8 @@ const daysAgo = (days: number) => minusMs(NOW, days * DAY_MS)
 const facts = (change: Partial<SurveyFacts>): SurveyFacts => ({
   id: 1,
   status: 'complete',
-  updatedAt: daysAgo(100),
   refreshedAt: daysAgo(1),
-  changedAt: change.updatedAt ?? daysAgo(100),
+  changedAt: daysAgo(100),
   leftOut: false,
   missing: false,
   ...change,

@@ -30,7 +30,6 @@ describe('a reading equals what is stored', () => {
   const stored: StoredBundle = {
     sources: [source(12, { _extra: '{"a":1}' }), source(11)],
     progress: progress(5),
-    sourceProgress: [{ sample_source_id: 12 }, { sample_source_id: 11 }],
     knownSourceIds: [12, 11],
     unlistedSourceIds: [],
     sourceProgressReadAt: minute(0),

@@ -212,7 +212,7 @@ describe('records that the API no longer shows', () => {
     ])
     const stored = await storedBundle(warehouse.account, 1)
     expect(stored.sources.map(({ id }) => id)).toEqual([11])
-    expect(stored.sourceProgress.map((row) => row.sample_source_id)).toEqual([11])
+    expect(stored.knownSourceIds).toEqual([11])
 
     await commit(warehouse, bundle(1, minute(15), [source(11)], progress(5)))
     const counts = await commit(warehouse, bundle(1, minute(20), [source(11), source(12)], progress(5)))

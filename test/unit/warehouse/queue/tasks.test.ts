@@ -164,7 +164,6 @@ test('plannedSurveys returns the stored facts of surveys, whether they are missi
     id,
     status: 'fieldwork',
     createdAt: survey(id).created_at,
-    updatedAt: survey(id).updated_at,
     changedAt: survey(id).updated_at,
     listedAt: minute(0),
     leftOut: false,
