@@ -41,26 +41,18 @@ export const cutInMiddle = (
   widthOf: (text: string) => number = (one) => Array.from(one).length,
 ): string => {
   if (widthOf(text) <= widthMax) return text
+  if (widthMax < 1) return ''
   const tailMax = Math.ceil((widthMax - 1) / 2)
-  if (/^[ -~]*$/.test(text) && widthMax > 0)
-    return `${text.slice(0, widthMax - 1 - tailMax).trimEnd()}…${text.slice(text.length - tailMax).trimStart()}`
   // No more than this is looked at, however long the text is.
-  const near = (IS_SIMPLE.test(text) ? 1 : 8) * Math.max(1, widthMax)
+  const near = 8 * widthMax
   const head = fitting(charactersOf(text.slice(0, near)), widthMax - 1 - tailMax, widthOf)
   const tail = fitting(charactersOf(text.slice(-near)).toReversed(), tailMax, widthOf).toReversed()
-  return widthMax < 1 ? '' : `${head.join('').trimEnd()}…${tail.join('').trimStart()}`
+  return `${head.join('').trimEnd()}…${tail.join('').trimStart()}`
 }
 
 /** What a reader takes for one character may be several code points. */
-export const charactersOf = (text: string): readonly string[] => {
-  if (IS_SIMPLE.test(text)) return text.split('')
-  segmenter ??= new Intl.Segmenter()
-  return Array.from(segmenter.segment(text), ({ segment }) => segment)
-}
-let segmenter: Intl.Segmenter | null = null
-/** Latin, Greek, Cyrillic, Hebrew, Arabic, kana, Han and Hangul without combining marks. The segmenter takes ten times as long. */
-const IS_SIMPLE =
-  /^[ -~\u00a1-\u02ff\u0370-\u0482\u048a-\u052f\u05d0-\u05ea\u0620-\u064a\u2010-\u2027\u20a0-\u20bf\u3001-\u3029\u3041-\u3096\u30a0-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff01-\uff60]*$/
+const charactersOf = (text: string): readonly string[] =>
+  Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
 
 const fitting = (
   characters: readonly string[],

@@ -1,4 +1,4 @@
-import stringWidth from 'fast-string-width'
+import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {

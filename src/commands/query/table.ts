@@ -3,8 +3,8 @@
  * widths, so that a result of any length begins at once. A text that is too long loses its middle: titles differ at the end.
  */
 import { setImmediate as eventsHandled } from 'node:timers/promises'
-import stringWidth from 'fast-string-width'
-import { charactersOf, counted, cutInMiddle } from '../../base/human.js'
+import stringWidth from 'string-width'
+import { counted, cutInMiddle } from '../../base/human.js'
 import { throwIfAborted } from '../../base/signals.js'
 import { onOneLine } from '../../model/data-problem-names.js'
 import type { Sql } from '../../warehouse/connection/database.js'
@@ -89,7 +89,7 @@ interface Layout {
 const layoutOf = (columns: readonly ResultColumn[], sized: readonly Cells[], width: number): Layout => {
   let isCut = false
   const fitted = (text: string, widthMax: number): string => {
-    const fit = cutInMiddle(text, widthMax, widthOf)
+    const fit = cutInMiddle(text, widthMax, stringWidth)
     isCut ||= fit !== text
     return fit
   }
@@ -126,7 +126,7 @@ const inLines = (text: string, width: number, indent: string, fitted: Fitted): s
 const namesInLines = (names: Cells, width: number): string =>
   names.reduce((text, name) => {
     const line = text.slice(text.lastIndexOf('\n') + 1)
-    return widthOf(`${line}${GAP}${name}`) > width ? `${text}\n${name}` : `${text}${GAP}${name}`
+    return stringWidth(`${line}${GAP}${name}`) > width ? `${text}\n${name}` : `${text}${GAP}${name}`
   })
 
 /** Null if the columns do not fit. */
@@ -136,12 +136,12 @@ const tableWidths = (
   width: number,
 ): readonly number[] | null => {
   const widths = columns.map((_, place) =>
-    rows.reduce((widest, cells) => Math.max(widest, widthOf(cells[place] ?? '')), 1),
+    rows.reduce((widest, cells) => Math.max(widest, stringWidth(cells[place] ?? '')), 1),
   )
   const least = columns.map((column, place) => {
     const wanted = widths[place] ?? 0
     if (isBare(column)) return wanted
-    return Math.min(wanted, Math.max(TEXT_WIDTH_MIN, widthOf(rows[0]?.[place] ?? '')))
+    return Math.min(wanted, Math.max(TEXT_WIDTH_MIN, stringWidth(rows[0]?.[place] ?? '')))
   })
   const room = width - GAP.length * (columns.length - 1)
   if (sum(least) > room) return null
@@ -159,39 +159,17 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) 
 type Fitted = (text: string, widthMax: number) => string
 
 const blockOf = (names: Cells, width: number, fitted: Fitted) => {
-  const nameWidth = Math.min(Math.max(...names.map(widthOf)), Math.floor(width / 2))
+  const nameWidth = Math.min(Math.max(...names.map((name) => stringWidth(name))), Math.floor(width / 2))
   const valueWidth = Math.max(1, width - nameWidth - GAP.length)
   return (cells: Cells, place: number): string => {
     const lines = names.map((name, index) =>
-      `${padEnd(cutInMiddle(name, nameWidth, widthOf), nameWidth)}${GAP}${fitted(cells[index] ?? '', valueWidth)}`.trimEnd(),
+      `${padEnd(cutInMiddle(name, nameWidth, stringWidth), nameWidth)}${GAP}${fitted(cells[index] ?? '', valueWidth)}`.trimEnd(),
     )
     return `${place === 0 ? '' : '\n'}${lines.join('\n')}\n`
   }
 }
 
-/** Latin, Greek, Cyrillic, Hebrew and Arabic letters of one column; kana, Han and Hangul of two. The library takes a hundred times as long. */
-const ONE_COLUMN =
-  ' -~\\u00a1-\\u00ac\\u00ae-\\u02ff\\u0370-\\u0482\\u048a-\\u052f\\u05d0-\\u05ea\\u0620-\\u064a\\u2010-\\u2027\\u20a0-\\u20bf'
-const TWO_COLUMNS =
-  '\\u3001-\\u3029\\u3041-\\u3096\\u30a0-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uac00-\\ud7a3\\uff01-\\uff60'
-const IS_PLAIN = new RegExp(`^[${ONE_COLUMN}${TWO_COLUMNS}]*$`)
-const NARROW = new RegExp(`[${ONE_COLUMN}]+`, 'g')
-/** The columns of a terminal that a text takes. */
-const widthOf = (text: string): number =>
-  IS_PLAIN.test(text)
-    ? text.length + text.replaceAll(NARROW, '').length
-    : charactersOf(text).reduce((width, one) => width + widthOfCharacter(one), 0)
-
-const widths = new Map<string, number>()
-const widthOfCharacter = (character: string): number => {
-  const width = widths.get(character) ?? stringWidth(character)
-  if (widths.size < CHARACTERS_KNOWN_MAX) widths.set(character, width)
-  return width
-}
-/** Of the hundred thousand of Unicode, a result has few. */
-const CHARACTERS_KNOWN_MAX = 10_000
-
 const padStart = (text: string, width: number): string =>
-  `${' '.repeat(Math.max(0, width - widthOf(text)))}${text}`
+  `${' '.repeat(Math.max(0, width - stringWidth(text)))}${text}`
 const padEnd = (text: string, width: number): string =>
-  `${text}${' '.repeat(Math.max(0, width - widthOf(text)))}`
+  `${text}${' '.repeat(Math.max(0, width - stringWidth(text)))}`

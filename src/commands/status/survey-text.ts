@@ -1,5 +1,5 @@
 /** The text of `status --survey`. */
-import stringWidth from 'fast-string-width'
+import stringWidth from 'string-width'
 import { counted, cutInMiddle, humanCount } from '../../base/human.js'
 import { onOneLine, printable } from '../../model/data-problem-names.js'
 import { type Colour, painted, type Terminal, textTable, wrapped } from '../text/text-table.js'

@@ -1,5 +1,5 @@
 /** Texts for people: aligned tables and paragraphs that fit a terminal, and its colours. */
-import stringWidth from 'fast-string-width'
+import stringWidth from 'string-width'
 import { cutInMiddle } from '../../base/human.js'
 import { ESCAPE } from '../../logging/visible.js'
 import { terminalFeatures } from '../../settings/environment.js'

@@ -1,5 +1,5 @@
 /** Durations, sizes and tables are printed for people. */
-import stringWidth from 'fast-string-width'
+import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
 import {
   counted,
