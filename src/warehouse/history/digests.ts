@@ -9,7 +9,7 @@ import { digestItems, digests } from '../../model/sync-tables.js'
 import { bigintCell, varcharCell } from '../connection/cells.js'
 import type { Sql } from '../connection/database.js'
 import { qualified } from '../connection/ddl.js'
-import { IN_FIELD } from '../views/needs-action.js'
+import { IN_FIELD } from '../views/needs-action-rules.js'
 import { hoursBefore } from './compaction.js'
 
 const itemRow = z.object({

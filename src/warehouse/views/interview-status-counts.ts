@@ -9,22 +9,38 @@ import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.
  * One row per documented status with a count, then one row per status that is only in `_extra`. Readers with DuckDB before 1.3 lack
  * `json_each`. Keys and `.*` are in the order of the object. A text that is computed here has no collation, unlike one of a table.
  */
-const longForm = (table: string, sampleSourceId: string): string => {
+const countSteps = (name: 'survey' | 'source', table: string, sampleSourceId: string): string => {
   const known = INTERVIEW_STATUSES.map(
     (status) =>
       `(${literal(status)}, p.${quote(`${status}_individuals`)}, p.${quote(`${status}_percentage`)})`,
   )
-  return `SELECT p.account, p.survey_id, ${sampleSourceId} AS sample_source_id, u.status COLLATE C AS status, u.individuals, u.percentage, p._observed_at
-    FROM main.${table} p, LATERAL (VALUES ${known.join(', ')}) u(status, individuals, percentage)
-    WHERE p._missing_since IS NULL AND (u.individuals IS NOT NULL OR u.percentage IS NOT NULL)
-    UNION ALL
-    SELECT k.account, k.survey_id, k.sample_source_id, k.status COLLATE C,
-      TRY_CAST(k.counts->>'$.individuals' AS BIGINT), TRY_CAST(k.counts->>'$.percentage' AS DOUBLE), k._observed_at
-    FROM (SELECT p.account, p.survey_id, ${sampleSourceId} AS sample_source_id, p._observed_at,
-        unnest(json_keys(p._extra, '$.interview_count_by_status')) AS status,
-        unnest(json_extract(p._extra, '$.interview_count_by_status.*')) AS counts
-      FROM main.${table} p WHERE p._missing_since IS NULL) k
-    WHERE k.status COLLATE C NOT IN (${INTERVIEW_STATUSES.map(literal).join(', ')})`
+  return `${name}_counts AS (
+  SELECT
+    p.account, p.survey_id, ${sampleSourceId} AS sample_source_id,
+    u.status COLLATE C AS status, u.individuals, u.percentage, p._observed_at
+  FROM main.${table} p, LATERAL (VALUES
+    ${known.join(',\n    ')}
+  ) u(status, individuals, percentage)
+  WHERE p._missing_since IS NULL AND (u.individuals IS NOT NULL OR u.percentage IS NOT NULL)
+),
+further_${name}_statuses AS (
+  SELECT
+    p.account, p.survey_id, ${sampleSourceId} AS sample_source_id, p._observed_at,
+    unnest(json_keys(p._extra, '$.interview_count_by_status')) AS status,
+    unnest(json_extract(p._extra, '$.interview_count_by_status.*')) AS counts
+  FROM main.${table} p
+  WHERE p._missing_since IS NULL
+),
+further_${name}_counts AS (
+  SELECT
+    account, survey_id, sample_source_id,
+    status COLLATE C AS status,
+    TRY_CAST(counts->>'$.individuals' AS BIGINT) AS individuals,
+    TRY_CAST(counts->>'$.percentage' AS DOUBLE) AS percentage,
+    _observed_at
+  FROM further_${name}_statuses
+  WHERE status COLLATE C NOT IN (${INTERVIEW_STATUSES.map(literal).join(', ')})
+)`
 }
 
 export const interviewStatusCounts: ViewDeclaration = {
@@ -46,5 +62,13 @@ export const interviewStatusCounts: ViewDeclaration = {
     }),
     columnOf(sampleSourceProgress, '_observed_at'),
   ],
-  sql: `${longForm('survey_progress', 'CAST(NULL AS BIGINT)')} UNION ALL ${longForm('sample_source_progress', 'p.sample_source_id')}`,
+  sql: `WITH ${countSteps('survey', 'survey_progress', 'CAST(NULL AS BIGINT)')},
+${countSteps('source', 'sample_source_progress', 'p.sample_source_id')}
+FROM survey_counts
+UNION ALL
+FROM further_survey_counts
+UNION ALL
+FROM source_counts
+UNION ALL
+FROM further_source_counts`,
 }

@@ -9,9 +9,9 @@ import {
   sampleSources,
   surveys,
 } from '../../model/tables.js'
-import { selected } from '../connection/ddl.js'
-import { sampleSourcePace, surveyPace } from './pace.js'
-import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
+import { sampleSourcePace } from './sample-source-pace.js'
+import { surveyPace } from './survey-pace.js'
+import { columnOf, columnsFrom, listed, type ViewDeclaration } from './view-declaration.js'
 
 const surveyColumns = surveys.columns.filter(({ name }) => !['_extra', '_first_seen_at'].includes(name))
 const indicators = columnsOf(PROGRESS_FIELDS).filter(({ name }) => name !== '_extra')
@@ -28,13 +28,21 @@ export const surveyOverview: ViewDeclaration = {
     ...columnsOf({ sample_sources_count: bigint('Number of sample sources that the API shows') }),
     ...freshnessColumns,
   ],
-  sql: `SELECT ${selected(surveyColumns, 's')}, ${selected(indicators, 'p')},
-      coalesce(c.sample_sources_count, 0) AS sample_sources_count, ${selected(freshnessColumns, 'f')}
-    FROM main.surveys s
-    LEFT JOIN main.survey_progress p ON p.account = s.account AND p.survey_id = s.id
-    LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
-    LEFT JOIN (SELECT account, survey_id, count(*) AS sample_sources_count FROM main.sample_sources
-      WHERE _missing_since IS NULL GROUP BY ALL) c ON c.account = s.account AND c.survey_id = s.id`,
+  sql: `WITH source_counts AS (
+  SELECT account, survey_id, count(*) AS sample_sources_count
+  FROM main.sample_sources
+  WHERE _missing_since IS NULL
+  GROUP BY ALL
+)
+SELECT
+  ${listed(surveyColumns, 's')},
+  ${listed(indicators, 'p')},
+  coalesce(c.sample_sources_count, 0) AS sample_sources_count,
+  ${listed(freshnessColumns, 'f')}
+FROM main.surveys s
+LEFT JOIN main.survey_progress p ON p.account = s.account AND p.survey_id = s.id
+LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+LEFT JOIN source_counts c ON c.account = s.account AND c.survey_id = s.id`,
 }
 
 const PROGRESS = ['interviews_count', 'sample_size', 'completion_rate']
@@ -57,14 +65,21 @@ export const surveysToday: ViewDeclaration = {
     }),
     columnOf(freshness, 'refreshed_at'),
   ],
-  sql: `SELECT s.account, s.id AS survey_id, s.title, s.project_id, s.status, ${selected(progressToday, 'p')},
-      n.needs_action, f.refreshed_at
-    FROM main.surveys s
-    LEFT JOIN main.survey_pace p ON p.account = s.account AND p.survey_id = s.id
-    LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
-    LEFT JOIN (SELECT account, survey_id, string_agg(text, '; ' ORDER BY urgency ASC, kind ASC) AS needs_action
-      FROM main.needs_action GROUP BY ALL) n ON n.account = s.account AND n.survey_id = s.id
-    WHERE s._missing_since IS NULL`,
+  sql: `WITH reasons AS (
+  SELECT account, survey_id, string_agg(text, '; ' ORDER BY urgency ASC, kind ASC) AS needs_action
+  FROM main.needs_action
+  GROUP BY ALL
+)
+SELECT
+  s.account, s.id AS survey_id, s.title, s.project_id, s.status,
+  ${listed(progressToday, 'p')},
+  r.needs_action,
+  f.refreshed_at
+FROM main.surveys s
+LEFT JOIN main.survey_pace p ON p.account = s.account AND p.survey_id = s.id
+LEFT JOIN main.freshness f ON f.account = s.account AND f.survey_id = s.id
+LEFT JOIN reasons r ON r.account = s.account AND r.survey_id = s.id
+WHERE s._missing_since IS NULL`,
 }
 
 /** The target is the source's own. The API no longer recommends `incidence_rate`: `target_incidence_rate` is the same. */
@@ -88,12 +103,19 @@ export const sourceOverview: ViewDeclaration = {
     ...nullable(sourcePace),
     columnOf(freshness, 'source_progress_read_at'),
   ],
-  sql: `SELECT a.account, a.survey_id, s.title, s.status, a.id AS sample_source_id, ${selected(sourceColumns, 'a')},
-      ${selected(sourceIndicators, 'g')}, ${selected(sourcePace, 'p')}, f.source_progress_read_at
-    FROM main.sample_sources a
-    JOIN main.surveys s ON s.account = a.account AND s.id = a.survey_id AND s._missing_since IS NULL
-    LEFT JOIN main.sample_source_progress g ON g.account = a.account AND g.survey_id = a.survey_id AND g.sample_source_id = a.id
-    LEFT JOIN main.sample_source_pace p ON p.account = a.account AND p.survey_id = a.survey_id AND p.sample_source_id = a.id
-    LEFT JOIN main.freshness f ON f.account = a.account AND f.survey_id = a.survey_id
-    WHERE a._missing_since IS NULL`,
+  sql: `SELECT
+  a.account, a.survey_id, s.title, s.status,
+  a.id AS sample_source_id,
+  ${listed(sourceColumns, 'a')},
+  ${listed(sourceIndicators, 'g')},
+  ${listed(sourcePace, 'p')},
+  f.source_progress_read_at
+FROM main.sample_sources a
+JOIN main.surveys s ON s.account = a.account AND s.id = a.survey_id AND s._missing_since IS NULL
+LEFT JOIN main.sample_source_progress g
+  ON g.account = a.account AND g.survey_id = a.survey_id AND g.sample_source_id = a.id
+LEFT JOIN main.sample_source_pace p
+  ON p.account = a.account AND p.survey_id = a.survey_id AND p.sample_source_id = a.id
+LEFT JOIN main.freshness f ON f.account = a.account AND f.survey_id = a.survey_id
+WHERE a._missing_since IS NULL`,
 }

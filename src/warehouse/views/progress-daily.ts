@@ -12,11 +12,10 @@ import {
   surveyProgressHistory,
   surveys,
 } from '../../model/tables.js'
-import { quote, selected } from '../connection/ddl.js'
 import { dayStart } from '../history/compaction.js'
 import { gainOf } from './pace.js'
-import { inferredSourceObservations, periodsSql, withKnownDays } from './progress-periods.js'
-import { columnOf, type ViewDeclaration } from './view-declaration.js'
+import { inferredSourceObservations, knownDaySteps, periodSteps } from './progress-periods.js'
+import { columnOf, listed, type ViewDeclaration } from './view-declaration.js'
 
 const indicators = columnsOf(PROGRESS_FIELDS)
 
@@ -44,26 +43,41 @@ const OBSERVED = [
   }),
 ]
 
-/** `joins` gives the further columns `names` to `d`, the rows of days. */
-const daysOf = (periods: string, key: readonly Column[], names: string, joins: string): string => {
-  const keys = key.map(({ name }) => quote(name)).join(', ')
-  const before = `lag(interviews_count) OVER (PARTITION BY ${keys} ORDER BY observed_at ASC)`
-  return `WITH periods AS (
-      SELECT *, ${gainOf('interviews_count', before)} AS gained_first
-      FROM (${withKnownDays(
-        periods,
-        key.map(({ name }) => name),
-      )})
-      WHERE last_day >= first_day
-    ), days AS (
-      SELECT *, first_day + CAST(days_after AS INTEGER) AS "day"
-      FROM (SELECT *, unnest(range(0, 1 + last_day - first_day)) AS days_after FROM periods)
-    )
-    SELECT ${selected(key, 'd')}, ${names}, d."day",
-      CASE WHEN d.days_after = 0 THEN d.gained_first ELSE 0 * d.interviews_count END AS gained, ${selected(indicators, 'd')}, d.observed_at,
-      least(d.confirmed_until, ${dayStart('d."day" + 1')}) AS confirmed_until
-    FROM days d
-    LEFT JOIN main.surveys s ON s.account = d.account AND s.id = d.survey_id ${joins}`
+/** `steps` end with `periods`. `joins` gives the further `columns` to `d`, the rows of days. */
+const daysOf = (
+  steps: string,
+  periods: string,
+  key: readonly Column[],
+  columns: string,
+  joins: string,
+): string => {
+  const keys = key.map(({ name }) => name).join(', ')
+  return `WITH ${steps}${knownDaySteps(periods, keys)},
+gains AS (
+  SELECT
+    *,
+    ${gainOf('interviews_count', `lag(interviews_count) OVER (PARTITION BY ${keys} ORDER BY observed_at ASC)`)} AS gained_first
+  FROM known_periods
+  WHERE last_day >= first_day
+),
+numbered_days AS (
+  SELECT *, unnest(range(0, 1 + last_day - first_day)) AS days_after
+  FROM gains
+),
+days AS (
+  SELECT *, first_day + CAST(days_after AS INTEGER) AS "day"
+  FROM numbered_days
+)
+SELECT
+  ${listed(key, 'd')},
+  ${columns},
+  d."day",
+  CASE WHEN d.days_after = 0 THEN d.gained_first ELSE 0 * d.interviews_count END AS gained,
+  ${listed(indicators, 'd')},
+  d.observed_at,
+  least(d.confirmed_until, ${dayStart('d."day" + 1')}) AS confirmed_until
+FROM days d
+LEFT JOIN main.surveys s ON s.account = d.account AND s.id = d.survey_id${joins}`
 }
 
 const ofWholeSurvey = ['account', 'survey_id'].map((name) => columnOf(surveyProgressHistory, name))
@@ -76,7 +90,7 @@ export const progressDaily: ViewDeclaration = {
   key: ['account', 'survey_id', 'day'],
   references: ofSurvey,
   columns: [...ofWholeSurvey, TITLE, ...DAY_FIELDS, ...indicators, ...OBSERVED],
-  sql: daysOf('main.survey_progress_periods', ofWholeSurvey, 's.title', ''),
+  sql: daysOf('', 'main.survey_progress_periods', ofWholeSurvey, 's.title', ''),
 }
 
 const ofOneSource = [...ofWholeSurvey, columnOf(sampleSourceProgressHistory, 'sample_source_id')]
@@ -95,9 +109,12 @@ export const sourceProgressDaily: ViewDeclaration = {
   references: ofSource('sample_source_id'),
   columns: [...ofOneSource, TITLE, ...SOURCE, ...DAY_FIELDS, ...indicators, ...OBSERVED],
   sql: daysOf(
-    `(${periodsSql(inferredSourceObservations, sampleSourceProgressHistory.columns, `main.${sampleSourceProgressHistory.name}`)})`,
+    `${periodSteps(inferredSourceObservations, 'main.sample_source_progress_history')},\n`,
+    'periods',
     ofOneSource,
-    `s.title, ${selected(SOURCE, 'a')}`,
-    `LEFT JOIN main.sample_sources a ON a.account = d.account AND a.survey_id = d.survey_id AND a.id = d.sample_source_id`,
+    `s.title,\n  ${listed(SOURCE, 'a')}`,
+    `
+LEFT JOIN main.sample_sources a
+  ON a.account = d.account AND a.survey_id = d.survey_id AND a.id = d.sample_source_id`,
   ),
 }

@@ -3,7 +3,7 @@
  * history a row holds until the beginning of the day of the next one, because other observations of that day were removed
  * (docs/decisions/warehouse.md#0035-views-derive-how-long-a-row-held).
  */
-import { type Column, columnsOf, type TableDeclaration, timestamptz } from '../../model/columns.js'
+import { columnsOf, type TableDeclaration, timestamptz } from '../../model/columns.js'
 import {
   ofSource,
   ofSurvey,
@@ -13,9 +13,8 @@ import {
   surveyProgressHistory,
   surveyProgressReconstructed,
 } from '../../model/tables.js'
-import { quote, selected } from '../connection/ddl.js'
 import { dayStart, utcDay } from '../history/compaction.js'
-import type { ViewDeclaration } from './view-declaration.js'
+import { listed, type ViewDeclaration } from './view-declaration.js'
 
 export interface Observations extends Required<Pick<ViewDeclaration, 'name' | 'comment' | 'references'>> {
   readonly current: TableDeclaration
@@ -47,15 +46,20 @@ const progressPeriods = ({ name, comment, references, ...observations }: Observa
       ),
     }),
   ],
-  sql: periodsSql(observations, observations.history.columns, `main.${observations.history.name}`),
+  sql: `WITH ${periodSteps(observations, `main.${observations.history.name}`)}
+SELECT
+  ${listed(observations.history.columns)},
+  ended_at,
+  confirmed_until
+FROM periods`,
 })
 
 /**
- * The step function of `rows`, which are history or the last rows of each record in it. A record went missing where a version ended
- * and no next version began at that moment. The progress history does not show this, and the current row no longer shows it after
- * the record came back.
+ * Steps that end with `periods`: the step function of `rows`, which are history or the last rows of each record in it, with `ended_at` and
+ * `confirmed_until`. A record went missing where a version ended and no next version began at that moment. The progress history does not
+ * show this, and the current row no longer shows it after the record came back.
  */
-export const periodsSql = (
+export const periodSteps = (
   {
     current,
     versions,
@@ -63,51 +67,69 @@ export const periodsSql = (
     readAgainAt,
     joins,
   }: Omit<Observations, 'name' | 'comment' | 'references'>,
-  columns: readonly Pick<Column, 'name'>[],
   rows: string,
 ): string => {
-  const key = current.key.map(quote)
-  const same = (a: string, b: string, names: readonly string[]) =>
-    key.map((name, at) => `${a}.${name} = ${b}.${names[at]}`).join(' AND ')
-  return `WITH versions AS (
-      SELECT *, lead(valid_from) OVER (PARTITION BY ${versionKey.join(', ')} ORDER BY valid_from ASC) AS next_from
-      FROM main.${versions}
-    ), gaps AS (
-      SELECT ${versionKey.join(', ')}, valid_to AS missing_at FROM versions
-      WHERE valid_to IS NOT NULL AND next_from IS DISTINCT FROM valid_to
-    ), observed AS (
-      SELECT *, lead(observed_at) OVER (PARTITION BY ${key.join(', ')} ORDER BY observed_at ASC) AS next_at
-      FROM ${rows}
-    ), periods AS (
-      SELECT o.*, least(o.next_at, g.missing_at, CASE WHEN o.next_at IS NULL THEN t._missing_since END) AS ended_at
-      FROM observed o
-      ASOF LEFT JOIN gaps g ON ${same('o', 'g', versionKey)} AND o.observed_at <= g.missing_at
-      LEFT JOIN main.${current.name} t ON ${same('o', 't', key)}
-    )
-    SELECT ${selected(columns, 'o')}, o.ended_at,
-      CASE WHEN o.ended_at IS NULL THEN greatest(o.observed_at, ${readAgainAt})
-        WHEN o.next_at < c.compacted_before THEN greatest(o.observed_at, least(o.ended_at, ${dayStart(utcDay('o.next_at'))}))
-        ELSE o.ended_at END AS confirmed_until
-    FROM periods o
-    LEFT JOIN _sync.compactions c ON c.account = o.account
-    LEFT JOIN main.freshness f ON f.account = o.account AND f.survey_id = o.survey_id ${joins}`
+  const isSame = (left: string, right: string, names: readonly string[]) =>
+    current.key.map((name, index) => `${left}.${name} = ${right}.${names[index]}`).join(' AND ')
+  return `versions AS (
+  SELECT *, lead(valid_from) OVER (PARTITION BY ${versionKey.join(', ')} ORDER BY valid_from ASC) AS next_from
+  FROM main.${versions}
+),
+gaps AS (
+  SELECT ${versionKey.join(', ')}, valid_to AS missing_at
+  FROM versions
+  WHERE valid_to IS NOT NULL AND next_from IS DISTINCT FROM valid_to
+),
+observed AS (
+  SELECT *, lead(observed_at) OVER (PARTITION BY ${current.key.join(', ')} ORDER BY observed_at ASC) AS next_at
+  FROM ${rows}
+),
+ended AS (
+  SELECT o.*, least(o.next_at, g.missing_at, CASE WHEN o.next_at IS NULL THEN t._missing_since END) AS ended_at
+  FROM observed o
+  ASOF LEFT JOIN gaps g ON ${isSame('o', 'g', versionKey)} AND o.observed_at <= g.missing_at
+  LEFT JOIN main.${current.name} t ON ${isSame('o', 't', current.key)}
+),
+periods AS (
+  SELECT
+    o.*,
+    CASE
+      WHEN o.ended_at IS NULL THEN greatest(o.observed_at, ${readAgainAt})
+      WHEN o.next_at < c.compacted_before
+        THEN greatest(o.observed_at, least(o.ended_at, ${dayStart(utcDay('o.next_at'))}))
+      ELSE o.ended_at
+    END AS confirmed_until
+  FROM ended o
+  LEFT JOIN _sync.compactions c ON c.account = o.account
+  LEFT JOIN main.freshness f ON f.account = o.account AND f.survey_id = o.survey_id${joins}
+)`
 }
 
 /**
- * Adds `first_day` and `last_day`, the UTC days for which progress is known, to the rows of a step function. The last observation of a
- * day stands for it, so the `last_day` of a row that was replaced on its first day is the day before.
+ * Steps that end with `known_periods`: `periods` with `first_day` and `last_day`, the UTC days for which progress is known. The last
+ * observation of a day stands for it, so the `last_day` of a row that was replaced on its first day is the day before.
  */
-export const withKnownDays = (periods: string, key: readonly string[]): string =>
-  `SELECT *, least(greatest(known_day, first_day), next_day - 1) AS last_day
-      FROM (SELECT *, ${utcDay('observed_at')} AS first_day,
-          lead(${utcDay('observed_at')}) OVER (PARTITION BY ${key.join(', ')} ORDER BY observed_at ASC) AS next_day,
-          ${utcDay('confirmed_until')} - CAST(ended_at IS NOT NULL AND epoch_us(confirmed_until) % 86400000000 = 0 AS INTEGER) AS known_day
-        FROM ${periods})`
+export const knownDaySteps = (periods: string, key: string): string => `next_days AS (
+  SELECT
+    *,
+    ${utcDay('observed_at')} AS first_day,
+    lead(${utcDay('observed_at')}) OVER (PARTITION BY ${key} ORDER BY observed_at ASC) AS next_day,
+    ${utcDay('confirmed_until')}
+      - CAST(ended_at IS NOT NULL AND epoch_us(confirmed_until) % 86400000000 = 0 AS INTEGER) AS known_day
+  FROM ${periods}
+),
+known_periods AS (
+  SELECT *, least(greatest(known_day, first_day), next_day - 1) AS last_day
+  FROM next_days
+)`
 
 /** A refresh whose progress could not be typed confirms nothing. */
-const REJECTED = `LEFT JOIN (SELECT DISTINCT account, survey_id, rejected_at FROM _sync.rejected_rows
-      WHERE endpoint = 'fieldwork_progress' AND sample_source_id IS NULL AND day IS NULL) r
-      ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.refreshed_at`
+const REJECTED = `
+  LEFT JOIN (
+    SELECT DISTINCT account, survey_id, rejected_at
+    FROM _sync.rejected_rows
+    WHERE endpoint = 'fieldwork_progress' AND sample_source_id IS NULL AND day IS NULL
+  ) r ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.refreshed_at`
 
 export const surveyObservations: Observations = {
   name: 'survey_progress_periods',

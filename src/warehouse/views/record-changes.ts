@@ -27,26 +27,49 @@ const asText = ({ name, type }: Column, prefix = ''): string => {
 const compared = ({ name, type }: Column, prefix = ''): string =>
   type === 'JSON' ? `CAST(${quote(`${prefix}${name}`)} AS VARCHAR) COLLATE C` : quote(`${prefix}${name}`)
 
-const changes = (history: TableDeclaration, surveyId: string, sampleSourceId: string): string => {
-  const record = history.key.filter((name) => name !== 'valid_from').map(quote)
-  const fields = history.columns.filter(({ name }) => ![...history.key, ...NOT_COMPARED].includes(name))
-  const change = (column: Column) =>
-    `CASE WHEN ${compared(column, 'before_')} IS DISTINCT FROM ${compared(column)} THEN {'kind': 'changed', 'field': ${literal(column.name)},
-          'from_value': ${asText(column, 'before_')}, 'to_value': ${asText(column)}} END`
-  const event = (kind: string) =>
-    `{'kind': ${literal(kind)}, 'field': CAST(NULL AS VARCHAR), 'from_value': CAST(NULL AS VARCHAR), 'to_value': CAST(NULL AS VARCHAR)}`
-  return `SELECT account, ${surveyId} AS survey_id, ${sampleSourceId} AS sample_source_id, valid_from AS observed_at,
-      unnest(CASE WHEN before_valid_from IS NULL THEN [${event('added')}]
-        ELSE [CASE WHEN before_valid_to IS DISTINCT FROM valid_from THEN ${event('returned')} END,
-        ${fields.map(change).join(',\n        ')}] END) AS change
-    FROM (SELECT *, ${['valid_from', 'valid_to', ...fields.map(({ name }) => name)]
-      .map((name) => `lag(${quote(name)}) OVER w AS ${quote(`before_${name}`)}`)
-      .join(', ')}
-      FROM main.${history.name} WINDOW w AS (PARTITION BY ${record.join(', ')} ORDER BY valid_from ASC))
-    UNION ALL
-    SELECT account, ${surveyId}, ${sampleSourceId}, valid_to, ${event('missing')}
-    FROM (SELECT *, lead(valid_from) OVER (PARTITION BY ${record.join(', ')} ORDER BY valid_from ASC) AS next_from FROM main.${history.name})
-    WHERE valid_to IS NOT NULL AND next_from IS DISTINCT FROM valid_to`
+const event = (kind: string): string =>
+  `{'kind': ${literal(kind)}, 'field': CAST(NULL AS VARCHAR), 'from_value': CAST(NULL AS VARCHAR), 'to_value': CAST(NULL AS VARCHAR)}`
+
+/** Steps that end with `…_events`: an event for each change of a record, with nulls for fields that did not change. */
+const eventSteps = (
+  name: 'survey' | 'source',
+  history: TableDeclaration,
+  surveyId: string,
+  sampleSourceId: string,
+): string => {
+  const record = history.key.filter((column) => column !== 'valid_from').join(', ')
+  const fields = history.columns.filter((column) => ![...history.key, ...NOT_COMPARED].includes(column.name))
+  const before = ['valid_from', 'valid_to', ...fields.map((field) => field.name)].map(
+    (column) => `lag(${quote(column)}) OVER versions AS ${quote(`before_${column}`)}`,
+  )
+  const changes = fields.map(
+    (column) => `CASE WHEN ${compared(column, 'before_')} IS DISTINCT FROM ${compared(column)}
+          THEN {'kind': 'changed', 'field': ${literal(column.name)}, 'from_value': ${asText(column, 'before_')}, 'to_value': ${asText(column)}} END`,
+  )
+  return `${name}_versions AS (
+  SELECT
+    *,
+    lead(valid_from) OVER versions AS next_from,
+    ${before.join(',\n    ')}
+  FROM main.${history.name}
+  WINDOW versions AS (PARTITION BY ${record} ORDER BY valid_from ASC)
+),
+${name}_events AS (
+  SELECT
+    account, ${surveyId} AS survey_id, ${sampleSourceId} AS sample_source_id, valid_from AS observed_at,
+    unnest(CASE
+      WHEN before_valid_from IS NULL THEN [${event('added')}]
+      ELSE [
+        CASE WHEN before_valid_to IS DISTINCT FROM valid_from THEN ${event('returned')} END,
+        ${changes.join(',\n        ')}
+      ]
+    END) AS event
+  FROM ${name}_versions
+  UNION ALL
+  SELECT account, ${surveyId}, ${sampleSourceId}, valid_to, ${event('missing')}
+  FROM ${name}_versions
+  WHERE valid_to IS NOT NULL AND next_from IS DISTINCT FROM valid_to
+)`
 }
 
 export const recordChanges: ViewDeclaration = {
@@ -71,11 +94,21 @@ export const recordChanges: ViewDeclaration = {
       to_value: varchar.orNull('Its value after, as text'),
     }),
   ],
-  sql: `SELECT account, survey_id, sample_source_id, observed_at,
-      ${['kind', 'field', 'from_value', 'to_value'].map((name) => `change.${name} COLLATE C AS ${name}`).join(', ')}
-    FROM (${changes(surveysHistory, 'id', 'CAST(NULL AS BIGINT)')}
-    UNION ALL
-    ${changes(sampleSourcesHistory, 'survey_id', 'id')}) WHERE change IS NOT NULL`,
+  sql: `WITH ${eventSteps('survey', surveysHistory, 'id', 'CAST(NULL AS BIGINT)')},
+${eventSteps('source', sampleSourcesHistory, 'survey_id', 'id')},
+events AS (
+  FROM survey_events
+  UNION ALL
+  FROM source_events
+)
+SELECT
+  account,
+  survey_id,
+  sample_source_id,
+  observed_at,
+  ${['kind', 'field', 'from_value', 'to_value'].map((name) => `event.${name} COLLATE C AS ${name}`).join(',\n  ')}
+FROM events
+WHERE event IS NOT NULL`,
 }
 
 export const surveyStatusChanges: ViewDeclaration = {
@@ -97,7 +130,11 @@ export const surveyStatusChanges: ViewDeclaration = {
       observed_at: timestamptz('When the new status was first read, server time'),
     }),
   ],
-  sql: `SELECT account, id AS survey_id, title, from_status, status AS to_status, valid_from AS observed_at
-    FROM (SELECT *, lag(status) OVER (PARTITION BY account, id ORDER BY valid_from ASC) AS from_status FROM main.surveys_history)
-    WHERE from_status IS DISTINCT FROM status`,
+  sql: `WITH versions AS (
+  SELECT *, lag(status) OVER (PARTITION BY account, id ORDER BY valid_from ASC) AS from_status
+  FROM main.surveys_history
+)
+SELECT account, id AS survey_id, title, from_status, status AS to_status, valid_from AS observed_at
+FROM versions
+WHERE from_status IS DISTINCT FROM status`,
 }

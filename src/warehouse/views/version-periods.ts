@@ -4,8 +4,7 @@
  */
 import { columnsOf, type TableDeclaration, timestamptz } from '../../model/columns.js'
 import { ofSource, ofSurveyById, sampleSourcesHistory, surveysHistory } from '../../model/tables.js'
-import { selected } from '../connection/ddl.js'
-import type { ViewDeclaration } from './view-declaration.js'
+import { listed, type ViewDeclaration } from './view-declaration.js'
 
 interface Versions extends Pick<ViewDeclaration, 'name' | 'comment' | 'references'> {
   readonly history: TableDeclaration
@@ -26,9 +25,11 @@ const versionPeriods = ({ history, readAgainAt, joins, ...view }: Versions): Vie
       ),
     }),
   ],
-  sql: `SELECT ${selected(history.columns, 'h')},
-      coalesce(h.valid_to, greatest(h.valid_from, ${readAgainAt})) AS confirmed_until
-    FROM main.${history.name} h ${joins}`,
+  sql: `SELECT
+  ${listed(history.columns, 'h')},
+  coalesce(h.valid_to, greatest(h.valid_from, ${readAgainAt})) AS confirmed_until
+FROM main.${history.name} h
+${joins}`,
 })
 
 /**
@@ -42,10 +43,12 @@ export const surveyPeriods = versionPeriods({
   references: ofSurveyById,
   readAgainAt: 'CASE WHEN r.account IS NULL THEN least(f.listed_at, p._synced_at) END',
   joins: `LEFT JOIN main.freshness f ON f.account = h.account AND f.survey_id = h.id
-    LEFT JOIN _sync.pending_surveys p ON p.account = h.account AND p.id = h.id
-    LEFT JOIN (SELECT DISTINCT account, survey_id, rejected_at FROM _sync.rejected_rows
-      WHERE endpoint = 'surveys' AND replay_result IS DISTINCT FROM 'merged') r
-      ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.listed_at`,
+LEFT JOIN _sync.pending_surveys p ON p.account = h.account AND p.id = h.id
+LEFT JOIN (
+  SELECT DISTINCT account, survey_id, rejected_at
+  FROM _sync.rejected_rows
+  WHERE endpoint = 'surveys' AND replay_result IS DISTINCT FROM 'merged'
+) r ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = f.listed_at`,
 })
 
 /** Versions before `sources_listed_at` read the list in every refresh, or dated it only if all of it could be typed. */
@@ -59,7 +62,10 @@ export const sampleSourcePeriods = versionPeriods({
   references: ofSource('id'),
   readAgainAt: `CASE WHEN NOT coalesce(list_contains(r.ids, h.id) OR r.any_id, false) THEN ${LIST_READ_AT} END`,
   joins: `LEFT JOIN main.freshness f ON f.account = h.account AND f.survey_id = h.survey_id
-    LEFT JOIN (SELECT account, survey_id, rejected_at, list(sample_source_id) AS ids, bool_or(sample_source_id IS NULL) AS any_id
-      FROM _sync.rejected_rows WHERE endpoint = 'sample_sources' GROUP BY ALL) r
-      ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = ${LIST_READ_AT}`,
+LEFT JOIN (
+  SELECT account, survey_id, rejected_at, list(sample_source_id) AS ids, bool_or(sample_source_id IS NULL) AS any_id
+  FROM _sync.rejected_rows
+  WHERE endpoint = 'sample_sources'
+  GROUP BY ALL
+) r ON r.account = f.account AND r.survey_id = f.survey_id AND r.rejected_at = ${LIST_READ_AT}`,
 })

@@ -12,6 +12,10 @@ export interface ViewDeclaration
   readonly sql: string
 }
 
+/** The names of columns as they stand in a SELECT, a line each. */
+export const listed = (columns: readonly Pick<Column, 'name'>[], alias?: string): string =>
+  columns.map(({ name }) => (alias === undefined ? quote(name) : `${alias}.${quote(name)}`)).join(',\n  ')
+
 /** The view alone, for a database in memory, where nobody reads comments. */
 export const defineView = ({ name, sql }: ViewDeclaration): string =>
   `CREATE OR REPLACE VIEW main.${quote(name)} AS ${sql}`

@@ -14,6 +14,7 @@ import { sqlOf } from '../../../src/publish/report/queries/query.js'
 import { ALL_QUERIES } from '../../../src/publish/report/read.js'
 import { settingKeys } from '../../../src/settings/keys.js'
 import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
+import { RULES } from '../../../src/warehouse/views/needs-action-rules.js'
 
 export const generatedParts = (): ReadonlyMap<string, string> => {
   return new Map([
@@ -24,6 +25,7 @@ export const generatedParts = (): ReadonlyMap<string, string> => {
     ['error codes', errorCodes()],
     ['conformance observations', observations()],
     ['report queries', reportQueries()],
+    ['rules of needs_action', needsActionRules()],
     ...NAMED_QUERIES.map((query) => [`query ${query.name}`, namedQuery(query)] as const),
     ['metrics of runs', metricsTable(RUN_METRICS)],
     ['metrics of accounts', metricsTable(ACCOUNT_METRICS)],
@@ -130,6 +132,16 @@ const reportQueries = (): string =>
   markdownTable(
     ['Query', 'Reads'],
     ALL_QUERIES.map((query) => [query.title, relationsIn(sqlOf(query)).join(', ')]),
+  )
+
+const needsActionRules = (): string =>
+  markdownTable(
+    ['Urgency', 'Kind', 'When'],
+    RULES.toSorted((left, right) => left.urgency - right.urgency).map(({ urgency, kind, means }) => [
+      String(urgency),
+      `\`${kind}\``,
+      means,
+    ]),
   )
 
 const RELATIONS = new Set(

@@ -2,7 +2,7 @@
 import { group } from 'd3-array'
 import type { JSX } from 'preact'
 import { cutInMiddle } from '../../../base/human.js'
-import { BEHIND_MIN } from '../../../warehouse/views/needs-action.js'
+import { BEHIND_MIN } from '../../../warehouse/views/needs-action-rules.js'
 import { overview } from '../queries/overview.js'
 import type { SurveyRow } from '../queries/survey.js'
 import { keyOf, type ReportRows } from '../read.js'

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { cutInMiddle } from '../../../base/human.js'
 import { type Instant, msBetween } from '../../../model/instant.js'
-import { FORECAST_PACE_DAYS_MIN } from '../../../warehouse/views/pace.js'
+import { FORECAST_PACE_DAYS_MIN } from '../../../warehouse/views/forecast.js'
 import { Bar } from '../charts/small.js'
 import type { Formats } from '../formats.js'
 import type { SurveyRow } from '../queries/survey.js'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { booleanCell } from '../../../warehouse/connection/cells.js'
 import { hoursBefore } from '../../../warehouse/history/compaction.js'
-import { IN_FIELD } from '../../../warehouse/views/needs-action.js'
+import { IN_FIELD } from '../../../warehouse/views/needs-action-rules.js'
 import { at, change, count, maybe, ofSurvey, paced, progress, text, titled } from '../rows.js'
 import { NEWEST, type Query } from './query.js'
 

@@ -4,8 +4,9 @@ import { INTERVIEW_STATUSES, type InterviewStatus } from '../../../model/fields.
 import { surveyProgressHistory, surveyProgressReconstructed } from '../../../model/tables.js'
 import { booleanCell } from '../../../warehouse/connection/cells.js'
 import { hoursBefore } from '../../../warehouse/history/compaction.js'
-import { CLOSED, QUALITY_REJECTS } from '../../../warehouse/views/needs-action.js'
-import { rowsOf } from '../../../warehouse/views/pace.js'
+import { QUALITY_REJECTS } from '../../../warehouse/views/needs-action.js'
+import { CLOSED } from '../../../warehouse/views/needs-action-rules.js'
+import { observationsSql } from '../../../warehouse/views/pace.js'
 import { at, change, count, maybe, ofSurvey, paced, progress, sampleSource, text } from '../rows.js'
 import { NEWEST, type Query } from './query.js'
 
@@ -70,7 +71,9 @@ WHERE p.status NOT IN ${CLOSED} OR (p.status = 'complete' AND epoch_us(c.changed
     title: 'Completes and interviews by status over time',
     select: `SELECT account, survey_id, observed_at, interviews_count, sample_size,
   ${bandColumns.join(',\n  ')}, is_reconstructed
-FROM ${rowsOf(surveyProgressHistory, surveyProgressReconstructed)}
+FROM (
+  ${observationsSql(surveyProgressHistory, surveyProgressReconstructed)}
+)
 WHERE interviews_count IS NOT NULL`,
     order: 'account ASC, survey_id ASC, observed_at ASC',
   },

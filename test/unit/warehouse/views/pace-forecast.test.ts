@@ -1,7 +1,7 @@
 /** The forecast's interval: its closed form compared with a direct search. `pace-worlds.test.ts` shows its promise of 80 %. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { withForecast } from '../../../../src/warehouse/views/pace.js'
+import { FORECAST_STEPS } from '../../../../src/warehouse/views/forecast.js'
 import { openReader } from '../../../support/warehouse/duckdb.js'
 
 interface Pace {
@@ -25,7 +25,8 @@ const forecasts = async (paces: readonly Pace[]) => {
       t(place, status, target, reached, as_of, pace_days, gained, per_day, spread)`,
   )
   const rows = await reader.query(
-    `SELECT expected_on - as_of, expected_from - as_of AS "from", expected_to - as_of AS "to" FROM (${withForecast('paces')}) ORDER BY place`,
+    `WITH goals AS (FROM paces), ${FORECAST_STEPS}
+      SELECT expected_on - as_of, expected_from - as_of AS "from", expected_to - as_of AS "to" FROM forecasts ORDER BY place`,
   )
   return rows.map((row) => Object.values(row))
 }

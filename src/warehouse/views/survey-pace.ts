@@ -1,0 +1,195 @@
+/** The pace and the forecast of surveys, with what they need for their due dates, and how the mix of their interviews moves. */
+import { bigint, columnsOf, date, double, nullable, varcharOf } from '../../model/columns.js'
+import { INTERVIEW_STATUSES } from '../../model/fields.js'
+import { deadlines, freshness, ofSurvey, surveyProgress, surveys } from '../../model/tables.js'
+import { utcDay } from '../history/compaction.js'
+import { DEADLINE_STEPS, FORECAST_STEPS } from './forecast.js'
+import { dayStatusSteps, gainOf, PACE_FIELDS, paceSteps, sumOfKnown } from './pace.js'
+import { surveyObservations } from './progress-periods.js'
+import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
+
+/** `interviews` are those of all statuses, also of those that only `_extra` contains. */
+const COUNTS = `{
+    'complete': complete_individuals,
+    'screened': screen_out_individuals,
+    'dropped': incomplete_individuals,
+    'interviews':
+      ${INTERVIEW_STATUSES.map((status) => `coalesce(${status}_individuals, 0)`).join('\n      + ')}
+      + coalesce(list_sum([TRY_CAST(x AS BIGINT) for x in json_extract(_extra, '$.interview_count_by_status.*.individuals')]), 0)
+  }`
+
+/** The day of the newest reading of each account. */
+const TODAY_STEP = `newest AS (
+  SELECT account, ${utcDay('max(greatest(listed_at, refreshed_at))')} AS today
+  FROM main.freshness
+  GROUP BY account
+)`
+
+const gainOfCount = (name: string): string =>
+  `${gainOf(`counts.${name}`, `counts_before.${name}`)} AS ${name}, counts_before.${name} AS ${name}_before`
+const gainedCount = (name: string): string =>
+  `${sumOfKnown(name)} AS ${name}, arg_min(${name}_before, "day") AS ${name}_before`
+
+/** part / (part + rest), or null if a count is unknown, or fell because interviews changed their status. */
+const share = (part: string, rest: string): string =>
+  `CASE WHEN ${part} >= 0 AND ${rest} >= 0 THEN CAST(${part} AS DOUBLE) / nullif(${part} + ${rest}, 0) END`
+
+export const surveyPace: ViewDeclaration = {
+  schema: 'main',
+  name: 'survey_pace',
+  comment:
+    'Pace and forecast of each survey that the API shows, one row per survey with known progress. Days are UTC',
+  key: ['account', 'survey_id'],
+  references: ofSurvey,
+  columns: [
+    ...columnsFrom(surveyProgress, ['account', 'survey_id']),
+    ...columnsFrom(surveys, ['title', 'project_id', 'status']),
+    ...columnsFrom(surveyProgress, ['sample_size', 'interviews_count', 'completion_rate']),
+    columnOf(freshness, 'refreshed_at'),
+    ...columnsOf({
+      ...PACE_FIELDS,
+      reconstructed_days: bigint.orNull(
+        'How many of pace_days begin with a row of survey_progress_reconstructed; with any, the rates of the days and before are null',
+      ),
+      expected_on: date.orNull(
+        'Day on which the target is reached if the pace goes on; null if the status is not fieldwork, without target, with a pace of fewer than two days, or after more than ten years',
+      ),
+      expected_from: date.orNull(
+        'First day of the 80 % interval of expected_on; null without expected_on or a week of daily gains',
+      ),
+      expected_to: date.orNull(
+        'Last day of the 80 % interval; null with expected_from set: the interval has no end',
+      ),
+    }),
+    columnOf(deadlines, 'due_on', {
+      nullable: true,
+      comment:
+        'Due date of the survey in deadlines, or else of its project: the last day, UTC, on which it may reach its target; null without one',
+    }),
+    columnOf(deadlines, 'note', { name: 'due_note', comment: 'Note of that line' }),
+    ...columnsOf({
+      deadline: nullable(
+        varcharOf(
+          ['reached', 'on_time', 'at_risk', 'late'],
+          'Whether it reaches its target by due_on. late: expected after it, passed, not gaining, or today and a day is too little; at_risk: only the end of the 80 % interval is after it, paused, or today; null without due date or target, before and after fieldwork, or too early to say',
+        ),
+      ),
+      needed_per_day: double.orNull(
+        'Complete interviews needed on each day after the last known one, up to and including due_on; null if the target is reached or no such day is left',
+      ),
+    }),
+    columnOf(surveyProgress, 'target_incidence_rate'),
+    ...columnsOf({
+      recent_incidence_rate: double.orNull(
+        'complete / (complete + screen_out) of the interviews of the pace days; null if one of these counts fell',
+      ),
+      earlier_incidence_rate: double.orNull(
+        'complete / (complete + screen_out) of the interviews before the pace days',
+      ),
+    }),
+    columnOf(surveyProgress, 'drop_out_rate'),
+    ...columnsOf({
+      recent_drop_out_rate: double.orNull(
+        'incomplete / all interviews of the pace days; null if one of these counts fell',
+      ),
+      earlier_drop_out_rate: double.orNull('incomplete / all interviews before the pace days'),
+    }),
+  ],
+  sql: `WITH ${dayStatusSteps(surveyObservations, COUNTS)},
+modifications AS (
+  SELECT account, id AS survey_id, min(updated_at) AS modified_at
+  FROM main.surveys_history
+  GROUP BY ALL
+),
+-- A day before the first version of a survey is a reconstructed one. The survey counts as in fieldwork on it if it had interviews, or
+-- was last modified before: a status that was changed since is not known.
+known_days AS (
+  SELECT
+    d.* REPLACE (
+      CASE
+        WHEN d.opened IS NULL AND d.is_reconstructed THEN d.counts.interviews > 0 OR d.observed_at >= m.modified_at
+        ELSE d.opened
+      END AS opened
+    )
+  FROM day_statuses d
+  LEFT JOIN modifications m ON m.account = d.account AND m.survey_id = d.survey_id
+),
+${paceSteps(surveyObservations)},
+gained_counts AS (
+  SELECT
+    account, survey_id, "day",
+    ${['complete', 'screened', 'dropped', 'interviews'].map(gainOfCount).join(',\n    ')}
+  FROM pace_gains
+  WHERE is_in_pace
+),
+mixes AS (
+  SELECT
+    account, survey_id,
+    ${['complete', 'screened', 'dropped', 'interviews'].map(gainedCount).join(',\n    ')}
+  FROM gained_counts
+  GROUP BY ALL
+),
+-- Reconstructed days have the statuses of today, so nothing shows how they moved.
+rates AS (
+  SELECT
+    account, survey_id,
+    ${share('complete', 'screened')} AS recent_incidence_rate,
+    ${share('complete_before', 'screened_before')} AS earlier_incidence_rate,
+    ${share('dropped', '(interviews - dropped)')} AS recent_drop_out_rate,
+    ${share('dropped_before', '(interviews_before - dropped_before)')} AS earlier_drop_out_rate
+  FROM mixes
+  JOIN paces USING (account, survey_id)
+  WHERE pace_days > 0 AND reconstructed_days = 0
+),
+${TODAY_STEP},
+goals AS (
+  SELECT
+    p.*,
+    s.title, s.project_id, s.status,
+    t.sample_size AS target, t.interviews_count AS reached,
+    t.completion_rate, t.target_incidence_rate, t.drop_out_rate,
+    n.today,
+    coalesce(d.due_on, e.due_on) AS due_on,
+    CASE WHEN d.due_on IS NULL THEN e.note ELSE d.note END AS due_note
+  FROM main.survey_progress t
+  JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
+  JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id
+  LEFT JOIN newest n ON n.account = t.account
+  LEFT JOIN main.deadlines d ON d.account = t.account AND d.survey_id = t.survey_id
+  LEFT JOIN main.deadlines e ON e.account = t.account AND e.survey_id IS NULL AND e.project_id = s.project_id
+),
+${FORECAST_STEPS},
+${DEADLINE_STEPS}
+SELECT
+  j.account,
+  j.survey_id,
+  j.title,
+  j.project_id,
+  j.status,
+  j.target AS sample_size,
+  j.reached AS interviews_count,
+  j.completion_rate,
+  f.refreshed_at,
+  j.last_gain_at,
+  j.pace_days,
+  j.gained,
+  j.per_day,
+  j.gained_last_day,
+  j.reconstructed_days,
+  j.expected_on,
+  j.expected_from,
+  j.expected_to,
+  j.due_on,
+  j.due_note,
+  j.deadline COLLATE C AS deadline,
+  j.needed_per_day,
+  j.target_incidence_rate,
+  r.recent_incidence_rate,
+  r.earlier_incidence_rate,
+  j.drop_out_rate,
+  r.recent_drop_out_rate,
+  r.earlier_drop_out_rate
+FROM judged j
+LEFT JOIN rates r ON r.account = j.account AND r.survey_id = j.survey_id
+LEFT JOIN main.freshness f ON f.account = j.account AND f.survey_id = j.survey_id`,
+}

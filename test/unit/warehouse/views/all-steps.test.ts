@@ -1,0 +1,35 @@
+/** The SQL of a view can be read and run in pieces: a person pastes it up to a step, and selects from that step. */
+import { expect, test } from 'vitest'
+import { schemaAsMarkdown } from '../../../../src/commands/schema.js'
+import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
+import { RULES, reasonSql } from '../../../../src/warehouse/views/needs-action-rules.js'
+import { testWarehouse } from '../../../support/warehouse/warehouse.js'
+
+/** A step begins a line with `name AS (`, and ends with a line that begins with `)`. */
+const stepsOf = (sql: string) =>
+  [...sql.matchAll(/^(?:WITH )?(\w+) AS (?:(?:NOT )?MATERIALIZED )?\(\n[\s\S]*?\n\)/gm)].map(
+    ({ 0: text, 1: name = '', index }) => ({ name, upToHere: sql.slice(0, index + text.length) }),
+  )
+
+test('each step of each view runs by itself, after those above it', async () => {
+  const { rows } = await testWarehouse()
+  const counts: Record<string, number> = {}
+  for (const { name: view, sql } of ALL_VIEWS) {
+    const steps = stepsOf(sql)
+    counts[view] = steps.length
+    for (const { name, upToHere } of steps)
+      expect(await rows(`${upToHere}\nSELECT count(*) AS rows FROM ${name}`), `${view}, ${name}`).toEqual([
+        { rows: 0 },
+      ])
+  }
+  expect(counts).toMatchObject({ survey_pace: 45, sample_source_pace: 37, needs_action: 13 })
+})
+
+test('each rule of needs_action is a SELECT of its own, and the page of tables names its kind', () => {
+  const sql = ALL_VIEWS.find(({ name }) => name === 'needs_action')?.sql ?? ''
+  const page = schemaAsMarkdown()
+  for (const rule of RULES) {
+    expect(sql).toContain(reasonSql(rule))
+    expect(page).toMatch(new RegExp(`The reason: .*\\b${rule.kind}\\b`))
+  }
+})
