@@ -3,6 +3,7 @@ import { Document } from 'yaml'
 import { markdownTable } from '../base/human.js'
 import type { Column, Reference, TableDeclaration } from '../model/columns.js'
 import { ALL_TABLES, SCHEMA_VERSION, tableName } from '../model/sync-tables.js'
+import { sampleSourceProgress, sampleSources, surveyProgress, surveys } from '../model/tables.js'
 import { commentsOn, createTable } from '../warehouse/connection/ddl.js'
 import { ALL_VIEWS } from '../warehouse/views/all.js'
 import { createView } from '../warehouse/views/view-declaration.js'
@@ -52,7 +53,13 @@ const relationToJson = ({ columns, sortedBy: _, ...relation }: CatalogEntry) => 
   columns: columns.map((column) => ({ ...column, values: column.values ?? null })),
 })
 
-/** The data dictionary: the columns of each table and view. A column is described where it stands first. */
+/** Most people read these, so each lists all of its columns. */
+const LISTED_IN_FULL: readonly string[] = [
+  ...[surveys, surveyProgress, sampleSources, sampleSourceProgress].map(({ name }) => name),
+  ...['surveys_today', 'survey_pace', 'source_overview', 'needs_action', 'progress_daily'],
+]
+
+/** The data dictionary: the columns of each table and view. Where a relation does not list all, a column is described where it stands first. */
 export const schemaAsMarkdown = (): string =>
   [HEAD, ...SECTIONS.flatMap(({ title, about, relations }) => section(title, about, relations))].join('\n')
 
@@ -65,10 +72,11 @@ Every table and view of the warehouse, as \`fieldwork-sync schema\` prints them.
 - A type with \`?\` may be null. Times are TIMESTAMPTZ: UTC instants to the microsecond. Rates and percentages are doubles.
 - Rows are never deleted: a survey or source that the API no longer shows has \`_missing_since\`.
 - Times of observation are those of the server. If its clock did not move between two versions, the second is a microsecond later.
-- The keys \`account\`, \`id\`, \`survey_id\` and \`sample_source_id\` are described once, in [\`surveys\`](#surveys),
-  [\`sample_sources\`](#sample_sources) and [\`sample_source_progress\`](#sample_source_progress). A row belongs to the survey or
-  source that has them.
-- Further columns are "as in" the place that describes them; "to" includes all between, in the order of that place.
+- Tables and views that most people read list all of their columns. For the others, the keys \`account\`, \`id\`, \`survey_id\` and
+  \`sample_source_id\` are described in [\`surveys\`](#surveys), [\`sample_sources\`](#sample_sources) and
+  [\`sample_source_progress\`](#sample_source_progress). Their further columns are "as in" the place that describes them; "to" includes all
+  between, in the order of that place.
+- A row belongs to the survey or source whose keys it has.
 `
 
 const section = (title: string, about: string, relations: readonly CatalogEntry[]): readonly string[] => [
@@ -82,7 +90,9 @@ const linkTo = (relation: CatalogEntry): string =>
 const relationSection = (relation: CatalogEntry): string => {
   const { key, references = [] } = relation
   const belongs = references.map(({ table }) => ` Belongs to \`${table}\`.`)
-  const parts = [ownColumns(relation), otherColumns(relation)].filter((part) => part !== '')
+  const parts = LISTED_IN_FULL.includes(relation.name)
+    ? [tableOf(relation.columns)]
+    : [ownColumns(relation), otherColumns(relation)].filter((part) => part !== '')
   return `### ${tableName(relation)}
 
 ${relation.comment}.${key.length === 0 ? '' : ` Key: ${names(key)}.`}${belongs.join('')}
@@ -100,11 +110,14 @@ for (const relation of CATALOG)
 
 const firstWith = (column: Column): CatalogEntry | undefined => FIRST.get(JSON.stringify(column))
 
-/** The columns that the relation describes: a row for each, and one for those that differ only in the status of their name. */
-const ownColumns = (relation: CatalogEntry): string => {
+/** The columns that the relation describes. */
+const ownColumns = (relation: CatalogEntry): string =>
+  tableOf(relation.columns.filter((column) => firstWith(column) === relation))
+
+/** A row for each column, and one for those that differ only in the status of their name. */
+const tableOf = (columns: readonly Column[]): string => {
   const rows = new Map<string, [name: string, type: string, meaning: string]>()
-  for (const column of relation.columns) {
-    if (firstWith(column) !== relation) continue
+  for (const column of columns) {
     const name = names([column.name])
     const type = `${column.type}${column.nullable ? '?' : ''}`
     const meaning = column.comment.replace(` status ${column.name.replace(/_[a-z]+$/, '')}`, ' this status')

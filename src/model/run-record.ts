@@ -16,7 +16,7 @@ import {
   varcharOf,
 } from './columns.js'
 
-/** A sync of some surveys is no night: what asks for the last sync does not count it. */
+/** A sync of some surveys does not count as a nightly run. */
 export const RUN_COMMANDS = ['sync', 'sync --surveys', 'replay'] as const
 export const LISTING_KINDS = ['full', 'incremental'] as const
 

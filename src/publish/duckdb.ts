@@ -22,11 +22,12 @@ import {
   STORAGE_FORMAT,
 } from '../warehouse/connection/database.js'
 import { createTable, literal, qualified, quote } from '../warehouse/connection/ddl.js'
-import { duckdbCause, isFileFailure } from '../warehouse/connection/duckdb-error.js'
-import { WarehouseDamagedError, WarehouseUnusableError } from '../warehouse/connection/errors.js'
+import { duckdbCause } from '../warehouse/connection/duckdb-error.js'
+import { WarehouseDamagedError } from '../warehouse/connection/errors.js'
 import { plainTablesOfOther, requirePlainData } from '../warehouse/lifecycle/plain-data.js'
 import type { PublishedState } from '../warehouse/lifecycle/rebuild.js'
 import type { FileSystemLacks } from './file-system-lacks.js'
+import { publishError } from './publish-error.js'
 import {
   ifMissing,
   protectFromWriting,
@@ -65,13 +66,10 @@ export const createDuckdbPublisher = (
         () => '',
         (second: unknown) => `, which also removes ${temporary} (${messageOf(second)})`,
       )
-      if (!isFileFailure(error) && !(error instanceof WarehouseUnusableError)) throw error
+      const failure = publishError(error, target, 'The published file', leftover)
       // After a signal, the errors of interrupted statements do not count. Damage does: the file must be set aside.
-      if (!replacing && !(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
-      throw new WarehouseUnusableError(
-        `cannot publish ${target}: ${messageOf(error)}. The published file is unchanged; the next run publishes again${leftover}`,
-        { cause: error },
-      )
+      if (failure !== error && !replacing && !(error instanceof WarehouseDamagedError)) throwIfAborted(signal)
+      throw failure
     }
   },
 })

@@ -30,7 +30,7 @@ export const directoryStorage = ({ settings, command, runId, log, signal }: Hold
       log,
       command: `fieldwork-sync ${command}`,
       published: publishedPlaces(directory),
-      // A sync of some surveys and a replay are no nights.
+      // A sync of some surveys and a replay do not count as nightly runs.
       onHeld: async () =>
         command === 'sync' ? await lastRun.start().catch(cannotWrite(directory)) : undefined,
     })

@@ -1,6 +1,6 @@
 /**
- * The rows of a DuckLake catalog as a projection of manifests: each version that is shown is a snapshot, and a fact is a row from the first
- * version in which it holds to the first in which it does not. Pure; `write-catalog.ts` writes the rows.
+ * The rows of a DuckLake catalog as a projection of manifests: each version that is shown is a snapshot. Each row is valid from the version
+ * that adds it until the version that removes it. Pure; `write-catalog.ts` writes the rows.
  */
 import { createHash } from 'node:crypto'
 import type { Column } from '../../model/columns.js'

@@ -63,7 +63,7 @@ const compareSources = async (
 ): Promise<Compared[]> => {
   const { surveyId, stored, slackMs } = comparison
   const columns = mergedSampleSources.values
-  const of = (sampleSourceId: number, judgement: Judgement) =>
+  const comparedSource = (sampleSourceId: number, judgement: Judgement) =>
     comparedAs('sample_sources', columns.length, surveyId, sampleSourceId, judgement)
   const { sourcesListedAt } = stored
   const knownUntil = sourcesListedAt === null ? null : minusMs(sourcesListedAt, slackMs)
@@ -73,13 +73,15 @@ const compareSources = async (
     const known = stored.sources.get(service.id) ?? null
     const waitsFor = quarantined(stored, `sample_sources/${service.id}`)
     const judgement = judgeVersion({ columns, stored: known, service, knownUntil, waitsFor })
-    compared.push(of(service.id, (await sinceMoved(comparison, service, knownUntil, judgement)) ?? judgement))
+    compared.push(
+      comparedSource(service.id, (await sinceMoved(comparison, service, knownUntil, judgement)) ?? judgement),
+    )
   }
   const ids = new Set(sources.map(({ id }) => id))
   const notListed = (id: number) =>
     rejectedIds.has(id) ? UNTYPABLE : leftOut.some((one) => one.id === id) ? LEFT_OUT : NO_LONGER_LISTED
   for (const [id, { missingSince }] of stored.sources)
-    if (missingSince === null && !ids.has(id)) compared.push(of(id, notListed(id)))
+    if (missingSince === null && !ids.has(id)) compared.push(comparedSource(id, notListed(id)))
   return compared
 }
 
@@ -157,9 +159,9 @@ const compareProgress = async (
   progress: Reading<Progress>,
 ): Promise<Compared> => {
   const { surveyId, stored, slackMs } = comparison
-  const of = (judgement: Judgement) =>
+  const comparedTotal = (judgement: Judgement) =>
     comparedAs('survey_progress', PROGRESS_COLUMNS.length, surveyId, null, judgement)
-  if (progress.row === null) return of(UNTYPABLE)
+  if (progress.row === null) return comparedTotal(UNTYPABLE)
   comparison.shows('fieldwork_progress', progress.row)
   const { refreshedAt } = stored
   const ids = new Set(sources.map(({ id }) => id))
@@ -168,7 +170,7 @@ const compareProgress = async (
   )
   const haveSourcesChanged =
     !isDeepStrictEqual(ids, storedIds) || wasSourceAway(stored, sources, progress.row, slackMs)
-  return of(
+  return comparedTotal(
     await judgeProgress({
       stored: presentCells(stored.progress),
       service: progress.row,
@@ -196,17 +198,17 @@ const judgeSourceProgress = async (comparison: SurveyComparison, known: KnownSou
   const row = stored.sourceProgress.get(known.id) ?? null
   const { sourceProgressKnownAt } = stored
   const isReadLast = row !== null && sourceProgressKnownAt !== null && row.datedAt >= sourceProgressKnownAt
-  const of = (judgement: Judgement, hidden: Judgement | null = null) => {
+  const judgedSource = (judgement: Judgement, hidden: Judgement | null = null) => {
     return { id: known.id, judgement, hidden, isReadLast }
   }
   const reading = await orGone(readProgress(comparison, known.id))
-  if (reading === null) return of(judged('moved', 'the API no longer shows it', []))
+  if (reading === null) return judgedSource(judged('moved', 'the API no longer shows it', []))
   const service = reading.row
-  if (service === null) return of(UNTYPABLE)
+  if (service === null) return judgedSource(UNTYPABLE)
   comparison.shows('fieldwork_progress', service)
   const waitsFor = whySourceWaits(stored, known.id)
   if (row !== null && row.missingSince !== null && waitsFor === null)
-    return of(judged('unclear', CAME_BACK, []))
+    return judgedSource(judged('unclear', CAME_BACK, []))
   const judgeAsOf = (readAt: Instant | null) =>
     judgeProgress({
       stored: presentCells(row),
@@ -227,11 +229,11 @@ const judgeSourceProgress = async (comparison: SurveyComparison, known: KnownSou
   const readAt = laterOf(stored.sourceProgressReadAt, row?.datedAt ?? null)
   const knownAt = laterOf(stored.sourceProgressKnownAt, readAt)
   const judgement = await judgeAsOf(knownAt)
-  if (judgement.verdict !== 'wrong' || knownAt === readAt) return of(judgement)
+  if (judgement.verdict !== 'wrong' || knownAt === readAt) return judgedSource(judgement)
   if (judgement.differences.every(({ field }) => field === 'length_of_interview'))
-    return of(judged('unclear', UNPROVEN, judgement.differences))
+    return judgedSource(judged('unclear', UNPROVEN, judgement.differences))
   const asRead = await judgeAsOf(readAt)
-  return of(judgement, asRead.verdict === 'moved' ? { ...asRead, why: HIDDEN } : asRead)
+  return judgedSource(judgement, asRead.verdict === 'moved' ? { ...asRead, why: HIDDEN } : asRead)
 }
 
 const UNPROVEN = 'the progress of its survey did not change, which does not show a length that moves alone'

@@ -104,7 +104,7 @@ export const sourceProgressDaily: ViewDeclaration = {
   schema: 'main',
   name: 'source_progress_daily',
   comment:
-    'Fieldwork progress of sample sources at the end of each UTC day, one row per source and day; no row for days without known progress. A source counts as unchanged while the sum of its survey shows it',
+    'Fieldwork progress of sample sources at the end of each UTC day, one row per source and day; no row for days without known progress. A source counts as unchanged while the list of sources and the progress of its survey are',
   key: ['account', 'survey_id', 'sample_source_id', 'day'],
   references: ofSource('sample_source_id'),
   columns: [...ofOneSource, TITLE, ...SOURCE, ...DAY_FIELDS, ...indicators, ...OBSERVED],

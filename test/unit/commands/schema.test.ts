@@ -65,6 +65,16 @@ test('every link of the dictionary leads to one of its headings', () => {
   expect(links.filter((link) => !anchors.includes(link ?? ''))).toEqual([])
 })
 
+test('the page lists all columns of the views that most people read', () => {
+  const [, section = ''] = schemaAsMarkdown().split('\n### needs_action\n')
+  const listed = [...(section.split('\n### ')[0] ?? '').matchAll(/^\| (`.+?`) \|/gm)].flatMap(
+    ([, names = '']) => names.split(', ').map((name) => name.replaceAll('`', '')),
+  )
+  expect(listed).toEqual(
+    ALL_VIEWS.find(({ name }) => name === 'needs_action')?.columns.map(({ name }) => name),
+  )
+})
+
 test('the dbt sources describe every table, view and column, and test keys, nulls and expected values', () => {
   const tables = dbtTables(schemaAsDbt())
   expect([...tables.keys()].sort()).toEqual(RELATIONS.map(fullName).sort())
