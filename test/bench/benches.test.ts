@@ -23,7 +23,7 @@ slow.each([
     /^a night with nothing to do, CPU +[\d.]+ s +0.5 s/m,
     ['--only', 'fan-out', '--divide', '50', '--repeat', '1'],
   ],
-])('bench %s runs and prints its table', { timeout: 600_000 }, async (name, prints, args = ['300']) => {
+])('bench %s runs and prints its table', async (name, prints, args = ['300']) => {
   const { stdout } = await promisify(execFile)(process.execPath, ['test/bench/bench.mjs', name, ...args], {
     cwd,
   })

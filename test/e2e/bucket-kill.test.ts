@@ -103,7 +103,6 @@ test.skipIf(!SLOW || VERSITYGW === null)(
     expect(await trial.run(sync, await pod())).toMatchObject({ code: 0 })
     expect(await shows((await documentIn(bucket, 'current.json')).database)).toBe(true)
   },
-  600_000,
 )
 
 /** A table that is not ours stays in the work database. It is more than one part of an upload, and cannot be compressed. */

@@ -105,7 +105,6 @@ describe('a night', () => {
       }
       expect(checkpoints).toBeGreaterThanOrEqual(6)
     },
-    300_000,
   )
 
   slow.concurrent('a disk that is still there is used, unless another pod has published', async (context) => {

@@ -26,7 +26,6 @@ const REQUESTS = 4 * CAP
 
 slow.concurrent.for(TRIALS)(
   'a %s window of %d ms refuses nothing, never sees more than the cap, and sees nearly all of it used',
-  { timeout: 600_000 },
   async ([rateWindow, windowMs], context) => {
     const trial = await openTrial(context)
     await using server = await startWorld({
@@ -58,30 +57,26 @@ slow.concurrent.for(TRIALS)(
   },
 )
 
-slow.concurrent(
-  'a sliding-window counter refuses a handful of requests, and then none',
-  { timeout: 300_000 },
-  async (context) => {
-    const [cap, windowMs] = [30, 10_000]
-    const trial = await openTrial(context)
-    await using server = await startWorld({
-      surveys: 200,
-      rateLimit: { requests: cap, perMs: windowMs },
-      rateWindow: 'sliding-counter',
-    })
-    const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: `${cap}/${windowMs}ms` }
-    const running = trial.start(['sync', '--json', '--log-level', 'debug', '--max-requests', '210'], env)
-    await stderrShows(running, answered(5 * cap))
-    expect(running.stderr()).toContain('requests are evenly spaced from now on')
-    const { refused } = await paceOf(server)
-    expect(refused).toBeGreaterThan(0)
-    expect(refused).toBeLessThanOrEqual(8)
-    const ended = await running.ended
-    expect(JSON.parse(ended.stdout)).toMatchObject({
-      accounts: [{ refusals: refused, pace_interval_ms: expect.closeTo(350.6, 0) }],
-    })
-  },
-)
+slow.concurrent('a sliding-window counter refuses a handful of requests, and then none', async (context) => {
+  const [cap, windowMs] = [30, 10_000]
+  const trial = await openTrial(context)
+  await using server = await startWorld({
+    surveys: 200,
+    rateLimit: { requests: cap, perMs: windowMs },
+    rateWindow: 'sliding-counter',
+  })
+  const env = { ...envOf(server), FIELDWORK_SYNC_RATE_LIMIT: `${cap}/${windowMs}ms` }
+  const running = trial.start(['sync', '--json', '--log-level', 'debug', '--max-requests', '210'], env)
+  await stderrShows(running, answered(5 * cap))
+  expect(running.stderr()).toContain('requests are evenly spaced from now on')
+  const { refused } = await paceOf(server)
+  expect(refused).toBeGreaterThan(0)
+  expect(refused).toBeLessThanOrEqual(8)
+  const ended = await running.ended
+  expect(JSON.parse(ended.stdout)).toMatchObject({
+    accounts: [{ refusals: refused, pace_interval_ms: expect.closeTo(350.6, 0) }],
+  })
+})
 
 /** The mean time of a request in the log, from the send to the end of the answer. */
 const meanLatencyMs = (stderr: string): number => {
@@ -93,7 +88,7 @@ const meanLatencyMs = (stderr: string): number => {
 test.concurrent('a run of 40 requests sends them in one burst under a cap of 60', async (context) => {
   // One request for the listing, and 13 for each of three surveys: sources, progress, and eleven sources' progress.
   const trial = await openTrial(context, scriptedSurveys(3, { status: 'pending' }, 11))
-  // Even pacing, one request a minute, would take 39 minutes, and the test may take one.
+  // Even pacing, one request a minute, would take 39 minutes, which is longer than a test may take.
   const ended = await trial.runWarm(['sync'], { FIELDWORK_SYNC_RATE_LIMIT: '60/1h' })
   expect(ended.code).toBe(0)
   expect(trial.api.arrivals).toHaveLength(40)
@@ -104,7 +99,6 @@ const KILLS = SLOW ? 2 : 1
 
 test.concurrent.for(SLOW ? (['sliding', 'fixed'] as const) : (['sliding'] as const))(
   'a sync that is killed in a burst and restarted at once keeps the cap of a %s window',
-  { timeout: 120_000 },
   async (rateWindow, context) => {
     const windowMs = 6_000
     const trial = await openTrial(context)

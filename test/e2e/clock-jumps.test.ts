@@ -32,7 +32,6 @@ const jumped = (times: number) => (stderr: string) => stderr.split('clocks have 
 
 slow.concurrent.for(JUMPS)(
   '%s by an hour, twice in a run: the run keeps the cap, ends, and stores the truth',
-  { timeout: 60_000 },
   async ([, wallMs, monotonicMs, sleeps], context) => {
     const trial = await openTrial(context)
     await using server = await startWorld({

@@ -92,7 +92,6 @@ slow.for(DAMAGES)('$what: the run reports it and recovers', async (damage, { onT
 
 slow(
   'a sync never publishes garbage in a block, whether the run reads that block or not',
-  { timeout: 300_000 },
   async ({ onTestFinished }) => {
     const blocks = await blocksOf(join(killed, 'work.duckdb'))
     expect(blocks).toBeGreaterThan(4)

@@ -100,9 +100,6 @@ const mailTo = ({ port }: Pick<MailServer, 'port'>) => ({
 
 slow.concurrent(
   'digests of many nights tell each item once, and again only if it went and came back',
-  {
-    timeout: 300_000,
-  },
   async (context) => {
     const mailServer = await startMailServer(context.onTestFinished)
     const { trial, receiver, settings } = await openDigests(context, mailServer)

@@ -129,7 +129,6 @@ const SERIES: readonly FullDisk[] = [
 
 slow.for([...FULL_DISKS, ...SERIES])(
   'a disk that is full $when ends the run with exit 7, and the next run recovers when there is space',
-  { timeout: 60_000 },
   async ({ run, says }, context) => {
     const disk = await openDisk(context, 24)
     if (disk === null) return
@@ -233,7 +232,6 @@ const OBSTACLES: readonly Obstacle[] = [
 
 slow.for(OBSTACLES)(
   '$what: the run exits 7, and the next run recovers after the repair',
-  { timeout: 60_000 },
   async ({ make, env = {}, says, beforeRequests }, context) => {
     const warehouse = await warehouseIn(await temporaryDirectory(context.onTestFinished))
     const undo = await make(warehouse, context)
@@ -251,7 +249,6 @@ slow.for(OBSTACLES)(
 
 slow(
   'a directory that becomes read-only during a run ends it with exit 7, and the next run recovers',
-  { timeout: 60_000 },
   async (context) => {
     const warehouse = await warehouseIn(await temporaryDirectory(context.onTestFinished))
     if (isRoot) await giveAway(warehouse)

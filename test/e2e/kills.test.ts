@@ -46,7 +46,6 @@ const TRIGGERS: readonly (RegExp | 'now' | 'requests')[] = [
 
 slow(
   'a sync that is killed at random, with lost and damaged files in between, always recovers',
-  { timeout: 900_000 },
   async (context) => {
     const lots = chance()
     const trial = await openTrial(context)

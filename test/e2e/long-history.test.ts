@@ -102,7 +102,6 @@ const recordAnswers = (
 // Quick tests show the same with fewer events: the simulation, and the tests of merge and views.
 slow(
   `after ${NIGHTS} nights of random changes, the warehouse has every version, every observation and the truth`,
-  { timeout: 3_600_000 },
   async () => {
     const lots = chance()
     const { replay } = lots

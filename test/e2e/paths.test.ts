@@ -71,7 +71,6 @@ const TITLES = 'SELECT account, id, title FROM surveys ORDER BY id'
 
 test.runIf(SLOW).for(NAMES)(
   'a sync publishes to a directory named %j, which can be rebuilt from each format, read and exported',
-  { timeout: 120_000 },
   async (name, context) => {
     const parent = await openTrial(context, []).then((trial) => trial.temporary())
     const warehouse = join(parent, name, 'deep')

@@ -11,7 +11,6 @@ const NIGHTS = 5
 
 slow(
   'from the second night on, a plan is right within a tenth, and the run record has estimate and requests',
-  { timeout: 300_000 },
   async (context) => {
     const trial = await openTrial(context)
     await using server = await startWorld()

@@ -3,9 +3,10 @@ import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { readXlsx } from 'hucre/xlsx'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { StoppedError } from '../../src/base/errors.js'
 import { NAMED_QUERIES, sqlToCopy } from '../../src/commands/query/named.js'
 import { query as askTables } from '../../src/commands/query.js'
@@ -40,123 +41,108 @@ beforeAll(async () => {
   trial = await openSynced({ onTestFinished }, SURVEYS())
 })
 
-/** Many starts of the command. */
-const LONG_TEST = { timeout: 300_000 }
-
 const rowsOf = async (...args: readonly string[]) => {
   const ended = await trial.runWarm(['query', ...args])
   expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' })
   return ended.stdout
 }
 
-test.concurrent(
-  'a result is exact in CSV and JSON, and harmless in Markdown and in a table',
-  LONG_TEST,
-  async () => {
-    const SQL = `SELECT id, title, project_id, updated_at, NULL AS nothing, 0.123456 AS rate FROM surveys WHERE id < 3 ORDER BY id DESC;`
-    const json = JSON.parse(await rowsOf(SQL, '--json'))
-    expect(json).toEqual([
-      {
-        id: 2,
-        title: 'Brand tracker wave 2',
-        project_id: null,
-        updated_at: expect.stringMatching(/^2026-.*Z$/),
-        nothing: null,
-        rate: 0.123456,
-      },
-      { ...json[0], id: 1, title: HOSTILE, project_id: '', updated_at: json[1].updated_at },
-    ])
-    expect(await rowsOf(SQL, '--format', 'csv')).toBe(
-      `id,title,project_id,updated_at,nothing,rate\n2,Brand tracker wave 2,,${json[0].updated_at},,0.123456\n` +
-        `1,"${HOSTILE.replaceAll('"', '""')}","",${json[1].updated_at},,0.123456\n`,
-    )
-    expect(await rowsOf('SELECT id, title FROM surveys WHERE id = 1', '--format', 'markdown')).toBe(
-      `| id | title |\n| ---: | --- |\n| 1 |  [31m=1+1\\|\\<b\\>\\_x\\_\\</b\\> "y", \u{1f436} 調査 end |\n`.replace(
-        '[31m',
-        '\\[31m',
-      ),
-    )
-    expect(await rowsOf('SELECT id, title, 1.5 AS half FROM surveys ORDER BY id')).toBe(
-      [
-        'id  title                                                           half',
-        '--  --------------------------------------------------------------  ----',
-        ' 1   [31m=1+1|<b>_x_</b> "y", \u{1f436} 調査 end                            1.5',
-        ' 2  Brand tracker wave 2                                             1.5',
-        ' 3  A title that is much longer than the column of a table, wave 3   1.5',
-        '(3 rows)\n',
-      ].join('\n'),
-    )
-    expect(await rowsOf('SELECT 1 AS a, 2 AS a, \'x\' AS "b,c"', '--format', 'csv')).toBe(
-      'a,a_1,"b,c"\n1,2,x\n',
-    )
-    expect(await rowsOf('FROM surveys WHERE false', '--json')).toBe('[\n]\n')
-    // A letter before a text is not always an E, which gives backslashes a meaning.
-    const like = String.raw`SELECT ';' AS a WHERE 'x' NOT LIKE'%\' AND ';' <> ' ' AND E'\';' = chr(39) || ';';`
-    expect(await rowsOf(like, '--format', 'csv')).toBe('a\n;\n')
-    // Tags with letters of every language, and names that hold a dollar.
-    const tags = 'SELECT $é$;$é$ || $調1_査$;$é$;$調1_査$ || $$;$$ AS a$b$; -- $b$'
-    expect(await rowsOf(tags, '--format', 'csv')).toBe('a$b$\n;;$é$;;\n')
-  },
-)
+test.concurrent('a result is exact in CSV and JSON, and harmless in Markdown and in a table', async () => {
+  const SQL = `SELECT id, title, project_id, updated_at, NULL AS nothing, 0.123456 AS rate FROM surveys WHERE id < 3 ORDER BY id DESC;`
+  const json = JSON.parse(await rowsOf(SQL, '--json'))
+  expect(json).toEqual([
+    {
+      id: 2,
+      title: 'Brand tracker wave 2',
+      project_id: null,
+      updated_at: expect.stringMatching(/^2026-.*Z$/),
+      nothing: null,
+      rate: 0.123456,
+    },
+    { ...json[0], id: 1, title: HOSTILE, project_id: '', updated_at: json[1].updated_at },
+  ])
+  expect(await rowsOf(SQL, '--format', 'csv')).toBe(
+    `id,title,project_id,updated_at,nothing,rate\n2,Brand tracker wave 2,,${json[0].updated_at},,0.123456\n` +
+      `1,"${HOSTILE.replaceAll('"', '""')}","",${json[1].updated_at},,0.123456\n`,
+  )
+  expect(await rowsOf('SELECT id, title FROM surveys WHERE id = 1', '--format', 'markdown')).toBe(
+    `| id | title |\n| ---: | --- |\n| 1 |  [31m=1+1\\|\\<b\\>\\_x\\_\\</b\\> "y", \u{1f436} 調査 end |\n`.replace(
+      '[31m',
+      '\\[31m',
+    ),
+  )
+  expect(await rowsOf('SELECT id, title, 1.5 AS half FROM surveys ORDER BY id')).toBe(
+    [
+      'id  title                                                           half',
+      '--  --------------------------------------------------------------  ----',
+      ' 1   [31m=1+1|<b>_x_</b> "y", \u{1f436} 調査 end                            1.5',
+      ' 2  Brand tracker wave 2                                             1.5',
+      ' 3  A title that is much longer than the column of a table, wave 3   1.5',
+      '(3 rows)\n',
+    ].join('\n'),
+  )
+  expect(await rowsOf('SELECT 1 AS a, 2 AS a, \'x\' AS "b,c"', '--format', 'csv')).toBe(
+    'a,a_1,"b,c"\n1,2,x\n',
+  )
+  expect(await rowsOf('FROM surveys WHERE false', '--json')).toBe('[\n]\n')
+  // A letter before a text is not always an E, which gives backslashes a meaning.
+  const like = String.raw`SELECT ';' AS a WHERE 'x' NOT LIKE'%\' AND ';' <> ' ' AND E'\';' = chr(39) || ';';`
+  expect(await rowsOf(like, '--format', 'csv')).toBe('a\n;\n')
+  // Tags with letters of every language, and names that hold a dollar.
+  const tags = 'SELECT $é$;$é$ || $調1_査$;$é$;$調1_査$ || $$;$$ AS a$b$; -- $b$'
+  expect(await rowsOf(tags, '--format', 'csv')).toBe('a$b$\n;;$é$;;\n')
+})
 
-test.concurrent(
-  'a table fits 80 columns: a text loses its middle, and too many columns become a block for each row',
-  LONG_TEST,
-  async () => {
-    const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
-    const cut = await rowsOf('SELECT id, title, title AS again, updated_at FROM surveys WHERE id = 3')
-    expect(widest(cut.replace(/\(1 row.*\n/, ''))).toBeLessThanOrEqual(80)
-    expect(cut).toMatch(/ {2}A title that…table, wave 3 {2}/)
-    expect(cut).toContain('(1 row; longer texts are cut: --format csv or json has them whole)\n')
-    const blocks = await rowsOf('FROM surveys ORDER BY id')
-    expect(widest(blocks)).toBeLessThanOrEqual(80)
-    expect(blocks).toMatch(
-      /^account {2,}\S+\nid {2,}1\n[\s\S]*\n\naccount {2,}\S+\nid {2,}2\n[\s\S]*\n\n\(3 rows; longer/,
-    )
-    const empty = await rowsOf('FROM surveys WHERE false')
-    expect(widest(empty)).toBeLessThanOrEqual(80)
-    expect(empty).toMatch(/^account {2}id {2}title[\s\S]*\n\(0 rows\)\n$/)
-    if (!hasTerminal || !SLOW) return
-    await using terminal = await openTerminal({
-      cwd: trial.warehouse,
-      columns: 200,
-      env: { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse },
-    })
-    const wide = await terminal.run(`${process.execPath} ${MAIN} query "FROM needs_action"`)
-    expect(wide).toMatch(/account .* numbers .*sample_source_id/)
-  },
-)
+test.concurrent('a table fits 80 columns: a text loses its middle, and too many columns become a block for each row', async () => {
+  const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
+  const cut = await rowsOf('SELECT id, title, title AS again, updated_at FROM surveys WHERE id = 3')
+  expect(widest(cut.replace(/\(1 row.*\n/, ''))).toBeLessThanOrEqual(80)
+  expect(cut).toMatch(/ {2}A title that…table, wave 3 {2}/)
+  expect(cut).toContain('(1 row; longer texts are cut: --format csv or json has them whole)\n')
+  const blocks = await rowsOf('FROM surveys ORDER BY id')
+  expect(widest(blocks)).toBeLessThanOrEqual(80)
+  expect(blocks).toMatch(
+    /^account {2,}\S+\nid {2,}1\n[\s\S]*\n\naccount {2,}\S+\nid {2,}2\n[\s\S]*\n\n\(3 rows; longer/,
+  )
+  const empty = await rowsOf('FROM surveys WHERE false')
+  expect(widest(empty)).toBeLessThanOrEqual(80)
+  expect(empty).toMatch(/^account {2}id {2}title[\s\S]*\n\(0 rows\)\n$/)
+  if (!hasTerminal || !SLOW) return
+  await using terminal = await openTerminal({
+    cwd: trial.warehouse,
+    columns: 200,
+    env: { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse },
+  })
+  const wide = await terminal.run(`${process.execPath} ${MAIN} query "FROM needs_action"`)
+  expect(wide).toMatch(/account .* numbers .*sample_source_id/)
+})
 
-test.concurrent(
-  'every named query runs, by its name and by the SQL that it prints; survey and days are values, not SQL',
-  LONG_TEST,
-  async () => {
-    const list = await rowsOf('--list')
-    expect(list.split('\n').filter((line) => line.length > 80)).toEqual([])
-    expect(await rowsOf('forecast', '--sql')).toMatch(/^SELECT [\s\S]*\nFROM survey_pace\n[\s\S]*;\n$/)
-    for (const { name, describe } of SHOWN) expect(list).toMatch(new RegExp(`^${name} +${describe}$`, 'm'))
-    // `integration/docs/queries` runs each.
-    for (const { name, sql } of SLOW ? SHOWN : SHOWN.slice(2, 4)) {
-      const rows = await rowsOf(name, '--json')
-      expect(await rowsOf(sql, '--json'), name).toBe(rows)
-    }
-    const [{ account }] = JSON.parse(await rowsOf('SELECT account FROM surveys LIMIT 1', '--json'))
-    const ids = async (...args: string[]) =>
-      JSON.parse(await rowsOf(...args, '--json')).map(({ survey_id }: { survey_id: number }) => survey_id)
-    expect(await ids('pace-by-day', '--survey', '2')).toEqual([2])
-    expect(await ids('pace-by-day', '--survey', `${account}/2`)).toEqual([2])
-    expect(await ids('pace-by-day', '--days', '1', '--survey', '2')).toEqual([2])
-    expect(
-      await ids(
-        'FROM surveys SELECT id AS survey_id WHERE id >= $survey AND $days = 7 ORDER BY id',
-        '--survey',
-        '2',
-        '--days',
-        '7',
-      ),
-    ).toEqual([2, 3])
-  },
-)
+test.concurrent('every named query runs, by its name and by the SQL that it prints; survey and days are values, not SQL', async () => {
+  const list = await rowsOf('--list')
+  expect(list.split('\n').filter((line) => line.length > 80)).toEqual([])
+  expect(await rowsOf('forecast', '--sql')).toMatch(/^SELECT [\s\S]*\nFROM survey_pace\n[\s\S]*;\n$/)
+  for (const { name, describe } of SHOWN) expect(list).toMatch(new RegExp(`^${name} +${describe}$`, 'm'))
+  // `integration/docs/queries` runs each.
+  for (const { name, sql } of SLOW ? SHOWN : SHOWN.slice(2, 4)) {
+    const rows = await rowsOf(name, '--json')
+    expect(await rowsOf(sql, '--json'), name).toBe(rows)
+  }
+  const [{ account }] = JSON.parse(await rowsOf('SELECT account FROM surveys LIMIT 1', '--json'))
+  const ids = async (...args: string[]) =>
+    JSON.parse(await rowsOf(...args, '--json')).map(({ survey_id }: { survey_id: number }) => survey_id)
+  expect(await ids('pace-by-day', '--survey', '2')).toEqual([2])
+  expect(await ids('pace-by-day', '--survey', `${account}/2`)).toEqual([2])
+  expect(await ids('pace-by-day', '--days', '1', '--survey', '2')).toEqual([2])
+  expect(
+    await ids(
+      'FROM surveys SELECT id AS survey_id WHERE id >= $survey AND $days = 7 ORDER BY id',
+      '--survey',
+      '2',
+      '--days',
+      '7',
+    ),
+  ).toEqual([2, 3])
+})
 
 test.concurrent('lists, long decimals, and times that JavaScript does not have keep their values', async () => {
   const root = await trial.temporary()
@@ -299,7 +285,7 @@ test.concurrent('a signal is seen between the rows of a table, however wide they
   expect(printed.join('').trimEnd().split('\n')).toHaveLength(2 + 1_000)
 })
 
-test.concurrent('a wrong name, value or file is refused in one line', LONG_TEST, async () => {
+test.concurrent('a wrong name, value or file is refused in one line', async () => {
   const root = await trial.temporary()
   for (const [args, says] of [
     [['DROP TABLE surveys'], 'the query must be one SELECT'],
@@ -332,92 +318,80 @@ test.concurrent('a wrong name, value or file is refused in one line', LONG_TEST,
   expect(await readdir(root)).toEqual([])
 })
 
-test.concurrent(
-  'a file is replaced as a whole, in the format of its name, and nothing is left beside it',
-  LONG_TEST,
-  async () => {
-    const root = await trial.temporary()
-    const SQL = 'SELECT id, title, updated_at, _extra FROM surveys ORDER BY id'
-    const write = (name: string, ...args: string[]) => rowsOf(SQL, '--out', join(root, name), ...args)
-    await writeFile(join(root, 'rows.csv'), 'an earlier one')
-    expect(await write('rows.csv')).toMatch(/^3 rows written to \S+rows\.csv \(\d.* B\)\n$/)
-    const onStdout = await rowsOf(SQL, '--format', 'csv')
-    expect(await readFile(join(root, 'rows.csv'), 'utf8')).toBe(
-      onStdout.replaceAll(/(_extra|Z,)\n/g, '$1\r\n'),
-    )
-    await write('new/rows.json')
-    expect(await readFile(join(root, 'new/rows.json'), 'utf8')).toBe(await rowsOf(SQL, '--json'))
-    await write('rows.parquet')
-    expect(
-      await query(
-        ':memory:',
-        `SELECT id, title, typeof(updated_at) AS at FROM '${root}/rows.parquet' WHERE id = 1`,
-      ),
-    ).toEqual([{ id: 1, title: HOSTILE, at: 'TIMESTAMP WITH TIME ZONE' }])
-    await rowsOf('pace-by-day', '--survey', '2', '--out', join(root, 'named.parquet'))
-    expect(await query(':memory:', `SELECT survey_id FROM '${root}/named.parquet'`)).toEqual([
-      { survey_id: 2 },
-    ])
-    await write('rows.xlsx')
-    const { sheets } = await readXlsx(await readFile(join(root, 'rows.xlsx')))
-    expect(sheets[0]?.rows[0]).toEqual(['id', 'title', 'updated_at', '_extra'])
-    expect(sheets[0]?.autoFilter).toMatchObject({ range: 'A1:D4' })
-    expect(sheets[0]?.rows[1]?.[1]).toBe(HOSTILE)
-    expect(sheets[0]?.rows[1]?.[2]).toBeInstanceOf(Date)
-    expect((await readdir(root)).sort()).toEqual([
-      'named.parquet',
-      'new',
-      'rows.csv',
-      'rows.parquet',
-      'rows.xlsx',
-    ])
-    // A file that cannot be written, or whose query fails, leaves the earlier one.
-    const kept = await readFile(join(root, 'rows.csv'))
-    expect(
-      await trial.runWarm(['query', 'SELECT title::INT FROM surveys', '--out', join(root, 'rows.csv')]),
-    ).toMatchObject({ code: 2 })
-    expect(kept.equals(await readFile(join(root, 'rows.csv')))).toBe(true)
-    for (const name of ['rows.csv/x.csv', 'rows.csv/x.parquet']) {
-      const ended = await trial.runWarm(['query', SQL, '--out', join(root, name)])
-      expect(ended).toMatchObject({ code: 7, stdout: '' })
-      expect(ended.stderr).toContain(`cannot write ${join(root, name)}`)
-    }
-    await mkdir(join(root, 'directory.csv'))
-    expect(await trial.runWarm(['query', SQL, '--out', join(root, 'directory.csv')])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('is not a file'),
-    })
-  },
-)
+test.concurrent('a file is replaced as a whole, in the format of its name, and nothing is left beside it', async () => {
+  const root = await trial.temporary()
+  const SQL = 'SELECT id, title, updated_at, _extra FROM surveys ORDER BY id'
+  const write = (name: string, ...args: string[]) => rowsOf(SQL, '--out', join(root, name), ...args)
+  await writeFile(join(root, 'rows.csv'), 'an earlier one')
+  expect(await write('rows.csv')).toMatch(/^3 rows written to \S+rows\.csv \(\d.* B\)\n$/)
+  const onStdout = await rowsOf(SQL, '--format', 'csv')
+  expect(await readFile(join(root, 'rows.csv'), 'utf8')).toBe(onStdout.replaceAll(/(_extra|Z,)\n/g, '$1\r\n'))
+  await write('new/rows.json')
+  expect(await readFile(join(root, 'new/rows.json'), 'utf8')).toBe(await rowsOf(SQL, '--json'))
+  await write('rows.parquet')
+  expect(
+    await query(
+      ':memory:',
+      `SELECT id, title, typeof(updated_at) AS at FROM '${root}/rows.parquet' WHERE id = 1`,
+    ),
+  ).toEqual([{ id: 1, title: HOSTILE, at: 'TIMESTAMP WITH TIME ZONE' }])
+  await rowsOf('pace-by-day', '--survey', '2', '--out', join(root, 'named.parquet'))
+  expect(await query(':memory:', `SELECT survey_id FROM '${root}/named.parquet'`)).toEqual([{ survey_id: 2 }])
+  await write('rows.xlsx')
+  const { sheets } = await readXlsx(await readFile(join(root, 'rows.xlsx')))
+  expect(sheets[0]?.rows[0]).toEqual(['id', 'title', 'updated_at', '_extra'])
+  expect(sheets[0]?.autoFilter).toMatchObject({ range: 'A1:D4' })
+  expect(sheets[0]?.rows[1]?.[1]).toBe(HOSTILE)
+  expect(sheets[0]?.rows[1]?.[2]).toBeInstanceOf(Date)
+  expect((await readdir(root)).sort()).toEqual([
+    'named.parquet',
+    'new',
+    'rows.csv',
+    'rows.parquet',
+    'rows.xlsx',
+  ])
+  // A file that cannot be written, or whose query fails, leaves the earlier one.
+  const kept = await readFile(join(root, 'rows.csv'))
+  expect(
+    await trial.runWarm(['query', 'SELECT title::INT FROM surveys', '--out', join(root, 'rows.csv')]),
+  ).toMatchObject({ code: 2 })
+  expect(kept.equals(await readFile(join(root, 'rows.csv')))).toBe(true)
+  for (const name of ['rows.csv/x.csv', 'rows.csv/x.parquet']) {
+    const ended = await trial.runWarm(['query', SQL, '--out', join(root, name)])
+    expect(ended).toMatchObject({ code: 7, stdout: '' })
+    expect(ended.stderr).toContain(`cannot write ${join(root, name)}`)
+  }
+  await mkdir(join(root, 'directory.csv'))
+  expect(await trial.runWarm(['query', SQL, '--out', join(root, 'directory.csv')])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('is not a file'),
+  })
+})
 
 /** 10 GB of text. */
 const LONG = 'SELECT range AS n, repeat(md5(range::VARCHAR), 4) AS text FROM range(100000000)'
 
-slow.concurrent(
-  'SQL comes from stdin or after a comment, and a reader that leaves ends it',
-  LONG_TEST,
-  async () => {
-    const env = { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
-    const SQL = "-- a comment; with a semicolon\nSELECT ';' AS semicolon, 1 AS one; -- the end;"
-    const shown = 'semicolon,one\n;,1\n'
-    const piped = spawnSync(process.execPath, [MAIN, 'query', '-', '--format', 'csv'], {
-      env,
-      input: SQL,
-      encoding: 'utf8',
-    })
-    expect(piped).toMatchObject({ status: 0, stdout: shown, stderr: '' })
-    expect(await rowsOf('--format', 'csv', SQL)).toBe(shown)
+slow.concurrent('SQL comes from stdin or after a comment, and a reader that leaves ends it', async () => {
+  const env = { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
+  const SQL = "-- a comment; with a semicolon\nSELECT ';' AS semicolon, 1 AS one; -- the end;"
+  const shown = 'semicolon,one\n;,1\n'
+  const piped = spawnSync(process.execPath, [MAIN, 'query', '-', '--format', 'csv'], {
+    env,
+    input: SQL,
+    encoding: 'utf8',
+  })
+  expect(piped).toMatchObject({ status: 0, stdout: shown, stderr: '' })
+  expect(await rowsOf('--format', 'csv', SQL)).toBe(shown)
 
-    const head = await promisify(execFile)(
-      'sh',
-      ['-c', `"$0" "$1" query "$2" --format csv | head -2; exit 0`, process.execPath, MAIN, LONG],
-      { env },
-    )
-    expect(head).toMatchObject({ stdout: expect.stringMatching(/^n,text\n0,\w+\n$/), stderr: '' })
-  },
-)
+  const head = await promisify(execFile)(
+    'sh',
+    ['-c', `"$0" "$1" query "$2" --format csv | head -2; exit 0`, process.execPath, MAIN, LONG],
+    { env },
+  )
+  expect(head).toMatchObject({ stdout: expect.stringMatching(/^n,text\n0,\w+\n$/), stderr: '' })
+})
 
-test.concurrent('a signal ends it without a file', LONG_TEST, async () => {
+test.concurrent('a signal ends it without a file', async () => {
   const temporary = await trial.temporary()
   const env = { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse, TMPDIR: temporary }
   // It spills, and has no rows before the end.
@@ -433,11 +407,7 @@ test.concurrent('a signal ends it without a file', LONG_TEST, async () => {
       stderr += text
     })
     if (arrived) await once(running.stdout, 'data')
-    else
-      await vi.waitFor(
-        async () => expect((await readdir(temporary, { recursive: true })).length).toBeGreaterThan(1),
-        20_000,
-      )
+    else while ((await readdir(temporary, { recursive: true })).length < 2) await delay(20)
     running.kill('SIGTERM')
     expect(await once(running, 'close')).toEqual([3, null])
     expect(withEndLine(stderr).stderr).toBe('fieldwork-sync: stopped by SIGTERM\n')
@@ -445,31 +415,27 @@ test.concurrent('a signal ends it without a file', LONG_TEST, async () => {
   }
 })
 
-slow(
-  'the rows of published Parquet and of a bucket are those of the published file',
-  LONG_TEST,
-  async (context) => {
-    const trial = await openTrial(context, SURVEYS())
-    expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
-    const parquet = await trial.settings({ publish: ['parquet'] })
-    const bucket = await openBucketTrial(context, SURVEYS())
-    const pod = await bucket.pod()
-    expect(await bucket.runWarm(['sync'], pod)).toMatchObject({ code: 0 })
-    for (const sql of ['surveys-today', 'SELECT id, title, status FROM surveys ORDER BY id']) {
-      const [rows, ofParquet] = await Promise.all(
-        [[], parquet].map(async (args) => (await trial.runWarm(['query', sql, '--json', ...args])).stdout),
-      )
-      expect(ofParquet).toBe(rows)
-      expect(await bucket.runWarm(['query', sql, '--json'], pod)).toMatchObject({ code: 0, stdout: rows })
-    }
-    const refused = await trial.runWarm([
-      'query',
-      `FROM read_parquet('${trial.warehouse}/parquet/current/surveys/*/*/*')`,
-      ...parquet,
-    ])
-    expect(refused).toMatchObject({ code: 2, stdout: '' })
-  },
-)
+slow('the rows of published Parquet and of a bucket are those of the published file', async (context) => {
+  const trial = await openTrial(context, SURVEYS())
+  expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
+  const parquet = await trial.settings({ publish: ['parquet'] })
+  const bucket = await openBucketTrial(context, SURVEYS())
+  const pod = await bucket.pod()
+  expect(await bucket.runWarm(['sync'], pod)).toMatchObject({ code: 0 })
+  for (const sql of ['surveys-today', 'SELECT id, title, status FROM surveys ORDER BY id']) {
+    const [rows, ofParquet] = await Promise.all(
+      [[], parquet].map(async (args) => (await trial.runWarm(['query', sql, '--json', ...args])).stdout),
+    )
+    expect(ofParquet).toBe(rows)
+    expect(await bucket.runWarm(['query', sql, '--json'], pod)).toMatchObject({ code: 0, stdout: rows })
+  }
+  const refused = await trial.runWarm([
+    'query',
+    `FROM read_parquet('${trial.warehouse}/parquet/current/surveys/*/*/*')`,
+    ...parquet,
+  ])
+  expect(refused).toMatchObject({ code: 2, stdout: '' })
+})
 
 /** With a plan that takes quadratic time, 4,000 columns take longer than a test may. */
 test('a line of CSV may have thousands of cells', async () => {
@@ -482,51 +448,43 @@ test('a line of CSV may have thousands of cells', async () => {
 /** One evaluation of an expression, which DuckDB does not interrupt, takes longer than a test may. */
 const ENDLESS = `SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))`
 
-test.concurrent(
-  'a query ends by --max-duration and by a signal, whatever it computes, and leaves nothing behind',
-  LONG_TEST,
-  async () => {
-    const temporary = await trial.temporary()
-    const out = join(await trial.temporary(), 'rows.csv')
-    const ask = (...args: readonly string[]) => trial.start(['query', ...args], { TMPDIR: temporary })
-    // Long enough for a busy machine to begin the evaluation.
-    const limited = await ask(ENDLESS, '--output', out, '--max-duration', '10s').ended
-    expect(limited).toMatchObject({ signal: 'SIGTERM', stdout: '' })
-    expect(limited.stderr).toBe(
-      'fieldwork-sync: the query was stopped after 10 s. Select less, or give it more time by --max-duration\n',
-    )
-    const interrupted = await ask('SELECT count(*) FROM range(1000000000000) a', '--max-duration', '1s').ended
-    expect(interrupted).toMatchObject({ code: 3, stdout: '' })
-    expect(interrupted.stderr).toContain('the query was stopped after 1 s')
-    const running = ask(ENDLESS, '--max-duration', '0')
-    await vi.waitUntil(async () => (await readdir(temporary)).length > 0, { timeout: 60_000 })
-    running.child.kill('SIGINT')
-    // It may come before the evaluation begins.
-    const ended = await running.ended
-    expect([ended.code === 3, ended.signal === 'SIGINT'], ended.stderr).toContain(true)
-    expect([await readdir(temporary), await readdir(join(out, '..'))]).toEqual([[], []])
-  },
-)
+test.concurrent('a query ends by --max-duration and by a signal, whatever it computes, and leaves nothing behind', async () => {
+  const temporary = await trial.temporary()
+  const out = join(await trial.temporary(), 'rows.csv')
+  const ask = (...args: readonly string[]) => trial.start(['query', ...args], { TMPDIR: temporary })
+  // Long enough for a busy machine to begin the evaluation.
+  const limited = await ask(ENDLESS, '--output', out, '--max-duration', '10s').ended
+  expect(limited).toMatchObject({ signal: 'SIGTERM', stdout: '' })
+  expect(limited.stderr).toBe(
+    'fieldwork-sync: the query was stopped after 10 s. Select less, or give it more time by --max-duration\n',
+  )
+  const interrupted = await ask('SELECT count(*) FROM range(1000000000000) a', '--max-duration', '1s').ended
+  expect(interrupted).toMatchObject({ code: 3, stdout: '' })
+  expect(interrupted.stderr).toContain('the query was stopped after 1 s')
+  const running = ask(ENDLESS, '--max-duration', '0')
+  while ((await readdir(temporary)).length === 0) await delay(20)
+  running.child.kill('SIGINT')
+  // It may come before the evaluation begins.
+  const ended = await running.ended
+  expect([ended.code === 3, ended.signal === 'SIGINT'], ended.stderr).toContain(true)
+  expect([await readdir(temporary), await readdir(join(out, '..'))]).toEqual([[], []])
+})
 
-test.concurrent(
-  'a query that is nested too deeply is refused, and one of a hundred levels is not',
-  LONG_TEST,
-  async () => {
-    const refusedFor = async (sql: string, ...args: readonly string[]) => {
-      const ended = await trial.runWarm(['query', sql, ...args])
-      expect(ended, sql.slice(0, 40)).toMatchObject({ code: 2, stdout: '' })
-      expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1)
-      return ended.stderr
-    }
-    expect(await rowsOf(`SELECT 1${' + 1'.repeat(100)} AS n`, '--format', 'csv')).toBe('n\n101\n')
-    for (const sql of [
-      `SELECT 1${' + 1'.repeat(400)}`,
-      `SELECT ${'list_transform([1], x -> '.repeat(200)}1${')'.repeat(200)}`,
-      `SELECT * FROM ${'(SELECT * FROM '.repeat(200)}range(1)${')'.repeat(200)}`,
-      `${'WITH x AS ('.repeat(200)}SELECT 1${') FROM x'.repeat(200)}`,
-      `SELECT ${"{'a': ".repeat(200)}1${'}'.repeat(200)}`,
-    ])
-      expect(await refusedFor(sql)).toContain('nested too deeply')
-    expect(await refusedFor('SELECT 1', '--max-duration', 'soon')).toContain('--max-duration soon')
-  },
-)
+test.concurrent('a query that is nested too deeply is refused, and one of a hundred levels is not', async () => {
+  const refusedFor = async (sql: string, ...args: readonly string[]) => {
+    const ended = await trial.runWarm(['query', sql, ...args])
+    expect(ended, sql.slice(0, 40)).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1)
+    return ended.stderr
+  }
+  expect(await rowsOf(`SELECT 1${' + 1'.repeat(100)} AS n`, '--format', 'csv')).toBe('n\n101\n')
+  for (const sql of [
+    `SELECT 1${' + 1'.repeat(400)}`,
+    `SELECT ${'list_transform([1], x -> '.repeat(200)}1${')'.repeat(200)}`,
+    `SELECT * FROM ${'(SELECT * FROM '.repeat(200)}range(1)${')'.repeat(200)}`,
+    `${'WITH x AS ('.repeat(200)}SELECT 1${') FROM x'.repeat(200)}`,
+    `SELECT ${"{'a': ".repeat(200)}1${'}'.repeat(200)}`,
+  ])
+    expect(await refusedFor(sql)).toContain('nested too deeply')
+  expect(await refusedFor('SELECT 1', '--max-duration', 'soon')).toContain('--max-duration soon')
+})

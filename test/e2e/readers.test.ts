@@ -137,7 +137,6 @@ const OPENS = SLOW ? 200 : 0
 
 slow(
   `a reader that opens the file at least ${OPENS} times during syncs never fails and never sees a mixture`,
-  { timeout: 300_000 },
   async (context) => {
     const trial = await startGenerations(context)
     const { published: file } = trial

@@ -101,31 +101,27 @@ describe('a 404 of a listed survey', () => {
     expect(await refreshed(trial)).toContainEqual({ id: 2, on_day: '2026-03-03', fine: true })
   })
 
-  slow.concurrent(
-    'that lasts is retried less and less often, and adds no version',
-    async (context) => {
-      const trial = await openTrial(context, ids(3))
-      await night(trial, 0)
-      const hook = refusing(trial.api, 404, ({ path }) => /^\/surveys\/2\//.test(path))
-      const daysRequested: number[] = []
-      for (let day = 1; day <= NIGHTS_REFUSED; day += 1) {
-        const { code, run } = await night(trial, day, hook)
-        expect([code, run.left_over, run.failing]).toEqual([3, 1, 1])
-        if (trial.api.arrivals.some(({ path }) => path.startsWith('/surveys/2/'))) daysRequested.push(day)
-      }
-      expect(daysRequested).toEqual([1, 2, 4, 8, 16])
-      expect(await missingIds(trial)).toEqual([])
-      expect(await trial.rows('SELECT count(*) AS n FROM surveys_history WHERE id = 2')).toEqual([{ n: 1 }])
-      // A change of the survey makes the run request it again.
-      const two = trial.api.surveys[1]
-      if (two === undefined) throw new Error('there is a second survey')
-      two.survey.title = 'Renamed'
-      two.survey.updated_at = new Date(Date.UTC(2026, 2, 1 + NIGHTS_REFUSED, 12)).toISOString()
-      expect(await night(trial, NIGHTS_REFUSED + 1)).toMatchObject({ code: 0, run: { left_over: 0 } })
-      expect(await trial.rows('SELECT title FROM surveys WHERE id = 2')).toEqual([{ title: 'Renamed' }])
-    },
-    180_000,
-  )
+  slow.concurrent('that lasts is retried less and less often, and adds no version', async (context) => {
+    const trial = await openTrial(context, ids(3))
+    await night(trial, 0)
+    const hook = refusing(trial.api, 404, ({ path }) => /^\/surveys\/2\//.test(path))
+    const daysRequested: number[] = []
+    for (let day = 1; day <= NIGHTS_REFUSED; day += 1) {
+      const { code, run } = await night(trial, day, hook)
+      expect([code, run.left_over, run.failing]).toEqual([3, 1, 1])
+      if (trial.api.arrivals.some(({ path }) => path.startsWith('/surveys/2/'))) daysRequested.push(day)
+    }
+    expect(daysRequested).toEqual([1, 2, 4, 8, 16])
+    expect(await missingIds(trial)).toEqual([])
+    expect(await trial.rows('SELECT count(*) AS n FROM surveys_history WHERE id = 2')).toEqual([{ n: 1 }])
+    // A change of the survey makes the run request it again.
+    const two = trial.api.surveys[1]
+    if (two === undefined) throw new Error('there is a second survey')
+    two.survey.title = 'Renamed'
+    two.survey.updated_at = new Date(Date.UTC(2026, 2, 1 + NIGHTS_REFUSED, 12)).toISOString()
+    expect(await night(trial, NIGHTS_REFUSED + 1)).toMatchObject({ code: 0, run: { left_over: 0 } })
+    expect(await trial.rows('SELECT title FROM surveys WHERE id = 2')).toEqual([{ title: 'Renamed' }])
+  })
 
   test.concurrent('marks the survey as missing when the next full listing does not show it', async (context) => {
     const trial = await openTrial(context, ids(3))

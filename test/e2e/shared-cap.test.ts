@@ -65,7 +65,7 @@ const expectEnds = async (runs: readonly Running[], code: number): Promise<void>
 const expectCapKept = async (server: ReferenceServer): Promise<void> =>
   expect((await paceOf(server)).mostInAny(WINDOW_MS)).toBeLessThanOrEqual(CAP)
 
-describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', { timeout: 300_000 }, () => {
+describe.runIf(SLOW && HAS_REDIS)('one cap for several processes', () => {
   test.concurrent('processes keep the cap and use all of it when one is killed and another takes its place', async (context) => {
     const { server, sync, two } = await openShared(context, 'stop')
     const [one, killed] = await two(150)

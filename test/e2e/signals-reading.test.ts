@@ -34,10 +34,7 @@ const expectStop = (ended: Ended, where: string): void => {
 /** The calls at which the signal comes. Later ones than a command makes never happen. */
 const CALLS = SLOW ? [...Array(40).keys()].map((call) => 1 + 3 * call) : [8]
 
-test('a signal is a stop, at any file that a command reads', { timeout: 600_000 }, async ({
-  onTestFinished,
-  skip,
-}) => {
+test('a signal is a stop, at any file that a command reads', async ({ onTestFinished, skip }) => {
   const trial = await openTrial({ onTestFinished }, [scriptedSurvey(1)])
   const below = trial.warehouse
   const formats = SLOW ? 'duckdb,parquet' : 'duckdb'
@@ -57,33 +54,27 @@ test('a signal is a stop, at any file that a command reads', { timeout: 600_000 
 /** The requests to the store at which the signal comes. It does not answer until the command has ended. */
 const REQUESTS = [1, 2, 3, 4, 5]
 
-slow(
-  'and at any request to a bucket, which does not answer meanwhile',
-  {
-    timeout: 300_000,
-  },
-  async (context) => {
-    const trial = await openBucketTrial(context, [scriptedSurvey(1)])
-    const sync = await trial.runWarm(['sync', '--publish', 'duckdb,parquet'], await trial.pod())
-    expect(sync).toMatchObject({ code: 0 })
-    const codes = new Set<number | null>()
-    for (const atRequest of REQUESTS) {
-      for (const command of COMMANDS) {
-        let requests = 0
-        const running = trial.start(await argsOf(command, trial), await trial.pod())
-        trial.fault = async () => {
-          requests += 1
-          if (requests < atRequest) return null
-          running.child.kill('SIGTERM')
-          await running.ended
-          return null
-        }
-        const ended = await running.ended
-        expectStop(ended, `${command[0]} at request ${atRequest} to the store`)
-        if (requests >= atRequest) expect(ended.code).toBe(3)
-        codes.add(ended.code)
+slow('and at any request to a bucket, which does not answer meanwhile', async (context) => {
+  const trial = await openBucketTrial(context, [scriptedSurvey(1)])
+  const sync = await trial.runWarm(['sync', '--publish', 'duckdb,parquet'], await trial.pod())
+  expect(sync).toMatchObject({ code: 0 })
+  const codes = new Set<number | null>()
+  for (const atRequest of REQUESTS) {
+    for (const command of COMMANDS) {
+      let requests = 0
+      const running = trial.start(await argsOf(command, trial), await trial.pod())
+      trial.fault = async () => {
+        requests += 1
+        if (requests < atRequest) return null
+        running.child.kill('SIGTERM')
+        await running.ended
+        return null
       }
+      const ended = await running.ended
+      expectStop(ended, `${command[0]} at request ${atRequest} to the store`)
+      if (requests >= atRequest) expect(ended.code).toBe(3)
+      codes.add(ended.code)
     }
-    expect(codes).toContain(3)
-  },
-)
+  }
+  expect(codes).toContain(3)
+})

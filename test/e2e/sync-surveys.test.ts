@@ -27,9 +27,7 @@ const openNight = async (context: Parameters<typeof openTrial>[0]) => {
   return trial
 }
 
-test('sync --surveys takes 2 requests and one per source, moves no cursor, and is no night', {
-  timeout: 300_000,
-}, async (context) => {
+test('sync --surveys takes 2 requests and one per source, moves no cursor, and is no night', async (context) => {
   const trial = await openNight(context)
   const before = await trial.rows(CURSOR)
   const [one] = trial.api.surveys
@@ -63,25 +61,19 @@ test('sync --surveys takes 2 requests and one per source, moves no cursor, and i
   expect(status.stdout, 'the night before was partial, and still is').toMatch(/^PARTIAL/)
 })
 
-slow(
-  'the next night is as without it, but for what the survey itself shows',
-  { timeout: 300_000 },
-  async (context) => {
-    const [trial, twin] = [await openNight(context), await openNight(context)]
-    expect(await night(trial, 2.5, undefined, ['--surveys', '1'])).toMatchObject({ code: 0 })
-    const nights = []
-    for (const one of [trial, twin]) nights.push({ ...(await night(one, 3)), requests: requestsOf(one) })
-    const [after, without] = nights
-    const ofOthers = (requests: readonly string[] = []) =>
-      requests.filter((path) => !path.startsWith('/surveys/1/'))
-    expect(ofOthers(after?.requests)).toEqual(ofOthers(without?.requests))
-    expect(after).toMatchObject({ code: 0, run: { cursor_before: without?.run.cursor_before } })
-  },
-)
+slow('the next night is as without it, but for what the survey itself shows', async (context) => {
+  const [trial, twin] = [await openNight(context), await openNight(context)]
+  expect(await night(trial, 2.5, undefined, ['--surveys', '1'])).toMatchObject({ code: 0 })
+  const nights = []
+  for (const one of [trial, twin]) nights.push({ ...(await night(one, 3)), requests: requestsOf(one) })
+  const [after, without] = nights
+  const ofOthers = (requests: readonly string[] = []) =>
+    requests.filter((path) => !path.startsWith('/surveys/1/'))
+  expect(ofOthers(after?.requests)).toEqual(ofOthers(without?.requests))
+  expect(after).toMatchObject({ code: 0, run: { cursor_before: without?.run.cursor_before } })
+})
 
-test('what cannot be read at once is read by the next run, and a resting refused survey is read again', {
-  timeout: 300_000,
-}, async (context) => {
+test('what cannot be read at once is read by the next run, and a resting refused survey is read again', async (context) => {
   const trial = await openSynced(context, [scriptedSurvey(1, {}, 1), scriptedSurvey(2, {}, 1)])
   const refused = refusing(trial.api, 403, ({ path }) => path.startsWith('/surveys/1/'))
   for (const day of [1, 2]) expect(await night(trial, day, refused)).toMatchObject({ code: 3 })
@@ -170,23 +162,19 @@ test('a name that does not settle which survey to read ends with exit 2 before a
   expect([acme.arrivals.length, globex.arrivals.length]).toEqual([0, 4])
 })
 
-slow(
-  'a pod reads a survey of a bucket under its lease, and publishes the next version',
-  { timeout: 300_000 },
-  async (context) => {
-    const trial = await openBucketTrial(context, [scriptedSurvey(1, {}, 1), scriptedSurvey(2, {}, 1)])
-    expect(await trial.sync([], await trial.pod())).toMatchObject({ code: 0 })
-    for (const one of trial.api.surveys) one.progress = scriptedProgress(55)
-    const version = trial.document('current.json').version
-    const asked = await trial.sync(['--surveys', '2'], await trial.pod())
-    expect(asked).toMatchObject({ code: 0, run: { requests: 3, surveys_refreshed: 1 } })
-    expect(trial.document('current.json').version).not.toBe(version)
-    expect(
-      await trial.rows('SELECT interviews_count::INTEGER AS n FROM survey_progress ORDER BY survey_id'),
-    ).toEqual([{ n: 10 }, { n: 55 }])
-    expect(await trial.run(['sync', '--surveys', '3'], await trial.pod())).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('3 is not known'),
-    })
-  },
-)
+slow('a pod reads a survey of a bucket under its lease, and publishes the next version', async (context) => {
+  const trial = await openBucketTrial(context, [scriptedSurvey(1, {}, 1), scriptedSurvey(2, {}, 1)])
+  expect(await trial.sync([], await trial.pod())).toMatchObject({ code: 0 })
+  for (const one of trial.api.surveys) one.progress = scriptedProgress(55)
+  const version = trial.document('current.json').version
+  const asked = await trial.sync(['--surveys', '2'], await trial.pod())
+  expect(asked).toMatchObject({ code: 0, run: { requests: 3, surveys_refreshed: 1 } })
+  expect(trial.document('current.json').version).not.toBe(version)
+  expect(
+    await trial.rows('SELECT interviews_count::INTEGER AS n FROM survey_progress ORDER BY survey_id'),
+  ).toEqual([{ n: 10 }, { n: 55 }])
+  expect(await trial.run(['sync', '--surveys', '3'], await trial.pod())).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('3 is not known'),
+  })
+})

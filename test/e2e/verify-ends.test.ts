@@ -248,7 +248,6 @@ describe('after a sync', () => {
 
   slow(
     'two equal flips in a block, which pass its checksum, never end verify by a signal',
-    { timeout: 300_000 },
     async (context) => {
       const trial = await openSynced(context, scriptedSurveys(30))
       const intact = await readFile(trial.published)

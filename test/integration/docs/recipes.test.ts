@@ -195,7 +195,6 @@ slow(
     expect(tests.size).toBeGreaterThan(Object.keys(RECIPES).length)
     await run('npx', ['vitest', 'run', '--config', 'test/vitest.config.ts', ...tests], copy)
   },
-  1_200_000,
 )
 
 const execute = promisify(execFile)

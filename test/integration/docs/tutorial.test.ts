@@ -71,5 +71,4 @@ test.skipIf(!canRun)(
     }
     await expect(page + NOT_RUN).toMatchFileSnapshot(PAGE)
   },
-  600_000,
 )

@@ -33,7 +33,7 @@ const untilRaised = async (prometheus: Prometheus, ...expected: readonly string[
     [...(await prometheus.rules())]
       .filter(([, state]) => state !== 'inactive')
       .map(([name, state]) => `${name} ${state}`)
-  await expect.poll(raised, { timeout: 60_000 }).toEqual(expected)
+  await expect.poll(raised).toEqual(expected)
 }
 
 test.skipIf(!HAS_SERVERS)(

@@ -63,5 +63,4 @@ testUnless(
     const rows = [1, 2, 3].map((id) => ['007', id])
     expect(python).toEqual([rows, rows])
   },
-  300_000,
 )

@@ -130,5 +130,4 @@ testUnless(
     const rows = ACCOUNTS.flatMap((account) => [1, 2, 3].map((id) => [account, id]))
     expect(python).toEqual([rows, rows])
   },
-  300_000,
 )

@@ -66,7 +66,6 @@ testUnless(
     )
     expect(await execute(['source', 'freshness'], project)).toMatchObject({ code: 1 })
   },
-  300_000,
 )
 
 /** Writes a dbt project that attaches `file`, as the first lines of the sources explain. */

@@ -197,7 +197,7 @@ describe.each(VERSIONS)('%s', (environment) => {
     beforeAll(async () => {
       if (nights === undefined) ({ endpoint, nights } = await deltaNights(whenFinished))
       for (const night of nights) await attach(session(), night)
-    }, 1_200_000)
+    })
 
   testUnless(
     missing,
@@ -214,7 +214,6 @@ describe.each(VERSIONS)('%s', (environment) => {
             `night ${number}`,
           ).toEqual([])
     },
-    900_000,
   )
 
   testUnless(
@@ -256,48 +255,37 @@ describe.each(VERSIONS)('%s', (environment) => {
       const [last] = await session().rows(`SELECT count(*), max(snapshot_id) FROM ${lake}.snapshots()`)
       expect(last).toEqual([String(LAST), String(LAST)])
     },
-    900_000,
   )
 
-  testUnless(
-    missing,
-    'random filters, and joins that DuckDB makes filters of, find every row',
-    async () => {
-      const night = nightOf(LAST)
-      const found = async (table: string, condition: string) =>
-        differences(
-          session(),
-          `FROM lake_${LAST}.${table} WHERE ${condition}`,
-          `FROM night_${LAST}.${table} WHERE ${condition}`,
-        )
-      const drawn = await conditions(night, 500)
-      for (const { table, condition } of drawn) expect(await found(table, condition)).toEqual([])
-      expect(await found('main.surveys', 'id > 0')).toEqual([])
-      for (const account of ODD_ACCOUNTS)
-        expect(await found('main.surveys', `account = '${account}'`), account).toEqual([])
-      const accounts = (database: string) =>
-        session().rows(`SELECT DISTINCT account FROM ${database}_${LAST}.surveys ORDER BY ALL`)
-      expect(await accounts('lake')).toEqual(await accounts('night'))
-      expect((await accounts('lake')).flat()).toEqual(expect.arrayContaining([...ODD_ACCOUNTS]))
-    },
-    900_000,
-  )
-
-  testUnless(
-    missing,
-    'every query of the documentation runs unchanged, and answers the same',
-    async () => {
-      const queries = [...QUERIES.values(), ...queriesOfOtherPages().map(([, sql]) => sql)].filter(
-        // They list every database of the session.
-        (sql) => !sql.includes('duckdb_'),
+  testUnless(missing, 'random filters, and joins that DuckDB makes filters of, find every row', async () => {
+    const night = nightOf(LAST)
+    const found = async (table: string, condition: string) =>
+      differences(
+        session(),
+        `FROM lake_${LAST}.${table} WHERE ${condition}`,
+        `FROM night_${LAST}.${table} WHERE ${condition}`,
       )
-      expect(queries.length).toBeGreaterThan(30)
-      // The rows of a limit are any of those with equal keys.
-      for (const sql of queries)
-        expect(await queryDiffers(session(), LAST, sql.replace(/( LIMIT \d+)?;?\s*$/, ''))).toEqual([])
-    },
-    600_000,
-  )
+    const drawn = await conditions(night, 500)
+    for (const { table, condition } of drawn) expect(await found(table, condition)).toEqual([])
+    expect(await found('main.surveys', 'id > 0')).toEqual([])
+    for (const account of ODD_ACCOUNTS)
+      expect(await found('main.surveys', `account = '${account}'`), account).toEqual([])
+    const accounts = (database: string) =>
+      session().rows(`SELECT DISTINCT account FROM ${database}_${LAST}.surveys ORDER BY ALL`)
+    expect(await accounts('lake')).toEqual(await accounts('night'))
+    expect((await accounts('lake')).flat()).toEqual(expect.arrayContaining([...ODD_ACCOUNTS]))
+  })
+
+  testUnless(missing, 'every query of the documentation runs unchanged, and answers the same', async () => {
+    const queries = [...QUERIES.values(), ...queriesOfOtherPages().map(([, sql]) => sql)].filter(
+      // They list every database of the session.
+      (sql) => !sql.includes('duckdb_'),
+    )
+    expect(queries.length).toBeGreaterThan(30)
+    // The rows of a limit are any of those with equal keys.
+    for (const sql of queries)
+      expect(await queryDiffers(session(), LAST, sql.replace(/( LIMIT \d+)?;?\s*$/, ''))).toEqual([])
+  })
 
   testUnless(missing, 'tables, columns and views have their comments', async () => {
     for (const [relation, of] of [
@@ -366,7 +354,6 @@ describe.each(VERSIONS)('%s', (environment) => {
         await rows('DETACH held')
       }
     },
-    300_000,
   )
 
   testUnless(
@@ -422,6 +409,5 @@ describe.each(VERSIONS)('%s', (environment) => {
       )
       expect(swept).toMatch(/IOException|HTTPException|404/)
     },
-    300_000,
   )
 })

@@ -167,7 +167,6 @@ test.skipIf(PYTHON_PROBLEM !== null)(
       }
     }
   },
-  600_000,
 )
 
 /** The first cells that differ. */

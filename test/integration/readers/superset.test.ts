@@ -43,5 +43,4 @@ testUnless(
     )
     expect(rows).toHaveLength(2)
   },
-  600_000,
 )

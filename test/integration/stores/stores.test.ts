@@ -31,7 +31,7 @@ describe.each(CHOSEN.map((name) => ({ name, ...knownOf(name) })))('$name', ({ na
     let server: RunningStore
     beforeAll(async () => {
       server = await startStore(finished, name)
-    }, 300_000)
+    })
 
     if (refusal === null)
       objectStoreContract({
@@ -61,7 +61,7 @@ describe.each(CHOSEN.map((name) => ({ name, ...knownOf(name) })))('$name', ({ na
       expect(await store.putIfAbsent('a', Buffer.from('y'), NEVER)).toEqual({ kind: 'lost' })
     })
 
-    test('check, and a night whose pod is killed and taken over', { timeout: 600_000 }, async (context) => {
+    test('check, and a night whose pod is killed and taken over', async (context) => {
       const trial = await openTrial(context)
       await using world = await startWorld({ surveys: 6 })
       const { url, env } = await server.createBucket()

@@ -13,9 +13,9 @@ export const hasTerminal =
 const PROMPT = '\u001e'
 const CTRL_C = '\u0003'
 /** A program that ignores Ctrl-C for longer loses its terminal. */
-const END_MS_MAX = 5_000
+const END_MS_MAX = 60_000
 /** Longer than any command of ours takes on a busy machine. */
-const WAIT_MS_MAX = 60_000
+const WAIT_MS_MAX = 300_000
 const OUTPUT_CHARS_MAX = 1_000_000
 
 export const openTerminal = async ({ cwd, env, columns = 100 }) => {

@@ -9,8 +9,6 @@ import { SLOW } from '../suite/slow.js'
 import { NEVER } from './bucket.js'
 
 const MIB = 1_048_576
-/** Some emulators take half a minute for 1,001 objects. */
-const TEST_MS_MAX = 300_000
 
 export const keysOf = async (store: ObjectStore, prefix: string): Promise<readonly string[]> =>
   (await listAll(store, prefix, NEVER)).map(({ key }) => key)
@@ -50,7 +48,7 @@ export const objectStoreContract = ({ open, write, writersAtOnce, lacks = [] }: 
   /** A test with an empty store, and a directory for files. */
   const it = (name: string, work: (store: ObjectStore, directory: string) => Promise<void>): void => {
     const run = lacks.includes(name) ? test.fails : test
-    run(name, { timeout: TEST_MS_MAX }, async ({ onTestFinished }) => {
+    run(name, async ({ onTestFinished }) => {
       const directory = await temporaryDirectory(onTestFinished)
       await work(await open(onTestFinished), directory)
     })

@@ -13,8 +13,6 @@ export const cases = (quick: number, slow = CASES_SLOW): { readonly numRuns: num
   numRuns: SLOW ? slow : quick,
 })
 
-export const CASES_TIMEOUT_MS = 600_000
-
 /** A test of what holds for any values that are drawn. Without parameters it tries 100 cases. */
 export const property = <Drawn extends [unknown, ...unknown[]]>(
   title: string,
@@ -22,7 +20,7 @@ export const property = <Drawn extends [unknown, ...unknown[]]>(
   parameters: fc.Parameters<Drawn>,
   holds: (...drawn: Drawn) => void,
 ): void =>
-  test(title, { timeout: CASES_TIMEOUT_MS }, () =>
+  test(title, () =>
     fc.assert(
       fc.property<Drawn>(...values, (...drawn) => holds(...drawn)),
       parameters,

@@ -42,7 +42,7 @@ export const fourNights = (): (() => Nights) => {
   let nights: Nights | null = null
   beforeAll(async () => {
     nights = await readFourNights(finished)
-  }, 120_000)
+  })
   return () => {
     if (nights === null) throw new Error('the nights are read before the tests')
     return nights

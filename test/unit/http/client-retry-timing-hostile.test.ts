@@ -5,7 +5,7 @@ import { parseHttpDate, parseRetryAfter } from '../../../src/http/attempt.js'
 import { Pauses, RETRY_AFTER_MS_MAX } from '../../../src/http/rate-limit/rate-limiter.js'
 import { retryWaitMs } from '../../../src/http/retry-wait.js'
 import { anyText } from '../../support/hostile/any-text.js'
-import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+import { cases } from '../../support/suite/cases.js'
 
 /** All values that the settings allow: see `limits.backoff_base`, `limits.backoff_max` and `rate_limit`. */
 const backoff = fc
@@ -43,7 +43,7 @@ const anyHeader = fc.oneof(
 /** A time of a `Date` header or a clock. */
 const moment = fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2100, 0) })
 
-test('the wait before another attempt stays within its limits', { timeout: CASES_TIMEOUT_MS }, () => {
+test('the wait before another attempt stays within its limits', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 2_000 }),
@@ -86,9 +86,7 @@ const slowRetryAfter = (text: string, answeredAtMs: number): number | null => {
   return date.getUTCDate() === Number(day) ? Math.max(0, date.getTime() - answeredAtMs) : null
 }
 
-test('Retry-After is read as a number of seconds or a date relative to the Date of its answer, or ignored', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
+test('Retry-After is read as a number of seconds or a date relative to the Date of its answer, or ignored', () => {
   fc.assert(
     fc.property(anyHeader, moment, fc.integer({ min: -1e9, max: 1e9 }), (header, answeredAtMs, wrongByMs) => {
       const retryAfterMs = parseRetryAfter(header, answeredAtMs)
@@ -104,9 +102,7 @@ test('Retry-After is read as a number of seconds or a date relative to the Date 
   )
 })
 
-test('an accepted Date header is of the years 100 to 9999 and prints as the same text again', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
+test('an accepted Date header is of the years 100 to 9999 and prints as the same text again', () => {
   fc.assert(
     fc.property(anyHeader, (header) => {
       const ms = parseHttpDate(header)
@@ -165,9 +161,7 @@ class Count {
   }
 }
 
-test('in any order of answers pauses stay within their limits, and five in a row end the run', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
+test('in any order of answers pauses stay within their limits, and five in a row end the run', () => {
   fc.assert(
     fc.property(events, perMs, (all, windowMs) => {
       const pauses = new Pauses(windowMs)

@@ -118,10 +118,6 @@ const momentsOf = (wall: WallClock): readonly number[] => {
   return [...changesIn(wall, fromMs, fromMs + 52 * WEEK_MS), fromMs].slice(0, 1)
 }
 
-test.each(ZONES)(
-  `each instant in %s belongs to one day, also at clock changes; ${replay}`,
-  { timeout: 300_000 },
-  (zone) => {
-    expect(momentsOf(wallClock(zone)).flatMap((ms) => wrongAround(zone, ms))).toEqual([])
-  },
-)
+test.each(ZONES)(`each instant in %s belongs to one day, also at clock changes; ${replay}`, (zone) => {
+  expect(momentsOf(wallClock(zone)).flatMap((ms) => wrongAround(zone, ms))).toEqual([])
+})

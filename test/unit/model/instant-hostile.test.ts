@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { parseInstant } from '../../../src/model/instant.js'
 import { anyText } from '../../support/hostile/any-text.js'
 import { anyTime, slowInstant } from '../../support/hostile/odd-times.js'
-import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+import { cases } from '../../support/suite/cases.js'
 
 const text = fc.oneof(
   { weight: 9, arbitrary: anyTime },
@@ -15,9 +15,7 @@ const text = fc.oneof(
   fc.tuple(anyTime, anyTime).map((times) => times.join('')),
 )
 
-test('any text is read as by the slow reference reader, to the microsecond', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
+test('any text is read as by the slow reference reader, to the microsecond', () => {
   let read = 0
   fc.assert(
     fc.property(text, (one) => {

@@ -62,16 +62,12 @@ test.concurrent('a mail has its text, and the report as it is', async ({ onTestF
   expect(source).toMatch(/^Auto-Submitted: auto-generated\r$/m)
 })
 
-slow(
-  'a server may take longer to answer a whole mail than to answer at all',
-  { timeout: 60_000 },
-  async ({ onTestFinished }) => {
-    const { port } = await startMailServer(onTestFinished, {
-      onData: (stream, _, done) => void stream.resume().on('end', () => setTimeout(done, 11_000)),
-    })
-    expect(await send(targetAt(port))).toMatchObject(delivered)
-  },
-)
+slow('a server may take longer to answer a whole mail than to answer at all', async ({ onTestFinished }) => {
+  const { port } = await startMailServer(onTestFinished, {
+    onData: (stream, _, done) => void stream.resume().on('end', () => setTimeout(done, 11_000)),
+  })
+  expect(await send(targetAt(port))).toMatchObject(delivered)
+})
 
 /** A server that can do TLS, and a certificate that this process does not trust. */
 const startTlsServer = async (finished: Finished, options: SMTPServerOptions) => {

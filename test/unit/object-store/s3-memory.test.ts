@@ -67,5 +67,4 @@ test.runIf(SLOW)(
     expect(putBytes).toBeLessThan(GROWTH_BYTES_MAX)
     expect(getBytes).toBeLessThan(GROWTH_BYTES_MAX)
   },
-  300_000,
 )

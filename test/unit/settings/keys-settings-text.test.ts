@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { settingKeys, settingsText } from '../../../src/settings/keys.js'
 import { anyText } from '../../support/hostile/any-text.js'
 import { ACCOUNT_ENV, load, TOKEN } from '../../support/settings/settings-from-yaml.js'
-import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+import { cases } from '../../support/suite/cases.js'
 
 const ACCOUNT = [
   ['accounts[].name', 'acme'],
@@ -79,7 +79,7 @@ test('each default can be set by removing its #, alone and all together', async 
   })
 })
 
-test('any path is read again as it was given', { timeout: CASES_TIMEOUT_MS }, async () => {
+test('any path is read again as it was given', async () => {
   const anyPath = fc
     .oneof(
       fc.string(),

@@ -30,7 +30,7 @@ import {
   repeatsName,
   string,
 } from '../../support/hostile/json-node.js'
-import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+import { cases } from '../../support/suite/cases.js'
 import { testClock } from '../../support/time/test-clock.js'
 import { survey } from './example-rows.js'
 
@@ -184,44 +184,38 @@ const expectClear = (error: unknown): void => {
 test.each([
   ['surveys', 'survey', hostileSurvey, expectedSurvey],
   ['sample_sources', 'sample_source', hostileSampleSource, expectedSampleSource],
-] as const)(
-  'a page of %s gives its rows or a clear error',
-  { timeout: CASES_TIMEOUT_MS },
-  async (name, resource, rows, expectedRow) => {
-    let usable = 0
-    let unusable = 0
-    await fc.assert(
-      fc.asyncProperty(envelope(name, rows), async (answer) => {
-        const source = sourceOf(print(answer))
-        const reading =
-          name === 'surveys'
-            ? source.listSurveys({ updatedSince: null, page: PAGE }, context)
-            : source.listSampleSources(12, PAGE, context)
-        const page = await reading.catch((error: unknown) => {
-          expectClear(error)
-          return null
-        })
-        expect(page !== null).toBe(isUsable(answer, name))
-        if (page === null) {
-          unusable += 1
-          return
-        }
-        usable += 1
-        expect({
-          rows: page.rows,
-          rejections: page.rejections.map(({ rowId, raw }) => ({ rowId, raw })),
-          drift: driftEvents(page.drift),
-        }).toEqual(expectedPage(answer, name, resource, expectedRow))
-      }),
-      cases(60),
-    )
-    expect(Math.min(usable, unusable)).toBeGreaterThan(5)
-  },
-)
+] as const)('a page of %s gives its rows or a clear error', async (name, resource, rows, expectedRow) => {
+  let usable = 0
+  let unusable = 0
+  await fc.assert(
+    fc.asyncProperty(envelope(name, rows), async (answer) => {
+      const source = sourceOf(print(answer))
+      const reading =
+        name === 'surveys'
+          ? source.listSurveys({ updatedSince: null, page: PAGE }, context)
+          : source.listSampleSources(12, PAGE, context)
+      const page = await reading.catch((error: unknown) => {
+        expectClear(error)
+        return null
+      })
+      expect(page !== null).toBe(isUsable(answer, name))
+      if (page === null) {
+        unusable += 1
+        return
+      }
+      usable += 1
+      expect({
+        rows: page.rows,
+        rejections: page.rejections.map(({ rowId, raw }) => ({ rowId, raw })),
+        drift: driftEvents(page.drift),
+      }).toEqual(expectedPage(answer, name, resource, expectedRow))
+    }),
+    cases(60),
+  )
+  expect(Math.min(usable, unusable)).toBeGreaterThan(5)
+})
 
-test('an answer of fieldwork progress gives its row or a clear error', {
-  timeout: CASES_TIMEOUT_MS,
-}, async () => {
+test('an answer of fieldwork progress gives its row or a clear error', async () => {
   const whole = fc
     .tuple(hostileProgress, oddMembers(2))
     .map(([row, more]) => objectOf([...more, [string('fieldwork_progress'), row]]))

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { MemorySurvey } from '../../support/api/memory-source.js'
-import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+import { cases } from '../../support/suite/cases.js'
 import { minute } from '../../support/time/instants.js'
 import { readAndCommit } from '../../support/warehouse/read-bundle.js'
 import { source } from '../../support/warehouse/rows.js'
@@ -39,9 +39,7 @@ const moves = fc.record({
   renamed: fc.boolean(),
 })
 
-test('after any night a source is wrong only if neither the list nor the progress of its survey has changed since', {
-  timeout: CASES_TIMEOUT_MS,
-}, async () => {
+test('after any night a source is wrong only if neither the list nor the progress of its survey has changed since', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(moves, { minLength: 1, maxLength: 5 }), async (nights) => {
       const warehouse = await emptyWarehouse()

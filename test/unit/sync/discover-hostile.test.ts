@@ -21,7 +21,7 @@ import { unlimitedAllowance } from '../../support/api/allowance.js'
 import { pageOf } from '../../support/api/api-document.js'
 import { memorySource } from '../../support/api/memory-source.js'
 import { testLog } from '../../support/log/test-log.js'
-import { CASES_TIMEOUT_MS, cases } from '../../support/suite/cases.js'
+import { cases } from '../../support/suite/cases.js'
 import { testClock } from '../../support/time/test-clock.js'
 import { source } from '../../support/warehouse/rows.js'
 import { runDependencies } from '../../support/warehouse/run-dependencies.js'
@@ -181,9 +181,7 @@ const SHORT = ['truth', 'fewer surveys than it announces']
 /** The others go on for hundreds of pages, so they come less often. */
 const ENDS = [...Object.keys(ENDLESS), ...SHORT, ...SHORT, ...SHORT]
 
-test('listings of a server that lies about its pages end, and the cursor passes no unread change (in memory)', {
-  timeout: CASES_TIMEOUT_MS,
-}, async () => {
+test('listings of a server that lies about its pages end, and the cursor passes no unread change (in memory)', async () => {
   const results = new Map<string, number>()
   await fc.assert(
     fc.asyncProperty(worldOf(lyingStep, ENDS), runs, async (world, planned) => {
@@ -198,9 +196,7 @@ test('listings of a server that lies about its pages end, and the cursor passes 
     expect(results.get(result) ?? 0).toBeGreaterThan(0)
 })
 
-test('listings of an honest server with a changing list see every survey that was listed all the time', {
-  timeout: CASES_TIMEOUT_MS,
-}, async () => {
+test('listings of an honest server with a changing list see every survey that was listed all the time', async () => {
   await fc.assert(
     fc.asyncProperty(worldOf(honestStep, ['truth']), runs, async (world, planned) => {
       const memory = memoryListing()
@@ -219,7 +215,7 @@ test('listings of an honest server with a changing list see every survey that wa
   )
 })
 
-test('listings have the same results in DuckDB as in memory', { timeout: CASES_TIMEOUT_MS }, async () => {
+test('listings have the same results in DuckDB as in memory', async () => {
   const warehouse = await testWarehouse()
   let accounts = 0
   await fc.assert(

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { sleep, systemClock } from '../../../../src/base/clock.js'
 import type { Slot } from '../../../../src/http/rate-limit/held-slot-limiter.js'
 import { HeldSlotLimiter } from '../../../../src/http/rate-limit/held-slot-limiter.js'
-import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
+import { cases } from '../../../support/suite/cases.js'
 import { SLOW } from '../../../support/suite/slow.js'
 import { type Arrival, worstWindow } from '../server-and-client.js'
 
@@ -64,53 +64,49 @@ const request = fc.record({
   ),
 })
 
-test(
-  'for any cap, earlier holds, latencies, losses and drops, no window has more requests than the cap, and all end',
-  { timeout: CASES_TIMEOUT_MS },
-  () =>
-    fc.assert(
-      fc.asyncProperty(
-        fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 200, max: SLOW ? 450 : 250 })),
-        fc.array(fc.nat(HOLD_MS), { maxLength: SLOW ? 450 : 250, size: 'max' }),
-        fc.array(request, { minLength: 1, maxLength: SLOW ? 900 : 500, size: 'max' }),
-        async (cap, anyOccupiedMs, requests) => {
-          const occupiedMs = anyOccupiedMs.slice(0, cap)
-          const startMs = performance.now()
-          const limiter = createLimiter(cap, occupiedMs)
-          // A hold of an earlier run ends one hold after the server counted its request.
-          const arrivals = occupiedMs.map((leftMs) => arrivedAt(startMs + leftMs - HOLD_MS))
-          let inUseMax = 0
-          const send = async ({ latencyMs, countedPart, outcome }: (typeof requests)[number], slot: Slot) => {
-            slot.sending()
-            inUseMax = Math.max(inUseMax, limiter.slotsInUse())
-            const atMs = performance.now() + latencyMs * countedPart
-            if (outcome !== 'unsent') arrivals.push(arrivedAt(atMs))
-            await sleep(systemClock, latencyMs)
-            if (outcome === 'unsent') slot.neverSent()
-            else if (outcome !== 'loss') slot.answered()
+test('for any cap, earlier holds, latencies, losses and drops, no window has more requests than the cap, and all end', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 200, max: SLOW ? 450 : 250 })),
+      fc.array(fc.nat(HOLD_MS), { maxLength: SLOW ? 450 : 250, size: 'max' }),
+      fc.array(request, { minLength: 1, maxLength: SLOW ? 900 : 500, size: 'max' }),
+      async (cap, anyOccupiedMs, requests) => {
+        const occupiedMs = anyOccupiedMs.slice(0, cap)
+        const startMs = performance.now()
+        const limiter = createLimiter(cap, occupiedMs)
+        // A hold of an earlier run ends one hold after the server counted its request.
+        const arrivals = occupiedMs.map((leftMs) => arrivedAt(startMs + leftMs - HOLD_MS))
+        let inUseMax = 0
+        const send = async ({ latencyMs, countedPart, outcome }: (typeof requests)[number], slot: Slot) => {
+          slot.sending()
+          inUseMax = Math.max(inUseMax, limiter.slotsInUse())
+          const atMs = performance.now() + latencyMs * countedPart
+          if (outcome !== 'unsent') arrivals.push(arrivedAt(atMs))
+          await sleep(systemClock, latencyMs)
+          if (outcome === 'unsent') slot.neverSent()
+          else if (outcome !== 'loss') slot.answered()
+        }
+        let settled = 0
+        for (const next of requests) {
+          const controller = new AbortController()
+          const end = () => {
+            settled += 1
           }
-          let settled = 0
-          for (const next of requests) {
-            const controller = new AbortController()
-            const end = () => {
-              settled += 1
-            }
-            limiter.run((slot) => send(next, slot), [controller.signal]).then(end, end)
-            if (next.outcome === 'dropped') setTimeout(() => controller.abort(), next.latencyMs)
-            if (next.afterMs > 0) await vi.advanceTimersByTimeAsync(next.afterMs)
-          }
-          for (let waits = 0; settled < requests.length && waits < 3 * requests.length; waits += 1)
-            await vi.advanceTimersByTimeAsync(HOLD_MS)
-          expect(settled).toBe(requests.length)
-          expect(inUseMax).toBeLessThanOrEqual(cap)
-          expect(worstWindow(arrivals, PER_MS)).toBeLessThanOrEqual(cap)
-          await limiter.close()
-        },
-      ),
-      // To shrink a failure takes minutes: a case has hundreds of requests.
-      { ...cases(3, 300), endOnFailure: true },
+          limiter.run((slot) => send(next, slot), [controller.signal]).then(end, end)
+          if (next.outcome === 'dropped') setTimeout(() => controller.abort(), next.latencyMs)
+          if (next.afterMs > 0) await vi.advanceTimersByTimeAsync(next.afterMs)
+        }
+        for (let waits = 0; settled < requests.length && waits < 3 * requests.length; waits += 1)
+          await vi.advanceTimersByTimeAsync(HOLD_MS)
+        expect(settled).toBe(requests.length)
+        expect(inUseMax).toBeLessThanOrEqual(cap)
+        expect(worstWindow(arrivals, PER_MS)).toBeLessThanOrEqual(cap)
+        await limiter.close()
+      },
     ),
-)
+    // To shrink a failure takes minutes: a case has hundreds of requests.
+    { ...cases(3, 300), endOnFailure: true },
+  ))
 
 test('all slots are used, and again after a window', async () => {
   const limiter = createLimiter(LARGE_CAP)

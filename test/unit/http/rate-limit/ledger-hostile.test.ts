@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Ledger, ledgerFileName } from '../../../../src/http/rate-limit/ledger.js'
 import { ledgerLine } from '../../../../src/http/rate-limit/ledger-arithmetic.js'
 import { anyText } from '../../../support/hostile/any-text.js'
-import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
+import { cases } from '../../../support/suite/cases.js'
 import { testClock } from '../../../support/time/test-clock.js'
 
 const timing = { perMs: 60_000, requestTimeoutMs: 30_000 }
@@ -187,9 +187,7 @@ class Runs {
   }
 }
 
-test('no slot is free early after any sequence of sends, answers, losses, crashes and clock changes', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
+test('no slot is free early after any sequence of sends, answers, losses, crashes and clock changes', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
       const runs = new Runs()
@@ -210,9 +208,7 @@ const smallSteps = fc.array(
   { minLength: 1, maxLength: 25, size: 'max' },
 )
 
-test('clock changes below a second, during and between runs, free no slot early', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
+test('clock changes below a second, during and between runs, free no slot early', () => {
   fc.assert(
     fc.property(smallSteps, fc.integer({ min: -900, max: 900 }), (steps, putBetweenMs) => {
       rmSync(file(), { force: true })
@@ -300,9 +296,7 @@ const canBeRead = (line: string): boolean => {
   }
 }
 
-test('for any content of the file, readable sends count, and damaged places count as sent just now', {
-  timeout: CASES_TIMEOUT_MS,
-}, () => {
+test('for any content of the file, readable sends count, and damaged places count as sent just now', () => {
   fc.assert(
     fc.property(fc.array(anyLine, { maxLength: 12 }), fc.integer({ min: 1, max: 80 }), (lines, cap) => {
       const bytes = Buffer.concat(lines)

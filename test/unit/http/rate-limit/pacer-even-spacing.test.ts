@@ -25,7 +25,7 @@ import { describe, expect, test } from 'vitest'
 import type { Rate as Cap } from '../../../../src/base/network.js'
 import { evenRate, intervalMs, jitterMs } from '../../../../src/http/rate-limit/pacer.js'
 import { type CapSettings, createAccountCap } from '../../../../src/reference-server/api/rate-limit.js'
-import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
+import { cases } from '../../../support/suite/cases.js'
 
 const refusedOf = (
   kind: CapSettings['rateWindow'],
@@ -60,24 +60,20 @@ const evenly = (cap: Cap, lateness: readonly number[], windows: number): number[
 }
 
 describe('requests at the even distance', () => {
-  test.each(['sliding-counter', 'sliding', 'fixed'] as const)(
-    'are never refused by a %s window',
-    { timeout: CASES_TIMEOUT_MS },
-    (kind) => {
-      fc.assert(
-        fc.property(
-          caps,
-          part,
-          fc.array(late, { minLength: 1, maxLength: 97, size: 'max' }),
-          (cap, phase, lateness) => {
-            const arrivals = evenly(cap, lateness, 6)
-            expect(refusedOf(kind, cap, phase * cap.perMs, arrivals)).toBe(0)
-          },
-        ),
-        cases(150),
-      )
-    },
-  )
+  test.each(['sliding-counter', 'sliding', 'fixed'] as const)('are never refused by a %s window', (kind) => {
+    fc.assert(
+      fc.property(
+        caps,
+        part,
+        fc.array(late, { minLength: 1, maxLength: 97, size: 'max' }),
+        (cap, phase, lateness) => {
+          const arrivals = evenly(cap, lateness, 6)
+          expect(refusedOf(kind, cap, phase * cap.perMs, arrivals)).toBe(0)
+        },
+      ),
+      cases(150),
+    )
+  })
 
   test('are nearly the most that such a counter accepts: with one more per window it refuses some in every window', () => {
     const cap = { requests: 60, perMs: 60_000 }

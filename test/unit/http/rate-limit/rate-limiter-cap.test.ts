@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { json, startClient, startServer, until, worstWindow } from '../server-and-client.js'
 
 test.concurrent('requests that fit into the cap are sent in one burst, before any slot is used again', async () => {
-  // Even pacing would take 40 minutes, and the test may take one.
+  // Even pacing would take 40 minutes, which is longer than a test may take.
   const perMs = 3_600_000
   await using server = await startServer((_, response) => {
     setTimeout(() => json(response, {}), 10)

@@ -63,7 +63,6 @@ const expectNextPublishes = async (warehouse: TestWarehouse, where: string): Pro
 // Only in `npm run test:slow`, because the simulation kills publishes of Parquet in `npm test`.
 test.runIf(SLOW)(
   'a publish that is killed at any step leaves a complete version, and the next one publishes',
-  { timeout: 600_000 },
   async () => {
     const undisturbed = Number((await publishElsewhere(await changed(), 0)).stdout)
     expect(undisturbed).toBeGreaterThan(50)

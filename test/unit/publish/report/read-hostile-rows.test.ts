@@ -15,7 +15,6 @@ import { readStatus } from '../../../../src/warehouse/status.js'
 import { ALL_VIEWS } from '../../../../src/warehouse/views/all.js'
 import { anyText } from '../../../support/hostile/any-text.js'
 import { DEFAULTS } from '../../../support/settings/settings-from-yaml.js'
-import { CASES_TIMEOUT_MS } from '../../../support/suite/cases.js'
 import { slow } from '../../../support/suite/slow.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
@@ -153,22 +152,18 @@ const readAll = async ({ database }: TestWarehouse): Promise<void> => {
   await database.exclusively((sql) => readAccountStates(sql, ['acme']))
 }
 
-slow(
-  'any rows that the tables accept make a report, views and a status',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(anyNights, async (given) => {
-        const warehouse = await emptyWarehouse()
-        await fill(warehouse, 'acme', given)
-        const { html } = await pageOf(warehouse)
-        expect(/.{0,60}(?:\bNaN\b|Infinity|undefined|Invalid Date).{0,60}/.exec(html)?.[0] ?? null).toBeNull()
-        await readAll(warehouse)
-      }),
-      { numRuns: 20, endOnFailure: true },
-    )
-  },
-  CASES_TIMEOUT_MS,
-)
+slow('any rows that the tables accept make a report, views and a status', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyNights, async (given) => {
+      const warehouse = await emptyWarehouse()
+      await fill(warehouse, 'acme', given)
+      const { html } = await pageOf(warehouse)
+      expect(/.{0,60}(?:\bNaN\b|Infinity|undefined|Invalid Date).{0,60}/.exec(html)?.[0] ?? null).toBeNull()
+      await readAll(warehouse)
+    }),
+    { numRuns: 20, endOnFailure: true },
+  )
+})
 
 const NEW_STATUS = (individuals: string) =>
   `{"interview_count_by_status":{"new_status":{"individuals":${individuals},"percentage":1}}}`

@@ -32,8 +32,6 @@ test.runIf(SLOW)(
   async ({ onTestFinished }) => {
     const child = spawn(process.execPath, ['--input-type=module', '--eval', SCRIPT], {
       stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: 50_000,
-      killSignal: 'SIGKILL',
     })
     onTestFinished(() => void child.kill('SIGKILL'))
     let printed = ''

@@ -105,9 +105,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   ),
 })
 
-test('progress_daily equals a plain calculation from the events, before and after any compaction', {
-  timeout: 300_000,
-}, async () => {
+test('progress_daily equals a plain calculation from the events, before and after any compaction', async () => {
   let removed = 0
   await fc.assert(
     fc.asyncProperty(

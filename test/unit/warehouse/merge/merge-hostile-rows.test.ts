@@ -11,7 +11,7 @@ import { progressDecoder, sampleSourceDecoder, surveyDecoder } from '../../../..
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { hostileProgress, hostileSampleSource, hostileSurvey } from '../../../support/hostile/hostile-rows.js'
 import { type JsonNode, print } from '../../../support/hostile/json-node.js'
-import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
+import { cases } from '../../../support/suite/cases.js'
 import { minute } from '../../../support/time/instants.js'
 import { begin, bundle, commitPage, RUN, source } from '../../../support/warehouse/rows.js'
 import { sharedWarehouse, storedBundle, type TestWarehouse } from '../../../support/warehouse/warehouse.js'
@@ -85,9 +85,7 @@ const page = <Row extends { readonly id: number; readonly updated_at: bigint }>(
   }
 }
 
-test('hostile surveys are stored exactly, and are equal when they are read again', {
-  timeout: CASES_TIMEOUT_MS,
-}, async () => {
+test('hostile surveys are stored exactly, and are equal when they are read again', async () => {
   const warehouse = await emptyWarehouse()
   let accounts = 0
   await fc.assert(
@@ -119,9 +117,7 @@ test('hostile surveys are stored exactly, and are equal when they are read again
   )
 })
 
-test('hostile sources and progress are stored exactly, and are equal when they are read again', {
-  timeout: CASES_TIMEOUT_MS,
-}, async () => {
+test('hostile sources and progress are stored exactly, and are equal when they are read again', async () => {
   const warehouse = await emptyWarehouse()
   let accounts = 0
   await fc.assert(

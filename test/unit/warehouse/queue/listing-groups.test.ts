@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ListingPage } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
-import { CASES_TIMEOUT_MS, cases } from '../../../support/suite/cases.js'
+import { cases } from '../../../support/suite/cases.js'
 import { minute } from '../../../support/time/instants.js'
 import {
   begin,
@@ -101,9 +101,7 @@ const grouped = <Page>(pages: readonly Page[], sizes: readonly number[]): readon
   return groups
 }
 
-test('any pages in any groups leave the same rows, history, queue and position as single pages', {
-  timeout: CASES_TIMEOUT_MS,
-}, async () => {
+test('any pages in any groups leave the same rows, history, queue and position as single pages', async () => {
   const warehouse = await testWarehouse()
   let accounts = 0
   const after = (listings: Parameters<typeof accountAfter>[2]) => {
