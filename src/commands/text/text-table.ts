@@ -1,7 +1,8 @@
 /** Texts for people: aligned tables and paragraphs that fit a terminal, and its colours. */
+import { styleText } from 'node:util'
 import stringWidth from 'string-width'
 import { cutInMiddle } from '../../base/human.js'
-import { ESCAPE } from '../../logging/visible.js'
+import { ESCAPE, visible } from '../../logging/visible.js'
 import { terminalFeatures } from '../../settings/environment.js'
 import type { CliContext } from '../context.js'
 
@@ -85,9 +86,8 @@ export const terminalOf = ({ env, stdout }: Pick<CliContext, 'env' | 'stdout'>) 
 
 const WIDTH_DEFAULT = 80
 
-const COLOURS = { green: 32, yellow: 33, red: 31 } as const
-export type Colour = keyof typeof COLOURS
+export type Colour = 'green' | 'yellow' | 'red'
 
-/** For terminals. */
+/** For terminals. Control characters of the text stay text. */
 export const painted = (text: string, colour: Colour): string =>
-  `${ESCAPE}[${COLOURS[colour]}m${text}${ESCAPE}[0m`
+  styleText(colour, visible(text), { validateStream: false }).replaceAll('\u001b', ESCAPE)

@@ -202,7 +202,7 @@ describe('the last line', () => {
   test('is the only coloured line, in the colour of its status, and only if colours are enabled', () => {
     const text = visible(renderSummary(syncReport(), { elapsedMs: 0, colour: true }))
     expect(text.split('\u001b[')).toHaveLength(3)
-    expect(text.endsWith('\n\u001b[32mcomplete: 212 surveys refreshed, nothing left over.\u001b[0m\n')).toBe(
+    expect(text.endsWith('\n\u001b[32mcomplete: 212 surveys refreshed, nothing left over.\u001b[39m\n')).toBe(
       true,
     )
     expect(render(syncReport())).not.toContain('\u001b')
