@@ -38,6 +38,7 @@ export const openTelemetry = async (
   protect(secrets)
   const redact = createRedactor(secrets)
   const { redraw, colour } = terminalFeatures(env, stderr)
+  const { prettyStream } = stderr.isTTY ? await import('../logging/pretty.js') : { prettyStream: null }
   const line = createStatusLine(createTerminal())
   const runId = newRunId(systemClock.nowMs())
   logsAs({ level: settings.log_level, runId })
@@ -45,7 +46,7 @@ export const openTelemetry = async (
     runId,
     level: settings.log_level,
     stream: line,
-    pretty: stderr.isTTY ? (await import('../logging/pretty.js')).prettyLines(colour) : null,
+    pretty: prettyStream && ((lines) => prettyStream(lines, colour)),
     redact,
   })
   logProxies(settings.accounts, log)

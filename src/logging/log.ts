@@ -2,7 +2,7 @@
  * The log on stderr: one line per event, as JSON for programs or pretty for people. Each line passes the redactor as text
  * just before it is written. Writes are synchronous, so that a process that ends loses no line.
  */
-import { pino } from 'pino'
+import { type DestinationStream, pino } from 'pino'
 import { ExpectedError } from '../base/errors.js'
 import { type LOG_LEVELS, type Log, notWritten } from '../base/log.js'
 import { readableStack } from '../base/stack.js'
@@ -17,19 +17,18 @@ export interface LogOptions {
   readonly level: LogLevel
   /** `createStderr()`, or a status line that writes to it. */
   readonly stream: TextStream
-  /** Makes a line for people of a visible line of JSON (`prettyLines`). Null for JSON. */
-  readonly pretty: ((json: string) => string) | null
+  /** Makes lines for people of lines of JSON (`prettyStream`). Null for JSON. */
+  readonly pretty: ((lines: TextStream) => DestinationStream) | null
   /** Replaces the secrets in a text (`createRedactor`). */
   readonly redact: (text: string) => string
 }
 
 export const createLog = ({ runId, level, stream, pretty, redact }: LogOptions): Log => {
-  const destination = {
-    write: (line: string): void => {
-      const safe = visible(redact(line))
-      stream.write(pretty === null ? safe : redact(pretty(safe)))
-    },
-  }
+  const lines: TextStream = { write: (line) => stream.write(redact(line)) }
+  const destination =
+    pretty === null ? { write: (line: string) => lines.write(visible(line)) } : pretty(lines)
+  // A line for people has sequences of its own, so what it shows is made visible before.
+  const shown = (text: string): string => (pretty === null ? redact(text) : visible(redact(text)))
   const logger = pino(
     {
       level,
@@ -41,7 +40,7 @@ export const createLog = ({ runId, level, stream, pretty, redact }: LogOptions):
   )
   const at = (name: Exclude<LogLevel, 'silent'>): Log[typeof name] =>
     logger.isLevelEnabled(name)
-      ? (fields, message) => logger[name]({ ...plainFields(fields, redact), run_id: runId }, redact(message))
+      ? (fields, message) => logger[name]({ ...plainFields(fields, shown), run_id: runId }, shown(message))
       : notWritten
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
@@ -55,10 +54,10 @@ const DEPTH_MAX = 6
 const ITEMS_MAX = 100
 const TEXT_LENGTH_MAX = 8_192
 
-const plainFields = (fields: object, redact: (text: string) => string): { readonly [key: string]: Plain } => {
+const plainFields = (fields: object, shown: (text: string) => string): { readonly [key: string]: Plain } => {
   const text = (value: string): string => {
-    const redacted = redact(value)
-    return redacted.length > TEXT_LENGTH_MAX ? `${redacted.slice(0, TEXT_LENGTH_MAX)}…` : redacted
+    const whole = shown(value)
+    return whole.length > TEXT_LENGTH_MAX ? `${whole.slice(0, TEXT_LENGTH_MAX)}…` : whole
   }
   const plain = (value: unknown, depth: number): Plain => {
     if (typeof value === 'string') return text(value)

@@ -1,10 +1,18 @@
 /** Log lines for people. Only a terminal needs this file, and its library is loaded only then. */
-import { prettyFactory } from 'pino-pretty'
+import { Writable } from 'node:stream'
+import { build, type PrettyStream } from 'pino-pretty'
+import type { TextStream } from './stderr.js'
 
-export const prettyLines = (colour: boolean): ((json: string) => string) => {
-  const pretty = prettyFactory({ colorize: colour, translateTime: 'SYS:HH:MM:ss', singleLine: true })
-  return (json) => pretty(json.replaceAll(PAIR, (pair) => (/[bfru]/.test(pair) ? `\\${pair}` : pair)))
-}
-
-/** A character that JSON escapes. Only line breaks, tabs, quotes and backslashes are read; the others stay as they are written. */
-const PAIR = /\\./g
+/** Takes lines of JSON. Each is written to `lines` as a line for people before the call returns. */
+export const prettyStream = (lines: TextStream, colorize: boolean): PrettyStream =>
+  build({
+    colorize,
+    translateTime: 'SYS:HH:MM:ss',
+    singleLine: true,
+    destination: new Writable({
+      write: (line, _encoding, done) => {
+        lines.write(String(line))
+        done()
+      },
+    }),
+  })

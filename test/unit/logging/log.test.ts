@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ExpectedError, UpstreamError } from '../../../src/base/errors.js'
 import { createRedactor, Secret } from '../../../src/base/secret.js'
 import { createLog, type LogLevel } from '../../../src/logging/log.js'
-import { prettyLines } from '../../../src/logging/pretty.js'
+import { prettyStream } from '../../../src/logging/pretty.js'
 
 const RUN_ID = '20260301T020000Z-1a2b3c'
 const TOKEN = 'to"k\\en/ü-tail77'
@@ -13,7 +13,7 @@ const open = ({ level = 'debug', pretty = false }: { level?: LogLevel; pretty?: 
   const log = createLog({
     runId: RUN_ID,
     level,
-    pretty: pretty ? prettyLines(false) : null,
+    pretty: pretty ? (stream) => prettyStream(stream, false) : null,
     stream: { write: (line) => lines.push(line) },
     redact: createRedactor([new Secret(TOKEN)]),
   })
@@ -112,6 +112,13 @@ test('a pretty line has time, level, message and fields on one line, without col
   expect(lines[0]).toMatch(
     /^\[\d\d:\d\d:\d\d\] WARN: slow \{"account":"acme","run_id":"20260301T020000Z-1a2b3c"\}\n$/,
   )
+})
+
+test('control characters of a pretty line are text, in fields and in the message', () => {
+  const { log, lines } = open({ pretty: true })
+  log.info({ title: 'a\u001b[31mb\u202e', '\u0007': 1 }, 'of \u001b]0;c\u0007 "d" \\')
+  expect(lines[0]).toMatch(/INFO: of \\u001b\]0;c\\u0007 "d" \\ \{"title":"a.*\n$/)
+  expect(lines[0]).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u)
 })
 
 describe('the level', () => {
