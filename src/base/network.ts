@@ -13,7 +13,7 @@ export interface RateUsage {
   readonly requests: number
   readonly retries: number
   /** 429 answers. */
-  readonly refusals: number
+  readonly rateLimited: number
   /** Slots of the rate window in use: requests that the server may still be counting. */
   readonly slotsInUse: number
   readonly rate: Rate

@@ -132,8 +132,8 @@ const totalsOf = (rules: readonly RuleResult[]) => {
 }
 
 const lastLines = (report: ConformanceReport, { elapsedMs, exitCode }: ConformanceStyle): string => {
-  const { rules, requests, refusals, endedBy } = report
-  const refused = refusals === 0 ? '' : `, ${refusals} of them refused with 429`
+  const { rules, requests, rateLimited, endedBy } = report
+  const refused = rateLimited === 0 ? '' : `, ${rateLimited} of them refused with 429`
   const { pass, fail, not_observable } = totalsOf(rules)
   return [
     `${counted(requests, 'request')}${refused}, in ${humanDuration(elapsedMs)}`,
@@ -150,7 +150,7 @@ const conformanceToJson = (report: ConformanceReport, { elapsedMs, exitCode }: C
   rules: report.rules.map(({ verdict, ...rule }) => ({ ...rule, ...verdict })),
   observations: report.observations,
   requests: report.requests,
-  refusals: report.refusals,
+  rate_limited: report.rateLimited,
   elapsed_ms: Math.round(elapsedMs),
   ended_early: report.endedBy?.message ?? null,
 })

@@ -157,7 +157,7 @@ const factsOf = (run: RunReport, isOneOfSeveral: boolean): string => {
   const isWorthIt = (count: number) => run.status !== 'failed' || count > 0
   const repeated = [
     ...(isWorthIt(run.retries) ? [counted(run.retries, 'retry', 'retries')] : []),
-    ...(isWorthIt(run.refusals) ? [`${counted(run.refusals, 'refusal')} with 429`] : []),
+    ...(isWorthIt(run.rateLimited) ? [`${counted(run.rateLimited, 'refusal')} with 429`] : []),
   ]
   const pace = `a request every ${humanCount(Math.ceil(run.paceIntervalMs ?? 0))} ms: the API refuses bursts within the cap`
   const failed = run.surveysFailed > 0 ? `, ${humanCount(run.surveysFailed)} failed` : ''

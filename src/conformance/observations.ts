@@ -201,9 +201,9 @@ export const OBSERVATIONS: readonly Observation[] = [
   ),
   ...[
     observation('answers 429 below the cap', 'Limits', ({ sender: { usage } }) =>
-      usage.refusals === 0
+      usage.rateLimited === 0
         ? 'none'
-        : `${usage.refusals}, waited out: somebody else uses the account, or its cap is lower`,
+        : `${usage.rateLimited}, waited out: somebody else uses the account, or its cap is lower`,
     ),
     observation('a 429 answer', ERRORS, async ({ burst }) => {
       const { sent, last } = await burst()

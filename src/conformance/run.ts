@@ -51,7 +51,7 @@ export interface ConformanceReport {
   readonly observations: readonly ObservationResult[]
   readonly requests: number
   /** 429 answers below the cap. */
-  readonly refusals: number
+  readonly rateLimited: number
   /** Why the run ended early: a `StoppedError`, or the `UpstreamError` after which no request can succeed. */
   readonly endedBy: ExpectedError | null
 }
@@ -86,7 +86,7 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
   await check('passive')
   const unchecked = notObservable(isStop(endedBy) ? 'the run was stopped' : 'the run ended early')
   const print = (text: string) => excerptOf(text, (one) => sender.redact(one), PRINTED_LENGTH_MAX)
-  const { requests, refusals } = sender.usage
+  const { requests, rateLimited } = sender.usage
   return {
     baseUrl: options.baseUrl,
     rules: RULES.map((rule) => {
@@ -98,7 +98,7 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
       return { topic, section, told: print(told(verdicts.get(one) ?? unchecked)) }
     }),
     requests,
-    refusals,
+    rateLimited,
     endedBy,
   }
 }

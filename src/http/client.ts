@@ -88,7 +88,7 @@ class AccountClient implements AsyncDisposable {
   /** When each failed request is sent again, wall clock. */
   readonly #retriesAtMs = new Set<{ readonly atMs: number }>()
   #underWay = 0
-  readonly #counts = { requests: 0, retries: 0, refusals: 0 }
+  readonly #counts = { requests: 0, retries: 0, rateLimited: 0 }
 
   constructor(options: HttpClientOptions) {
     const { account, headers, limits, baseUrl, id } = options
@@ -242,7 +242,7 @@ class AccountClient implements AsyncDisposable {
   }
 
   #rateLimited(epoch: number, retryAfterMs: number | null, where: Where): void {
-    this.#counts.refusals += 1
+    this.#counts.rateLimited += 1
     const error = this.#limiter.rateLimited(epoch, retryAfterMs, where)
     if (error !== null) this.#ended.abort(error)
   }

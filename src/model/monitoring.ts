@@ -120,7 +120,7 @@ export interface RunEnd {
 }
 
 type CountOfRun =
-  | ('retries' | 'refusals' | 'surveysListed' | 'surveysRefreshed' | 'surveysFailed')
+  | ('retries' | 'rateLimited' | 'surveysListed' | 'surveysRefreshed' | 'surveysFailed')
   | ('leftOver' | 'rejectedRows' | 'driftEvents')
 
 /** An account in the warehouse, with its last sync, as of the end of that. */

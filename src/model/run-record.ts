@@ -66,7 +66,7 @@ export const RUN_FIELDS = {
   ),
   requests: bigint('Requests sent, retries included'),
   retries: bigint('Requests that repeated an earlier one'),
-  refusals: bigint('429 answers'),
+  rateLimited: bigint('Answers 429: more requests than the API allows'),
   surveysListed: counter('Rows in the listing, repeats included'),
   surveysRefreshed: counter('Surveys whose sources and progress were read'),
   surveysFailed: counter('Surveys whose refresh failed; they stay queued'),

@@ -247,7 +247,7 @@ export const digestItems = sync(
 )
 
 /** The version that the declarations describe. */
-export const SCHEMA_VERSION = 5
+export const SCHEMA_VERSION = 6
 
 export const schemaVersion = sync(
   'schema_version',

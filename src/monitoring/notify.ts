@@ -69,7 +69,7 @@ const accountLine = (run: RunReport): string => {
           counted(run.requests, 'request'),
           run.leftOver === 0 ? 'nothing left over' : `${counted(run.leftOver, 'survey')} left over`,
           ...(run.rejectedRows === 0 ? [] : [`${counted(run.rejectedRows, 'row')} rejected`]),
-          ...(run.refusals === 0 ? [] : [`${counted(run.refusals, 'refusal')} with 429`]),
+          ...(run.rateLimited === 0 ? [] : [`${counted(run.rateLimited, 'refusal')} with 429`]),
         ]
       : [
           `${counted(run.replayed.merged + run.replayed.queued + run.replayed.outdated, 'row')} replayed`,

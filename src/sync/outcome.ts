@@ -168,7 +168,7 @@ export const finishRun = async (
     requestsEstimated: null,
     requests: 0,
     retries: 0,
-    refusals: 0,
+    rateLimited: 0,
     paceIntervalMs: null,
     requestUsage: state.requestUsage.entries(),
     ...state.counts,

@@ -32,7 +32,7 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
   const run: Run = { ...given, signal: deadline.signal, budget, state }
   const finish = () =>
     finishRun(given, { command, span, state }, (facts) => {
-      const { requests, retries, refusals, paceIntervalMs } = given.source.usage()
+      const { requests, retries, rateLimited, paceIntervalMs } = given.source.usage()
       const outcome = outcomeOf({ ...state, ...state.counts, ...facts }, rules)
       return {
         ...outcome,
@@ -40,7 +40,7 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
         requestsEstimated,
         requests,
         retries,
-        refusals,
+        rateLimited,
         paceIntervalMs,
       }
     })

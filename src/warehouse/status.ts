@@ -28,7 +28,7 @@ const runRow = z.object({
   exit_code: bigintCell.nullable(),
   reason: varcharCell.nullable(),
   requests: bigintCell.nullable(),
-  refusals: bigintCell.nullable(),
+  rate_limited: bigintCell.nullable(),
   surveys_refreshed: bigintCell.nullable(),
   left_over: bigintCell.nullable(),
 })

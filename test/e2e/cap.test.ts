@@ -40,7 +40,9 @@ slow.concurrent.for(TRIALS)(
     })
     expect(ended.code).toBe(3)
     const pace = await paceOf(server)
-    expect(JSON.parse(ended.stdout)).toMatchObject({ accounts: [{ requests: pace.requests, refusals: 0 }] })
+    expect(JSON.parse(ended.stdout)).toMatchObject({
+      accounts: [{ requests: pace.requests, rate_limited: 0 }],
+    })
     expect(pace.refused).toBe(0)
     expect(pace.mostInAny(windowMs)).toBeLessThanOrEqual(CAP)
     expect(pace.requests).toBeGreaterThan(REQUESTS - CAP)
@@ -74,7 +76,7 @@ slow.concurrent('a sliding-window counter refuses a handful of requests, and the
   expect(refused).toBeLessThanOrEqual(8)
   const ended = await running.ended
   expect(JSON.parse(ended.stdout)).toMatchObject({
-    accounts: [{ refusals: refused, pace_interval_ms: expect.closeTo(350.6, 0) }],
+    accounts: [{ rate_limited: refused, pace_interval_ms: expect.closeTo(350.6, 0) }],
   })
 })
 
@@ -118,7 +120,7 @@ test.concurrent.for(SLOW ? (['sliding', 'fixed'] as const) : (['sliding'] as con
     const last = await trial.runWarm(['sync', '--json', '--max-requests', '60'], env)
     expect(last.code).toBe(3)
     const [report] = JSON.parse(last.stdout).accounts
-    expect(report.refusals).toBe(0)
+    expect(report.rate_limited).toBe(0)
     const pace = await paceOf(server)
     // The last run stops before the first survey that does not fit into its budget.
     expect(pace.requests).toBeGreaterThanOrEqual(KILLS * 40 + report.requests)

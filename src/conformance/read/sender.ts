@@ -58,10 +58,10 @@ export class Sender implements AsyncDisposable {
   /** Takes the token and the credentials of a proxy out of a text. */
   readonly redact: (text: string) => string
   /**
-   * `refusals`: 429 answers to requests within the cap. `connections`: made with the caller's credentials, and
+   * `rateLimited`: 429 answers to requests within the cap. `connections`: made with the caller's credentials, and
    * `requestsWithCredentials` were sent over them.
    */
-  readonly usage = { requests: 0, refusals: 0, connections: 0, requestsWithCredentials: 0 }
+  readonly usage = { requests: 0, rateLimited: 0, connections: 0, requestsWithCredentials: 0 }
 
   constructor(options: SenderOptions) {
     const { account, rate, requestTimeoutMs, clock, token, proxy } = options
@@ -173,7 +173,7 @@ export class Sender implements AsyncDisposable {
 
   async #waitAfterRefusal(answer: Answer, refusals: number, where: Where): Promise<void> {
     const { rate, clock, signal, log } = this.#options
-    this.usage.refusals += 1
+    this.usage.rateLimited += 1
     if (refusals >= REFUSALS_IN_A_ROW_MAX) throw rateRefused(where, refusals, rate)
     const retryAfterMs = parseRetryAfter(answer.header('retry-after'), answer.dateMs ?? clock.nowMs())
     if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX) {

@@ -48,7 +48,7 @@ export const createRateLimiter = (options: RateLimiterOptions) => {
       if (verdict.kind === 'pause') slowDown(verdict.durationMs, retryAfterMs, where.request)
       return null
     },
-    usage: (): Omit<RateUsage, 'requests' | 'retries' | 'refusals' | 'retryAtMs' | 'unanswered'> => ({
+    usage: (): Omit<RateUsage, 'requests' | 'retries' | 'rateLimited' | 'retryAtMs' | 'unanswered'> => ({
       slotsInUse: limiter.slotsInUse(),
       pausedUntilMs: limiter.pausedUntilMs(),
       slotFreeAtMs: limiter.slotFreeAtMs(),

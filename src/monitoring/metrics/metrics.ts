@@ -111,7 +111,7 @@ export const ACCOUNT_METRICS = named<AccountState>({
     'Requests that the last sync did not send, because their answer was known or not due',
   ),
   retries: counted('retries', 'Requests of the last sync that repeated an earlier one'),
-  refusals: counted('refusals', 'Answers 429 that the last sync got'),
+  rate_limited: counted('rateLimited', 'Answers 429 that the last sync got'),
   surveys_listed: counted('surveysListed', 'Rows in the listing of the last sync, repeats included'),
   surveys_refreshed: counted('surveysRefreshed', 'Surveys whose sources and progress the last sync read'),
   surveys_failed: counted('surveysFailed', 'Surveys that the last sync could not read; they stay queued'),

@@ -25,7 +25,7 @@ const runRow = z.object({
   endedAt: timestamptzCell,
   exitCode: bigintCell,
   retries: bigintCell,
-  refusals: bigintCell,
+  rateLimited: bigintCell,
   surveysListed: bigintCell,
   surveysRefreshed: bigintCell,
   surveysFailed: bigintCell,

@@ -43,12 +43,12 @@ const cellsOf = (record: Partial<RunRecord>): CellRow =>
   )
 
 /**
- * `_sync.runs`, numbered also in a published state of an older version, which has no error codes either. Runs without a number are the
+ * `_sync.runs`, numbered also in a published state of an older version, which has no error codes and no `rate_limited` either. Runs without a number are the
  * newest, those dated in the future first among them: otherwise each would be the last until that time.
  */
 export const NUMBERED_RUNS = `(SELECT * EXCLUDE (run_number), row_number() OVER (
     ORDER BY run_number ASC NULLS LAST, started_at <= now() ASC, started_at ASC, run_id ASC) AS run_number
-  FROM (FROM _sync.runs UNION ALL BY NAME SELECT NULL::BIGINT AS run_number, NULL::VARCHAR AS error_code WHERE false))`
+  FROM (FROM _sync.runs UNION ALL BY NAME SELECT NULL::BIGINT AS run_number, NULL::VARCHAR AS error_code, NULL::BIGINT AS rate_limited WHERE false))`
 
 /** How many runs of accounts are recorded, and the id of the last run; null without runs. */
 export const readLastRun = async (sql: Sql): Promise<z.output<typeof lastRunRow>> => {

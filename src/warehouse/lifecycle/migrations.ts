@@ -51,6 +51,11 @@ const MIGRATIONS: readonly Migration[] = [
       'DROP TABLE temp.renamed',
     ],
   },
+  {
+    version: 6,
+    description: 'Answers 429 are no refusals',
+    statements: ['ALTER TABLE _sync.runs RENAME refusals TO rate_limited'],
+  },
 ]
 
 /** Tests pass another `schema`. */

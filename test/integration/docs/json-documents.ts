@@ -272,7 +272,7 @@ const conformance = z.strictObject({
     told: text('What the service does'),
   }),
   requests: count('Requests sent'),
-  refusals: count('Answers 429 below the cap'),
+  rate_limited: count('Answers 429 below the cap'),
   elapsed_ms: count('How long it took, milliseconds'),
   ended_early: orNull(text('Why the run ended early; null if it did not')),
 })

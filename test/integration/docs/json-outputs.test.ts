@@ -150,7 +150,7 @@ describe.concurrent('what the built command prints is valid', () => {
     const next = trial.api.arrivals.length + 1
     trial.api.hook = refusing(trial.api, 429, ({ number }) => number === next)
     const { json: paced } = await runJson(trial, 'sync --full')
-    expect(paced).toMatchObject({ accounts: [{ refusals: 1, pace_interval_ms: expect.any(Number) }] })
+    expect(paced).toMatchObject({ accounts: [{ rate_limited: 1, pace_interval_ms: expect.any(Number) }] })
     trial.api.hook = refusing(trial.api, 401)
     const { json: failed } = await runJson(trial, 'sync')
     expect(failed).toMatchObject({ status: 'failed', exit_code: 4 })

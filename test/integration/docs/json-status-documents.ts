@@ -70,7 +70,7 @@ export const status = z.strictObject({
     'The last five runs, newest first, one entry a run and account',
     columns(
       runs,
-      'run_id account started_at ended_at status exit_code reason requests refusals surveys_refreshed left_over',
+      'run_id account started_at ended_at status exit_code reason requests rate_limited surveys_refreshed left_over',
     ),
   ),
   cursors: listOf(

@@ -81,7 +81,7 @@ export const memorySource = (surveys: Record<number, MemorySurvey> = {}): Memory
       return reading(surveyId, sampleSourceId)
     },
     usage: () => ({
-      ...{ requests: source.asked.length, retries: 0, refusals: 0, slotsInUse: 0 },
+      ...{ requests: source.asked.length, retries: 0, rateLimited: 0, slotsInUse: 0 },
       ...{
         rate: { requests: 60, perMs: 60_000 },
         pausedUntilMs: null,

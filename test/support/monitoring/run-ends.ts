@@ -41,7 +41,7 @@ export const accountState = (given: Partial<AccountState> = {}): AccountState =>
     { kind: 'survey_progress', reason: 'changed', requests: 40, saved: 3 },
   ],
   retries: 1,
-  refusals: 0,
+  rateLimited: 0,
   surveysListed: 40,
   surveysRefreshed: 240,
   surveysFailed: 0,

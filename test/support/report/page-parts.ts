@@ -350,8 +350,8 @@ const cellsFor = (timeZone: string): Readonly<Record<string, (row: Row) => reado
     runs: (row) => [
       f.instant(row.started_at),
       words(row.status, row.reason),
-      ...['seconds', 'requests', 'refusals', 'surveys_refreshed', 'left_over', 'rejected_rows'].map((name) =>
-        f.count(row[name]),
+      ...['seconds', 'requests', 'rate_limited', 'surveys_refreshed', 'left_over', 'rejected_rows'].map(
+        (name) => f.count(row[name]),
       ),
     ],
     requests: (row) => [spaced(row.reason), f.count(row.made), f.count(row.saved)],

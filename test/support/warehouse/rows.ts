@@ -235,7 +235,7 @@ export const runReport = (change: Partial<RunReport> = {}): RunReport => ({
   cursorAfter: minute(-5),
   requests: 7,
   retries: 1,
-  refusals: 0,
+  rateLimited: 0,
   paceIntervalMs: null,
   surveysListed: 3,
   surveysRefreshed: 2,

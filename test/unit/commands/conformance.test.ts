@@ -55,7 +55,7 @@ describe.concurrent('conformance', () => {
       base_url: server.baseUrl,
       totals: { fail: 0 },
       requests: 8,
-      refusals: 0,
+      rate_limited: 0,
       ended_early: null,
       rules: expect.arrayContaining([
         {

@@ -12,7 +12,7 @@ export const runReport = (changes: Partial<RunReport> = {}): RunReport =>
     cursorAfter: instantOf('2026-03-01T01:55:00Z'),
     requests: 1234,
     retries: 2,
-    refusals: 1,
+    rateLimited: 1,
     surveysListed: 250,
     surveysRefreshed: 212,
     rowsByTable: {

@@ -51,7 +51,7 @@ test('the summary counts failures and data problems and names the tables that ho
     leftOver: 43,
     rejectedRows: 1,
     driftEvents: 3,
-    refusals: 12,
+    rateLimited: 12,
     retries: 1,
   })
   const text = render(syncReport({ accounts: [run] }))
@@ -118,7 +118,7 @@ test('after a failure, what is zero is left out', () => {
   const counts = {
     requests: 1,
     retries: 0,
-    refusals: 0,
+    rateLimited: 0,
     surveysListed: 0,
     surveysRefreshed: 0,
     rejectedRows: 0,
@@ -132,7 +132,7 @@ test('after a failure, what is zero is left out', () => {
   })
   const text = render(syncReport({ accounts: [run], status: 'failed', exitCode: 4, published: [] }))
   expect(text.split('\n\n')[0]).toBe('requests   1')
-  const more = runReport({ ...run, refusals: 2, surveysListed: 50 })
+  const more = runReport({ ...run, rateLimited: 2, surveysListed: 50 })
   expect(
     render(syncReport({ accounts: [more], status: 'failed', exitCode: 4, published: [] })).split('\n\n')[0],
   ).toBe('requests   1 (2 refusals with 429)\nlisting    incremental, 50 surveys listed')

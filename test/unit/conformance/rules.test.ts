@@ -68,7 +68,7 @@ describe('the reference server', () => {
     expect(idsOf(report, 'fail')).toEqual([])
     expect(idsOf(report, 'not_observable')).toEqual(['limits.refusal'])
     expect(idsOf(report, 'pass')).toHaveLength(RULES.length - 1)
-    expect(report).toMatchObject({ refusals: 0, endedBy: null })
+    expect(report).toMatchObject({ rateLimited: 0, endedBy: null })
     expect(report.requests).toBeLessThanOrEqual(90)
   })
 
@@ -125,7 +125,7 @@ test('API document, "Limits": a run keeps the cap in every window of time', asyn
   await using server = await startReferenceServer({ ...WORLD, rateWindow: 'sliding', rateLimit: rate })
   const report = await conform(server, { rate, requestsMax: 65 })
   expect(report.requests).toBe(65)
-  expect(report.refusals).toBe(0)
+  expect(report.rateLimited).toBe(0)
   expect(idsOf(report, 'fail')).toEqual([])
 })
 
@@ -133,7 +133,7 @@ test('API document, "Limits": --exceed-cap exceeds the cap once, until the answe
   const rate = { requests: 30, perMs: 600_000 }
   await using server = await startReferenceServer({ ...WORLD, rateWindow: 'sliding', rateLimit: rate })
   const report = await conform(server, { rate, requestsMax: 25, exceedCap: true })
-  expect(report.refusals).toBe(0)
+  expect(report.rateLimited).toBe(0)
   expect(idsOf(report, 'fail')).toEqual([])
   expect(idsOf(report, 'pass')).toContain('limits.refusal')
   expect(observationOf(report, 'a 429 answer')).toMatch(
@@ -268,7 +268,7 @@ test('a run waits after a 429 as Retry-After says, and reports it', async () => 
     sendJson(response, undefined, number === 2 ? 429 : 200, { 'retry-after': '0' }),
   )
   const report = await conform(service, { requestsMax: 10, clock: impatient })
-  expect(report).toMatchObject({ refusals: 1, requests: 10, endedBy: null })
+  expect(report).toMatchObject({ rateLimited: 1, requests: 10, endedBy: null })
   expect(observationOf(report, 'answers 429 below the cap')).toMatch(/^1, waited out/)
   expect(idsOf(report, 'fail')).toEqual([])
 })

@@ -35,7 +35,7 @@ const open = () => {
   const written: string[] = []
   const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, after: () => () => undefined }
   const usage = (): RateUsage => ({
-    ...{ requests: 10, retries: 0, refusals: 0, slotsInUse: 10, paceIntervalMs: null, pausedUntilMs },
+    ...{ requests: 10, retries: 0, rateLimited: 0, slotsInUse: 10, paceIntervalMs: null, pausedUntilMs },
     ...{ slotFreeAtMs: null, retryAtMs: null, unanswered: null },
     rate: { requests: 60, perMs: 60_000 },
   })

@@ -52,7 +52,7 @@ test('accounts that failed come first, with their reason and problems', () => {
     {},
     {
       ...{ account: 'globex', status: 'failed', exitCode: 5, reason: 'a reason\n of two lines' },
-      ...{ leftOver: 3, rejectedRows: 2, refusals: 1 },
+      ...{ leftOver: 3, rejectedRows: 2, rateLimited: 1 },
     },
   )
   expect(endText({ ...end, status: 'failed', exitCode: 5 }).split('\n')).toEqual([

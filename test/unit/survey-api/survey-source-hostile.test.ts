@@ -44,7 +44,7 @@ const sourceOf = (text: string) => {
     usage: () => ({
       requests: 1,
       retries: 0,
-      refusals: 0,
+      rateLimited: 0,
       slotsInUse: 1,
       pausedUntilMs: null,
       slotFreeAtMs: null,

@@ -56,7 +56,7 @@ const Tables = ({ page, page: { rows, formats } }: PartProps) => (
         },
         { head: 'Seconds', cell: ({ seconds }) => formats.count(seconds) },
         { head: 'Requests', isTechnical: true, cell: ({ requests }) => formats.count(requests) },
-        { head: 'Answers 429', isTechnical: true, cell: ({ refusals }) => formats.count(refusals) },
+        { head: 'Answers 429', isTechnical: true, cell: ({ rate_limited }) => formats.count(rate_limited) },
         { head: 'Surveys read', cell: ({ surveys_refreshed }) => formats.count(surveys_refreshed) },
         { head: 'Left over', cell: ({ left_over }) => formats.count(left_over) },
         {

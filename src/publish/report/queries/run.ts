@@ -12,11 +12,11 @@ export const run = {
     row: z.object({
       ...{ run_id: text, account: text, command: maybe.text, started_at: at, ended_at: maybe.at },
       ...{ seconds: maybe.count, status: text, reason: maybe.text, requests: maybe.count },
-      ...{ retries: maybe.count, refusals: maybe.count, surveys_refreshed: maybe.count },
+      ...{ retries: maybe.count, rate_limited: maybe.count, surveys_refreshed: maybe.count },
       ...{ left_over: maybe.count, rejected_rows: maybe.count },
     }),
     select: `SELECT run_id, account, command, started_at, ended_at, epoch_us(ended_at) // 1000000 - epoch_us(started_at) // 1000000 AS seconds, status,
-  reason, requests, retries, refusals, surveys_refreshed, left_over, rejected_rows, run_number
+  reason, requests, retries, rate_limited, surveys_refreshed, left_over, rejected_rows, run_number
 FROM _sync.runs
 QUALIFY row_number() OVER (PARTITION BY account ORDER BY run_number DESC NULLS LAST) <= ${RUNS_SHOWN}`,
     order: 'run_number DESC NULLS LAST, account ASC',

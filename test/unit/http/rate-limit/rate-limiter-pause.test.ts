@@ -34,7 +34,7 @@ describe.concurrent('a 429', () => {
     await Promise.all([answer, late])
     expect(server.arrivals).toHaveLength(3)
     expect((server.arrivals[1]?.atMs ?? 0) - refusedAtMs).toBeGreaterThanOrEqual(pausedMs - 5)
-    expect(client.usage()).toMatchObject({ requests: 3, retries: 1, refusals: 1, pausedUntilMs: null })
+    expect(client.usage()).toMatchObject({ requests: 3, retries: 1, rateLimited: 1, pausedUntilMs: null })
   })
 
   test('holds back requests that have a slot, and a second 429 of the same burst does not lengthen the pause', async () => {
@@ -56,7 +56,7 @@ describe.concurrent('a 429', () => {
     const during = server.arrivals.filter(({ atMs }) => atMs > refusedAtMs && atMs < refusedAtMs + 990)
     expect(during).toEqual([])
     expect(pausesOf(client)).toHaveLength(1)
-    expect(client.usage()).toMatchObject({ requests: 38, refusals: 8, retries: 8 })
+    expect(client.usage()).toMatchObject({ requests: 38, rateLimited: 8, retries: 8 })
   })
 
   test('gives no slots to requests that come during the pause', async () => {

@@ -38,7 +38,7 @@ test('the last sync counts, and the end of the last complete one, whatever came 
   const warehouse = await emptyWarehouse()
   await record(warehouse, 'a', 0, { status: 'partial', exitCode: 3 })
   await record(warehouse, 'b', 100)
-  await record(warehouse, 'c', 200, { status: 'failed', exitCode: 4, refusals: 5, leftOver: 12 })
+  await record(warehouse, 'c', 200, { status: 'failed', exitCode: 4, rateLimited: 5, leftOver: 12 })
   await record(warehouse, 'd', 300, { command: 'replay' })
   const [state] = await statesOf(warehouse, ['acme'])
   expect(state).toMatchObject({
@@ -47,7 +47,7 @@ test('the last sync counts, and the end of the last complete one, whatever came 
     startedAt: minute(200),
     endedAt: minute(209),
     exitCode: 4,
-    refusals: 5,
+    rateLimited: 5,
     leftOver: 12,
   })
 })

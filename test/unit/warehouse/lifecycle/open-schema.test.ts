@@ -127,6 +127,7 @@ test('a listing that a warehouse of version 3 has under way goes on after the mi
   await commitPage(older.account, [survey(2)], minute(0), { nextPage: 2, totalCount: 2 })
   await older.run('ALTER TABLE _sync.listed_ids DROP COLUMN kind')
   await older.run('ALTER TABLE _sync.listings RENAME least_total_count TO first_total_count')
+  await older.run('ALTER TABLE _sync.runs RENAME rate_limited TO refusals')
   await older.run('UPDATE _sync.schema_version SET version = 3')
   await older.database.close()
 
@@ -136,6 +137,19 @@ test('a listing that a warehouse of version 3 has under way goes on after the mi
   expect(await account.countListed(last)).toBe(2)
   await account.commitListingPages([last])
   await expectRows("SELECT survey_id FROM _sync.tasks WHERE reason = 'missing'", [])
+})
+
+test('the answers 429 of runs of version 5 are kept under their new name', async () => {
+  const older = await testWarehouse()
+  await begin(older.account, minute(0))
+  await older.account.startRun({ runId: 'r', command: 'sync', version: '0', startedAt: minute(0) })
+  await older.run('UPDATE _sync.runs SET rate_limited = 7')
+  await older.run('ALTER TABLE _sync.runs RENAME rate_limited TO refusals')
+  await older.run('UPDATE _sync.schema_version SET version = 5')
+  await older.database.close()
+
+  const { expectRows } = await testWarehouse(older.directory)
+  await expectRows('SELECT rate_limited FROM _sync.runs', [[7]])
 })
 
 test('a column of a newer version stays empty in the rows that this version adds', async () => {
