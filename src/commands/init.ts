@@ -84,7 +84,7 @@ const required = (flags: InitFlags): Answers => {
 }
 
 const ask = async (context: CliContext, flags: InitFlags, texts: QuestionTexts): Promise<Asked> => {
-  using prompt = openPrompt(context.stdin(), context.stderr, context.signal)
+  const prompt = openPrompt(context.stdin(), context.stderr, context.signal)
   const given = Object.fromEntries(
     QUESTIONS.flatMap((question) => (flags[question] === undefined ? [] : [[question, flags[question]]])),
   )

@@ -178,25 +178,33 @@ describe('with flags', () => {
 describe.skipIf(!hasTerminal)(
   `on a terminal${hasTerminal ? '' : ' (skipped: no script of util-linux here)'}`,
   () => {
-    const ADDRESS = 'ends with /api/v1: '
-    const ID = 'Identifier of the account: '
-    const WAREHOUSE = 'a bucket such as s3://bucket/prefix ['
-    const TOKEN_FILE = 'File that holds the secret token ['
-    const SECRET = 'Secret token (it is not shown): '
-    const SECRET_OR_FILE = 'Secret token (it is not shown; leave it empty if a file has it already): '
-    const NEW_FILE = 'File to write it to, which only you can read ['
+    // The mark of a question that waits for its answer.
+    const ADDRESS = '◆  Address of the service; it ends with /api/v1'
+    const ID = '◆  Identifier of the account'
+    const WAREHOUSE = '◆  Where to put the warehouse: a directory, or a bucket such as s3://bucket/prefix'
+    const TOKEN_FILE = '◆  File that holds the secret token'
+    const SECRET = '◆  Secret token (it is not shown)'
+    const SECRET_OR_FILE = '◆  Secret token (it is not shown; leave it empty if a file has it already)'
+    const NEW_FILE = '◆  File to write it to, which only you can read'
 
     /** The terminal echoes what is typed unless the program prevents it. */
     const start = async (directory: string, args = ''): Promise<Terminal> => {
-      const env = { PATH: process.env.PATH, HOME: directory, PID: `${directory}.pid` }
+      const env = { PATH: process.env.PATH, HOME: directory, PID: `${directory}.pid`, NO_COLOR: '1' }
       const terminal = await openTerminal({ cwd: directory, env })
       const command = `'${process.execPath}' '${MAIN}' init ${args}`
       terminal.type(`stty echo; (echo $BASHPID >$PID; exec ${command}); echo "exit $?"; stty -a; stty -echo`)
       return terminal
     }
 
-    const answer = async (terminal: Terminal, question: string, text: string): Promise<string> => {
-      const shown = await terminal.waitFor(question)
+    /** What was shown before the answer, with the lines of a sentence joined. `refusal` is of the answer before. */
+    const answer = async (
+      terminal: Terminal,
+      question: string,
+      text: string,
+      refusal = '',
+    ): Promise<string> => {
+      const shown = (await terminal.waitFor(question)).replaceAll(/\r\n│ +(?=\S)/g, ' ')
+      expect(shown).toContain(refusal)
       terminal.type(text)
       return shown
     }
@@ -214,14 +222,19 @@ describe.skipIf(!hasTerminal)(
       await using _ = terminal
       const shown = [
         await answer(terminal, ADDRESS, 'api.example'),
-        await answer(terminal, `It must be a URL such as https://host.example/api/v1\r\n`, ` ${url} `),
+        await answer(
+          terminal,
+          ADDRESS,
+          ` ${url} `,
+          'It must be a URL such as https://host.example/api/v1\r\n',
+        ),
         await answer(terminal, ID, 'seven'),
-        await answer(terminal, 'a whole number from 1\r\n', id),
+        await answer(terminal, ID, id, 'a whole number from 1\r\n'),
         await answer(terminal, SECRET_OR_FILE, 'ab\u00e9'),
-        await answer(terminal, 'a header cannot carry that', ` ${TOKEN}x\u007f`),
+        await answer(terminal, SECRET_OR_FILE, ` ${TOKEN}x\u007f`, 'a header cannot carry that'),
         await answer(terminal, NEW_FILE, '~/none/token'),
-        await answer(terminal, 'It cannot be created: its directory does not exist', '~'),
-        await answer(terminal, 'It exists already. Name another file.', ''),
+        await answer(terminal, NEW_FILE, '~', 'It cannot be created: its directory does not exist'),
+        await answer(terminal, NEW_FILE, '', 'It exists already. Name another file.'),
         await answer(terminal, WAREHOUSE, ''),
         await ended(terminal),
       ].join('')
@@ -250,9 +263,9 @@ describe.skipIf(!hasTerminal)(
       const refusal = 'It looks like a token, not like a path'
       await answer(terminal, SECRET_OR_FILE, pasted)
       await answer(terminal, NEW_FILE, pasted)
-      await answer(terminal, refusal, '')
+      await answer(terminal, NEW_FILE, '', refusal)
       await answer(terminal, WAREHOUSE, pasted)
-      await answer(terminal, refusal, './pasted')
+      await answer(terminal, WAREHOUSE, './pasted', refusal)
       const shown = await ended(terminal)
       expect(shown).toContain('exit 0')
       for (const name of await readdir(directory)) {
@@ -264,7 +277,7 @@ describe.skipIf(!hasTerminal)(
       await using __ = again
       await answer(again, SECRET_OR_FILE, '')
       await answer(again, TOKEN_FILE, pasted)
-      await answer(again, refusal, tokenFile)
+      await answer(again, TOKEN_FILE, tokenFile, refusal)
       await answer(again, WAREHOUSE, '')
       expect(await ended(again)).toContain('exit 0')
       expect((await settingsIn(join(directory, 'other.yaml'))).accounts[0]?.token.reveal()).toBe(TOKEN)
@@ -316,8 +329,8 @@ describe.skipIf(!hasTerminal)(
     })
 
     const STOPS = [
-      ['Ctrl-C', 'stopped by Ctrl-C; nothing was written'],
-      ['Ctrl-D', 'the input ended before the last answer; nothing was written'],
+      ['Ctrl-C', 'stopped at a question; nothing was written'],
+      ['Ctrl-D', 'stopped at a question; nothing was written'],
       ['SIGTERM', 'stopped by SIGTERM; nothing was written'],
     ] as const
 

@@ -45,13 +45,12 @@ export const tokenFileOf = async (
 
 /** Asks for the token alone, and writes its file. The settings file stays as it is. */
 export const mendToken = async (context: CliContext, tokenFile: string, out: string): Promise<Written> => {
-  using prompt = openPrompt(context.stdin(), context.stderr, context.signal)
+  const prompt = openPrompt(context.stdin(), context.stderr, context.signal)
   prompt.say(
-    `${out} exists and stays as it is. Type the token again. Ctrl-C stops; --force asks for everything.\n`,
+    `${out} exists and stays as it is. Type the token again. Ctrl-C stops; --force asks for everything.`,
   )
   const text = await askToken(prompt)
   context.protect([new Secret(text)])
-  prompt.say('')
   throwIfAborted(context.signal)
   // A link to it stays a link.
   const path = await realpath(tokenFile).catch(() => tokenFile)

@@ -1,15 +1,13 @@
-/**
- * Asks on a terminal for the answers that the flags do not give. A wrong answer is explained, and the question repeated. Node's
- * readline edits the line, and sees Ctrl-C and Ctrl-D. Prompt libraries add lists and menus, which four questions do not need.
- */
+/** Asks on a terminal for the answers that the flags do not give. A wrong answer is explained, and the question repeated. */
+import { addAbortListener } from 'node:events'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { createInterface } from 'node:readline/promises'
-import { Writable } from 'node:stream'
+import { log, password, text, updateSettings } from '@clack/prompts'
 import { messageOf, StoppedError } from '../../base/errors.js'
 import { readToken } from '../../settings/credentials.js'
 import { SettingsError } from '../../settings/problems.js'
+import { wrapped } from '../text/text-table.js'
 import { type Answers, type NewToken, problemsOf, type Question } from './answers.js'
 import { whyNotCreatable } from './files.js'
 
@@ -37,18 +35,17 @@ export const askMissing = async (prompt: Prompt, given: Partial<Answers>, target
   const problems = [...(await problemsOf(isNew ? others : given, signal))]
   if (isNew && looksLikeToken(tokenFile)) problems.push({ where: '--token-file', text: LOOKS_LIKE_TOKEN })
   if (problems.length > 0) throw new SettingsError(problems)
-  prompt.say(`This writes the settings file ${target.out} after the last answer. Ctrl-C stops.\n`)
+  prompt.say(`This writes the settings file ${target.out} after the last answer. Ctrl-C stops.`)
   const answerTo = async (question: 'base-url' | 'id' | 'warehouse') =>
     given[question] ??
     (await askOne(
       prompt,
-      { text: target.texts[question].describe, byDefault: defaultOf(question) },
+      { message: target.texts[question].describe, byDefault: defaultOf(question) },
       (answer) => problemWith(question, answer, signal),
     ))
   const [baseUrl, id] = [await answerTo('base-url'), await answerTo('id')]
   const { path, newToken } = await askForToken(prompt, tokenFile, target)
   const warehouse = await answerTo('warehouse')
-  prompt.say('')
   return { answers: { 'base-url': baseUrl, id, warehouse, 'token-file': path }, newToken }
 }
 
@@ -56,21 +53,21 @@ export const askMissing = async (prompt: Prompt, given: Partial<Answers>, target
 const askForToken = async (prompt: Prompt, flag: string | undefined, target: Target) => {
   if (flag !== undefined) {
     if (existsSync(flag)) return { path: flag, newToken: null }
-    prompt.say(`\n${flag} does not exist yet. It will be created, and only you can read it.`)
+    prompt.say(`${flag} does not exist yet. It will be created, and only you can read it.`)
     return { path: flag, newToken: { path: resolve(flag), text: await askToken(prompt) } }
   }
   const byDefault = join(dirname(target.out), 'fieldwork-token')
   const token = await askToken(prompt, true)
   if (token === '') {
-    const text = target.texts['token-file'].describe
-    const path = await askOne(prompt, { text, byDefault }, (answer) =>
+    const message = target.texts['token-file'].describe
+    const path = await askOne(prompt, { message, byDefault }, (answer) =>
       problemWith('token-file', answer, prompt.signal),
     )
     return { path, newToken: null }
   }
   const path = await askOne(
     prompt,
-    { text: 'File to write it to, which only you can read', byDefault },
+    { message: 'File to write it to, which only you can read', byDefault },
     (answer) =>
       answer === token || looksLikeToken(answer) ? LOOKS_LIKE_TOKEN : whyNotNew(answer, target.mayReplace),
   )
@@ -78,22 +75,20 @@ const askForToken = async (prompt: Prompt, flag: string | undefined, target: Tar
 }
 
 interface OneQuestion {
-  readonly text: string
+  readonly message: string
   readonly byDefault: string | null
 }
 
 const askOne = async (
   prompt: Prompt,
-  { text, byDefault }: OneQuestion,
+  question: OneQuestion,
   problemIn: (answer: string) => string | null | Promise<string | null>,
 ): Promise<string> => {
   for (;;) {
-    const answer = inHome(
-      (await prompt.ask(`${text}${byDefault === null ? '' : ` [${byDefault}]`}: `)) || (byDefault ?? ''),
-    )
+    const answer = inHome(await prompt.ask(question))
     const problem = await problemIn(answer)
     if (problem === null) return answer
-    prompt.say(`  ${problem}`)
+    prompt.refuse(problem)
   }
 }
 
@@ -138,55 +133,50 @@ const whyNotNew = async (answer: string, mayReplace: boolean): Promise<string | 
 export const askToken = async (prompt: Prompt, mayBeEmpty = false): Promise<string> => {
   const ifNone = mayBeEmpty ? '; leave it empty if a file has it already' : ''
   for (;;) {
-    const token = await prompt.ask(`Secret token (it is not shown${ifNone}): `, true)
+    const token = await prompt.askSecret(`Secret token (it is not shown${ifNone})`)
     if (token === '' && mayBeEmpty) return ''
     const read = readToken(token)
     if (read.ok) return token
-    prompt.say(`  It ${read.problem}`)
+    prompt.refuse(`It ${read.problem}`)
   }
 }
 
 type Prompt = ReturnType<typeof openPrompt>
 
-/** Dispose of it, or the terminal stays in raw mode. */
+/** Ctrl-C and Escape end a question in any case. */
+updateSettings({ aliases: { '\u0004': 'cancel' } })
+
+/** Questions reject with a `StoppedError` at these keys and at a signal. Answers have no white space around them. */
 export const openPrompt = (input: NodeJS.ReadStream, output: NodeJS.WriteStream, signal: AbortSignal) => {
-  let isHidden = false
-  const echo = new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      if (isHidden) done()
-      else output.write(chunk, done)
-    },
-  })
-  // Readline wraps long lines by the width of its output.
-  Object.defineProperty(echo, 'columns', { get: () => output.columns })
-  const lines = createInterface({ input, output: echo, terminal: true, historySize: 0 })
-  const ended = new Promise<never>((_, reject) => {
-    const stop = (reason: string) => reject(new StoppedError(`${reason}; nothing was written`))
-    lines.once('SIGINT', () => stop('stopped by Ctrl-C'))
-    lines.once('close', () => stop('the input ended before the last answer'))
-    signal.addEventListener('abort', () => stop(messageOf(signal.reason)), { once: true })
-  })
-  // The end may come between two questions, when nothing waits for it.
-  ended.catch(() => undefined)
+  /** A question closes its terminal at its signal even after the answer, so each has its own. */
+  const answerOf = async (ask: (signal: AbortSignal) => Promise<string | symbol>): Promise<string> => {
+    const stop = new AbortController()
+    using _ = addAbortListener(signal, () => stop.abort())
+    const answer = await ask(stop.signal)
+    if (typeof answer === 'string') return answer.trim()
+    const reason = signal.aborted ? messageOf(signal.reason) : 'stopped at a question'
+    throw new StoppedError(`${reason}; nothing was written`)
+  }
+  const streams = { input, output }
+  const inLines = (message: string) => wrapped(message, (output.columns || COLUMNS) - GUIDE.length, '')
   return {
     /** The signal of the command. */
     signal,
-    say: (text: string): void => void output.write(`${text}\n`),
-    /** The answer without white space around it. Rejects with a `StoppedError` at Ctrl-C, Ctrl-D and a signal. */
-    ask: async (question: string, hidden = false): Promise<string> => {
-      let isAnswered = false
-      if (hidden) output.write(question)
-      isHidden = hidden
-      try {
-        const answer = await Promise.race([lines.question(hidden ? '' : question), ended])
-        isAnswered = true
-        return answer.trim()
-      } finally {
-        isHidden = false
-        // Only an answer that is seen ends its line.
-        if (hidden || !isAnswered) output.write('\n')
-      }
-    },
-    [Symbol.dispose]: (): void => lines.close(),
+    say: (message: string): void => log.message(inLines(message), { output }),
+    /** Says why an answer cannot be used. */
+    refuse: (problem: string): void => log.warn(inLines(problem), { output }),
+    ask: ({ message, byDefault }: OneQuestion): Promise<string> =>
+      answerOf((signal) => text({ message, ...streams, signal, ...defaultsTo(byDefault) })),
+    /** Nothing that is typed is shown. */
+    askSecret: (message: string): Promise<string> =>
+      answerOf((signal) => password({ message, ...streams, signal, mask: '' })),
   }
 }
+
+/** Where the terminal does not say how wide it is. */
+const COLUMNS = 80
+/** What the library writes before each line. */
+const GUIDE = '│  '
+
+const defaultsTo = (value: string | null) =>
+  value === null ? {} : { placeholder: value, defaultValue: value }

@@ -53,7 +53,8 @@ export const openTerminal = async ({ cwd, env, columns = 100 }) => {
   }
   const type = (line) => {
     output = ''
-    shell.stdin.write(`${line}\n`)
+    // As the Enter key. A terminal that is not in raw mode makes a line end of it.
+    shell.stdin.write(`${line}\r`)
   }
   const finish = async () => (await waitFor(PROMPT)).split(PROMPT)[0]
   type(`stty -echo cols ${columns} rows 40; PS1=$'\\x1e'; PS2=`)
