@@ -164,10 +164,8 @@ describe('the page', () => {
     ])('axe finds no violation: %s, %s', async (width, scheme) => {
       for (const anchor of ['', '#default/1']) {
         await using page = await openPage(file, anchor)
-        await page.send('Emulation.setEmulatedMedia', {
-          features: [{ name: 'prefers-color-scheme', value: scheme }],
-        })
-        if (width === 'phone') await page.send('Emulation.setDeviceMetricsOverride', PHONE)
+        await page.tab.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
+        if (width === 'phone') await page.tab.setViewport(PHONE)
         expect(await violations(page)).toEqual([])
         const tooWide = `[...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > ${width === 'phone' ? 391 : 1201} && one.closest('pre, caption, .skip') === null).map(({ outerHTML }) => outerHTML.slice(0, 120))`
         expect(await page.waitFor(tooWide)).toEqual([])
@@ -176,37 +174,22 @@ describe('the page', () => {
 
     test('without JavaScript, everything is there', async () => {
       await using page = await openInChromium('about:blank')
-      await page.send('Emulation.setScriptExecutionDisabled', { value: true })
-      await page.navigate(`${pathToFileURL(file)}#default/1`)
-      const { root } = (await page.send('DOM.getDocument', { depth: 0 })) as { root: { nodeId: number } }
-      const { nodeId } = (await page.send('DOM.querySelector', {
-        nodeId: root.nodeId,
-        selector: '.survey:target .chart',
-      })) as { nodeId: number }
-      const { model } = (await page.send('DOM.getBoxModel', { nodeId })) as {
-        model: { width: number; height: number }
-      }
-      expect(model.width).toBeGreaterThan(800)
-      expect(model.height).toBeGreaterThan(200)
+      await page.tab.setJavaScriptEnabled(false)
+      await page.tab.goto(`${pathToFileURL(file)}#default/1`)
+      const chart = await page.tab.$('.survey:target .chart')
+      const { width = 0, height = 0 } = (await chart?.boundingBox()) ?? {}
+      expect(width).toBeGreaterThan(800)
+      expect(height).toBeGreaterThan(200)
     })
 
     test('it can be filtered, sorted and read out by keyboard, and SQL can be copied', async () => {
       await using page = await openPage(file)
-      const key = async (name: string) => {
-        await page.send('Input.dispatchKeyEvent', {
-          type: 'keyDown',
-          key: name,
-          code: name,
-          ...(name === 'Enter' ? { text: '\r' } : {}),
-        })
-        await page.send('Input.dispatchKeyEvent', { type: 'keyUp', key: name, code: name })
-      }
       const titles = `[...document.querySelectorAll('.field tbody tr:not([hidden]) th')].map(({ textContent }) => textContent.slice(0, 8))`
       const all = (await page.waitFor(titles)) as string[]
       await page.waitFor(
         `(document.querySelector('.tools input').focus(), document.activeElement.type === 'search')`,
       )
-      for (const char of 'survey 3') await page.send('Input.insertText', { text: char })
+      await page.tab.keyboard.type('survey 3')
       expect(await page.waitFor(titles)).toEqual(['Survey 3'])
       expect(await page.waitFor(`document.querySelector('.tools output').textContent`)).toBe('1 of 5')
       await page.waitFor(
@@ -216,10 +199,10 @@ describe('the page', () => {
       await page.waitFor(
         `(document.querySelectorAll('.field th button')[1].focus(), document.activeElement.textContent === 'Complete')`,
       )
-      await key('Enter')
+      await page.tab.keyboard.press('Enter')
       const up = (await page.waitFor(rates)) as number[]
       expect(up).toEqual(up.toSorted((one, other) => one - other))
-      await key('Enter')
+      await page.tab.keyboard.press('Enter')
       expect(await page.waitFor(rates)).toEqual(up.toReversed())
       expect(await page.waitFor(`document.querySelectorAll('.field th')[1].getAttribute('aria-sort')`)).toBe(
         'descending',
@@ -229,10 +212,10 @@ describe('the page', () => {
       await page.waitFor(
         `(document.querySelector('.survey:target .chart').focus(), document.activeElement.className.baseVal === 'chart')`,
       )
-      await key('ArrowLeft')
+      await page.tab.keyboard.press('ArrowLeft')
       const readOut = `document.querySelector('.survey:target .read-out').textContent`
       expect(await page.waitFor(readOut)).toBe('6 Mar 2026: 71 complete interviews')
-      await key('ArrowLeft')
+      await page.tab.keyboard.press('ArrowLeft')
       expect(await page.waitFor(readOut)).toBe('5 Mar 2026: 59 complete interviews')
       await page.waitFor(
         `(location.hash = '#action', getComputedStyle(document.querySelector('#action .sql')).display === 'none')`,
@@ -248,16 +231,9 @@ describe('the page', () => {
 
     test('links and buttons can be reached by keyboard in the order of the page', async () => {
       await using page = await openPage(file)
-      await page.send('Emulation.setFocusEmulationEnabled', { enabled: true })
       const stops: string[] = []
       for (let stop = 0; stop < 9; stop += 1) {
-        for (const type of ['keyDown', 'keyUp'])
-          await page.send('Input.dispatchKeyEvent', {
-            type,
-            key: 'Tab',
-            code: 'Tab',
-            windowsVirtualKeyCode: 9,
-          })
+        await page.tab.keyboard.press('Tab')
         stops.push(String(await page.waitFor('document.activeElement.textContent')))
       }
       const links = ['Skip to the report', 'Today', 'In the field', 'What changed', 'The run']
@@ -320,12 +296,12 @@ describe.runIf(hasChromium && SLOW)('in the world of the demo', () => {
 
   test('eight rows of Today fit on a laptop, and eight surveys are at most 4,000 pixels high on a phone', async () => {
     await using page = await openPage(file)
-    await page.send('Emulation.setDeviceMetricsOverride', { ...LAPTOP, deviceScaleFactor: 1, mobile: false })
+    await page.tab.setViewport(LAPTOP)
     const rows = `[...document.querySelectorAll('.today li')].map((row) => row.getBoundingClientRect())`
     const eight = `${rows}[0].top + 8 * Math.max(...${rows}.map(({ height }) => height))`
     expect(await page.waitFor(eight)).toBeLessThanOrEqual(LAPTOP.height)
     expect(await page.waitFor(`document.querySelectorAll('.field tbody tr').length`)).toBe(8)
-    await page.send('Emulation.setDeviceMetricsOverride', PHONE)
+    await page.tab.setViewport(PHONE)
     expect(await page.waitFor(`document.documentElement.scrollHeight`)).toBeLessThanOrEqual(4_000)
   })
 
@@ -370,14 +346,12 @@ describe.runIf(hasChromium && SLOW)('in the world of the demo', () => {
 })
 
 const LAPTOP = { width: 1_400, height: 800 }
-const PHONE = { width: 390, height: 844, deviceScaleFactor: 1, mobile: true }
+const PHONE = { width: 390, height: 844, isMobile: true }
 
 const hasPdftotext = (process.env.PATH ?? '').split(':').some((place) => existsSync(join(place, 'pdftotext')))
 
-const printed = async (page: ChromiumPage): Promise<Buffer> => {
-  const { data } = (await page.send('Page.printToPDF', { preferCSSPageSize: true })) as { data: string }
-  return Buffer.from(data, 'base64')
-}
+const printed = async ({ tab }: ChromiumPage): Promise<Buffer> =>
+  Buffer.from(await tab.pdf({ preferCSSPageSize: true }))
 
 slow('a report that cannot be written fails the run, and the data is published', async (context) => {
   const trial = await openTrial(context, [scriptedSurvey(1)])
@@ -470,7 +444,7 @@ test('a report alone is no published state', async (context) => {
 
 /** Each violation with its elements. */
 const violations = async (page: ChromiumPage): Promise<unknown> => {
-  await page.send('Runtime.evaluate', { expression: axe.source })
+  await page.tab.evaluate(axe.source)
   return await page.waitFor(
     `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 4).map(({ html, any }) => html.slice(0, 160) + ' ' + (any[0]?.message ?? '')).join(' | ')))`,
   )

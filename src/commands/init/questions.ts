@@ -143,7 +143,7 @@ export const askToken = async (prompt: Prompt, mayBeEmpty = false): Promise<stri
 
 type Prompt = ReturnType<typeof openPrompt>
 
-/** Ctrl-C and Escape end a question in any case. */
+/** Ctrl-D ends a question too, as Ctrl-C and Escape do. */
 updateSettings({ aliases: { '\u0004': 'cancel' } })
 
 /** Questions reject with a `StoppedError` at these keys and at a signal. Answers have no white space around them. */
