@@ -7,10 +7,10 @@ import { capKey } from '../base/cap-owner.js'
 import { quoted } from '../base/human.js'
 import type { Secret } from '../base/secret.js'
 import { nearest } from '../base/suggest.js'
-import { readToken } from './credentials.js'
+import { secretToken } from './credentials.js'
 import { type Given, type GivenFlags, SETTING_NAMES, SETTINGS_FILE_HERE, TOKEN_KEYS } from './names.js'
 import { type Proxies, plainProblem, proxyFor } from './proxies.js'
-import { bad, good, type Read, type ReadFile, readPath, readSecret } from './readers.js'
+import { bad, filePath, good, type Read, type ReadFile, readAs, readSecret } from './readers.js'
 import type { AccountValues } from './schema.js'
 import type { AccountSettings } from './settings.js'
 import { isInShard } from './shards.js'
@@ -118,7 +118,10 @@ const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
   const { token, token_file: tokenFile } = account
   const pathOfFile = [...path, 'token_file']
   // A file with both is wrong even if environment or flags replace them.
-  if (readToken(valueAt(file.tree, [...path, 'token'])).ok && readPath(valueAt(file.tree, pathOfFile)).ok)
+  if (
+    readAs(secretToken, valueAt(file.tree, [...path, 'token'])).ok &&
+    readAs(filePath, valueAt(file.tree, pathOfFile)).ok
+  )
     return refuseBoth(one, file.originOf)
   if (token !== undefined && tokenFile !== undefined) return refuseBoth(one, layers.originOf)
   if (tokenFile === undefined) {
@@ -127,7 +130,7 @@ const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
   }
   const { where, directory } = layers.originOf(pathOfFile)
   const tokenPath = resolve(directory, tokenFile)
-  const { read, isReadable } = await readSecret(one.readFile, tokenPath, readToken)
+  const { read, isReadable } = await readSecret(one.readFile, tokenPath, secretToken)
   if (read.ok) return read.value
   // The path of an unreadable file is not shown: somebody may have put the token itself there.
   const which = isReadable ? tokenPath : 'that it names'

@@ -1,43 +1,41 @@
 /**
- * Reads credentials and addresses. No problem quotes a value: it may hold a password, people swap the identifier, the address and the
+ * What credentials and addresses are. No problem quotes a value: it may hold a password, people swap the identifier, the address and the
  * token, and a token in the wrong place must not reach a terminal.
  */
+import { z } from 'zod'
 import { canBeHeader } from '../base/network.js'
 import { Secret, secretsInUrl } from '../base/secret.js'
 import type { MailAddress } from '../model/monitoring.js'
 import {
   bad,
+  commaSeparated,
+  filePath,
   good,
+  listAs,
   type Read,
-  type Reader,
-  readerOf,
-  readPath,
-  readRateRequests,
+  rateRequests,
+  readAs,
+  textAs,
+  textThat,
   wholeNumberFrom,
 } from './readers.js'
 
 /** The address of a server over http, without credentials, query and fragment. */
-const serverUrl =
-  (what: string, credentials: string, read: (url: URL) => Read<string>): Reader<string> =>
-  (value) => {
-    if (typeof value !== 'string' || !URL.canParse(value)) return bad(`must be ${what}`)
-    const url = new URL(value)
+const serverUrl = (what: string, credentials: string, read: (url: URL) => Read<string>) =>
+  textAs(`must be ${what}`, (text) => {
+    if (!URL.canParse(text)) return bad(`must be ${what}`)
+    const url = new URL(text)
     if (!/^https?:$/.test(url.protocol)) return bad(NOT_HTTP)
     if (url.username !== '' || url.password !== '')
       return bad(`must not contain a user or password; ${credentials}`)
-    return /[?#]/.test(value) ? bad(NO_QUERY) : read(url)
-  }
+    return /[?#]/.test(text) ? bad(NO_QUERY) : read(url)
+  })
 
 const NOT_HTTP = 'must begin with https:// or http://'
 const NO_QUERY = 'must not contain a query (?) or fragment (#)'
 
-const textLike =
-  (pattern: RegExp, problem: string): Reader<string> =>
-  (value) =>
-    typeof value === 'string' && pattern.test(value) ? good(value) : bad(problem)
-
 /** Address of the API, without a slash at its end (API document, "What the service does"). */
-export const readBaseUrl = serverUrl(
+export const baseUrl = serverUrl(
   'a URL such as https://host.example/api/v1',
   'put the credentials into id and token',
   ({ origin, pathname }) => {
@@ -52,16 +50,16 @@ const LOOPBACK = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/
 export const isLoopback = (url: string): boolean => LOOPBACK.test(new URL(url).hostname)
 
 /** The caller's identifier, header Authorization-ID (API document, "Authentication"). */
-export const readId: Reader<number> = (value) => {
-  const read = readerOf(wholeNumberFrom(1, Number.MAX_SAFE_INTEGER))(value)
-  return read.ok ? read : bad('must be the identifier of the account: a whole number from 1')
-}
+export const accountId = wholeNumberFrom(
+  1,
+  Number.MAX_SAFE_INTEGER,
+  'must be the identifier of the account: a whole number from 1',
+)
 
 const TOKEN_LENGTH_MAX = 8_192
 
 /** The secret token, header Authorization-Token. It must fit into a header. */
-export const readToken: Reader<Secret> = (value) => {
-  if (typeof value !== 'string') return bad('must be text')
+export const secretToken = textAs('must be text', (value) => {
   if (value.trim() === '') return bad('is empty; it must be the secret token of the account')
   // `trim` removes a byte order mark too.
   if (value !== value.trim()) return bad('begins or ends with white space; a header cannot carry that')
@@ -71,36 +69,30 @@ export const readToken: Reader<Secret> = (value) => {
   return canBeHeader(value)
     ? good(new Secret(value))
     : bad('contains a line break, control character or non-ASCII character; a header cannot carry that')
-}
+})
 
 /** The name of an account. It appears in a column and in the file paths of published partitions. */
-export const readAccountName = textLike(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -')
+export const accountName = z
+  .string('must be 1 to 64 letters, digits, _ or -')
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -')
 
 /** An address that gets requests about a run. It may be a secret, such as that of a webhook, whose path is often its only protection. */
-const secretUrl =
-  (example: string, problemIn: (value: string) => string | null): Reader<Secret> =>
-  (value) => {
-    if (typeof value !== 'string' || !URL.canParse(value)) return bad(`must be a URL, ${example}`)
+const secretUrl = (example: string, problemIn: (value: string) => string | null) =>
+  textAs(`must be a URL, ${example}`, (value) => {
+    if (!URL.canParse(value)) return bad(`must be a URL, ${example}`)
     if (!/^https?:$/.test(new URL(value).protocol)) return bad(NOT_HTTP)
     if (value !== value.trim() || /[\p{Cc}\s]/u.test(value)) return bad('must not contain white space')
     const problem = value.includes('#') ? 'must not contain a fragment (#)' : problemIn(value)
     return problem === null ? good(new Secret(value)) : bad(problem)
-  }
+  })
 
 /** An address such as that of a webhook, whose path is often its only protection. */
-const EXAMPLE_OF_NOTIFY = 'such as https://hc-ping.com/8d0f…'
-export const readNotifyUrl = secretUrl(EXAMPLE_OF_NOTIFY, () => null)
+export const notifyUrl = secretUrl('such as https://hc-ping.com/8d0f…', () => null)
 
 /** The address that people open. It is sent to them, so it holds no secret. */
-export const readReportUrl: Reader<string> = (value) => {
-  const read = readNotifyUrl(value)
-  if (!read.ok)
-    return bad(read.problem.replace(EXAMPLE_OF_NOTIFY, 'such as https://files.example.com/report.html'))
-  const { href, password } = new URL(read.value.reveal())
-  return password === ''
-    ? good(href)
-    : bad('must not contain a password: everybody who gets a digest sees it')
-}
+export const reportUrl = secretUrl('such as https://files.example.com/report.html', (value) =>
+  new URL(value).password === '' ? null : 'must not contain a password: everybody who gets a digest sees it',
+).transform((url) => new URL(url.reveal()).href)
 
 const EXAMPLE_OF_SMTP = 'such as smtps://user@mail.example.com or smtp://mail.example.com:587'
 const SMTP_PORTS: Readonly<Record<string, number>> = { 'smtps:': 465, 'smtp:': 587 }
@@ -114,8 +106,8 @@ export interface SmtpServer {
 }
 
 /** Address of a mail server, `smtps://` or `smtp://`, with the user but without the password. */
-export const readSmtpUrl: Reader<SmtpServer> = (value) => {
-  if (typeof value !== 'string' || !URL.canParse(value)) return bad(`must be a URL, ${EXAMPLE_OF_SMTP}`)
+export const smtpUrl = textAs(`must be a URL, ${EXAMPLE_OF_SMTP}`, (value): Read<SmtpServer> => {
+  if (!URL.canParse(value)) return bad(`must be a URL, ${EXAMPLE_OF_SMTP}`)
   const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(value)
   const usual = SMTP_PORTS[protocol]
   if (usual === undefined) return bad(`must begin with smtps:// or smtp://, ${EXAMPLE_OF_SMTP}`)
@@ -130,7 +122,7 @@ export const readSmtpUrl: Reader<SmtpServer> = (value) => {
     isTls: protocol === 'smtps:',
     user: user === '' ? null : user,
   })
-}
+})
 
 const decoded = (text: string): string | null => {
   try {
@@ -140,37 +132,41 @@ const decoded = (text: string): string | null => {
   }
 }
 
-export const readMailPassword: Reader<Secret> = (value) =>
-  typeof value === 'string' && value !== '' && value.length <= TOKEN_LENGTH_MAX && !/\p{Cc}/u.test(value)
-    ? good(new Secret(value))
-    : bad('must be the password as text on one line')
+export const mailPassword = textThat(
+  'must be the password as text on one line',
+  (value) => value !== '' && value.length <= TOKEN_LENGTH_MAX && !/\p{Cc}/u.test(value),
+).transform((value) => new Secret(value))
 
 const MAIL_ADDRESS =
   /^(?:([^\p{C}<>]*)<)?([^\s\p{C}<>@,;:"()[\]\\]{1,64}@[^\s\p{C}<>@,;:"()[\]\\]{1,255})(>?)$/u
 
+const NO_MAIL_ADDRESS =
+  'must be a mail address, such as fieldwork@example.com or Fieldwork <fieldwork@example.com>'
+
 /** `name@example.com` or `Name <name@example.com>`. */
-export const readMailAddress: Reader<MailAddress> = (value) => {
-  const [, name, address, end] = (typeof value === 'string' && MAIL_ADDRESS.exec(value.trim())) || []
+export const mailAddress = textAs(NO_MAIL_ADDRESS, (value): Read<MailAddress> => {
+  const [, name, address, end] = MAIL_ADDRESS.exec(value.trim()) ?? []
   return address === undefined || (name === undefined) !== (end === '')
-    ? bad('must be a mail address, such as fieldwork@example.com or Fieldwork <fieldwork@example.com>')
+    ? bad(NO_MAIL_ADDRESS)
     : good({ name: (name ?? '').trim().replace(/^"(.*)"$/, '$1'), address })
-}
+})
 
 const RECIPIENTS_MAX = 50
 
-export const readMailAddresses: Reader<readonly MailAddress[]> = (value) => {
-  const items = typeof value === 'string' ? value.split(',') : value
-  const read = Array.isArray(items) ? items.map(readMailAddress) : []
-  const found = read.flatMap((one) => (one.ok ? [one.value] : []))
-  return found.length === 0 || found.length < read.length || found.length > RECIPIENTS_MAX
-    ? bad(
-        `must be a list of 1 to ${RECIPIENTS_MAX} mail addresses, such as [ann@example.com, ben@example.com]`,
-      )
-    : good(found)
-}
+const NO_MAIL_ADDRESSES = `must be a list of 1 to ${RECIPIENTS_MAX} mail addresses, such as [ann@example.com, ben@example.com]`
+
+export const mailAddresses = z.preprocess(
+  commaSeparated,
+  listAs(NO_MAIL_ADDRESSES, (items): Read<readonly MailAddress[]> => {
+    const read = items.map((item) => readAs(mailAddress, item))
+    const addresses = read.flatMap((one) => (one.ok ? [one.value] : []))
+    const isGood = addresses.length > 0 && addresses.length === items.length && items.length <= RECIPIENTS_MAX
+    return isGood ? good(addresses) : bad(NO_MAIL_ADDRESSES)
+  }),
+)
 
 /** `http://pushgateway:9091`, or with the job and labels of the group: `…/metrics/job/fieldwork_sync/instance/research`. */
-export const readPushgatewayUrl = secretUrl('such as http://pushgateway:9091', (value) => {
+export const pushgatewayUrl = secretUrl('such as http://pushgateway:9091', (value) => {
   if (value.includes('?')) return 'must not contain a query (?)'
   const [, group = ''] = /\/metrics\/job(?:@base64)?\/(.*?)\/*$/.exec(new URL(value).pathname) ?? []
   return group === '' || group.split('/').length % 2 === 1
@@ -179,12 +175,10 @@ export const readPushgatewayUrl = secretUrl('such as http://pushgateway:9091', (
 })
 
 /** node-exporter reads only files with this ending. */
-export const readMetricsFile: Reader<string> = (value) => {
-  const path = readPath(value)
-  return path.ok && !path.value.endsWith('.prom')
-    ? bad('must end with .prom, because node-exporter reads no other files')
-    : path
-}
+export const metricsFile = filePath.refine(
+  (path) => path.endsWith('.prom'),
+  'must end with .prom, because node-exporter reads no other files',
+)
 
 /** Other parts of a path, such as `services`, are ordinary words. Redacting them would leave holes in messages. */
 const IS_RANDOM = /^(?=.*\d).{12,}$/
@@ -215,27 +209,30 @@ const PREFIX_BYTES_MAX = 512
 const FROM_SDK = 'credentials belong into the environment, such as AWS_PROFILE or AZURE_STORAGE_KEY'
 
 /** The prefix is read as written, without URL encoding. No problem quotes the value, which may hold a password. */
-export const readStorageUrl: Reader<StorageUrl> = (value) => {
-  const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(String(value)) ?? []
-  const problem = schemeProblem(scheme.toLowerCase())
-  if (problem !== null) return bad(problem)
-  const [, bucket = '', path = ''] = /^([^/]*)\/?(.*)$/s.exec(rest) ?? []
-  if (bucket.includes('@')) return bad(`must not contain a user or password; ${FROM_SDK}`)
-  if (/[?#]/.test(rest)) return bad(NO_QUERY)
-  if (bucket === '') return bad(`must name a bucket, such as ${EXAMPLE_OF_URL}`)
-  const isAzure = scheme.toLowerCase() === 'az'
-  if (!(isAzure ? CONTAINER : BUCKET).test(bucket))
-    return bad(
-      `must name a ${isAzure ? 'container' : 'bucket'} of 3 to 63 lower-case letters, digits${isAzure ? '' : ', dots'} and hyphens, which begins and ends with a letter or digit`,
-    )
-  const prefix = path.replace(/\/+$/, '')
-  if (/\p{C}/u.test(prefix)) return bad('must have only printable characters')
-  if (prefix.split('/').some((part) => part === '.' || part === '..' || (part === '' && prefix !== '')))
-    return bad('must have no empty part (//) and no part . or .. after the bucket')
-  return Buffer.byteLength(prefix) <= PREFIX_BYTES_MAX
-    ? good({ isAzure, bucket, prefix })
-    : bad(`must have at most ${PREFIX_BYTES_MAX} bytes after the bucket`)
-}
+export const storageUrl = textAs(
+  `must begin with s3:// or az://, such as ${EXAMPLE_OF_URL}`,
+  (text): Read<StorageUrl> => {
+    const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(text) ?? []
+    const problem = schemeProblem(scheme.toLowerCase())
+    if (problem !== null) return bad(problem)
+    const [, bucket = '', path = ''] = /^([^/]*)\/?(.*)$/s.exec(rest) ?? []
+    if (bucket.includes('@')) return bad(`must not contain a user or password; ${FROM_SDK}`)
+    if (/[?#]/.test(rest)) return bad(NO_QUERY)
+    if (bucket === '') return bad(`must name a bucket, such as ${EXAMPLE_OF_URL}`)
+    const isAzure = scheme.toLowerCase() === 'az'
+    if (!(isAzure ? CONTAINER : BUCKET).test(bucket))
+      return bad(
+        `must name a ${isAzure ? 'container' : 'bucket'} of 3 to 63 lower-case letters, digits${isAzure ? '' : ', dots'} and hyphens, which begins and ends with a letter or digit`,
+      )
+    const prefix = path.replace(/\/+$/, '')
+    if (/\p{C}/u.test(prefix)) return bad('must have only printable characters')
+    if (prefix.split('/').some((part) => part === '.' || part === '..' || (part === '' && prefix !== '')))
+      return bad('must have no empty part (//) and no part . or .. after the bucket')
+    return Buffer.byteLength(prefix) <= PREFIX_BYTES_MAX
+      ? good({ isAzure, bucket, prefix })
+      : bad(`must have at most ${PREFIX_BYTES_MAX} bytes after the bucket`)
+  },
+)
 
 const AZURE = ['abfs', 'abfss', 'adl', 'azure', 'wasb', 'wasbs']
 
@@ -252,7 +249,7 @@ const schemeProblem = (scheme: string): string | null => {
 
 const EXAMPLE_OF_ENDPOINT = 'such as https://minio.internal:9000'
 
-export const readEndpoint = serverUrl(
+export const endpointUrl = serverUrl(
   `the URL of a server, ${EXAMPLE_OF_ENDPOINT}`,
   FROM_SDK,
   ({ origin, pathname }) =>
@@ -263,30 +260,45 @@ export const readEndpoint = serverUrl(
         ),
 )
 
-export const readRegion = textLike(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a region, such as eu-west-1')
+export const regionName = z
+  .string('must be the name of a region, such as eu-west-1')
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a region, such as eu-west-1')
 
 /** Address of the Redis of a shared cap. */
-export const readRedisUrl: Reader<Secret> = (value) => {
-  const problem =
-    'must be the URL of a Redis, such as redis://redis:6379 or rediss://user:password@host:6380/0'
-  if (typeof value !== 'string' || !URL.canParse(value)) return bad(problem)
-  const { protocol, hostname, pathname, search, hash, username, password } = new URL(value)
-  const isRedis = protocol === 'redis:' || protocol === 'rediss:'
-  // The client would ignore a query, in which other clients expect a password or another database, and it throws for a broken `%`.
-  const isPlain =
-    search === '' && hash === '' && /^\/?\d{0,3}$/.test(pathname) && decoded(username + password) !== null
-  return isRedis && hostname !== '' && isPlain ? good(new Secret(value)) : bad(problem)
-}
+export const redisUrl = textThat(
+  'must be the URL of a Redis, such as redis://redis:6379 or rediss://user:password@host:6380/0',
+  (text) => {
+    if (!URL.canParse(text)) return false
+    const { protocol, hostname, pathname, search, hash, username, password } = new URL(text)
+    const isRedis = protocol === 'redis:' || protocol === 'rediss:'
+    // The client would ignore a query, in which other clients expect a password or another database, and it throws for a broken `%`.
+    const isPlain =
+      search === '' && hash === '' && /^\/?\d{0,3}$/.test(pathname) && decoded(username + password) !== null
+    return isRedis && hostname !== '' && isPlain
+  },
+).transform((url) => new Secret(url))
 
 /** Requests per window of this process while Redis is away, of a cap; null to stop instead, 0 if a percentage gives less than one. */
 type Fallback = (cap: number) => number | null
 
-export const readFallback: Reader<Fallback> = (value) => {
-  if (value === 'stop') return good(() => null)
-  const percent = typeof value === 'string' ? Number(/^(\d{1,3})%$/.exec(value)?.[1]) : Number.NaN
-  if (percent >= 1 && percent <= 100) return good((cap) => Math.floor((cap * percent) / 100))
-  const requests = readRateRequests(value)
-  return requests.ok
-    ? good(() => requests.value)
-    : bad('must be stop, a percentage of the cap such as 50%, or a number of requests such as 20')
-}
+const NO_FALLBACK = 'must be stop, a percentage of the cap such as 50%, or a number of requests such as 20'
+
+export const fallback = z.union(
+  [
+    z.literal('stop').transform((): Fallback => () => null),
+    z
+      .string()
+      .regex(/^([1-9]\d?|100)%$/)
+      .transform(
+        (text): Fallback =>
+          (cap) =>
+            Math.floor((cap * Number.parseInt(text, 10)) / 100),
+      ),
+    rateRequests.transform(
+      (requests): Fallback =>
+        () =>
+          requests,
+    ),
+  ],
+  NO_FALLBACK,
+)

@@ -16,7 +16,7 @@ import { resolveMonitoring } from './monitoring.js'
 import { type Given, type GivenFlags, readGiven, SETTINGS_FILE_HERE } from './names.js'
 import { type Problem, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
-import { type ReadFile, readPath } from './readers.js'
+import { filePath, type ReadFile, readAs } from './readers.js'
 import { type Settings, type SettingsWithSecrets, secretsOf } from './settings.js'
 import { isInShard, shardDirectory } from './shards.js'
 import { ABSENT_FILE, type Layers, layered, type SettingsFile } from './source.js'
@@ -104,7 +104,7 @@ const openFile = async (
 ) => {
   const named = given.findLast(({ path }) => path[0] === 'config')?.value
   const { found, warnings } = named === undefined && mayFindFile ? await fileHere(signal) : NO_FILE_HERE
-  const config = readPath(named ?? found)
+  const config = readAs(filePath, named ?? found)
   const trusted = found === null ? null : await unlessAborted(signal, readTrusted(found))
   const open = async (name: string): Promise<SettingsFile> =>
     // Loads the YAML parser, which takes 20 ms of CPU.

@@ -1,16 +1,11 @@
 /** Reads the settings of what is reported about a run, and where to: `metrics` and `notify`. */
 import { resolve } from 'node:path'
+import type { z } from 'zod'
 import { Secret, secretsInUrl, withoutWords } from '../base/secret.js'
 import type { DigestTargets, MailTarget, Monitoring, Target } from '../model/monitoring.js'
-import {
-  isLoopback,
-  readMailPassword,
-  readNotifyUrl,
-  readPushgatewayUrl,
-  secretsInAddress,
-} from './credentials.js'
+import { isLoopback, mailPassword, notifyUrl, pushgatewayUrl, secretsInAddress } from './credentials.js'
 import { type Proxies, plainProblem, proxyFor } from './proxies.js'
-import { type Reader, type ReadFile, readSecret } from './readers.js'
+import { type ReadFile, readSecret } from './readers.js'
 import type { Shard } from './shards.js'
 import type { Layers } from './source.js'
 import { type Path, pathText } from './tree.js'
@@ -63,7 +58,7 @@ const MAIL_KEYS = ['smtp', 'from', 'to'] as const
 const mailAt = async (request: MonitoringRequest): Promise<MailTarget | null> => {
   const { layers } = request
   const { mail } = layers.values.notify.digest
-  const password = await secretAt(MAIL, 'password', mail, readMailPassword, request)
+  const password = await secretAt(MAIL, 'password', mail, mailPassword, request)
   const { smtp, from, to } = mail
   const missing = MAIL_KEYS.filter((key) => mail[key] === undefined && !layers.isBroken([...MAIL, key]))
   if (missing.length === MAIL_KEYS.length && password === null) return null
@@ -100,7 +95,7 @@ const addressAt = async (
   request: MonitoringRequest,
 ): Promise<Target | null> => {
   const isSecret = section[0] === 'notify'
-  const url = await secretAt(section, key, values, isSecret ? readNotifyUrl : readPushgatewayUrl, request)
+  const url = await secretAt(section, key, values, isSecret ? notifyUrl : pushgatewayUrl, request)
   if (url === null) return null
   const { layers, proxies } = request
   const proxy = proxyFor(url.reveal(), proxies)
@@ -119,7 +114,7 @@ const secretAt = async (
   section: Path,
   key: string,
   values: Values,
-  reader: Reader<Secret>,
+  schema: z.ZodType<Secret>,
   { layers, readFile }: MonitoringRequest,
 ): Promise<Secret | null> => {
   const [given, file] = [values[key], values[`${key}_file`]]
@@ -132,7 +127,7 @@ const secretAt = async (
   if (given !== undefined)
     return refuse(`cannot be set together with ${pathText([...section, key])}; remove one of them`)
   const path = resolve(layers.originOf(at).directory, file)
-  const { read, isReadable } = await readSecret(readFile, path, reader)
+  const { read, isReadable } = await readSecret(readFile, path, schema)
   // The path of an unreadable file is not shown: somebody may have put the secret itself there.
   return read.ok
     ? read.value

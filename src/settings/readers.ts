@@ -1,6 +1,6 @@
 /**
- * One schema or reader for each kind of value: a typed value or a problem from text or a value from YAML. File, environment and flags use
- * the same ones, so each bound and each message exists once. A reader is for what a schema cannot say.
+ * One schema for each kind of value: it makes a typed value of text or of a value from YAML, or says what is wrong. File, environment and
+ * flags use the same ones, so each bound and each message exists once.
  */
 import { z } from 'zod'
 import { isStop } from '../base/errors.js'
@@ -22,22 +22,39 @@ export const parseDuration = (text: string): number | null => {
   return Number.isSafeInteger(durationMs) ? durationMs : null
 }
 
-/** Messages put `problem` after the name of the setting: "must be …". It never quotes the value. */
+/** A value, or what is wrong. Messages put `problem` after the name of the setting: "must be …". It never quotes the value. */
 export type Read<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string }
 
-export type Reader<T> = (value: unknown) => Read<T>
-
 export const good = <T>(value: T): Read<T> => ({ ok: true, value })
 export const bad = (problem: string): Read<never> => ({ ok: false, problem })
 
-/** A reader of what `schema` takes. */
-export const readerOf =
-  <T>(schema: z.ZodType<T>): Reader<T> =>
-  (value) => {
-    const read = schema.safeParse(value)
-    return read.success ? good(read.data) : bad(read.error.issues[0]?.message ?? 'is wrong')
+/** What `schema` makes of the value, or its first problem. */
+export const readAs = <T>(schema: z.ZodType<T>, value: unknown): Read<T> => {
+  const read = schema.safeParse(value)
+  return read.success ? good(read.data) : bad(read.error.issues[0]?.message ?? 'is wrong')
+}
+
+/** Text of which `make` makes a value. What is no text has the problem `notText`. */
+export const textAs = <T>(notText: string, make: (text: string) => Read<T>) =>
+  z.string(notText).transform(reporting(make))
+
+/** Text that stays as it is, if `isGood`. */
+export const textThat = (problem: string, isGood: (text: string) => boolean) =>
+  z.string(problem).refine(isGood, problem)
+
+/** A list of which `make` makes a value: so one problem can speak of the whole list. */
+export const listAs = <T>(notList: string, make: (items: readonly unknown[]) => Read<T>) =>
+  z.array(z.unknown(), notList).transform(reporting(make))
+
+const reporting =
+  <Value, T>(make: (value: Value) => Read<T>) =>
+  (value: Value, context: z.RefinementCtx): T => {
+    const read = make(value)
+    if (read.ok) return read.value
+    context.issues.push({ code: 'custom', message: read.problem, input: value })
+    return z.NEVER
   }
 
 const NO_DURATION = 'must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s'
@@ -55,23 +72,23 @@ export const durationFrom = (min: string, max: string) => {
 }
 
 /** A duration in milliseconds; null for `forever`. */
-export const durationOrForever = (min: string, max: string): Reader<number | null> => {
-  const readDuration = readerOf(durationFrom(min, max))
-  return (value) => {
-    if (value === 'forever') return good(null)
-    const read = readDuration(value)
+export const durationOrForever = (min: string, max: string) =>
+  textAs(`${NO_DURATION}, or forever`, (text): Read<number | null> => {
+    if (text === 'forever') return good(null)
+    const read = readAs(durationFrom(min, max), text)
     return read.ok ? read : bad(`${read.problem}, or forever`)
-  }
-}
+  })
 
 /** A whole number, bounds inclusive. Text is read too, because the environment has only text. */
-export const wholeNumberFrom = (min: number, max: number) => {
-  const error = `must be a whole number from ${min} to ${max}`
-  return z.preprocess(
+export const wholeNumberFrom = (
+  min: number,
+  max: number,
+  error = `must be a whole number from ${min} to ${max}`,
+) =>
+  z.preprocess(
     (value) => (typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value),
     z.int({ error, abort: true }).min(min, error).max(max, error),
   )
-}
 
 /** Text is read too. */
 export const trueOrFalse = () =>
@@ -83,102 +100,111 @@ export const trueOrFalse = () =>
 export const oneOf = <const T extends readonly string[]>(...choices: T) =>
   z.enum(choices, `must be one of ${choices.join(', ')}`)
 
+/** The items of a YAML list, or of text with commas. */
+export const commaSeparated = (value: unknown): unknown =>
+  typeof value === 'string' ? value.trim().split(/\s*,\s*/) : value
+
+const areDifferent = (items: readonly unknown[]): boolean => new Set(items).size === items.length
+
 /** A list of one or more different choices: a YAML list, or text with commas. */
-export const listOf = <T extends string>(...choices: readonly T[]): Reader<readonly T[]> => {
-  const readOne = readerOf(oneOf(...choices))
-  return (value) => {
-    const items = typeof value === 'string' ? value.trim().split(/\s*,\s*/) : value
-    const read = Array.isArray(items) ? items.map(readOne) : []
-    const chosen = read.flatMap((item) => (item.ok ? [item.value] : []))
-    return chosen.length === 0 || chosen.length < read.length || new Set(chosen).size < chosen.length
-      ? bad(`must be a list of ${choices.join(', ')}: at least one, none twice`)
-      : good(chosen)
-  }
+export const listOf = <T extends string>(...choices: readonly T[]) => {
+  const problem = `must be a list of ${choices.join(', ')}: at least one, none twice`
+  return z.preprocess(
+    commaSeparated,
+    listAs(problem, (items): Read<readonly T[]> => {
+      const chosen = items.flatMap((item) => choices.filter((choice) => choice === item))
+      const isGood = chosen.length > 0 && chosen.length === items.length && areDifferent(chosen)
+      return isGood ? good(chosen) : bad(problem)
+    }),
+  )
 }
 
 /** A list of different names, which may be empty. An unknown one gets the nearest that is known. */
-export const namesOf =
-  <T extends string>(what: string, known: readonly T[]): Reader<readonly T[]> =>
-  (value) => {
-    if (!Array.isArray(value)) return bad(`must be a list of ${what}s, such as [${known[0]}], or []`)
-    const chosen = value.flatMap((name) => known.filter((one) => one === name))
-    const unknown = value.find((name) => !chosen.includes(name))
+export const namesOf = <T extends string>(what: string, known: readonly T[]) =>
+  listAs(`must be a list of ${what}s, such as [${known[0]}], or []`, (items): Read<readonly T[]> => {
+    const chosen = items.flatMap((name) => known.filter((one) => one === name))
+    const unknown = items.find((name) => !known.some((one) => one === name))
     if (unknown !== undefined) {
       const meant = typeof unknown === 'string' ? nearest(unknown, known) : null
       return bad(`must name known ${what}s, such as ${meant ?? known.join(', ')}`)
     }
-    return new Set(chosen).size < chosen.length ? bad('must name nothing twice') : good(chosen)
-  }
+    return areDifferent(chosen) ? good(chosen) : bad('must name nothing twice')
+  })
 
 /** A list of different items, which may be empty. The problem counts from 1 to the first item that is wrong. */
-export const itemsOf =
-  <T extends string | number>(what: string, readOne: Reader<T>): Reader<readonly T[]> =>
-  (value) => {
-    if (!Array.isArray(value)) return bad(`must be a list of ${what}`)
-    const read = value.map(readOne)
+export const itemsOf = <T extends string | number>(what: string, item: z.ZodType<T>) =>
+  listAs(`must be a list of ${what}`, (values): Read<readonly T[]> => {
+    const read = values.map((value) => readAs(item, value))
     const items = read.flatMap((one) => (one.ok ? [one.value] : []))
     if (items.length < read.length)
       return bad(`must be a list of ${what}; item ${read.findIndex(({ ok }) => !ok) + 1} is none`)
-    return new Set(items).size < items.length ? bad('must name nothing twice') : good(items)
-  }
+    return areDifferent(items) ? good(items) : bad('must name nothing twice')
+  })
 
 /** The name of a time zone that Node supports. */
-export const readTimeZone: Reader<string> = (value) => {
-  // Node has the default. To ask for it takes 10 ms at every start.
-  if (value === 'UTC') return good(value)
-  try {
-    if (typeof value === 'string' && /^[A-Za-z]/.test(value) && createCalendar(value)) return good(value)
-  } catch {
-    // Node does not know it.
-  }
-  return bad('must be the name of a time zone, such as Europe/Paris or UTC')
-}
+export const timeZone = () =>
+  textThat('must be the name of a time zone, such as Europe/Paris or UTC', (text) => {
+    // Node has the default. To ask for it takes 10 ms at every start.
+    if (text === 'UTC') return true
+    try {
+      return /^[A-Za-z]/.test(text) && createCalendar(text) !== null
+    } catch {
+      // Node does not know it.
+      return false
+    }
+  })
 
-/** The tag of a locale that Node has the data of. */
-export const readLocale: Reader<string> = (value) => {
-  // Node has the default, like that of the time zone.
-  if (value === 'en-GB') return good(value)
-  try {
-    const [locale] = typeof value === 'string' ? Intl.NumberFormat.supportedLocalesOf(value) : []
-    if (locale !== undefined) return good(locale)
-  } catch {
-    // It is no tag.
-  }
-  return bad('must be the tag of a language that Node supports, such as en-GB or de-DE')
+/** The tag of a locale that Node has the data of, as Node writes it. */
+export const locale = () => {
+  const problem = 'must be the tag of a language that Node supports, such as en-GB or de-DE'
+  return textAs(problem, (text) => {
+    // Node has the default, like that of the time zone.
+    if (text === 'en-GB') return good(text)
+    try {
+      const [known] = Intl.NumberFormat.supportedLocalesOf(text)
+      return known === undefined ? bad(problem) : good(known)
+    } catch {
+      // It is no tag.
+      return bad(problem)
+    }
+  })
 }
 
 const REPORT_TITLE_CHARACTERS_MAX = 100
 
-export const readReportTitle: Reader<string> = (value) => {
-  const title = typeof value === 'string' ? value.trim() : ''
-  return title !== '' && [...title].length <= REPORT_TITLE_CHARACTERS_MAX && !/\p{Cc}/u.test(title)
-    ? good(title)
-    : bad(`must be a text of 1 to ${REPORT_TITLE_CHARACTERS_MAX} characters on one line`)
+export const reportTitle = () => {
+  const problem = `must be a text of 1 to ${REPORT_TITLE_CHARACTERS_MAX} characters on one line`
+  return z
+    .string(problem)
+    .trim()
+    .refine(
+      (title) => title !== '' && [...title].length <= REPORT_TITLE_CHARACTERS_MAX && !/\p{Cc}/u.test(title),
+      problem,
+    )
 }
 
 /** A path of a file or directory, unchanged. */
-export const readPath: Reader<string> = (value) =>
-  typeof value === 'string' && value.trim() !== '' && !value.includes('\0')
-    ? good(value)
-    : bad('must be a path, as text')
+export const filePath = textThat(
+  'must be a path, as text',
+  (text) => text.trim() !== '' && !text.includes('\0'),
+)
 
 /** Bounds of a rate, for `rate_limit` in the file and `60/60s` in the environment. */
 export const RATE_REQUESTS_MAX = 10_000
 export const rateRequests = wholeNumberFrom(1, RATE_REQUESTS_MAX)
 export const ratePer = durationFrom('100ms', '1h')
-export const readRateRequests = readerOf(rateRequests)
-const readRatePer = readerOf(ratePer)
 
-export const readRate: Reader<Rate> = (value) => {
-  const [requests = '', per = '', ...rest] = typeof value === 'string' ? value.split('/') : []
-  if (rest.length > 0 || parseDuration(per) === null || !/^\d{1,9}$/.test(requests))
-    return bad('must be requests per duration, such as 60/60s')
-  const [count, perMs] = [readRateRequests(requests), readRatePer(per)]
+const NO_RATE = 'must be requests per duration, such as 60/60s'
+
+export const rate = textAs(NO_RATE, (text): Read<Rate> => {
+  const [requests = '', per = '', ...rest] = text.split('/')
+  if (rest.length > 0 || parseDuration(per) === null || !/^\d{1,9}$/.test(requests)) return bad(NO_RATE)
+  const [count, perMs] = [readAs(rateRequests, requests), readAs(ratePer, per)]
   if (!count.ok) return bad(`must allow from 1 to ${RATE_REQUESTS_MAX} requests, such as 60/60s`)
   return perMs.ok
     ? good({ requests: count.value, perMs: perMs.value })
     : bad('must be per a duration from 100ms to 1h, such as 60/60s')
-}
+})
 
 /** `readTextFile`, or what takes its place: fails with an error that `whyUnreadable` explains. */
 export type ReadFile = (path: string) => Promise<string> | string
@@ -194,7 +220,7 @@ export const readText = async (readFile: ReadFile, path: string): Promise<Read<s
 }
 
 /** The secret in a file, without a line break at its end. `isReadable` is false if the file itself is the problem. */
-export const readSecret = async (readFile: ReadFile, path: string, read: Reader<Secret>) => {
+export const readSecret = async (readFile: ReadFile, path: string, schema: z.ZodType<Secret>) => {
   const text = await readText(readFile, path)
-  return { read: text.ok ? read(text.value.replace(/[\r\n]+$/, '')) : text, isReadable: text.ok }
+  return { read: text.ok ? readAs(schema, text.value.replace(/[\r\n]+$/, '')) : text, isReadable: text.ok }
 }

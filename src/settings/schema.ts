@@ -17,85 +17,64 @@ import {
 } from '../model/publish-formats.js'
 import { DEFAULT_WEIGHTS } from '../rules/refresh.js'
 import {
-  readAccountName,
-  readBaseUrl,
-  readEndpoint,
-  readFallback,
-  readId,
-  readMailAddress,
-  readMailAddresses,
-  readMailPassword,
-  readMetricsFile,
-  readNotifyUrl,
-  readPushgatewayUrl,
-  readRedisUrl,
-  readRegion,
-  readReportUrl,
-  readSmtpUrl,
-  readStorageUrl,
-  readToken,
+  accountId,
+  accountName,
+  baseUrl,
+  endpointUrl,
+  fallback,
+  mailAddress,
+  mailAddresses,
+  mailPassword,
+  metricsFile,
+  notifyUrl,
+  pushgatewayUrl,
+  redisUrl,
+  regionName,
+  reportUrl,
+  secretToken,
+  smtpUrl,
+  storageUrl,
 } from './credentials.js'
 import {
   durationFrom,
   durationOrForever,
+  filePath,
   itemsOf,
   listOf,
+  locale,
   namesOf,
   oneOf,
-  type Reader,
+  rate,
   ratePer,
   rateRequests,
-  readerOf,
-  readLocale,
-  readPath,
-  readRate,
-  readReportTitle,
-  readTimeZone,
+  reportTitle,
+  timeZone,
   trueOrFalse,
   wholeNumberFrom,
 } from './readers.js'
-import { readShard } from './shards.js'
+import { shardText } from './shards.js'
 
-/** A setting that only environment and flags can give. */
-const notInFile = <T>(read: Reader<T>) =>
-  z.unknown().transform((value, context): T => {
-    const outcome = read(value)
-    if (outcome.ok) return outcome.value
-    context.issues.push({ code: 'custom', message: outcome.problem, input: value })
-    return z.NEVER
-  })
-
-/** A setting of the file. `valueType` is its type in the reference, `json` in the JSON schema, and `describe` adds its meaning. */
-const setting = <T>(valueType: string, read: Reader<T>, json: object = { type: 'string' }) =>
-  notInFile(read).meta({ valueType, ...json })
-
-const optional = <T>(valueType: string, read: Reader<T>, json?: object) =>
-  setting(valueType, read, json).optional()
-
-/** A default is as the file would write it. */
-const preset = <T>(byDefault: unknown, valueType: string, read: Reader<T>, json?: object) =>
-  setting(valueType, read, json).prefault(byDefault)
+/**
+ * A setting of the file. `valueType` is its type in the reference, and `describe` adds its meaning. `json` says in the JSON schema what
+ * a transform hides from it.
+ */
+const setting = <Schema extends z.ZodType>(schema: Schema, valueType: string, json: object = {}) =>
+  schema.meta({ valueType, ...json })
 
 const list = (items: object) => ({ type: 'array', items, uniqueItems: true })
 
 const DURATION = { pattern: '^\\d+(ms|s|m|h|d)$' }
 
 const duration = (byDefault: string, min: string, max: string) =>
-  durationFrom(min, max)
-    .meta({ valueType: `duration, ${min} to ${max}`, ...DURATION })
-    .prefault(byDefault)
+  setting(durationFrom(min, max), `duration, ${min} to ${max}`, DURATION).prefault(byDefault)
 
 const wholeNumber = (byDefault: number, min: number, max: number) =>
-  wholeNumberFrom(min, max)
-    .meta({ valueType: `whole number, ${min} to ${max}` })
-    .prefault(byDefault)
+  setting(wholeNumberFrom(min, max), `whole number, ${min} to ${max}`).prefault(byDefault)
 
-const yesOrNo = (byDefault: boolean) => trueOrFalse().meta({ valueType: 'true or false' }).prefault(byDefault)
+const yesOrNo = () => setting(trueOrFalse(), 'true or false')
 
 const choice = <const T extends readonly string[]>(byDefault: T[number], choices: T) =>
-  oneOf(...choices)
-    .meta({ valueType: choices.join(' or ') })
-    .prefault(byDefault as z.input<ReturnType<typeof oneOf<T>>>)
+  setting(oneOf(...choices), choices.join(' or ')).prefault(byDefault as z.input<ReturnType<typeof oneOf<T>>>)
 
 /** Keys that belong together. With `prefault({})`, an absent section gets the defaults of all its keys. */
 const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
@@ -113,74 +92,84 @@ const weight = (byDefault: number, surveys: string) =>
     `Weight of ${surveys} in the queue: it multiplies the time since their last refresh`,
   )
 
-const notifyUrl = (when: string) =>
-  optional('URL', readNotifyUrl).describe(`${when}. The address is a secret`)
+const notified = (when: string) =>
+  setting(notifyUrl, 'URL').optional().describe(`${when}. The address is a secret`)
 
 const fileWith = (key: string) =>
-  optional('path', readPath).describe(
-    `File that holds the address, instead of \`${key}\`; relative to the directory of the settings file`,
-  )
+  setting(filePath, 'path')
+    .optional()
+    .describe(
+      `File that holds the address, instead of \`${key}\`; relative to the directory of the settings file`,
+    )
 
 const MIB = 1_048_576
 const ACCOUNTS_MAX = 100
 
 const account = section({
-  name: preset('default', '1 to 64 of A-Z a-z 0-9 _ -', readAccountName).describe(
-    'Name of the account in the column `account` of every table; unique. Do not change it later: a new name is a new account',
-  ),
-  base_url: optional('URL', readBaseUrl).describe('Address of the API; ends with `/api/v1`'),
-  id: optional('whole number', readId, { type: ['integer', 'string'] }).describe(
-    'Identifier of the account, sent as `Authorization-ID`',
-  ),
-  token: optional('text', readToken).describe(
-    'Secret token, sent as `Authorization-Token`. Take it from the environment, or use `token_file`',
-  ),
-  token_file: optional('path', readPath).describe(
-    'File that holds the token, instead of `token`; relative to the directory of the settings file',
-  ),
+  name: setting(accountName, '1 to 64 of A-Z a-z 0-9 _ -')
+    .prefault('default')
+    .describe(
+      'Name of the account in the column `account` of every table; unique. Do not change it later: a new name is a new account',
+    ),
+  base_url: setting(baseUrl, 'URL').optional().describe('Address of the API; ends with `/api/v1`'),
+  id: setting(accountId, 'whole number', { type: ['integer', 'string'] })
+    .optional()
+    .describe('Identifier of the account, sent as `Authorization-ID`'),
+  token: setting(secretToken, 'text')
+    .optional()
+    .describe(
+      'Secret token, sent as `Authorization-Token`. Take it from the environment, or use `token_file`',
+    ),
+  token_file: setting(filePath, 'path')
+    .optional()
+    .describe(
+      'File that holds the token, instead of `token`; relative to the directory of the settings file',
+    ),
   rate_limit: section({
-    requests: rateRequests
-      .meta({ valueType: 'whole number, 1 to 10000' })
+    requests: setting(rateRequests, 'whole number, 1 to 10000')
       .prefault(60)
       .describe("Requests allowed in any window of `per`; the API's support can raise this cap"),
-    per: ratePer
-      .meta({ valueType: 'duration, 100ms to 1h', ...DURATION })
+    per: setting(ratePer, 'duration, 100ms to 1h', DURATION)
       .prefault('60s')
       .describe('Length of that window'),
-    shared: optional('URL of a Redis', readRedisUrl).describe(
-      'Redis through which several processes share the cap of an account that they use at the same time, `redis://` or `rediss://`. Without it each warehouse uses the whole cap',
-    ),
-    shared_fallback: preset(
-      'stop',
-      'stop, a percentage such as 50%, or whole number, 1 to 10000',
-      readFallback,
-      { type: ['integer', 'string'] },
-    ).describe(
-      'What happens while that Redis is away: `stop` ends the run with exit 4. With a percentage of the cap, or a number of requests per window, this process goes on with that many requests. The fallbacks of all processes together must not exceed the cap',
-    ),
+    shared: setting(redisUrl, 'URL of a Redis')
+      .optional()
+      .describe(
+        'Redis through which several processes share the cap of an account that they use at the same time, `redis://` or `rediss://`. Without it each warehouse uses the whole cap',
+      ),
+    shared_fallback: setting(fallback, 'stop, a percentage such as 50%, or whole number, 1 to 10000', {
+      type: ['integer', 'string'],
+    })
+      .prefault('stop')
+      .describe(
+        'What happens while that Redis is away: `stop` ends the run with exit 4. With a percentage of the cap, or a number of requests per window, this process goes on with that many requests. The fallbacks of all processes together must not exceed the cap',
+      ),
   }).prefault({}),
   exclude: section({
-    status: preset(
-      [],
-      'list of survey statuses',
+    status: setting(
       namesOf('status value', SURVEY_STATUSES),
+      'list of survey statuses',
       list({ enum: SURVEY_STATUSES }),
-    ).describe('Surveys with these statuses are listed, but their sources and progress are not read'),
-    surveys: preset(
-      [],
+    )
+      .prefault([])
+      .describe('Surveys with these statuses are listed, but their sources and progress are not read'),
+    surveys: setting(
+      itemsOf('survey ids, such as [4711, 4712]', wholeNumberFrom(0, Number.MAX_SAFE_INTEGER)),
       'list of survey ids',
-      itemsOf('survey ids, such as [4711, 4712]', readerOf(wholeNumberFrom(0, Number.MAX_SAFE_INTEGER))),
       list({ type: 'integer', minimum: 0 }),
-    ).describe('The same for these surveys'),
-    projects: preset(
-      [],
+    )
+      .prefault([])
+      .describe('The same for these surveys'),
+    projects: setting(
+      itemsOf('project ids as text, such as ["815", "P-12"]', filePath),
       'list of project ids',
-      itemsOf('project ids as text, such as ["815", "P-12"]', readPath),
       list({ type: 'string' }),
-    ).describe('The same for those of these projects; numbers in quotes'),
+    )
+      .prefault([])
+      .describe('The same for those of these projects; numbers in quotes'),
   }).prefault({}),
   /** `rateLimit` as one text; it overrides `rateLimit`. */
-  rate: notInFile(readRate).optional(),
+  rate: rate.optional(),
 })
 
 export const settingsSchema = section({
@@ -188,46 +177,51 @@ export const settingsSchema = section({
     .array(account, { error: 'must be a list of accounts, each beginning with "- "' })
     .max(ACCOUNTS_MAX, `must hold at most ${ACCOUNTS_MAX} accounts`)
     .prefault([]),
-  allow_insecure_http: yesOrNo(false).describe('Allow tokens to be sent over plain http to other hosts'),
+  allow_insecure_http: yesOrNo()
+    .prefault(false)
+    .describe('Allow tokens to be sent over plain http to other hosts'),
   warehouse: section({
-    directory: preset('warehouse', 'path', readPath).describe(
-      'Directory of the warehouse on this machine, without a `?` in its path; relative to the directory in which the command starts',
-    ),
+    directory: setting(filePath, 'path')
+      .prefault('warehouse')
+      .describe(
+        'Directory of the warehouse on this machine, without a `?` in its path; relative to the directory in which the command starts',
+      ),
   }).prefault({}),
   storage: section({
-    url: optional('s3://bucket/prefix or az://container/prefix', readStorageUrl).describe(
-      'Bucket that holds the warehouse, and what its keys begin with. The directory of the warehouse is then a cache, which may be empty at the start of each run. Without it, that directory holds the warehouse',
-    ),
-    endpoint: optional('URL', readEndpoint).describe(
-      'Address of the server, if it is not AWS, or of an Azure account in another cloud; without path, such as `https://minio.internal:9000`',
-    ),
-    region: optional('text', readRegion).describe(
-      'Region of the bucket. Without it the region that the SDK finds, as in `AWS_REGION`',
-    ),
-    path_style: trueOrFalse()
-      .meta({ valueType: 'true or false' })
+    url: setting(storageUrl, 's3://bucket/prefix or az://container/prefix')
+      .optional()
+      .describe(
+        'Bucket that holds the warehouse, and what its keys begin with. The directory of the warehouse is then a cache, which may be empty at the start of each run. Without it, that directory holds the warehouse',
+      ),
+    endpoint: setting(endpointUrl, 'URL')
+      .optional()
+      .describe(
+        'Address of the server, if it is not AWS, or of an Azure account in another cloud; without path, such as `https://minio.internal:9000`',
+      ),
+    region: setting(regionName, 'text')
+      .optional()
+      .describe('Region of the bucket. Without it the region that the SDK finds, as in `AWS_REGION`'),
+    path_style: yesOrNo()
       .optional()
       .describe(
         'Whether the bucket is in the path of the address instead of its host. Without it true if there is an endpoint',
       ),
   }).prefault({}),
   publish: section({
-    formats: preset(
-      ['duckdb'],
-      `list of ${PUBLISH_FORMATS.join(', ')}`,
+    formats: setting(
       listOf(...PUBLISH_FORMATS),
+      `list of ${PUBLISH_FORMATS.join(', ')}`,
       list({ enum: PUBLISH_FORMATS }),
-    ).describe(
-      `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta and ducklake (\`${ADDRESSES.ducklake}\`, both only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people). Delete what a format that you remove has published: it stays as it was. In a bucket, Delta logs are removed after 30 days, and \`${ADDRESSES.duckdb}\` and \`${ADDRESSES.ducklake}\` after two. \`publish: [duckdb, parquet]\` is a short form of this key`,
-    ),
-    views: preset(
-      PUBLISHED_VIEWS,
-      'list of views',
-      namesOf('view', VIEW_NAMES),
-      list({ enum: VIEW_NAMES }),
-    ).describe(
-      'Views that parquet and delta publish too, in the same version as the tables; `[]` for none. A view that you remove is not in the next version. The database and ducklake always have all views',
-    ),
+    )
+      .prefault(['duckdb'])
+      .describe(
+        `Formats that are published for readers at the end of a run, one or several of ${STATE_FORMATS.map((format) => `${format} (\`${PUBLISHED_AS[format]}\`)`).join(', ')}, delta and ducklake (\`${ADDRESSES.ducklake}\`, both only in a bucket, beside parquet), report (\`${REPORT_FILE}\`, a page for people). Delete what a format that you remove has published: it stays as it was. In a bucket, Delta logs are removed after 30 days, and \`${ADDRESSES.duckdb}\` and \`${ADDRESSES.ducklake}\` after two. \`publish: [duckdb, parquet]\` is a short form of this key`,
+      ),
+    views: setting(namesOf('view', VIEW_NAMES), 'list of views', list({ enum: VIEW_NAMES }))
+      .prefault([...PUBLISHED_VIEWS])
+      .describe(
+        'Views that parquet and delta publish too, in the same version as the tables; `[]` for none. A view that you remove is not in the next version. The database and ducklake always have all views',
+      ),
   }).prefault({}),
   contract: choice('evolve', CONTRACTS).describe(
     'Unknown fields and values of the API: `evolve` stores and reports them, `freeze` also ends the run with exit 5',
@@ -257,38 +251,45 @@ export const settingsSchema = section({
         days: wholeNumber(7, 1, 60).describe(
           'Also read the interviews by the day on which they started, for `survey_progress_by_day`. This many days up to today are read repeatedly, an older day once more. Off without this section',
         ),
-        time_zone: preset('UTC', 'name of a time zone', readTimeZone).describe('Time zone of these days'),
-        sources: yesOrNo(false).describe('Read the days of each sample source as well'),
+        time_zone: setting(timeZone(), 'name of a time zone')
+          .prefault('UTC')
+          .describe('Time zone of these days'),
+        sources: yesOrNo().prefault(false).describe('Read the days of each sample source as well'),
       }),
     ),
-    reconstruct: yesOrNo(true).describe(
-      'Also read the progress of surveys in fieldwork as of days before their first reading, once, after everything else, in at most ten requests each',
-    ),
+    reconstruct: yesOrNo()
+      .prefault(true)
+      .describe(
+        'Also read the progress of surveys in fieldwork as of days before their first reading, once, after everything else, in at most ten requests each',
+      ),
   }).prefault({}),
   history: section({
-    progress_keep_all_for: preset(
-      'forever',
-      'duration, 0s to 36500d, or forever',
-      durationOrForever('0s', '36500d'),
-      { type: 'string' },
-    ).describe(
-      'Every observation of progress is kept for this long. For older days, only the last observation of each day is kept; the others are deleted for good',
-    ),
+    progress_keep_all_for: setting(durationOrForever('0s', '36500d'), 'duration, 0s to 36500d, or forever', {
+      type: 'string',
+    })
+      .prefault('forever')
+      .describe(
+        'Every observation of progress is kept for this long. For older days, only the last observation of each day is kept; the others are deleted for good',
+      ),
   }).prefault({}),
   report: section({
-    title: preset('Fieldwork report', 'text of 1 to 100 characters', readReportTitle).describe(
-      'Title of the report, such as the name of the organization; the browser tab shows it with the date',
-    ),
-    time_zone: preset('UTC', 'name of a time zone', readTimeZone).describe(
-      'Time zone in which the report shows instants',
-    ),
-    locale: preset('en-GB', 'BCP 47 language tag', readLocale).describe(
-      'Locale of the numbers and dates of the report, such as `de-DE`; its words are English',
-    ),
+    title: setting(reportTitle(), 'text of 1 to 100 characters')
+      .prefault('Fieldwork report')
+      .describe(
+        'Title of the report, such as the name of the organization; the browser tab shows it with the date',
+      ),
+    time_zone: setting(timeZone(), 'name of a time zone')
+      .prefault('UTC')
+      .describe('Time zone in which the report shows instants'),
+    locale: setting(locale(), 'BCP 47 language tag')
+      .prefault('en-GB')
+      .describe('Locale of the numbers and dates of the report, such as `de-DE`; its words are English'),
   }).prefault({}),
-  deadlines: optional('path', readPath).describe(
-    'CSV file with the due dates of surveys or projects; relative to the directory of the settings file',
-  ),
+  deadlines: setting(filePath, 'path')
+    .optional()
+    .describe(
+      'CSV file with the due dates of surveys or projects; relative to the directory of the settings file',
+    ),
   limits: section({
     request_timeout: duration('30s', '100ms', '10m').describe('Longest time that one request may take'),
     attempts: wholeNumber(6, 1, 20).describe(
@@ -315,64 +316,74 @@ export const settingsSchema = section({
     ),
   }).prefault({}),
   metrics: section({
-    file: optional('path that ends with .prom', readMetricsFile).describe(
-      'File that gets the metrics of each run, for the textfile collector of node-exporter; relative to the directory in which the command starts. With `--shard` each shard writes a file of its own beside it',
-    ),
-    pushgateway: optional('URL', readPushgatewayUrl).describe(
-      'Pushgateway that gets the metrics of each run, such as `http://pushgateway:9091`; may end with `/metrics/job/NAME` and labels of the group',
-    ),
+    file: setting(metricsFile, 'path that ends with .prom')
+      .optional()
+      .describe(
+        'File that gets the metrics of each run, for the textfile collector of node-exporter; relative to the directory in which the command starts. With `--shard` each shard writes a file of its own beside it',
+      ),
+    pushgateway: setting(pushgatewayUrl, 'URL')
+      .optional()
+      .describe(
+        'Pushgateway that gets the metrics of each run, such as `http://pushgateway:9091`; may end with `/metrics/job/NAME` and labels of the group',
+      ),
     pushgateway_file: fileWith('pushgateway'),
   }).prefault({}),
   notify: section({
-    start: notifyUrl('Requested when a run starts'),
+    start: notified('Requested when a run starts'),
     start_file: fileWith('start'),
-    success: notifyUrl(
+    success: notified(
       'Requested when a run has ended with exit 0, or with exit 3 because of a budget or a signal alone',
     ),
     success_file: fileWith('success'),
-    failure: notifyUrl('Requested when a run has ended with any other exit'),
+    failure: notified('Requested when a run has ended with any other exit'),
     failure_file: fileWith('failure'),
-    webhook: notifyUrl('Gets the report of each run when it has ended'),
+    webhook: notified('Gets the report of each run when it has ended'),
     webhook_file: fileWith('webhook'),
     webhook_format: choice('json', WEBHOOK_FORMATS).describe(
       'What the webhook gets: `json`, the report; `chat`, a message for Slack, Mattermost or Google Chat',
     ),
     digest: section({
-      report_url: optional('URL', readReportUrl).describe(
-        'Where people open the report; each digest has it as a link',
-      ),
-      chat: notifyUrl('Slack, Mattermost or Google Chat: gets what newly needs action'),
+      report_url: setting(reportUrl, 'URL')
+        .optional()
+        .describe('Where people open the report; each digest has it as a link'),
+      chat: notified('Slack, Mattermost or Google Chat: gets what newly needs action'),
       chat_file: fileWith('chat'),
-      teams: notifyUrl('A Workflows webhook of Microsoft Teams: gets the same as an Adaptive Card'),
+      teams: notified('A Workflows webhook of Microsoft Teams: gets the same as an Adaptive Card'),
       teams_file: fileWith('teams'),
       mail: section({
-        smtp: optional('URL', readSmtpUrl).describe(
-          'Mail server, such as `smtps://user@mail.example.com`; with `smtp://` it must offer STARTTLS, unless it is this machine or `allow_insecure_http` is true',
-        ),
-        password: optional('text', readMailPassword).describe(
-          'Password of the user in `smtp`. Take it from the environment, or use `password_file`',
-        ),
-        password_file: optional('path', readPath).describe(
-          'File that holds the password, instead of `password`; relative to the directory of the settings file',
-        ),
-        from: optional('mail address', readMailAddress).describe(
-          'Sender, such as `Fieldwork <fieldwork@example.com>`',
-        ),
-        to: optional('list of mail addresses', readMailAddresses, {
+        smtp: setting(smtpUrl, 'URL')
+          .optional()
+          .describe(
+            'Mail server, such as `smtps://user@mail.example.com`; with `smtp://` it must offer STARTTLS, unless it is this machine or `allow_insecure_http` is true',
+          ),
+        password: setting(mailPassword, 'text')
+          .optional()
+          .describe('Password of the user in `smtp`. Take it from the environment, or use `password_file`'),
+        password_file: setting(filePath, 'path')
+          .optional()
+          .describe(
+            'File that holds the password, instead of `password`; relative to the directory of the settings file',
+          ),
+        from: setting(mailAddress, 'mail address')
+          .optional()
+          .describe('Sender, such as `Fieldwork <fieldwork@example.com>`'),
+        to: setting(mailAddresses, 'list of mail addresses', {
           type: ['array', 'string'],
           items: { type: 'string' },
-        }).describe('Who gets what newly needs action, with the report attached'),
+        })
+          .optional()
+          .describe('Who gets what newly needs action, with the report attached'),
       }).prefault({}),
     }).prefault({}),
   }).prefault({}),
   // The settings below belong to one run, so the file cannot give them.
-  config: orNull(notInFile(readPath)),
+  config: orNull(filePath),
   log_level: oneOf(...LOG_LEVELS).prefault('info'),
   budget: section({
     requests_max: orNull(wholeNumberFrom(1, 1_000_000_000)),
     duration_max: orNull(durationFrom('1s', '30d')),
   }).prefault({}),
-  shard: orNull(notInFile(readShard)),
+  shard: orNull(shardText),
   full: trueOrFalse().prefault(false),
   json: trueOrFalse().prefault(false),
 })

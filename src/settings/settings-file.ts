@@ -12,11 +12,11 @@ import {
   type YAMLError,
 } from 'yaml'
 import { nearest } from '../base/suggest.js'
-import { readAccountName } from './credentials.js'
+import { accountName } from './credentials.js'
 import type { Environment } from './environment.js'
 import { keysIn, settingKeys, withKnownKeys } from './keys.js'
 import { kindOf, type Problem } from './problems.js'
-import { bad, good, type Read, type ReadFile, readText } from './readers.js'
+import { bad, good, type Read, type ReadFile, readAs, readText } from './readers.js'
 import { ABSENT_FILE, type SettingsFile } from './source.js'
 import { cut, isList, isSection, type Path, pathText, put, type Tree, valueAt } from './tree.js'
 
@@ -72,7 +72,7 @@ const accountNamesIn = (tree: Tree): readonly string[] => {
   const accounts = valueAt(tree, ['accounts'])
   if (!isList(accounts)) return []
   return accounts.map((account) => {
-    const name = readAccountName(valueAt(account, ['name']))
+    const name = readAs(accountName, valueAt(account, ['name']))
     return name.ok ? name.value : 'default'
   })
 }

@@ -4,7 +4,7 @@
  * history stay in one warehouse (docs/decisions/accounts-and-budgets.md#0052-the-shard-follows-from-the-accounts-name).
  */
 import { createHash } from 'node:crypto'
-import { bad, good, type Reader } from './readers.js'
+import { bad, good, type Read, textAs } from './readers.js'
 
 export interface Shard {
   /** From 0 to `count` - 1, as JOB_COMPLETION_INDEX of a Kubernetes Indexed Job counts. */
@@ -15,13 +15,16 @@ export interface Shard {
 /** As many as the settings file may have accounts. */
 const SHARDS_MAX = 100
 
-export const readShard: Reader<Shard> = (value) => {
-  const [, index, count] = /^(\d{1,3})\/(\d{1,3})$/.exec(String(value)) ?? []
+const NO_SHARD = `must be i/n, such as 0/4: n from 1 to ${SHARDS_MAX}, i from 0 to n-1`
+
+/** `0/4`. */
+export const shardText = textAs(NO_SHARD, (text): Read<Shard> => {
+  const [, index, count] = /^(\d{1,3})\/(\d{1,3})$/.exec(text) ?? []
   const shard = { index: Number(index), count: Number(count) }
   return index !== undefined && shard.count >= 1 && shard.count <= SHARDS_MAX && shard.index < shard.count
     ? good(shard)
-    : bad(`must be i/n, such as 0/4: n from 1 to ${SHARDS_MAX}, i from 0 to n-1`)
-}
+    : bad(NO_SHARD)
+})
 
 /** The shard of an account: its index, hashed with the name, gives the largest value. */
 export const shardOf = (account: string, count: number): number => {

@@ -2,10 +2,10 @@
 import type { AzureAccount, StoreAddress } from '../base/network.js'
 import { Secret, withoutWords } from '../base/secret.js'
 import { isStateFormat } from '../model/publish-formats.js'
-import { EXAMPLE_OF_URL, readEndpoint } from './credentials.js'
+import { EXAMPLE_OF_URL, endpointUrl } from './credentials.js'
 import type { Environment } from './environment.js'
 import { plainProblem } from './proxies.js'
-import { good } from './readers.js'
+import { good, readAs } from './readers.js'
 import { shardDirectory } from './shards.js'
 import type { Layers } from './source.js'
 
@@ -55,7 +55,8 @@ const resolveEndpoint = (layers: Layers, env: Environment): string | null => {
   const { endpoint } = layers.values.storage
   // The SDK, too, ignores an empty variable.
   const where = ENDPOINT_VARIABLES.find((name) => (env[name] ?? '') !== '') ?? ''
-  const found = endpoint !== undefined || where === '' ? good(endpoint ?? null) : readEndpoint(env[where])
+  const found =
+    endpoint !== undefined || where === '' ? good(endpoint ?? null) : readAs(endpointUrl, env[where])
   if (!found.ok) layers.problems.push({ where, text: found.problem })
   const address = found.ok ? found.value : null
   if (address !== null) refusePlain(layers, address, where)

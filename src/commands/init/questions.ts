@@ -5,8 +5,9 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { log, password, text, updateSettings } from '@clack/prompts'
 import { messageOf, StoppedError } from '../../base/errors.js'
-import { readToken } from '../../settings/credentials.js'
+import { secretToken } from '../../settings/credentials.js'
 import { SettingsError } from '../../settings/problems.js'
+import { readAs } from '../../settings/readers.js'
 import { wrapped } from '../text/text-table.js'
 import { type Answers, type NewToken, problemsOf, type Question } from './answers.js'
 import { whyNotCreatable } from './files.js'
@@ -135,7 +136,7 @@ export const askToken = async (prompt: Prompt, mayBeEmpty = false): Promise<stri
   for (;;) {
     const token = await prompt.askSecret(`Secret token (it is not shown${ifNone})`)
     if (token === '' && mayBeEmpty) return ''
-    const read = readToken(token)
+    const read = readAs(secretToken, token)
     if (read.ok) return token
     prompt.refuse(`It ${read.problem}`)
   }

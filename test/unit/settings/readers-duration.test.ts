@@ -4,8 +4,8 @@ import {
   durationFrom,
   durationOrForever,
   parseDuration,
-  readerOf,
-  readRate,
+  rate,
+  readAs,
 } from '../../../src/settings/readers.js'
 
 describe('a duration', () => {
@@ -29,14 +29,14 @@ describe('a duration', () => {
   )
 
   test.each([30, '30', null, undefined, ['30s'], '30x'])('%j is refused with the list of units', (value) => {
-    expect(readerOf(durationFrom('1s', '1m'))(value)).toEqual({
+    expect(readAs(durationFrom('1s', '1m'), value)).toEqual({
       ok: false,
       problem: 'must be a duration: a whole number and a unit (ms, s, m, h or d), such as 30s',
     })
   })
 
   test('is accepted at both limits and refused beyond them', () => {
-    const read = readerOf(durationFrom('1s', '1m'))
+    const read = (text: string) => readAs(durationFrom('1s', '1m'), text)
     expect(read('1s')).toEqual({ ok: true, value: 1_000 })
     expect(read('60s')).toEqual({ ok: true, value: 60_000 })
     expect(read('999ms')).toEqual({ ok: false, problem: 'must be from 1s to 1m' })
@@ -45,7 +45,7 @@ describe('a duration', () => {
 })
 
 test('a setting that allows forever reads it and names it in its problems', () => {
-  const read = durationOrForever('1d', '7d')
+  const read = (text: string) => readAs(durationOrForever('1d', '7d'), text)
   expect(read('forever')).toEqual({ ok: true, value: null })
   expect(read('2d')).toEqual({ ok: true, value: 172_800_000 })
   expect(read('always')).toEqual({
@@ -60,15 +60,15 @@ describe('a rate', () => {
     ['60/60s', { requests: 60, perMs: 60_000 }],
     ['120/1m', { requests: 120, perMs: 60_000 }],
     ['1/250ms', { requests: 1, perMs: 250 }],
-  ])('%s means %j', (text, rate) => {
-    expect(readRate(text)).toEqual({ ok: true, value: rate })
+  ])('%s means %j', (text, value) => {
+    expect(readAs(rate, text)).toEqual({ ok: true, value })
   })
 
   test.each(['60', '60/60', '/60s', '60/', '60/60s/1', '-1/60s', '6.5/60s', '60 / 60s', '60/minute'])(
     '%j is not a rate',
     (text) => {
       const problem = 'must be requests per duration, such as 60/60s'
-      expect(readRate(text)).toEqual({ ok: false, problem })
+      expect(readAs(rate, text)).toEqual({ ok: false, problem })
     },
   )
 })
