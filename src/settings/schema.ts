@@ -137,9 +137,7 @@ const account = section({
       .describe(
         'Redis through which several processes share the cap of an account that they use at the same time, `redis://` or `rediss://`. Without it each warehouse uses the whole cap',
       ),
-    shared_fallback: setting(fallback, 'stop, a percentage such as 50%, or whole number, 1 to 10000', {
-      type: ['integer', 'string'],
-    })
+    shared_fallback: setting(fallback, 'stop, a percentage such as 50%, or whole number, 1 to 10000')
       .prefault('stop')
       .describe(
         'What happens while that Redis is away: `stop` ends the run with exit 4. With a percentage of the cap, or a number of requests per window, this process goes on with that many requests. The fallbacks of all processes together must not exceed the cap',

@@ -2,10 +2,10 @@
 import { resolve } from 'node:path'
 import { readTextFile } from '../../base/text-file.js'
 import type { Environment } from '../../settings/environment.js'
-import { settingsText } from '../../settings/keys.js'
 import { loadSettings } from '../../settings/load-settings.js'
 import { type Problem, SettingsError } from '../../settings/problems.js'
 import type { Settings } from '../../settings/settings.js'
+import { settingsText } from '../../settings/settings-text.js'
 import { storageAddress } from '../../settings/storage.js'
 
 export const QUESTIONS = ['base-url', 'id', 'warehouse', 'token-file'] as const

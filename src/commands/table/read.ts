@@ -78,9 +78,9 @@ export const READ: readonly Command[] = [
       if (given.check === true && given.survey !== undefined)
         throw usageError('status --check is about all surveys: leave out --survey', 'status')
       const settings = await settingsOf(context, given, NO_ACCOUNTS)
-      const { showRequests, showStatus } = await import('../status.js')
-      if (given.requests === true) await showRequests(context, settings)
-      else await showStatus(context, settings, given)
+      if (given.requests === true)
+        await (await import('../status/requests.js')).showRequests(context, settings)
+      else await (await import('../status.js')).showStatus(context, settings, given)
     },
   }),
   command({

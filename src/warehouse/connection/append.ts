@@ -1,12 +1,13 @@
 /** Writes rows with DuckDB's appender, which fills the columns in the order of the table. */
 import { setImmediate as eventsHandled } from 'node:timers/promises'
-import { type DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api'
+import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
 import { parse } from '../../base/parse.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
 import type { CellRow } from '../../model/warehouse.js'
 import { APPENDED_TYPES, appendedValue } from './cells.js'
 import { literal, qualified } from './ddl.js'
+import { DuckDBDataChunk } from './duckdb.js'
 
 interface Target {
   readonly catalog?: string

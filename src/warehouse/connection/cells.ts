@@ -2,6 +2,11 @@
  * Converts cells between memory and DuckDB, by column type. Values go through appenders and parameters, never into SQL literals,
  * because a literal loses the last digit of a double.
  */
+import type { DuckDBValue } from '@duckdb/node-api'
+import { z } from 'zod'
+import type { Cell, Column } from '../../model/columns.js'
+import type { Instant } from '../../model/instant.js'
+import { quote } from './ddl.js'
 import {
   BIGINT,
   BOOLEAN,
@@ -9,14 +14,9 @@ import {
   DOUBLE,
   DuckDBDateValue,
   DuckDBTimestampTZValue,
-  type DuckDBValue,
   TIMESTAMPTZ,
   VARCHAR,
-} from '@duckdb/node-api'
-import { z } from 'zod'
-import type { Cell, Column } from '../../model/columns.js'
-import type { Instant } from '../../model/instant.js'
-import { quote } from './ddl.js'
+} from './duckdb.js'
 
 /** A value bound to a `$n` of a statement. */
 export type Parameter = string | number | boolean | Instant | null

@@ -1,7 +1,7 @@
 /** One DuckDB database on one connection. Transactions run one at a time, because conflicts between our own would have to be retried. */
 import { type FileHandle, open } from 'node:fs/promises'
 import { setImmediate as eventsHandled } from 'node:timers/promises'
-import { type DuckDBConnection, type DuckDBDataChunk, DuckDBInstance } from '@duckdb/node-api'
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance as Instance } from '@duckdb/node-api'
 import pLimit from 'p-limit'
 import { z } from 'zod'
 import { parse } from '../../base/parse.js'
@@ -11,6 +11,7 @@ import type { CellRow } from '../../model/warehouse.js'
 import { appendTo, storedColumnsOf } from './append.js'
 import { bigintCell, fromDuckDB, type Parameter, toDuckDB, varcharCell } from './cells.js'
 import { createTemporary, literal, withoutPattern } from './ddl.js'
+import { DuckDBInstance } from './duckdb.js'
 import { duckdbError, isInterrupt, isLockConflict, refusedLock } from './duckdb-error.js'
 
 /** Values of `$name` in a statement. */
@@ -178,7 +179,7 @@ const sessionSettings = ({ directories = [], files = [], mayChangeSettings = fal
 
 const list = (paths: readonly string[]): string => `[${paths.map(literal).join(', ')}]`
 
-const onConnection = (file: string, instance: DuckDBInstance, connection: DuckDBConnection): Database => {
+const onConnection = (file: string, instance: Instance, connection: DuckDBConnection): Database => {
   const oneAtATime = pLimit(1)
   /** Failed work may leave a statement running (docs/decisions/warehouse.md#0030-a-connection-is-closed-after-its-last-statement). */
   const oneStatement = pLimit(1)

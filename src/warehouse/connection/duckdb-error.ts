@@ -3,13 +3,13 @@
  * reads such texts.
  */
 import { constants } from 'node:os'
-import { DuckDBInstance } from '@duckdb/node-api'
 import { z } from 'zod'
 import { addressSpaceAdvice } from '../../base/address-space.js'
 import { isSystemError, messageOf, WarehouseError } from '../../base/errors.js'
 import { isRunning } from '../../base/is-running.js'
 import { parse } from '../../base/parse.js'
 import { literal } from './ddl.js'
+import { DuckDBInstance } from './duckdb.js'
 import { WarehouseDamagedError, WarehouseUnusableError } from './errors.js'
 
 /** Errors of another class are bugs of ours, or say themselves what they mean. */

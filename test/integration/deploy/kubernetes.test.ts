@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { EXIT_CODES } from '../../../src/base/errors.js'
-import { parseDuration } from '../../../src/settings/readers.js'
-import { readShard } from '../../../src/settings/shards.js'
+import { parseDuration, readAs } from '../../../src/settings/readers.js'
+import { shardText } from '../../../src/settings/shards.js'
 import { manifest, pairsOf, readDockerfile, textsOf } from './dockerfile.js'
 import {
   directory,
@@ -179,7 +179,7 @@ describe('the sharded CronJob', () => {
 
   test('gives every pod an existing shard', () => {
     const flag = sharded.find((line) => line.startsWith('- --shard='))?.replace('- --shard=', '')
-    expect([0, 1, 2, 3].map((index) => readShard(flag?.replace('$(SHARD)', String(index))))).toEqual(
+    expect([0, 1, 2, 3].map((index) => readAs(shardText, flag?.replace('$(SHARD)', String(index))))).toEqual(
       [0, 1, 2, 3].map((index) => ({ ok: true, value: { index, count: 4 } })),
     )
   })

@@ -15,11 +15,15 @@ const modules = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter(
   path.endsWith('.js'),
 )
 
-/** What a compiled module imports when it is loaded: paths of other modules, and packages. */
+const IMPORT =
+  /^(?:import|export) (?:.*? from )?'([^']+)';$|createRequire\(import\.meta\.url\)\('([^']+)'\)/gm
+
+/** What a compiled module imports or requires when it is loaded: paths of other modules, and packages. */
 const importsOf = (path: string): readonly string[] =>
-  [...readFileSync(join(dist, path), 'utf8').matchAll(/^(?:import|export) (?:.*? from )?'([^']+)';$/gm)].map(
-    ([, from = '']) => (from.startsWith('.') ? join(dirname(path), from) : from),
-  )
+  [...readFileSync(join(dist, path), 'utf8').matchAll(IMPORT)].map(([, imported, required]) => {
+    const from = imported ?? required ?? ''
+    return from.startsWith('.') ? join(dirname(path), from) : from
+  })
 
 /** The modules and packages that are loaded with a compiled module. */
 const loadedWith = (path: string, seen = new Set<string>()): ReadonlySet<string> => {

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { settingsFileSchema, settingsText } from '../../../src/settings/keys.js'
+import { settingsFileSchema } from '../../../src/settings/keys.js'
+import { settingsText } from '../../../src/settings/settings-text.js'
 
 const check = new Ajv2020({ allowUnionTypes: true }).compile(settingsFileSchema())
 const isGood = (yaml: string): boolean => check(parse(yaml))
