@@ -5,8 +5,6 @@ import type { Secret } from '../base/secret.js'
 import type { Instant } from './instant.js'
 import type { RunCommand, RunReport, RunStatus, SyncReport, TaskReason } from './run.js'
 
-export const WEBHOOK_FORMATS = ['json', 'chat'] as const
-
 /** An address that gets requests about a run. Its path, query and password may be secret; its host is not. */
 export interface Target {
   /** The setting that names it, for messages. */
@@ -86,7 +84,6 @@ export interface NotifyTargets {
   readonly success: Target | null
   readonly failure: Target | null
   readonly webhook: Target | null
-  readonly webhookFormat: (typeof WEBHOOK_FORMATS)[number]
   /** Null if the settings name nobody who gets one. */
   readonly digest: DigestTargets | null
 }

@@ -5,7 +5,7 @@
 import { counted, cutInMiddle, humanCount } from '../base/human.js'
 import type { Digest, DigestItem, MailTarget, Target } from '../model/monitoring.js'
 import { type Delivery, type DeliveryTools, deliver } from './deliver.js'
-import { CHAT_LENGTH_MAX, harmless, JSON_TYPE } from './notify.js'
+import { JSON_TYPE } from './notify.js'
 
 /** A chat may get fewer: `digestChat`. */
 const ITEMS_MAX = 15
@@ -33,6 +33,24 @@ export const digestChat = (digest: Digest): string => {
   while (textOf(itemsMax).length > CHAT_LENGTH_MAX) itemsMax -= 1
   return JSON.stringify({ text: textOf(itemsMax) })
 }
+
+/** Characters of a message. Google Chat takes 4,096 and refuses a longer one; Mattermost takes 16,383, and Slack 40,000. */
+const CHAT_LENGTH_MAX = 4_096
+
+/**
+ * A text may quote the API. With these changes no chat reads a mention of everybody, a link, a picture, an emoji, a tag or another format
+ * in it: Slack and Google Chat write mentions as <!channel>, Mattermost as @channel, and it reads Markdown. An underscore within a word
+ * is none, so names of settings stay as they are.
+ */
+const LOOKALIKES: Readonly<Record<string, string>> = {
+  ...{ '<': '‹', '>': '›', '*': '∗', '~': '∼', '`': 'ˋ', '[': '［', ']': '］', '\\': '＼', _: 'ˍ' },
+}
+const FORMATS = /[<>*~`[\]\\]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
+/** An address, an emoji such as :x:, a tag, an entity or a mention begins or goes on behind one of these. */
+const JOINTS = /[@#]|[:;](?=\S)|&(?=#?\w+;)|(?<=[\p{L}\p{N}])\.(?=\p{L})/gu
+
+const harmless = (text: string): string =>
+  text.replaceAll(FORMATS, (found) => LOOKALIKES[found] ?? '').replaceAll(JOINTS, (found) => `${found}\u200b`)
 
 /** `safe` makes a text from the API harmless. */
 const linesOf = (digest: Digest, itemsMax: number, safe: (text: string) => string): readonly string[] => [

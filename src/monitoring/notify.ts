@@ -32,10 +32,8 @@ export const endDeliveries = (
   { redact, document }: { readonly redact: (text: string) => string; readonly document: string },
 ): readonly Delivery[] => {
   const text = redact(endText(end))
-  const { success, failure, webhook, webhookFormat } = targets
-  const pings = post(isSuccess(end) ? success : failure, PLAIN, text)
-  const body = webhookFormat === 'chat' ? chatBody(text) : document
-  return [...pings, ...post(webhook, JSON_TYPE, body)]
+  const { success, failure, webhook } = targets
+  return [...post(isSuccess(end) ? success : failure, PLAIN, text), ...post(webhook, JSON_TYPE, document)]
 }
 
 /** Accounts that are not complete come first, so they are among these. */
@@ -82,29 +80,4 @@ const accountLine = (run: RunReport): string => {
 const shortened = (line: string): string => {
   const text = line.replaceAll(/\s*\n\s*/g, '; ')
   return text.length > LINE_LENGTH_MAX ? toUSVString(`${text.slice(0, LINE_LENGTH_MAX)}…`) : text
-}
-
-/**
- * A text may quote the API. With these changes no chat reads a mention of everybody, a link, a picture, an emoji, a tag or another format
- * in it: Slack and Google Chat write mentions as <!channel>, Mattermost as @channel, and it reads Markdown. An underscore within a word
- * is none, so names of settings stay as they are.
- */
-const LOOKALIKES: Readonly<Record<string, string>> = {
-  ...{ '<': '‹', '>': '›', '*': '∗', '~': '∼', '`': 'ˋ', '[': '［', ']': '］', '\\': '＼', _: 'ˍ' },
-}
-const FORMATS = /[<>*~`[\]\\]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
-/** An address, an emoji such as :x:, a tag, an entity or a mention begins or goes on behind one of these. */
-const JOINTS = /[@#]|[:;](?=\S)|&(?=#?\w+;)|(?<=[\p{L}\p{N}])\.(?=\p{L})/gu
-
-export const harmless = (text: string): string =>
-  text.replaceAll(FORMATS, (found) => LOOKALIKES[found] ?? '').replaceAll(JOINTS, (found) => `${found}\u200b`)
-
-/** Characters of a message. Google Chat takes 4,096 and refuses a longer one; Mattermost takes 16,383, and Slack 40,000. */
-export const CHAT_LENGTH_MAX = 4_096
-
-/** For the incoming webhooks of Slack, Mattermost and Google Chat. What is too long loses its end. */
-export const chatBody = (text: string): string => {
-  const safe = harmless(text.trimEnd())
-  const shown = safe.length > CHAT_LENGTH_MAX ? toUSVString(`${safe.slice(0, CHAT_LENGTH_MAX - 1)}…`) : safe
-  return JSON.stringify({ text: shown })
 }

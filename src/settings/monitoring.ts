@@ -34,7 +34,7 @@ export const resolveMonitoring = async (request: MonitoringRequest): Promise<Rep
   const isSet = Object.values(addresses).some((target) => target !== null)
   return {
     metrics: file === null && pushgateway === null ? null : { file, pushgateway },
-    notify: isSet ? { ...addresses, webhookFormat: notify.webhook_format } : null,
+    notify: isSet ? addresses : null,
   }
 }
 

@@ -5,7 +5,6 @@
 import { z } from 'zod'
 import { LOG_LEVELS } from '../base/log.js'
 import { SURVEY_STATUSES } from '../model/fields.js'
-import { WEBHOOK_FORMATS } from '../model/monitoring.js'
 import {
   ADDRESSES,
   PUBLISH_FORMATS,
@@ -337,9 +336,6 @@ export const settingsSchema = section({
     failure_file: fileWith('failure'),
     webhook: notified('Gets the report of each run when it has ended'),
     webhook_file: fileWith('webhook'),
-    webhook_format: choice('json', WEBHOOK_FORMATS).describe(
-      'What the webhook gets: `json`, the report; `chat`, a message for Slack, Mattermost or Google Chat',
-    ),
     digest: section({
       report_url: setting(reportUrl, 'URL')
         .optional()

@@ -242,7 +242,6 @@ describe('wrong settings', () => {
         success: `hc-ping.example${PATHS.success}`,
         failure: [PATHS.failure],
         webhook_file: tokenFile,
-        webhook_format: 'slack',
       },
     })
     const ended = await trial.runWarm(['check', ...settings])
@@ -258,7 +257,6 @@ describe('wrong settings', () => {
       'metrics.pushgateway must not contain a query (?)',
       'notify.success must be a URL, such as https://hc-ping.com/8d0f…',
       'notify.failure must be a URL, such as https://hc-ping.com/8d0f…',
-      'notify.webhook_format must be one of json, chat',
       'notify.start would send a secret address over plain http to another host; use https, or set allow_insecure_http: true in the settings file',
       'notify.webhook_file names a file whose content must begin with https:// or http://',
     ])

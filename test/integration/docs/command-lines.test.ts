@@ -85,7 +85,7 @@ const settingsOf = (page: string): readonly (readonly [string, string])[] =>
 
 const SETTINGS = PAGES.filter((page) => page.startsWith('docs/how-to/')).flatMap(settingsOf)
 
-const ADDRESSES = ['PING_START', 'PING_SUCCESS', 'PING_FAILURE', 'CHAT_WEBHOOK', 'TEAMS_WEBHOOK']
+const ADDRESSES = ['PING_START', 'PING_SUCCESS', 'PING_FAILURE', 'WEBHOOK', 'CHAT_WEBHOOK', 'TEAMS_WEBHOOK']
 
 test.each(SETTINGS)('the settings on %s are accepted', async (_, text) => {
   expect(Object.keys(parse(text) as object).length).toBeGreaterThan(0)

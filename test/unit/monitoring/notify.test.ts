@@ -1,11 +1,10 @@
 /**
- * Which ends of a run are a success, and the lines about a run: the outcome first, then accounts that are not complete. A chat
- * message is JSON with a text, in which nothing of the API can mention anybody.
+ * Which ends of a run are a success, and the lines about a run: the outcome first, then accounts that are not complete.
  */
 import { expect, test } from 'vitest'
 import { Secret } from '../../../src/base/secret.js'
 import type { RunReport } from '../../../src/model/run.js'
-import { chatBody, endText, isSuccess, startDeliveries } from '../../../src/monitoring/notify.js'
+import { endText, isSuccess, startDeliveries } from '../../../src/monitoring/notify.js'
 import { runEnd } from '../../support/monitoring/run-ends.js'
 import { runReport } from '../../support/warehouse/rows.js'
 
@@ -86,12 +85,4 @@ test('it is short, whatever the number of accounts and the length of their reaso
   expect(lines).toHaveLength(23)
   expect(lines.at(-2)).toBe('and 80 more accounts')
   expect(Math.max(...lines.map(({ length }) => length))).toBe(401)
-})
-
-test('the text has its lines, and nothing that a chat reads as a mention or a link', () => {
-  expect(
-    JSON.parse(chatBody('first\n<!channel> <users/all> @here "x" & y [a](https://x) *b* ~c~ `d\n')),
-  ).toEqual({
-    text: 'first\n‹!channel› ‹users/all› @\u200bhere "x" & y ［a］(https:\u200b//x) ∗b∗ ∼c∼ ˋd',
-  })
 })

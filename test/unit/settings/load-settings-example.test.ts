@@ -34,7 +34,7 @@ test('the example has every key; token_file, which excludes token, and the keys 
     .replace(/# (shared: )/, '$1')
     .replaceAll(/^# ((?:deadlines:|storage:| {2}(?:url|endpoint|region|path_style):).*)$/gm, '$1')
     .replaceAll(
-      /^# ((?:metrics:|notify:| {2}(?:file|pushgateway|start|success|failure|webhook|webhook_format):).*)$/gm,
+      /^# ((?:metrics:|notify:| {2}(?:file|pushgateway|start|success|failure|webhook):).*)$/gm,
       '$1',
     )
     .replaceAll(

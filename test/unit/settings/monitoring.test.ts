@@ -10,7 +10,7 @@ const withSection = (section: string) => ({ yaml: `${ACCOUNT}${section}`, withRe
 
 test('without these sections nothing is reported', async () => {
   expect(await load(withSection(''))).toMatchObject({ metrics: null, notify: null })
-  expect(await load(withSection('notify:\n  webhook_format: chat\n'))).toMatchObject({ notify: null })
+  expect(await load(withSection('notify:\n'))).toMatchObject({ notify: null })
 })
 
 test('the file is relative to the working directory, and each shard has its own', async () => {
