@@ -4,17 +4,16 @@
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { WarehouseError } from '../../base/errors.js'
 import { throwIfAborted } from '../../base/signals.js'
 import type { Column } from '../../model/columns.js'
 import { tableName } from '../../model/sync-tables.js'
 import { checksum } from '../../publish/parquet/manifest.js'
 import { metadata, published } from '../../publish/parquet/sql.js'
-import { bigintCell } from '../../warehouse/connection/cells.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { literal, qualified, quote } from '../../warehouse/connection/ddl.js'
 import { firstLine, isFileFailure } from '../../warehouse/connection/duckdb-error.js'
+import { copyRows, PARQUET } from '../text/copy-rows.js'
 import type { Relation } from './relations.js'
 import type { ExportManifest } from './target.js'
 
@@ -75,34 +74,28 @@ export const writeFiles = async (
   for (const relation of relations) {
     throwIfAborted(signal)
     const file = `${tableName(relation.table)}.${format}`
-    const copy = copyTable(relation, join(directory, file), format, bom)
-    const [copied] = await sql.rows(z.object({ Count: bigintCell }), copy).catch((error: unknown) => {
+    const options =
+      format === 'csv' ? CSV : `${PARQUET}, KV_METADATA ${metadata({ declaration: relation.table })}`
+    const copied = copyRows(sql, selectCells(relation, format, bom), join(directory, file), options)
+    const rows = await copied.catch((error: unknown) => {
       throw writeError(error, relation, out)
     })
-    entries.push(await entryOf(directory, relation, file, copied?.Count ?? 0))
+    entries.push(await entryOf(directory, relation, file, rows))
   }
   return entries
 }
 
-const copyTable = (rows: Relation, file: string, format: FileFormat, bom: boolean): string => {
+const selectCells = (rows: Relation, format: FileFormat, bom: boolean): string => {
   const first = rows.columns[0]
   const alias = (column: Column): string => `${bom && column === first ? BYTE_ORDER_MARK : ''}${column.name}`
-  const cell = format === 'parquet' ? published : bom ? spreadsheetCell : csvCell
-  return `COPY (${selectRows(rows, cell, alias)})
-    TO ${literal(file)} (${OPTIONS[format]}, USE_TMP_FILE false${format === 'parquet' ? `, KV_METADATA ${metadata({ declaration: rows.table })}` : ''})`
+  return selectRows(rows, format === 'parquet' ? published : bom ? spreadsheetCell : csvCell, alias)
 }
 
 /** Excel reads a CSV file as UTF-8 only after this. */
 const BYTE_ORDER_MARK = '\ufeff'
 
-/** A whole row group is in memory while it is written, and an export has little memory. */
-const ROW_GROUP_ROWS = 30_720
-
 /** In CSV, a null has no characters between the commas, and an empty text is "". */
-const OPTIONS: Readonly<Record<FileFormat, string>> = {
-  csv: `FORMAT csv, HEADER true, DELIMITER ',', QUOTE '"', ESCAPE '"', NULLSTR '', NEW_LINE '\\r\\n'`,
-  parquet: `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}`,
-}
+const CSV = `FORMAT csv, HEADER true, DELIMITER ',', QUOTE '"', ESCAPE '"', NULLSTR '', NEW_LINE '\\r\\n'`
 
 /** Instants are formatted from epoch microseconds, so the time zone of the session has no effect. */
 const csvCell = (column: Column): string =>

@@ -1,6 +1,5 @@
 /**
- * Writes an export as Excel workbooks: `fieldwork.xlsx` with a sheet per table, and one for each table that is too large for it. Excel
- * and the library keep a whole workbook in memory, so the shared one holds only so many cells. The others are written row by row.
+ * Writes an export as Excel workbooks: `fieldwork.xlsx` with a sheet per table, and one for each table that is too large for it.
  * See docs/decisions/export-and-sql.md#0073-spreadsheets-hold-typed-cells-and-no-formulas.
  */
 import { writeFile } from 'node:fs/promises'
@@ -13,17 +12,14 @@ import { tableName } from '../../model/sync-tables.js'
 import { bigintCell } from '../../warehouse/connection/cells.js'
 import { qualified, quote } from '../../warehouse/connection/ddl.js'
 import {
-  BOLD,
   filterOver,
   headerComment,
   isText,
   selectSheetCell,
   sheetRowSchema,
   sheetRows,
-  wholeSheet,
-  workbookOf,
-  writeStreamed,
 } from '../text/sheet.js'
+import { BOLD, type SelectedSheet, wholeSheet, workbookOf, writeOneSheet } from '../text/workbook.js'
 import { type ExportEntry, entryOf, selectRows, type Writing, writeError } from './files.js'
 import type { Relation } from './relations.js'
 
@@ -39,20 +35,19 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
   for (const one of sized.toSorted((a, b) => Number(shared.has(a)) - Number(shared.has(b)))) {
     throwIfAborted(writing.signal)
     const { relation } = one
-    const select = selectRows(relation, selectSheetCell)
-    const source = sheetRows(relation.columns, writing.sql.batches(sheetRowSchema, select))
-    const file = shared.has(one) ? SHARED_FILE : `${tableName(relation.table)}.xlsx`
+    const { table, columns } = relation
+    const name = tableName(table)
+    const batches = writing.sql.batches(sheetRowSchema, selectRows(relation, selectSheetCell))
+    const sheet = { name, columns, batches }
+    const file = shared.has(one) ? SHARED_FILE : `${name}.xlsx`
     try {
-      if (shared.has(one))
-        sheets.push(await wholeSheet(tableName(relation.table), relation.columns, source.rows))
-      else {
-        const sheet = { name: tableName(relation.table), columns: relation.columns, rows: source.rows }
-        await writeStreamed(join(writing.directory, file), sheet, writing.signal)
-      }
+      const counts = shared.has(one)
+        ? await keepIn(sheets, sheet)
+        : await writeOneSheet(join(writing.directory, file), sheet, writing.signal)
+      written.push({ relation, file, ...counts })
     } catch (error) {
       throw writeError(error, relation, writing.out)
     }
-    written.push({ relation, file, ...source.counts })
   }
   const placeOf = ({ relation }: { readonly relation: Relation }) => writing.relations.indexOf(relation)
   const inOrder = written.toSorted((a, b) => placeOf(a) - placeOf(b))
@@ -61,6 +56,12 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
   for (const { relation, file, rows, cutTexts } of inOrder)
     entries.push(await entryOf(writing.directory, relation, file, rows, cutTexts))
   return entries
+}
+
+const keepIn = async (sheets: WriteSheet[], { name, columns, batches }: SelectedSheet) => {
+  const { rows, counts } = sheetRows(columns, batches)
+  sheets.push(await wholeSheet(name, columns, rows))
+  return counts
 }
 
 const sizeOf = async ({ sql, out }: Writing, relation: Relation) => {

@@ -1,35 +1,11 @@
-/** Writes a result as an Excel workbook of one sheet: as an export does if it is small, or else row by row. */
-import { writeFile } from 'node:fs/promises'
-import type { CellValue } from 'hucre/xlsx'
+/** Writes a result as an Excel workbook of one sheet. */
 import type { Column } from '../../model/columns.js'
 import type { Sql } from '../../warehouse/connection/database.js'
 import { quote } from '../../warehouse/connection/ddl.js'
-import {
-  chained,
-  DIGITS_MAX,
-  selectSheetCell,
-  sheetRowSchema,
-  sheetRows,
-  wholeSheet,
-  workbookOf,
-  writeStreamed,
-} from '../text/sheet.js'
+import { DIGITS_MAX, selectSheetCell, sheetRowSchema } from '../text/sheet.js'
+import { writeOneSheet } from '../text/workbook.js'
 import { exact, isInteger, isNumber, isTimestamp } from './lines.js'
 import { namedRows, ofStatement, type ResultColumn, type Statement } from './statement.js'
-
-/** More would take too much memory. A text counts by its length. */
-const [CELLS_IN_MEMORY_MAX, CELL_CHARACTERS] = [60_000, 50]
-
-const firstRows = async (rows: AsyncGenerator<CellValue[], void>) => {
-  const first: CellValue[][] = []
-  for (let room = CELLS_IN_MEMORY_MAX; room > 0; ) {
-    const next = await rows.next()
-    if (next.done === true) return { first, isWhole: true }
-    first.push(next.value)
-    for (const cell of next.value) room -= 1 + (typeof cell === 'string' ? cell.length / CELL_CHARACTERS : 0)
-  }
-  return { first, isWhole: false }
-}
 
 /** Returns the number of rows. */
 export const writeWorkbook = async (
@@ -44,13 +20,8 @@ export const writeWorkbook = async (
   )
   const select = `SELECT ${columns.map(selectSheetCell).join(', ')} FROM (SELECT ${typed.join(', ')} FROM ${namedRows(statement)}) t`
   const batches = sql.batches(sheetRowSchema, select, statement.parameters)
-  const { rows, counts } = sheetRows(columns, batches)
-  await ofStatement(async () => {
-    const { first, isWhole } = await firstRows(rows)
-    if (isWhole) await writeFile(file, await workbookOf([await wholeSheet('query', columns, first)]))
-    else await writeStreamed(file, { name: 'query', columns, rows: chained(first, rows) }, signal)
-  })
-  return counts.rows
+  const { rows } = await ofStatement(() => writeOneSheet(file, { name: 'query', columns, batches }, signal))
+  return rows
 }
 
 /** The column of a sheet, by the types that our tables have. */

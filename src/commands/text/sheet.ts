@@ -1,21 +1,9 @@
 /**
- * The sheets of workbooks: typed cells, headers, comments, widths and formats. Excel has no time zone, no 64-bit integers, no
+ * The cells and columns of workbooks: types, comments, widths and formats. Excel has no time zone, no 64-bit integers, no
  * infinity, and no dates before 1900. What it cannot hold as a number or a date becomes a text, so no value changes.
  */
-import { createWriteStream } from 'node:fs'
-import { pipeline } from 'node:stream/promises'
-import {
-  type Cell,
-  type CellValue,
-  type ColumnDef,
-  calculateColumnWidth,
-  rangeRef,
-  type WriteSheet,
-  writeXlsx,
-  writeXlsxStream,
-} from 'hucre/xlsx'
+import { type CellValue, type ColumnDef, calculateColumnWidth, rangeRef } from 'hucre/xlsx'
 import { z } from 'zod'
-import { throwIfAborted } from '../../base/signals.js'
 import type { Column } from '../../model/columns.js'
 import { formatInstant, instantToMs } from '../../model/instant.js'
 import { quote } from '../../warehouse/connection/ddl.js'
@@ -104,7 +92,7 @@ const textCell = (text: string, onCut: () => void): string => {
  * In a sheet, `_x0041_` stands for a character (ECMA-376, ST_Xstring). The library writes control characters in this way. It neither
  * escapes a text that only looks like it, nor the two other characters that XML cannot hold.
  */
-const escaped = (text: string): string =>
+export const escaped = (text: string): string =>
   text
     .replaceAll(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_')
     .replaceAll('\ufffe', '_xFFFE_')
@@ -136,8 +124,6 @@ const isRate = ({ name, type }: Column): boolean => type === 'DOUBLE' && name.en
 const [WIDTH_MIN, WIDTH_MAX] = [8, 60]
 /** The most that Excel has. */
 const HEADER_WIDTH_MAX = 255
-/** The widths come from the first rows, because a long table is not in memory. */
-const WIDTH_ROWS = 200
 /** The button of the filter covers the end of the name. */
 const BUTTON_CHARACTERS = 3
 
@@ -157,111 +143,4 @@ export const columnDefinition = (column: Column, cells: readonly CellValue[]): C
 export const headerComment = (column: Column): string => {
   if (column.type === 'TIMESTAMPTZ') return `${column.comment}. UTC, shown in minutes, cut to milliseconds`
   return isRate(column) ? `${column.comment}. Shown as a percentage` : column.comment
-}
-
-/** Bold header cells with their comments, by the place of the cell. */
-const headerCells = (columns: readonly Column[]): Map<string, Partial<Cell>> =>
-  new Map(
-    columns.map((column, index) => [
-      `0,${index}`,
-      {
-        ...BOLD,
-        ...(column.comment !== '' && { comment: { text: headerComment(column), author: 'fieldwork-sync' } }),
-      },
-    ]),
-  )
-
-/** A font without a name has serifs. This is the font of the cells. */
-export const BOLD = { style: { font: { name: 'Calibri', size: 11, bold: true } } } as const
-
-/**
- * A sheet of all rows, with comments and a filter on the header. The library writes a text such as `#N/A` as an error value, except as rich
- * text. Its streamed sheets hold every text as a text.
- */
-export const wholeSheet = async (
-  name: string,
-  columns: readonly Column[],
-  rows: AsyncIterable<CellValue[]> | Iterable<CellValue[]>,
-): Promise<WriteSheet> => {
-  const lines: CellValue[][] = [columns.map((column) => escaped(column.name))]
-  const cells = headerCells(columns)
-  for await (const row of rows) {
-    for (const [index, cell] of row.entries())
-      if (typeof cell === 'string' && cell.startsWith('#'))
-        cells.set(`${lines.length},${index}`, { richText: [{ text: cell }] })
-    lines.push(row)
-  }
-  return {
-    name,
-    freezePane: fixedPane(columns),
-    autoFilter: filterOver(columns.length, lines.length - 1),
-    columns: columns.map((column, index) =>
-      columnDefinition(column, cellsAt(index, lines.slice(1, WIDTH_ROWS))),
-    ),
-    cells,
-    rows: lines,
-  }
-}
-
-const cellsAt = (index: number, rows: readonly (readonly CellValue[])[]): CellValue[] =>
-  rows.map((row) => row[index] ?? null)
-
-/** Equal rows give an equal file, so it holds no time of its own. */
-const WRITTEN_AT = new Date(Date.UTC(2000, 0, 1))
-
-export const workbookOf = (sheets: readonly WriteSheet[]): Promise<Uint8Array> => {
-  // LibreOffice reads the range of a filter from this name.
-  const namedRanges = sheets.map(({ name, autoFilter }) => {
-    const range = autoFilter?.range.replaceAll(/[A-Z]+|\d+/g, '$$$&')
-    return { name: '_xlnm._FilterDatabase', range: `'${name}'!${range}`, scope: name }
-  })
-  return writeXlsx({
-    sheets: [...sheets],
-    namedRanges,
-    properties: { created: WRITTEN_AT, modified: WRITTEN_AT },
-  })
-}
-
-/**
- * Writes a workbook of one sheet, row by row. The library repeats the header on a further sheet where a sheet is full. Its streamed sheets
- * have fixed panes and widths, but neither comments, nor a filter, nor a font of the header.
- */
-export const writeStreamed = async (
-  file: string,
-  { name, columns, rows }: StreamedSheet,
-  signal: AbortSignal,
-): Promise<void> => {
-  const first: CellValue[][] = []
-  while (first.length < WIDTH_ROWS) {
-    const next = await rows.next()
-    if (next.done === true) break
-    first.push(next.value)
-  }
-  const workbook = writeXlsxStream(chained(first, rows), {
-    name,
-    freezePane: fixedPane(columns),
-    columns: columns.map((column, index) => ({
-      ...columnDefinition(column, cellsAt(index, first)),
-      header: escaped(column.name),
-    })),
-  })
-  await pipeline(workbook, createWriteStream(file), { signal }).catch((error: unknown) => {
-    // The pipeline has an error of its own for a signal.
-    if (error instanceof Error && error.name === 'AbortError') throwIfAborted(signal)
-    throw error
-  })
-}
-
-interface StreamedSheet {
-  readonly name: string
-  readonly columns: readonly Column[]
-  readonly rows: AsyncGenerator<CellValue[], void>
-}
-
-export const chained = async function* (
-  first: readonly CellValue[][],
-  rest: AsyncIterable<CellValue[]>,
-): AsyncGenerator<CellValue[], void> {
-  yield* first
-  yield* rest
 }

@@ -85,7 +85,7 @@ const digest = ({ columns }: PublishedTable): string => {
 }
 
 /** JSON is published as text, because polars reads Parquet's JSON type as bytes. */
-export const published = ({ name, type }: Column): string =>
+export const published = ({ name, type }: { readonly name: string; readonly type: string }): string =>
   type === 'JSON' ? `CAST(t.${quote(name)} AS VARCHAR)` : `t.${quote(name)}`
 
 /** The name in the staged table, where `account` may be both a column and a partition. */
