@@ -16,12 +16,12 @@ import {
 } from '../support/api/scripted-api.js'
 import { night, openTrial, type Trial } from '../support/command/trial.js'
 import { columnsSql, openWorld, PROGRESS_COLUMNS, progressOf } from '../support/oracle/truth.js'
-import { SLOW } from '../support/suite/slow.js'
+import { howMany, some } from '../support/suite/cases.js'
 
 const RECONSTRUCT = { reconstruct: true }
 const DAY_MS = 86_400_000
 const DAYS = [1, 2, 3, 4, 5, 6, 7, 14, 21, 28]
-const SURVEYS = SLOW ? 200 : 12
+const SURVEYS = howMany(12, 200)
 
 const isOfPast = ({ query }: Pick<Arrival, 'query'>): boolean =>
   query.has('started_before') && !query.has('started_after')
@@ -35,7 +35,7 @@ test('a survey in the field for a week has a pace of 7 days on its first night, 
   await using server = await startWorld({ seed: 7, surveys: SURVEYS })
   const args = await trial.settings({
     ...accountsOf(server),
-    publish: SLOW ? ['duckdb', 'parquet', 'report'] : ['duckdb', 'report'],
+    publish: ['duckdb', 'report', ...some(['parquet'], 0)],
   })
   expect(await trial.sync(args, NO_ACCOUNT)).toMatchObject({ code: 0 })
 

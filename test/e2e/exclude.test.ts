@@ -1,47 +1,13 @@
 /** `accounts[].exclude` keeps surveys from being read. They are listed, nothing says that they are wrong, and they come back whole. */
 import { expect, test } from 'vitest'
-import { NO_ACCOUNT, scriptedProgress, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
-import { night, openTrial, type Trial } from '../support/command/trial.js'
-import { slow } from '../support/suite/slow.js'
-
-const PROJECT = `P'4 "x"; --`
-
-/** Survey 4 is excluded from the first listing on. All have two sources and no interviews, so their requests are known. */
-const openNights = async (context: Parameters<typeof openTrial>[0]) => {
-  const statuses = ['fieldwork', 'fieldwork', 'complete', 'fieldwork', 'fieldwork']
-  const surveys = statuses.map((status, index) => ({
-    ...scriptedSurvey(index + 1, {
-      status,
-      project_id: index === 3 ? PROJECT : null,
-      updated_at: '2026-02-28T12:00:00Z',
-    }),
-    progress: scriptedProgress(0),
-  }))
-  const trial = await openTrial(context, surveys)
-  const settings = (exclude: object) =>
-    trial.settings({
-      accounts: [
-        {
-          base_url: trial.api.baseUrl,
-          id: 1,
-          token: TOKEN,
-          rate_limit: { requests: 1000, per: '1s' },
-          exclude,
-        },
-      ],
-    })
-  return { trial, settings, first: await settings({ projects: [PROJECT] }) }
-}
+import { NO_ACCOUNT, scriptedProgress } from '../support/api/scripted-api.js'
+import type { Trial } from '../support/command/trial.js'
+import { at, openNights, RULES } from './exclude-shared.js'
 
 const asked = ({ api }: Trial) =>
   [...new Set(api.arrivals.flatMap(({ path }) => /^\/surveys\/(\d+)/.exec(path)?.[1] ?? []))]
     .toSorted()
     .join(' ')
-
-const at = (one: Trial, days: number, args: readonly string[]) =>
-  night(one, days, undefined, args, NO_ACCOUNT)
-
-const RULES = { surveys: [2, 999], status: ['complete'], projects: [PROJECT] }
 
 test('excluded surveys are listed and not read, and come back whole', async (context) => {
   const { trial, settings, first } = await openNights(context)
@@ -110,27 +76,4 @@ test('excluded surveys are listed and not read, and come back whole', async (con
     { id: 4, title: 'changed, never read', n: 8, sources: 2, by: null },
   ])
   await trial.expectSound()
-})
-
-slow('a rule saves what plan says, against the same night without it', async (context) => {
-  const [nights, twin] = [await openNights(context), await openNights(context)]
-  for (const { trial, first } of [nights, twin]) expect(await at(trial, 0, first)).toMatchObject({ code: 0 })
-  const { trial } = nights
-  const run = (...args: readonly string[]) => trial.runWarm(args, NO_ACCOUNT)
-  const rules = await nights.settings(RULES)
-  expect((await run('plan', ...rules)).stdout).toContain('excluded: 3 surveys, which would take 6 requests')
-  const plan = JSON.parse((await run('plan', '--json', ...rules)).stdout).accounts[0]
-  expect(plan.excluded).toEqual({
-    surveys: 3,
-    requests: { sample_sources: 1, survey_progress: 3, sample_source_progress: 2 },
-  })
-  const ended = await at(trial, 0.5, rules)
-  const without = await at(twin.trial, 0.5, await twin.settings({}))
-  expect(without.run.requests - ended.run.requests).toBe(6)
-  expect(
-    await trial.rows(`SELECT sum(saved)::INTEGER AS saved FROM _sync.requests
-      WHERE reason = 'excluded' AND run_id = '${ended.run.run_id}'`),
-  ).toEqual([{ saved: 6 }])
-  expect(await run('status', '--check', '--max-age', '30d', ...rules)).toMatchObject({ code: 0 })
-  expect((await run('status', ...rules)).stdout).toMatch(/freshness\n.*excluded\n.* 3\n/)
 })

@@ -1,41 +1,14 @@
 /** Exports hold every value of one published state. They are read with plain tools, and they overwrite no foreign file. */
-import { spawnSync } from 'node:child_process'
-import { chmod, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { readXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
 import { type Export, exportTables } from '../../src/commands/export.js'
 import { openDatabase } from '../../src/warehouse/connection/database.js'
-import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
-import { MAIN } from '../support/command/command.js'
-import { gate, openSynced, openTrial, type Trial } from '../support/command/trial.js'
-import { boundByModes, othersCanRun } from '../support/process/users.js'
-import { slow } from '../support/suite/slow.js'
-import { openReader, query } from '../support/warehouse/duckdb.js'
-
-const MAIN_TABLES = `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`
-
-/** Values that conversion to text and back often changes. */
-const ODD = {
-  title: 'one, "two"\nthree\rfour; Ünï\ttab',
-  project_id: '',
-  updated_at: '2026-01-01T05:30:00.000001+05:30',
-  mood: { b: ['"', ','], a: null },
-}
-
-const openPublished = async (
-  context: Parameters<typeof openTrial>[0],
-  formats = 'duckdb',
-): Promise<Trial> => {
-  const trial = await openTrial(context, [
-    scriptedSurvey(1, ODD),
-    scriptedSurvey(2, { project_id: null }, 1),
-    scriptedSurvey(3, { status: 'draft' }, 0),
-  ])
-  expect(await trial.runWarm(['sync', '--publish', formats])).toMatchObject({ code: 0 })
-  return trial
-}
+import { gate, openSynced } from '../support/command/trial.js'
+import { query } from '../support/warehouse/duckdb.js'
+import { csv, MAIN_TABLES, ODD, openPublished } from './export-shared.js'
 
 test.concurrent('a CSV export during a sync has every published table, distinguishes null from empty text, and writes times in UTC', async (context) => {
   const trial = await openPublished(context)
@@ -81,103 +54,6 @@ test.concurrent('a CSV export during a sync has every published table, distingui
     { id: '2', project_id: null, _extra: null },
     { id: '3' },
   ])
-  const python = spawnSync('python3', [
-    '-c',
-    'import csv, json, sys; print(json.dumps(list(csv.DictReader(open(sys.argv[1], newline="", encoding="utf-8")))))',
-    join(out, 'surveys.csv'),
-  ])
-  if (python.status === 0) {
-    expect(JSON.parse(python.stdout.toString())).toMatchObject([
-      {
-        id: '1',
-        title: ODD.title,
-        updated_at: '2026-01-01T00:00:00.000001Z',
-        respondent_questions_count: '10',
-      },
-      { id: '2' },
-      { id: '3', status: 'draft' },
-    ])
-  }
-})
-
-const csv = (file: string): string =>
-  `read_csv('${file}', header = true, all_varchar = true, allow_quoted_nulls = false, quote = '"', escape = '"', delim = ',')`
-
-slow('a Parquet export of either form has all rows and types, or only what is chosen', async (context) => {
-  const trial = await openPublished(context, 'duckdb,parquet')
-  const out = join(await trial.temporary(), 'parquet')
-  const args = ['export', '--format', 'parquet', '--out', out]
-  expect(await trial.run(args)).toMatchObject({ code: 0, stderr: '' })
-  {
-    using reader = await openReader(trial.published)
-    for (const { name } of await reader.query(MAIN_TABLES)) {
-      const file = `'${join(out, `${name}.parquet`)}'`
-      const json = await reader.query(
-        `SELECT column_name AS c FROM duckdb_columns() WHERE table_name = '${name}' AND data_type = 'JSON'`,
-      )
-      const texts = json.map(({ c }) => `"${c}"::VARCHAR AS "${c}"`)
-      const stored = `SELECT * ${texts.length === 0 ? '' : `REPLACE (${texts.join(', ')})`} FROM main.${name}`
-      expect(
-        await reader.query(`(${stored} EXCEPT FROM ${file}) UNION ALL (FROM ${file} EXCEPT ${stored})`),
-        String(name),
-      ).toEqual([])
-      expect(
-        await reader.query(
-          `SELECT (SELECT count(*) FROM ${file}) = (SELECT count(*) FROM main.${name}) AS same`,
-        ),
-      ).toEqual([{ same: true }])
-    }
-    expect(
-      await reader.query(
-        `SELECT value::VARCHAR AS comment FROM parquet_kv_metadata('${join(out, 'surveys.parquet')}') WHERE key::VARCHAR = 'fieldwork_sync.comment'`,
-      ),
-    ).toEqual([{ comment: 'Current surveys; one row per survey' }])
-    expect(
-      await reader.query(
-        `SELECT DISTINCT compression FROM parquet_metadata('${join(out, 'surveys.parquet')}')`,
-      ),
-    ).toEqual([{ compression: 'ZSTD' }])
-  }
-  // Published Parquet gives the same export, which replaces the previous one.
-  const settings = await trial.settings({ publish: ['parquet'] })
-  const before = await readFile(join(out, 'surveys.parquet'))
-  const tables = ['--tables', 'surveys,_sync.runs,freshness']
-  const ended = await trial.run([...args, ...tables, ...settings, '--json'])
-  expect(ended).toMatchObject({ code: 0, stderr: '' })
-  expect(JSON.parse(ended.stdout)).toMatchObject({
-    source: expect.stringMatching(/parquet\/versions\/000001$/),
-    tables: [
-      { table: 'surveys', rows: 3 },
-      { table: '_sync.runs', rows: 1 },
-      { table: 'freshness', rows: 3 },
-    ],
-  })
-  expect((await readdir(out)).sort()).toEqual([
-    '_sync.runs.parquet',
-    'export.json',
-    'freshness.parquet',
-    'surveys.parquet',
-  ])
-  expect(await trial.run([...args, '--tables', 'surveys', ...settings])).toMatchObject({ code: 0 })
-  expect(await readFile(join(out, 'surveys.parquet'))).toEqual(before)
-})
-
-slow.concurrent('every view is exported from either published form, with the same rows', async (context) => {
-  const trial = await openPublished(context, 'duckdb,parquet')
-  const root = await trial.temporary()
-  const views = ALL_VIEWS.map(({ name }) => name)
-  const settings = await trial.settings({ publish: ['parquet'] })
-  const exported = async (name: string, ...more: readonly string[]) => {
-    const out = join(root, name)
-    const args = ['export', '--format', 'csv', '--out', out, '--tables', views.join(','), '--json', ...more]
-    const ended = await trial.runWarm(args)
-    expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' })
-    return JSON.parse(ended.stdout).tables
-  }
-  const tables = await exported('duckdb')
-  expect(tables.map(({ table }: { table: string }) => table)).toEqual(views)
-  expect(tables[0]).toMatchObject({ table: 'survey_overview', rows: 3 })
-  expect(await exported('parquet', ...settings)).toEqual(tables)
 })
 
 test.concurrent('spreadsheet programs get typed workbooks, and CSV without formulas only if it is requested', async (context) => {
@@ -274,26 +150,4 @@ test.concurrent('an export that is refused prints one line and changes nothing',
   const inTheWay = await trial.runWarm(['export', '--format', 'csv', '--out', join(file, 'below')])
   expect(inTheWay).toMatchObject({ code: 7, stdout: '' })
   expect(inTheWay.stderr).toContain(`cannot export to ${join(file, 'below')}`)
-})
-
-test.skipIf(!othersCanRun(MAIN))('a killed export that cannot be removed is named', async (context) => {
-  const trial = await openPublished(context)
-  const root = await trial.temporary()
-  const left = join(root, '.out.999999999.00000000-0000-4000-8000-000000000000.exporting')
-  await mkdir(left)
-  await writeFile(join(left, 'surveys.csv'), '')
-  const { uid, gid } = boundByModes
-  // What another user put there is not ours to remove.
-  if (uid !== undefined && gid !== undefined) await chown(left, uid, gid)
-  await chmod(left, 0o555)
-  context.onTestFinished(() => chmod(left, 0o755))
-  await chmod(root, 0o777)
-  const { warehouse } = trial
-  await chmod(dirname(warehouse), 0o755)
-  const out = join(root, 'out')
-  const args = ['export', '--format', 'csv', '--out', out, '--warehouse', warehouse]
-  const options = { ...boundByModes, env: {}, encoding: 'utf8' } as const
-  const { status, stderr } = spawnSync(process.execPath, [MAIN, ...args], options)
-  expect(status).toBe(7)
-  expect(stderr).toContain(`cannot export to ${out}: EACCES: permission denied`)
 })

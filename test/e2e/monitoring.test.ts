@@ -1,58 +1,16 @@
 /**
  * What a run reports to machines: its metrics in a file and to a Pushgateway, and requests at its start and end. The cases of
- * `npm run test:slow` are also in test/unit/monitoring, without the command.
+ * the full suite are also in test/unit/monitoring, without the command.
  */
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { refusing, scriptedSurvey, scriptedSurveys } from '../support/api/scripted-api.js'
-import type { Ended } from '../support/command/command.js'
+import { refusing, scriptedSurvey } from '../support/api/scripted-api.js'
 import { openTrial, stopWith } from '../support/command/trial.js'
-import { type Receiver, startReceiver } from '../support/servers/receiver.js'
-import { SLOW, slow } from '../support/suite/slow.js'
-
-/** The path is what protects such an address. */
-const PATHS = {
-  start: '/ping/8d0f2c1e-start-secret',
-  success: '/ping/8d0f2c1e-success-secret',
-  failure: '/ping/8d0f2c1e-failure-secret',
-  webhook: '/hooks/T024BE7LD/xoxb-webhook-secret',
-}
-
-const notifyOf = ({ url }: Pick<Receiver, 'url'>): Record<string, string> =>
-  Object.fromEntries(Object.entries(PATHS).map(([key, path]) => [key, `${url}${path}`]))
-
-const SECRETS = [...Object.values(PATHS), 'xoxb-webhook-secret', '8d0f2c1e-failure-secret']
-
-const expectNoSecret = ({ stdout, stderr }: Ended): void => {
-  for (const secret of SECRETS) expect(`${stdout}${stderr}`).not.toContain(secret)
-}
-
-/** The samples of an exposition, without the label `warehouse`. */
-const samplesIn = (text: string): ReadonlyMap<string, number> =>
-  new Map(
-    text
-      .split('\n')
-      .filter((line) => line !== '' && !line.startsWith('#'))
-      .map((line) => {
-        const at = line.lastIndexOf(' ')
-        const name = line.slice(0, at).replace(/^fieldwork_sync_/, '')
-        return [name.replace(/warehouse="[^"]*",?/, '').replace(/,?\}$/, '}'), Number(line.slice(at + 1))]
-      }),
-  )
-
-/** A trial whose runs are reported to a receiver, and write their metrics into a file. */
-const openMonitored = async (context: Parameters<typeof openTrial>[0], surveys = 1, more: object = {}) => {
-  const trial = await openTrial(context, scriptedSurveys(surveys))
-  const receiver = await startReceiver(context.onTestFinished)
-  const file = join(await trial.temporary(), 'fieldwork_sync.prom')
-  const notify = notifyOf(receiver)
-  const settings = await trial.settings({ metrics: { file }, notify, ...more })
-  return { trial, receiver, file, notify, settings }
-}
-
-const metricsIn = async (file: string) => samplesIn(await readFile(file, 'utf8'))
+import { startReceiver } from '../support/servers/receiver.js'
+import { some } from '../support/suite/cases.js'
+import { expectNoSecret, metricsIn, notifyOf, openMonitored, PATHS, samplesIn } from './monitoring-shared.js'
 
 test.concurrent('a complete sync requests start and success, posts its report, and writes its metrics', async (context) => {
   const { trial, receiver, file, settings } = await openMonitored(context, 2)
@@ -96,91 +54,13 @@ test.concurrent('a complete sync requests start and success, posts its report, a
   expect(await readdir(join(file, '..'))).toEqual(['fieldwork_sync.prom'])
 })
 
-slow.concurrent('a failed run and a replay keep what is known of the last complete run', async (context) => {
-  const { trial, receiver, file, settings } = await openMonitored(context)
-  await trial.runWarm(['sync', ...settings])
-  const before = await metricsIn(file)
-  trial.api.hook = refusing(trial.api, 401)
-  receiver.received.length = 0
-  const refused = await trial.runWarm(['sync', '--json', ...settings])
-  expect(refused.code).toBe(4)
-  expectNoSecret(refused)
-  expect([...receiver.lines()].sort()).toEqual(
-    [PATHS.webhook, PATHS.failure, PATHS.start].map((path) => `POST ${path}`),
-  )
-  const failure = receiver.received.find(({ path }) => path === PATHS.failure)
-  expect(failure?.body).toMatch(
-    /: failed \(exit 4\) after [^\n]*\ndefault: failed; .*refused the credentials \(401\)/,
-  )
-  const after = await metricsIn(file)
-  expect(after.get('run_exit_code{command="sync"}')).toBe(4)
-  expect(after.get('account_exit_code{account="default"}')).toBe(4)
-  const complete = 'last_complete_run_timestamp_seconds{account="default"}'
-  expect(after.get(complete)).toBe(before.get(complete))
-  receiver.received.length = 0
-  expect(await trial.runWarm(['replay', ...settings])).toMatchObject({ code: 0 })
-  expect(receiver.lines()).toContain(`POST ${PATHS.success}`)
-  const replayed = await metricsIn(file)
-  expect(replayed.get('run_exit_code{command="replay"}')).toBe(0)
-  expect(replayed.get('run_exit_code{command="sync"}')).toBe(4)
-  expect(replayed.get(complete)).toBe(before.get(complete))
-})
-
-slow.concurrent('a service that dies during the run is a failure', async (context) => {
-  const limits = { attempts: 1, consecutive_failures_max: 1, patience: '0s' }
-  const { trial, receiver, settings } = await openMonitored(context, 2, { limits })
-  trial.api.hook = ({ number }, response) => {
-    if (number < 2) return false
-    response.destroy()
-    return true
-  }
-  const ended = await trial.runWarm(['sync', ...settings])
-  expect(ended.code).toBe(4)
-  expect(receiver.lines()).toContain(`POST ${PATHS.failure}`)
-  expect(receiver.lines()).not.toContain(`POST ${PATHS.success}`)
-})
-
-slow.concurrent('a run whose publish fails reports that, and what is committed', async (context) => {
-  const { trial, receiver, file, settings } = await openMonitored(context)
-  await trial.run(['sync'])
-  await rm(trial.published)
-  await mkdir(join(trial.published, 'in-the-way'), { recursive: true })
-  expect(await trial.run(['sync', ...settings])).toMatchObject({ code: 7 })
-  const failure = receiver.received.find(({ path }) => path === PATHS.failure)
-  expect(failure?.body).toMatch(/: failed \(exit 7\) after .*\nnot published: /)
-  const metrics = await metricsIn(file)
-  expect(metrics.get('account_exit_code{account="default"}')).toBe(7)
-  expect(metrics.get('table_rows{account="default",table="surveys"}')).toBe(1)
-})
-
-slow.concurrent('a run whose warehouse is held reports that and keeps the metrics', async (context) => {
-  const { trial, receiver, file, settings } = await openMonitored(context)
-  await trial.runWarm(['sync', ...settings])
-  trial.api.hook = () => true
-  const arrived = trial.api.arrived(() => true)
-  const holding = trial.start(['sync'])
-  await arrived
-  receiver.received.length = 0
-  const held = await trial.runWarm(['sync', '--json', ...settings])
-  expect(held.code).toBe(6)
-  expect([...receiver.lines()].sort()).toEqual(
-    [PATHS.webhook, PATHS.failure, PATHS.start].map((path) => `POST ${path}`),
-  )
-  const failure = receiver.received.find(({ path }) => path === PATHS.failure)
-  expect(failure?.body).toMatch(/: failed \(exit 6\) after .*\n.* is held by/)
-  const metrics = await metricsIn(file)
-  expect(metrics.get('run_exit_code{command="sync"}')).toBe(6)
-  expect(metrics.get('account_exit_code{account="default"}')).toBe(0)
-  await stopWith(holding, 'SIGTERM')
-})
-
 const UNREAD = [
   ['the progress of one survey', /^\/surveys\/1\/fieldwork_progress/, 422],
   ['the sources of all surveys', /sample_sources/, 404],
   ['the progress of all surveys', /fieldwork_progress/, 500],
 ] as const
 
-test.concurrent.for(UNREAD.filter(([, , status]) => SLOW || status !== 404))(
+test.concurrent.for(some(UNREAD, 2))(
   'success is not requested after a run that could not read %s',
   async ([, path, status], context) => {
     const { trial, receiver, settings } = await openMonitored(context, 3, { limits: { attempts: 1 } })
@@ -311,25 +191,4 @@ test.concurrent('a Pushgateway gets the state of the accounts and the last run i
   const bodyOf = (method: string) => receiver.received.find((one) => one.method === method)?.body ?? ''
   expect([...samplesIn(bodyOf('POST')).keys()].every((name) => name.includes('command="sync"'))).toBe(true)
   expect([...samplesIn(bodyOf('PUT')).keys()].every((name) => name.includes('account="default"'))).toBe(true)
-})
-
-slow.concurrent('addresses come from files and variables; each shard writes its file', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const receiver = await startReceiver(context.onTestFinished)
-  const directory = await trial.temporary()
-  await mkdir(join(directory, 'secrets'))
-  const successFile = join(directory, 'secrets', 'success')
-  await writeFile(successFile, `${receiver.url}${PATHS.success}\n`)
-  await chmod(successFile, 0o400)
-  const settings = await trial.settings({
-    metrics: { file: join(directory, 'fieldwork_sync.prom') },
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the settings file replaces it
-    notify: { success_file: successFile, webhook: '${WEBHOOK}' },
-  })
-  const env = { WEBHOOK: `${receiver.url}${PATHS.webhook}` }
-  const ended = await trial.run(['sync', '--shard', '0/1', ...settings], env)
-  expect(ended.code).toBe(0)
-  expect([...receiver.lines()].sort()).toEqual([`POST ${PATHS.webhook}`, `POST ${PATHS.success}`])
-  const metrics = await readFile(join(directory, 'fieldwork_sync.shard-0-of-1.prom'), 'utf8')
-  expect(metrics).toContain(`warehouse="${trial.warehouse}/shard=0-of-1"`)
 })

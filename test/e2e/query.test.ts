@@ -1,36 +1,21 @@
 /** `query` shows rows of the published state in every format, fits 80 columns, and refuses whatever does more than read. */
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { readXlsx } from 'hucre/xlsx'
 import { beforeAll, expect, test } from 'vitest'
 import { StoppedError } from '../../src/base/errors.js'
 import { NAMED_QUERIES, sqlToCopy } from '../../src/commands/query/named.js'
 import { query as askTables } from '../../src/commands/query.js'
 import { loadSettings } from '../../src/settings/load-settings.js'
-import { scriptedSurvey } from '../support/api/scripted-api.js'
 import { MAIN, withEndLine } from '../support/command/command.js'
-import { openSynced, openTrial, type Trial } from '../support/command/trial.js'
+import { openSynced, type Trial } from '../support/command/trial.js'
 import { atEndOfFile } from '../support/files/temporary.js'
-import { hasTerminal, openTerminal } from '../support/process/terminal.mjs'
-import { openBucketTrial } from '../support/storage/bucket-trial.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { some } from '../support/suite/cases.js'
 import { query } from '../support/warehouse/duckdb.js'
-
-const HOSTILE = '\u001b[31m=1+1|<b>_x_</b>\n\u202e"y", \u{1f436} 調査 end'
-
-const SURVEYS = () => [
-  scriptedSurvey(1, { title: HOSTILE, project_id: '' }),
-  scriptedSurvey(2, { title: 'Brand tracker wave 2', project_id: null }, 1),
-  scriptedSurvey(
-    3,
-    { title: 'A title that is much longer than the column of a table, wave 3', status: 'draft' },
-    0,
-  ),
-]
+import { HOSTILE, LONG, SURVEYS } from './query-shared.js'
 
 const SHOWN = NAMED_QUERIES.map((query) => ({ ...query, sql: sqlToCopy(query) }))
 
@@ -107,14 +92,6 @@ test.concurrent('a table fits 80 columns: a text loses its middle, and too many 
   const empty = await rowsOf('FROM surveys WHERE false')
   expect(widest(empty)).toBeLessThanOrEqual(80)
   expect(empty).toMatch(/^account {2}id {2}title[\s\S]*\n\(0 rows\)\n$/)
-  if (!hasTerminal || !SLOW) return
-  await using terminal = await openTerminal({
-    cwd: trial.warehouse,
-    columns: 200,
-    env: { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse },
-  })
-  const wide = await terminal.run(`${process.execPath} ${MAIN} query "FROM needs_action"`)
-  expect(wide).toMatch(/account .* numbers .*sample_source_id/)
 })
 
 test.concurrent('every named query runs, by its name and by the SQL that it prints; survey and days are values, not SQL', async () => {
@@ -123,7 +100,7 @@ test.concurrent('every named query runs, by its name and by the SQL that it prin
   expect(await rowsOf('forecast', '--sql')).toMatch(/^SELECT [\s\S]*\nFROM survey_pace\n[\s\S]*;\n$/)
   for (const { name, describe } of SHOWN) expect(list).toMatch(new RegExp(`^${name} +${describe}$`, 'm'))
   // `integration/docs/queries` runs each.
-  for (const { name, sql } of SLOW ? SHOWN : SHOWN.slice(2, 4)) {
+  for (const { name, sql } of some(SHOWN, 3)) {
     const rows = await rowsOf(name, '--json')
     expect(await rowsOf(sql, '--json'), name).toBe(rows)
   }
@@ -368,35 +345,12 @@ test.concurrent('a file is replaced as a whole, in the format of its name, and n
   })
 })
 
-/** 10 GB of text. */
-const LONG = 'SELECT range AS n, repeat(md5(range::VARCHAR), 4) AS text FROM range(100000000)'
-
-slow.concurrent('SQL comes from stdin or after a comment, and a reader that leaves ends it', async () => {
-  const env = { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse }
-  const SQL = "-- a comment; with a semicolon\nSELECT ';' AS semicolon, 1 AS one; -- the end;"
-  const shown = 'semicolon,one\n;,1\n'
-  const piped = spawnSync(process.execPath, [MAIN, 'query', '-', '--format', 'csv'], {
-    env,
-    input: SQL,
-    encoding: 'utf8',
-  })
-  expect(piped).toMatchObject({ status: 0, stdout: shown, stderr: '' })
-  expect(await rowsOf('--format', 'csv', SQL)).toBe(shown)
-
-  const head = await promisify(execFile)(
-    'sh',
-    ['-c', `"$0" "$1" query "$2" --format csv | head -2; exit 0`, process.execPath, MAIN, LONG],
-    { env },
-  )
-  expect(head).toMatchObject({ stdout: expect.stringMatching(/^n,text\n0,\w+\n$/), stderr: '' })
-})
-
 test.concurrent('a signal ends it without a file', async () => {
   const temporary = await trial.temporary()
   const env = { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse, TMPDIR: temporary }
   // It spills, and has no rows before the end.
   const sorted = [`SELECT md5(range::VARCHAR) AS text FROM range(100000000) ORDER BY text`, false] as const
-  for (const [sql, arrived] of [[LONG, true] as const, ...(SLOW ? [sorted] : [])]) {
+  for (const [sql, arrived] of some([[LONG, true] as const, sorted], 1)) {
     const running = spawn(process.execPath, [MAIN, 'query', sql, '--format', 'csv'], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -413,28 +367,6 @@ test.concurrent('a signal ends it without a file', async () => {
     expect(withEndLine(stderr).stderr).toBe('fieldwork-sync: stopped by SIGTERM\n')
     expect(await readdir(temporary)).toEqual([])
   }
-})
-
-slow('the rows of published Parquet and of a bucket are those of the published file', async (context) => {
-  const trial = await openTrial(context, SURVEYS())
-  expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
-  const parquet = await trial.settings({ publish: ['parquet'] })
-  const bucket = await openBucketTrial(context, SURVEYS())
-  const pod = await bucket.pod()
-  expect(await bucket.runWarm(['sync'], pod)).toMatchObject({ code: 0 })
-  for (const sql of ['surveys-today', 'SELECT id, title, status FROM surveys ORDER BY id']) {
-    const [rows, ofParquet] = await Promise.all(
-      [[], parquet].map(async (args) => (await trial.runWarm(['query', sql, '--json', ...args])).stdout),
-    )
-    expect(ofParquet).toBe(rows)
-    expect(await bucket.runWarm(['query', sql, '--json'], pod)).toMatchObject({ code: 0, stdout: rows })
-  }
-  const refused = await trial.runWarm([
-    'query',
-    `FROM read_parquet('${trial.warehouse}/parquet/current/surveys/*/*/*')`,
-    ...parquet,
-  ])
-  expect(refused).toMatchObject({ code: 2, stdout: '' })
 })
 
 /** With a plan that takes quadratic time, 4,000 columns take longer than a test may. */

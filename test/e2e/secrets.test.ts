@@ -16,7 +16,7 @@ import {
 } from '../support/api/scripted-api.js'
 import type { Ended } from '../support/command/command.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
-import { SLOW } from '../support/suite/slow.js'
+import { some } from '../support/suite/cases.js'
 import { openReader } from '../support/warehouse/duckdb.js'
 
 /** A token with characters that are escaped in JSON and in URLs. */
@@ -151,8 +151,7 @@ const ECHOES: readonly Echo[] = [
   },
 ]
 
-/** `npm test` tries every second one. */
-test.concurrent.for(ECHOES.filter((_, place) => SLOW || place % 2 === 1))(
+test.concurrent.for(some(ECHOES, 4))(
   'the token does not leak from $when',
   async ({ exit, script }, context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])

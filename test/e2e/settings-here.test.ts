@@ -1,40 +1,14 @@
 /** Without `--config` and its variable, a command reads the `fieldwork-sync.yaml` of the directory in which it starts, and says so. */
+
 import { spawnSync } from 'node:child_process'
-import { chmod, chown, lchown, mkdir, rename, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, lchown, mkdir, rename, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Env, MAIN, withEndLine } from '../support/command/command.js'
-import { openSynced, openTrial } from '../support/command/trial.js'
-import { runWarm } from '../support/command/warm.js'
-import { mountReadOnly } from '../support/files/disk.js'
-import { boundByModes, isRoot, othersCanRun } from '../support/process/users.js'
-
-const NOTE = 'settings from ./fieldwork-sync.yaml'
-
-const openHere = async (context: Parameters<typeof openTrial>[0]) => {
-  const trial = await openTrial(context)
-  const directory = await trial.temporary()
-  const settings = {
-    accounts: [
-      {
-        name: 'acme',
-        base_url: trial.api.env.FIELDWORK_SYNC_BASE_URL,
-        id: Number(trial.api.env.FIELDWORK_SYNC_API_ID),
-        token: trial.api.env.FIELDWORK_SYNC_API_TOKEN,
-      },
-    ],
-    warehouse: { directory: trial.warehouse },
-  }
-  return {
-    file: join(directory, 'fieldwork-sync.yaml'),
-    put: (more: object = {}) =>
-      writeFile(join(directory, 'fieldwork-sync.yaml'), JSON.stringify({ ...settings, ...more })),
-    other: () => trial.settings({ ...settings, warehouse: { directory: join(directory, 'other') } }),
-    run: (args: readonly string[], env: Env = {}) => runWarm(args, env, directory),
-    requests: () => trial.api.arrivals.length,
-    temporary: trial.temporary,
-  }
-}
+import { MAIN, withEndLine } from '../support/command/command.js'
+import { openSynced } from '../support/command/trial.js'
+import { isRoot } from '../support/process/users.js'
+import { some } from '../support/suite/cases.js'
+import { NOTE, openHere } from './settings-here-shared.js'
 
 test.concurrent('it is used and named: in the log of a run, on stderr of other commands', async (context) => {
   const { put, run } = await openHere(context)
@@ -110,67 +84,76 @@ const linked = async (file: string, temporary: () => Promise<string>) => {
   return { directory, target }
 }
 
-test.concurrent.for([
-  [
-    'a file that a group can write',
-    (file: string) => chmod(file, 0o664),
-    'can be written by others (mode 664)',
-  ],
-  ['a file that all can write', (file: string) => chmod(file, 0o646), 'can be written by others (mode 646)'],
-  [
-    'a directory that a group can write',
-    (file: string) => chmod(dirname(file), 0o770),
-    'is in a directory that can be written by others (mode 770)',
-  ],
-  [
-    'a directory such as /tmp',
-    (file: string) => chmod(dirname(file), 0o1777),
-    'is in a directory that can be written by others (mode 1777)',
-  ],
-  [
-    'a link to a file that all can write',
-    async (file: string, temporary: () => Promise<string>) => {
-      await chmod((await linked(file, temporary)).target, 0o666)
-    },
-    'can be written by others (mode 666)',
-  ],
-  [
-    'a link into a directory that all can write',
-    async (file: string, temporary: () => Promise<string>) => {
-      await chmod((await linked(file, temporary)).directory, 0o777)
-    },
-    'is in a directory that can be written by others (mode 777)',
-  ],
-  ...(isRoot
-    ? ([
-        [
-          'the file of another user',
-          (file: string) => chown(file, OTHER, OTHER),
-          `belongs to another user (uid ${OTHER})`,
-        ],
-        [
-          'a directory of another user',
-          (file: string) => chown(dirname(file), OTHER, OTHER),
-          `is in a directory that belongs to another user (uid ${OTHER})`,
-        ],
-        [
-          'the link of another user',
-          async (file: string, temporary: () => Promise<string>) => {
-            await linked(file, temporary)
-            await lchown(file, OTHER, OTHER)
-          },
-          `belongs to another user (uid ${OTHER})`,
-        ],
-        [
-          'a link to the file of another user',
-          async (file: string, temporary: () => Promise<string>) => {
-            await chown((await linked(file, temporary)).target, OTHER, OTHER)
-          },
-          `belongs to another user (uid ${OTHER})`,
-        ],
-      ] as const)
-    : []),
-] as const)('%s is not used, unless it is named', async ([, change, why], context) => {
+test.concurrent.for(
+  some(
+    [
+      [
+        'a file that a group can write',
+        (file: string) => chmod(file, 0o664),
+        'can be written by others (mode 664)',
+      ],
+      [
+        'a file that all can write',
+        (file: string) => chmod(file, 0o646),
+        'can be written by others (mode 646)',
+      ],
+      [
+        'a directory that a group can write',
+        (file: string) => chmod(dirname(file), 0o770),
+        'is in a directory that can be written by others (mode 770)',
+      ],
+      [
+        'a directory such as /tmp',
+        (file: string) => chmod(dirname(file), 0o1777),
+        'is in a directory that can be written by others (mode 1777)',
+      ],
+      [
+        'a link to a file that all can write',
+        async (file: string, temporary: () => Promise<string>) => {
+          await chmod((await linked(file, temporary)).target, 0o666)
+        },
+        'can be written by others (mode 666)',
+      ],
+      [
+        'a link into a directory that all can write',
+        async (file: string, temporary: () => Promise<string>) => {
+          await chmod((await linked(file, temporary)).directory, 0o777)
+        },
+        'is in a directory that can be written by others (mode 777)',
+      ],
+      ...(isRoot
+        ? ([
+            [
+              'the file of another user',
+              (file: string) => chown(file, OTHER, OTHER),
+              `belongs to another user (uid ${OTHER})`,
+            ],
+            [
+              'a directory of another user',
+              (file: string) => chown(dirname(file), OTHER, OTHER),
+              `is in a directory that belongs to another user (uid ${OTHER})`,
+            ],
+            [
+              'the link of another user',
+              async (file: string, temporary: () => Promise<string>) => {
+                await linked(file, temporary)
+                await lchown(file, OTHER, OTHER)
+              },
+              `belongs to another user (uid ${OTHER})`,
+            ],
+            [
+              'a link to the file of another user',
+              async (file: string, temporary: () => Promise<string>) => {
+                await chown((await linked(file, temporary)).target, OTHER, OTHER)
+              },
+              `belongs to another user (uid ${OTHER})`,
+            ],
+          ] as const)
+        : []),
+    ] as const,
+    6,
+  ),
+)('%s is not used, unless it is named', async ([, change, why], context) => {
   const { file, put, run, requests, temporary } = await openHere(context)
   await put()
   await change(file, temporary)
@@ -182,28 +165,6 @@ test.concurrent.for([
   expect((await run(['status'], { FIELDWORK_SYNC_CONFIG: './fieldwork-sync.yaml' })).code).toBe(0)
 })
 
-test.concurrent('a file of root is used by another user, also as Kubernetes mounts a ConfigMap', async (context) => {
-  if (!isRoot || !othersCanRun(MAIN)) return context.skip('only root can be another user')
-  const { file, put } = await openHere(context)
-  await put()
-  const status = () =>
-    spawnSync(process.execPath, [MAIN, 'status'], { ...boundByModes, cwd: dirname(file), encoding: 'utf8' })
-      .stderr
-  await chmod(dirname(file), 0o755)
-  expect(status()).toContain(NOTE)
-  // A link in the mounted directory leads through a link to the directory of the newest version.
-  const version = join(dirname(file), '..2026_03_01')
-  await mkdir(version)
-  await rename(file, join(version, 'fieldwork-sync.yaml'))
-  await symlink('..2026_03_01', join(dirname(file), '..data'))
-  await symlink('..data/fieldwork-sync.yaml', file)
-  expect(status()).toContain(NOTE)
-  await chmod(dirname(file), 0o777)
-  expect(status()).toContain('(mode 777)')
-  if (!mountReadOnly(context, dirname(file))) return
-  expect(status()).toContain(NOTE)
-})
-
 test.concurrent('init is not disturbed by it', async (context) => {
   const { put, run } = await openHere(context)
   await put({ nonsense: true })
@@ -211,33 +172,6 @@ test.concurrent('init is not disturbed by it', async (context) => {
   const ended = await run(['init', ...answers, '--out', 'new.yaml', '--no-check'])
   expect(ended.stderr).toContain('--token-file: the token file that it names does not exist')
 })
-
-test.runIf(isRoot && othersCanRun(MAIN))(
-  'in a directory that one may not enter there is none, with a warning',
-  async (context) => {
-    const trial = await openSynced(context)
-    const closed = join(await trial.temporary(), 'closed')
-    await mkdir(closed)
-    await writeFile(join(closed, 'fieldwork-sync.yaml'), 'nonsense: true\n')
-    for (const part of [dirname(closed), dirname(trial.warehouse)]) await chmod(part, 0o755)
-    await chmod(closed, 0)
-    context.onTestFinished(() => chmod(closed, 0o755))
-    const runThere = (...args: readonly string[]) =>
-      spawnSync(process.execPath, [MAIN, ...args], {
-        cwd: closed,
-        ...boundByModes,
-        env: {},
-        encoding: 'utf8',
-      })
-    const warning = `./fieldwork-sync.yaml: this user cannot see whether it is there: EACCES: permission denied, lstat 'fieldwork-sync.yaml'. Name a settings file by --config, or start in another directory`
-    expect(runThere('status', '--check', '--warehouse', trial.warehouse)).toMatchObject({
-      status: 0,
-      stderr: `fieldwork-sync: ${warning}\n`,
-    })
-    // The accounts may be in that file.
-    expect(runThere('plan')).toMatchObject({ status: 2, stderr: expect.stringContaining(`\n  ${warning}\n`) })
-  },
-)
 
 test('where the working directory is gone, absolute paths work and a relative one is refused', async (context) => {
   const trial = await openSynced(context)

@@ -1,20 +1,17 @@
-import { readdir, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { type ScriptedApi, scriptedSurvey, sendJson } from '../support/api/scripted-api.js'
-import { buildMutantUntil, otherBuild } from '../support/command/mutant.js'
+import { otherBuild } from '../support/command/mutant.js'
 import {
   answered,
   lastLine,
-  openSynced,
   openTrial,
   type StderrPattern,
   stderrShows,
   stopWith,
   type Trial,
 } from '../support/command/trial.js'
-import type { Finished } from '../support/files/temporary.js'
 import { type Receiver, startReceiver } from '../support/servers/receiver.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { some } from '../support/suite/cases.js'
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
 
@@ -33,23 +30,10 @@ interface Interruption {
   readonly interruptAt: StderrPattern
   readonly listed: number
   readonly refreshed: number
-  /** Only `npm run test:slow` runs it. test/unit/http/client-stopping ends each wait, and the simulation stops at every step. */
-  readonly slow?: true
 }
 
+/** `npm test` tries the first. test/unit/http/client-stopping ends each wait, and the simulation stops at every step. */
 const INTERRUPTIONS: readonly Interruption[] = [
-  {
-    when: 'between the pages of a listing',
-    slow: true,
-    signal: 'SIGTERM',
-    script: (api) => {
-      api.pageSize = 1
-      api.hook = ({ query }) => query.get('page') === '2'
-    },
-    interruptAt: answered(1),
-    listed: 1,
-    refreshed: 0,
-  },
   {
     when: 'in a request that hangs during the refresh',
     signal: 'SIGINT',
@@ -62,8 +46,18 @@ const INTERRUPTIONS: readonly Interruption[] = [
     refreshed: 2,
   },
   {
+    when: 'between the pages of a listing',
+    signal: 'SIGTERM',
+    script: (api) => {
+      api.pageSize = 1
+      api.hook = ({ query }) => query.get('page') === '2'
+    },
+    interruptAt: answered(1),
+    listed: 1,
+    refreshed: 0,
+  },
+  {
     when: 'during the wait for a slot',
-    slow: true,
     signal: 'SIGTERM',
     rate: '2/1h',
     interruptAt: answered(2),
@@ -72,7 +66,6 @@ const INTERRUPTIONS: readonly Interruption[] = [
   },
   {
     when: 'during the pause after a 429',
-    slow: true,
     signal: 'SIGINT',
     script: (api) => {
       api.hook = ({ path }, response) => {
@@ -88,7 +81,6 @@ const INTERRUPTIONS: readonly Interruption[] = [
   },
   {
     when: 'during the wait before a retry',
-    slow: true,
     signal: 'SIGTERM',
     script: (api) => {
       api.hook = ({ path }, response) => {
@@ -104,7 +96,7 @@ const INTERRUPTIONS: readonly Interruption[] = [
   },
 ]
 
-test.concurrent.for(INTERRUPTIONS.filter(({ slow }) => SLOW || slow !== true))(
+test.concurrent.for(some(INTERRUPTIONS, 1))(
   '$signal $when ends the run, and the next run completes',
   async (interruption, context) => {
     const { signal, script, rate = '1000/1s', interruptAt, listed, refreshed } = interruption
@@ -140,7 +132,7 @@ const RECEIVERS: Readonly<Record<string, Receiver['answer']>> = {
   'sends half an answer': (_, response) => void response.writeHead(200).write('half'),
 }
 
-test.concurrent.for(SLOW ? Object.keys(RECEIVERS) : ['answers'])(
+test.concurrent.for(some(Object.keys(RECEIVERS), 1))(
   'a stopped run keeps its exit code if the receiver of notify.start %s',
   async (how, context) => {
     const trial = await openTrial(context, surveys())
@@ -174,7 +166,7 @@ const DELIVERIES = [
   { to: 'failure', code: 4 },
 ] as const
 
-test.concurrent.for(SLOW ? DELIVERIES : DELIVERIES.slice(0, 1))(
+test.concurrent.for(some(DELIVERIES, 1))(
   'a signal while a slow receiver of notify.$to has the request changes no exit code',
   async ({ to, code }, context) => {
     const trial = await openTrial(context, surveys())
@@ -205,60 +197,9 @@ test.concurrent('a signal after the end of the command changes no exit code', as
   expect(await trial.run(['sync'], env)).toMatchObject({ code: 0, signal: null })
 })
 
-const NOT_PUBLISHED = 'stopped by SIGTERM before it was published; the next run publishes it'
-
-/** A build in which no proof of a published file ends: it first reads a view that is endless there. */
-const publishingForEver = (finished: Finished): Promise<string> =>
-  buildMutantUntil(finished, {
-    file: 'publish/duckdb.js',
-    from: 'SELECT count(*) AS surveys FROM main.survey_overview',
-    to: 'SELECT count(*) AS surveys FROM range(1_000_000_000_000) t(i) WHERE hash(i) = 7',
-  })
-
-slow.concurrent('SIGTERM in an endless publish exits 3, and the next run publishes', async (context) => {
-  const trial = await openSynced(context, surveys())
-  const before = await readFile(trial.published)
-  const running = trial.start(
-    ['sync', '--log-level', 'debug'],
-    {},
-    await publishingForEver(context.onTestFinished),
-  )
-  await stderrShows(running, /"msg":"publishing"/)
-  const ended = await stopWith(running, 'SIGTERM')
-  expect(ended).toMatchObject({ code: 3, signal: null })
-  expect(lastLine(ended)).toBe(`partial (exit 3): ${NOT_PUBLISHED}; nothing is queued.`)
-  expect((await readFile(trial.published)).equals(before)).toBe(true)
-  expect((await readdir(trial.warehouse)).filter((name) => name.startsWith('.'))).toEqual([])
-  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-  expect(await trial.runs()).toMatchObject([
-    { status: 'complete' },
-    { status: 'partial', exit_code: 3, reason: NOT_PUBLISHED },
-    { status: 'complete' },
-  ])
-  await trial.expectSound()
-})
-
-slow('a stopped run gives up an endless publish at the shutdown deadline, and says so', async (context) => {
-  const trial = await openSynced(context, surveys())
-  const before = await readFile(trial.published)
-  trial.api.hook = ({ path }) => path === '/surveys'
-  const arrived = trial.api.arrived(({ path }) => path === '/surveys')
-  const running = trial.start(['sync'], {}, await publishingForEver(context.onTestFinished))
-  await arrived
-  const ended = await stopWith(running, 'SIGTERM')
-  expect(ended).toMatchObject({ code: 3, signal: null })
-  expect(lastLine(ended)).toMatch(
-    /^partial \(exit 3\): stopped by SIGTERM; the shutdown deadline of 8 s passed before it was published; the next run publishes it/,
-  )
-  expect((await readFile(trial.published)).equals(before)).toBe(true)
-  trial.api.hook = () => false
-  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-  expect((await trial.runs()).map(({ status }) => status)).toEqual(['complete', 'partial', 'complete'])
-})
-
 const SECOND_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-test.concurrent.for(SLOW ? SECOND_SIGNALS : SECOND_SIGNALS.slice(0, 1))(
+test.concurrent.for(some(SECOND_SIGNALS, 1))(
   'a second %s ends the run at once, even in the middle of a query',
   async (signal, context) => {
     const trial = await openTrial(context, surveys())

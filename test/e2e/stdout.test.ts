@@ -1,40 +1,14 @@
 /** Output that cannot be written ends a command with exit 7, and one line says so. A reader that has read enough is no failure. */
-import { execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { closeSync, constants, openSync } from 'node:fs'
-import { open, readFile } from 'node:fs/promises'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { scriptedSurvey } from '../support/api/scripted-api.js'
-import { type Env, MAIN, withEndLine } from '../support/command/command.js'
-import { openTrial } from '../support/command/trial.js'
+import { MAIN } from '../support/command/command.js'
 import { runWarm } from '../support/command/warm.js'
-import { openDisk } from '../support/files/disk.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
-import { SLOW, slow } from '../support/suite/slow.js'
-
-const INCOMPLETE = 'fieldwork-sync: the output is not complete, because stdout cannot be written: '
-
-const startWith = (args: readonly string[], stdio: SpawnOptions['stdio'], env: Env = {}) => {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { PATH: process.env.PATH, ...env }, stdio })
-  let stderr = ''
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text
-  })
-  return {
-    child,
-    ended: once(child, 'close').then(() => ({ code: child.exitCode, stderr: withEndLine(stderr).stderr })),
-  }
-}
-
-const runInto = async (file: string, flags: string | number, args: readonly string[], env: Env = {}) => {
-  const stdout = openSync(file, flags)
-  try {
-    return await startWith(args, ['ignore', stdout, 'pipe'], env).ended
-  } finally {
-    closeSync(stdout)
-  }
-}
+import { some } from '../support/suite/cases.js'
+import { INCOMPLETE, runInto, startWith } from './stdout-shared.js'
 
 /** Commands that need no warehouse, one for each way in which output is made. */
 const COMMANDS = [
@@ -45,47 +19,12 @@ const COMMANDS = [
   ['schema', '--format', 'dbt'],
   ['completion', 'bash'],
   ['--get-yargs-completions', 'fieldwork-sync', ''],
-].slice(0, SLOW ? undefined : 1)
+]
 
-test.concurrent.for(COMMANDS)('%j into a full disk ends with 7', async (args) => {
+test.concurrent.for(some(COMMANDS, 1))('%j into a full disk ends with 7', async (args) => {
   const { code, stderr } = await runInto('/dev/full', 'w', args)
   expect(code).toBe(7)
   expect(stderr).toMatch(new RegExp(`^${INCOMPLETE}ENOSPC: .*\\n$`))
-})
-
-test.concurrent('a part of the output is not taken for the whole', async (context) => {
-  const disk = await openDisk(context, 1)
-  if (disk === null) return
-  disk.fill(40)
-  const file = join(disk.directory, 'models.yml')
-  const { code, stderr } = await runInto(file, 'w', ['schema', '--format', 'dbt'])
-  expect(code).toBe(7)
-  expect(stderr).toContain('ENOSPC')
-  const part = await readFile(file, 'utf8')
-  const { stdout: whole } = await runWarm(['schema', '--format', 'dbt'])
-  expect(whole.startsWith(part) && part.length < whole.length).toBe(true)
-})
-
-slow.concurrent.for([
-  ['a directory', '/'],
-  ['a file that is open for reading only', '/dev/null'],
-])('%s takes no output', async ([_, file = '']) => {
-  const { code, stderr } = await runInto(file, constants.O_RDONLY, ['schema'])
-  expect(code).toBe(7)
-  expect(stderr).toContain(`${INCOMPLETE}EBADF`)
-})
-
-slow.concurrent('a complete sync whose summary is lost says that it was complete', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const { code, stderr } = await runInto('/dev/full', 'w', ['sync', '--json'], {
-    ...trial.api.env,
-    FIELDWORK_SYNC_WAREHOUSE: trial.warehouse,
-  })
-  expect(code).toBe(7)
-  expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
-    /ENOSPC.*\. Apart from its output, the command ended with exit 0$/,
-  )
-  expect(await trial.runs()).toEqual([{ status: 'complete', exit_code: 0, reason: null }])
 })
 
 test.concurrent('an error stays on stderr if its JSON is lost', async () => {

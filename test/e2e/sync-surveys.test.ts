@@ -9,23 +9,10 @@ import {
   sendJson,
   startScriptedApi,
 } from '../support/api/scripted-api.js'
-import { night, openSynced, openTrial, type Trial } from '../support/command/trial.js'
-import { openBucketTrial } from '../support/storage/bucket-trial.js'
-import { slow } from '../support/suite/slow.js'
-
-const requestsOf = ({ api }: Trial) =>
-  api.arrivals.map(({ path, query }) => `${path}${query.size === 0 ? '' : `?${query}`}`).toSorted()
+import { night, openSynced, openTrial } from '../support/command/trial.js'
+import { openNight, requestsOf } from './sync-surveys-shared.js'
 
 const CURSOR = 'SELECT updated_since, full_listed_at, counted_at, moved_at FROM _sync.cursors'
-
-/** A closed survey that rests, one in field, and one that waits for a bigger budget. Each has three sources. */
-const openNight = async (context: Parameters<typeof openTrial>[0]) => {
-  const surveys = [1, 2].map((id) => scriptedSurvey(id, { status: id === 1 ? 'complete' : 'fieldwork' }, 3))
-  const trial = await openSynced(context, surveys)
-  trial.api.surveys.push(scriptedSurvey(3, { status: 'draft', updated_at: '2026-03-02T00:00:00Z' }, 3))
-  expect(await night(trial, 2, undefined, ['--max-requests', '1'])).toMatchObject({ code: 3 })
-  return trial
-}
 
 test('sync --surveys takes 2 requests and one per source, moves no cursor, and is no night', async (context) => {
   const trial = await openNight(context)
@@ -59,18 +46,6 @@ test('sync --surveys takes 2 requests and one per source, moves no cursor, and i
   await trial.expectSound()
   const status = await trial.runWarm(['status', '--check'])
   expect(status.stdout, 'the night before was partial, and still is').toMatch(/^PARTIAL/)
-})
-
-slow('the next night is as without it, but for what the survey itself shows', async (context) => {
-  const [trial, twin] = [await openNight(context), await openNight(context)]
-  expect(await night(trial, 2.5, undefined, ['--surveys', '1'])).toMatchObject({ code: 0 })
-  const nights = []
-  for (const one of [trial, twin]) nights.push({ ...(await night(one, 3)), requests: requestsOf(one) })
-  const [after, without] = nights
-  const ofOthers = (requests: readonly string[] = []) =>
-    requests.filter((path) => !path.startsWith('/surveys/1/'))
-  expect(ofOthers(after?.requests)).toEqual(ofOthers(without?.requests))
-  expect(after).toMatchObject({ code: 0, run: { cursor_before: without?.run.cursor_before } })
 })
 
 test('what cannot be read at once is read by the next run, and a resting refused survey is read again', async (context) => {
@@ -160,21 +135,4 @@ test('a name that does not settle which survey to read ends with exit 2 before a
     stderr: expect.not.stringContaining('ping'),
   })
   expect([acme.arrivals.length, globex.arrivals.length]).toEqual([0, 4])
-})
-
-slow('a pod reads a survey of a bucket under its lease, and publishes the next version', async (context) => {
-  const trial = await openBucketTrial(context, [scriptedSurvey(1, {}, 1), scriptedSurvey(2, {}, 1)])
-  expect(await trial.sync([], await trial.pod())).toMatchObject({ code: 0 })
-  for (const one of trial.api.surveys) one.progress = scriptedProgress(55)
-  const version = trial.document('current.json').version
-  const asked = await trial.sync(['--surveys', '2'], await trial.pod())
-  expect(asked).toMatchObject({ code: 0, run: { requests: 3, surveys_refreshed: 1 } })
-  expect(trial.document('current.json').version).not.toBe(version)
-  expect(
-    await trial.rows('SELECT interviews_count::INTEGER AS n FROM survey_progress ORDER BY survey_id'),
-  ).toEqual([{ n: 10 }, { n: 55 }])
-  expect(await trial.run(['sync', '--surveys', '3'], await trial.pod())).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('3 is not known'),
-  })
 })

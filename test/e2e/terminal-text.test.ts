@@ -4,17 +4,12 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scriptedSurveys } from '../support/api/scripted-api.js'
-import { MAIN } from '../support/command/command.js'
-import { openTrial } from '../support/command/trial.js'
-import { hasTerminal, openTerminal } from '../support/process/terminal.mjs'
 import { openBucketTrial } from '../support/storage/bucket-trial.js'
 
 /** A title of the window, a colour by C1, DEL, the direction, no width, a line separator, and a tag of Unicode. */
 const HOSTILE = 'a\u001b]0;owned\u0007b\u009b31mc\u007fd\u202ee\u200bf\u2028g\u{e0041}h\ri'
 /** Apart from line breaks. */
 const HIDDEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
-const ESCAPE = '\u001b'
-const OURS = new RegExp(`\\r\\n|\\r${ESCAPE}\\[K|${ESCAPE}\\[(?:0|\\d\\d)m`, 'g')
 
 test('in errors: of a path, of an S3 server, of a Redis and of a lease', async (context) => {
   const trial = await openBucketTrial(context, scriptedSurveys(1))
@@ -81,37 +76,3 @@ test('in errors: of a path, of an S3 server, of a Redis and of a lease', async (
     expect(ended.stdout).not.toMatch(HIDDEN)
   }
 })
-
-test.skipIf(!hasTerminal)(
-  'on a terminal, in tables, JSON and CSV; a pipe gets the CSV as it is',
-  async (context) => {
-    const trial = await openTrial(context, scriptedSurveys(1, { title: HOSTILE, status: HOSTILE }))
-    expect((await trial.run(['sync'])).code).toBe(0)
-    const csv = ['query', 'SELECT title FROM surveys', '--format', 'csv']
-    expect((await trial.run(csv)).stdout).toContain(HOSTILE)
-    await using terminal = await openTerminal({
-      cwd: await trial.temporary(),
-      env: { PATH: process.env.PATH, ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse },
-    })
-    const lines = [
-      `query 'SELECT title FROM surveys' --format csv`,
-      `query 'SELECT title FROM surveys' --format json`,
-      `query 'SELECT title FROM surveys' --format markdown`,
-      `query 'SELECT title FROM surveys'`,
-      `query "SELECT error((SELECT title FROM surveys))"`,
-      `status`,
-      `status --json`,
-      `status --survey 1`,
-      `plan`,
-      `sync --surveys 1`,
-      `report --json --out $'x\\e[31m\\u202e.html'`,
-    ]
-    for (const line of lines) {
-      const shown = await terminal.run(`${process.execPath} ${MAIN} ${line}`)
-      // The terminal ends lines with CR and LF. The rest is ours: the colours of verdicts and log, and the bar.
-      const text = shown.replaceAll(OURS, '\n')
-      expect([line, text]).toEqual([line, expect.not.stringMatching(HIDDEN)])
-      expect([line, shown]).toEqual([line, expect.not.stringContaining('\u001b[31mowned')])
-    }
-  },
-)

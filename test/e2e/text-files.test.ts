@@ -4,12 +4,9 @@ import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { NO_ACCOUNT, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
-import { start } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
-import { openSilentDisk, waitsForDisk } from '../support/files/disk.js'
 import { temporaryDirectory } from '../support/files/temporary.js'
-import { SLOW } from '../support/suite/slow.js'
 
 const CANNOT = 'contains a line break, control character or non-ASCII character; a header cannot carry that'
 
@@ -67,36 +64,6 @@ test.concurrent('a token that comes through a pipe late is used', async (context
   await writer.write(`${TOKEN.slice(3)}\n`)
   await writer.close()
   expect(await running.ended).toMatchObject({ code: 0, stderr: '' })
-})
-
-test.runIf(SLOW).concurrent.for([
-  ['a settings file', ['status', '--config'], 'SIGTERM'],
-  [
-    'a token file',
-    ['conformance', '--base-url', 'http://127.0.0.1:1/api/v1', '--id', '1', '--token-file'],
-    'SIGINT',
-  ],
-  ['a file of faults', ['reference-server', '--faults'], 'SIGTERM'],
-] as const)('%s that is a pipe without an answer is left at a signal', async ([, args, signal], context) => {
-  const pipe = await newPipe(context)
-  const { child, ended } = start([...args, pipe])
-  await using _writer = await open(pipe, 'w')
-  child.kill(signal)
-  expect(await ended).toMatchObject({ code: 3, stderr: `fieldwork-sync: stopped by ${signal}\n` })
-})
-
-test.concurrent('a file system that does not answer is left at a signal', async (context) => {
-  const disk = await openSilentDisk(context)
-  if (disk === null) return
-  const { child, ended } = start(['status', '--config', join(disk, 'settings.yaml'), '--json'])
-  await waitsForDisk(child)
-  child.kill('SIGTERM')
-  expect(await ended).toMatchObject({
-    code: null,
-    signal: 'SIGTERM',
-    stderr: 'fieldwork-sync: stopped by SIGTERM\n',
-    stdout: expect.stringContaining('"code":"stopped"'),
-  })
 })
 
 test.concurrent('a file without an end is refused', async () => {

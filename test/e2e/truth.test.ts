@@ -4,10 +4,10 @@ import { accountsOf, startWorld } from '../support/api/reference-api.js'
 import { NO_ACCOUNT } from '../support/api/scripted-api.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 import { openWorld, type SurveyRows, truthRows, warehouseRows } from '../support/oracle/truth.js'
-import { SLOW } from '../support/suite/slow.js'
+import { howMany } from '../support/suite/cases.js'
 import type { Row } from '../support/warehouse/duckdb.js'
 
-const SURVEYS = SLOW ? 200 : 14
+const SURVEYS = howMany(14, 200)
 const DAY_MS = 24 * 3_600_000
 
 test('the tables of two accounts equal the truth field by field, and again after a day', async (context) => {

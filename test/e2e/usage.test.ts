@@ -6,11 +6,9 @@ import { EXITS } from '../../src/base/errors.js'
 import { COMMANDS } from '../../src/commands/table.js'
 import { runYargs } from '../../src/commands/yargs.js'
 import { manifest, projectDirectory } from '../integration/deploy/dockerfile.js'
-import { refusing } from '../support/api/scripted-api.js'
-import { type Env, MAIN, run, start } from '../support/command/command.js'
+import { type Env, run, start } from '../support/command/command.js'
 import { openTrial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
-import { hasTerminal, openTerminal, textOf } from '../support/process/terminal.mjs'
 
 /** ASCII, because columns count as such, in 80 columns. */
 const FITS = /^([ -~]{0,80}\n)*$/
@@ -210,46 +208,3 @@ test.concurrent('the command reports all problems of flags, environment and file
     expect(problems).toContainEqual(expect.stringMatching(expected))
   expect(trial.api.arrivals).toHaveLength(0)
 })
-
-test.skipIf(!hasTerminal)('on a terminal the lines of an error end between words', async () => {
-  await using terminal = await openTerminal({
-    cwd: projectDirectory,
-    env: { PATH: process.env.PATH },
-    columns: 60,
-  })
-  const shown = await terminal.run(
-    `'${process.execPath}' '${MAIN}' sync --dry-run --frobnicate --max-request 3`,
-  )
-  const lines = textOf(shown)
-  expect(lines.join(' ').replaceAll(/ +/g, ' ')).toBe(
-    'fieldwork-sync: sync has no flag --dry-run: fieldwork-sync plan shows what sync would request; sync has no flag --frobnicate; sync has no flag --max-request: did you mean --max-requests? See fieldwork-sync sync --help',
-  )
-  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60)
-  expect(lines.length).toBeGreaterThan(3)
-})
-
-test.skipIf(!hasTerminal)(
-  'on a terminal the lines of a check and of a run end between words',
-  async (context) => {
-    const trial = await openTrial(context)
-    trial.api.hook = refusing(trial.api, 401)
-    await using terminal = await openTerminal({
-      cwd: projectDirectory,
-      env: {
-        ...{ PATH: process.env.PATH, TERM: 'xterm' },
-        ...trial.api.env,
-        FIELDWORK_SYNC_WAREHOUSE: trial.warehouse,
-      },
-      columns: 60,
-    })
-    for (const command of ['check', 'sync']) {
-      const shown = await terminal.run(`'${process.execPath}' '${MAIN}' ${command}`)
-      const lines = textOf(shown)
-      expect(lines.join(' ').replaceAll(/ +/g, ' ')).toContain("check id and token of account 'default'")
-      expect(lines.filter((line) => line.length > 60 && line.trim().includes(' '))).toEqual([])
-    }
-    trial.api.hook = () => undefined
-    const complete = await terminal.run(`'${process.execPath}' '${MAIN}' sync`)
-    expect(textOf(complete)).toContain('complete: 0 surveys refreshed, nothing left over.')
-  },
-)

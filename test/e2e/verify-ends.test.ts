@@ -1,24 +1,13 @@
 /** How `verify` ends: with whatever it could show until then, and with an exit code for each cause. */
-import { chmod, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  refusing,
-  type ScriptedSurvey,
-  scriptedProgress,
-  scriptedSurvey,
-  scriptedSurveys,
-  sendJson,
-} from '../support/api/scripted-api.js'
-import { lastLine, openSynced, openTrial, stopWith, type Trial } from '../support/command/trial.js'
+import { refusing, scriptedProgress, scriptedSurveys, sendJson } from '../support/api/scripted-api.js'
+import { lastLine, openSynced, openTrial, type Trial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
-import { mountReadOnly } from '../support/files/disk.js'
 import { atEndOfFile } from '../support/files/temporary.js'
-import { failing } from '../support/process/failing-calls.js'
-import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
-import { type Chance, chance } from '../support/suite/chance.js'
-import { SLOW, slow } from '../support/suite/slow.js'
+import { some } from '../support/suite/cases.js'
 
 const surveys = () => scriptedSurveys(3, {}, 1)
 
@@ -47,19 +36,6 @@ test.each([
   expect(ended.code).toBe(2)
   expect(ended.stderr).toContain(says)
 })
-
-/** Flips the highest bit of two words of a block that are not zero. Its checksum stays the same. */
-const withTwoFlips = (file: Buffer, lots: Chance): Buffer => {
-  const flipped = Buffer.from(file)
-  const block = 12_288 + 262_144 * lots.below((file.length - 12_288) / 262_144)
-  const words = new Set<number>()
-  for (let attempt = 0; words.size < 2 && attempt < 10_000; attempt += 1) {
-    const at = block + 8 * (1 + lots.below(262_144 / 8 - 1))
-    if (file.readBigUInt64LE(at) !== 0n) words.add(at)
-  }
-  if (words.size === 2) for (const at of words) flipped[at + 7] = (flipped[at + 7] ?? 0) ^ 0x80
-  return flipped
-}
 
 describe('after a sync', () => {
   const finished = atEndOfFile()
@@ -103,13 +79,11 @@ describe('after a sync', () => {
       { table: 'sample_source_progress', rows: 1, equal: 1 },
     ])
     expect(trial.api.arrivals.length - requests).toBe(4)
-    if (SLOW) {
-      const text = await trial.runWarm(['verify', '--sample', '1'])
-      expect(text.stdout).toContain(
-        'default: 1 of 3 surveys compared (33.3 %). If 1 of them was wrong, a sample of this size would find it with a chance of 33.3 %',
-      )
-      expect(lastLine(text)).toBe('verified: nothing wrong.')
-    }
+    const text = await trial.runWarm(['verify', '--sample', '1'])
+    expect(text.stdout).toContain(
+      'default: 1 of 3 surveys compared (33.3 %). If 1 of them was wrong, a sample of this size would find it with a chance of 33.3 %',
+    )
+    expect(lastLine(text)).toBe('verified: nothing wrong.')
 
     const parquet = join(trial.warehouse, 'parquet/current')
     const files = await readdir(join(parquet, 'surveys'), { recursive: true })
@@ -138,85 +112,10 @@ describe('after a sync', () => {
     expect(away.stdout).toMatch(/fieldwork\.duckdb: \d+ checks, nothing wrong\n/)
     expect(away.stdout).toContain('ECONNREFUSED')
     expect(lastLine(away)).toBe('not verified completely (exit 4): nothing wrong so far.')
-    if (!SLOW) return
     trial.api.hook = refusing(trial.api, 401)
     const refused = await trial.runWarm(['verify', ...limits])
     expect(refused.code).toBe(4)
     expect(refused.stdout).toContain('refused the credentials (401)')
-  })
-
-  slow('a budget decides the size of the sample, unless it is given', async (context) => {
-    const trial = await openSynced(context, surveys())
-    const before = trial.api.arrivals.length
-    const few = await verifyJson(trial, ['--max-requests', '3'])
-    expect(few).toMatchObject({
-      code: 3,
-      json: { sample: { accounts: [{ compared: 0, stopped: 'stopped by --max-requests 3' }] } },
-    })
-    expect(trial.api.arrivals.length - before).toBe(3)
-    const enough = await verifyJson(trial, ['--max-requests', '8'])
-    expect(enough).toMatchObject({ code: 0, json: { sample: { accounts: [{ compared: 2, requests: 8 }] } } })
-    const given = await verifyJson(trial, ['--max-requests', '8', '--sample', '3'])
-    expect(given).toMatchObject({ code: 3, json: { sample: { accounts: [{ compared: 2, chosen: 3 }] } } })
-  })
-
-  slow(
-    'a signal ends it with exit 3, and it prints what it has compared; another process waits outside meanwhile',
-    async () => {
-      const trial = synced
-      const from = trial.api.arrivals.length
-      trial.api.hook = ({ number }) => number > from + 4
-      const running = trial.start(['verify', '--json'])
-      await trial.api.arrived(({ number }) => number > from + 4)
-      const other = await trial.runWarm(['verify', '--json'])
-      expect(other).toMatchObject({ code: 6 })
-      expect(other.stdout).toContain('warehouse_is_held')
-      const ended = await stopWith(running, 'SIGINT')
-      expect(ended.code, ended.stderr).toBe(3)
-      expect(JSON.parse(ended.stdout)).toMatchObject({
-        exit_code: 3,
-        sample: { accounts: [{ compared: 1 }] },
-      })
-    },
-  )
-
-  slow('a survey that the API refuses is left out and named, and the rest is compared', async (context) => {
-    const trial = await openSynced(context, surveys())
-    trial.api.hook = ({ path }, response) => {
-      if (path !== '/surveys/2/fieldwork_progress') return false
-      sendJson(trial.api, response, 403, {})
-      return true
-    }
-    const { code, json } = await verifyJson(trial)
-    expect(code).toBe(3)
-    expect(json.sample.accounts[0]).toMatchObject({
-      compared: 2,
-      unread: [{ survey_id: 2 }],
-      stopped: null,
-    })
-  })
-
-  slow('without started_before no progress is proven wrong; gone surveys have moved', async (context) => {
-    const trial = await openSynced(context, surveys())
-    for (const survey of trial.api.surveys) survey.progress = scriptedProgress(25)
-    trial.api.surveys.splice(0, 1)
-    const { code, json } = await verifyJson(trial)
-    expect(code).toBe(0)
-    const [account] = json.sample.accounts
-    expect(account.tables[0]).toMatchObject({ table: 'surveys', rows: 3, equal: 2, moved: 1 })
-    expect(account.findings).toContainEqual(
-      expect.objectContaining({ table: 'survey_progress', verdict: 'unclear' }),
-    )
-  })
-
-  slow('a file at which DuckDB crashes is damaged, and verify survives', async ({ skip }) => {
-    const trial = synced
-    const crash = failing({ stop: { atCall: 5, below: trial.published, signal: 'SIGSEGV' } }, skip)
-    const ended = await trial.run(['verify', '--local', '--json'], crash)
-    expect(ended).toMatchObject({ code: 5, signal: null, stderr: '' })
-    expect(JSON.parse(ended.stdout).local.problems).toMatchObject([
-      { rule: 'state_can_be_read', example: 'DuckDB does not notice it, but reading ends by SIGSEGV' },
-    ])
   })
 
   test('a name in the file that nobody wrote is damage for every command, and no bug', async () => {
@@ -239,150 +138,11 @@ describe('after a sync', () => {
     })
     await change('DROP VIEW survey_overview; ALTER TABLE freshness RENAME COLUMN last_error TO last_errop')
     const report = ['report', '--out', join(trial.warehouse, 'report.html')]
-    for (const args of SLOW ? [['status'], report] : [['status']])
+    for (const args of some([['status'], report], 1))
       expect(await trial.runWarm(args)).toMatchObject({
         code: 7,
         stderr: expect.stringContaining('Run fieldwork-sync sync to publish it anew'),
       })
-  })
-
-  slow(
-    'two equal flips in a block, which pass its checksum, never end verify by a signal',
-    async (context) => {
-      const trial = await openSynced(context, scriptedSurveys(30))
-      const intact = await readFile(trial.published)
-      const lots = chance(Number(process.env.CHAOS_SEED ?? 5))
-      await chmod(trial.published, 0o644)
-      const crashes: string[] = []
-      for (let round = 0; round < 40; round += 1) {
-        await writeFile(trial.published, withTwoFlips(intact, lots))
-        const ended = await trial.run(['verify', '--local'])
-        expect(ended.signal, `${lots.replay}, round ${round}`).toBeNull()
-        expect([0, 5], `${lots.replay}, round ${round}\n${ended.stderr}`).toContain(ended.code)
-        if (ended.stdout.includes('reading ends by SIG')) crashes.push(ended.stdout)
-      }
-      expect(crashes.length, lots.replay).toBeGreaterThan(0)
-    },
-  )
-
-  slow('--local reads a directory that nobody may write', async (context) => {
-    const trial = await openTrial(context, surveys())
-    expect(await trial.runWarm(['sync', '--publish', 'duckdb,parquet'])).toMatchObject({ code: 0 })
-    if (mountReadOnly(context, trial.warehouse) === null) return
-    const ended = await trial.runWarm(['verify', '--local'], { FIELDWORK_SYNC_API_TOKEN: undefined })
-    expect(ended, ended.stderr).toMatchObject({ code: 0, stderr: '' })
-    expect(lastLine(ended)).toBe('verified: nothing wrong.')
-  })
-})
-
-describe.runIf(SLOW)('a bucket', () => {
-  const change = (
-    trial: Awaited<ReturnType<typeof openBucketTrial>>,
-    key: string,
-    to: (body: Buffer) => Buffer,
-  ) => {
-    const { objects } = trial.s3.store
-    const name = `fieldwork/${key}`
-    const found = objects.get(name)
-    if (found === undefined) throw new Error(`there is no ${name}`)
-    objects.set(name, { ...found, body: to(found.body) })
-    return () => objects.set(name, found)
-  }
-
-  test('its objects, its database and a sample are verified; damage is named', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    const pod = await trial.pod()
-    expect(await verifyJson(trial, [], pod)).toMatchObject({
-      code: 2,
-      json: { error: { code: 'nothing_published' } },
-    })
-    expect(
-      await trial.runWarm(['sync', '--publish', 'duckdb,parquet', '--log-level', 'warn'], pod),
-    ).toMatchObject({
-      code: 0,
-    })
-    const good = await verifyJson(trial, ['--log-level', 'warn'], await trial.pod())
-    expect(good, good.stderr).toMatchObject({
-      code: 0,
-      json: { local: { problems: [] }, sample: { accounts: [{ compared: 3 }] } },
-    })
-
-    const data = keysIn(trial).find((key) => key.startsWith('data/surveys/')) ?? ''
-    if (SLOW) {
-      const undo = change(trial, data, (body) => body.subarray(0, -1))
-      const short = await verifyJson(trial, ['--local'], pod)
-      expect(short).toMatchObject({
-        code: 5,
-        json: { local: { problems: [{ rule: 'objects_are_intact', example: data }] } },
-      })
-      undo()
-    }
-
-    const database = String(trial.document('current.json').database)
-    change(trial, database, (body) => {
-      const other = Buffer.from(body)
-      other.writeUInt8(other.readUInt8(20_000) ^ 1, 20_000)
-      return other
-    })
-    const requests = trial.api.arrivals.length
-    const damaged = await verifyJson(trial, ['--log-level', 'warn'], pod)
-    expect(damaged, damaged.stderr).toMatchObject({
-      code: 5,
-      json: {
-        local: { problems: [{ rule: 'objects_are_intact', example: `${database} has another checksum` }] },
-      },
-    })
-    expect(trial.api.arrivals.length).toBe(requests)
-    await rm(String(pod.FIELDWORK_SYNC_WAREHOUSE), { recursive: true })
-  })
-})
-
-describe('what has changed since is no error', () => {
-  /** A survey with two sources that was read on the second night, a day before the service is compared. */
-  const readTwice = async (
-    context: Parameters<typeof openTrial>[0],
-    change: (one: ScriptedSurvey) => void,
-  ) => {
-    const one = scriptedSurvey(1, {}, 2)
-    for (const source of one.sources) source.sample_size = 50
-    one.progress.sample_size = 100
-    one.sourceProgress = { 101: scriptedProgress(5), 102: scriptedProgress(5) }
-    const trial = await openTrial(context, [one])
-    const [first, second] = ['2026-03-02T00:00:00Z', '2026-03-03T00:00:00Z']
-    trial.api.now = new Date(first)
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    change(one)
-    one.survey.updated_at = '2026-03-02T12:00:00Z'
-    trial.api.now = new Date(second)
-    expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-    trial.api.now = new Date('2026-03-04T00:00:00Z')
-    return { trial, one }
-  }
-  const wrongIn = (json: { sample: { accounts: { tables: { wrong: number }[] }[] } }) =>
-    json.sample.accounts.flatMap(({ tables }) => tables.map(({ wrong }) => wrong))
-
-  slow('a source that was removed comes back as it was', async (context) => {
-    let removed: ScriptedSurvey['sources'] = []
-    const { trial, one } = await readTwice(context, (survey) => {
-      removed = survey.sources.splice(1)
-      survey.progress.sample_size = 50
-    })
-    one.sources.push(...removed)
-    one.progress.sample_size = 100
-    const { code, json } = await verifyJson(trial)
-    expect(wrongIn(json)).toEqual([0, 0, 0, 0])
-    expect(code).toBe(0)
-  })
-
-  slow('a target changes, and only the survey says so', async (context) => {
-    const { trial, one } = await readTwice(context, () => undefined)
-    for (const source of one.sources) source.sample_size = 60
-    one.progress.sample_size = 120
-    const changed = await verifyJson(trial)
-    expect([changed.code, wrongIn(changed.json)]).toEqual([5, [0, 2, 1, 0]])
-    one.survey.updated_at = '2026-03-03T12:00:00Z'
-    const explained = await verifyJson(trial)
-    expect([explained.code, wrongIn(explained.json)]).toEqual([0, [0, 0, 0, 0]])
   })
 })
 

@@ -1,4 +1,4 @@
-/** Checks the structure of the Dockerfile. `image.slow.ts` runs its steps. */
+/** Checks the structure of the Dockerfile. `image.full.test.ts` runs its steps. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { run } from '../../support/command/command.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
-import { SLOW } from '../../support/suite/slow.js'
+import { some } from '../../support/suite/cases.js'
 import { manifest, projectDirectory } from './dockerfile.js'
 
 const dist = join(projectDirectory, 'dist')
@@ -79,7 +79,7 @@ describe('a start loads', () => {
     ...['export --format csv --out out', 'plan', 'replay', 'report --out report.html', 'status', 'verify'],
   ].map((line) => line.split(' '))
 
-  test.each(SLOW ? COMMANDS : COMMANDS.slice(0, 2))(
+  test.each(some(COMMANDS, 2))(
     'neither DuckDB nor the HTTP client before the settings of %s are read',
     async (...args) => {
       const wrong = args[0] === 'init' ? '--out' : '--config'

@@ -6,39 +6,12 @@
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
-import { startWorld } from '../../support/api/reference-api.js'
-import { NO_ACCOUNT, refusing, scriptedSurvey, scriptedSurveys } from '../../support/api/scripted-api.js'
-import type { Ended, Env } from '../../support/command/command.js'
-import { openTrial, type Trial } from '../../support/command/trial.js'
-import { runWarm } from '../../support/command/warm.js'
-import { temporaryDirectory } from '../../support/files/temporary.js'
+import { refusing, scriptedSurvey } from '../../support/api/scripted-api.js'
+import { openTrial } from '../../support/command/trial.js'
 import { startReceiver } from '../../support/servers/receiver.js'
-import { SLOW, slow } from '../../support/suite/slow.js'
 import { JSON_DOCUMENTS } from './json-documents.js'
-import type { JsonSchema } from './json-fields.js'
-
-const FOLDER = new URL('../../../docs/reference/', import.meta.url).pathname
-const ajv = new Ajv2020({ strict: true, allErrors: true })
-addFormats.default(ajv)
-
-const schemaOf = (name: string): JsonSchema =>
-  JSON.parse(readFileSync(`${FOLDER}json/${name}.schema.json`, 'utf8'))
-
-const VALIDATORS = new Map(JSON_DOCUMENTS.map(({ name }) => [name, ajv.compile(schemaOf(name))]))
-
-/** Every problem of a document, a line each. */
-const problemsOf = (name: string, json: unknown): readonly string[] => {
-  const validate = VALIDATORS.get(name)
-  if (validate === undefined) throw new Error(`there is no schema ${name}`)
-  return validate(json)
-    ? []
-    : (validate.errors ?? []).map(
-        ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
-      )
-}
+import { FOLDER, problemsOf, runJson, schemaOf } from './json-outputs-shared.js'
 
 const objectsIn = (part: unknown, path: string): readonly string[] => {
   if (typeof part !== 'object' || part === null) return []
@@ -62,19 +35,6 @@ describe.each(JSON_DOCUMENTS)('docs/reference/json.md', ({ name }) => {
     expect(problemsOf(name, JSON.parse(example))).toEqual([])
   })
 })
-
-/** Runs a command line with `--json`, and returns the document after its schema has accepted it: that of the command, or of `name`. */
-const runJson = async (
-  trial: Trial,
-  line: string,
-  more: readonly string[] = [],
-  { name = line.split(' ')[0] ?? '', env = {} }: { readonly name?: string; readonly env?: Env } = {},
-): Promise<{ readonly ended: Ended; readonly json: unknown }> => {
-  const ended = await trial.runWarm([...line.split(' '), ...more, '--json', '--log-level', 'silent'], env)
-  const json: unknown = JSON.parse(ended.stdout)
-  expect(problemsOf(name, json)).toEqual([])
-  return { ended, json }
-}
 
 describe.concurrent('what the built command prints is valid', () => {
   test('before the first sync: no plan yet, and nothing published', async (context) => {
@@ -114,7 +74,7 @@ describe.concurrent('what the built command prints is valid', () => {
     expect(verified).toMatchObject({ code: 5, stdout: expect.stringContaining('leaked [redacted]') })
     expect(`${verified.stdout}${verified.stderr}`).not.toContain(token)
     for (const { survey } of trial.api.surveys) survey.title = `Survey ${survey.id}`
-    if (SLOW) await runJson(trial, 'verify --local', settings)
+    await runJson(trial, 'verify --local', settings)
     await runJson(trial, 'status', settings)
     const { json: usage } = await runJson(trial, 'status --requests', [], { name: 'status-requests' })
     expect(usage).toMatchObject({ runs: [{ request_usage: expect.arrayContaining([]) }] })
@@ -123,16 +83,6 @@ describe.concurrent('what the built command prints is valid', () => {
     const out = `${await trial.temporary()}/out`
     const files = await runJson(trial, 'export --format parquet --tables surveys,_sync.runs', ['--out', out])
     expect(files.json).toMatchObject({ tables: [{ table: 'surveys' }, { table: '_sync.runs' }] })
-  })
-
-  slow('a partial run, and a plan in which surveys wait', async (context) => {
-    const trial = await openTrial(context, scriptedSurveys(4))
-    const { ended, json } = await runJson(trial, 'sync --max-requests 6')
-    expect(ended.code).toBe(3)
-    expect(json).toMatchObject({ status: 'partial', accounts: [{ reason: expect.any(String) }] })
-    await runJson(trial, 'status')
-    const { json: plan } = await runJson(trial, 'plan --max-requests 5')
-    expect(plan).toMatchObject({ accounts: [{ fits: { oldest_since: expect.any(String) } }] })
   })
 
   test('failed runs: refused credentials, a refused survey, a 429 within the cap', async (context) => {
@@ -168,33 +118,6 @@ describe.concurrent('what the built command prints is valid', () => {
     expect(error).toMatchObject({ error: { code: 'credentials_refused', exit_code: 4 } })
   })
 
-  slow('two accounts with rejected rows and drift under contract: freeze', async (context) => {
-    const [odd, unreadable, unread] = [scriptedSurvey(1), scriptedSurvey(2), scriptedSurvey(3)]
-    Object.assign(odd.survey, { status: 'archived', mood: 'fine' })
-    Object.assign(unreadable.survey, { title: 7 })
-    Object.assign(unread.progress, { sample_size: 'many' })
-    const trial = await openTrial(context, [odd, unreadable, unread])
-    const accounts = ['acme', 'globex'].map((name, place) => ({
-      name,
-      base_url: trial.api.baseUrl,
-      id: place + 1,
-      token: 'a-token',
-      rate_limit: { requests: 1000, per: '1s' },
-    }))
-    const settings = await trial.settings({ accounts, contract: 'freeze' })
-    const { ended, json } = await runJson(trial, 'sync', settings, { env: NO_ACCOUNT })
-    expect(ended.code).toBe(5)
-    const [something] = [expect.anything()]
-    const account = { drift: [something, something], rejections: [something, something] }
-    expect(json).toMatchObject({ accounts: [account, account] })
-    const { json: status } = await runJson(trial, 'status', settings, { env: NO_ACCOUNT })
-    expect(status).toMatchObject({
-      runs: [something, something],
-      drift: { length: 4 },
-      rejections: { length: 4 },
-    })
-  })
-
   test('a run that cannot publish all, and command lines that are wrong', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1)])
     await mkdir(join(trial.warehouse, 'parquet/current'), { recursive: true })
@@ -223,24 +146,7 @@ describe.concurrent('what the built command prints is valid', () => {
     expect(problemsOf('schema', JSON.parse(stdout))).toEqual([])
   })
 
-  test('conformance, with rules that are kept, broken and not observable', async (context) => {
-    if (SLOW) {
-      const server = await startWorld({ seed: 12, surveys: 40, pageSize: 12 })
-      context.onTestFinished(() => server.close())
-      const [account] = server.accounts
-      const ended = await runWarm(
-        `conformance --json --log-level silent --rate-limit 60/100ms --base-url ${server.baseUrl} --id ${account?.id}`.split(
-          ' ',
-        ),
-        {
-          FIELDWORK_SYNC_API_TOKEN: account?.token,
-          FIELDWORK_SYNC_WAREHOUSE: await temporaryDirectory(context.onTestFinished),
-        },
-      )
-      expect(ended.code).toBe(0)
-      const kept: unknown = JSON.parse(ended.stdout)
-      expect(problemsOf('conformance', kept)).toEqual([])
-    }
+  test('conformance, with rules that are broken and not observable', async (context) => {
     // The scripted API answers without credentials and ignores most parameters.
     const trial = await openTrial(context, [scriptedSurvey(1)])
     const { json } = await runJson(trial, 'conformance --max-requests 20')

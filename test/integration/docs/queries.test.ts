@@ -1,22 +1,12 @@
-/**
- * Runs the queries of docs/reference/queries.md unchanged, on a world that was read on four nights. The expected results come from the
- * truth of the reference server on each night, or were computed by hand.
- */
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { NAMED_QUERIES } from '../../../src/commands/query/named.js'
-import { PUBLISHED_TABLES } from '../../../src/publish/parquet/tables.js'
-import { qualified } from '../../../src/warehouse/connection/ddl.js'
-import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
-import { createView } from '../../../src/warehouse/views/view-declaration.js'
 import { INTERVIEW_STATUSES } from '../../support/api/api-document.js'
 import { runWarm } from '../../support/command/warm.js'
 import type { SurveyRows } from '../../support/oracle/truth.js'
-import { SLOW, slow } from '../../support/suite/slow.js'
-import { openReader, type Reader, type Row } from '../../support/warehouse/duckdb.js'
+import { some } from '../../support/suite/cases.js'
+import type { Reader, Row } from '../../support/warehouse/duckdb.js'
 import { dateOf, fourNights, NIGHTS, nightAt } from '../../support/warehouse/four-nights.js'
-import { readTable } from '../../support/warehouse/parquet.js'
-import { asText, page, QUERIES, queriesOfOtherPages, sqlOf, viewsBeside } from './queries.js'
+import { asText, page, QUERIES, queriesOfOtherPages, sqlOf } from './queries.js'
 
 const world = fourNights()
 
@@ -388,7 +378,7 @@ const nightOf = (day: number): number => [...NIGHTS].filter((night) => night <= 
 const LAST_WEEK = [3, 4, 5, 6, 7, 8, 9]
 
 /** The first ones show it. */
-const tried = <Id>(ids: readonly Id[]) => (SLOW ? ids : ids.slice(0, 2))
+const tried = <Id>(ids: readonly Id[]) => some(ids, 2)
 
 test('an analyst: how did a survey go on each day of the last week?', async () => {
   for (const id of tried(world().inField)) {
@@ -462,27 +452,6 @@ test('an analyst: how many interviews has each source, in which country, and on 
       )
     }
     expect(known.length).toBeGreaterThan(0)
-  }
-})
-
-slow('every query and every view gives the same rows over Parquet with our views', async () => {
-  using parquet = await openReader(':memory:')
-  await parquet.query(`SET TimeZone = 'UTC'`)
-  await parquet.query('CREATE SCHEMA _sync')
-  for (const table of PUBLISHED_TABLES)
-    await parquet.query(
-      `CREATE VIEW ${qualified(table.declaration)} AS SELECT ${table.declaration.columns.map(({ name }) => `"${name}"`).join(', ')}
-        FROM ${readTable(table, join(world().warehouse, 'parquet/current'))}`,
-    )
-  for (const [view = ''] of ALL_VIEWS.map(createView)) await parquet.query(view)
-  for (const title of QUERIES.keys()) {
-    const rows = await runQuery(title)
-    expect(rows.length, title).toBeGreaterThan(0)
-    expect(await runQuery(title, parquet), title).toEqual(rows)
-  }
-  for (const { name, key } of viewsBeside([...QUERIES.values()])) {
-    const sql = `SELECT * FROM ${name} ORDER BY ${key.join(', ')}`
-    expect(await parquet.query(sql), name).toEqual(await world().reader.query(sql))
   }
 })
 

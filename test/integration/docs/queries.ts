@@ -1,7 +1,7 @@
 /** Reads the queries of docs/reference/queries.md, by their headings, and those of the other pages. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { ALL_VIEWS } from '../../../src/warehouse/views/all.js'
-import { SLOW } from '../../support/suite/slow.js'
+import { ALL_CASES } from '../../support/suite/cases.js'
 
 export const page = readFileSync(new URL('../../../docs/reference/queries.md', import.meta.url), 'utf8')
 
@@ -46,5 +46,5 @@ export const queriesOfOtherPages = (): readonly (readonly [string, string])[] =>
 export const viewsBeside = (queries: readonly string[]) =>
   ALL_VIEWS.filter(({ name }) => {
     const reads = new RegExp(`\\b${name}\\b`)
-    return SLOW || ![...queries, ...ALL_VIEWS.map(({ sql }) => sql)].some((sql) => reads.test(sql))
+    return ALL_CASES || ![...queries, ...ALL_VIEWS.map(({ sql }) => sql)].some((sql) => reads.test(sql))
   })

@@ -1,30 +1,8 @@
 /** The alerting rules of config/monitoring: promtool accepts them, and every rule has nights that it fires on and nights that it does not. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { parse } from 'yaml'
-import { z } from 'zod'
-import { HAS_PROMTOOL } from '../../support/servers/prometheus.js'
-import { SLOW } from '../../support/suite/slow.js'
-import { DIRECTORY, promtool, unknownMetrics } from './declared.js'
-
-const read = (name: string): unknown => parse(readFileSync(`${DIRECTORY}${name}`, 'utf8'))
-
-const rule = z.object({
-  alert: z.string(),
-  expr: z.string(),
-  labels: z.object({ severity: z.enum(['critical', 'warning', 'info']) }),
-  annotations: z.object({ summary: z.string(), runbook_url: z.string() }),
-})
-const rules = z
-  .object({ groups: z.array(z.object({ rules: z.array(rule) })) })
-  .parse(read('alerts.yaml'))
-  .groups.flatMap(({ rules: ofGroup }) => ofGroup)
-
-const ruleTest = z.object({ alertname: z.string(), exp_alerts: z.array(z.unknown()) })
-const tests = z
-  .object({ tests: z.array(z.object({ alert_rule_test: z.array(ruleTest) })) })
-  .parse(read('alerts.test.yaml'))
-  .tests.flatMap(({ alert_rule_test: ofTest }) => ofTest)
+import { rules, tests } from './alerts-shared.js'
+import { DIRECTORY, unknownMetrics } from './declared.js'
 
 test('every alert leads to its section of the runbook, and every section but the last is that of an alert', () => {
   const page = readFileSync(`${DIRECTORY}../../docs/how-to/woken-up.md`, 'utf8')
@@ -45,10 +23,4 @@ test('every rule fires on a made-up night, and is silent on others', () => {
     expect(own.some(({ exp_alerts }) => exp_alerts.length > 0)).toBe(true)
     expect(own.some(({ exp_alerts }) => exp_alerts.length === 0)).toBe(true)
   }
-})
-
-test.runIf(SLOW && HAS_PROMTOOL)('promtool accepts the rules, and its tests of them pass', () => {
-  const lint = ['check', 'rules', '--lint=all', '--lint-fatal', 'alerts.yaml']
-  expect(promtool(...lint)).toEqual([expect.stringContaining('SUCCESS: 8 rules'), 0])
-  expect(promtool('test', 'rules', 'alerts.test.yaml')).toEqual([expect.stringContaining('SUCCESS'), 0])
 })

@@ -1,10 +1,9 @@
 /**
- * `npm run readers` installs the readers of environments.json from PyPI, each environment in its own folder below `.readers`. An entry
- * `maven:…` is a Java archive that Maven copies into the folder `jars` there. An entry `go:…` is a program that Go builds into the folder.
- * An entry `npm:…` is a package, without the scripts of its installation; `cargo:…` a program that Rust builds.
- * The slow suite uses them. Installed environments stay. Arguments: the names of some environments, also of a store in
- * ../stores/environments.json, which are not installed without their names.
- * Exits 1 when an installation fails; the tests that need it are then skipped, and say so.
+ * Installs the readers of environments.json and the stores of ../stores/environments.json, each in its own folder below `.readers`, from
+ * PyPI. An entry `maven:…` is a Java archive that Maven copies into the folder `jars` there. An entry `go:…` is a program that Go builds
+ * into the folder, `cargo:…` one that Rust builds. An entry `npm:…` is a package, without the scripts of its installation.
+ * The full suite uses them, and installs them first. What is installed stays. Arguments: the names of some.
+ * Exits 1 when an installation fails; what needs it is then missing.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,8 +11,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 const root = new URL('../../../.readers/', import.meta.url).pathname
 const python = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
 const read = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
-const readers = read('environments.json')
-const environments = { ...readers, ...read('../stores/environments.json') }
+const environments = { ...read('environments.json'), ...read('../stores/environments.json') }
 
 /** Building one of these takes an hour and a compiler, so an environment without a wheel for this Python is not installed. */
 const BINARY =
@@ -75,7 +73,7 @@ const install = (name) => {
   return null
 }
 
-const requested = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(readers)
+const requested = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(environments)
 for (const name of requested) {
   const problem = installed(name) ? null : install(name)
   process.stdout.write(`${name}: ${problem === null ? 'installed' : `not installed: ${problem}`}\n`)

@@ -1,61 +1,7 @@
 /** Runs the Python of the how-to pages for readers unchanged, on published accounts that look like numbers, dates and booleans. */
-import { readFileSync } from 'node:fs'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
-import { createLacks } from '../../../src/publish/file-system-lacks.js'
-import { accountWarehouse } from '../../../src/warehouse/account-warehouse.js'
-import { atEndOfFile, temporaryDirectory } from '../../support/files/temporary.js'
-import { minute } from '../../support/time/instants.js'
-import { publishParquet } from '../../support/warehouse/parquet.js'
-import { list, survey } from '../../support/warehouse/rows.js'
-import { testWarehouse } from '../../support/warehouse/warehouse.js'
-import { environmentProblem, runPython, testUnless } from './python.js'
-
-const SCRIPT = new URL('page_block.py', import.meta.url).pathname
-const PAGES = ['parquet', 'read-with-duckdb-and-python']
-const text = PAGES.map((page) =>
-  readFileSync(new URL(`../../../docs/how-to/${page}.md`, import.meta.url), 'utf8'),
-).join('\n')
-const BLOCKS = [...text.matchAll(/```python\n([\s\S]*?)```/g)].map(([, code = '']) => ({
-  code,
-  library: /^(?:from|import) (\w+)/m.exec(code)?.[1] ?? '',
-}))
-const ENVIRONMENT_OF: Readonly<Record<string, string>> = {
-  polars: 'frames',
-  pandas: 'frames',
-  pyspark: 'spark',
-  sqlalchemy: 'sqlalchemy',
-}
-
-const ACCOUNTS = ['007', '1e3', '2026-03-01', 'true']
+import { expect, test } from 'vitest'
+import { BLOCKS, ENVIRONMENT_OF } from './page-shared.js'
 
 test('the pages have Python for each library', () => {
   expect(BLOCKS.map(({ library }) => library)).toEqual(Object.keys(ENVIRONMENT_OF))
-})
-
-describe('the Python of the pages', () => {
-  let directory = ''
-  const whenFinished = atEndOfFile()
-  beforeAll(async () => {
-    directory = await temporaryDirectory(whenFinished)
-    const warehouse = await testWarehouse(directory, whenFinished)
-    for (const account of ACCOUNTS)
-      await list(accountWarehouse(warehouse.database, account), [survey(1)], minute(0), 'full')
-    await publishParquet(warehouse)
-    await createDuckdbPublisher(warehouse.database, directory, createLacks(warehouse.log)).publish(
-      new AbortController().signal,
-    )
-    await warehouse.database.close()
-  })
-
-  for (const { library, code } of BLOCKS) {
-    const environment = ENVIRONMENT_OF[library] ?? ''
-    testUnless(environmentProblem(environment), `reads accounts as text with ${library}`, async () => {
-      const month = ACCOUNTS.map(() => expect.stringMatching(/^\d{4}-\d\d$/))
-      // A table in DuckDB has no month column. In Parquet it is a part of the path.
-      const values = { account: ACCOUNTS, ...(library === 'sqlalchemy' ? {} : { created_month: month }) }
-      const input = { code: code.replaceAll('/data/fieldwork', directory), columns: Object.keys(values) }
-      expect(await runPython(environment, SCRIPT, input)).toEqual(values)
-    })
-  }
 })

@@ -1,12 +1,11 @@
 /**
- * Runs Python with the readers that `npm run readers` installs below `.readers`. The environment variable
+ * Runs Python with the readers that `install.mjs` installs below `.readers`. The environment variable
  * FIELDWORK_SYNC_TEST_PYTHON names the interpreter; the default is `python3`.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { type TestFunction, test } from 'vitest'
-import { SLOW } from '../../support/suite/slow.js'
+import { lacks } from '../../support/suite/lacks.js'
 
 const PYTHON = process.env.FIELDWORK_SYNC_TEST_PYTHON ?? 'python3'
 const root = new URL('../../../', import.meta.url).pathname
@@ -18,25 +17,10 @@ export const ENVIRONMENTS: readonly string[] = Object.keys(
 
 export const environmentDirectory = (environment: string): string => `${root}.readers/${environment}`
 
-/** The reason why an environment cannot be used, or null. */
-export const environmentProblem = (environment: string): string | null => {
-  if (!SLOW) return 'only in the slow suite'
-  if (!existsSync(`${environmentDirectory(environment)}/environment.json`))
-    return `not installed: npm run readers ${environment}`
-  if (environment === 'spark' && spawnSync('java', ['-version']).status !== 0)
-    return 'Spark needs Java 17 or newer on the PATH'
-  return null
-}
-
-export const noteOf = (problem: string | null): string => (problem === null ? '' : ` (skipped: ${problem})`)
-
-/** A test that is skipped because of a problem, which its title then names. */
-export const testUnless = (
-  problem: string | null,
-  title: string,
-  run: TestFunction,
-  timeoutMs?: number,
-): void => test.skipIf(problem !== null)(`${title}${noteOf(problem)}`, run, timeoutMs)
+/** For `skipIf`: whether an environment, or what it needs, is not there. */
+export const lacksEnvironment = (environment: string): boolean =>
+  lacks(`the readers ${environment}`, existsSync(`${environmentDirectory(environment)}/environment.json`)) ||
+  (environment === 'spark' && lacks('java'))
 
 /** Runs a script with its input as JSON on stdin. Returns the JSON of its last line, or rejects with its stderr when it fails. */
 export const runPython = async (environment: string, script: string, input: unknown): Promise<unknown> => {

@@ -1,13 +1,13 @@
 /**
  * Runs command lines in a process that has already loaded the command. Loading takes most of the CPU of a short
  * command, so `npm test` loads the same build once, in a child process (`warm.mjs`), for many command lines.
- * Tests of processes use `start`: signals, kills, start and exit. `npm run test:slow` starts a process per command line.
+ * Tests of processes use `start`: signals, kills, start and exit. The full suite starts a process per command line.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import pLimit from 'p-limit'
-import { SLOW } from '../suite/slow.js'
+import { ALL_CASES } from '../suite/cases.js'
 import { type Ended, type Env, run, withEndLine } from './command.js'
 
 /**
@@ -66,7 +66,7 @@ const runLoaded = async (args: readonly string[], env: Env, cwd: string): Promis
 }
 
 /** Runs a command line to its end. It inherits only PATH from the tests' environment. */
-export const runWarm = SLOW
+export const runWarm = ALL_CASES
   ? run
   : (args: readonly string[], env: Env = {}, cwd = process.cwd()) =>
       oneAtATime(() => runLoaded(args, env, cwd))

@@ -1,14 +1,15 @@
-/** Small disks for tests, with as much free space as a test needs. The test is skipped where mounting is not allowed. */
+/** Small disks for tests, with as much free space as a test needs. They need the right to mount. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { lacks } from '../suite/lacks.js'
 import { type Finished, temporaryDirectory } from './temporary.js'
 
 interface TestContext {
-  skip(note: string): void
+  skip(): void
   readonly onTestFinished: Finished
 }
 
@@ -47,7 +48,8 @@ export const openSilentDisk = async (context: TestContext): Promise<string | nul
   const ended = once(other, 'close')
   const isMounted = await Promise.race([once(other.stdout, 'data').then(() => true), ended.then(() => false)])
   if (!isMounted) {
-    context.skip('mounting is not allowed here')
+    lacks('the right to mount a file system of this user (FUSE)', false)
+    context.skip()
     return null
   }
   context.onTestFinished(async () => {
@@ -76,7 +78,8 @@ const mount = ({ skip, onTestFinished }: TestContext, args: readonly string[], a
   try {
     execFileSync('mount', args, { stdio: 'pipe' })
   } catch {
-    skip('mounting is not allowed here')
+    lacks('the right to mount', false)
+    skip()
     return false
   }
   onTestFinished(() => {

@@ -4,7 +4,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, onTestFinished } from 'vitest'
-import { SLOW } from '../suite/slow.js'
+import { ALL_CASES } from '../suite/cases.js'
 
 /** Registers work for the end of the test. Concurrent tests pass their own `onTestFinished`. */
 export type Finished = (work: () => Promise<void> | void) => void
@@ -28,8 +28,8 @@ const hasRoom = (path: string): boolean => {
   return bavail * bsize >= FREE_BYTES_MIN
 }
 
-/** A publish waits until the disk has stored every file. Only the slow suite has time for that. */
-export const TEMPORARY_ROOT = !SLOW && hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir()
+/** A publish waits until the disk has stored every file. Only the full suite has time for that. */
+export const TEMPORARY_ROOT = !ALL_CASES && hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir()
 
 export const temporaryDirectory = async (finished: Finished = onTestFinished): Promise<string> => {
   const directory = await mkdtemp(join(TEMPORARY_ROOT, 'fieldwork-sync-'))

@@ -10,15 +10,19 @@ import {
   VIEW_RULES,
 } from '../../../src/verify/local/rules/rows.js'
 import { INTERVIEW_STATUSES } from '../api/api-document.js'
+import { ALL_CASES } from '../suite/cases.js'
 import { openReader, type Reader } from '../warehouse/duckdb.js'
 
 /** One line per violated rule; none for a sound warehouse. Checks of the views take longer than those of all tables. */
-export const unsoundness = async (file: string, withViews = process.env.SLOW === '1'): Promise<string[]> => {
+export const unsoundness = async (file: string, withViews = ALL_CASES): Promise<string[]> => {
   using reader = await openReader(file)
   return await unsoundnessIn(reader, withViews)
 }
 
-export const unsoundnessIn = async (reader: Pick<Reader, 'query'>, withViews = true): Promise<string[]> => {
+export const unsoundnessIn = async (
+  reader: Pick<Reader, 'query'>,
+  withViews = ALL_CASES,
+): Promise<string[]> => {
   const found: string[] = []
   for (const { what, sql } of withViews ? [...TABLES, ...VIEWS] : TABLES) {
     const rows = await reader.query(sql)

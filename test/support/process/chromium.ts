@@ -9,9 +9,6 @@ const executablePath =
     .map((place) => join(place, 'chromium'))
     .find((path) => existsSync(path)) ?? ''
 
-/** Starting it to ask takes half a second. */
-export const hasChromium = executablePath !== ''
-
 export type ChromiumPage = Awaited<ReturnType<typeof openInChromium>>
 
 export const openInChromium = async (url: string) => {

@@ -1,6 +1,6 @@
 /**
  * A file system that lacks something, or a signal at an exact moment, for one process: a library that is loaded before the system's own
- * changes single calls. The test is skipped where gcc is missing.
+ * changes single calls. It needs gcc.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -102,19 +102,12 @@ PREAD(pread64)
 
 let directory: string | null = null
 
-const compiled = (): string | null => {
+const compiled = (): string => {
   if (directory === null) {
     directory = mkdtempSync(join(tmpdir(), 'fieldwork-sync-calls-'))
     writeFileSync(join(directory, 'calls.c'), LIBRARY)
-    try {
-      execFileSync('gcc', ['-shared', '-fPIC', '-o', 'calls.so', 'calls.c', '-ldl'], {
-        cwd: directory,
-        stdio: 'pipe',
-      })
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-      throw error
-    }
+    const args = ['-shared', '-fPIC', '-o', 'calls.so', 'calls.c', '-ldl']
+    execFileSync('gcc', args, { cwd: directory, stdio: 'pipe' })
   }
   return join(directory, 'calls.so')
 }
@@ -124,21 +117,17 @@ afterAll(() => {
   directory = null
 })
 
-/** Variables that make these calls of a process fail. Skips the test where gcc is missing. */
-export const failing = (calls: FailingCalls, skip: (note: string) => void): Env => {
-  const library = compiled()
-  if (library === null) skip('gcc is missing')
-  return {
-    LD_PRELOAD: library ?? undefined,
-    FAIL_syncDirectory: numberOf(calls.syncDirectory),
-    FAIL_openDirectory: numberOf(calls.openDirectory),
-    FAIL_setLock: numberOf(calls.setLock),
-    FAIL_getLock: numberOf(calls.getLock),
-    STOP_atCall: calls.stop?.atCall.toString(),
-    STOP_below: calls.stop?.below,
-    STOP_signal: String(constants.signals[calls.stop?.signal ?? 'SIGTERM']),
-  }
-}
+/** Variables that make these calls of a process fail. */
+export const failing = (calls: FailingCalls): Env => ({
+  LD_PRELOAD: compiled(),
+  FAIL_syncDirectory: numberOf(calls.syncDirectory),
+  FAIL_openDirectory: numberOf(calls.openDirectory),
+  FAIL_setLock: numberOf(calls.setLock),
+  FAIL_getLock: numberOf(calls.getLock),
+  STOP_atCall: calls.stop?.atCall.toString(),
+  STOP_below: calls.stop?.below,
+  STOP_signal: String(constants.signals[calls.stop?.signal ?? 'SIGTERM']),
+})
 
 const numberOf = (error: ErrorName | undefined): string | undefined =>
   error === undefined ? undefined : String(constants.errno[error])

@@ -27,11 +27,11 @@ export const openElsewhere = async (
   then: 'leave' | 'hold' | 'commit-and-die' | 'fill',
   inContainer = false,
 ): Promise<OtherProcess> => {
-  // `fill` needs a full disk. The shell's limit of 8 MB on the size of a file has the same effect on DuckDB.
-  const limit = then === 'fill' ? 'ulimit -f 8192; ' : ''
+  // `fill` needs a full disk. A shell limits the size of a file in units of 512 bytes; 8 MiB have the same effect on DuckDB.
+  const limit = then === 'fill' ? 'ulimit -f 16384; ' : ''
   const container = inContainer ? `${CONTAINER} ` : ''
   const child = spawn(
-    'bash',
+    'sh',
     ['-c', `${limit}exec ${container}"$0" "$@"`, process.execPath, FIXTURE, directory, then],
     {
       stdio: ['pipe', 'pipe', 'inherit'],

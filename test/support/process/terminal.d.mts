@@ -1,5 +1,3 @@
-export declare const hasTerminal: boolean
-
 export interface Terminal extends AsyncDisposable {
   /** Runs a command line to its end. Returns all that it printed. */
   run(command: string): Promise<string>

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { type ScriptedSurvey, scriptedProgress, scriptedSurvey } from '../api/scripted-api.js'
 import { openTrial, type Trial } from '../command/trial.js'
-import { SLOW } from '../suite/slow.js'
 
 /** Text that would act if it were not escaped. */
 export const HOSTILE = `</script></style><script>document.title='hit'</script><img src="https://example.org/x" onerror="document.title='hit'">`
@@ -14,8 +13,7 @@ export const TITLE = `Acme "R&D"</style><script>document.title='hit'</script>`
 export const SETTINGS = { report: { title: TITLE, time_zone: 'Europe/Paris' } }
 export const RIGHT_TO_LEFT = 'סקר שביעות רצון \u202e(v2)'
 const NIGHTS = 6
-/** The slow suite writes the page from Parquet as well. */
-const LAST_NIGHT = SLOW ? 'duckdb,parquet,report' : 'duckdb,report'
+const LAST_NIGHT = 'duckdb,parquet,report'
 /** Late, at risk because it is paused, passed without an end in sight, reached or closed; and one of a project. */
 const DUE =
   'survey_id;project_id;due_on;note\n1;;2026-03-07;"<b>;"\n3;;2026-12-31;\n5;;2026-03-07;\n7;;2026-03-01;\n2;;2027-03-01;'

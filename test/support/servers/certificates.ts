@@ -2,9 +2,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { has } from './server.js'
-
-export const HAS_OPENSSL = has('openssl', 'version')
 
 export interface Certificates {
   /** The authority's certificate, for NODE_EXTRA_CA_CERTS. */

@@ -3,19 +3,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
-import { freePort, has, startProgram } from './server.js'
-
-export const HAS_PROMTOOL = has('promtool', '--version', 'its Debian package is prometheus')
-
-const SERVERS = ['prometheus', 'prometheus-pushgateway', 'prometheus-node-exporter'] as const
-
-/** Whether there are Prometheus, its Pushgateway and its node-exporter to start. */
-export const hasPrometheusServers = (): boolean => SERVERS.filter((program) => !has(program)).length === 0
+import { freePort, startProgram } from './server.js'
 
 /** Starts a program and waits until the address answers. Returns the address. */
 const startServer = async (
   finished: Finished,
-  program: (typeof SERVERS)[number],
+  program: string,
   args: readonly string[],
   ready: string,
 ): Promise<string> => {

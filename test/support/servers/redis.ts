@@ -1,9 +1,7 @@
 /** Starts a Redis for one test, on a free port of loopback, in an empty directory. */
 import { createClient } from '@redis/client'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
-import { freePort, has, type Program, startProgram } from './server.js'
-
-export const HAS_REDIS = has('redis-server')
+import { freePort, type Program, startProgram } from './server.js'
 
 export interface TestRedis extends Program {
   /** Contains the password, where there is one. */

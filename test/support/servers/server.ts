@@ -36,17 +36,6 @@ export const freePort = async (): Promise<number> => {
 export const isThere = (program: string, version = '--version'): boolean =>
   spawnSync(program, [version]).status === 0
 
-/** Whether there is such a program. Otherwise it says which tests are skipped. */
-export const has = (
-  program: string,
-  version?: string,
-  from = `its Debian package is ${program}`,
-): boolean => {
-  const found = isThere(program, version)
-  if (!found) console.warn(`skipped: tests that need ${program}, because there is none on the PATH; ${from}`)
-  return found
-}
-
 export interface Program {
   /** Ends it with SIGKILL, like a crash. */
   kill(): Promise<void>

@@ -1,4 +1,4 @@
-/** Starts Azurite, Microsoft's emulator of Azure Storage. `npm run readers azurite` installs it below `.readers`. */
+/** Starts Azurite, Microsoft's emulator of Azure Storage. `integration/readers/install.mjs` installs it below `.readers`. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -14,7 +14,6 @@ const INSTALLED = new URL('../../../.readers/azurite/', import.meta.url).pathnam
 const COMMAND = `${INSTALLED}node_modules/azurite/dist/src/blob/main.js`
 
 export const AZURITE = existsSync(COMMAND)
-if (!AZURITE) console.warn('skipped: tests that need Azurite; `npm run readers azurite` installs it')
 
 /** The account and the key that every Azurite has. They are in its documentation. */
 const ACCOUNT = 'devstoreaccount1'

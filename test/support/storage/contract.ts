@@ -5,7 +5,6 @@ import { expect, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
 import { listAll, type ObjectStore, type PutOutcome } from '../../../src/object-store/object-store.js'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
-import { SLOW } from '../suite/slow.js'
 import { NEVER } from './bucket.js'
 
 const MIB = 1_048_576
@@ -137,7 +136,7 @@ export const objectStoreContract = ({ open, write, writersAtOnce, lacks = [] }: 
   it('a large file arrives whole, and is got into a new file only', async (store, directory) => {
     const [sent, other, got] = [join(directory, 'sent'), join(directory, 'other'), join(directory, 'got')]
     // Two parts of S3, and three.
-    const content = bytesOf((SLOW ? 16 : 8) * MIB + 17)
+    const content = bytesOf(8 * MIB + 17)
     await writeFile(sent, content)
     await writeFile(other, bytesOf(8 * MIB + 1))
     const parts: number[] = []
@@ -157,7 +156,7 @@ export const objectStoreContract = ({ open, write, writersAtOnce, lacks = [] }: 
 
   it('an object is copied whole, under the same conditions', async (store, directory) => {
     const [sent, got] = [join(directory, 'sent'), join(directory, 'got')]
-    const content = bytesOf((SLOW ? 16 : 8) * MIB + 17)
+    const content = bytesOf(8 * MIB + 17)
     await writeFile(sent, content)
     const key = `odd/${ODD_KEYS[0]}`
     await store.putIfAbsent(key, { file: sent }, NEVER)

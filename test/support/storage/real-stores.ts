@@ -1,4 +1,4 @@
-/** Starts object stores that are not ours. `npm run stores -- NAME` installs one below `.readers`, and runs its tests. */
+/** Starts object stores that are not ours. `integration/readers/install.mjs` installs them below `.readers`. */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-/** Starts versitygw, a real S3 server that keeps buckets as directories. `npm run readers` builds it below `.readers`. */
+/** Starts versitygw, a real S3 server that keeps buckets as directories. `integration/readers/install.mjs` builds it below `.readers`. */
 import { mkdir, readdir, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Finished, temporaryDirectory } from '../files/temporary.js'
@@ -7,14 +7,10 @@ import { STORAGE_CREDENTIALS } from './credentials.js'
 
 const BUILT = new URL('../../../.readers/versitygw/versitygw', import.meta.url).pathname
 
-/** The command; null where there is none, and then the test names what is missing. */
+/** The command; null where there is none. */
 export const VERSITYGW =
   [process.env.FIELDWORK_SYNC_TEST_VERSITYGW ?? BUILT, 'versitygw'].find((command) => isThere(command)) ??
   null
-if (VERSITYGW === null)
-  console.warn(
-    'skipped: tests that need versitygw; `npm run readers versitygw` builds it, or FIELDWORK_SYNC_TEST_VERSITYGW names it',
-  )
 
 export interface Versitygw extends Program {
   readonly endpoint: string

@@ -1,16 +1,23 @@
 /**
- * How many cases a property test tries: a few in `npm test`, which has to be fast on two cores, and ten thousand in the
- * slow suite. fast-check prints the seed and path of a failed case; `{ seed, path }` beside `numRuns` replays it.
+ * How many cases of the same a test tries: a few in `npm test`, which has to be fast on two cores, and all of them, or ten thousand, in
+ * `npm run test:full`. fast-check prints the seed and path of a failed case; `{ seed, path }` beside `numRuns` replays it.
  */
 import fc from 'fast-check'
 import { test } from 'vitest'
-import { SLOW } from './slow.js'
 
-const CASES_SLOW = 10_000
+/** `test/vitest.config.ts` sets the variable in the full suite. */
+export const ALL_CASES = process.env.CASES === 'all'
 
-/** Parameters for `fc.assert`. Where a case takes long, `slow` lowers the number of the slow suite. */
-export const cases = (quick: number, slow = CASES_SLOW): { readonly numRuns: number } => ({
-  numRuns: SLOW ? slow : quick,
+/** Of the values that a test goes through, `npm test` takes the first ones. */
+export const some = <Value>(values: readonly Value[], first: number): readonly Value[] =>
+  ALL_CASES ? values : values.slice(0, first)
+
+/** A number of surveys, nights or repetitions: `few` in `npm test`. */
+export const howMany = (few: number, many: number): number => (ALL_CASES ? many : few)
+
+/** Parameters for `fc.assert`. Where a case takes long, `many` lowers the number of the full suite. */
+export const cases = (few: number, many = 10_000): { readonly numRuns: number } => ({
+  numRuns: howMany(few, many),
 })
 
 /** A test of what holds for any values that are drawn. Without parameters it tries 100 cases. */

@@ -8,7 +8,7 @@ import { startWorld } from '../api/reference-api.js'
 import { publishedFile, syncWarm, withSettings } from '../command/sync.js'
 import { atEndOfFile, type Finished, temporaryDirectory } from '../files/temporary.js'
 import { openWorld, type SurveyRows, truthRows } from '../oracle/truth.js'
-import { SLOW } from '../suite/slow.js'
+import { ALL_CASES } from '../suite/cases.js'
 import { openReader, type Reader } from './duckdb.js'
 
 /** Days after the first of March 2026 on which the world is read. */
@@ -72,8 +72,8 @@ const readFourNights = async (finished: Finished): Promise<Nights> => {
     const inField = [...surveys.keys()].filter((id) => surveys.get(id)?.survey.status === 'fieldwork')
     always = place === 0 ? inField : always.filter((id) => inField.includes(id))
     if (day === LAST_NIGHT) await world.fail(refusedOf(always), 422)
-    // Only the last Parquet version is read, and only by slow tests.
-    const formats = SLOW && day === LAST_NIGHT ? 'duckdb,parquet' : 'duckdb'
+    // Only the full suite reads the last Parquet version.
+    const formats = ALL_CASES && day === LAST_NIGHT ? 'duckdb,parquet' : 'duckdb'
     const { code } = await syncWarm({ warehouse, env: {}, args: [...args, '--publish', formats] })
     expect(code).toBe(day === LAST_NIGHT ? 3 : 0)
   }

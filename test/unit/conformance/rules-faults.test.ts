@@ -3,7 +3,7 @@
  * all rules that the fault breaks, so a fault that breaks others too shows.
  */
 import { expect, test } from 'vitest'
-import { SLOW } from '../../support/suite/slow.js'
+import { ALL_CASES } from '../../support/suite/cases.js'
 import { type Change, conform, idsOf, startFaulty } from './support.js'
 
 const INDICATORS = 'world/indicators.js'
@@ -53,8 +53,8 @@ const CASES: Cases = {
     'identity.token) ?? members[0]',
   ],
 }
-/** Only in `npm run test:slow`. */
-const SLOW_CASES: Cases = {
+/** Only in the full suite. */
+const MORE_CASES: Cases = {
   'sources.order': [
     'world/sample-sources.js',
     'created_at: formatIsoTime(createdAt,',
@@ -115,8 +115,8 @@ const PERHAPS: Readonly<Record<string, string>> = {
 const REQUESTS_WITHOUT_SEARCH = 52
 
 /** `npm test` tries some of them. */
-const TRIED = SLOW
-  ? Object.entries({ ...CASES, ...SLOW_CASES })
+const TRIED = ALL_CASES
+  ? Object.entries({ ...CASES, ...MORE_CASES })
   : Object.entries(CASES).filter((_, place) => place % 4 === 0)
 
 test.concurrent.for(TRIED)('a fault breaks %s', async ([broken, change], { onTestFinished }) => {

@@ -6,8 +6,8 @@
 import { expect, test } from 'vitest'
 import { addDays, createCalendar, type DayWindow } from '../../../src/model/calendar.js'
 import { instantFromMs, instantToMs } from '../../../src/model/instant.js'
+import { ALL_CASES } from '../../support/suite/cases.js'
 import { chance } from '../../support/suite/chance.js'
-import { SLOW } from '../../support/suite/slow.js'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -109,11 +109,11 @@ const wrongMinutes = (
 
 const ALL_ZONES = Intl.supportedValuesOf('timeZone')
 const { oneOf, below, replay } = chance()
-const ZONES = SLOW ? ALL_ZONES : Array.from({ length: 6 }, () => oneOf(ALL_ZONES))
+const ZONES = ALL_CASES ? ALL_ZONES : Array.from({ length: 6 }, () => oneOf(ALL_ZONES))
 
 /** All clock changes of a zone and both ends of the period; in `npm test` the first change within a year of a random day. */
 const momentsOf = (wall: WallClock): readonly number[] => {
-  if (SLOW) return [FROM_MS + 3 * DAY_MS, ...changesIn(wall, FROM_MS, TO_MS), TO_MS]
+  if (ALL_CASES) return [FROM_MS + 3 * DAY_MS, ...changesIn(wall, FROM_MS, TO_MS), TO_MS]
   const fromMs = FROM_MS + below((TO_MS - FROM_MS) / DAY_MS) * DAY_MS
   return [...changesIn(wall, fromMs, fromMs + 52 * WEEK_MS), fromMs].slice(0, 1)
 }

@@ -4,15 +4,10 @@ import { readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
-import type { ClientOptions } from '../../../src/object-store/client.js'
-import { ObjectStoreError } from '../../../src/object-store/object-store.js'
 import { openStore } from '../../../src/object-store/open.js'
 import { temporaryDirectory } from '../../support/files/temporary.js'
-import { HAS_OPENSSL, makeCertificates } from '../../support/servers/certificates.js'
-import { startTlsFront } from '../../support/servers/tls-front.js'
 import { NEVER } from '../../support/storage/bucket.js'
 import { keysOf, textOf } from '../../support/storage/contract.js'
 import { STORAGE_CREDENTIALS, withEnvironment } from '../../support/storage/credentials.js'
@@ -22,45 +17,11 @@ import {
   type S3Fault,
   type S3Request,
   SLOW_DOWN,
-  startS3Server,
   TRUNCATED,
 } from '../../support/storage/s3-server.js'
-import { slow } from '../../support/suite/slow.js'
+import { failureOf, first, open } from './s3-failures-shared.js'
 
 const MIB = 1_048_576
-
-const open = async (
-  fault: (request: S3Request) => Promise<S3Fault | null> | S3Fault | null,
-  options: Partial<ClientOptions> = {},
-) => {
-  withEnvironment(onTestFinished, STORAGE_CREDENTIALS)
-  const server = await startS3Server(onTestFinished, { fault })
-  const { bucket, endpoint } = server
-  const given = {
-    bucket,
-    prefix: 'fieldwork',
-    endpoint,
-    region: null,
-    pathStyle: true,
-    azure: null,
-    attemptsMax: 2,
-  }
-  const store = await openStore({ ...given, ...options })
-  onTestFinished(() => store[Symbol.asyncDispose]())
-  return { store, server }
-}
-
-/** The message of the error that `work` rejects with. It is one line and holds no credential. */
-const failureOf = async (work: Promise<unknown>): Promise<string> => {
-  const error = await work.then(() => null).catch((thrown: unknown) => thrown)
-  if (!(error instanceof ObjectStoreError)) throw error ?? new Error('did not fail')
-  expect(error.message).not.toContain('\n')
-  expect(error.message).not.toContain(STORAGE_CREDENTIALS.AWS_ACCESS_KEY_ID)
-  expect(error.message).not.toContain(STORAGE_CREDENTIALS.AWS_SECRET_ACCESS_KEY)
-  expect(inspect(error, { depth: 9 })).not.toContain(STORAGE_CREDENTIALS.AWS_ACCESS_KEY_ID)
-  expect(error.exitCode).toBe(7)
-  return error.message
-}
 
 const refused = (status: number, code: string, region?: string): S3Fault => ({
   kind: 'refused',
@@ -84,16 +45,6 @@ const fileOf = async (bytes: number): Promise<string> => {
   await writeFile(file, '')
   await truncate(file, bytes)
   return file
-}
-
-/** A fault of the first requests of a verb. */
-const first = (count: number, verb: S3Request['verb'], fault: S3Fault) => {
-  let seen = 0
-  return (request: S3Request): S3Fault | null => {
-    if (request.verb !== verb) return null
-    seen += 1
-    return seen <= count ? fault : null
-  }
 }
 
 describe('the message says', () => {
@@ -180,16 +131,6 @@ describe('the message says', () => {
     }
   })
 
-  test.skipIf(!HAS_OPENSSL)('a certificate of an unknown authority', async () => {
-    const { server } = await open(() => null)
-    const certificates = makeCertificates(await temporaryDirectory(onTestFinished), ['IP:127.0.0.1'])
-    const port = await startTlsFront(server.endpoint, certificates, onTestFinished)
-    const { store } = await open(() => null, { endpoint: `https://127.0.0.1:${port}` })
-    expect(await failureOf(store.get('a', NEVER))).toMatch(
-      /the certificate of the server is not trusted \([A-Z_]+\); give its authority by NODE_EXTRA_CA_CERTS/,
-    )
-  })
-
   test('no credentials', async () => {
     const { store } = await open(() => null)
     const none = { AWS_ACCESS_KEY_ID: undefined, AWS_SECRET_ACCESS_KEY: undefined }
@@ -221,12 +162,6 @@ describe('the message says', () => {
 })
 
 describe('a fault that passes', () => {
-  slow('503 is repeated', async () => {
-    const { store, server } = await open(first(1, 'put', SLOW_DOWN))
-    expect((await store.putIfAbsent('a', Buffer.from('x'), NEVER)).kind).toBe('written')
-    expect(server.requests).toHaveLength(2)
-  })
-
   test('the page of a proxy that says 503 is repeated', async () => {
     let answers = 0
     const proxy = createHttpServer((_, response) => {

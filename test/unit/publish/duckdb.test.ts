@@ -1,45 +1,26 @@
 /** Publishing `fieldwork.duckdb`: what readers see while it is replaced, and afterwards. */
-import {
-  appendFile,
-  chmod,
-  link,
-  mkdir,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  truncate,
-  writeFile,
-} from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../src/base/errors.js'
-import { createDuckdbPublisher } from '../../../src/publish/duckdb.js'
-import { createLacks } from '../../../src/publish/file-system-lacks.js'
 import type { Database } from '../../../src/warehouse/connection/database.js'
 import { scribbleBlock } from '../../support/files/damage.js'
 import { openElsewhere } from '../../support/process/other-process.js'
-import { NEVER } from '../../support/storage/bucket.js'
-import { SLOW } from '../../support/suite/slow.js'
 import { minute } from '../../support/time/instants.js'
 import { openReader, query } from '../../support/warehouse/duckdb.js'
-import { bundle, list, progress, source, survey } from '../../support/warehouse/rows.js'
-import { copiesOf, type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
-
-const publish = async ({ database, directory, log }: TestWarehouse, signal = NEVER) => {
-  const publisher = createDuckdbPublisher(database, directory, createLacks(log))
-  const [report, ...others] = await publisher.publish(signal)
-  if (report === undefined || others.length > 0) throw new Error('one format makes one report')
-  return report
-}
-
-/** The same warehouse, whose database does some steps in another way. */
-const withSteps = (warehouse: TestWarehouse, steps: Partial<Database>): TestWarehouse => ({
-  ...warehouse,
-  database: { ...warehouse.database, ...steps },
-})
+import { list, survey } from '../../support/warehouse/rows.js'
+import { type TestWarehouse, testWarehouse } from '../../support/warehouse/warehouse.js'
+import {
+  comments,
+  publish,
+  published,
+  publishedCopy,
+  publishedOnce,
+  shrunken,
+  titles,
+  withSteps,
+} from './duckdb-shared.js'
 
 /** A copy after which something happens to its file. */
 const afterCopy = ({ database }: TestWarehouse, then: (copy: string) => unknown): Partial<Database> => ({
@@ -52,23 +33,6 @@ const afterCopy = ({ database }: TestWarehouse, then: (copy: string) => unknown)
 /** Nothing half-made is left. */
 const hiddenIn = async ({ directory }: TestWarehouse) =>
   (await readdir(directory)).filter((name) => name.startsWith('.'))
-
-const published = ({ directory }: TestWarehouse): string => join(directory, 'fieldwork.duckdb')
-
-const titles = (file: string) => query(file, 'SELECT title FROM surveys ORDER BY id')
-
-const fill = async ({ account }: TestWarehouse): Promise<void> => {
-  await list(account, [survey(1)], minute(0), 'full')
-  await account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
-}
-
-const publishedCopy = copiesOf(async (warehouse) => {
-  await fill(warehouse)
-  await publish(warehouse)
-})
-
-/** Opens a copy of a warehouse with one survey and its bundle, which was published once. */
-const publishedOnce = async (): Promise<TestWarehouse> => testWarehouse(await publishedCopy())
 
 /** The same before its first publish. */
 const filled = async (): Promise<TestWarehouse> => {
@@ -101,14 +65,6 @@ const inNewestFormat = async (): Promise<TestWarehouse> => {
   expect(await storageVersion(String(work))).toBeGreaterThan(READ_BY_0_10)
   return testWarehouse(directory)
 }
-
-const comments = `SELECT 'table' AS kind, schema_name, table_name AS name, '' AS column_name, comment FROM duckdb_tables()
-    WHERE database_name = current_database()
-  UNION ALL SELECT 'view', schema_name, view_name, '', comment FROM duckdb_views()
-    WHERE database_name = current_database() AND NOT internal
-  UNION ALL SELECT 'column', schema_name, table_name, column_name, comment FROM duckdb_columns()
-    WHERE database_name = current_database() AND schema_name IN ('main', '_sync') AND NOT internal
-  ORDER BY ALL`
 
 describe('the published file', () => {
   test('holds the committed state with its bookkeeping, and the report has its path and size', async () => {
@@ -145,26 +101,6 @@ describe('the published file', () => {
     expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }, { title: 'Survey 2' }])
     expect(await reader.query('SELECT title FROM surveys')).toEqual([{ title: 'Survey 1' }])
   })
-
-  test.runIf(SLOW)('ignores the log of a killed reader who wrote into the previous file', async () => {
-    const warehouse = await publishedOnce()
-    const scribbled = join(warehouse.directory, 'scribbled.duckdb')
-    await link(published(warehouse), scribbled)
-    await chmod(scribbled, 0o644)
-    const scribbler = await DuckDBInstance.create(scribbled)
-    const connection = await scribbler.connect()
-    try {
-      await connection.run("UPDATE surveys SET title = 'scribbled'")
-      // A kill leaves the log of the old file beside the name of the new one.
-      await writeFile(`${published(warehouse)}.wal`, await readFile(`${scribbled}.wal`))
-    } finally {
-      connection.closeSync()
-      scribbler.closeSync()
-    }
-    await publish(warehouse)
-    expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }])
-    expect(await readdir(warehouse.directory)).not.toContain('fieldwork.duckdb.wal')
-  })
 })
 
 test('the next publish removes the files that a killed one left behind', async () => {
@@ -175,19 +111,6 @@ test('the next publish removes the files that a killed one left behind', async (
   await publish(warehouse)
   expect(await hiddenIn(warehouse)).toEqual(['.fieldwork.duckdb.notes'])
 })
-
-/** Rows that DuckDB stores uncompressed, deleted again. A later row stands behind the room: DuckDB gives back free blocks at the very end. */
-const shrunkenCopy = copiesOf(async (warehouse) => {
-  await fill(warehouse)
-  await warehouse.run(`INSERT INTO _sync.rejected_rows (account, run_id, rejected_at, endpoint, problem, raw)
-    SELECT 'acme', 'run-1', now(), 'surveys', repeat('x', 100_000), '{}' FROM range(60)`)
-  await warehouse.run('CHECKPOINT')
-  await list(warehouse.account, [survey(2)], minute(5))
-  await warehouse.run('CHECKPOINT')
-  await warehouse.run('DELETE FROM _sync.rejected_rows')
-  await warehouse.run('CHECKPOINT')
-})
-const shrunken = async (): Promise<TestWarehouse> => testWarehouse(await shrunkenCopy())
 
 describe('a work database that has lost most of its rows', () => {
   test('is published as a compacted copy with every row, view and comment', async () => {
@@ -201,20 +124,6 @@ describe('a work database that has lost most of its rows', () => {
       { title: 'Survey 1', interviews_count: 5 },
       { title: 'Survey 2', interviews_count: null },
     ])
-  })
-
-  test.runIf(SLOW)('is rebuilt from its compacted copy when it is lost', async () => {
-    const warehouse = await shrunken()
-    await publish(warehouse)
-    await warehouse.database.close()
-    await writeFile(join(warehouse.directory, 'work.duckdb'), 'garbage')
-    const rebuilt = await testWarehouse(warehouse.directory)
-    expect(await rebuilt.rows('SELECT title FROM surveys ORDER BY id')).toEqual([
-      { title: 'Survey 1' },
-      { title: 'Survey 2' },
-    ])
-    expect(await rebuilt.rows(comments)).toEqual(await query(published(warehouse), comments))
-    await expect(rebuilt.run('INSERT INTO freshness (account) VALUES (1)')).rejects.toThrow('NOT NULL')
   })
 })
 
@@ -345,21 +254,6 @@ describe('a publish that a signal stops', () => {
       expect(told).toMatchObject({ code: 'warehouse_is_held' })
     }
     await warehouse.run('CREATE OR REPLACE VIEW survey_overview AS SELECT id FROM surveys')
-    await publish(warehouse)
-    expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }, { title: 'Survey 2' }])
-  })
-
-  test.runIf(SLOW)('during a compacted copy leaves nothing behind, and the next one publishes', async () => {
-    const warehouse = await shrunken()
-    const controller = new AbortController()
-    const interruptibly: Database['interruptibly'] = (signal, work) =>
-      warehouse.database.interruptibly(signal, () => {
-        const working = work()
-        controller.abort(stopped)
-        return working
-      })
-    await expect(publish(withSteps(warehouse, { interruptibly }), controller.signal)).rejects.toBe(stopped)
-    expect((await readdir(warehouse.directory)).filter((name) => name.includes('fieldwork'))).toEqual([])
     await publish(warehouse)
     expect(await titles(published(warehouse))).toEqual([{ title: 'Survey 1' }, { title: 'Survey 2' }])
   })

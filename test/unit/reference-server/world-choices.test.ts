@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { TOUCHES, type Touch } from '../../../src/reference-server/option-texts.js'
 import { INTERVIEW_STATUSES, type ProgressResource } from '../../../src/reference-server/resources.js'
-import { SLOW } from '../../support/suite/slow.js'
+import { howMany, some } from '../../support/suite/cases.js'
 import { type Api, micros, START_AT, startApi } from './support/api.js'
 
 type Survey = Awaited<ReturnType<Api['readTruth']>>['accounts'][number]['surveys'][number]
@@ -41,8 +41,7 @@ const isTouched = (touch: Touch, now: Survey, old: Survey): boolean => {
 }
 
 describe('--touch', () => {
-  // Each alone is in the slow suite.
-  test.each(SLOW ? TOUCHES : (['both'] as const))(
+  test.each(some(['both', ...TOUCHES] as const, 1))(
     '%s: updated_at and updated_since show exactly what it names, and nothing else differs',
     async (touch) => {
       await using plain = await startApi({ surveys: 40, pageSize: 1000 })
@@ -113,7 +112,7 @@ const sumOf = (rows: readonly (readonly number[])[]): number[] =>
 
 describe('--late-corrections', () => {
   test('a part of the complete surveys loses one to three complete interviews, and nothing else shows it', async () => {
-    const options = { surveys: SLOW ? 200 : 100, pageSize: 1000 }
+    const options = { surveys: howMany(100, 200), pageSize: 1000 }
     await using plain = await startApi(options)
     await using api = await startApi({ ...options, lateCorrections: '25%/60d' })
     const lostOfComplete: number[] = []

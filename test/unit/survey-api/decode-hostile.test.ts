@@ -3,7 +3,7 @@
  */
 import { toUSVString } from 'node:util'
 import fc from 'fast-check'
-import { describe, expect } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Drift } from '../../../src/model/survey-source.js'
 import { type Decoded, decodeAnswerRow, type RowDecoder } from '../../../src/survey-api/decode.js'
 import { wellFormedJson } from '../../../src/survey-api/json-text.js'
@@ -20,7 +20,6 @@ import {
 } from '../../support/hostile/hostile-rows.js'
 import { type JsonNode, print } from '../../support/hostile/json-node.js'
 import { cases, property } from '../../support/suite/cases.js'
-import { slow } from '../../support/suite/slow.js'
 
 const driftEvents = (drift: readonly Drift[]): string[] =>
   drift.map(({ resource, kind, path, value }) => event(resource, kind, path, value)).sort()
@@ -69,7 +68,7 @@ describe.each(resources)('a hostile %s', (_, rows, decoder, expected) => {
     },
   )
 
-  slow('is drawn often enough as a typed row, as a rejected row and with drift', () => {
+  test('is drawn often enough as a typed row, as a rejected row and with drift', () => {
     const sample = fc.sample(rows, { numRuns: 200, seed: 20_260_301 }).map((node) => expected(node))
     const typed = sample.filter(({ row }) => row !== null)
     expect(typed.length).toBeGreaterThan(40)

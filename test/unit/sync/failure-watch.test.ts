@@ -5,7 +5,7 @@ import { type RefusalKind, RefusedReadingError } from '../../../src/model/survey
 import { EndpointWatch, FailureWatch } from '../../../src/sync/failure-watch.js'
 import { runAccount } from '../../../src/sync/run.js'
 import { type MemorySource, memorySource } from '../../support/api/memory-source.js'
-import { SLOW } from '../../support/suite/slow.js'
+import { some } from '../../support/suite/cases.js'
 import { minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
 import { source, survey, withOneSource } from '../../support/warehouse/rows.js'
@@ -169,7 +169,7 @@ describe('a run', () => {
   const read = (warehouse: TestWarehouse) =>
     warehouse.rows('SELECT count(*) n FROM freshness WHERE refreshed_at IS NOT NULL AND last_error IS NULL')
 
-  test.each(SLOW ? [0, 1] : [1])(
+  test.each(some([1, 0], 1))(
     'ends with 4 every night after %i healthy nights, and reads all when it heals',
     async (healthy) => {
       const { warehouse, night } = await opened(7)

@@ -9,7 +9,6 @@ import { decodeAgain } from '../../../src/survey-api/resources.js'
 import { replayAccount } from '../../../src/sync/replay.js'
 import { scriptedProgress, scriptedSource, scriptedSurvey } from '../../support/api/scripted-api.js'
 import { unsoundnessIn } from '../../support/oracle/soundness.js'
-import { SLOW } from '../../support/suite/slow.js'
 import { instantOf, minute } from '../../support/time/instants.js'
 import { testClock } from '../../support/time/test-clock.js'
 import {
@@ -70,7 +69,7 @@ const results = (warehouse: TestWarehouse) =>
     ORDER BY rejected_at, endpoint, survey_id, sample_source_id`)
 
 const soundness = async (warehouse: TestWarehouse) =>
-  unsoundnessIn({ query: async (sql) => [...(await warehouse.rows(sql))] }, SLOW)
+  unsoundnessIn({ query: async (sql) => [...(await warehouse.rows(sql))] })
 
 test('a survey that was never typed is merged with the time of its reading and queued, and the run is recorded', async () => {
   const warehouse = await emptyWarehouse()

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { RequestCounter } from '../../../src/sync/requests.js'
-import { SLOW } from '../../support/suite/slow.js'
+import { cases } from '../../support/suite/cases.js'
 
 const never = new AbortController().signal
 
@@ -116,6 +116,6 @@ test('accounts never exceed the budget, and none is refused what the rest holds'
         for (const { refused } of done) if (refused !== null) expect(sent + refused).toBeGreaterThan(total)
       },
     ),
-    { numRuns: SLOW ? 5_000 : 300 },
+    cases(300, 5_000),
   )
 })

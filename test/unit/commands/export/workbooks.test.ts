@@ -1,17 +1,13 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
 import { colToLetter, readXlsx } from 'hucre/xlsx'
 import { beforeAll, expect, test } from 'vitest'
-import { StoppedError } from '../../../../src/base/errors.js'
 import { sharedTables } from '../../../../src/commands/export/workbooks.js'
 import { type Export, exportTables } from '../../../../src/commands/export.js'
 import { surveyProgressHistory, surveys } from '../../../../src/model/tables.js'
 import { openDatabase } from '../../../../src/warehouse/connection/database.js'
 import { literal } from '../../../../src/warehouse/connection/ddl.js'
 import { workFile } from '../../../../src/warehouse/lifecycle/files.js'
-import { temporaryDirectory } from '../../../support/files/temporary.js'
-import { SLOW, slow } from '../../../support/suite/slow.js'
 import { insertRows } from '../../../support/warehouse/long-table.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
 
@@ -46,39 +42,7 @@ const exportTo = (out: string, request: Partial<Export> = {}) =>
     ...request,
   })
 
-const range = (rows: number) => Array.from({ length: rows }, (_, index) => String(index + 1))
-
 const sheetsOf = async (file: string) => (await readXlsx(await readFile(file))).sheets
-
-slow(
-  'a table that is too large for the shared workbook gets its own; all files are equal in a second export',
-  async ({ onTestFinished }) => {
-    const out = join(await temporaryDirectory(onTestFinished), 'out')
-    const manifest = await exportTo(out)
-    expect(manifest.tables.map(({ table, file, rows, cut_texts }) => [table, file, rows, cut_texts])).toEqual(
-      [
-        ['surveys', 'surveys.xlsx', SURVEYS, SURVEYS],
-        ['survey_progress_history', 'fieldwork.xlsx', 3, 0],
-        ['survey_progress', 'fieldwork.xlsx', 0, 0],
-      ],
-    )
-    const shared = await sheetsOf(join(out, 'fieldwork.xlsx'))
-    expect(shared.map(({ name, rows }) => [name, rows.length])).toEqual([
-      ['survey_progress_history', 4],
-      ['survey_progress', 1],
-      ['Columns', expect.any(Number)],
-    ])
-    expect(shared[2]?.rows).toContainEqual(['surveys', 'surveys.xlsx', 'id', 'BIGINT', 'ID of the survey'])
-    const [alone] = await sheetsOf(join(out, 'surveys.xlsx'))
-    expect(alone?.name).toBe('surveys')
-    expect(alone?.rows[0]).toEqual(surveys.columns.map(({ name }) => name))
-    expect(alone?.rows.map((row) => row[1])).toEqual(['id', ...range(SURVEYS)])
-    expect(String(alone?.rows.at(-1)?.[2])).toMatch(/^=+… \[cut: 260000 characters\]$/)
-    if (!SLOW) return
-    const again = await exportTo(out)
-    expect(again.tables).toEqual(manifest.tables)
-  },
-)
 
 test.each([
   ['one\ntwo', 8, 15],
@@ -121,7 +85,6 @@ test('without --tables, a workbook begins with surveys_today and needs_action', 
   await exportTo(out, { source: small, open, tables: null })
   const names = (await sheetsOf(join(out, 'fieldwork.xlsx'))).map(({ name }) => name)
   expect(names.slice(0, 3)).toEqual(['surveys_today', 'needs_action', 'surveys'])
-  if (!SLOW) return
   const manifest = await exportTo(out, { source: small, open, tables: null, format: 'csv' })
   expect(manifest.tables.map(({ table }) => table)).toEqual(names.slice(2, -1))
 })
@@ -147,27 +110,6 @@ test('a text that looks like an error, a boolean, a number or a date stays a tex
   const titles = LOOKALIKES.map((_, index) => workbook.sheets[0]?.cells?.get(`${index + 1},2`))
   expect(titles.map((cell) => cell?.value)).toEqual(LOOKALIKES)
   expect(titles.filter((cell) => cell?.type !== 'string' && cell?.type !== 'richText')).toEqual([])
-})
-
-slow('a stop while a workbook is written leaves the previous export', async ({ onTestFinished }) => {
-  const root = await temporaryDirectory(onTestFinished)
-  const out = join(root, 'out')
-  await exportTo(out, { tables: ['survey_progress'] })
-  const before = await readFile(join(out, 'export.json'), 'utf8')
-  const stop = new AbortController()
-  const running = exportTo(out, { signal: stop.signal }).catch((error: unknown) => error)
-  const hasBegun = async () => {
-    const unfinished = (await readdir(root)).find((name) => name.endsWith('.exporting'))
-    return unfinished !== undefined && (await readdir(join(root, unfinished))).includes('surveys.xlsx')
-  }
-  for (let attempt = 0; attempt < 1_000_000; attempt += 1) {
-    if (await hasBegun()) break
-    await turn()
-  }
-  stop.abort(new StoppedError('stopped'))
-  expect(await running).toMatchObject({ message: 'stopped' })
-  expect(await readFile(join(out, 'export.json'), 'utf8')).toBe(before)
-  expect(await readdir(root)).toEqual(['out'])
 })
 
 const table = (rows: number, columns: number, textBytes = 0) => ({ rows, columns, textBytes })

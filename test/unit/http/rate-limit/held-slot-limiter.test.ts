@@ -4,8 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { sleep, systemClock } from '../../../../src/base/clock.js'
 import type { Slot } from '../../../../src/http/rate-limit/held-slot-limiter.js'
 import { HeldSlotLimiter } from '../../../../src/http/rate-limit/held-slot-limiter.js'
-import { cases } from '../../../support/suite/cases.js'
-import { SLOW } from '../../../support/suite/slow.js'
+import { cases, howMany } from '../../../support/suite/cases.js'
 import { type Arrival, worstWindow } from '../server-and-client.js'
 
 /** A larger cap only takes longer: each fake timer is found by a search of all timers. */
@@ -67,9 +66,9 @@ const request = fc.record({
 test('for any cap, earlier holds, latencies, losses and drops, no window has more requests than the cap, and all end', () =>
   fc.assert(
     fc.asyncProperty(
-      fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 200, max: SLOW ? 450 : 250 })),
-      fc.array(fc.nat(HOLD_MS), { maxLength: SLOW ? 450 : 250, size: 'max' }),
-      fc.array(request, { minLength: 1, maxLength: SLOW ? 900 : 500, size: 'max' }),
+      fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 200, max: howMany(250, 450) })),
+      fc.array(fc.nat(HOLD_MS), { maxLength: howMany(250, 450), size: 'max' }),
+      fc.array(request, { minLength: 1, maxLength: howMany(500, 900), size: 'max' }),
       async (cap, anyOccupiedMs, requests) => {
         const occupiedMs = anyOccupiedMs.slice(0, cap)
         const startMs = performance.now()

@@ -4,19 +4,10 @@
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createPacer, intervalMs } from '../../../../src/http/rate-limit/pacer.js'
-import { createRandom } from '../../../simulation/random.js'
-import { SLOW } from '../../../support/suite/slow.js'
-import { startClient, type TestClient } from '../server-and-client.js'
-import {
-  MINUTE,
-  type SimulatedServer,
-  type SimulatedServerOptions,
-  simulateServer,
-} from './simulated-server.js'
-
-const WINDOW_MS = 60_000
-/** Times from the beginning of a window of the server to the first request. */
-const PHASES = [0, 1, 7_000, 29_000, 40_000, 55_000, 59_500]
+import { howMany, some } from '../../../support/suite/cases.js'
+import type { TestClient } from '../server-and-client.js'
+import { begin, jitter, PHASES, tenMinutes, WINDOW_MS } from './pacer-shared.js'
+import { MINUTE } from './simulated-server.js'
 
 beforeEach(() => {
   vi.useFakeTimers({
@@ -29,85 +20,21 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-interface Trial {
-  readonly server: SimulatedServer
-  readonly client: TestClient
-  /** Requests more than the cap allows for `minutes`. */
-  work(minutes: number): Promise<void>
-  end(): Promise<void>
-}
-
-const begin = (options: SimulatedServerOptions = {}): Trial => {
-  const server = simulateServer(options)
-  const client = startClient('http://127.0.0.1:9/api/v1', {
-    rate: MINUTE,
-    createTransport: server.createTransport,
-  })
-  let isWorking = true
-  const worker = async () => {
-    while (isWorking) await client.get()
-  }
-  return {
-    server,
-    client,
-    work: async (minutes) => {
-      const workers = Array.from({ length: 12 }, () => worker().catch(() => undefined))
-      await vi.advanceTimersByTimeAsync(minutes * WINDOW_MS)
-      isWorking = false
-      void workers
-    },
-    end: async () => {
-      isWorking = false
-      const closed = client.close()
-      await vi.advanceTimersByTimeAsync(WINDOW_MS)
-      await closed
-    },
-  }
-}
-
-const refusedOf = ({ arrivals }: SimulatedServer) => arrivals.filter(({ accepted }) => !accepted).length
-const acceptedOf = ({ arrivals }: SimulatedServer, fromMs: number, toMs: number) =>
-  arrivals.filter(({ accepted, atMs }) => accepted && atMs >= fromMs && atMs < toMs).length
 const warnings = ({ lines }: TestClient) =>
   lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
-
-/** Cap usage, refusals and pace after ten minutes with a backlog, or fewer. */
-const tenMinutes = async (trial: Trial, minutes = 10) => {
-  const startMs = performance.now()
-  await trial.work(minutes)
-  const used = acceptedOf(trial.server, startMs, startMs + minutes * WINDOW_MS) / (minutes * MINUTE.requests)
-  await trial.end()
-  return { used, refused: refusedOf(trial.server), pace: trial.client.usage().paceIntervalMs }
-}
-
-const jitter = () => {
-  const random = createRandom(7)
-  return () => 20 + random.unit() * 160
-}
 
 describe('ten minutes with a backlog', () => {
   test('use 99 % of the cap of a sliding window, without a refusal', async () => {
     const trial = begin({ rateWindow: 'sliding', latencyMs: jitter() })
-    const { used, refused, pace } = await tenMinutes(trial, SLOW ? 10 : 5)
+    const { used, refused, pace } = await tenMinutes(trial, howMany(5, 10))
     expect({ refused, pace }).toEqual({ refused: 0, pace: null })
     expect(used).toBeGreaterThanOrEqual(0.99)
   })
 
-  test.runIf(SLOW).each(PHASES)(
-    'use as much of the cap of a fixed window that began %d ms ago',
-    async (ratePhase) => {
-      const { used, refused, pace } = await tenMinutes(
-        begin({ rateWindow: 'fixed', ratePhase, latencyMs: jitter() }),
-      )
-      expect({ refused, pace }).toEqual({ refused: 0, pace: null })
-      expect(used).toBeGreaterThanOrEqual(0.99)
-    },
-  )
-
-  test.each(SLOW ? PHASES : [29_000])(
+  test.each(some([29_000, ...PHASES], 1))(
     'get at most eight refusals from a counter that began %d ms ago, and are evenly spaced from then on',
     async (ratePhase) => {
-      for (const retryAfter of SLOW ? [true, false] : [true]) {
+      for (const retryAfter of some([true, false], 1)) {
         const trial = begin({ rateWindow: 'sliding-counter', ratePhase, retryAfter, latencyMs: jitter() })
         const { used, refused, pace } = await tenMinutes(trial)
         expect(pace).toBeCloseTo(1021.2, 1)
@@ -122,22 +49,6 @@ describe('ten minutes with a backlog', () => {
           'refused (429) within the cap: the API counts more strictly than a rolling window, another client uses the cap, or the cap is below rate_limit; requests are evenly spaced from now on',
         )
         expect(warnings(trial.client).filter((message) => message.includes('evenly'))).toHaveLength(1)
-      }
-    },
-  )
-
-  test.runIf(SLOW).each([3, 10, 30, 50])(
-    'use the rest of the cap beside another sender of %d requests a minute, with about one refusal a minute',
-    async (foreignLoad) => {
-      for (const rateWindow of ['sliding', 'fixed', 'sliding-counter'] as const) {
-        const trial = begin({ rateWindow, foreignLoad, latencyMs: jitter() })
-        const startMs = performance.now()
-        await trial.work(30)
-        const accepted = acceptedOf(trial.server, startMs, startMs + 30 * WINDOW_MS)
-        await trial.end()
-        // Two thirds of the rest of the cap, and at most about one refusal a minute.
-        expect(accepted).toBeGreaterThan((2 / 3) * 30 * (MINUTE.requests - 1 - foreignLoad))
-        expect(refusedOf(trial.server)).toBeLessThanOrEqual(40)
       }
     },
   )

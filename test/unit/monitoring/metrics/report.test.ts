@@ -1,5 +1,5 @@
 /** The file for node-exporter: whole, readable by all, and with what is still true of the file before. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -9,7 +9,6 @@ import {
   runSamples,
   writeTextfile,
 } from '../../../../src/monitoring/metrics/report.js'
-import { openSilentDisk } from '../../../support/files/disk.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { accountState, runEnd } from '../../../support/monitoring/run-ends.js'
 
@@ -59,22 +58,6 @@ test('a pipe is not replaced, and no reading of it waits', async () => {
   execFileSync('mkfifo', [file])
   await expect(writeTextfile(file, run, never)).rejects.toThrow('it is not a regular file')
   expect((await stat(file)).isFIFO()).toBe(true)
-})
-
-test('a file system that does not answer holds neither the run nor the end of the process', async (context) => {
-  const disk = await openSilentDisk(context)
-  if (disk === null) return
-  const url = (file: string) => JSON.stringify(new URL(`../../../../dist/${file}`, import.meta.url).href)
-  const script = `
-    const { writeTextfile } = await import(${url('monitoring/metrics/report.js')})
-    const late = new AbortController()
-    setTimeout(() => late.abort(new Error('too late')), 500)
-    await writeTextfile(process.argv[1], [], late.signal).catch((error) => console.log(error.message))
-    process.exitCode = 5`
-  const ended = spawnSync(process.execPath, ['--input-type=module', '-e', script, join(disk, 'a.prom')], {
-    encoding: 'utf8',
-  })
-  expect(ended).toMatchObject({ status: 5, stdout: 'too late\n', stderr: '' })
 })
 
 test('a file that cannot be replaced stays, and nothing is left beside it', async () => {

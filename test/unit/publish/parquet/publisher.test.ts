@@ -4,65 +4,27 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
-import { storeDeadlines } from '../../../../src/warehouse/deadlines.js'
-import { SLOW } from '../../../support/suite/slow.js'
-import { instantOf, minute } from '../../../support/time/instants.js'
+import { some } from '../../../support/suite/cases.js'
+import { minute } from '../../../support/time/instants.js'
 import {
   currentOf,
   filesOf,
   manifestOf,
   parquetOf,
-  publishedCopies,
   publishParquet,
   tablesThatDiffer,
   writtenAnew,
 } from '../../../support/warehouse/parquet.js'
-import {
-  bundle,
-  daysRead,
-  list,
-  progress,
-  reconstructed,
-  runReport,
-  source,
-  survey,
-} from '../../../support/warehouse/rows.js'
-import { testWarehouse } from '../../../support/warehouse/warehouse.js'
-
-const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
-const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }
-
-/** Two surveys of January, one of February, with sources, progress and due dates; published. Two due dates are of no known survey. */
-const publishedOnce = publishedCopies(async ({ account, database }) => {
-  await account.startRun({ runId: 'run-1', command: 'sync', version: '1.2.3', startedAt: minute(0) })
-  await list(account, [survey(1, JANUARY), survey(2, JANUARY), survey(3, FEBRUARY)], minute(0), 'full')
-  await account.commitBundles(
-    [1, 2, 3].map((id) =>
-      bundle(id, minute(1), [source(id * 10), source(id * 10 + 1)], progress(id), {
-        days: daysRead(['2026-02-28', '2026-03-01'], [null, id * 10], progress(1), minute(1)),
-      }),
-    ),
-    'run-1',
-  )
-  await account.commitReconstructed(
-    [1, 2, 3].map((id) => reconstructed(id, [1, 2], progress(1), minute(1))),
-    'run-1',
-  )
-  const due = { account: 'acme', due_on: '2026-03-09', note: 'Ünïcode; "quoted"' }
-  const ids = [1, 2, 3, 9].map((survey_id) => ({ ...due, survey_id, project_id: null }))
-  await storeDeadlines(database, [...ids, { ...due, survey_id: null, project_id: 'wave 3', note: null }])
-  await account.finishRun(runReport())
-})
+import { bundle, list, progress, source, survey } from '../../../support/warehouse/rows.js'
+import { FEBRUARY, JANUARY, publishedOnce } from './publisher-shared.js'
 
 const FEBRUARY_FILE = 'account=acme/created_month=2026-02/data.parquet'
-
-const isBookkeeping = (path: string): boolean => path.startsWith('_sync/')
 
 describe('a published version', () => {
   test('holds the rows of every table, exactly and with their types, and of accounts whose names readers could misread', async () => {
     const warehouse = await publishedOnce()
     const names = ['null', '__HIVE_DEFAULT_PARTITION__', '007', 'NULL', '2026-01-01', 'true', '-_']
-    for (const name of SLOW ? names : names.slice(0, 1))
+    for (const name of some(names, 1))
       await list(accountWarehouse(warehouse.database, name), [survey(1, JANUARY)], minute(2), 'full')
     const extra = { _extra: '{"new":"field"}', title: 'Ünïcode "quoted" \u0000 \ufeff', project_id: null }
     await list(warehouse.account, [survey(4, { ...FEBRUARY, ...extra })], minute(2))
@@ -93,16 +55,6 @@ describe('a published version', () => {
       { account: 'acme', created_month: '2026-01', sources: 4 },
       { account: 'acme', created_month: '2026-02', sources: 2 },
     ])
-  })
-
-  test.runIf(SLOW)('has the columns of a table without rows', async () => {
-    const warehouse = await testWarehouse()
-    await publishParquet(warehouse)
-    expect(await tablesThatDiffer(warehouse)).toEqual([])
-    const found = await warehouse.rows(
-      `SELECT * FROM read_parquet('${currentOf(warehouse)}/surveys/**/*.parquet', hive_partitioning = true)`,
-    )
-    expect(found).toEqual([])
   })
 
   test('has rows sorted by key, statistics, zstd, and a comment on every table and column', async () => {
@@ -155,27 +107,6 @@ describe('the next version', () => {
     await warehouse.account.startRun(run)
     await publishParquet(warehouse)
     expect(writtenAnew(second, await filesOf(currentOf(warehouse)))).toEqual(['_sync/runs/data.parquet'])
-  })
-
-  test.runIf(SLOW)('moves all rows of a survey whose month of creation changed, each once', async () => {
-    const warehouse = await publishedOnce()
-    await list(warehouse.account, [survey(3, JANUARY)], minute(5))
-    const moved = bundle(3, minute(6), [source(30), source(31)], progress(3))
-    await warehouse.account.commitBundles([moved], 'run-2')
-    await publishParquet(warehouse)
-    expect(await tablesThatDiffer(warehouse)).toEqual([])
-    const data = [...(await filesOf(currentOf(warehouse))).keys()].filter((path) => !isBookkeeping(path))
-    expect(data.filter((path) => path.includes('2026-02'))).toEqual([])
-  })
-
-  test.runIf(SLOW)('has a partition for rows whose survey is not stored', async () => {
-    const warehouse = await publishedOnce()
-    await warehouse.account.commitBundles([bundle(99, minute(5), [source(990)], progress(3))], 'run-2')
-    await publishParquet(warehouse)
-    expect(await tablesThatDiffer(warehouse)).toEqual([])
-    expect([...(await filesOf(currentOf(warehouse))).keys()]).toContain(
-      'sample_sources/account=acme/created_month=unknown/data.parquet',
-    )
   })
 
   test('writes all files of a table that an older version of the program laid out, and no others', async () => {

@@ -3,43 +3,28 @@ import { cp, mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile 
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
-import { createLacks, type FileSystemLacks } from '../../../../src/publish/file-system-lacks.js'
 import { scribble } from '../../../support/files/damage.js'
-import { SLOW, slow } from '../../../support/suite/slow.js'
-import { minute } from '../../../support/time/instants.js'
+import { some } from '../../../support/suite/cases.js'
 import {
   currentOf,
   filesOf,
   isLink,
   manifestOf,
   parquetOf,
-  publishedCopies,
   publishParquet,
   tablesThatDiffer,
   writtenAnew,
 } from '../../../support/warehouse/parquet.js'
-import { bundle, list, progress, source, survey } from '../../../support/warehouse/rows.js'
 import type { TestWarehouse } from '../../../support/warehouse/warehouse.js'
-
-const publishedOnce = publishedCopies(async ({ account }) => {
-  await list(account, [survey(1)], minute(0), 'full')
-  await account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
-})
-
-/** One more night changes the title of the survey, and so one file. */
-const night = ({ run }: TestWarehouse, number: number): Promise<void> =>
-  run(`UPDATE surveys SET title = 'night ${number}'`)
-
-const titleIn = async (warehouse: TestWarehouse, version: string) =>
-  (await warehouse.rows(`SELECT title FROM read_parquet('${version}/surveys/**/*.parquet')`)).map(
-    ({ title }) => title,
-  )
-
-const versionsIn = async (warehouse: TestWarehouse): Promise<readonly string[]> =>
-  (await readdir(join(parquetOf(warehouse), 'versions'))).toSorted()
-
-const versionOf = (warehouse: TestWarehouse, name: string): string =>
-  join(parquetOf(warehouse), 'versions', name)
+import {
+  fileSystem,
+  lacking,
+  night,
+  publishedOnce,
+  titleIn,
+  versionOf,
+  versionsIn,
+} from './versions-shared.js'
 
 const SURVEYS = 'surveys/account=acme/created_month=2025-12/data.parquet'
 
@@ -80,23 +65,12 @@ describe('a previous version that has changed', () => {
     expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([])
   })
 
-  test.skipIf(!SLOW)('is removed when it never became current because its publish was killed', async () => {
-    const warehouse = await publishedOnce()
-    await cp(versionOf(warehouse, '000001'), versionOf(warehouse, '000002'), { recursive: true })
-    await writeFile(join(versionOf(warehouse, '000002'), 'half'), '')
-    await night(warehouse, 1)
-    await publishParquet(warehouse)
-    expect(await versionsIn(warehouse)).toEqual(['000001', '000002'])
-    expect(await readdir(versionOf(warehouse, '000002'))).not.toContain('half')
-    expect(await tablesThatDiffer(warehouse)).toEqual([])
-  })
-
   const damages: readonly (readonly [string, (file: string) => Promise<void>])[] = [
     ['with a changed byte in a file', (file) => scribble(file, 40, 1)],
     ['with a truncated file', (file) => truncate(file, 100)],
     ['with a deleted file', (file) => rm(file)],
   ]
-  test.each(SLOW ? damages : damages.slice(0, 1))('%s gets that file again, alone', async (_, damage) => {
+  test.each(some(damages, 1))('%s gets that file again, alone', async (_, damage) => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))
     await damage(join(versionOf(warehouse, '000001'), SURVEYS))
@@ -104,39 +78,10 @@ describe('a previous version that has changed', () => {
     expect(await tablesThatDiffer(warehouse)).toEqual([])
     expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([SURVEYS])
   })
-
-  const lost: readonly (readonly [string, (manifest: string) => Promise<void>])[] = [
-    ['is no JSON', (manifest) => writeFile(manifest, '{"format": 1')],
-    ['is gone', (manifest) => rm(manifest)],
-  ]
-  slow.each(lost)('whose manifest %s makes the next publish write everything again', async (_, damage) => {
-    const warehouse = await publishedOnce()
-    const before = await filesOf(currentOf(warehouse))
-    await damage(join(versionOf(warehouse, '000001'), 'manifest.json'))
-    await publishParquet(warehouse)
-    expect((await manifestOf(currentOf(warehouse))).version).toBe(2)
-    expect(await tablesThatDiffer(warehouse)).toEqual([])
-    const after = await filesOf(currentOf(warehouse))
-    expect(writtenAnew(before, after)).toEqual([...after.keys()])
-  })
 })
 
-type Attempt = FileSystemLacks['attempt']
-
-/** A file system with other operations of these kinds. */
-const fileSystem = (
-  { log }: TestWarehouse,
-  others: { [Lack in Parameters<Attempt>[0]]?: Parameters<Attempt>[1] },
-) => {
-  const lacks = createLacks(log)
-  const attempt: Attempt = (lack, real) => lacks.attempt(lack, others[lack] ?? real)
-  return { ...lacks, attempt }
-}
-
-const lacking = (code: string) => () => Promise.reject(Object.assign(new Error(`${code}: no`), { code }))
-
 describe('a file system without links', () => {
-  test.each(SLOW ? ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'] : ['EPERM'])(
+  test.each(some(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'], 1))(
     'of any kind (%s) gets copies as versions, a directory as current, and a warning per publish',
     async (code) => {
       const links = { hardLinks: lacking(code), symbolicLinks: lacking(code) }
@@ -157,30 +102,6 @@ describe('a file system without links', () => {
       expect(warnings.at(-1)?.message).toMatch(both)
     },
   )
-
-  test.skipIf(!SLOW)('that gets links again has its current directory turned into a version', async () => {
-    const warehouse = await publishedOnce()
-    await rm(parquetOf(warehouse), { recursive: true })
-    const links = { hardLinks: lacking('EPERM'), symbolicLinks: lacking('EPERM') }
-    await publishParquet(warehouse, fileSystem(warehouse, links))
-    await night(warehouse, 1)
-    await publishParquet(warehouse)
-    expect(await isLink(currentOf(warehouse))).toBe(true)
-    expect(await versionsIn(warehouse)).toEqual(['000001', '000002'])
-    expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['night 1'])
-  })
-
-  test.skipIf(!SLOW)('that lacks only hard links gets copied files, and current is a link', async () => {
-    const warehouse = await publishedOnce()
-    const before = await filesOf(currentOf(warehouse))
-    await publishParquet(warehouse, fileSystem(warehouse, { hardLinks: lacking('EPERM') }))
-    expect(await isLink(currentOf(warehouse))).toBe(true)
-    const after = await filesOf(currentOf(warehouse))
-    expect(writtenAnew(before, after)).toEqual([...after.keys()])
-    expect((await manifestOf(currentOf(warehouse))).tables.flatMap(({ files }) => files)).toSatisfy(
-      (files: readonly { written_by: number }[]) => files.every(({ written_by }) => written_by === 1),
-    )
-  })
 })
 
 test('a foreign file or directory is not removed: exit 7', async () => {

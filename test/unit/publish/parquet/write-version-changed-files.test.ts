@@ -1,46 +1,16 @@
 /** Parquet files for a bucket: which of them are written, and under which keys. No file of an earlier version is on the disk. */
 import { createHash } from 'node:crypto'
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Manifest } from '../../../../src/publish/parquet/manifest.js'
-import { writeChangedFiles } from '../../../../src/publish/parquet/write-version.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
-import { NEVER } from '../../../support/storage/bucket.js'
-import { SLOW } from '../../../support/suite/slow.js'
-import { instantOf, minute } from '../../../support/time/instants.js'
-import { testClock } from '../../../support/time/test-clock.js'
-import { currentOf, manifestOf, publishParquet } from '../../../support/warehouse/parquet.js'
+import { minute } from '../../../support/time/instants.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
-import { copiesOf, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { copiesOf, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { FEBRUARY, filesIn, JANUARY, writeFiles, writeFirst } from './write-version-changed-files-shared.js'
 
-const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
-const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }
-
-const filesIn = ({ tables }: Manifest) => tables.flatMap(({ files }) => files)
 const keysOf = (manifest: Manifest) => filesIn(manifest).map(({ path }) => path)
-
-const VIEWS = ['surveys_today'] as const
-
-/** Writes the files of version `number` into a directory of their own. The run is named after the number. */
-const writeFiles = async (
-  warehouse: Pick<TestWarehouse, 'database' | 'directory'>,
-  { number, base = null, signal = NEVER }: { number: number; base?: Manifest | null; signal?: AbortSignal },
-) => {
-  const { database } = warehouse
-  const directory = join(warehouse.directory, `upload-${number}`)
-  const run = { number, runId: `run-${number}`, clock: testClock(), signal, views: VIEWS }
-  const writing = { database, base, directory, ...run }
-  return { ...(await writeChangedFiles(writing)), directory }
-}
-
-const writeFirst = async (warehouse: TestWarehouse) => {
-  const { manifest, upload, directory } = await writeFiles(warehouse, { number: 7 })
-  const contents = new Map<string, Buffer>()
-  for (const { key, file } of upload) contents.set(key, await readFile(file))
-  await rm(directory, { recursive: true })
-  return { manifest, contents }
-}
 
 let first: Awaited<ReturnType<typeof writeFirst>> | null = null
 const firstCopy = copiesOf(async (warehouse) => {
@@ -69,16 +39,6 @@ test('files for a bucket have keys with table, partition, version, run and check
     expect(createHash('sha256').update(content).digest('hex')).toBe(sha256)
     expect(content).toHaveLength(bytes)
   }
-})
-
-test.runIf(SLOW)('files for a bucket are those of a local version, apart from their paths', async () => {
-  const { warehouse } = await twoMonths()
-  await publishParquet(warehouse, undefined, undefined, VIEWS)
-  const local = await manifestOf(currentOf(warehouse))
-  const { manifest } = await writeFiles(warehouse, { number: 1 })
-  const withoutPaths = (of: Manifest) => filesIn(of).map(({ path: _, ...file }) => file)
-  expect(withoutPaths(manifest)).toEqual(withoutPaths(local))
-  expect({ ...manifest, tables: [] }).toEqual({ ...local, tables: [] })
 })
 
 test('files for a bucket are written only for changed partitions; the others keep their keys', async () => {
@@ -119,10 +79,4 @@ test('files for a bucket are written anew when the base lacks them, because the 
     expect(second.upload.map(({ key }) => key)).toEqual([missing?.replace('/v7-run-7-', '/v8-run-8-')])
     expect(keysOf(second.manifest)).not.toContain(missing)
   }
-})
-
-test.runIf(SLOW)('files for a bucket are not written after a signal', async () => {
-  const { warehouse } = await twoMonths()
-  const stop = new Error('stop')
-  await expect(writeFiles(warehouse, { number: 1, signal: AbortSignal.abort(stop) })).rejects.toBe(stop)
 })

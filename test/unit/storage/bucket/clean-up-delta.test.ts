@@ -18,7 +18,7 @@ import { TEMPORARY_ROOT, temporaryDirectory } from '../../../support/files/tempo
 import { testLog } from '../../../support/log/test-log.js'
 import { ALWAYS_HELD, manifestOf, NEVER, namedObject } from '../../../support/storage/bucket.js'
 import { type ModelFault, type ModelRequest, ModelStore } from '../../../support/storage/model-store.js'
-import { SLOW } from '../../../support/suite/slow.js'
+import { some } from '../../../support/suite/cases.js'
 import { testClock } from '../../../support/time/test-clock.js'
 
 const DAY_MS = 24 * 3_600_000
@@ -176,7 +176,7 @@ test('without Parquet the logs go before all files', async () => {
 })
 
 /** Deletions before the kill. */
-const KILLS = SLOW ? [1, 2, 3, 10] : [1, 10]
+const KILLS = some([1, 10, 2, 3], 2)
 test.each(KILLS)('a removal killed after %i requests is ended by the next run', async (kills) => {
   for (const delta of [true, false]) {
     const { nights, night, logOf, decide, missing } = await trial()

@@ -1,131 +1,25 @@
 /** A publish into a bucket: real rows and files, a model of the store, and what a failure at each step leaves. */
-import { existsSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
-import type { PublishFormat } from '../../../../src/model/publish-formats.js'
-import type { PublishReport } from '../../../../src/model/run.js'
-import { ObjectStoreError } from '../../../../src/object-store/object-store.js'
-import { manifestSchema, pointerSchema } from '../../../../src/storage/bucket/documents.js'
-import { acquireLease } from '../../../../src/storage/bucket/lease.js'
+import { manifestSchema } from '../../../../src/storage/bucket/documents.js'
 import { fencePointer } from '../../../../src/storage/bucket/pointer.js'
-import {
-  commitVersion,
-  createBucketPublisher,
-  createPagePublisher,
-  SNAPSHOT_EVERY_MS,
-  startSnapshots,
-} from '../../../../src/storage/bucket/publisher.js'
-import { bucketStates, readNote } from '../../../../src/storage/bucket/restore.js'
-import {
-  type BucketPublishing,
-  listData,
-  presentFiles,
-  uploadFiles,
-} from '../../../../src/storage/bucket/upload.js'
-import { openWarehouse } from '../../../../src/warehouse/lifecycle/open.js'
+import { commitVersion } from '../../../../src/storage/bucket/publisher.js'
+import { readNote } from '../../../../src/storage/bucket/restore.js'
+import { listData, presentFiles, uploadFiles } from '../../../../src/storage/bucket/upload.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
 import { testLog } from '../../../support/log/test-log.js'
-import { DEFAULTS } from '../../../support/settings/settings-from-yaml.js'
-import {
-  ALWAYS_HELD,
-  holderNamed,
-  LOST_LEASE,
-  manifestOf,
-  NEVER,
-  namedObject,
-} from '../../../support/storage/bucket.js'
-import { type ModelFault, type ModelRequest, ModelStore } from '../../../support/storage/model-store.js'
-import { SLOW, slow } from '../../../support/suite/slow.js'
+import { ALWAYS_HELD, LOST_LEASE, manifestOf, NEVER, namedObject } from '../../../support/storage/bucket.js'
+import { type ModelFault, ModelStore } from '../../../support/storage/model-store.js'
 import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
 import { query } from '../../../support/warehouse/duckdb.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
-import { copiesOf, type TestWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
-
-type Fault = (request: ModelRequest) => ModelFault | null
-
-const DAY_MS = 24 * 3_600_000
-
-const ALL: readonly PublishFormat[] = ['duckdb', 'parquet', 'delta', 'ducklake']
-
-/** As the program names runs. Clean-up leaves what no run has written. */
-const RUN = '20260301T000000Z-0000ab'
-
-/** A run with a warehouse of two surveys, on a store that holds these objects. */
-const trial = async (
-  formats: readonly PublishFormat[] = ALL,
-  { warehouse, objects }: { warehouse?: TestWarehouse; objects?: ModelStore['objects'] } = {},
-) => {
-  const opened = warehouse ?? (await testWarehouse())
-  if (warehouse === undefined) await list(opened.account, [survey(1), survey(2)], minute(0))
-  const clock = testClock()
-  const model = new ModelStore({ nowMs: clock.nowMs })
-  for (const [key, { body }] of objects ?? []) model.write(key, body)
-  const log = testLog()
-  const decide: { fault: Fault } = { fault: () => null }
-  const store = model.client({ fault: (request) => decide.fault(request) })
-  const stopping = new AbortController()
-  // Its time stands still, so that it stays held.
-  const held = { store, holder: holderNamed(RUN), clock: testClock(), log, signal: NEVER }
-  const lease = await acquireLease(held)
-  const release = () => lease.release({ ledgers: {}, signal: NEVER })
-  onTestFinished(release)
-  const pointer = await fencePointer({ store, lease, signal: NEVER })
-  const publishing: BucketPublishing = {
-    ...{ store, lease, pointer, formats, runId: RUN, clock, log, stopping: stopping.signal },
-    ...{ database: opened.database, directory: opened.directory },
-    report: DEFAULTS.report,
-    views: SLOW ? DEFAULTS.publish.views : [],
-  }
-  const current = () =>
-    pointerSchema.parse(JSON.parse(model.objects.get('current.json')?.body.toString() ?? 'null'))
-  return {
-    ...{
-      warehouse: opened,
-      model,
-      clock,
-      log,
-      decide,
-      store,
-      stopping,
-      pointer,
-      publishing,
-      current,
-      release,
-    },
-    publish: (signal = NEVER, runId = RUN, given = formats) =>
-      createBucketPublisher({ ...publishing, runId, formats: given }).publish(signal),
-    publishPage: () => createPagePublisher(publishing).publish(NEVER),
-  }
-}
-
-const first: { objects: ModelStore['objects']; reports: readonly PublishReport[] } = {
-  objects: new Map(),
-  reports: [],
-}
-const publishedCopy = copiesOf(async (warehouse) => {
-  await list(warehouse.account, [survey(1), survey(2)], minute(0))
-  const { model, publish, release } = await trial(ALL, { warehouse })
-  first.reports = await publish()
-  await release()
-  first.objects = model.objects
-})
-
-/** The next run after the first version, which was published once in all formats. */
-const nextTrial = async (formats: readonly PublishFormat[] = ALL) => {
-  const warehouse = await testWarehouse(await publishedCopy())
-  return trial(formats, { warehouse, objects: first.objects })
-}
+import { DAY_MS, first, nextTrial, RUN, refusing, trial } from './publisher-shared.js'
 
 const byPath = (one: { readonly path?: unknown }, other: typeof one) =>
   String(one.path) < String(other.path) ? -1 : 1
-
-const refusing =
-  (match: RegExp): Fault =>
-  ({ verb, key }) =>
-    match.test(`${verb} ${key}`) ? 'refused' : null
 
 describe('a publish', () => {
   test('reports each format with its address, and leaves nothing in the local directory but the note', async () => {
@@ -141,20 +35,6 @@ describe('a publish', () => {
     expect(await readNote(warehouse.directory)).toMatchObject({ state: `versions/000001-${RUN}.json` })
     expect(await readdir(warehouse.directory)).not.toContain('upload')
   })
-
-  slow(
-    'without Parquet uploads the database alone, and is committed although the report cannot be written or read, which fails the run',
-    async () => {
-      const { publish, publishPage, decide, current, model } = await trial(['duckdb', 'report'])
-      decide.fault = refusing(/put\w+ report/)
-      expect((await publish()).map(({ format }) => format)).toEqual(['duckdb'])
-      expect([...model.objects.keys()].filter((key) => key.startsWith('data/'))).toEqual([])
-      await expect(publishPage()).rejects.toThrow(ObjectStoreError)
-      decide.fault = refusing(/list report/)
-      await expect(publishPage()).rejects.toThrow(ObjectStoreError)
-      expect(current()).toMatchObject({ version: 1 })
-    },
-  )
 
   test('writes and replaces the report, despite a repeated request and a lost answer, and clean-up leaves it', async () => {
     const { publish, publishPage, model, warehouse, decide, clock } = await nextTrial(['duckdb', 'report'])
@@ -203,55 +83,9 @@ describe('a publish', () => {
       for (const { path, bytes } of files) expect(bodyOf(path)).toHaveLength(bytes)
     }
   })
-
-  test.runIf(SLOW)('writes a file again that somebody deleted from the bucket, and says so', async () => {
-    const { publish, model, log } = await nextTrial()
-    const [lost] = [...model.objects.keys()].filter((key) => /^data\/surveys\/account.*parquet$/.test(key))
-    model.objects.delete(String(lost))
-    await publish(NEVER, 'RUN-2')
-    const files = [...model.objects.keys()].filter((key) => /^data\/surveys\/account.*parquet$/.test(key))
-    expect(files).toHaveLength(1)
-    expect(files[0]).toContain('v2-RUN-2')
-    const message = 'published files are missing in the bucket and are written again'
-    expect(log.lines).toContainEqual(expect.objectContaining({ level: 'warn', message }))
-  })
 })
 
 describe('a failure', () => {
-  slow('at any step leaves the published version and an empty staging directory', async () => {
-    const { publish, decide, current, warehouse } = await nextTrial(['duckdb', 'parquet'])
-    await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
-    for (const [nth, match] of [
-      /putIfAbsent duckdb/,
-      /putIfAbsent data\/surveys\/account/,
-      /putIfAbsent versions/,
-      /putIfMatch current/,
-    ].entries()) {
-      decide.fault = refusing(match)
-      await expect(publish(NEVER, `RUN-${nth + 2}`), String(match)).rejects.toThrow('refused (403)')
-      expect(current(), String(match)).toMatchObject({ version: 1, manifest: `versions/000001-${RUN}.json` })
-      expect(await readdir(warehouse.directory), String(match)).not.toContain('upload')
-    }
-    decide.fault = () => null
-    expect(await publish(NEVER, 'RUN-9')).toHaveLength(2)
-    expect(current()).toMatchObject({ version: 2, manifest: 'versions/000002-RUN-9.json' })
-  })
-
-  test.runIf(SLOW)('of Delta says that the version is published, and the next catches up', async () => {
-    const { publish, decide, current, model } = await trial()
-    decide.fault = refusing(/putIfAbsent .*_delta_log/)
-    await expect(publish()).rejects.toMatchObject({ code: 'delta_behind' })
-    await expect(publish(NEVER, 'RUN-2')).rejects.toThrow(
-      /^version 2 is published in s3:\/\/model\/test, but its Delta tables are behind: .*\. The next run catches up$/,
-    )
-    expect(current()).toMatchObject({ version: 2 })
-    decide.fault = () => null
-    expect(await publish(NEVER, 'RUN-3')).toHaveLength(ALL.length)
-    expect(
-      [...model.objects.keys()].filter((key) => key.startsWith('data/surveys/_delta_log/')),
-    ).toHaveLength(1)
-  })
-
   test('of an address says that the version is published, brings up the other, and the next catches up', async () => {
     const { publish, decide, current, model, warehouse } = await nextTrial(['duckdb', 'parquet', 'ducklake'])
     const bodyOf = (key: string) => model.objects.get(key)?.body ?? Buffer.alloc(0)
@@ -276,28 +110,6 @@ describe('a failure', () => {
     expect([isCurrent(), bodyOf('fieldwork.ducklake').length > 0]).toEqual([true, true])
   })
 
-  test.runIf(SLOW)(
-    'without Delta keeps the logs for 30 days, and then removes them; with Delta again they start anew',
-    async () => {
-      const { publish, model, clock, log } = await nextTrial()
-      const night = async (number: number, formats: readonly PublishFormat[]) => {
-        await publish(NEVER, `2026030${number}T000000Z-0000ab`, formats)
-        clock.advance(15 * DAY_MS)
-      }
-      const logs = () => [...model.objects.keys()].filter((key) => key.includes('/_delta_log/'))
-      const before = logs()
-      clock.advance(15 * DAY_MS)
-      await night(2, ['duckdb', 'parquet'])
-      expect(logs()).toEqual(before)
-      const said = log.lines.filter(({ level }) => level !== 'debug').map(({ message }) => message)
-      expect(said.join()).not.toContain('Delta')
-      await night(3, ['duckdb', 'parquet'])
-      expect(logs()).toEqual([])
-      await night(4, ALL)
-      expect(logs().toSorted()).toEqual(before.toSorted())
-    },
-  )
-
   test('of clean-up is only logged', async () => {
     const { publish, decide, log } = await trial(['duckdb'])
     decide.fault = refusing(/list duckdb/)
@@ -320,39 +132,6 @@ test('a signal lets the next run continue from the uploaded database, even if th
   await expect(publish(deadline.signal)).rejects.toThrow('no time left')
   expect(current()).toMatchObject({ version: 1, snapshot: { key: `duckdb/000002-${RUN}.duckdb` } })
   expect(await readNote(warehouse.directory)).toMatchObject({ state: `duckdb/000002-${RUN}.duckdb` })
-})
-
-test.runIf(SLOW)('a long run saves the work database every 15 minutes, despite a failure', async () => {
-  const { publishing, decide, clock, log, current } = await trial(['duckdb'])
-  const stop = startSnapshots(publishing)
-  const saved = async (count: number) => {
-    while (log.lines.filter(({ message }) => /^saved|could not be saved/.test(message)).length < count)
-      await new Promise((resolve) => setImmediate(resolve))
-  }
-  decide.fault = refusing(/putIfAbsent snapshots/)
-  clock.advance(SNAPSHOT_EVERY_MS)
-  await saved(1)
-  expect(current().snapshot).toBeNull()
-  decide.fault = () => null
-  clock.advance(SNAPSHOT_EVERY_MS)
-  await saved(2)
-  expect(current()).toMatchObject({ version: 0, snapshot: { key: `snapshots/000001-${RUN}-2.duckdb` } })
-  await stop()
-})
-
-test.runIf(SLOW)('a damaged local work database is filled again from the bucket', async () => {
-  const { publish, store, pointer, warehouse } = await trial(['duckdb'])
-  await list(warehouse.account, [survey(7)], minute(1))
-  await publish()
-  const directory = await temporaryDirectory()
-  const log = testLog()
-  const places = [bucketStates({ store, pointer: pointer.contents, directory, log, signal: NEVER })]
-  const opening = { directory, clock: testClock(), log, command: 'a test', published: places }
-  await using database = await openWarehouse(opening)
-  expect(database.file).toBe(join(directory, 'work.duckdb'))
-  expect(existsSync(join(directory, '.bucket.rebuilding'))).toBe(false)
-  const rebuilt = 'the work database was lost and is rebuilt from the bucket'
-  expect(log.lines.map(({ message }) => message)).toContain(rebuilt)
 })
 
 /** Files for an upload, to a store whose puts have the first of `faults`. */

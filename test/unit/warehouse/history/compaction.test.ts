@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { formatInstant, type Instant } from '../../../../src/model/instant.js'
 import { compactBefore } from '../../../../src/rules/history.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
-import { SLOW } from '../../../support/suite/slow.js'
+import { ALL_CASES, cases, howMany } from '../../../support/suite/cases.js'
 import { hourOf as at, instantOf, minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, source, survey } from '../../../support/warehouse/rows.js'
 import { sharedWarehouse, testWarehouse } from '../../../support/warehouse/warehouse.js'
@@ -109,7 +109,7 @@ test('progress_daily equals a plain calculation from the events, before and afte
   let removed = 0
   await fc.assert(
     fc.asyncProperty(
-      fc.array(step, SLOW ? { minLength: 8, maxLength: 10 } : { minLength: 5, maxLength: 5 }),
+      fc.array(step, { minLength: 5, maxLength: howMany(5, 10) }),
       fc.nat({ max: 12 }),
       fc.integer({ min: 6, max: 12 }),
       async (steps, firstDay, secondDay) => {
@@ -125,10 +125,10 @@ test('progress_daily equals a plain calculation from the events, before and afte
         expect(await daily()).toEqual(before)
       },
     ),
-    { numRuns: SLOW ? 20 : 1 },
+    cases(1, 20),
   )
-  // Two random histories may have nothing to remove.
-  if (SLOW) expect(removed).toBeGreaterThan(0)
+  // One random history may have nothing to remove.
+  if (ALL_CASES) expect(removed).toBeGreaterThan(0)
 })
 
 /** The moments of the steps: the first one is a midnight. */

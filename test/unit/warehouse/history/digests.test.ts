@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { AccountWarehouse } from '../../../../src/model/warehouse.js'
 import { accountWarehouse } from '../../../../src/warehouse/account-warehouse.js'
 import { readNews, rememberNews } from '../../../../src/warehouse/history/digests.js'
-import { SLOW } from '../../../support/suite/slow.js'
+import { some } from '../../../support/suite/cases.js'
 import { minute } from '../../../support/time/instants.js'
 import { bundle, list, progress, RUN, survey } from '../../../support/warehouse/rows.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
@@ -37,7 +37,7 @@ test('each row is new once for each channel', async () => {
   const { database, account, rows } = await testWarehouse()
   const bolt = accountWarehouse(database, 'bolt')
   // The first four have each kind once, apart from a delivery that fails.
-  const nights = SLOW ? NIGHTS : NIGHTS.slice(0, 4)
+  const nights = some(NIGHTS, 4)
   for (const [night, { acme: paused, bolt: ofBolt, fails = [], chat, mail = chat }] of nights.entries()) {
     await read(account, paused, night)
     if (ofBolt !== undefined) await read(bolt, ofBolt, night)

@@ -4,54 +4,14 @@ import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SCHEMA_VERSION } from '../../../../src/model/sync-tables.js'
-import { createDuckdbPublisher } from '../../../../src/publish/duckdb.js'
-import { createLacks } from '../../../../src/publish/file-system-lacks.js'
-import { publishedPlaces } from '../../../../src/publish/formats.js'
 import { WarehouseDamagedError } from '../../../../src/warehouse/connection/errors.js'
-import { openWarehouse, requireWritable } from '../../../../src/warehouse/lifecycle/open.js'
+import { requireWritable } from '../../../../src/warehouse/lifecycle/open.js'
 import { temporaryDirectory } from '../../../support/files/temporary.js'
-import { testLog } from '../../../support/log/test-log.js'
-import { canContain, holdOpen, openElsewhere } from '../../../support/process/other-process.js'
-import { SLOW } from '../../../support/suite/slow.js'
-import { minute } from '../../../support/time/instants.js'
-import { testClock } from '../../../support/time/test-clock.js'
+import { openElsewhere } from '../../../support/process/other-process.js'
+import { some } from '../../../support/suite/cases.js'
 import { query } from '../../../support/warehouse/duckdb.js'
-import { bundle, list, progress, source, survey } from '../../../support/warehouse/rows.js'
-import { queuedTasks } from '../../../support/warehouse/run-dependencies.js'
-import {
-  copiesOf,
-  newDirectory,
-  type TestWarehouse,
-  testWarehouse,
-} from '../../../support/warehouse/warehouse.js'
-
-/** A warehouse with two surveys, published, and closed again. */
-const publishedWarehouse = copiesOf(async ({ account, database, directory, log }) => {
-  await list(account, [survey(1), survey(2)], minute(0), 'full')
-  await account.commitBundles([bundle(1, minute(1), [source(11)], progress(5))], 'run-1')
-  await createDuckdbPublisher(database, directory, createLacks(log)).publish(new AbortController().signal)
-})
-
-const expectRebuilt = async (warehouse: TestWarehouse): Promise<void> => {
-  await warehouse.expectRows('SELECT id, title FROM surveys ORDER BY id', [
-    [1, 'Survey 1'],
-    [2, 'Survey 2'],
-  ])
-  expect(await warehouse.account.position()).toMatchObject({ cursor: minute(-5), fullListedAt: minute(0) })
-  expect((await queuedTasks(warehouse.account, minute(10))).map(({ surveyId }) => surveyId)).toEqual([2])
-  expect(warehouse.log.lines.map(({ message }) => message)).toContain(
-    'the work database was lost and is rebuilt from the published file',
-  )
-}
-
-const open = (directory: string) =>
-  openWarehouse({
-    directory,
-    clock: testClock(),
-    log: testLog(),
-    command: 'a test',
-    published: publishedPlaces(directory),
-  })
+import { newDirectory, testWarehouse } from '../../../support/warehouse/warehouse.js'
+import { expectRebuilt, open, publishedWarehouse } from './open-shared.js'
 
 describe('a work database that was lost or damaged is rebuilt from the published file', () => {
   test('deleted', async () => {
@@ -65,7 +25,7 @@ describe('a work database that was lost or damaged is rebuilt from the published
     ['overwritten with garbage', (file) => writeFile(file, 'garbage '.repeat(1000))],
     ['emptied', (file) => writeFile(file, '')],
   ]
-  test.each(SLOW ? damages : damages.slice(0, 1))('%s: the damaged file is set aside', async (_, damage) => {
+  test.each(some(damages, 1))('%s: the damaged file is set aside', async (_, damage) => {
     const directory = await publishedWarehouse()
     await damage(join(directory, 'work.duckdb'))
     const damaged = await readFile(join(directory, 'work.duckdb'))
@@ -73,28 +33,6 @@ describe('a work database that was lost or damaged is rebuilt from the published
     const aside = (await readdir(directory)).filter((name) => name.includes('damaged'))
     expect(aside).toEqual(['work.duckdb.damaged-2026-03-01T000000.000Z'])
     expect(damaged.equals(await readFile(join(directory, aside[0]!)))).toBe(true)
-  })
-
-  test.skipIf(!SLOW)('with a damaged write-ahead log: both files are set aside together', async () => {
-    const directory = await publishedWarehouse()
-    await openElsewhere(directory, 'commit-and-die')
-    const log = join(directory, 'work.duckdb.wal')
-    const bytes = await readFile(log)
-    await writeFile(log, bytes.fill(7, 40, bytes.length - 40))
-    await expectRebuilt(await testWarehouse(directory))
-    expect((await readdir(directory)).filter((name) => name.includes('damaged')).sort()).toEqual([
-      'work.duckdb.damaged-2026-03-01T000000.000Z',
-      'work.duckdb.damaged-2026-03-01T000000.000Z.wal',
-    ])
-  })
-
-  test.skipIf(!SLOW)('deleted without its write-ahead log, which is then ignored', async () => {
-    const directory = await publishedWarehouse()
-    await openElsewhere(directory, 'commit-and-die')
-    await rm(join(directory, 'work.duckdb'))
-    const warehouse = await testWarehouse(directory)
-    await expectRebuilt(warehouse)
-    await warehouse.expectRows('SELECT * FROM freshness WHERE survey_id = 77', [])
   })
 
   test('damaged in the middle, which only a query finds: the run ends, and the next one rebuilds it', async () => {
@@ -115,39 +53,6 @@ describe('a work database that was lost or damaged is rebuilt from the published
     await damaged.database.close()
     await expectRebuilt(await testWarehouse(directory))
   })
-
-  test.skipIf(!SLOW)('or begun anew when nothing was published', async () => {
-    const directory = await temporaryDirectory()
-    await writeFile(join(directory, 'work.duckdb'), 'garbage')
-    const warehouse = await testWarehouse(directory)
-    expect(await warehouse.account.position()).toEqual({
-      cursor: null,
-      fullListedAt: null,
-      countedAt: null,
-      fullListingDue: false,
-      hasLeftOut: false,
-      listings: { full: null, incremental: null },
-    })
-  })
-
-  test.runIf(SLOW)(
-    'but not when the published file is damaged too, which stays for people to restore',
-    async () => {
-      const directory = await publishedWarehouse()
-      await rm(join(directory, 'work.duckdb'))
-      await rm(join(directory, 'fieldwork.duckdb'))
-      await writeFile(join(directory, 'fieldwork.duckdb'), 'garbage')
-      await expect(open(directory)).rejects.toMatchObject({
-        code: 'warehouse_unusable',
-        exitCode: 7,
-        message: expect.stringContaining('cannot be rebuilt'),
-      })
-      expect(await readFile(join(directory, 'fieldwork.duckdb'), 'utf8')).toBe('garbage')
-      await rm(join(directory, 'fieldwork.duckdb'))
-      const warehouse = await testWarehouse(directory)
-      await warehouse.expectRows('SELECT * FROM surveys', [])
-    },
-  )
 })
 
 test('the commits of a killed run are kept', async () => {
@@ -164,17 +69,6 @@ test('the commits of a killed run are kept', async () => {
 })
 
 describe('one process at a time', () => {
-  test.runIf(SLOW && canContain())('a holder in another container is called that', async () => {
-    const directory = await temporaryDirectory()
-    await openElsewhere(directory, 'hold')
-    const { told } = await openElsewhere(directory, 'leave', true)
-    expect(told).toMatchObject({
-      code: 'warehouse_is_held',
-      exitCode: 6,
-      message: expect.stringMatching(/ is held by a process in another container or on another machine\W/),
-    })
-  })
-
   test('a second process is refused, and its message names the holder', async () => {
     const directory = await newDirectory()
     const other = await openElsewhere(directory, 'hold')
@@ -191,42 +85,6 @@ describe('one process at a time', () => {
     const warehouse = await testWarehouse(directory)
     expect(await warehouse.account.position()).toMatchObject({ cursor: null })
   })
-
-  test.runIf(SLOW)(
-    'the message names a reader who opened the work database by mistake, not the run that was killed',
-    async () => {
-      const directory = await publishedWarehouse()
-      await openElsewhere(directory, 'commit-and-die')
-      const other = await holdOpen(join(directory, 'work.duckdb'))
-      await expect(open(directory)).rejects.toMatchObject({
-        exitCode: 6,
-        message: expect.stringMatching(new RegExp(`held by process ${other.pid} \\(.*node.*\\)\\. Wait`)),
-      })
-    },
-  )
-
-  test.runIf(SLOW)('a holder that has published keeps its lock although it copied the file', async () => {
-    const warehouse = await testWarehouse()
-    await createDuckdbPublisher(warehouse.database, warehouse.directory, createLacks(warehouse.log)).publish(
-      new AbortController().signal,
-    )
-    expect((await openElsewhere(warehouse.directory, 'leave')).told).toMatchObject({
-      opened: false,
-      code: 'warehouse_is_held',
-    })
-  })
-
-  test.skipIf(!SLOW)(
-    'the note of a killed holder stops no later run, and is removed with the next close',
-    async () => {
-      const directory = await temporaryDirectory()
-      await openElsewhere(directory, 'commit-and-die')
-      expect(await readdir(directory)).toContain('work.holder.json')
-      const warehouse = await testWarehouse(directory)
-      await warehouse.database.close()
-      expect(await readdir(directory)).toEqual(['work.duckdb'])
-    },
-  )
 })
 
 describe('the directory of a warehouse', () => {
@@ -262,20 +120,6 @@ describe('the directory of a warehouse', () => {
     await expect(open(directory)).rejects.toMatchObject({ code: 'warehouse_unusable', exitCode: 7 })
     await rm(join(directory, 'work.holder.json'), { recursive: true })
     await (await open(directory)).close()
-  })
-
-  // Seed 22 of the simulation: a failure during the close hid the reason why the run had ended.
-  test.runIf(SLOW)('is released with a warning when the note cannot be removed', async () => {
-    const warehouse = await testWarehouse()
-    const note = join(warehouse.directory, 'work.holder.json')
-    await rm(note)
-    await mkdir(note)
-    await warehouse.database.close()
-    expect(warehouse.log.lines).toMatchObject([
-      { level: 'warn', message: 'the warehouse is closed, but its holder note could not be removed' },
-    ])
-    await rm(note, { recursive: true })
-    await (await open(warehouse.directory)).close()
   })
 
   test('is created with its parents when it does not exist', async () => {

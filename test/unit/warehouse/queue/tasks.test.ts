@@ -283,7 +283,7 @@ describe('the record of runs', () => {
         requests_estimated: 650,
         requests: 8,
         retries: 1,
-        refusals: 0,
+        rate_limited: 0,
         surveys_listed: 3,
         surveys_refreshed: 2,
         surveys_left_out: 0,

@@ -1,0 +1,74 @@
+/** What others wrote reaches a terminal as text: no title, no error of a server and no file name moves its cursor or shows another text. */
+import { expect, test } from 'vitest'
+import { refusing, scriptedSurveys } from '../support/api/scripted-api.js'
+import { MAIN } from '../support/command/command.js'
+import { openSynced, openTrial } from '../support/command/trial.js'
+import { openTerminal, screenOf } from '../support/process/terminal.mjs'
+import { lacks } from '../support/suite/lacks.js'
+
+/** A title of the window, a colour by C1, DEL, the direction, no width, a line separator, and a tag of Unicode. */
+const HOSTILE = 'a\u001b]0;owned\u0007b\u009b31mc\u007fd\u202ee\u200bf\u2028g\u{e0041}h\ri'
+/** Apart from line breaks. */
+const HIDDEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
+const ESCAPE = '\u001b'
+const OURS = new RegExp(`\\r\\n|\\r${ESCAPE}\\[K|${ESCAPE}\\[(?:0|\\d\\d)m`, 'g')
+
+const onTerminal = test.skipIf(lacks('script') || lacks('bash'))
+
+onTerminal('on a terminal, in tables, JSON and CSV; a pipe gets the CSV as it is', async (context) => {
+  const trial = await openTrial(context, scriptedSurveys(1, { title: HOSTILE, status: HOSTILE }))
+  expect((await trial.run(['sync'])).code).toBe(0)
+  const csv = ['query', 'SELECT title FROM surveys', '--format', 'csv']
+  expect((await trial.run(csv)).stdout).toContain(HOSTILE)
+  await using terminal = await openTerminal({
+    cwd: await trial.temporary(),
+    env: { PATH: process.env.PATH, ...trial.api.env, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse },
+  })
+  const lines = [
+    `query 'SELECT title FROM surveys' --format csv`,
+    `query 'SELECT title FROM surveys' --format json`,
+    `query 'SELECT title FROM surveys' --format markdown`,
+    `query 'SELECT title FROM surveys'`,
+    `query "SELECT error((SELECT title FROM surveys))"`,
+    `status`,
+    `status --json`,
+    `status --survey 1`,
+    `plan`,
+    `sync --surveys 1`,
+    `report --json --out $'x\\e[31m\\u202e.html'`,
+  ]
+  for (const line of lines) {
+    const shown = await terminal.run(`${process.execPath} ${MAIN} ${line}`)
+    // The terminal ends lines with CR and LF. The rest is ours: the colours of verdicts and log, and the bar.
+    const text = shown.replaceAll(OURS, '\n')
+    expect([line, text]).toEqual([line, expect.not.stringMatching(HIDDEN)])
+    expect([line, shown]).toEqual([line, expect.not.stringContaining('\u001b[31mowned')])
+  }
+})
+
+onTerminal('a table is as wide as the terminal', async (context) => {
+  const trial = await openSynced(context, scriptedSurveys(1))
+  await using terminal = await openTerminal({
+    cwd: trial.warehouse,
+    columns: 200,
+    env: { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse },
+  })
+  const wide = await terminal.run(`${process.execPath} ${MAIN} query "FROM needs_action"`)
+  expect(wide).toMatch(/account .* numbers .*sample_source_id/)
+})
+
+onTerminal('a bad verdict is red, and without colours where NO_COLOR is set', async (context) => {
+  const trial = await openTrial(context, scriptedSurveys(1))
+  trial.api.hook = refusing(trial.api, 401)
+  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 4 })
+  await using terminal = await openTerminal({
+    cwd: await trial.temporary(),
+    env: { PATH: process.env.PATH, FIELDWORK_SYNC_WAREHOUSE: trial.warehouse },
+  })
+  const styleOf = async (environment: string) => {
+    const [verdict] = screenOf(await terminal.run(`${environment} node ${MAIN} status --check`))
+    expect(verdict?.[0]?.text).toMatch(/^FAILED/)
+    return verdict?.[0]?.style
+  }
+  expect([await styleOf(''), await styleOf('NO_COLOR=1')]).toEqual([[31], []])
+})

@@ -1,0 +1,229 @@
+/**
+ * Follows the recipes of ARCHITECTURE.md, "How to add", on a copy of the repository: edits only files that a recipe names, runs
+ * `npm run reference`, and then the type check and the tests that the recipe names.
+ */
+import { execFile } from 'node:child_process'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../../support/files/temporary.js'
+
+/** A file, the line after which lines are added, and these lines. A null line: the file is new. */
+type Edit = readonly [file: string, after: string | null, added: string]
+
+interface Recipe {
+  /** Files that it may edit, apart from documents. */
+  readonly files: { readonly src: number; readonly others: number }
+  readonly edits: readonly Edit[]
+}
+
+/** By the words with which the recipe begins. */
+const RECIPES: Readonly<Record<string, Recipe>> = {
+  'A field of the API': {
+    files: { src: 4, others: 0 },
+    edits: [
+      [
+        'src/model/fields.ts',
+        '  project_id: ',
+        "  client_reference: varchar.orNull('Reference of the client'),",
+      ],
+      [
+        'src/conformance/fields.ts',
+        '  project_id: ',
+        "  client_reference: { type: 'string', nullable: true },",
+      ],
+      [
+        'src/reference-server/resources.ts',
+        '  project_id: ',
+        "  client_reference: z.string().nullable().meta({ description: 'Reference of the client' }),",
+      ],
+      [
+        'src/reference-server/world/surveys.ts',
+        '    project_id: ',
+        '    client_reference: hashid.slice(0, 6),',
+      ],
+      [
+        'docs/reference/api.md',
+        '| `project_id` |',
+        '| `client_reference` | text or null | reference of the client |',
+      ],
+    ],
+  },
+  'A setting': {
+    files: { src: 3, others: 1 },
+    edits: [
+      [
+        'src/settings/schema.ts',
+        '  report: section({',
+        "    density: choice('wide', ['wide', 'narrow']).describe('How close the lines of the report are'),",
+      ],
+      [
+        'config/fieldwork-sync.example.yaml',
+        'report:',
+        '  # How close the lines of the report are.\n  density: wide',
+      ],
+      [
+        'src/publish/report/formats.ts',
+        'export interface ReportSettings {',
+        "  readonly density: 'wide' | 'narrow'",
+      ],
+      [
+        'src/publish/report/render.tsx',
+        '<meta charset="utf-8">',
+        `<meta name="density" content="\${settings.density}">`,
+      ],
+    ],
+  },
+  'A command': {
+    files: { src: 2, others: 0 },
+    edits: [
+      [
+        'src/commands/measure.ts',
+        null,
+        `/** What \`measure\` does: prints how many tables and views every warehouse has. */
+import { ALL_TABLES } from '../model/sync-tables.js'
+import { ALL_VIEWS } from '../warehouse/views/all.js'
+import type { CliContext } from './context.js'
+
+export const measure = async ({ print }: CliContext): Promise<void> => {
+  await print(\`\${ALL_TABLES.length + ALL_VIEWS.length}\\n\`)
+}
+`,
+      ],
+      [
+        'src/commands/table/check.ts',
+        'export const CHECK: readonly Command[] = [',
+        `  command({
+    name: 'measure',
+    describe: 'Print how many tables and views there are',
+    examples: [
+      ['How many are there?', 'measure'],
+      ['And with a settings file here, which it does not read', 'measure'],
+    ],
+    flags: {},
+    run: async (context) => {
+      const { measure } = await import('../measure.js')
+      await measure(context)
+    },
+  }),`,
+      ],
+      ['README.md', '| `completion` |', '| `measure` | Counts tables and views |'],
+      [
+        'docs/reference/commands.md',
+        '- `--flag=…` takes a value',
+        '\n## measure\n\nIt reads nothing.\n\n<!-- generated: command measure -->\n\n<!-- end of command measure -->',
+      ],
+    ],
+  },
+  'A view': {
+    files: { src: 3, others: 0 },
+    edits: [
+      [
+        'src/warehouse/views/closed-surveys.ts',
+        null,
+        `/** Surveys that are complete. */
+import { surveys } from '../../model/tables.js'
+import type { ViewDeclaration } from './view-declaration.js'
+
+export const closedSurveys: ViewDeclaration = {
+  schema: 'main',
+  name: 'closed_surveys',
+  comment: 'Surveys that are complete',
+  key: surveys.key,
+  columns: surveys.columns,
+  sql: "SELECT * FROM main.surveys WHERE status = 'complete'",
+}
+`,
+      ],
+      [
+        'src/warehouse/views/all.ts',
+        '/** Every view, in the order',
+        "import { closedSurveys } from './closed-surveys.js'",
+      ],
+      ['src/warehouse/views/all.ts', '  surveyOverview,', '  closedSurveys,'],
+      ['src/model/publish-formats.ts', "  'survey_overview',", "  'closed_surveys',"],
+    ],
+  },
+  'A metric': {
+    files: { src: 1, others: 0 },
+    edits: [
+      [
+        'src/monitoring/metrics/metrics.ts',
+        '  requests: byKind(',
+        "  account_weight: one('Always 1', () => 1),",
+      ],
+    ],
+  },
+  'An exit code': {
+    files: { src: 1, others: 0 },
+    edits: [
+      ['src/base/errors.ts', '  warehouse: 7,', '  moved: 8,'],
+      [
+        'src/base/errors.ts',
+        'export const EXITS = {',
+        "  [EXIT_CODES.moved]: { rank: 8, meaning: 'the service has moved', next: 'Ask for its address', errors: {} },",
+      ],
+      ['src/base/errors.ts', 'const NEXT_STEPS: ', "  [EXIT_CODES.moved]: 'ask for its address',"],
+    ],
+  },
+}
+
+test('each recipe of ARCHITECTURE.md names all that has to be edited, and the tests that it names pass', async () => {
+  const architecture = await readFile('ARCHITECTURE.md', 'utf8')
+  const copy = await temporaryDirectory()
+  await run('cp', ['-r', ...(await trackedRoots()), copy], '.')
+  await symlink(resolve('node_modules'), join(copy, 'node_modules'))
+  const tests = new Set(['test/integration/docs'])
+  for (const [name, { files, edits }] of Object.entries(RECIPES)) {
+    const [, recipe = ''] = architecture.split(`- **${name}**: `)
+    const [text = ''] = recipe.split('\n- **')
+    const named = (file: string) => text.includes(`\`${file}\``) || text.includes(`\`${dirname(file)}\``)
+    const edited = [...new Set(edits.map(([file]) => file))]
+    const ofSrc = edited.filter((file) => file.startsWith('src/'))
+    const others = edited.filter((file) => /^(test|config)\//.test(file))
+    expect({ name, unnamed: edited.filter((file) => !named(file)) }).toEqual({ name, unnamed: [] })
+    expect({ src: ofSrc.length, others: others.length }).toEqual(files)
+    for (const edit of edits) await apply(copy, edit)
+    for (const [, test = ''] of text.matchAll(/`(test\/[\w/-]+)`/g)) tests.add(test)
+  }
+  await run('npm', ['run', 'reference'], copy)
+  await run('npm', ['run', 'check:types'], copy)
+  expect(tests.size).toBeGreaterThan(Object.keys(RECIPES).length)
+  await run('npx', ['vitest', 'run', '--config', 'test/vitest.config.ts', ...tests], copy)
+})
+
+const execute = promisify(execFile)
+
+/** Rejects with the output if the command fails. */
+const run = async (command: string, args: readonly string[], cwd: string): Promise<void> => {
+  const env = { ...process.env, CASES: '' }
+  await execute(command, args, { cwd, env, maxBuffer: 2 ** 28 }).catch(
+    (error: Error & { stdout?: string }) => {
+      throw new Error(`${command} ${args.join(' ')}:\n${error.stdout ?? ''}\n${error.message}`)
+    },
+  )
+}
+
+/** The files and folders of the repository, without what is built. */
+const trackedRoots = async (): Promise<readonly string[]> => {
+  const { stdout } = await execute('git', ['ls-files'])
+  return [
+    ...new Set(
+      stdout
+        .trim()
+        .split('\n')
+        .map((file) => file.replace(/\/.*/, '')),
+    ),
+  ]
+}
+
+const apply = async (copy: string, [file, after, added]: Edit): Promise<void> => {
+  const path = join(copy, file)
+  if (after === null) return await writeFile(path, added, { flag: 'wx' })
+  const lines = (await readFile(path, 'utf8')).split('\n')
+  const places = lines.flatMap((line, place) => (line.startsWith(after) ? place : []))
+  expect({ file, after, found: places.length }).toEqual({ file, after, found: 1 })
+  lines.splice((places[0] ?? 0) + 1, 0, added)
+  await writeFile(path, lines.join('\n'))
+}

@@ -1,0 +1,39 @@
+/** What both test files of publisher use. */
+import { storeDeadlines } from '../../../../src/warehouse/deadlines.js'
+import { instantOf, minute } from '../../../support/time/instants.js'
+import { publishedCopies } from '../../../support/warehouse/parquet.js'
+import {
+  bundle,
+  daysRead,
+  list,
+  progress,
+  reconstructed,
+  runReport,
+  source,
+  survey,
+} from '../../../support/warehouse/rows.js'
+
+export const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
+export const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }
+
+/** Two surveys of January, one of February, with sources, progress and due dates; published. Two due dates are of no known survey. */
+export const publishedOnce = publishedCopies(async ({ account, database }) => {
+  await account.startRun({ runId: 'run-1', command: 'sync', version: '1.2.3', startedAt: minute(0) })
+  await list(account, [survey(1, JANUARY), survey(2, JANUARY), survey(3, FEBRUARY)], minute(0), 'full')
+  await account.commitBundles(
+    [1, 2, 3].map((id) =>
+      bundle(id, minute(1), [source(id * 10), source(id * 10 + 1)], progress(id), {
+        days: daysRead(['2026-02-28', '2026-03-01'], [null, id * 10], progress(1), minute(1)),
+      }),
+    ),
+    'run-1',
+  )
+  await account.commitReconstructed(
+    [1, 2, 3].map((id) => reconstructed(id, [1, 2], progress(1), minute(1))),
+    'run-1',
+  )
+  const due = { account: 'acme', due_on: '2026-03-09', note: 'Ünïcode; "quoted"' }
+  const ids = [1, 2, 3, 9].map((survey_id) => ({ ...due, survey_id, project_id: null }))
+  await storeDeadlines(database, [...ids, { ...due, survey_id: null, project_id: 'wave 3', note: null }])
+  await account.finishRun(runReport())
+})
