@@ -10,7 +10,6 @@ import {
   stopWith,
   type Trial,
 } from '../support/command/trial.js'
-import { type Receiver, startReceiver } from '../support/servers/receiver.js'
 import { some } from '../support/suite/cases.js'
 
 const surveys = () => [1, 2, 3].map((id) => scriptedSurvey(id, {}, 1))
@@ -121,71 +120,6 @@ test.concurrent.for(some(INTERRUPTIONS, 1))(
     expect(next.code).toBe(0)
     expect([await count(trial, 'surveys'), await count(trial, 'survey_progress')]).toEqual([3, 3])
     expect((await trial.runs()).map(({ status }) => status)).toEqual(['partial', 'complete'])
-  },
-)
-
-/** What the receiver of the request at the start of a run does. */
-const RECEIVERS: Readonly<Record<string, Receiver['answer']>> = {
-  answers: (_, response) => void response.end('OK'),
-  'never answers': () => undefined,
-  'closes the connection': (_, response) => void response.destroy(),
-  'sends half an answer': (_, response) => void response.writeHead(200).write('half'),
-}
-
-test.concurrent.for(some(Object.keys(RECEIVERS), 1))(
-  'a stopped run keeps its exit code if the receiver of notify.start %s',
-  async (how, context) => {
-    const trial = await openTrial(context, surveys())
-    const receiver = await startReceiver(context.onTestFinished)
-    const answer = RECEIVERS[how] ?? receiver.answer
-    receiver.answer = (request, response) =>
-      request.path === '/start' ? answer(request, response) : void response.end('OK')
-    const patient = await trial.settings({
-      limits: { request_timeout: '10m' },
-      notify: Object.fromEntries(
-        ['start', 'success', 'failure', 'webhook'].map((key) => [key, `${receiver.url}/${key}`]),
-      ),
-    })
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const requests = trial.api.arrivals.length
-      trial.api.hook = ({ number }) => number > requests
-      const arrived = trial.api.arrived(() => true)
-      const running = trial.start(['sync', ...patient])
-      await arrived
-      const ended = await stopWith(running, signal)
-      expect(ended).toMatchObject({ code: 3, signal: null })
-      expect(lastLine(ended)).toMatch(new RegExp(`^partial \\(exit 3\\): stopped by ${signal}`))
-    }
-  },
-)
-
-/** What a run delivers at its end, and its exit code. */
-const DELIVERIES = [
-  { to: 'success', code: 0 },
-  { to: 'webhook', code: 0 },
-  { to: 'failure', code: 4 },
-] as const
-
-test.concurrent.for(some(DELIVERIES, 1))(
-  'a signal while a slow receiver of notify.$to has the request changes no exit code',
-  async ({ to, code }, context) => {
-    const trial = await openTrial(context, surveys())
-    if (to === 'failure')
-      trial.api.hook = (_, response) => {
-        sendJson(trial.api, response, 401, {})
-        return true
-      }
-    const receiver = await startReceiver(context.onTestFinished)
-    const settings = await trial.settings({ notify: { [to]: `${receiver.url}/${to}` } })
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const arrived = new Promise<void>((resolve) => {
-        receiver.answer = () => resolve()
-      })
-      const running = trial.start(['sync', ...settings])
-      await arrived
-      const ended = await stopWith(running, signal)
-      expect(ended).toMatchObject({ code, signal: null })
-    }
   },
 )
 

@@ -49,7 +49,7 @@ test.skipIf(lacks('redis-server'))(
     await using server = await startServer((_request, response, nth) => {
       if (nth !== 2) return json(response, {})
       refusedAtMs = performance.now()
-      response.writeHead(429, { 'retry-after': '1' }).end()
+      response.writeHead(429, { 'retry-after': '10' }).end()
     })
     const start = () => startClient(server.baseUrl, { shared: shared(redis.url) })
     await using one = start()
@@ -67,12 +67,12 @@ test.skipIf(lacks('redis-server'))(
     await Promise.all([refused, two.get()])
     const [, , ...later] = server.arrivals
     expect(later).toHaveLength(2)
-    for (const { atMs } of later) expect(atMs - refusedAtMs).toBeGreaterThanOrEqual(900)
+    for (const { atMs } of later) expect(atMs - refusedAtMs).toBeGreaterThanOrEqual(9_900)
     const reportedPauses = (client: typeof two) =>
       client.lines.filter(({ message }) => message === 'all processes that share the cap are paused').length
     // The pause after the start of an empty Redis has a message of its own, which came once.
     expect([reportedPauses(one), reportedPauses(two)]).toEqual([0, 1])
-    await redis.call('zadd', name, String(-(Date.now() + 300)), 'pause')
+    await redis.call('zadd', name, String(-(Date.now() + 5_000)), 'pause')
     await two.get()
     expect(reportedPauses(two), 'the next pause is reported as well').toBe(2)
   },
