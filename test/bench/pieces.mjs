@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- pieces`: counts what somebody has to know of the house: lines, files, files with one importer, exported types, error
- * classes, words of decisions. So that anybody can see it grow.
+ * classes, words of decisions; and what one reads to answer each question of ARCHITECTURE, "Where to look". So that anybody can see it
+ * grow.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -30,6 +31,12 @@ const errors = [...src.values()].flatMap((text) => text.match(/class \w+Error\b/
 const decisions = read(below('docs/decisions', /\.md$/))
 const words = [...decisions.values()].flatMap((text) => text.split(/\s+/).filter(Boolean))
 
+const [, table = ''] = /## Where to look\n([\s\S]*)/.exec(readFileSync('ARCHITECTURE.md', 'utf8')) ?? []
+const answers = [...table.matchAll(/^\| ([^|]+\?) \| (.*) \|$/gm)].map(([, question, answer]) => {
+  const files = [...new Set([...answer.matchAll(/`(src\/[^`]+)`/g)].map(([, file]) => file))]
+  return [question, files.length, linesIn(new Map(files.map((file) => [file, src.get(file)])))]
+})
+
 for (const [what, count] of [
   ['lines of src', linesIn(src)],
   ['files of src', src.size],
@@ -43,3 +50,5 @@ for (const [what, count] of [
   ['words of decisions', words.length],
 ])
   console.log(`${String(count).padStart(7)}  ${what}`)
+for (const [question, files, lines] of answers)
+  console.log(`${String(lines).padStart(7)}  lines in ${files} files: ${question}`)
