@@ -210,8 +210,7 @@ const NEXT_STEPS: Readonly<Record<ExitCode, string>> = {
   [EXIT_CODES.warehouse]: CORRECT,
 }
 
-export const worseOf = (one: ExitCode, other: ExitCode): ExitCode =>
-  EXITS[one].rank > EXITS[other].rank ? one : other
+export const worseOf = (a: ExitCode, b: ExitCode): ExitCode => (EXITS[a].rank > EXITS[b].rank ? a : b)
 
 type CodesOf<Errors> = Errors extends unknown ? keyof Errors : never
 export type ErrorCode = CodesOf<(typeof EXITS)[ExitCode]['errors']>

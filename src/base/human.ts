@@ -60,8 +60,8 @@ const fitting = (
   widthOf: (text: string) => number,
 ): readonly string[] => {
   let width = 0
-  const end = characters.findIndex((one) => {
-    width += widthOf(one)
+  const end = characters.findIndex((character) => {
+    width += widthOf(character)
     return width > widthMax
   })
   return end === -1 ? characters : characters.slice(0, end)

@@ -85,7 +85,7 @@ const runOrHelp = async (
 const run = async (argv: readonly string[], context: CliContext): Promise<void> => {
   if (argv[0] === '--get-yargs-completions') {
     const found = await completionsOf(argv.slice(1))
-    await context.print(found.map((one) => `${one}\n`).join(''))
+    await context.print(found.map((item) => `${item}\n`).join(''))
     return
   }
   const { columns } = context.stdout

@@ -101,9 +101,9 @@ const ruleTable = (rules: readonly RuleResult[], colour: boolean): string => {
   const cells = sorted.map(({ id, text, verdict }) => [WORDS[verdict.verdict], id, text])
   const lines = textTable(cells, { leftColumns: 3 }).split('\n')
   return sorted
-    .flatMap(({ section, verdict }, place) => [
-      ...(section === sorted[place - 1]?.section ? [] : ['', section]),
-      `  ${colour ? withColour(lines[place] ?? '', verdict) : lines[place]}`,
+    .flatMap(({ section, verdict }, index) => [
+      ...(section === sorted[index - 1]?.section ? [] : ['', section]),
+      `  ${colour ? withColour(lines[index] ?? '', verdict) : lines[index]}`,
       ...detailsOf(verdict).map((detail) => `${DETAIL_INDENT}${detail}`),
     ])
     .slice(1)

@@ -46,12 +46,12 @@ const fitted = (
   plans: readonly (Plan | null)[],
   budget: Budget,
 ): readonly AccountPlan[] => {
-  const needs = accounts.map((_, place) => plans[place]?.requests ?? Number.POSITIVE_INFINITY)
+  const needs = accounts.map((_, index) => plans[index]?.requests ?? Number.POSITIVE_INFINITY)
   const { requests_max: total } = budget
   const parts = total === null ? [] : expectedParts(total, needs)
-  return accounts.map(({ name: account, rate }, place) => {
-    const plan = plans[place] ?? null
-    const requestsMax = total === null ? null : (parts[place] ?? 0)
+  return accounts.map(({ name: account, rate }, index) => {
+    const plan = plans[index] ?? null
+    const requestsMax = total === null ? null : (parts[index] ?? 0)
     const fit = plan && fitPlan(plan, { ...budget, requests_max: requestsMax }, rate)
     return { account, rate, plan, fit }
   })
@@ -66,7 +66,7 @@ export const expectedParts = (total: number, needs: readonly number[]): readonly
     parts.set(place, part)
     left -= part
   }
-  return needs.map((_, place) => parts.get(place) ?? 0)
+  return needs.map((_, index) => parts.get(index) ?? 0)
 }
 
 export const renderPlans = (plans: readonly AccountPlan[], budget: Budget): string =>

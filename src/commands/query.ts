@@ -46,7 +46,7 @@ export const listOfQueries = (): string =>
 
 /** `query --list --json`: the same, with the SQL that `--sql` prints. */
 export const namedQueriesAsJson = (): string =>
-  `${jsonOf({ queries: NAMED_QUERIES.map((one) => ({ name: one.name, describe: one.describe, sql: `${sqlToCopy(one)};` })) })}\n`
+  `${jsonOf({ queries: NAMED_QUERIES.map((namedQuery) => ({ name: namedQuery.name, describe: namedQuery.describe, sql: `${sqlToCopy(namedQuery)};` })) })}\n`
 
 /** Throws `query_refused` for an unknown name. */
 export const sqlOfQuery = async (context: CliContext, asked: string): Promise<string> => {

@@ -55,7 +55,7 @@ export const judgeEach = <Item>(
 ): Verdict => {
   const verdicts = items.flatMap((item) => judge(item) ?? [])
   if (verdicts.length === 0) throw new Unseen(nothing)
-  const [first, ...more] = verdicts.filter((one) => one.verdict === 'fail')
+  const [first, ...more] = verdicts.filter((verdict) => verdict.verdict === 'fail')
   if (first === undefined) return PASS
   return more.length === 0 ? first : { ...first, got: `${first.got} (and ${more.length} more)` }
 }

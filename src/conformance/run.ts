@@ -71,8 +71,8 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
   const evidence = gatherEvidence(createReader(sender), sender, clock, burstRequestsMax)
   const verdicts = new Map<Rule | Observation, Verdict>()
   const check = async (meant: Rule['when']) => {
-    for (const one of [...RULES, ...OBSERVATIONS].filter(({ when }) => when === meant))
-      verdicts.set(one, await verdictOf(one, evidence))
+    for (const item of [...RULES, ...OBSERVATIONS].filter(({ when }) => when === meant))
+      verdicts.set(item, await verdictOf(item, evidence))
   }
   let endedBy: ExpectedError | null = null
   try {
@@ -93,9 +93,9 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
       const { id, section, text } = rule
       return { id, section, text, verdict: printable(verdicts.get(rule) ?? unchecked, print) }
     }),
-    observations: OBSERVATIONS.map((one) => {
-      const { topic, section } = one
-      return { topic, section, told: print(told(verdicts.get(one) ?? unchecked)) }
+    observations: OBSERVATIONS.map((observation) => {
+      const { topic, section } = observation
+      return { topic, section, told: print(told(verdicts.get(observation) ?? unchecked)) }
     }),
     requests,
     rateLimited,

@@ -58,7 +58,7 @@ export const sendMail = async (
 const sendToAll = async (target: MailTarget, mail: Mail, tools: DeliveryTools): Promise<Outcome> => {
   const outcome = await sendToEach(target, mail, tools, null)
   if (outcome.refused.length === 0) return outcome
-  const refused = outcome.refused.map((one) => excerptOf(refusalOf(one), tools.redact)).join(', ')
+  const refused = outcome.refused.map((item) => excerptOf(refusalOf(item), tools.redact)).join(', ')
   const also = outcome.problem === null ? '' : `; ${outcome.problem}`
   return {
     ...outcome,
@@ -82,13 +82,13 @@ const sendToEach = async (
   const left = later.flatMap(({ recipient }) => recipient ?? [])
   const rest = await sendToEach(target, mail, tools, left)
   if (!rest.isDelivered) return outcome
-  return { ...rest, refused: [...outcome.refused.filter((one) => !mayTakeLater(one)), ...rest.refused] }
+  return { ...rest, refused: [...outcome.refused.filter((item) => !mayTakeLater(item)), ...rest.refused] }
 }
 
 const composed = ({ from, to }: MailTarget, { subject, text, html }: Mail) =>
   new MailComposer({
     from: { ...from },
-    to: to.map((one) => ({ ...one })),
+    to: to.map((item) => ({ ...item })),
     subject,
     text,
     attachments:

@@ -197,7 +197,7 @@ export const allAtMost = async <Item, Result>(
       return await work(item, signal)
     }),
   )
-  for (const one of works) one.catch((error: unknown) => failed.abort(error))
+  for (const work of works) work.catch((error: unknown) => failed.abort(error))
   await Promise.allSettled(works)
   if (!failed.signal.aborted) return await Promise.all(works)
   throwIfAborted(given)

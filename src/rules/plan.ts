@@ -72,7 +72,7 @@ export const createPlan = (
   const queue = createQueue(totals, at, rules, null)
   const listing = past.fullNextPage === null ? listingKind(past, nowMs, rules.discover, rules.full) : 'full'
   const pagesOf = (surveys: number) => Math.max(1, Math.ceil(surveys / (past.pageRows ?? PAGE_ROWS)))
-  const windows = firstReadings.map((one) => windowsBefore(one, at).length)
+  const windows = firstReadings.map((firstReading) => windowsBefore(firstReading, at).length)
   const counts = listing === 'incremental' && isCountDue(past, nowMs, rules.discover) ? 1 : 0
   return {
     add: (survey: PlannedSurvey): void => {

@@ -149,11 +149,11 @@ const waitsSince = ({ refreshedAt, task }: PlannedSurvey, at: Instant): Instant 
   believed(refreshedAt, at) ?? (task === null ? at : (believed(task.enqueuedAt, at) ?? 0n))
 
 /** What did not fit into an earlier run waits for all others. */
-const byUrgency = (one: Task, other: Task): number =>
-  Number(one.isBegun) - Number(other.isBegun) ||
-  other.urgency - one.urgency ||
-  other.createdAt - one.createdAt ||
-  other.surveyId - one.surveyId
+const byUrgency = (a: Task, b: Task): number =>
+  Number(a.isBegun) - Number(b.isBegun) ||
+  b.urgency - a.urgency ||
+  b.createdAt - a.createdAt ||
+  b.surveyId - a.surveyId
 
 export const requestReasonOf = ({
   reason,

@@ -27,7 +27,7 @@ interface AccountsRequest {
   readonly readFile: ReadFile
 }
 
-interface OneAccount extends AccountsRequest {
+interface AccountRequest extends AccountsRequest {
   readonly account: AccountValues
   /** Its place in the settings. */
   readonly path: Path
@@ -41,11 +41,11 @@ export const resolveAccounts = async (request: AccountsRequest): Promise<readonl
   if (all.length === 0 && !layers.isBroken(['accounts']))
     layers.problems.push({ where: request.file.originOf(['accounts']).where, text: noAccount(request) })
   const read = all
-    .map((account, index): OneAccount => ({ ...request, account, path: ['accounts', index] }))
+    .map((account, index): AccountRequest => ({ ...request, account, path: ['accounts', index] }))
     .filter((_, index) => chosen.has(index))
   const accounts: AccountSettings[] = []
-  for (const one of read)
-    if (isInShard(one.account.name, shard)) accounts.push(...(await resolveAccount(one)))
+  for (const request of read)
+    if (isInShard(request.account.name, shard)) accounts.push(...(await resolveAccount(request)))
   refuseNamesTwice(layers)
   refuseCapsTwice(read, layers)
   return accounts
@@ -65,7 +65,7 @@ const refuseNamesTwice = ({ values, isBroken, refuse }: Layers): void => {
 }
 
 /** Two names for one account would each use its whole cap at the same time, even in different shards. */
-const refuseCapsTwice = (read: readonly OneAccount[], { problems }: Layers): void => {
+const refuseCapsTwice = (read: readonly AccountRequest[], { problems }: Layers): void => {
   const firstOf = new Map<string, string>()
   for (const { name, base_url: baseUrl, id } of read.map(({ account }) => account)) {
     if (baseUrl === undefined || id === undefined) continue
@@ -80,21 +80,22 @@ const refuseCapsTwice = (read: readonly OneAccount[], { problems }: Layers): voi
   }
 }
 
-const resolveAccount = async (one: OneAccount): Promise<readonly AccountSettings[]> => {
-  const { name, base_url: baseUrl, id, exclude, rate_limit, rate } = one.account
-  if (baseUrl === undefined) addMissing(one, ['base_url'])
-  if (id === undefined) addMissing(one, ['id'])
-  const proxy = baseUrl === undefined ? null : proxyFor(baseUrl, one.proxies)
-  const plain = baseUrl === undefined ? null : plainProblem('the token', baseUrl, proxy, one.layers.values)
-  if (plain !== null) one.layers.refuse([...one.path, 'base_url'], plain)
-  const token = await resolveToken(one)
+const resolveAccount = async (request: AccountRequest): Promise<readonly AccountSettings[]> => {
+  const { name, base_url: baseUrl, id, exclude, rate_limit, rate } = request.account
+  if (baseUrl === undefined) addMissing(request, ['base_url'])
+  if (id === undefined) addMissing(request, ['id'])
+  const proxy = baseUrl === undefined ? null : proxyFor(baseUrl, request.proxies)
+  const plain =
+    baseUrl === undefined ? null : plainProblem('the token', baseUrl, proxy, request.layers.values)
+  if (plain !== null) request.layers.refuse([...request.path, 'base_url'], plain)
+  const token = await resolveToken(request)
   const { requests, perMs } = rate ?? { ...rate_limit, perMs: rate_limit.per }
-  const shared = resolveShared(one, requests)
+  const shared = resolveShared(request, requests)
   if (baseUrl === undefined || id === undefined || token === undefined) return []
   return [{ name, baseUrl, id, token, rate: { requests, perMs }, shared, proxy, exclude }]
 }
 
-const resolveShared = ({ account, layers, path }: OneAccount, cap: number): AccountSettings['shared'] => {
+const resolveShared = ({ account, layers, path }: AccountRequest, cap: number): AccountSettings['shared'] => {
   const { shared: url, shared_fallback } = account.rate_limit
   const fallback = shared_fallback(cap)
   const refuse = (problem: string) => layers.refuse([...path, 'rate_limit', 'shared_fallback'], problem)
@@ -113,8 +114,8 @@ const resolveShared = ({ account, layers, path }: OneAccount, cap: number): Acco
   return { url, fallback }
 }
 
-const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
-  const { account, layers, file, path } = one
+const resolveToken = async (request: AccountRequest): Promise<Secret | undefined> => {
+  const { account, layers, file, path } = request
   const { token, token_file: tokenFile } = account
   const pathOfFile = [...path, 'token_file']
   // A file with both is wrong even if environment or flags replace them.
@@ -122,15 +123,15 @@ const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
     readAs(secretToken, valueAt(file.tree, [...path, 'token'])).ok &&
     readAs(filePath, valueAt(file.tree, pathOfFile)).ok
   )
-    return refuseBoth(one, file.originOf)
-  if (token !== undefined && tokenFile !== undefined) return refuseBoth(one, layers.originOf)
+    return refuseBoth(request, file.originOf)
+  if (token !== undefined && tokenFile !== undefined) return refuseBoth(request, layers.originOf)
   if (tokenFile === undefined) {
-    if (token === undefined) addMissing(one, TOKEN_KEYS)
+    if (token === undefined) addMissing(request, TOKEN_KEYS)
     return token
   }
   const { where, directory } = layers.originOf(pathOfFile)
   const tokenPath = resolve(directory, tokenFile)
-  const { read, isReadable } = await readSecret(one.readFile, tokenPath, secretToken)
+  const { read, isReadable } = await readSecret(request.readFile, tokenPath, secretToken)
   if (read.ok) return read.value
   // The path of an unreadable file is not shown: somebody may have put the token itself there.
   const which = isReadable ? tokenPath : 'that it names'
@@ -138,20 +139,20 @@ const resolveToken = async (one: OneAccount): Promise<Secret | undefined> => {
   return undefined
 }
 
-const refuseBoth = ({ layers, path }: OneAccount, originOf: OriginOf): undefined => {
+const refuseBoth = ({ layers, path }: AccountRequest, originOf: OriginOf): undefined => {
   const { where, name } = originOf([...path, 'token'])
   const problem = `cannot be set together with ${name === '' ? where : name}; remove one of them`
   layers.problems.push(problemAt(originOf, [...path, 'token_file'], problem))
 }
 
 /** Reports that the account has none of `keys`, unless a wrong value for one of them was reported already. */
-const addMissing = ({ layers, file, oneAccount, path }: OneAccount, keys: readonly string[]): void => {
+const addMissing = ({ layers, file, oneAccount, path }: AccountRequest, keys: readonly string[]): void => {
   if (keys.some((key) => layers.isBroken([...path, key]))) return
   if (valueAt(file.tree, ['accounts', 0]) !== undefined) {
     layers.refuse(path, `has no ${keys.join(' or ')}; add it`)
     return
   }
-  const names = SETTING_NAMES.filter((one) => one.ofAccount && keys.includes(String(one.path[0])))
+  const names = SETTING_NAMES.filter((item) => item.ofAccount && keys.includes(String(item.path[0])))
   const flags = oneAccount ? names.flatMap(({ flag }) => (flag === null ? [] : [`--${flag}`])) : []
   const where = [...flags, ...names.flatMap(({ variable }) => variable ?? [])].join(' or ')
   layers.problems.push({ where, text: 'is not set; set it, or give it in a settings file' })

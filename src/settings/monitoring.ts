@@ -138,13 +138,13 @@ const secretAt = async (
 export const secretsOfMonitoring = ({ metrics, notify }: Reporting): readonly Secret[] => {
   const { start, success, failure, webhook, digest = null } = notify ?? {}
   const addresses = [start, success, failure, webhook, digest?.chat, digest?.teams].flatMap(
-    (one) => one ?? [],
+    (item) => item ?? [],
   )
   const pushgateway = metrics?.pushgateway ?? null
   return [
     ...addresses.flatMap(({ url }) => secretsInAddress(url)),
     ...(pushgateway === null ? [] : secretsInUrl(pushgateway.url)),
-    ...[pushgateway, ...addresses].flatMap((one) => one?.proxy?.secrets ?? []),
+    ...[pushgateway, ...addresses].flatMap((item) => item?.proxy?.secrets ?? []),
     ...secretsOfMail(digest?.mail?.login ?? null),
   ]
 }

@@ -71,11 +71,11 @@ export const ABSENT_FILE: SettingsFile = {
  * reported even if a variable or flag replaces it.
  */
 export const layered = (file: SettingsFile, given: readonly Given[], account: number | null): Layers => {
-  const placed = given.flatMap((one) => {
-    if (!one.ofAccount) return [one]
-    return account === null ? [] : [{ ...one, path: ['accounts', account, ...one.path] }]
+  const placed = given.flatMap((item) => {
+    if (!item.ofAccount) return [item]
+    return account === null ? [] : [{ ...item, path: ['accounts', account, ...item.path] }]
   })
-  const byPath = new Map(placed.map((one) => [pathText(one.path), one]))
+  const byPath = new Map(placed.map((item) => [pathText(item.path), item]))
   const originOf: OriginOf = (path) => {
     const one = byPath.get(pathText(path))
     return one === undefined ? file.originOf(path) : originAt(one.where)
@@ -97,7 +97,7 @@ export const layered = (file: SettingsFile, given: readonly Given[], account: nu
       .filter(({ isEmpty }) => isEmpty)
       .map(({ path, where }) => ({ where, path, text: 'is set but empty; give it a value or unset it' })),
     ...placed
-      .filter((one) => byPath.get(pathText(one.path)) !== one && !one.isEmpty)
+      .filter((item) => byPath.get(pathText(item.path)) !== item && !item.isEmpty)
       .flatMap(({ path, value, where }) => checkTree(put({}, path, value), () => originAt(where)).problems),
     ...checked.problems.filter(({ path = [] }) => byPath.has(pathText(path))),
   ]

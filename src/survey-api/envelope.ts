@@ -106,9 +106,9 @@ export const openList = (answer: JsonAnswer, { name, path, page }: ListAddress) 
   requireFew(Object.keys(membersOf(answer.body)).length, DIFFERENCES, where)
   requireFew(Object.keys(membersOf(membersOf(answer.body).pagination)).length, DIFFERENCES, where)
   return {
-    rows: rows.map((value, place) => ({
+    rows: rows.map((value, index) => ({
       value: isWellFormed ? value : undefined,
-      text: () => textAt(place),
+      text: () => textAt(index),
     })),
     pagination,
     drift: unknownFieldDrift(resource, [
@@ -197,17 +197,17 @@ export const pageOf = <Row extends ListRow>(
     requireFew(differences, DIFFERENCES, `GET ${list.path} (page ${list.page})`)
     return one
   })
-  const rows = newestById(decoded.flatMap((one) => (one.ok ? [one.row] : [])))
-  const ids = decoded.flatMap((one) => (one.ok ? one.row.id : (one.id ?? [])))
+  const rows = newestById(decoded.flatMap((item) => (item.ok ? [item.row] : [])))
+  const ids = decoded.flatMap((item) => (item.ok ? item.row.id : (item.id ?? [])))
   const seen = new Set<number>()
   const repeated = ids.filter((id) => seen.size === seen.add(id).size)
   return {
     rows: [...rows.values()],
     ...(repeated.length === 0 ? {} : { repeated }),
     rejections: decoded
-      .filter((one) => !one.ok)
+      .filter((item) => !item.ok)
       .map(({ id, problem, raw }) => ({ endpoint: list.name, ...idsOf(id), rowId: id, problem, raw })),
-    drift: [...opened.drift, ...decoded.flatMap((one) => one.drift)],
+    drift: [...opened.drift, ...decoded.flatMap((item) => item.drift)],
     pagination: opened.pagination,
     ...answerTimes(answer, clock),
   }

@@ -45,7 +45,7 @@ export class FailureWatch {
     if (isKnown) return
     this.#notFound += notFoundIn(refusals)
     this.#row.push(error)
-    for (const kind of refusals.length === 0 ? [null] : refusals.map((one) => one.kind))
+    for (const kind of refusals.length === 0 ? [null] : refusals.map((refusal) => refusal.kind))
       this.#rowKinds.add(kind)
   }
 

@@ -100,7 +100,7 @@ class Worker {
     const nothingFits = this.#large.length === 0 && budget.isUnused
     const large = nothingFits ? this.#left.splice(0, 1) : this.#large
     // What was begun comes first: otherwise many would be begun, and none ended.
-    for (const task of large.toSorted((one, other) => Number(other.isBegun) - Number(one.isBegun))) {
+    for (const task of large.toSorted((a, b) => Number(b.isBegun) - Number(a.isBegun))) {
       const allowance = signal.aborted ? null : budget.admitParts()
       if (allowance === null) {
         this.#left.push(task)

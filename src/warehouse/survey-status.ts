@@ -63,7 +63,7 @@ export const accountsOfSurvey = async (
   const accounts = (await readKnownSurveys(sql, [surveyId])).map((known) => known.account)
   if (account === undefined && accounts.length > 0) return accounts
   if (account !== undefined && accounts.includes(account)) return [account]
-  const others = accounts.map((one) => `${one}/${surveyId}`)
+  const others = accounts.map((account) => `${account}/${surveyId}`)
   const meant = others.length === 0 ? '' : `: there is ${others.join(', ')}`
   throw new ExpectedError(
     'unknown_survey',

@@ -32,16 +32,16 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
   const sheets: WriteSheet[] = []
   const written: { relation: Relation; file: string; rows: number; cutTexts: number }[] = []
   // The rows of the shared workbook are in memory until it is written, so it comes last.
-  for (const one of sized.toSorted((a, b) => Number(shared.has(a)) - Number(shared.has(b)))) {
+  for (const item of sized.toSorted((a, b) => Number(shared.has(a)) - Number(shared.has(b)))) {
     throwIfAborted(writing.signal)
-    const { relation } = one
+    const { relation } = item
     const { table, columns } = relation
     const name = tableName(table)
     const batches = writing.sql.batches(sheetRowSchema, selectRows(relation, selectSheetCell))
     const sheet = { name, columns, batches }
-    const file = shared.has(one) ? SHARED_FILE : `${name}.xlsx`
+    const file = shared.has(item) ? SHARED_FILE : `${name}.xlsx`
     try {
-      const counts = shared.has(one)
+      const counts = shared.has(item)
         ? await keepIn(sheets, sheet)
         : await writeOneSheet(join(writing.directory, file), sheet, writing.signal)
       written.push({ relation, file, ...counts })

@@ -34,8 +34,8 @@ export const readAnswers = async (
     return await loadSettings({ env, flags, signal, readFile })
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    const problems = error.problems.map((one) =>
-      one.where === STORAGE_VARIABLE ? { ...one, where: '--warehouse' } : one,
+    const problems = error.problems.map((problem) =>
+      problem.where === STORAGE_VARIABLE ? { ...problem, where: '--warehouse' } : problem,
     )
     throw new SettingsError(problems)
   }

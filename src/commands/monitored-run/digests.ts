@@ -38,12 +38,12 @@ export const tellDigests = async (options: TellDigests): Promise<void> => {
     // A report takes seconds in a large warehouse, and they do not count as the delivery.
     if (news.some(({ channel, digest }) => channel === 'mail' && digest.items.length > 0))
       await renderReport().catch(() => undefined)
-    const tell = async (one: News) => {
+    const tell = async (news: News) => {
       using limit = createTimeLimit(systemClock)
-      const limitMs = one.channel === 'mail' ? MAIL_MS_MAX : TELL_MS_MAX
+      const limitMs = news.channel === 'mail' ? MAIL_MS_MAX : TELL_MS_MAX
       limit.after(limitMs, () => limit.end(new StoppedError('the time for digests is up')))
       using _listening = onAbort([signal], limit.end)
-      await tellOne(options, one, { renderReport, signal: limit.signal })
+      await tellOne(options, news, { renderReport, signal: limit.signal })
     }
     await Promise.all(news.map(tell))
   } catch (error) {

@@ -72,7 +72,7 @@ const csvCell = (column: ResultColumn): string => {
 export const JSON_LIST: LineFormat = {
   head: () => '[\n',
   row: (columns) =>
-    `concat(${columns.map((column, place) => `${literal(`${place === 0 ? '{' : ','}${JSON.stringify(column.name)}:`)}, coalesce(${jsonValue(column)}, 'null')`).join(', ')}, '}')`,
+    `concat(${columns.map((column, index) => `${literal(`${index === 0 ? '{' : ','}${JSON.stringify(column.name)}:`)}, coalesce(${jsonValue(column)}, 'null')`).join(', ')}, '}')`,
   finished: (line) => (NOT_FINITE.test(line) ? line.replaceAll(TEXT_OR_NOT_FINITE, inQuotes) : line),
   between: ',\n',
   end: (rows) => (rows === 0 ? ']\n' : '\n]\n'),

@@ -69,7 +69,8 @@ export const prepare = async (
   const rest = Object.keys(given).filter((name) => !used.has(name))
   if (rest.length === 0) return { text, columns, parameters }
   const conditions = rest.map((name) => {
-    const column = named && CONDITIONS[name]?.find(([needs]) => columns.some((one) => one.name === needs))
+    const column =
+      named && CONDITIONS[name]?.find(([needs]) => columns.some((column) => column.name === needs))
     if (column) return column[1]
     throw refused(
       `${named === null ? `the SQL does not use $${name}` : `${named.name} has no ${name === 'days' ? 'days' : 'surveys'}`}: leave out ${FLAG_OF[name]}`,

@@ -49,7 +49,7 @@ export const writeTable = (
       const begins = layout === null
       layout ??= layoutOf(columns, waiting, width)
       const { head, line } = layout
-      const text = waiting.map((one) => line(one, rows++)).join('')
+      const text = waiting.map((item) => line(item, rows++)).join('')
       waiting = []
       return `${begins ? head : ''}${text}`
     }
@@ -101,11 +101,11 @@ const layoutOf = (columns: readonly ResultColumn[], sized: readonly Cells[], wid
     return { isTable: false, head: '', line: blockOf(names, width, fitted), hasCut }
   const indent = ' '.repeat(widths === null ? 0 : sum(widths.slice(0, -1)) + GAP.length * (widths.length - 1))
   const line = (cells: Cells): string => {
-    const padded = columns.map((column, place) => {
-      const [cell, to] = [cells[place] ?? '', widths?.[place] ?? 0]
+    const padded = columns.map((column, index) => {
+      const [cell, to] = [cells[index] ?? '', widths?.[index] ?? 0]
       // A number is never cut.
       if (isNumber(column)) return padStart(cell, to)
-      const isLast = place > 0 && place === columns.length - 1 && !isBare(column)
+      const isLast = index > 0 && index === columns.length - 1 && !isBare(column)
       if (widths !== null && isLast) return inLines(fitted(cell, to * LAST_LINES), to, indent, fitted)
       return padEnd(widths === null ? cell : fitted(cell, to), to)
     })
@@ -113,7 +113,7 @@ const layoutOf = (columns: readonly ResultColumn[], sized: readonly Cells[], wid
   }
   // Names that are wider than the terminal go on below.
   const head = widths === null ? `${namesInLines(names, width)}\n` : line(names)
-  const rule = widths === null ? '' : `${widths.map((one) => '-'.repeat(one)).join(GAP)}\n`
+  const rule = widths === null ? '' : `${widths.map((width) => '-'.repeat(width)).join(GAP)}\n`
   return { isTable: true, head: `${head}${rule}`, line, hasCut }
 }
 
@@ -135,19 +135,19 @@ const tableWidths = (
   rows: readonly Cells[],
   width: number,
 ): readonly number[] | null => {
-  const widths = columns.map((_, place) =>
-    rows.reduce((widest, cells) => Math.max(widest, stringWidth(cells[place] ?? '')), 1),
+  const widths = columns.map((_, index) =>
+    rows.reduce((widest, cells) => Math.max(widest, stringWidth(cells[index] ?? '')), 1),
   )
-  const least = columns.map((column, place) => {
-    const wanted = widths[place] ?? 0
+  const least = columns.map((column, index) => {
+    const wanted = widths[index] ?? 0
     if (isBare(column)) return wanted
-    return Math.min(wanted, Math.max(TEXT_WIDTH_MIN, stringWidth(rows[0]?.[place] ?? '')))
+    return Math.min(wanted, Math.max(TEXT_WIDTH_MIN, stringWidth(rows[0]?.[index] ?? '')))
   })
   const room = width - GAP.length * (columns.length - 1)
   if (sum(least) > room) return null
   for (let excess = sum(widths) - room; excess > 0; excess -= 1) {
     // The widest of those that can be narrower gives way.
-    const spare = widths.map((one, place) => (one > (least[place] ?? 0) ? one : 0))
+    const spare = widths.map((width, index) => (width > (least[index] ?? 0) ? width : 0))
     const widest = spare.indexOf(Math.max(...spare))
     widths[widest] = (widths[widest] ?? 0) - 1
   }

@@ -16,7 +16,7 @@ export const writeWorkbook = async (
 ): Promise<number> => {
   const columns = statement.columns.map(sheetColumn)
   const typed = statement.columns.map(
-    (column, place) => `${sheetSql(column, columns[place])} AS ${quote(column.name)}`,
+    (column, index) => `${sheetSql(column, columns[index])} AS ${quote(column.name)}`,
   )
   const select = `SELECT ${columns.map(selectSheetCell).join(', ')} FROM (SELECT ${typed.join(', ')} FROM ${namedRows(statement)}) t`
   const batches = sql.batches(sheetRowSchema, select, statement.parameters)

@@ -179,12 +179,12 @@ const textOf = ({ title, rows, remarks = [] }: Section, width: number): string[]
   const isNumber = (name: string) => rows.some((row) => typeof row[name] === 'number')
   const words = names.filter((name) => !isNumber(name))
   const columns = [...words, ...names.filter(isNumber)]
-  const lines = rows.flatMap((row, place) => {
-    const remark = remarks[place] ?? null
+  const lines = rows.flatMap((row, index) => {
+    const remark = remarks[index] ?? null
     const cells = columns.map((name) => cellOf(row[name] ?? null))
     return remark === null ? [cells] : [cells, [`  ${wrapped(remark, width - 4, '    ')}`]]
   })
-  const cut = columns.flatMap((name, place) => (CUT.includes(name) ? [place] : []))
+  const cut = columns.flatMap((name, index) => (CUT.includes(name) ? [index] : []))
   const shape = { indent: '  ', leftColumns: words.length, widthMax: width, cut }
   return [`${title}\n${textTable([columns, ...lines], shape)}`]
 }

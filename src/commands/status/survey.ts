@@ -39,7 +39,7 @@ export const showSurvey = async (
   )
   if (settings.json) return void (await context.print(`${jsonOf({ ...head, surveys })}\n`))
   const terminal = terminalOf(context)
-  await context.print(`${surveys.map((one) => renderSurvey(one, terminal)).join('\n\n')}\n`)
+  await context.print(`${surveys.map((survey) => renderSurvey(survey, terminal)).join('\n\n')}\n`)
 }
 
 const explainSurvey = async (

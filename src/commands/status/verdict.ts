@@ -183,10 +183,10 @@ const verdictOfAccount = (
 /** Of two with the same exit code, this order decides. */
 const ORDER: readonly Verdict['state'][] = ['ok', 'partial', 'late', 'interrupted', 'failed']
 
-const isWorse = (one: Verdict, other: Verdict): boolean =>
-  one.exitCode === other.exitCode
-    ? ORDER.indexOf(one.state) > ORDER.indexOf(other.state)
-    : worseOf(one.exitCode, other.exitCode) === one.exitCode
+const isWorse = (a: Verdict, b: Verdict): boolean =>
+  a.exitCode === b.exitCode
+    ? ORDER.indexOf(a.state) > ORDER.indexOf(b.state)
+    : worseOf(a.exitCode, b.exitCode) === a.exitCode
 
 /** On one line, without the query of an address. Its end stays, because it says what to do. */
 export const shortReason = (reason: string): string =>

@@ -16,12 +16,12 @@ export const surveysByAccount = (
   settings: Pick<Settings, 'accounts' | 'shard'>,
 ): ReadonlyMap<string, readonly number[]> => {
   const found = [...new Set(asked.map((survey) => findOne(survey, known, settings)))]
-  const problems = found.filter((one) => typeof one === 'string')
+  const problems = found.filter((item) => typeof item === 'string')
   if (problems.length > 0)
     throw new ExpectedError('unknown_survey', `nothing was requested: ${problems.join('; ')}`)
-  const surveys = found.filter((one) => typeof one !== 'string')
+  const surveys = found.filter((item) => typeof item !== 'string')
   const idsOf = (account: string) =>
-    surveys.filter((one) => one.account === account).map((one) => one.surveyId)
+    surveys.filter((survey) => survey.account === account).map((survey) => survey.surveyId)
   return new Map(surveys.map(({ account }) => [account, idsOf(account)]))
 }
 
@@ -41,7 +41,8 @@ const findOne = (
   }
   const named = account === undefined ? String(surveyId) : `${account}/${surveyId}`
   const found = known.filter(
-    (one) => one.surveyId === surveyId && (account === undefined ? names : [account]).includes(one.account),
+    (item) =>
+      item.surveyId === surveyId && (account === undefined ? names : [account]).includes(item.account),
   )
   const [one, ...others] = found.filter(({ isTyped, missingSince }) => isTyped && missingSince === null)
   if (one !== undefined && others.length === 0) return one

@@ -42,7 +42,7 @@ export const textTable = (
 const shrink = (widths: number[], cut: readonly number[], widthMax: number): void => {
   const widthOf = (column: number) => widths[column] ?? 0
   for (let excess = widths.reduce((sum, width) => sum + width, -widthMax); excess > 0; excess -= 1) {
-    const widest = cut.reduce((one, other) => (widthOf(other) > widthOf(one) ? other : one), cut[0] ?? 0)
+    const widest = cut.reduce((a, b) => (widthOf(b) > widthOf(a) ? b : a), cut[0] ?? 0)
     if (cut.length === 0 || widthOf(widest) <= CELL_WIDTH_MIN) return
     widths[widest] = widthOf(widest) - 1
   }
@@ -56,11 +56,11 @@ export const wrapped = (text: string, widthMax: number, indent = '  '): string =
   let width = 0
   return text
     .split(' ')
-    .map((word, place) => {
+    .map((word, index) => {
       const wordWidth = stringWidth(word.replaceAll(ESCAPE, '\u001b'))
-      const breaks = place > 0 && width + 1 + wordWidth > widthMax
-      width = breaks ? indent.length + wordWidth : width + wordWidth + (place > 0 ? 1 : 0)
-      return `${place === 0 ? '' : breaks ? `\n${indent}` : ' '}${word}`
+      const breaks = index > 0 && width + 1 + wordWidth > widthMax
+      width = breaks ? indent.length + wordWidth : width + wordWidth + (index > 0 ? 1 : 0)
+      return `${index === 0 ? '' : breaks ? `\n${indent}` : ' '}${word}`
     })
     .join('')
 }

@@ -148,8 +148,8 @@ export const compare = async <Reading>({
 }
 
 /** Whether two progress readings show the same interviews. */
-export const sameCounts = (one: ProgressReading, other: ProgressReading): boolean =>
-  isDeepStrictEqual(one.counts, other.counts)
+export const sameCounts = (a: ProgressReading, b: ProgressReading): boolean =>
+  isDeepStrictEqual(a.counts, b.counts)
 
 interface Subject {
   readonly id: number
@@ -180,10 +180,10 @@ const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]> => {
   if (candidates.length === 0) throw new Unseen('there is no survey')
   const chosen: Candidate[] = []
   for (const status of KINDS) {
-    const next = candidates.find((one) => one.status === status && !chosen.includes(one))
+    const next = candidates.find((candidate) => candidate.status === status && !chosen.includes(candidate))
     if (next !== undefined) chosen.push(next)
   }
-  const rest = candidates.filter((one) => !chosen.includes(one)).sort((a, b) => rank(a) - rank(b))
+  const rest = candidates.filter((candidate) => !chosen.includes(candidate)).sort((a, b) => rank(a) - rank(b))
   const subjects: Subject[] = []
   const problems: unknown[] = []
   for (const [place, candidate] of [...chosen, ...rest.slice(0, MORE_MAX)].entries()) {
@@ -216,7 +216,7 @@ export const readSource = (reader: Reader, surveyId: number, sourceId: number): 
 const readSources = async (reader: Reader, subjects: readonly Subject[]) => {
   const [subject] = subjects
     .filter(({ sources }) => sources.rows.length > 0)
-    .sort((one, other) => worth(other) - worth(one))
+    .sort((a, b) => worth(b) - worth(a))
   if (subject === undefined) throw new Unseen('no survey with sample sources has been seen')
   const readings: { sourceId: number; sampleSize: number; progress: ProgressReading }[] = []
   for (const row of subject.sources.rows.slice(0, SOURCES_MAX)) {

@@ -126,8 +126,7 @@ export const idsOf = ({ rows, asked }: ListReading): readonly number[] =>
     return id
   })
 
-export const sameIds = (one: ListReading, other: ListReading): boolean =>
-  isDeepStrictEqual(idsOf(one), idsOf(other))
+export const sameIds = (a: ListReading, b: ListReading): boolean => isDeepStrictEqual(idsOf(a), idsOf(b))
 
 /** The surveys seen so far, each once, as it was last seen. */
 export const surveysSeen = ({ seen }: Reader): readonly JsonObject[] => {

@@ -39,7 +39,7 @@ const shape = (endpoint: Endpoint, expected: string): Rule =>
     id: `answers.${endpoint}`,
     section: SECTIONS[endpoint],
     text: `the answer is ${expected}`,
-    items: (reader) => answered(reader).filter((one) => one.endpoint === endpoint && one.problem === null),
+    items: (reader) => answered(reader).filter((item) => item.endpoint === endpoint && item.problem === null),
     judge: ({ asked, json }, { show }) => {
       if (hasShape(endpoint, json)) return PASS
       const got = isObject(json) ? `an object with ${show(Object.keys(json))}` : show(json)
@@ -78,7 +78,7 @@ export const ANSWER_RULES: readonly Rule[] = [
     items: ({ seen }) => seen.answers,
     judge: ({ endpoint, asked, status, excerpt }, reader) => {
       // A record may vanish between two requests. An endpoint that always answers 404 is missing.
-      const hasVanished = status === 404 && answered(reader).some((one) => one.endpoint === endpoint)
+      const hasVanished = status === 404 && answered(reader).some((item) => item.endpoint === endpoint)
       return status === 200 || hasVanished ? PASS : fail(asked, '200', `${status} ${excerpt}`.trim())
     },
     nothing: 'no request was answered',

@@ -34,14 +34,14 @@ const arithmetic = (
 /** The number of rows on a page that others follow; null where no such page was read. */
 export const pageSizeOf = ({ seen }: Reader, endpoint: ListReading['endpoint']): number | null => {
   const full = seen.lists.find(
-    (one) => one.endpoint === endpoint && one.page < (integerOf(one.pagination.total_pages) ?? 0),
+    (list) => list.endpoint === endpoint && list.page < (integerOf(list.pagination.total_pages) ?? 0),
   )
   return full === undefined || full.rows.length === 0 ? null : full.rows.length
 }
 
 const noneTwice = (pages: readonly ListReading[]): Verdict => {
   const ids = pages.flatMap((page) => idsOf(page))
-  const double = ids.find((id, place) => ids.indexOf(id) !== place)
+  const double = ids.find((id, index) => ids.indexOf(id) !== index)
   if (double === undefined) return PASS
   return fail(pages.map(({ asked }) => asked).join(', '), 'each record once', `record ${double} twice`)
 }

@@ -68,7 +68,9 @@ export const SOURCE_PROGRESS_RULES: readonly Rule[] = [
     'sample_source_id: no status has more interviews than in the whole survey',
     async ({ reader, sources }) => {
       const { subject, readings } = await sources()
-      const suspect = readings.find((one) => holdWithin(one.progress, subject.progress).verdict === 'fail')
+      const suspect = readings.find(
+        (reading) => holdWithin(reading.progress, subject.progress).verdict === 'fail',
+      )
       if (suspect === undefined) return PASS
       // Interviews come in and change their status: only a reading between two equal ones of the survey counts.
       const before = await reader.progress(subject.id)

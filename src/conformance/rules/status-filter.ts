@@ -19,7 +19,7 @@ const onlySuchRows = (
     const judge = ({ asked, query, rows }: ListReading) => {
       const statuses = query.flatMap(([name, value]) => (name === parameter ? [value] : []))
       if (rows.length === 0 || statuses.length === 0) return null
-      const odd = rows.filter(({ status }) => !statuses.some((one) => one === status))
+      const odd = rows.filter(({ status }) => !statuses.some((item) => item === status))
       if (odd.length === 0) return PASS
       const got = `${odd.length} of ${rows.length} rows have another status, the first has ${show(odd[0]?.status)}`
       return fail(asked, `rows whose status is ${statuses.join(' or ')}`, got)
@@ -86,10 +86,10 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
           await evidence.reader.surveys(both[1].reading.query),
         ],
         readOther: async () => [await readUnion(evidence)],
-        isSame: (one, other) => sumOf(one) === sumOf(other),
-        differ: (one, other) => {
-          const expected = `total_count ${one.map(totalOf).join(' + ')} = ${sumOf(one)}, as for each status alone`
-          return fail(other.map(({ asked }) => asked).join(), expected, `total_count ${sumOf(other)}`)
+        isSame: (a, b) => sumOf(a) === sumOf(b),
+        differ: (a, b) => {
+          const expected = `total_count ${a.map(totalOf).join(' + ')} = ${sumOf(a)}, as for each status alone`
+          return fail(b.map(({ asked }) => asked).join(), expected, `total_count ${sumOf(b)}`)
         },
       })
     },
@@ -104,9 +104,9 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
         readOne: () => reader.surveys(reading.query),
         readOther: () => reader.surveys([['status[]', status]]),
         isSame: sameIds,
-        differ: (one, other) => {
-          const expected = `the rows of ${one.asked}, total_count ${totalOf(one)}`
-          return fail(other.asked, expected, `other rows, total_count ${totalOf(other)}`)
+        differ: (a, b) => {
+          const expected = `the rows of ${a.asked}, total_count ${totalOf(a)}`
+          return fail(b.asked, expected, `other rows, total_count ${totalOf(b)}`)
         },
       })
     },

@@ -31,7 +31,7 @@ const updatedOf = (row: JsonObject): readonly Updated[] => {
 
 /** When the rows were modified, latest first. */
 const latestFirst = (rows: readonly JsonObject[]): readonly Updated[] =>
-  rows.flatMap(updatedOf).sort((one, other) => Number(other.at.micros - one.at.micros))
+  rows.flatMap(updatedOf).sort((a, b) => Number(b.at.micros - a.at.micros))
 
 const middleOf = (all: readonly Updated[]): Updated | undefined => all[Math.floor(all.length / 2)]
 
@@ -54,7 +54,7 @@ const PAGES_MAX = 3
 const find = async (reader: Reader, text: string, id: number): Promise<Updated | null> => {
   let reading = await since(reader, text)
   for (let page = 2; ; page++) {
-    const row = reading.rows.find((one) => one.id === id)
+    const row = reading.rows.find((row) => row.id === id)
     if (row !== undefined) return updatedOf(row)[0] ?? null
     if (page > PAGES_MAX || page > paging(reading, 'total_pages')) return null
     reading = await reader.surveys([
@@ -145,8 +145,7 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
           readOne: () => since(reader, formatMoment(micros)),
           readOther: () => since(reader, formatMoment(micros, offset, minutesEast)),
           isSame: sameIds,
-          differ: (one, other) =>
-            fail(other.asked, `the rows of ${one.asked}, ${totalText(one)}`, totalText(other)),
+          differ: (a, b) => fail(b.asked, `the rows of ${a.asked}, ${totalText(a)}`, totalText(b)),
         })
         if (verdict.verdict === 'fail') return verdict
       }

@@ -26,8 +26,7 @@ const all = (id: string, parameter: string, moment: string, text: string): Rule 
       readOne: () => reader.progress(surveyId),
       readOther: () => reader.progress(surveyId, [[parameter, moment]]),
       isSame: sameCounts,
-      differ: (one, other) =>
-        fail(other.asked, `all ${one.total} interviews of the survey`, `${other.total}`),
+      differ: (a, b) => fail(b.asked, `all ${a.total} interviews of the survey`, `${b.total}`),
     })
   })
 
@@ -64,7 +63,7 @@ export const WINDOW_RULES: readonly Rule[] = [
         known: { all: subject.total, parts: '' },
         readOne: async () => ({ all: await count([]), parts: '' }),
         readOther: readParts,
-        isSame: (one, other) => one.all === other.all,
+        isSame: (a, b) => a.all === b.all,
         differ: ({ all }, { parts }) => fail(asked, `${all} interviews in all`, parts),
       })
     },
@@ -97,5 +96,5 @@ export const WINDOW_RULES: readonly Rule[] = [
         return fail(asked, expected, `${total}`)
       },
     ),
-  ].map((one): Rule => ({ ...one, when: 'last' })),
+  ].map((item): Rule => ({ ...item, when: 'last' })),
 ]

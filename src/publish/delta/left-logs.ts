@@ -32,7 +32,7 @@ export const logsToRemove = async (left: LeftLogs): Promise<readonly string[]> =
     isCheckpoint || (ageMs !== null && ageMs >= keepMs)
   const areAllOld = logs.every(({ files }) => files.every(isOld))
   const removed: string[] = []
-  for (const { directory, files } of logs.filter((one) => !followed.has(one.directory))) {
+  for (const { directory, files } of logs.filter((log) => !followed.has(log.directory))) {
     const state = areAllOld
       ? null
       : await readLog(directory, files).catch((error: unknown) => {

@@ -126,10 +126,10 @@ const CONFIGURATION = {
   'delta.logRetentionDuration': 'interval 30 days',
 }
 
-const isSame = (one: MetaData, other: MetaData): boolean =>
-  one.schemaString === other.schemaString &&
-  one.description === other.description &&
-  JSON.stringify(one.partitionColumns) === JSON.stringify(other.partitionColumns)
+const isSame = (a: MetaData, b: MetaData): boolean =>
+  a.schemaString === b.schemaString &&
+  a.description === b.description &&
+  JSON.stringify(a.partitionColumns) === JSON.stringify(b.partitionColumns)
 
 /** The state that a log describes. */
 export interface LogState {

@@ -34,7 +34,7 @@ const reads = (
 export const tablesOf = ({ view }: PublishedTable): readonly PublishedTable[] => {
   const views = view === null ? [] : withSources([view])
   return PUBLISHED_TABLES.filter(
-    ({ declaration }) => declaration === surveys || views.some((one) => reads(one, declaration)),
+    ({ declaration }) => declaration === surveys || views.some((view) => reads(view, declaration)),
   )
 }
 

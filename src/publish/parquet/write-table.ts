@@ -149,7 +149,7 @@ const write = async (
   await sql.stage(
     CHANGED_TABLE,
     CHANGED_COLUMNS,
-    changed.map(({ account, created_month }, place) => ({ account, created_month, place })),
+    changed.map(({ account, created_month }, index) => ({ account, created_month, place: index })),
   )
   const hasUnknownMonth = changed.some(({ created_month }) => created_month === UNKNOWN_MONTH)
   if (table.surveyId !== null) await sql.run(stageSurveys(table, table.surveyId, hasUnknownMonth))

@@ -114,7 +114,7 @@ export const changesBetween = (
         .flatMap((index) => changesOfSurvey(organization, index, from))
         .filter(({ at }) => at > from && at <= to),
     )
-    .sort((one, other) => one.at - other.at)
+    .sort((a, b) => a.at - b.at)
     .map(({ change }) => change)
 
 const changesOfSurvey = (organization: Organization, index: number, from: Micros) => {
@@ -125,9 +125,9 @@ const changesOfSurvey = (organization: Organization, index: number, from: Micros
     change: { account, survey_id, at: formatUtc(at), ...rest },
   })
   const changes = organization.changesOf(index)
-  const own = changes.map(({ at, code }, place) => {
+  const own = changes.map(({ at, code }, index) => {
     const status = statusOf(code)
-    if (status !== null) return entry(at, { what: place === 0 ? 'created' : 'status', status })
+    if (status !== null) return entry(at, { what: index === 0 ? 'created' : 'status', status })
     return entry(at, { what: code === TITLE_EDIT ? 'title' : 'project_id' })
   })
   // Most surveys of a large world stopped changing long ago. Deriving their sources would take seconds for nothing.
@@ -136,8 +136,8 @@ const changesOfSurvey = (organization: Organization, index: number, from: Micros
   const sources = organization
     .field(index)
     .flatMap(({ id, versions, removedAt }) => [
-      ...versions.map(({ at }, place) =>
-        entry(at, { what: place === 0 ? 'source_added' : 'source_changed', sample_source_id: id }),
+      ...versions.map(({ at }, index) =>
+        entry(at, { what: index === 0 ? 'source_added' : 'source_changed', sample_source_id: id }),
       ),
       ...(removedAt === null ? [] : [entry(removedAt, { what: 'source_removed', sample_source_id: id })]),
     ])

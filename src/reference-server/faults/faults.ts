@@ -36,7 +36,8 @@ interface CountedFault extends Fault {
 }
 
 export const createFaults = ({ seed, organizations, latest }: FaultyWorld) => {
-  const hasSurvey = (id: number) => organizations.some((one) => one.createsSurvey(id, latest))
+  const hasSurvey = (id: number) =>
+    organizations.some((organization) => organization.createsSurvey(id, latest))
   let faults: readonly CountedFault[] = []
   return {
     list: (): readonly Readonly<CountedFault>[] => faults,
@@ -56,17 +57,18 @@ export const createFaults = ({ seed, organizations, latest }: FaultyWorld) => {
      * whatever else is in the list.
      */
     actingOn: (request: ServedRequest): readonly ActingFault[] =>
-      faults.flatMap((fault, place) => {
+      faults.flatMap((fault, index) => {
         if (!matches(fault, request)) return []
         fault.matched += 1
         if (fault.matched <= fault.after) return []
         if (fault.times !== 'always' && fault.acted >= fault.times) return []
-        const random = new Random({ seed, account: 0 }, fault.matched, PURPOSES.faults, place)
+        const random = new Random({ seed, account: 0 }, fault.matched, PURPOSES.faults, index)
         if (!random.chance(fault.probability)) return []
         fault.acted += 1
         const { action } = fault
-        if (action.forget !== undefined) for (const one of organizations) one.forgetSurvey(action.forget)
-        return [{ place, action }]
+        if (action.forget !== undefined)
+          for (const organization of organizations) organization.forgetSurvey(action.forget)
+        return [{ place: index, action }]
       }),
   }
 }
@@ -148,7 +150,7 @@ const patchBelow = (document: Json, [step, ...rest]: readonly string[], patch: J
   if (step === undefined) return mergePatch(document, patch)
   const patched = (name: string, part: Json): Json =>
     step === '*' || step === name ? patchBelow(part, rest, patch) : part
-  if (Array.isArray(document)) return document.map((part, place) => patched(String(place), part))
+  if (Array.isArray(document)) return document.map((part, index) => patched(String(index), part))
   if (!isObject(document)) return document
   return Object.fromEntries(Object.entries(document).map(([name, part]) => [name, patched(name, part)]))
 }

@@ -21,10 +21,10 @@ export const openWindows = (changes: readonly Change[], softLaunch: boolean): Fi
     const status = statusOf(code)
     return status === null ? [] : [{ at, status }]
   })
-  return statuses.flatMap(({ at, status }, place) => {
-    const until = statuses[place + 1]?.at
+  return statuses.flatMap(({ at, status }, index) => {
+    const until = statuses[index + 1]?.at
     if (until === undefined) return []
-    const settledAt = statuses.slice(place).find((later) => later.status === 'complete')?.at ?? until
+    const settledAt = statuses.slice(index).find((later) => later.status === 'complete')?.at ?? until
     if (status === 'fieldwork') return [{ from: at, to: until, settledAt }]
     if (status === 'pending' && softLaunch)
       return [{ from: until - (until - at) * SOFT_LAUNCH_PART, to: until, settledAt }]

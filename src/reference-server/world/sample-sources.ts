@@ -77,7 +77,7 @@ export const deriveSampleSources = (
   }
   return moments
     .map((at) => activeMoment(plan, changes, floorTo(grain, at)) ?? surveyCreatedAt)
-    .sort((one, other) => one - other)
+    .sort((a, b) => a - b)
     .map((at, slot) => deriveSource(plan, index, { slot, createdAt: at, grain, changes }))
 }
 

@@ -44,7 +44,7 @@ export class ChangeTable {
   changesOf(index: number): readonly Change[] {
     const first = this.#firstOf(index)
     const moments = this.#moments.slice(first, this.#firstOf(index + 1))
-    return moments.map((at, place) => ({ at, code: this.#codes[first + place] ?? 0 }))
+    return moments.map((at, index) => ({ at, code: this.#codes[first + index] ?? 0 }))
   }
 
   /** Visits the surveys that exist at `at`, newest first, with each one's last change and status. */

@@ -106,7 +106,7 @@ export const deriveTimeline = (plan: WorldPlan, index: number): Change[] => {
   const drawn = [...drawStatuses(random, createdAt), ...drawEdits(random, createdAt)]
   const [created, ...later] = drawn.map(({ at, code }) => ({ at: floorTo(grain, at), code }))
   if (created === undefined) return []
-  return [created, ...later.sort((one, other) => one.at - other.at)]
+  return [created, ...later.sort((a, b) => a.at - b.at)]
 }
 
 /** Cumulative probabilities of the timelines that are not normal. */

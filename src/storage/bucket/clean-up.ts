@@ -136,7 +136,7 @@ const keptManifests = (
   // An earlier manifest that was deleted protects nothing. The current one must exist.
   const older = earlier.filter((key) => present.has(key))
   const kept = new Set([...(manifest === null ? [] : [manifest]), ...older, ...young])
-  return [...kept].toSorted((one, other) => versionOf(one) - versionOf(other))
+  return [...kept].toSorted((a, b) => versionOf(a) - versionOf(b))
 }
 
 const sweptKeys = (

@@ -133,7 +133,7 @@ const fenced = (pointer: OwnedDocument<PointerDocument>, { store, lease }: Omit<
 /** Manifests of runs that never published are in the bucket too, so only the pointer can say which versions there were. */
 const shownWith = ({ manifest, published_at }: VersionCommit, before: PointerContents['shown']) =>
   [{ manifest, published_at }, ...before]
-    .filter((one, place, all) => place <= EARLIER_MAX || dayOf(one) !== dayOf(all[place - 1]))
+    .filter((item, index, all) => index <= EARLIER_MAX || dayOf(item) !== dayOf(all[index - 1]))
     .slice(0, SHOWN_MAX)
 
 /** The UTC day. */

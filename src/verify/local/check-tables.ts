@@ -52,8 +52,8 @@ export const checkTables = async ({
   for (const { rules, from } of QUERIES) {
     throwIfAborted(signal)
     const text = rules.map(
-      ({ sql }, place) =>
-        `SELECT ${place} AS place, count(*) AS count, min(example) AS example FROM (${sql})`,
+      ({ sql }, index) =>
+        `SELECT ${index} AS place, count(*) AS count, min(example) AS example FROM (${sql})`,
     )
     const found = await database.exclusively((sql) =>
       database.interruptibly(signal, () => sql.rows(resultRow, `${from} ${text.join(' UNION ALL ')}`)),

@@ -21,9 +21,9 @@ export const inSampleOrder = <One extends Candidate>(
   let newest = 0n
   for (const { refreshedAt } of candidates) if (refreshedAt > newest) newest = refreshedAt
   return candidates
-    .map((one) => ({
-      one,
-      place: -Math.log(fractionOf(`${seed}/${account}/${one.id}`)) / weightOf(one, newest),
+    .map((candidate) => ({
+      one: candidate,
+      place: -Math.log(fractionOf(`${seed}/${account}/${candidate.id}`)) / weightOf(candidate, newest),
     }))
     .toSorted((a, b) => a.place - b.place || a.one.id - b.one.id)
     .map(({ one }) => one)

@@ -79,7 +79,7 @@ const compareSources = async (
   }
   const ids = new Set(sources.map(({ id }) => id))
   const notListed = (id: number) =>
-    rejectedIds.has(id) ? UNTYPABLE : leftOut.some((one) => one.id === id) ? LEFT_OUT : NO_LONGER_LISTED
+    rejectedIds.has(id) ? UNTYPABLE : leftOut.some((item) => item.id === id) ? LEFT_OUT : NO_LONGER_LISTED
   for (const [id, { missingSince }] of stored.sources)
     if (missingSince === null && !ids.has(id)) compared.push(comparedSource(id, notListed(id)))
   return compared
@@ -136,7 +136,7 @@ const wasSourceAway = (
   if (refreshedAt === null || sourcesListedAt === null) return false
   if (sourcesListedAt >= minusMs(refreshedAt, slackMs)) return false
   const lacking = (sample_size ?? 0) - (targetOf(stored) ?? 0)
-  return lacking > 0 && sources.some((one) => one.sample_size === lacking)
+  return lacking > 0 && sources.some((source) => source.sample_size === lacking)
 }
 
 const quarantined = ({ quarantine }: StoredSurvey, part: string): string | null =>

@@ -34,8 +34,8 @@ export const createFieldWatch = () => {
     judge: (rows: readonly Compared[]) => {
       const dropped = new Map<string, DroppedField>()
       for (const { table, differences } of rows)
-        for (const one of differences.filter((difference) => isDropped(table, difference))) {
-          const [resource, { field }] = [RESOURCES[table], one]
+        for (const item of differences.filter((difference) => isDropped(table, difference))) {
+          const [resource, { field }] = [RESOURCES[table], item]
           const key = `${resource}.${field}`
           dropped.set(key, { resource, field, rows: 1 + (dropped.get(key)?.rows ?? 0) })
         }

@@ -41,7 +41,7 @@ export const totalOf = (row: CellRow): number | null => {
 const unknownStatuses = (extra: CellRow[string] | undefined): number | null => {
   if (typeof extra !== 'string') return 0
   const { success, data } = countsInExtra.safeParse(JSON.parse(extra))
-  return success ? sum(Object.values(data.interview_count_by_status).map((one) => one.individuals)) : null
+  return success ? sum(Object.values(data.interview_count_by_status).map((item) => item.individuals)) : null
 }
 
 const countsInExtra = z.object({
@@ -50,8 +50,8 @@ const countsInExtra = z.object({
 
 const COUNTS: readonly string[] = INTERVIEW_STATUSES.map((status) => `${status}_individuals`)
 
-const haveSameCounts = (one: CellRow, other: CellRow): boolean =>
-  COUNTS.every((name) => one[name] === other[name]) && one[EXTRA] === other[EXTRA]
+const haveSameCounts = (a: CellRow, b: CellRow): boolean =>
+  COUNTS.every((name) => a[name] === b[name]) && a[EXTRA] === b[EXTRA]
 
 interface Formula {
   readonly field: keyof Progress

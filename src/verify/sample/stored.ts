@@ -112,8 +112,8 @@ export const readStoredSurveys = async (
 }
 
 /** Null is earlier than any time. */
-export const laterOf = (one: Instant | null, other: Instant | null): Instant | null =>
-  one === null || (other !== null && other > one) ? other : one
+export const laterOf = (a: Instant | null, b: Instant | null): Instant | null =>
+  a === null || (b !== null && b > a) ? b : a
 
 const readQuarantine = async (
   sql: Sql,

@@ -47,7 +47,7 @@ export const rebuild = async (
       (runs) => counted.push({ state, runs }),
       (error: unknown) => skipDamaged(state.path, error),
     )
-  for (const { state } of counted.toSorted((one, other) => other.runs - one.runs)) {
+  for (const { state } of counted.toSorted((a, b) => b.runs - a.runs)) {
     try {
       await state.fill()
     } catch (error) {

@@ -104,7 +104,7 @@ const notableSurveys = async (sql: AccountSql, surveys: readonly ReadSurvey[], s
   })
   const refreshed = await refreshedOf(sql, idsOf(compared.filter(({ replaces }) => replaces)))
   return compared
-    .map((one) => ({ ...one, waits: one.replaces && refreshed.has(one.survey.id) }))
+    .map((item) => ({ ...item, waits: item.replaces && refreshed.has(item.survey.id) }))
     .filter(({ pending, changed, waits }) => pending || changed || waits)
 }
 

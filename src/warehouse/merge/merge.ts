@@ -167,7 +167,7 @@ export const surveyIdsOf = (rows: readonly { readonly surveyId: number }[]): rea
 export const conditionOnSurveys = (account: string, surveyIds: readonly number[]) => {
   const isShort = surveyIds.length <= CONSTANTS_MAX
   const ids = isShort
-    ? surveyIds.map((_, place) => `$${place + 2}`).join(', ') || 'NULL'
+    ? surveyIds.map((_, index) => `$${index + 2}`).join(', ') || 'NULL'
     : 'SELECT unnest(CAST($2::JSON AS BIGINT[]))'
   return {
     /** The condition on a table with the ids of surveys in `idColumn`. */

@@ -22,9 +22,9 @@ export const StatusChart = ({ days, formats }: ChartProps) => {
   const upTo = (day: DayRow, bands: number): number =>
     BAND_NAMES.slice(0, bands).reduce((sum, band) => sum + day[band], 0)
   const total = Math.max(1, ...shown.map((day) => upTo(day, BAND_NAMES.length)))
-  const areas = BAND_NAMES.flatMap((band, place) =>
+  const areas = BAND_NAMES.flatMap((band, index) =>
     shown.some((day) => day[band] > 0)
-      ? [{ place, d: areaPath(shown.map((day): Point => [day.day - from, upTo(day, place + 1)])) }]
+      ? [{ place: index, d: areaPath(shown.map((day): Point => [day.day - from, upTo(day, index + 1)])) }]
       : [],
   )
   return (
@@ -44,5 +44,5 @@ export const StatusChart = ({ days, formats }: ChartProps) => {
 /** The last day is always shown. */
 const thinned = (days: readonly DayRow[]): readonly DayRow[] => {
   const step = Math.ceil(days.length / POINTS_MAX)
-  return days.filter((_, place) => (days.length - 1 - place) % step === 0)
+  return days.filter((_, index) => (days.length - 1 - index) % step === 0)
 }

@@ -83,9 +83,9 @@ const ChangeTable = ({
 
 const summaryOf = ({ rows: { changeCounts: counts }, formats }: ReportPage): JSX.Element => (
   <span data-list={overview.changeCounts.name}>
-    {counts.map(({ is_source, kind, changes: count }, place) => (
+    {counts.map(({ is_source, kind, changes: count }, index) => (
       <>
-        {place === 0 ? '' : ', '}
+        {index === 0 ? '' : ', '}
         <b>{formats.count(count)}</b> {countedKind(is_source, kind, count)}
       </>
     ))}

@@ -90,9 +90,9 @@ const Unshown = ({ page, page: { rows, formats } }: PartProps): JSX.Element | nu
   return (
     <p class="rule" id="unshown">
       Values that this page cannot show are in the tables:{' '}
-      {named.map(({ account, survey_id, fields }, place) => (
+      {named.map(({ account, survey_id, fields }, index) => (
         <>
-          {place === 0 ? '' : '; '}
+          {index === 0 ? '' : '; '}
           {account === null || survey_id === null ? (
             'all surveys'
           ) : (

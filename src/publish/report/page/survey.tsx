@@ -212,7 +212,7 @@ const layersOf = (counts: InterviewsProps['counts']) =>
     .map(([place, [name, statuses]]) => ({
       place,
       name: statuses.length === 1 ? null : name,
-      counts: counts.filter(({ status }) => statuses.some((one: string) => one === status)),
+      counts: counts.filter(({ status }) => statuses.some((item: string) => item === status)),
     }))
     .concat({
       place: -1,

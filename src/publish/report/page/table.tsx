@@ -42,8 +42,8 @@ export const QueryTable = <Row extends object>(props: TableProps<Row>): JSX.Elem
       <tbody>
         {rows.map((row) => (
           <tr>
-            {columns.map(({ cell, ...column }, place) =>
-              place === 0 ? <th>{cell(row)}</th> : <td class={classOf(column)}>{cell(row)}</td>,
+            {columns.map(({ cell, ...column }, index) =>
+              index === 0 ? <th>{cell(row)}</th> : <td class={classOf(column)}>{cell(row)}</td>,
             )}
           </tr>
         ))}
@@ -61,15 +61,15 @@ const classOf = ({
 /** The places of the rows in ascending order, unknown values last. The script needs no rule of any language. */
 const orderOf = <Row,>(rows: readonly Row[], sortBy: (row: Row) => number | string | null): string =>
   rows
-    .map((row, place) => ({ place, value: sortBy(row) }))
-    .toSorted((one, other) => compare(one.value, other.value) || one.place - other.place)
+    .map((row, index) => ({ place: index, value: sortBy(row) }))
+    .toSorted((a, b) => compare(a.value, b.value) || a.place - b.place)
     .map(({ place }) => place)
     .join(' ')
 
-const compare = (one: number | string | null, other: number | string | null): number => {
-  if (one === null || other === null) return Number(one === null) - Number(other === null)
-  if (typeof one === 'number' && typeof other === 'number') return one - other
-  return String(one).localeCompare(String(other), 'en')
+const compare = (a: number | string | null, b: number | string | null): number => {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  return String(a).localeCompare(String(b), 'en')
 }
 
 /** The SQL of a query, hidden until the reader wants to see the queries. */

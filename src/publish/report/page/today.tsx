@@ -141,9 +141,9 @@ const Behind = ({ of, page: { rows, formats } }: PartProps & { readonly of: Wait
           behind !== null && behind > 0 && behind >= BEHIND_MIN * (sample_size ?? 0),
       )
       .slice(0, SOURCES_NAMED_MAX)
-      .map(({ name, behind }, place) => (
+      .map(({ name, behind }, index) => (
         <>
-          {place === 0 ? '' : ', '}
+          {index === 0 ? '' : ', '}
           <b>
             <bdi>{name}</bdi>
           </b>{' '}

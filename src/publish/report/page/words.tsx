@@ -28,7 +28,7 @@ export const newestReading = ({ asOf }: ReportRows): Instant | null =>
 /** The last sync of each account. `rows.runs` begins with the newest. */
 export const lastSyncs = ({ runs }: ReportRows): readonly ReportRows['runs'][number][] => {
   const syncs = runs.filter(({ command }) => command === 'sync')
-  return [...new Map(syncs.toReversed().map((one) => [one.account, one])).values()]
+  return [...new Map(syncs.toReversed().map((sync) => [sync.account, sync])).values()]
 }
 
 export const hasAccounts = ({ rows: { asOf } }: ReportPage): boolean => asOf.length > 1

@@ -80,7 +80,7 @@ function* declaredRules(
       where,
       says: `rows without their row in ${table}`,
       sql: `SELECT ${named(key, 'c')} FROM ${rows} c
-      ANTI JOIN (SELECT ${to.map((name, place) => `${quote(name)} AS ${quote(columns[place] ?? name)}`).join(', ')} FROM main.${quote(table)}) p
+      ANTI JOIN (SELECT ${to.map((name, index) => `${quote(name)} AS ${quote(columns[index] ?? name)}`).join(', ')} FROM main.${quote(table)}) p
       ON ${sameKey(columns, 'c', 'p')}`,
     }
 }
