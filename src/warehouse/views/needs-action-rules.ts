@@ -173,20 +173,18 @@ export const RULES: readonly Rule[] = [
   },
 ]
 
-/** The rows of a rule, as a SELECT from `facts`. */
+/** What a rule says of a row of `facts`, as an expression: null if it does not hold. */
 export const reasonSql = ({ kind, urgency, when, since, text, numbers = {}, sourceId }: Rule): string => {
   const pairs = Object.entries(numbers).map(
     ([name, sql]) =>
       `${literal(name)}, TRY_CAST(${sql} AS ${name.endsWith('per_day') ? 'DOUBLE' : 'BIGINT'})`,
   )
-  return `SELECT
-    account, survey_id, title, project_id, status, due_on,
-    ${literal(kind)} AS kind,
-    ${urgency} AS urgency,
-    ${since ?? 'CAST(NULL AS TIMESTAMPTZ)'} AS since,
-    ${text} AS text,
-    json_object(${pairs.join(', ')}) AS numbers,
-    ${sourceId ?? 'CAST(NULL AS BIGINT)'} AS sample_source_id
-  FROM facts
-  WHERE ${when}`
+  return `CASE WHEN ${when} THEN {
+    'kind': ${literal(kind)},
+    'urgency': CAST(${urgency} AS BIGINT),
+    'since': ${since ?? 'CAST(NULL AS TIMESTAMPTZ)'},
+    'text': ${text},
+    'numbers': json_object(${pairs.join(', ')}),
+    'sample_source_id': ${sourceId ?? 'CAST(NULL AS BIGINT)'}
+  } END`
 }

@@ -169,7 +169,7 @@ texts AS (
     ${perDayText('per_day', 'floor')} AS per_day_text
   FROM known_facts
 ),
-facts AS MATERIALIZED (
+facts AS (
   SELECT
     *,
     CASE WHEN due_on < ${utcDay('newest_at')} THEN 'was due ' ELSE 'due ' END || due_text AS due_words,
@@ -181,8 +181,12 @@ facts AS MATERIALIZED (
     END AS need_words
   FROM texts
 ),
+-- One list for all rules: a SELECT for each takes more memory than an export has.
 reasons AS (
-  ${RULES.map(reasonSql).join('\n  UNION ALL\n  ')}
+  SELECT *, unnest([
+    ${RULES.map(reasonSql).join(',\n    ')}
+  ]) AS reason
+  FROM facts
 )
 SELECT
   account,
@@ -190,12 +194,13 @@ SELECT
   title,
   project_id,
   status,
-  kind COLLATE C AS kind,
-  CAST(urgency AS BIGINT) AS urgency,
-  since,
-  text COLLATE C AS text,
-  numbers,
+  reason.kind COLLATE C AS kind,
+  reason.urgency,
+  reason.since,
+  reason.text COLLATE C AS text,
+  reason.numbers,
   due_on,
-  sample_source_id
-FROM reasons`,
+  reason.sample_source_id
+FROM reasons
+WHERE reason IS NOT NULL`,
 }

@@ -33,6 +33,9 @@ export const PACE_FIELDS = {
 export const gainOf = (count: string, before: string): string =>
   `TRY_CAST(CAST(${count} AS HUGEINT) - ${before} AS BIGINT)`
 
+/** The filter of the days of the pace. */
+export const IN_PACE = ' FILTER (WHERE is_in_pace)'
+
 /** The sum of gains, if all of them are known. */
 export const sumOfKnown = (gain: string, filter = ''): string =>
   `CASE WHEN count(${gain})${filter} = count(*)${filter} THEN TRY_CAST(sum(${gain})${filter} AS BIGINT) END`
@@ -162,14 +165,15 @@ day_statuses AS (
 /**
  * Steps that go on from `known_days` (rows of `day_statuses`) and `last_gains`, and end with `pace`, one row per record: `as_of`,
  * `last_gain_at`, `pace_days`, `reconstructed_days`, `gained`, `per_day`, `gained_last_day`, and `spread` (the standard deviation of the daily
- * gains). The step `pace_gains` has the days of the pace, with `counts` and `counts_before`.
+ * gains); and `mix`, aggregates of the days of the pace, in which `counts` are those of a day and `counts_before` those of the known day
+ * before.
  *
  * A known day belongs to the pace if the survey was in fieldwork on the known day before, and has had no other status since. So the day on
  * which it opened, and those on which it was paused, count neither as days nor with their interviews.
  */
-export const paceSteps = ({ current }: Observations): string => {
+export const paceSteps = ({ current }: Observations, mix: readonly string[] = []): string => {
   const key = current.key.join(', ')
-  const [inPace, daily] = [' FILTER (WHERE is_in_pace)', ' FILTER (WHERE is_in_field AND passed = 1)']
+  const daily = ' FILTER (WHERE is_in_field AND passed = 1)'
   return `gains AS (
   SELECT
     *,
@@ -197,9 +201,9 @@ paces AS (
   SELECT
     ${key},
     as_of,
-    CAST(sum(passed)${inPace} AS BIGINT) AS pace_days,
-    CAST(sum(CASE WHEN is_since_reconstructed THEN passed ELSE 0 END)${inPace} AS BIGINT) AS reconstructed_days,
-    ${sumOfKnown('gain', inPace)} AS gained,
+    CAST(sum(passed)${IN_PACE} AS BIGINT) AS pace_days,
+    CAST(sum(CASE WHEN is_since_reconstructed THEN passed ELSE 0 END)${IN_PACE} AS BIGINT) AS reconstructed_days,
+    ${[...mix, `${sumOfKnown('gain', IN_PACE)} AS gained`].join(',\n    ')},
     max(gain) FILTER (WHERE "day" = as_of AND (passed = 1 OR gain = 0)) AS gained_last_day,
     CASE WHEN count(*)${daily} >= ${SPREAD_GAINS_MIN} THEN stddev_samp(gain)${daily} END AS spread
   FROM pace_gains

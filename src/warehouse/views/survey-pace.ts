@@ -4,7 +4,7 @@ import { INTERVIEW_STATUSES } from '../../model/fields.js'
 import { deadlines, freshness, ofSurvey, surveyProgress, surveys } from '../../model/tables.js'
 import { utcDay } from '../history/compaction.js'
 import { DEADLINE_STEPS, FORECAST_STEPS } from './forecast.js'
-import { dayStatusSteps, gainOf, PACE_FIELDS, paceSteps, sumOfKnown } from './pace.js'
+import { dayStatusSteps, gainOf, IN_PACE, PACE_FIELDS, paceSteps, sumOfKnown } from './pace.js'
 import { surveyObservations } from './progress-periods.js'
 import { columnOf, columnsFrom, type ViewDeclaration } from './view-declaration.js'
 
@@ -25,10 +25,10 @@ const TODAY_STEP = `newest AS (
   GROUP BY account
 )`
 
-const gainOfCount = (name: string): string =>
-  `${gainOf(`counts.${name}`, `counts_before.${name}`)} AS ${name}, counts_before.${name} AS ${name}_before`
-const gainedCount = (name: string): string =>
-  `${sumOfKnown(name)} AS ${name}, arg_min(${name}_before, "day") AS ${name}_before`
+const MIX = ['complete', 'screened', 'dropped', 'interviews'].flatMap((name) => [
+  `${sumOfKnown(gainOf(`counts.${name}`, `counts_before.${name}`), IN_PACE)} AS recent_${name}`,
+  `arg_min(counts_before.${name}, "day")${IN_PACE} AS earlier_${name}`,
+])
 
 /** part / (part + rest), or null if a count is unknown, or fell because interviews changed their status. */
 const share = (part: string, rest: string): string =>
@@ -114,32 +114,17 @@ known_days AS (
   FROM day_statuses d
   LEFT JOIN modifications m ON m.account = d.account AND m.survey_id = d.survey_id
 ),
-${paceSteps(surveyObservations)},
-gained_counts AS (
-  SELECT
-    account, survey_id, "day",
-    ${['complete', 'screened', 'dropped', 'interviews'].map(gainOfCount).join(',\n    ')}
-  FROM pace_gains
-  WHERE is_in_pace
-),
-mixes AS (
-  SELECT
-    account, survey_id,
-    ${['complete', 'screened', 'dropped', 'interviews'].map(gainedCount).join(',\n    ')}
-  FROM gained_counts
-  GROUP BY ALL
-),
+${paceSteps(surveyObservations, MIX)},
 -- Reconstructed days have the statuses of today, so nothing shows how they moved.
 rates AS (
   SELECT
-    account, survey_id,
-    ${share('complete', 'screened')} AS recent_incidence_rate,
-    ${share('complete_before', 'screened_before')} AS earlier_incidence_rate,
-    ${share('dropped', '(interviews - dropped)')} AS recent_drop_out_rate,
-    ${share('dropped_before', '(interviews_before - dropped_before)')} AS earlier_drop_out_rate
-  FROM mixes
-  JOIN paces USING (account, survey_id)
-  WHERE pace_days > 0 AND reconstructed_days = 0
+    *,
+    pace_days > 0 AND reconstructed_days = 0 AS has_rates,
+    CASE WHEN has_rates THEN ${share('recent_complete', 'recent_screened')} END AS recent_incidence_rate,
+    CASE WHEN has_rates THEN ${share('earlier_complete', 'earlier_screened')} END AS earlier_incidence_rate,
+    CASE WHEN has_rates THEN ${share('recent_dropped', '(recent_interviews - recent_dropped)')} END AS recent_drop_out_rate,
+    CASE WHEN has_rates THEN ${share('earlier_dropped', '(earlier_interviews - earlier_dropped)')} END AS earlier_drop_out_rate
+  FROM pace
 ),
 ${TODAY_STEP},
 goals AS (
@@ -153,7 +138,7 @@ goals AS (
     CASE WHEN d.due_on IS NULL THEN e.note ELSE d.note END AS due_note
   FROM main.survey_progress t
   JOIN main.surveys s ON s.account = t.account AND s.id = t.survey_id AND s._missing_since IS NULL
-  JOIN pace p ON p.account = t.account AND p.survey_id = t.survey_id
+  JOIN rates p ON p.account = t.account AND p.survey_id = t.survey_id
   LEFT JOIN newest n ON n.account = t.account
   LEFT JOIN main.deadlines d ON d.account = t.account AND d.survey_id = t.survey_id
   LEFT JOIN main.deadlines e ON e.account = t.account AND e.survey_id IS NULL AND e.project_id = s.project_id
@@ -184,12 +169,11 @@ SELECT
   j.deadline COLLATE C AS deadline,
   j.needed_per_day,
   j.target_incidence_rate,
-  r.recent_incidence_rate,
-  r.earlier_incidence_rate,
+  j.recent_incidence_rate,
+  j.earlier_incidence_rate,
   j.drop_out_rate,
-  r.recent_drop_out_rate,
-  r.earlier_drop_out_rate
+  j.recent_drop_out_rate,
+  j.earlier_drop_out_rate
 FROM judged j
-LEFT JOIN rates r ON r.account = j.account AND r.survey_id = j.survey_id
 LEFT JOIN main.freshness f ON f.account = j.account AND f.survey_id = j.survey_id`,
 }
