@@ -26,7 +26,7 @@ export interface DueSurvey {
 
 /**
  * From when a survey is due without a change in the listing, which queues it at once; null if it is missing. An active survey is due every
- * night. An inactive one waits as long again as it had not changed when it was last read, so it is read 1, 2, 4, 8 … days after a change.
+ * night. An inactive one waits as long as lay between its last change and its last reading, so it is read 1, 2, 4, 8 … days after a change.
  * `changed` here: it was never read, or its last reading is dated in the future.
  */
 export const nextReading = (

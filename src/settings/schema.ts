@@ -163,7 +163,7 @@ const account = section({
       list({ type: 'string' }),
     )
       .prefault([])
-      .describe('The same for those of these projects; numbers in quotes'),
+      .describe('The same for surveys of these projects; put numbers in quotes'),
   }).prefault({}),
   /** `rateLimit` as one text; it overrides `rateLimit`. */
   rate: rate.optional(),

@@ -1,4 +1,5 @@
 /** Plans a run from stored data, and queues the surveys that are due but not in the listing: new interviews do not change `updated_at`. */
+import { counted, humanCount } from '../base/human.js'
 import type { Instant } from '../model/instant.js'
 import type { PlannedSurvey } from '../model/plan-facts.js'
 import type { TaskReason } from '../model/run.js'
@@ -63,15 +64,19 @@ export const queueDue = async (run: Run): Promise<readonly Task[]> => {
   state.requestUsage.saved('excluded', excluded.requests)
   if (excluded.surveys > 0)
     log.info({ account, surveys: excluded.surveys }, 'surveys that are due are excluded by the settings')
-  log.info({ account, ...countByReason(due) }, 'queued the surveys that are due')
+  log.info({ account }, readingText(tasks))
   return tasks
 }
 
 const isDatedAhead = ({ refreshedAt }: PlannedSurvey, now: Instant): boolean =>
   refreshedAt !== null && believed(refreshedAt, now) === null
 
-const countByReason = (due: readonly Task[]): Partial<Record<TaskReason, number>> => {
-  const counts: Partial<Record<TaskReason, number>> = {}
-  for (const { reason } of due) counts[reason] = (counts[reason] ?? 0) + 1
-  return counts
+/** `reading 7 surveys: 5 active, 2 changed`. */
+const readingText = (tasks: readonly Task[]): string => {
+  const counts = new Map<TaskReason, number>()
+  for (const { reason } of tasks) counts.set(reason, (counts.get(reason) ?? 0) + 1)
+  const parts = [...counts].map(([reason, count]) => `${humanCount(count)} ${reason}`)
+  return parts.length === 0
+    ? 'no survey is due'
+    : `reading ${counted(tasks.length, 'survey')}: ${parts.join(', ')}`
 }

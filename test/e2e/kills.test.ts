@@ -25,11 +25,13 @@ const STARTS_MAX = 20 + 6 * KILLS
 const REFRESH = { max_age: '1m' }
 const UNREAD = { sources: [], progress: {}, sourceProgress: [] }
 
+const READING = /"msg":"(reading \d+ surveys?:|no survey is due)/
+
 /** The phase of a run, by its log and its files. */
 const phaseOf = (stderr: string, files: readonly string[]) => {
   if (stderr.includes('"msg":"publishing"') || files.some((name) => name.includes('.publishing')))
     return 'publishing'
-  if (stderr.includes('queued the surveys that are due')) return 'refreshing'
+  if (READING.test(stderr)) return 'refreshing'
   if (stderr.includes('"msg":"request"')) return 'listing'
   return /is set aside|is rebuilt/.test(stderr) ? 'recovering' : 'opening'
 }
@@ -40,7 +42,7 @@ const TRIGGERS: readonly (RegExp | 'now' | 'requests')[] = [
   'requests',
   /"msg":"publishing"/,
   /"msg":"request"/,
-  /queued the surveys that are due/,
+  READING,
   /is set aside|is rebuilt|"msg":"request"/,
 ]
 
