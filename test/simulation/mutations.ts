@@ -58,7 +58,7 @@ const MUTATIONS = `
 - const temporary = temporaryBeside(target)
 + const temporary = target
 @@ warehouse/merge/listing-pages.js @@ a changed row is merged before its sources and progress are read
-- waits: one.replaces && refreshed.has(one.survey.id)
+- waits: item.replaces && refreshed.has(item.survey.id)
 + waits: false
 @@ http/rate-limit/slot-timing.js @@ a slot is free as soon as the answer has arrived
 - ({ perMs }) => perMs + HOLD_MARGIN_MS
