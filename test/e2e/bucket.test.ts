@@ -1,16 +1,16 @@
 /** With `storage`, the bucket is the warehouse: every pod begins with an empty disk, and nothing is lost, doubled or torn. */
-
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { scriptedProgress, scriptedSurveys } from '../support/api/scripted-api.js'
+import { scriptedProgress } from '../support/api/scripted-api.js'
 import { keysIn, openBucketTrial } from '../support/storage/bucket-trial.js'
 import { FORBIDDEN } from '../support/storage/s3-server.js'
 import { some } from '../support/suite/cases.js'
 import { query } from '../support/warehouse/duckdb.js'
+import { surveys } from './bucket-shared.js'
 
-const surveys = (count = 3) => scriptedSurveys(count, {}, 1)
 const NIGHT = ['sync', '--log-level', 'warn']
+
 const RUNS = `SELECT status, exit_code FROM _sync.runs ORDER BY started_at`
 
 describe('a night', () => {
@@ -145,37 +145,5 @@ describe('a store that fails', () => {
     for (const secret of [pod.AWS_SECRET_ACCESS_KEY, pod.AWS_ACCESS_KEY_ID])
       expect(ended.stderr).not.toContain(secret)
     expect(trial.api.arrivals).toEqual([])
-  })
-})
-
-describe('who holds the bucket', () => {
-  test.concurrent('check reports the bucket and leaves only a free lease; a run beside an active one ends with exit 6 and names the holder', async (context) => {
-    const trial = await openBucketTrial(context, surveys())
-    const checked = await trial.runWarm(['check'], await trial.pod())
-    expect(checked).toMatchObject({ code: 0, stderr: '' })
-    const holds = 's3://research/fieldwork: conditional writes hold; nothing is published yet'
-    expect(checked.stdout).toContain(holds)
-    expect(keysIn(trial).filter((key) => !key.startsWith('ledger/'))).toEqual(['lease.json'])
-    const lease = trial.document('lease.json')
-    expect(lease).toMatchObject({ state: 'free' })
-    const holder = { ...Object(lease.holder), host: 'pod-9' }
-    const held = (token: string) =>
-      trial.s3.store.write('fieldwork/lease.json', JSON.stringify({ ...lease, state: 'held', token, holder }))
-    held('1')
-    let looks = 0
-    trial.fault = ({ verb, key }) => {
-      // The other run renews its lease between two looks.
-      if (verb === 'get' && key.endsWith('lease.json')) {
-        looks += 1
-        held(String(looks))
-      }
-      return null
-    }
-    const from = trial.api.arrivals.length
-    const ended = await trial.runWarm(['sync'], await trial.pod())
-    expect(ended).toMatchObject({ code: 6, stdout: '' })
-    expect(ended.stderr).toContain('s3://research/fieldwork is in use by "fieldwork-sync check"')
-    expect(ended.stderr).toContain('pod-9')
-    expect(trial.api.arrivals).toHaveLength(from)
   })
 })

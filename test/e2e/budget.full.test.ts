@@ -1,7 +1,13 @@
 /** A run keeps to its budget. With any budget, enough runs read everything. */
-
 import { expect, test } from 'vitest'
-import { type ScriptedApi, scriptedProgress, scriptedSurvey } from '../support/api/scripted-api.js'
+import {
+  type Arrival,
+  type ScriptedApi,
+  scriptedProgress,
+  scriptedSurvey,
+  scriptedSurveys,
+} from '../support/api/scripted-api.js'
+import type { Env } from '../support/command/command.js'
 import type { Synced } from '../support/command/sync.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 
@@ -22,9 +28,12 @@ const startTwoSurveys = async (context: Parameters<typeof openTrial>[0]) => {
   trial.api.pageSize = 1
   return trial
 }
+
 const PAGES = 2
+
 /** The listing of changes that follows a resumed listing. */
 const CHANGES_SINCE = 1
+
 /** Two runs for the listing, and one for each request about a survey: five, and at the end its progress once more. */
 const RUNS_MAX = 2 + 2 * 6
 
@@ -78,3 +87,50 @@ test.for([1, 2, 3, 5, 10])(
     await trial.expectSound()
   },
 )
+
+test('--max-duration stops a run when the API is slow, and the run counts and publishes what is left over', async (context) => {
+  const { api, sync, rows } = await openTrial(context, scriptedSurveys(12, { status: 'draft' }, 0))
+  const timeLimited = (env: Env) => sync(['--max-duration', '1s'], env)
+  const published = () =>
+    rows(
+      'SELECT (SELECT count(*) FROM survey_progress) AS refreshed, (SELECT count(*) FROM _sync.tasks) AS tasks',
+    )
+  const isAboutASurvey = ({ path }: Arrival) => path !== '/surveys'
+
+  // The API answers no request about a survey. The run gives up its open requests, which count as no failure.
+  api.hook = (arrival) => (isAboutASurvey(arrival) ? new Promise(() => undefined) : false)
+  const held = await timeLimited({})
+  const counts = { surveys_listed: 12, surveys_refreshed: 0, surveys_failed: 0, left_over: 12 }
+  expect(held).toMatchObject({
+    code: 3,
+    run: { status: 'partial', reason: expect.stringContaining('--max-duration 1s'), ...counts },
+  })
+  expect(await published()).toEqual([{ refreshed: 0, tasks: 12 }])
+
+  // The answers come after the time limit. The run finishes the surveys that it has started, eight at most.
+  let timeLimit: Promise<void> | null = null
+  api.hook = async (arrival) => {
+    if (!isAboutASurvey(arrival)) return false
+    timeLimit ??= new Promise((reached) => setTimeout(reached, 1_000))
+    await timeLimit
+    return false
+  }
+  api.arrivals.length = 0
+  // At this cap a bundle may take half a minute. The run may exceed its duration by that much.
+  const stopped = await timeLimited({ FIELDWORK_SYNC_RATE_LIMIT: '1000/30s' })
+  expect(stopped).toMatchObject({
+    code: 3,
+    run: { status: 'partial', surveys_failed: 0, reason: expect.stringContaining('--max-duration 1s') },
+  })
+  const { surveys_refreshed: refreshed, left_over: leftOver } = stopped.run
+  expect(refreshed).toBeGreaterThan(0)
+  expect(refreshed).toBeLessThanOrEqual(8)
+  expect(refreshed + leftOver).toBe(12)
+  expect(api.arrivals.filter(isAboutASurvey)).toHaveLength(2 * refreshed)
+  expect(await published()).toEqual([{ refreshed, tasks: leftOver }])
+
+  expect(await sync()).toMatchObject({
+    code: 0,
+    run: { surveys_refreshed: leftOver, left_over: 0 },
+  })
+})

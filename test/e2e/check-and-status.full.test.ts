@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { NO_ACCOUNT, scriptedSurvey, TOKEN } from '../support/api/scripted-api.js'
-import { openTrial, stderrShows } from '../support/command/trial.js'
+import { openSynced, openTrial, stderrShows } from '../support/command/trial.js'
 import { startRedis } from '../support/servers/redis.js'
 import { lacks } from '../support/suite/lacks.js'
 
@@ -57,4 +57,37 @@ describe('check', () => {
       expect(trial.api.arrivals).toHaveLength(requests)
     },
   )
+})
+
+describe('status', () => {
+  test.concurrent('names the process that holds the warehouse, as a second sync does, without disturbing it, and names none after a kill', async (context) => {
+    const trial = await openSynced(context, [scriptedSurvey(1)])
+    trial.api.hook = () => true
+    const arrived = trial.api.arrived(() => true)
+    const { child, ended } = trial.start(['sync'])
+    await arrived
+    const requests = trial.api.arrivals.length
+    const second = await trial.runWarm(['sync', '--json'])
+    expect(second.code).toBe(6)
+    expect(second.stderr).toContain(`is held by "fieldwork-sync sync", process ${child.pid} on `)
+    expect(JSON.parse(second.stdout)).toMatchObject({ error: { code: 'warehouse_is_held', exit_code: 6 } })
+    const check = await trial.runWarm(['check', '--json'])
+    expect(check.code).toBe(6)
+    expect(JSON.parse(check.stdout)).toMatchObject({
+      exit_code: 6,
+      checks: [{}, { what: 'warehouse', ok: false }],
+    })
+    const held = await trial.runWarm(['status', '--json'])
+    expect(held.code).toBe(0)
+    expect(JSON.parse(held.stdout)).toMatchObject({
+      holder: expect.stringMatching(`"fieldwork-sync sync", process ${child.pid} on `),
+      runs: [{ status: 'complete' }],
+    })
+    expect(trial.api.arrivals).toHaveLength(requests)
+    child.kill('SIGKILL')
+    await ended
+    const killed = await trial.runWarm(['status', '--json'])
+    expect(killed.code).toBe(0)
+    expect(JSON.parse(killed.stdout)).toMatchObject({ holder: null, runs: [{ status: 'complete' }] })
+  })
 })

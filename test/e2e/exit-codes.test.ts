@@ -6,7 +6,6 @@ import {
   type ScriptedApi,
   scriptedSurvey,
   scriptedSurveys,
-  TOKEN,
 } from '../support/api/scripted-api.js'
 import { otherBuild } from '../support/command/mutant.js'
 import { lastLine, openTrial, type Trial } from '../support/command/trial.js'
@@ -14,32 +13,6 @@ import { freePort } from '../support/servers/server.js'
 
 const ids = async (trial: Trial): Promise<unknown[]> =>
   (await trial.rows('SELECT id FROM surveys ORDER BY id')).map(({ id }) => id)
-
-test.concurrent('1: a bug is reported with its stack, without the token, and recorded, and the next run is complete', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1)])
-  const broken = await otherBuild(
-    context.onTestFinished,
-    'sync/planning.js',
-    `export const planOf = async () => null\nexport const expectServerTime = null\nexport const queueDue = async ({ warehouse }) => { throw new TypeError('no such thing as ' + warehouse.account + process.env.FIELDWORK_SYNC_API_TOKEN) }\n`,
-  )
-  const ended = await trial.run(['sync', '--json', '--log-level', 'debug'], {}, broken)
-  expect(ended.code).toBe(1)
-  expect(ended.stderr).toMatch(
-    /this is a bug in fieldwork-sync, please report it: TypeError: no such thing as default\[redacted\]\n\s+at queueDue/,
-  )
-  expect(JSON.parse(ended.stdout)).toEqual({
-    error: { code: 'bug', message: 'no such thing as default[redacted]', exit_code: 1 },
-  })
-  expect(`${ended.stdout}${ended.stderr}`).not.toContain(TOKEN)
-  expect(await trial.runs('work.duckdb')).toEqual([
-    { status: 'failed', exit_code: 1, reason: 'a bug: no such thing as default[redacted]' },
-  ])
-  expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
-  expect((await trial.runs()).map(({ status, exit_code }) => [status, exit_code])).toEqual([
-    ['failed', 1],
-    ['complete', 0],
-  ])
-})
 
 test.concurrent('1: a command that waits for what never comes does not say success', async ({
   onTestFinished,
@@ -64,6 +37,7 @@ interface Night {
 }
 
 const FAST = { limits: { attempts: 2, patience: '0s', backoff_base: '1ms', backoff_max: '1ms' } }
+
 const STATUS_OF = { 0: 'complete', 3: 'partial', 4: 'failed', 5: 'failed' }
 
 test.concurrent('0, 3, 4 and 5: exit code, last line and run record of each night agree, and the next night goes on', async (context) => {

@@ -4,7 +4,10 @@ import { chmod, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promi
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
+import { startWorld } from '../support/api/reference-api.js'
 import { MAIN } from '../support/command/command.js'
+import { openTrial } from '../support/command/trial.js'
+import { envOf } from '../support/oracle/rate.js'
 import { boundByModes, lacksUsers } from '../support/process/users.js'
 import { openReader } from '../support/warehouse/duckdb.js'
 import { MAIN_TABLES, openPublished } from './export-shared.js'
@@ -106,4 +109,15 @@ test.skipIf(lacksUsers())('a killed export that cannot be removed is named', asy
   const { status, stderr } = spawnSync(process.execPath, [MAIN, ...args], options)
   expect(status).toBe(7)
   expect(stderr).toContain(`cannot export to ${out}: EACCES: permission denied`)
+})
+
+test.concurrent('every view fits the memory of an export', async (context) => {
+  const trial = await openTrial(context)
+  await using server = await startWorld({ surveys: 120 })
+  expect(await trial.runWarm(['sync'], envOf(server))).toMatchObject({ code: 0 })
+  const out = join(await trial.temporary(), 'csv')
+  for (const { name } of ALL_VIEWS) {
+    const ended = await trial.runWarm(['export', '--format', 'csv', '--tables', name, '--out', out])
+    expect(ended, `${name}: ${ended.stderr}`).toMatchObject({ code: 0 })
+  }
 })

@@ -5,11 +5,8 @@ import { readXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
 import { type Export, exportTables } from '../../src/commands/export.js'
 import { openDatabase } from '../../src/warehouse/connection/database.js'
-import { ALL_VIEWS } from '../../src/warehouse/views/all.js'
-import { startWorld } from '../support/api/reference-api.js'
 import { scriptedSurvey } from '../support/api/scripted-api.js'
-import { gate, openSynced, openTrial } from '../support/command/trial.js'
-import { envOf } from '../support/oracle/rate.js'
+import { gate, openSynced } from '../support/command/trial.js'
 import { query } from '../support/warehouse/duckdb.js'
 import { csv, MAIN_TABLES, ODD, openPublished } from './export-shared.js'
 
@@ -98,17 +95,6 @@ test.concurrent('spreadsheet programs get typed workbooks, and CSV without formu
       code: 2,
       stderr: 'fieldwork-sync: --bom is only for --format csv. See fieldwork-sync export --help\n',
     })
-})
-
-test.concurrent('every view fits the memory of an export', async (context) => {
-  const trial = await openTrial(context)
-  await using server = await startWorld({ surveys: 120 })
-  expect(await trial.runWarm(['sync'], envOf(server))).toMatchObject({ code: 0 })
-  const out = join(await trial.temporary(), 'csv')
-  for (const { name } of ALL_VIEWS) {
-    const ended = await trial.runWarm(['export', '--format', 'csv', '--tables', name, '--out', out])
-    expect(ended, `${name}: ${ended.stderr}`).toMatchObject({ code: 0 })
-  }
 })
 
 test.concurrent('an export that is refused prints one line and changes nothing', async (context) => {

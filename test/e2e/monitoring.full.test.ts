@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { refusing, scriptedSurvey } from '../support/api/scripted-api.js'
 import { openTrial, stopWith } from '../support/command/trial.js'
 import { startReceiver } from '../support/servers/receiver.js'
-import { expectNoSecret, metricsIn, openMonitored, PATHS } from './monitoring-shared.js'
+import { expectNoSecret, metricsIn, notifyOf, openMonitored, PATHS } from './monitoring-shared.js'
 
 test.concurrent('a failed run and a replay keep what is known of the last complete run', async (context) => {
   const { trial, receiver, file, settings } = await openMonitored(context)
@@ -107,4 +107,24 @@ test.concurrent('addresses come from files and variables; each shard writes its 
   expect([...receiver.lines()].sort()).toEqual([`POST ${PATHS.webhook}`, `POST ${PATHS.success}`])
   const metrics = await readFile(join(directory, 'fieldwork_sync.shard-0-of-1.prom'), 'utf8')
   expect(metrics).toContain(`warehouse="${trial.warehouse}/shard=0-of-1"`)
+})
+
+test.concurrent('a run that a signal stops reports that and ends, even if nobody answers', async (context) => {
+  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
+  const receiver = await startReceiver(context.onTestFinished)
+  receiver.answer = () => undefined
+  const file = join(await trial.temporary(), 'fieldwork_sync.prom')
+  const pushgateway = receiver.url
+  const settings = await trial.settings({ metrics: { file, pushgateway }, notify: notifyOf(receiver) })
+  trial.api.hook = ({ path }) => path === '/surveys/2/fieldwork_progress'
+  const arrived = trial.api.arrived(({ path }) => path === '/surveys/2/fieldwork_progress')
+  const running = trial.start(['sync', ...settings])
+  await arrived
+  const ended = await stopWith(running, 'SIGTERM')
+  expect(ended).toMatchObject({ code: 3, signal: null })
+  expectNoSecret(ended)
+  expect(ended.stderr).toMatch(/notify.success was not delivered: 127\.0\.0\.1:\d+ did not answer in time/)
+  expect(ended.stderr).toMatch(/notify.webhook was not delivered/)
+  expect(ended.stderr).toMatch(/metrics.pushgateway was not delivered/)
+  expect((await metricsIn(file)).get('run_status{command="sync",status="partial"}')).toBe(1)
 })

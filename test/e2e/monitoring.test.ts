@@ -7,7 +7,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { refusing, scriptedSurvey } from '../support/api/scripted-api.js'
-import { openTrial, stopWith } from '../support/command/trial.js'
+import { openTrial } from '../support/command/trial.js'
 import { startReceiver } from '../support/servers/receiver.js'
 import { some } from '../support/suite/cases.js'
 import { expectNoSecret, metricsIn, notifyOf, openMonitored, PATHS, samplesIn } from './monitoring-shared.js'
@@ -72,26 +72,6 @@ test.concurrent.for(some(UNREAD, 2))(
     expect([...pings].sort()).toEqual([PATHS.failure, PATHS.start].map((path) => `POST ${path}`))
   },
 )
-
-test.concurrent('a run that a signal stops reports that and ends, even if nobody answers', async (context) => {
-  const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
-  const receiver = await startReceiver(context.onTestFinished)
-  receiver.answer = () => undefined
-  const file = join(await trial.temporary(), 'fieldwork_sync.prom')
-  const pushgateway = receiver.url
-  const settings = await trial.settings({ metrics: { file, pushgateway }, notify: notifyOf(receiver) })
-  trial.api.hook = ({ path }) => path === '/surveys/2/fieldwork_progress'
-  const arrived = trial.api.arrived(({ path }) => path === '/surveys/2/fieldwork_progress')
-  const running = trial.start(['sync', ...settings])
-  await arrived
-  const ended = await stopWith(running, 'SIGTERM')
-  expect(ended).toMatchObject({ code: 3, signal: null })
-  expectNoSecret(ended)
-  expect(ended.stderr).toMatch(/notify.success was not delivered: 127\.0\.0\.1:\d+ did not answer in time/)
-  expect(ended.stderr).toMatch(/notify.webhook was not delivered/)
-  expect(ended.stderr).toMatch(/metrics.pushgateway was not delivered/)
-  expect((await metricsIn(file)).get('run_status{command="sync",status="partial"}')).toBe(1)
-})
 
 describe('wrong settings', () => {
   test.concurrent('are reported where the settings about that are right', async (context) => {

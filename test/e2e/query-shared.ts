@@ -15,3 +15,12 @@ export const SURVEYS = () => [
 
 /** 10 GB of text. */
 export const LONG = 'SELECT range AS n, repeat(md5(range::VARCHAR), 4) AS text FROM range(100000000)'
+
+export const NO_CONTEXT = {
+  stdin: () => process.stdin,
+  stdout: { isTTY: false, columns: 80 },
+  stderr: process.stderr,
+  exit: () => undefined,
+  protect: () => undefined,
+  logsAs: () => undefined,
+}

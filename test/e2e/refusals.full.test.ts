@@ -71,4 +71,15 @@ describe('a 404 of a listed survey', () => {
     expect(await night(trial, NIGHTS_REFUSED + 1)).toMatchObject({ code: 0, run: { left_over: 0 } })
     expect(await trial.rows('SELECT title FROM surveys WHERE id = 2')).toEqual([{ title: 'Renamed' }])
   })
+
+  test.concurrent('marks the survey as missing when the next full listing does not show it', async (context) => {
+    const trial = await openTrial(context, ids(3))
+    await night(trial, 0)
+    trial.api.surveys.splice(1, 1)
+    // An incremental listing cannot show that an active survey has gone. Its own address answers 404.
+    expect(await night(trial, 1)).toMatchObject({ code: 3, run: { listing: 'incremental' } })
+    expect(await missingIds(trial)).toEqual([])
+    expect(await night(trial, 2)).toMatchObject({ code: 0, run: { listing: 'full', left_over: 0 } })
+    expect(await missingIds(trial)).toEqual([2])
+  })
 })

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { chmod, mkdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { MAIN } from '../support/command/command.js'
+import { MAIN, withEndLine } from '../support/command/command.js'
 import { openSynced } from '../support/command/trial.js'
 import { mountReadOnly } from '../support/files/disk.js'
 import { boundByModes, lacksUsers } from '../support/process/users.js'
@@ -64,3 +64,34 @@ test.skipIf(lacksUsers())(
     expect(runThere('plan')).toMatchObject({ status: 2, stderr: expect.stringContaining(`\n  ${warning}\n`) })
   },
 )
+
+test('where the working directory is gone, absolute paths work and a relative one is refused', async (context) => {
+  const trial = await openSynced(context)
+  const gone = await trial.temporary()
+  const runThere = (...args: readonly string[]) =>
+    spawnSync('sh', ['-c', 'rmdir "$PWD" 2>/dev/null; exec "$0" "$@"', process.execPath, MAIN, ...args], {
+      cwd: gone,
+      env: { ...trial.api.env, PATH: process.env.PATH },
+      encoding: 'utf8',
+    })
+  expect(runThere('status', '--check', '--warehouse', trial.warehouse)).toMatchObject({
+    status: 0,
+    stderr: '',
+  })
+  await mkdir(gone)
+  expect(runThere('plan', '--warehouse', trial.warehouse)).toMatchObject({ status: 0, stderr: '' })
+  for (const args of [
+    ['status'],
+    ['report', '--out', 'r.html'],
+    ['query', 'FROM surveys', '--out', 'x.csv'],
+  ]) {
+    await mkdir(gone)
+    const { status, stderr } = runThere(...args)
+    expect(status).toBe(2)
+    expect(withEndLine(stderr)).toEqual({
+      stderr:
+        'fieldwork-sync: the working directory is gone (ENOENT). Change to another directory, and run the command again\n',
+      end: expect.objectContaining({ exit_code: 2 }),
+    })
+  }
+})

@@ -1,11 +1,7 @@
 /** Without `--config` and its variable, a command reads the `fieldwork-sync.yaml` of the directory in which it starts, and says so. */
-
-import { spawnSync } from 'node:child_process'
 import { chmod, chown, lchown, mkdir, rename, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { MAIN, withEndLine } from '../support/command/command.js'
-import { openSynced } from '../support/command/trial.js'
 import { isRoot } from '../support/process/users.js'
 import { some } from '../support/suite/cases.js'
 import { NOTE, openHere } from './settings-here-shared.js'
@@ -73,6 +69,7 @@ test.concurrent.for([
 })
 
 const OTHER = 65_534
+
 const ELSEWHERE = 'so it may send your token elsewhere. If you trust it, name it by --config'
 
 /** Puts the file of a trial behind a link: both names, and the directories of both. */
@@ -151,7 +148,7 @@ test.concurrent.for(
           ] as const)
         : []),
     ] as const,
-    6,
+    2,
   ),
 )('%s is not used, unless it is named', async ([, change, why], context) => {
   const { file, put, run, requests, temporary } = await openHere(context)
@@ -171,35 +168,4 @@ test.concurrent('init is not disturbed by it', async (context) => {
   const answers = ['--base-url', 'https://api.example/api/v1', '--id', '1', '--token-file', 'token']
   const ended = await run(['init', ...answers, '--out', 'new.yaml', '--no-check'])
   expect(ended.stderr).toContain('--token-file: the token file that it names does not exist')
-})
-
-test('where the working directory is gone, absolute paths work and a relative one is refused', async (context) => {
-  const trial = await openSynced(context)
-  const gone = await trial.temporary()
-  const runThere = (...args: readonly string[]) =>
-    spawnSync('sh', ['-c', 'rmdir "$PWD" 2>/dev/null; exec "$0" "$@"', process.execPath, MAIN, ...args], {
-      cwd: gone,
-      env: { ...trial.api.env, PATH: process.env.PATH },
-      encoding: 'utf8',
-    })
-  expect(runThere('status', '--check', '--warehouse', trial.warehouse)).toMatchObject({
-    status: 0,
-    stderr: '',
-  })
-  await mkdir(gone)
-  expect(runThere('plan', '--warehouse', trial.warehouse)).toMatchObject({ status: 0, stderr: '' })
-  for (const args of [
-    ['status'],
-    ['report', '--out', 'r.html'],
-    ['query', 'FROM surveys', '--out', 'x.csv'],
-  ]) {
-    await mkdir(gone)
-    const { status, stderr } = runThere(...args)
-    expect(status).toBe(2)
-    expect(withEndLine(stderr)).toEqual({
-      stderr:
-        'fieldwork-sync: the working directory is gone (ENOENT). Change to another directory, and run the command again\n',
-      end: expect.objectContaining({ exit_code: 2 }),
-    })
-  }
 })

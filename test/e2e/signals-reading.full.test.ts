@@ -7,7 +7,6 @@ import type { Ended } from '../support/command/command.js'
 import { openTrial, type Trial } from '../support/command/trial.js'
 import { failing } from '../support/process/failing-calls.js'
 import { openBucketTrial } from '../support/storage/bucket-trial.js'
-import { some } from '../support/suite/cases.js'
 import { lacks } from '../support/suite/lacks.js'
 
 const OUT = 'OUT'
@@ -34,7 +33,7 @@ const expectStop = (ended: Ended, where: string): void => {
 }
 
 /** The calls at which the signal comes. Later ones than a command makes never happen. */
-const CALLS = some([8, ...[...Array(40).keys()].map((call) => 1 + 3 * call)], 1)
+const CALLS = [8, ...[...Array(40).keys()].map((call) => 1 + 3 * call)]
 
 test.skipIf(lacks('gcc'))(
   'a signal is a stop, at any file that a command reads',
@@ -46,7 +45,7 @@ test.skipIf(lacks('gcc'))(
     const codes = new Set<number | null>()
     for (const atCall of CALLS) {
       const env = failing({ stop: { atCall, below } })
-      for (const command of some(COMMANDS, 1)) {
+      for (const command of COMMANDS) {
         const ended = await trial.run(await argsOf(command, trial), env)
         expectStop(ended, `${command[0]} at call ${atCall}`)
         codes.add(ended.code)

@@ -123,3 +123,11 @@ test('a stopped run gives up an endless publish at the shutdown deadline, and sa
   expect(await trial.runWarm(['sync'])).toMatchObject({ code: 0 })
   expect((await trial.runs()).map(({ status }) => status)).toEqual(['complete', 'partial', 'complete'])
 })
+
+test.concurrent('a signal after the end of the command changes no exit code', async (context) => {
+  const trial = await openTrial(context)
+  const late = `process.once('beforeExit', () => process.emit('SIGTERM'))`
+  const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(late)}` }
+  expect(await trial.run(['status'], env)).toMatchObject({ code: 2, signal: null })
+  expect(await trial.run(['sync'], env)).toMatchObject({ code: 0, signal: null })
+})

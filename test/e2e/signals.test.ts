@@ -123,14 +123,6 @@ test.concurrent.for(some(INTERRUPTIONS, 1))(
   },
 )
 
-test.concurrent('a signal after the end of the command changes no exit code', async (context) => {
-  const trial = await openTrial(context)
-  const late = `process.once('beforeExit', () => process.emit('SIGTERM'))`
-  const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(late)}` }
-  expect(await trial.run(['status'], env)).toMatchObject({ code: 2, signal: null })
-  expect(await trial.run(['sync'], env)).toMatchObject({ code: 0, signal: null })
-})
-
 const SECOND_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 test.concurrent.for(some(SECOND_SIGNALS, 1))(

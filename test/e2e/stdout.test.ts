@@ -1,12 +1,8 @@
 /** Output that cannot be written ends a command with exit 7, and one line says so. A reader that has read enough is no failure. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { MAIN } from '../support/command/command.js'
-import { runWarm } from '../support/command/warm.js'
-import { temporaryDirectory } from '../support/files/temporary.js'
 import { some } from '../support/suite/cases.js'
 import { INCOMPLETE, runInto, startWith } from './stdout-shared.js'
 
@@ -49,36 +45,4 @@ test.concurrent('a reader that goes away early is no failure', () => {
   })
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(stdout.split('\n')).toEqual([expect.stringContaining('dbt'), '0', ''])
-})
-
-test.concurrent('a slow reader gets everything, and a signal ends the wait for one that reads nothing', async (context) => {
-  const fifo = join(await temporaryDirectory(context.onTestFinished), 'fifo')
-  execFileSync('mkfifo', [fifo])
-  await using both = await open(fifo, 'r+')
-  // The child makes the other description of the pipe one that does not block.
-  await using reader = await open(fifo, 'r')
-  const start = () => startWith(['schema', '--format', 'dbt'], ['ignore', both.fd, 'pipe'])
-  const stuck = start()
-  // It has begun to write, and the pipe holds less than the output.
-  const first = await reader.read(Buffer.alloc(1))
-  stuck.child.kill('SIGTERM')
-  expect(await stuck.ended).toEqual({
-    code: 3,
-    stderr: 'fieldwork-sync: stopped by SIGTERM before the output was read from stdout\n',
-  })
-  const begun = await reader.read(Buffer.alloc(1 << 20))
-  const expected = Buffer.from((await runWarm(['schema', '--format', 'dbt'])).stdout)
-  expect(
-    expected
-      .subarray(0, 1 + begun.bytesRead)
-      .equals(Buffer.concat([first.buffer, begun.buffer.subarray(0, begun.bytesRead)])),
-  ).toBe(true)
-  const slow = start()
-  let read = Buffer.alloc(0)
-  while (read.length < expected.length) {
-    const { buffer, bytesRead } = await reader.read(Buffer.alloc(10_000))
-    read = Buffer.concat([read, buffer.subarray(0, bytesRead)])
-  }
-  expect(await slow.ended).toEqual({ code: 0, stderr: '' })
-  expect(read.equals(expected)).toBe(true)
 })

@@ -3,18 +3,11 @@ import { chmod, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { refusing, scriptedProgress, scriptedSurveys, sendJson } from '../support/api/scripted-api.js'
 import { lastLine, openSynced, openTrial, type Trial } from '../support/command/trial.js'
 import { runWarm } from '../support/command/warm.js'
 import { atEndOfFile } from '../support/files/temporary.js'
 import { some } from '../support/suite/cases.js'
-
-const surveys = () => scriptedSurveys(3, {}, 1)
-
-const verifyJson = async (trial: Trial, args: readonly string[] = [], env = {}) => {
-  const ended = await trial.runWarm(['verify', '--json', ...args], env)
-  return { ...ended, json: JSON.parse(ended.stdout) }
-}
+import { surveys, verifyJson } from './verify-ends-shared.js'
 
 test('before the first sync it says that nothing is published, sends no request and creates nothing', async (context) => {
   const trial = await openTrial(context, surveys())
@@ -102,22 +95,6 @@ describe('after a sync', () => {
     expect(trial.api.arrivals).toHaveLength(before)
   })
 
-  test('a service that is away ends it with exit 4, one that refuses the token too; the local half is printed', async () => {
-    const trial = synced
-    const limits = await trial.settings({ limits: { attempts: 1 } })
-    const away = await trial.runWarm(['verify', ...limits], {
-      FIELDWORK_SYNC_BASE_URL: 'http://127.0.0.1:1/api/v1',
-    })
-    expect(away.code, away.stderr).toBe(4)
-    expect(away.stdout).toMatch(/fieldwork\.duckdb: \d+ checks, nothing wrong\n/)
-    expect(away.stdout).toContain('ECONNREFUSED')
-    expect(lastLine(away)).toBe('not verified completely (exit 4): nothing wrong so far.')
-    trial.api.hook = refusing(trial.api, 401)
-    const refused = await trial.runWarm(['verify', ...limits])
-    expect(refused.code).toBe(4)
-    expect(refused.stdout).toContain('refused the credentials (401)')
-  })
-
   test('a name in the file that nobody wrote is damage for every command, and no bug', async () => {
     const trial = synced
     await chmod(trial.published, 0o644)
@@ -144,54 +121,4 @@ describe('after a sync', () => {
         stderr: expect.stringContaining('Run fieldwork-sync sync to publish it anew'),
       })
   })
-})
-
-test('a field that the service gives no longer is reported once, and no row is wrong for it', async (context) => {
-  const trial = await openSynced(context, scriptedSurveys(3, { status: 'complete', project_id: 'P1' }, 2))
-  for (const one of trial.api.surveys) {
-    one.survey.project_id = null
-    one.progress = { ...one.progress, incidence_rate: undefined }
-  }
-  const { code, json } = await verifyJson(trial)
-  expect(code).toBe(0)
-  expect(json.sample.accounts[0]).toMatchObject({
-    dropped_fields: [
-      { resource: 'survey', field: 'project_id', rows: 3 },
-      // Of three surveys and their six sources.
-      { resource: 'fieldwork_progress', field: 'incidence_rate', rows: 9 },
-    ],
-    findings: expect.arrayContaining([
-      expect.objectContaining({ verdict: 'moved', why: 'the API no longer gives a field that it has' }),
-    ]),
-  })
-  const text = await trial.runWarm(['verify'])
-  expect(text.stdout.match(/in no answer any more/g)).toHaveLength(2)
-  expect(text.stdout).toContain(
-    'default: the API gives fieldwork_progress.incidence_rate in no answer any more; 9 rows still have a value of before, until it changes',
-  )
-  expect(lastLine(text)).toBe('verified: nothing wrong.')
-  // One answer that has it is enough to expect it of all.
-  const [first] = trial.api.surveys
-  if (first !== undefined) first.progress = { ...first.progress, incidence_rate: 1 }
-  expect(await verifyJson(trial)).toMatchObject({ code: 5 })
-})
-
-test('what it advises reads the wrong rows again', async (context) => {
-  const trial = await openSynced(context, scriptedSurveys(3, {}, 2))
-  const [first] = trial.api.surveys
-  if (first === undefined) throw new Error('no survey')
-  // The sum of the survey does not show it, so no night reads it for a week, however it lists.
-  first.sourceProgress[101] = scriptedProgress(11)
-  trial.api.hook = (arrival, response) => {
-    if (!(arrival.query.get('started_before') ?? '').startsWith('1970')) return false
-    sendJson(trial.api, response, 200, { fieldwork_progress: scriptedProgress(0) })
-    return true
-  }
-  expect(await trial.runWarm(['sync', '--full'])).toMatchObject({ code: 0 })
-  const wrong = await trial.runWarm(['verify'])
-  expect(wrong.code, wrong.stdout).toBe(5)
-  const [, advised] = /sources and progress are read again by: fieldwork-sync (.*)\n/.exec(wrong.stdout) ?? []
-  expect(advised).toBe('sync --surveys 1')
-  expect(await trial.runWarm(advised?.split(' ') ?? [])).toMatchObject({ code: 0 })
-  expect(await trial.runWarm(['verify'])).toMatchObject({ code: 0 })
 })

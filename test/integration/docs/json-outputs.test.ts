@@ -2,12 +2,9 @@
  * What the built command prints with `--json`, and every example of docs/reference/json.md, is valid by the published JSON Schemas. They allow
  * no field that they do not name, so a new field fails here until it is documented.
  */
-
 import { readFileSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { refusing, scriptedSurvey } from '../../support/api/scripted-api.js'
+import { scriptedSurvey } from '../../support/api/scripted-api.js'
 import { openTrial } from '../../support/command/trial.js'
 import { startReceiver } from '../../support/servers/receiver.js'
 import { JSON_DOCUMENTS } from './json-documents.js'
@@ -37,23 +34,6 @@ describe.each(JSON_DOCUMENTS)('docs/reference/json.md', ({ name }) => {
 })
 
 describe.concurrent('what the built command prints is valid', () => {
-  test('before the first sync: no plan yet, and nothing published', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    const { json } = await runJson(trial, 'plan')
-    expect(json).toMatchObject({ accounts: [{ requests: null, expected_at: null }] })
-    for (const args of [
-      'status',
-      'status --survey 1',
-      'status --requests',
-      `export --format csv --out ${await trial.temporary()}`,
-      'replay',
-    ]) {
-      const { ended, json: error } = await runJson(trial, args, [], { name: 'error' })
-      expect(error).toMatchObject({ error: { exit_code: ended.code } })
-      expect(ended.code).toBe(2)
-    }
-  })
-
   test('a complete run with days, and the commands that read it', async (context) => {
     const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
     const settings = await trial.settings({
@@ -83,52 +63,6 @@ describe.concurrent('what the built command prints is valid', () => {
     const out = `${await trial.temporary()}/out`
     const files = await runJson(trial, 'export --format parquet --tables surveys,_sync.runs', ['--out', out])
     expect(files.json).toMatchObject({ tables: [{ table: 'surveys' }, { table: '_sync.runs' }] })
-  })
-
-  test('failed runs: refused credentials, a refused survey, a 429 within the cap', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1), scriptedSurvey(2)])
-    trial.api.hook = refusing(trial.api, 422, ({ path }) => path.startsWith('/surveys/2/'))
-    const { json: partial } = await runJson(trial, 'sync')
-    expect(partial).toMatchObject({
-      exit_code: 3,
-      accounts: [{ failing: 1, failing_surveys: [{ survey_id: 2 }] }],
-    })
-    const { json: status } = await runJson(trial, 'status')
-    expect(status).toMatchObject({ failing: [{ survey_id: 2 }] })
-    const { json: survey } = await runJson(trial, 'status --survey 2', [], { name: 'status-survey' })
-    expect(survey).toMatchObject({ surveys: [{ queue: { refusals: 1 }, why: [{ cause: 'failed' }] }] })
-    const next = trial.api.arrivals.length + 1
-    trial.api.hook = refusing(trial.api, 429, ({ number }) => number === next)
-    const { json: paced } = await runJson(trial, 'sync --full')
-    expect(paced).toMatchObject({ accounts: [{ rate_limited: 1, pace_interval_ms: expect.any(Number) }] })
-    trial.api.hook = refusing(trial.api, 401)
-    const { json: failed } = await runJson(trial, 'sync')
-    expect(failed).toMatchObject({ status: 'failed', exit_code: 4 })
-    const { json: check } = await runJson(trial, 'check')
-    const file = join(await trial.temporary(), 'settings.yaml')
-    await writeFile(`${file}.token`, trial.api.env.FIELDWORK_SYNC_API_TOKEN ?? '')
-    const init = `init --base-url ${trial.api.baseUrl} --id 4711 --token-file ${file}.token --out ${file}`
-    await runJson(trial, init)
-    await runJson(trial, `${init} --force --no-check`)
-    expect(check).toMatchObject({
-      exit_code: 4,
-      checks: expect.arrayContaining([expect.objectContaining({ ok: false })]),
-    })
-    const { json: error } = await runJson(trial, 'conformance', [], { name: 'error' })
-    expect(error).toMatchObject({ error: { code: 'credentials_refused', exit_code: 4 } })
-  })
-
-  test('a run that cannot publish all, and command lines that are wrong', async (context) => {
-    const trial = await openTrial(context, [scriptedSurvey(1)])
-    await mkdir(join(trial.warehouse, 'parquet/current'), { recursive: true })
-    await writeFile(join(trial.warehouse, 'parquet/current/mine'), 'mine')
-    const { ended, json } = await runJson(trial, 'sync --publish duckdb,parquet')
-    expect(ended.code).toBe(7)
-    expect(json).toMatchObject({ exit_code: 7, published: [{}], publish_error: expect.any(String) })
-    const { json: invalid } = await runJson(trial, 'sync --max-requests some', [], { name: 'error' })
-    expect(invalid).toMatchObject({ error: { code: 'settings_invalid' } })
-    const { json: usage } = await runJson(trial, 'sync --max-request 3', [], { name: 'error' })
-    expect(usage).toMatchObject({ error: { code: 'usage', exit_code: 2 } })
   })
 
   test('the list of queries', async (context) => {

@@ -22,7 +22,7 @@ const load = (): ChildProcess => {
     // One thread for files and queries, and none of V8: it uses a twentieth less CPU.
     env: { PATH: process.env.PATH, UV_THREADPOOL_SIZE: '1' },
     // As in `src/start.ts`, whose process this one stands for.
-    execArgv: ['--liftoff-only', '--single-threaded', '--disable-warning=ExperimentalWarning'],
+    execArgv: ['--disable-warning=ExperimentalWarning'],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   child.stdout?.setEncoding('utf8')

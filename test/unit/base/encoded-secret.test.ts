@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRedactor, REDACTED, Secret } from '../../../src/base/secret.js'
+import { cases } from '../../support/suite/cases.js'
 
 const percent = (text: string): string =>
   Array.from(Buffer.from(text), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
@@ -78,7 +79,7 @@ test('any secret in any encoding is found, and a text without it stays', () => {
       const unrelated = `${other} \u2603 fieldwork-sync: this run is complete`
       if (!unrelated.includes(secret)) expect(redact(unrelated)).toBe(unrelated)
     }),
-    { numRuns: 200 },
+    cases(40),
   )
 })
 

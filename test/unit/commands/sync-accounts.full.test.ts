@@ -1,5 +1,6 @@
 /** A run reads several accounts side by side. Each has its own cursor, limiter and failures. */
 import { describe, expect, test } from 'vitest'
+import { StoppedError } from '../../../src/base/errors.js'
 import { gate } from '../../support/command/trial.js'
 import { type AccountsTrial, openAccounts } from './accounts-trial.js'
 import { answerAll, surveys } from './sync-accounts-shared.js'
@@ -82,4 +83,29 @@ describe('--max-requests', () => {
     expect(report.accounts.map(({ status }) => status)).toEqual(['complete', 'complete', 'failed'])
     expect(total(trial, 'a', 'b', 'c')).toBe(37 + 4 + 2)
   })
+})
+
+test('a signal stops all accounts, and the run publishes what they have read', async (context) => {
+  const trial = await openAccounts(context, { a: surveys(2), b: surveys(2) })
+  const stop = new AbortController()
+  const hanging = new Set<string>()
+  for (const name of ['a', 'b']) {
+    trial.api(name).hook = ({ path }) => {
+      if (path !== '/surveys/1/fieldwork_progress') return false
+      hanging.add(name)
+      if (hanging.size === 2) stop.abort(new StoppedError('stopped by SIGTERM'))
+      return gate<boolean>().opened
+    }
+  }
+  const report = await trial.sync({ given: { signal: stop.signal } })
+  expect(report.accounts.map(({ status, reason }) => [status, reason])).toEqual([
+    ['partial', 'stopped by SIGTERM'],
+    ['partial', 'stopped by SIGTERM'],
+  ])
+  expect(
+    await trial.query('SELECT account, count(*)::INTEGER AS surveys FROM surveys GROUP BY ALL ORDER BY ALL'),
+  ).toEqual([
+    { account: 'a', surveys: 2 },
+    { account: 'b', surveys: 2 },
+  ])
 })

@@ -2,7 +2,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { StoppedError } from '../../../src/base/errors.js'
 import { ledgerFileName } from '../../../src/http/rate-limit/ledger.js'
 import { gate } from '../../support/command/trial.js'
 import { type AccountsTrial, openAccounts } from './accounts-trial.js'
@@ -93,31 +92,6 @@ test('a failure of the warehouse stops the other accounts, which record the caus
       fields: expect.objectContaining({ account: 'a' }),
       message: expect.stringContaining('the other accounts are stopped'),
     },
-  ])
-})
-
-test('a signal stops all accounts, and the run publishes what they have read', async (context) => {
-  const trial = await openAccounts(context, { a: surveys(2), b: surveys(2) })
-  const stop = new AbortController()
-  const hanging = new Set<string>()
-  for (const name of ['a', 'b']) {
-    trial.api(name).hook = ({ path }) => {
-      if (path !== '/surveys/1/fieldwork_progress') return false
-      hanging.add(name)
-      if (hanging.size === 2) stop.abort(new StoppedError('stopped by SIGTERM'))
-      return gate<boolean>().opened
-    }
-  }
-  const report = await trial.sync({ given: { signal: stop.signal } })
-  expect(report.accounts.map(({ status, reason }) => [status, reason])).toEqual([
-    ['partial', 'stopped by SIGTERM'],
-    ['partial', 'stopped by SIGTERM'],
-  ])
-  expect(
-    await trial.query('SELECT account, count(*)::INTEGER AS surveys FROM surveys GROUP BY ALL ORDER BY ALL'),
-  ).toEqual([
-    { account: 'a', surveys: 2 },
-    { account: 'b', surveys: 2 },
   ])
 })
 

@@ -4,10 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { HttpClient } from '../../../src/http/client.js'
 import type { Drift } from '../../../src/model/survey-source.js'
-import { createSurveySource } from '../../../src/survey-api/survey-source.js'
-import { unlimitedAllowance } from '../../support/api/allowance.js'
 import { PAGINATION } from '../../support/api/api-document.js'
 import {
   type Expected,
@@ -31,36 +28,18 @@ import {
   string,
 } from '../../support/hostile/json-node.js'
 import { cases } from '../../support/suite/cases.js'
-import { testClock } from '../../support/time/test-clock.js'
 import { survey } from './example-rows.js'
+import { context, list, listOf, names, sourceOf } from './survey-source-hostile-shared.js'
 
-const context = { signal: new AbortController().signal, allowance: unlimitedAllowance }
 const PAGE = 2
+
 const ROWS_MAX = 5
 
-const sourceOf = (text: string) => {
-  const http: HttpClient = {
-    getJson: () => Promise.resolve({ body: JSON.parse(text), text, dateMs: null }),
-    usage: () => ({
-      requests: 1,
-      retries: 0,
-      rateLimited: 0,
-      slotsInUse: 1,
-      pausedUntilMs: null,
-      slotFreeAtMs: null,
-      retryAtMs: null,
-      unanswered: null,
-      paceIntervalMs: null,
-      rate: { requests: 60, perMs: 60_000 },
-    }),
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  }
-  return createSurveySource(http, testClock(), 2)
-}
-
 const objectOf = (members: readonly Member[]): JsonNode => ({ kind: 'object', members })
+
 /** Mostly what belongs there, sometimes anything. */
 const mostly = (arbitrary: fc.Arbitrary<JsonNode>) => fc.oneof({ weight: 9, arbitrary }, anyNode)
+
 const oddMembers = (maxLength: number) => fc.array(fc.tuple(oddName, anyNode), { maxLength })
 
 /** The pagination of an answer to page 2: often consistent, otherwise with one member of any value. */
@@ -241,30 +220,6 @@ test('an answer of fieldwork progress gives its row or a clear error', async () 
   )
 })
 
-const listOf = (rows: string, count: number, more = ''): string =>
-  `{"surveys":[${rows}],"pagination":{"current_page":1,"next_page":null,"prev_page":null,"total_pages":1,"total_count":${count}}${more}}`
-const names = (count: number): string => Array.from({ length: count }, (_, at) => `"n${at}":0`).join(',')
-const list = (text: string) => sourceOf(text).listSurveys({ updatedSince: null, page: 1 }, context)
-
-test('an answer with millions of bad rows or unknown names costs an error, not a table of them', async () => {
-  const rows = (count: number) => Array<string>(count).fill('1').join(',')
-  await expect(list(listOf(rows(10_001), 10_001))).rejects.toMatchObject({
-    code: 'unusable_answer',
-    message: expect.stringContaining('GET /surveys (page 1) cannot be used: it has more than 10,000 rows'),
-  })
-  expect((await list(listOf(rows(10_000), 10_000))).rejections).toHaveLength(10_000)
-  const tooMany = {
-    code: 'unusable_answer',
-    message: expect.stringContaining('more than 100,000 differences from the API document'),
-  }
-  await expect(list(listOf('', 0, `,${names(100_001)}`))).rejects.toMatchObject(tooMany)
-  const inPagination = listOf('', 0).replace('"total_pages"', `${names(100_001)},"total_pages"`)
-  await expect(list(inPagination)).rejects.toMatchObject(tooMany)
-  const progress = (text: string) =>
-    sourceOf(text).readProgress({ surveyId: 1, sampleSourceId: null }, context)
-  await expect(progress(`{"fieldwork_progress":{},${names(100_001)}}`)).rejects.toMatchObject(tooMany)
-})
-
 test('a row with more names than any row has is one rejected row', async () => {
   const text = JSON.stringify(survey).replace(/\}$/, `,${names(10_001)}}`)
   const page = await list(listOf(text, 1))
@@ -279,16 +234,4 @@ test('a row with more names than any row has is one rejected row', async () => {
     row: null,
     rejections: [{ problem: 'more than 10,000 names and values' }],
   })
-})
-
-test('rows whose differences add up to too many make their answer unusable', async () => {
-  const row = (id: number) =>
-    JSON.stringify(survey)
-      .replace(/"id":\d+/, `"id":${id}`)
-      .replace(/\}$/, `,${names(9_000)}}`)
-  const rows = Array.from({ length: 12 }, (_, at) => row(at + 1))
-  await expect(list(listOf(rows.join(','), 12))).rejects.toMatchObject({
-    message: expect.stringContaining('more than 100,000 differences'),
-  })
-  expect((await list(listOf(rows.slice(0, 11).join(','), 11))).drift).toHaveLength(99_000)
 })

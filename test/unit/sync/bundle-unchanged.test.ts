@@ -67,6 +67,6 @@ test('after any night a source is wrong only if neither the list nor the progres
       await readAndCommit(warehouse, api)
       expect(await differing(warehouse, api)).toEqual([])
     }),
-    cases(20),
+    cases(3),
   )
 })

@@ -14,6 +14,7 @@ import {
 } from '../../../support/warehouse/rows.js'
 
 export const JANUARY = { created_at: instantOf('2026-01-31T23:59:59.999999Z') }
+
 export const FEBRUARY = { created_at: instantOf('2026-02-01T00:00:00Z') }
 
 /** Two surveys of January, one of February, with sources, progress and due dates; published. Two due dates are of no known survey. */
@@ -37,3 +38,5 @@ export const publishedOnce = publishedCopies(async ({ account, database }) => {
   await storeDeadlines(database, [...ids, { ...due, survey_id: null, project_id: 'wave 3', note: null }])
   await account.finishRun(runReport())
 })
+
+export const FEBRUARY_FILE = 'account=acme/created_month=2026-02/data.parquet'

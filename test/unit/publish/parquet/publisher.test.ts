@@ -16,9 +16,7 @@ import {
   writtenAnew,
 } from '../../../support/warehouse/parquet.js'
 import { bundle, list, progress, source, survey } from '../../../support/warehouse/rows.js'
-import { FEBRUARY, JANUARY, publishedOnce } from './publisher-shared.js'
-
-const FEBRUARY_FILE = 'account=acme/created_month=2026-02/data.parquet'
+import { FEBRUARY, FEBRUARY_FILE, JANUARY, publishedOnce } from './publisher-shared.js'
 
 describe('a published version', () => {
   test('holds the rows of every table, exactly and with their types, and of accounts whose names readers could misread', async () => {
@@ -89,26 +87,6 @@ describe('a published version', () => {
 })
 
 describe('the next version', () => {
-  test('writes the partitions that changed and links all others, also when a bookkeeping table alone has changed', async () => {
-    const warehouse = await publishedOnce()
-    const before = await filesOf(currentOf(warehouse))
-    const changed = bundle(3, minute(9), [source(30), source(31)], progress(7))
-    await warehouse.account.commitBundles([changed], 'run-2')
-    await publishParquet(warehouse)
-    expect(await tablesThatDiffer(warehouse)).toEqual([])
-    const second = await filesOf(currentOf(warehouse))
-    const written = writtenAnew(before, second)
-    const pairs = ['sample_source_progress', 'survey_progress'].flatMap((name) => [name, `${name}_history`])
-    expect(written).toEqual([...['freshness', ...pairs].map((name) => `${name}/${FEBRUARY_FILE}`)].toSorted())
-    const { tables } = await manifestOf(currentOf(warehouse))
-    const byManifest = tables.flatMap(({ files }) => files.filter(({ written_by }) => written_by === 2))
-    expect(byManifest.map(({ path }) => path).toSorted()).toEqual(written)
-    const run = { runId: 'run-2', command: 'sync', version: '1.2.3', startedAt: minute(20) } as const
-    await warehouse.account.startRun(run)
-    await publishParquet(warehouse)
-    expect(writtenAnew(second, await filesOf(currentOf(warehouse)))).toEqual(['_sync/runs/data.parquet'])
-  })
-
   test('writes all files of a table that an older version of the program laid out, and no others', async () => {
     const warehouse = await publishedOnce()
     const before = await filesOf(currentOf(warehouse))

@@ -1,5 +1,5 @@
 /** Rebuilding a lost work database from published Parquet files. */
-import { readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
@@ -137,4 +137,22 @@ describe('a published state that cannot be read now may be the newest: exit 7, a
       message: expect.stringMatching(/ now: ENOTDIR/),
     })
   })
+})
+
+test('when no version is intact, exits 7 and harms nothing', async () => {
+  const warehouse = await publishedOnce()
+  const versions = join(parquetOf(warehouse), 'versions')
+  await cp(join(versions, '000001'), join(versions, '000002'), { recursive: true })
+  await writeFile(join(versions, '000002', '_sync', 'runs', 'data.parquet'), 'garbage')
+  await rm(join(versions, '000001', 'manifest.json'))
+  await expect(lose(warehouse)).rejects.toMatchObject({
+    code: 'warehouse_unusable',
+    exitCode: 7,
+    message: expect.stringMatching(
+      /cannot be rebuilt\. .*manifest\.json cannot be read\. .*000002.* differs from its manifest\. Restore the published state/,
+    ),
+  })
+  expect((await readdir(versions)).toSorted()).toEqual(['000001', '000002'])
+  await rm(parquetOf(warehouse), { recursive: true })
+  expect(await titles(await testWarehouse(warehouse.directory))).toEqual([])
 })

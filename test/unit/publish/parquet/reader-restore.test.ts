@@ -1,29 +1,10 @@
 /** Rebuilding a lost work database from published Parquet files. */
-import { chmod, cp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { holdOpen } from '../../../support/process/other-process.js'
-import { parquetOf } from '../../../support/warehouse/parquet.js'
 import { testWarehouse } from '../../../support/warehouse/warehouse.js'
-import { lose, night, publishDuckdb, publishedOnce, titles, warnings } from './reader-restore-shared.js'
-
-test('when no version is intact, exits 7 and harms nothing', async () => {
-  const warehouse = await publishedOnce()
-  const versions = join(parquetOf(warehouse), 'versions')
-  await cp(join(versions, '000001'), join(versions, '000002'), { recursive: true })
-  await writeFile(join(versions, '000002', '_sync', 'runs', 'data.parquet'), 'garbage')
-  await rm(join(versions, '000001', 'manifest.json'))
-  await expect(lose(warehouse)).rejects.toMatchObject({
-    code: 'warehouse_unusable',
-    exitCode: 7,
-    message: expect.stringMatching(
-      /cannot be rebuilt\. .*manifest\.json cannot be read\. .*000002.* differs from its manifest\. Restore the published state/,
-    ),
-  })
-  expect((await readdir(versions)).toSorted()).toEqual(['000001', '000002'])
-  await rm(parquetOf(warehouse), { recursive: true })
-  expect(await titles(await testWarehouse(warehouse.directory))).toEqual([])
-})
+import { night, publishDuckdb, publishedOnce, titles, warnings } from './reader-restore-shared.js'
 
 describe('a published state that cannot be read now may be the newest: exit 7, and nothing is replaced', () => {
   /** The newest state is in `fieldwork.duckdb`, an older one in a version of Parquet files; the work database is lost. */

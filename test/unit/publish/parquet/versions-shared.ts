@@ -1,9 +1,9 @@
 /** What both test files of versions use. */
-import { readdir } from 'node:fs/promises'
+import { cp, readdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createLacks, type FileSystemLacks } from '../../../../src/publish/file-system-lacks.js'
 import { minute } from '../../../support/time/instants.js'
-import { parquetOf, publishedCopies } from '../../../support/warehouse/parquet.js'
+import { currentOf, parquetOf, publishedCopies } from '../../../support/warehouse/parquet.js'
 import { bundle, list, progress, source, survey } from '../../../support/warehouse/rows.js'
 import type { TestWarehouse } from '../../../support/warehouse/warehouse.js'
 
@@ -41,3 +41,12 @@ export const fileSystem = (
 
 export const lacking = (code: string) => () =>
   Promise.reject(Object.assign(new Error(`${code}: no`), { code }))
+
+/** A published warehouse whose version 1 is kept as version 2 too. */
+export const publishedTwice = async (): Promise<TestWarehouse> => {
+  const warehouse = await publishedOnce()
+  await cp(versionOf(warehouse, '000001'), versionOf(warehouse, '000002'), { recursive: true })
+  await rm(currentOf(warehouse))
+  await symlink('versions/000002', currentOf(warehouse))
+  return warehouse
+}

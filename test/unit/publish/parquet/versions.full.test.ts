@@ -1,7 +1,9 @@
 /** Parquet versions: which stay, how damaged and unfinished ones are handled, and file systems without links. */
-import { cp, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { scribble } from '../../../support/files/damage.js'
+import { some } from '../../../support/suite/cases.js'
 import {
   currentOf,
   filesOf,
@@ -17,6 +19,7 @@ import {
   lacking,
   night,
   publishedOnce,
+  publishedTwice,
   titleIn,
   versionOf,
   versionsIn,
@@ -48,6 +51,30 @@ describe('a previous version that has changed', () => {
     const after = await filesOf(currentOf(warehouse))
     expect(writtenAnew(before, after)).toEqual([...after.keys()])
   })
+
+  test('is still the base of the next one when current was removed by hand', async () => {
+    const warehouse = await publishedOnce()
+    const before = await filesOf(currentOf(warehouse))
+    await rm(currentOf(warehouse))
+    await publishParquet(warehouse)
+    expect((await manifestOf(currentOf(warehouse))).version).toBe(2)
+    expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([])
+  })
+
+  const damages: readonly (readonly [string, (file: string) => Promise<void>])[] = [
+    ['with a changed byte in a file', (file) => scribble(file, 40, 1)],
+    ['with a truncated file', (file) => truncate(file, 100)],
+    ['with a deleted file', (file) => rm(file)],
+  ]
+
+  test.each(some(damages, 1))('%s gets that file again, alone', async (_, damage) => {
+    const warehouse = await publishedOnce()
+    const before = await filesOf(currentOf(warehouse))
+    await damage(join(versionOf(warehouse, '000001'), SURVEYS))
+    await publishParquet(warehouse)
+    expect(await tablesThatDiffer(warehouse)).toEqual([])
+    expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([SURVEYS])
+  })
 })
 
 describe('a file system without links', () => {
@@ -74,4 +101,28 @@ describe('a file system without links', () => {
       (files: readonly { written_by: number }[]) => files.every(({ written_by }) => written_by === 1),
     )
   })
+
+  test.each(some(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'], 1))(
+    'of any kind (%s) gets copies as versions, a directory as current, and a warning per publish',
+    async (code) => {
+      const links = { hardLinks: lacking(code), symbolicLinks: lacking(code) }
+      const warehouse = await publishedTwice()
+      await rm(currentOf(warehouse))
+      for (const number of [3, 4]) {
+        await night(warehouse, number)
+        await publishParquet(warehouse, fileSystem(warehouse, links))
+        expect(await isLink(currentOf(warehouse))).toBe(false)
+        expect((await manifestOf(currentOf(warehouse))).version).toBe(number)
+      }
+      expect(await tablesThatDiffer(warehouse)).toEqual([])
+      expect(await versionsIn(warehouse)).toEqual(['000002', '000003'])
+      expect(await titleIn(warehouse, versionOf(warehouse, '000003'))).toEqual(['night 3'])
+      const warnings = warehouse.log.lines.filter(({ level }) => level === 'warn')
+      expect(warnings).toHaveLength(2)
+      const both = /^this file system has no hard links: .*; and no symbolic links: /
+      expect(warnings.at(-1)?.message).toMatch(both)
+    },
+  )
 })
+
+const SURVEYS = 'surveys/account=acme/created_month=2025-12/data.parquet'

@@ -1,41 +1,19 @@
 /** Parquet versions: which stay, how damaged and unfinished ones are handled, and file systems without links. */
-import { cp, mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
-import { scribble } from '../../../support/files/damage.js'
-import { some } from '../../../support/suite/cases.js'
-import {
-  currentOf,
-  filesOf,
-  isLink,
-  manifestOf,
-  parquetOf,
-  publishParquet,
-  tablesThatDiffer,
-  writtenAnew,
-} from '../../../support/warehouse/parquet.js'
-import type { TestWarehouse } from '../../../support/warehouse/warehouse.js'
+import { currentOf, parquetOf, publishParquet } from '../../../support/warehouse/parquet.js'
 import {
   fileSystem,
   lacking,
   night,
   publishedOnce,
+  publishedTwice,
   titleIn,
   versionOf,
   versionsIn,
 } from './versions-shared.js'
-
-const SURVEYS = 'surveys/account=acme/created_month=2025-12/data.parquet'
-
-/** A published warehouse whose version 1 is kept as version 2 too. */
-const publishedTwice = async (): Promise<TestWarehouse> => {
-  const warehouse = await publishedOnce()
-  await cp(versionOf(warehouse, '000001'), versionOf(warehouse, '000002'), { recursive: true })
-  await rm(currentOf(warehouse))
-  await symlink('versions/000002', currentOf(warehouse))
-  return warehouse
-}
 
 test('the last three versions stay unchanged, and the files of killed publishes are removed', async () => {
   const warehouse = await publishedTwice()
@@ -53,55 +31,6 @@ test('the last three versions stay unchanged, and the files of killed publishes 
     expect(await titleIn(warehouse, versionOf(warehouse, `00000${place + 2}`))).toEqual([title])
   expect(await titleIn(warehouse, currentOf(warehouse))).toEqual(['night 2'])
   expect(warehouse.log.lines.filter(({ level }) => level !== 'debug')).toEqual([])
-})
-
-describe('a previous version that has changed', () => {
-  test('is still the base of the next one when current was removed by hand', async () => {
-    const warehouse = await publishedOnce()
-    const before = await filesOf(currentOf(warehouse))
-    await rm(currentOf(warehouse))
-    await publishParquet(warehouse)
-    expect((await manifestOf(currentOf(warehouse))).version).toBe(2)
-    expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([])
-  })
-
-  const damages: readonly (readonly [string, (file: string) => Promise<void>])[] = [
-    ['with a changed byte in a file', (file) => scribble(file, 40, 1)],
-    ['with a truncated file', (file) => truncate(file, 100)],
-    ['with a deleted file', (file) => rm(file)],
-  ]
-  test.each(some(damages, 1))('%s gets that file again, alone', async (_, damage) => {
-    const warehouse = await publishedOnce()
-    const before = await filesOf(currentOf(warehouse))
-    await damage(join(versionOf(warehouse, '000001'), SURVEYS))
-    await publishParquet(warehouse)
-    expect(await tablesThatDiffer(warehouse)).toEqual([])
-    expect(writtenAnew(before, await filesOf(currentOf(warehouse)))).toEqual([SURVEYS])
-  })
-})
-
-describe('a file system without links', () => {
-  test.each(some(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'], 1))(
-    'of any kind (%s) gets copies as versions, a directory as current, and a warning per publish',
-    async (code) => {
-      const links = { hardLinks: lacking(code), symbolicLinks: lacking(code) }
-      const warehouse = await publishedTwice()
-      await rm(currentOf(warehouse))
-      for (const number of [3, 4]) {
-        await night(warehouse, number)
-        await publishParquet(warehouse, fileSystem(warehouse, links))
-        expect(await isLink(currentOf(warehouse))).toBe(false)
-        expect((await manifestOf(currentOf(warehouse))).version).toBe(number)
-      }
-      expect(await tablesThatDiffer(warehouse)).toEqual([])
-      expect(await versionsIn(warehouse)).toEqual(['000002', '000003'])
-      expect(await titleIn(warehouse, versionOf(warehouse, '000003'))).toEqual(['night 3'])
-      const warnings = warehouse.log.lines.filter(({ level }) => level === 'warn')
-      expect(warnings).toHaveLength(2)
-      const both = /^this file system has no hard links: .*; and no symbolic links: /
-      expect(warnings.at(-1)?.message).toMatch(both)
-    },
-  )
 })
 
 test('a foreign file or directory is not removed: exit 7', async () => {

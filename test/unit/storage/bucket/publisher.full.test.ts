@@ -1,10 +1,11 @@
 /** A publish into a bucket: real rows and files, a model of the store, and what a failure at each step leaves. */
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { PublishFormat } from '../../../../src/model/publish-formats.js'
 import { ObjectStoreError } from '../../../../src/object-store/object-store.js'
+import { manifestSchema } from '../../../../src/storage/bucket/documents.js'
 import { SNAPSHOT_EVERY_MS, startSnapshots } from '../../../../src/storage/bucket/publisher.js'
 import { bucketStates } from '../../../../src/storage/bucket/restore.js'
 import { openWarehouse } from '../../../../src/warehouse/lifecycle/open.js'
@@ -13,6 +14,7 @@ import { testLog } from '../../../support/log/test-log.js'
 import { NEVER } from '../../../support/storage/bucket.js'
 import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
+import { query } from '../../../support/warehouse/duckdb.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
 import { ALL, DAY_MS, nextTrial, RUN, refusing, trial } from './publisher-shared.js'
 
@@ -38,6 +40,38 @@ describe('a publish', () => {
     expect(files[0]).toContain('v2-RUN-2')
     const message = 'published files are missing in the bucket and are written again'
     expect(log.lines).toContainEqual(expect.objectContaining({ level: 'warn', message }))
+  })
+
+  test('shows the version at both addresses, with every file of each version that is kept', async () => {
+    const { publish, model, warehouse, clock } = await nextTrial()
+    clock.advance(DAY_MS)
+    await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
+    const run = '20260302T000000Z-0000ab'
+    await publish(NEVER, run)
+    const bodyOf = (key: string) => model.objects.get(key)?.body ?? Buffer.alloc(0)
+    expect(bodyOf('fieldwork.duckdb').equals(bodyOf(`duckdb/000002-${run}.duckdb`))).toBe(true)
+    const file = join(await temporaryDirectory(), 'fieldwork.ducklake')
+    await writeFile(file, bodyOf('fieldwork.ducklake'))
+    const shown = await query(
+      file,
+      `SELECT s.snapshot_id AS version, epoch_ms(s.snapshot_time) AS at, f.path, f.file_size_bytes AS bytes
+        FROM ducklake_snapshot s JOIN ducklake_data_file f
+        ON s.snapshot_id >= f.begin_snapshot AND s.snapshot_id < coalesce(f.end_snapshot, 99)`,
+    )
+    for (const [key, version] of [
+      [`versions/000001-${RUN}.json`, 1],
+      [`versions/000002-${run}.json`, 2],
+    ] as const) {
+      const { tables, published_at } = manifestSchema.parse(JSON.parse(bodyOf(key).toString()))
+      const files = tables
+        .filter(({ is_view: isView }) => isView !== true)
+        .flatMap((table) => table.files)
+        .filter(({ rows }) => rows > 0)
+        .map(({ path, bytes }) => ({ version, at: Date.parse(published_at), path, bytes }))
+      const found = shown.filter((row) => row.version === version)
+      expect(found.toSorted(byPath)).toEqual(files.toSorted(byPath))
+      for (const { path, bytes } of files) expect(bodyOf(path)).toHaveLength(bytes)
+    }
   })
 })
 
@@ -94,6 +128,30 @@ describe('a failure', () => {
     await night(4, ALL)
     expect(logs().toSorted()).toEqual(before.toSorted())
   })
+
+  test('of an address says that the version is published, brings up the other, and the next catches up', async () => {
+    const { publish, decide, current, model, warehouse } = await nextTrial(['duckdb', 'parquet', 'ducklake'])
+    const bodyOf = (key: string) => model.objects.get(key)?.body ?? Buffer.alloc(0)
+    const isCurrent = () => bodyOf('fieldwork.duckdb').equals(bodyOf(String(current().database)))
+    const before = bodyOf('fieldwork.ducklake')
+    await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
+    decide.fault = refusing(/put\w+ fieldwork.ducklake/)
+    await expect(publish(NEVER, 'RUN-2')).rejects.toMatchObject({
+      code: 'address_behind',
+      message: expect.stringMatching(
+        /^version 2 is published in s3:\/\/model\/test, but fieldwork.ducklake is behind: .*refused \(403\)\. The next run/,
+      ),
+    })
+    expect([isCurrent(), bodyOf('fieldwork.ducklake').equals(before)]).toEqual([true, true])
+    await list(warehouse.account, [survey(1, { title: 'newer' })], minute(2))
+    decide.fault = refusing(/list fieldwork.duckdb/)
+    await expect(publish(NEVER, 'RUN-3')).rejects.toMatchObject({ code: 'address_behind' })
+    expect([isCurrent(), bodyOf('fieldwork.ducklake').equals(before)]).toEqual([false, false])
+    decide.fault = () => null
+    model.objects.delete('fieldwork.ducklake')
+    expect(await publish(NEVER, 'RUN-4')).toHaveLength(3)
+    expect([isCurrent(), bodyOf('fieldwork.ducklake').length > 0]).toEqual([true, true])
+  })
 })
 
 test('a long run saves the work database every 15 minutes, despite a failure', async () => {
@@ -128,3 +186,6 @@ test('a damaged local work database is filled again from the bucket', async () =
   const rebuilt = 'the work database was lost and is rebuilt from the bucket'
   expect(log.lines.map(({ message }) => message)).toContain(rebuilt)
 })
+
+const byPath = (one: { readonly path?: unknown }, other: typeof one) =>
+  String(one.path) < String(other.path) ? -1 : 1

@@ -3,7 +3,6 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { StoppedError } from '../../../../src/base/errors.js'
-import { manifestSchema } from '../../../../src/storage/bucket/documents.js'
 import { fencePointer } from '../../../../src/storage/bucket/pointer.js'
 import { commitVersion } from '../../../../src/storage/bucket/publisher.js'
 import { readNote } from '../../../../src/storage/bucket/restore.js'
@@ -14,12 +13,8 @@ import { ALWAYS_HELD, LOST_LEASE, manifestOf, NEVER, namedObject } from '../../.
 import { type ModelFault, ModelStore } from '../../../support/storage/model-store.js'
 import { minute } from '../../../support/time/instants.js'
 import { testClock } from '../../../support/time/test-clock.js'
-import { query } from '../../../support/warehouse/duckdb.js'
 import { list, survey } from '../../../support/warehouse/rows.js'
 import { DAY_MS, first, nextTrial, RUN, refusing, trial } from './publisher-shared.js'
-
-const byPath = (one: { readonly path?: unknown }, other: typeof one) =>
-  String(one.path) < String(other.path) ? -1 : 1
 
 describe('a publish', () => {
   test('reports each format with its address, and leaves nothing in the local directory but the note', async () => {
@@ -51,65 +46,9 @@ describe('a publish', () => {
     await publish(NEVER, 'RUN-2')
     expect(model.objects.get('report.html')?.body.toString()).toContain('new: lost_answer')
   })
-
-  test('shows the version at both addresses, with every file of each version that is kept', async () => {
-    const { publish, model, warehouse, clock } = await nextTrial()
-    clock.advance(DAY_MS)
-    await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
-    const run = '20260302T000000Z-0000ab'
-    await publish(NEVER, run)
-    const bodyOf = (key: string) => model.objects.get(key)?.body ?? Buffer.alloc(0)
-    expect(bodyOf('fieldwork.duckdb').equals(bodyOf(`duckdb/000002-${run}.duckdb`))).toBe(true)
-    const file = join(await temporaryDirectory(), 'fieldwork.ducklake')
-    await writeFile(file, bodyOf('fieldwork.ducklake'))
-    const shown = await query(
-      file,
-      `SELECT s.snapshot_id AS version, epoch_ms(s.snapshot_time) AS at, f.path, f.file_size_bytes AS bytes
-        FROM ducklake_snapshot s JOIN ducklake_data_file f
-        ON s.snapshot_id >= f.begin_snapshot AND s.snapshot_id < coalesce(f.end_snapshot, 99)`,
-    )
-    for (const [key, version] of [
-      [`versions/000001-${RUN}.json`, 1],
-      [`versions/000002-${run}.json`, 2],
-    ] as const) {
-      const { tables, published_at } = manifestSchema.parse(JSON.parse(bodyOf(key).toString()))
-      const files = tables
-        .filter(({ is_view: isView }) => isView !== true)
-        .flatMap((table) => table.files)
-        .filter(({ rows }) => rows > 0)
-        .map(({ path, bytes }) => ({ version, at: Date.parse(published_at), path, bytes }))
-      const found = shown.filter((row) => row.version === version)
-      expect(found.toSorted(byPath)).toEqual(files.toSorted(byPath))
-      for (const { path, bytes } of files) expect(bodyOf(path)).toHaveLength(bytes)
-    }
-  })
 })
 
 describe('a failure', () => {
-  test('of an address says that the version is published, brings up the other, and the next catches up', async () => {
-    const { publish, decide, current, model, warehouse } = await nextTrial(['duckdb', 'parquet', 'ducklake'])
-    const bodyOf = (key: string) => model.objects.get(key)?.body ?? Buffer.alloc(0)
-    const isCurrent = () => bodyOf('fieldwork.duckdb').equals(bodyOf(String(current().database)))
-    const before = bodyOf('fieldwork.ducklake')
-    await list(warehouse.account, [survey(1, { title: 'new' })], minute(1))
-    decide.fault = refusing(/put\w+ fieldwork.ducklake/)
-    await expect(publish(NEVER, 'RUN-2')).rejects.toMatchObject({
-      code: 'address_behind',
-      message: expect.stringMatching(
-        /^version 2 is published in s3:\/\/model\/test, but fieldwork.ducklake is behind: .*refused \(403\)\. The next run/,
-      ),
-    })
-    expect([isCurrent(), bodyOf('fieldwork.ducklake').equals(before)]).toEqual([true, true])
-    await list(warehouse.account, [survey(1, { title: 'newer' })], minute(2))
-    decide.fault = refusing(/list fieldwork.duckdb/)
-    await expect(publish(NEVER, 'RUN-3')).rejects.toMatchObject({ code: 'address_behind' })
-    expect([isCurrent(), bodyOf('fieldwork.ducklake').equals(before)]).toEqual([false, false])
-    decide.fault = () => null
-    model.objects.delete('fieldwork.ducklake')
-    expect(await publish(NEVER, 'RUN-4')).toHaveLength(3)
-    expect([isCurrent(), bodyOf('fieldwork.ducklake').length > 0]).toEqual([true, true])
-  })
-
   test('of clean-up is only logged', async () => {
     const { publish, decide, log } = await trial(['duckdb'])
     decide.fault = refusing(/list duckdb/)

@@ -12,14 +12,16 @@ import { openTrial, type Trial } from '../support/command/trial.js'
 import { OTHERS_SQL, PLANTED_VIEWS, PLANTS, plantedViews, plantIn } from '../support/files/plants.js'
 import { atEndOfFile, temporaryDirectory } from '../support/files/temporary.js'
 import { type BucketTrial, openBucketTrial } from '../support/storage/bucket-trial.js'
-import { ALL_CASES } from '../support/suite/cases.js'
 import { query } from '../support/warehouse/duckdb.js'
 
 const SECRET = 'secret-of-the-reader-7f3a'
+
 const onTestFinished = atEndOfFile()
 
 let trial: Trial
+
 let secret: string
+
 beforeAll(async () => {
   trial = await openTrial({ onTestFinished }, [scriptedSurvey(1), scriptedSurvey(2)])
   secret = join(await temporaryDirectory(onTestFinished), 'token')
@@ -43,6 +45,7 @@ const copyOf = async () => {
 }
 
 const VIEWS = Object.keys(PLANTED_VIEWS)
+
 const TABLES = ['surveys', '_sync.runs', '_sync.schema_version', ...VIEWS].join(',')
 
 /** Every command that reads what is published; `out` is a new directory. */
@@ -82,21 +85,15 @@ const leaksBelow = async (directory: string): Promise<readonly string[]> => {
   return found
 }
 
-/** `npm test` tries each command and each kind once or twice. */
-const someOf = (kinds: readonly string[]) =>
-  Object.keys(READERS).flatMap((command, row, { length }) =>
-    kinds
-      .filter((_, column) => ALL_CASES || column % length === row || row % kinds.length === column)
-      .map((kind) => [command, kind] as const),
-  )
-
 const expectNoLeak = async (ended: Ended, ...directories: readonly string[]) => {
   expect(`${ended.stdout}${ended.stderr}`).not.toContain(SECRET)
   for (const directory of directories) expect(await leaksBelow(directory)).toEqual([])
 }
 
 describe('a published file', () => {
-  test.each(someOf(Object.keys(PLANTS)))('%s refuses a %s', async (command, kind) => {
+  test.each(
+    Object.keys(READERS).flatMap((command) => Object.keys(PLANTS).map((kind) => [command, kind] as const)),
+  )('%s refuses a %s', async (command, kind) => {
     const { published, directory } = await copyOf()
     await plantIn(published, PLANTS[kind]?.sql(secret) ?? '')
     const out = await temporaryDirectory()
