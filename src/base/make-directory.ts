@@ -26,6 +26,6 @@ const makeOne = (path: string): Promise<void> =>
 
 const isDirectory = (path: string): Promise<boolean> =>
   stat(path).then(
-    (found) => found.isDirectory(),
+    (stats) => stats.isDirectory(),
     () => false,
   )

@@ -224,8 +224,8 @@ const problemOfDeadlines = ({ path, problems, rejectedLines }: DeadlineFile): Ex
 
 const requireWritable = async (file: string): Promise<void> => {
   await access(dirname(file), constants.W_OK)
-  const found = await stat(file).catch(ifMissing)
-  if (found !== null && !found.isFile()) throw new Error('it is not a regular file')
+  const stats = await stat(file).catch(ifMissing)
+  if (stats !== null && !stats.isFile()) throw new Error('it is not a regular file')
 }
 
 /** A line for each address, with its host only. */

@@ -84,8 +84,8 @@ const runOrHelp = async (
 
 const run = async (argv: readonly string[], context: CliContext): Promise<void> => {
   if (argv[0] === '--get-yargs-completions') {
-    const found = await completionsOf(argv.slice(1))
-    await context.print(found.map((item) => `${item}\n`).join(''))
+    const completions = await completionsOf(argv.slice(1))
+    await context.print(completions.map((completion) => `${completion}\n`).join(''))
     return
   }
   const { columns } = context.stdout
@@ -100,8 +100,8 @@ const brokenFor = async (stream: NodeJS.WriteStream, text: string): Promise<stri
 
 /** Whether `--json` is given. It reads argv, because an error may come before the flags are parsed. */
 const wantsJson = (argv: readonly string[]): boolean => {
-  const place = argv.findLastIndex((word) => /^--json(=true|=false)?$/.test(word))
-  return place >= 0 && argv[place] !== '--json=false' && argv[place + 1] !== 'false'
+  const index = argv.findLastIndex((word) => /^--json(=true|=false)?$/.test(word))
+  return index >= 0 && argv[index] !== '--json=false' && argv[index + 1] !== 'false'
 }
 
 /** The values of `--token`, which must be redacted in errors about the command line. */

@@ -16,7 +16,7 @@ import { usageError } from './flags.js'
 import { type Answers, fileOf, QUESTIONS, type Question, readAnswers } from './init/answers.js'
 import { requirePlace, writeNewFile } from './init/files.js'
 import { mendToken, tokenFileOf, type Written } from './init/mend-token.js'
-import { type Asked, askMissing, openPrompt, type QuestionTexts } from './init/questions.js'
+import { type Answered, askMissing, openPrompt, type QuestionTexts } from './init/questions.js'
 import { jsonOf } from './text/json.js'
 
 interface InitFlags extends Readonly<Partial<Record<Question, string | undefined>>> {
@@ -38,11 +38,11 @@ export const init = async (context: CliContext, flags: InitFlags, texts: Questio
   if (file === '') throw usageError('--out needs the path of a file', 'init')
   const out = resolve(file)
   const isTerminal = context.stderr.isTTY && context.stdin().isTTY
-  const given = isTerminal ? null : required(flags)
+  const fromFlags = isTerminal ? null : required(flags)
   const mended = isTerminal && !force ? await tokenFileOf(context, flags, out) : null
   if (mended === null) await requirePlace(out, force)
   const askAll = async () =>
-    given === null ? await ask(context, flags, texts) : { answers: given, newToken: null }
+    fromFlags === null ? await ask(context, flags, texts) : { answers: fromFlags, newToken: null }
   const { tokenFile, newToken } =
     mended === null
       ? await writeAll(context, await askAll(), out, force)
@@ -83,24 +83,24 @@ const required = (flags: InitFlags): Answers => {
   throw usageError(`init can ask only on a terminal; without one it also needs ${missing.join(', ')}`, 'init')
 }
 
-const ask = async (context: CliContext, flags: InitFlags, texts: QuestionTexts): Promise<Asked> => {
+const ask = async (context: CliContext, flags: InitFlags, texts: QuestionTexts): Promise<Answered> => {
   const prompt = openPrompt(context.stdin(), context.stderr, context.signal)
-  const given = Object.fromEntries(
+  const fromFlags = Object.fromEntries(
     QUESTIONS.flatMap((question) => (flags[question] === undefined ? [] : [[question, flags[question]]])),
   )
-  const asked = await askMissing(prompt, given, {
+  const answered = await askMissing(prompt, fromFlags, {
     out: resolve(flags.out),
     mayReplace: flags.force === true,
     texts,
   })
-  if (asked.newToken !== null) context.protect([new Secret(asked.newToken.text)])
-  return asked
+  if (answered.newToken !== null) context.protect([new Secret(answered.newToken.text)])
+  return answered
 }
 
 /** Writes both files or none. */
 const writeAll = async (
   { signal }: CliContext,
-  { answers, newToken }: Asked,
+  { answers, newToken }: Answered,
   out: string,
   mayReplace: boolean,
 ): Promise<Written> => {

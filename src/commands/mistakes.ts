@@ -31,17 +31,17 @@ const COMMON: Flags = {
 const FLAG = /^(-(?![0-9=])-?)([^=]*)(?:=(.*))?$/s
 
 const flagMistake = (word: string, command: string, declared: Flags): string | null => {
-  const [, dashes, given = '', value] = word === '-' ? [] : (FLAG.exec(word) ?? [])
+  const [, dashes, typed = '', value] = word === '-' ? [] : (FLAG.exec(word) ?? [])
   if (dashes === undefined) return null
   const isLong = dashes === '--'
   const name = Object.keys(declared).find(
     (known) =>
-      (isLong && known === given) || (declared[known]?.alias === given && isLong === given.length > 1),
+      (isLong && known === typed) || (declared[known]?.alias === typed && isLong === typed.length > 1),
   )
   const type = declared[name ?? '']?.type ?? 'argument'
-  const flag = `${dashes}${given}`
+  const flag = `${dashes}${typed}`
   if (type === 'argument')
-    return `${command} has no flag ${shown(flag)}${HINTS[flag] ?? meant(given, declared)}`
+    return `${command} has no flag ${shown(flag)}${HINTS[flag] ?? meant(typed, declared)}`
   const isWrong = type === 'boolean' && value !== undefined && value !== 'true' && value !== 'false'
   return isWrong ? `${flag} takes no value: leave out =${shown(value)}` : null
 }
@@ -91,9 +91,9 @@ const wordMistake = (
 
 /** The flag whose value is right before this word. */
 const flagBehind = (words: readonly string[], word: string, declared: Flags): string | null => {
-  const place = words.indexOf(word)
+  const index = words.indexOf(word)
   const [, name = ''] =
-    /^--([^=]+)=/.exec(words[place - 1] ?? '') ?? /^--([^=]+)$/.exec(words[place - 2] ?? '') ?? []
+    /^--([^=]+)=/.exec(words[index - 1] ?? '') ?? /^--([^=]+)$/.exec(words[index - 2] ?? '') ?? []
   return declared[name]?.type === 'string' ? name : null
 }
 

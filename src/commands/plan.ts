@@ -29,10 +29,10 @@ const planAll = async (
   { accounts, warehouseDirectory, publish, storage, ...rules }: Settings,
   signal: AbortSignal,
 ): Promise<readonly AccountPlan[]> => {
-  const { published: found } = await findState({ warehouseDirectory, publish, storage }, signal)
-  if (found === null) return fitted(accounts, [], rules.budget)
-  return await readPublished(found, signal, async (database) => {
-    await requireCurrentSchema(database, found.path, 'plan')
+  const { published } = await findState({ warehouseDirectory, publish, storage }, signal)
+  if (published === null) return fitted(accounts, [], rules.budget)
+  return await readPublished(published, signal, async (database) => {
+    await requireCurrentSchema(database, published.path, 'plan')
     const plans: (Plan | null)[] = []
     for (const { name, exclude } of accounts)
       plans.push(await planOf(accountWarehouse(database, name), { ...rules, exclude }, systemClock.nowMs()))
@@ -61,9 +61,9 @@ const fitted = (
 export const expectedParts = (total: number, needs: readonly number[]): readonly number[] => {
   const parts = new Map<number, number>()
   let left = total
-  for (const [place, needed] of [...needs.entries()].toSorted(([, one], [, other]) => one - other)) {
+  for (const [index, needed] of [...needs.entries()].toSorted(([, one], [, other]) => one - other)) {
     const part = Math.min(needed, Math.floor(left / (needs.length - parts.size)))
-    parts.set(place, part)
+    parts.set(index, part)
     left -= part
   }
   return needs.map((_, index) => parts.get(index) ?? 0)

@@ -27,7 +27,7 @@ import { textTable } from './text/text-table.js'
 
 export interface QueryRequest {
   /** SQL, the name of a query, or `-` for SQL on stdin. */
-  readonly asked: string
+  readonly input: string
   readonly format: 'table' | 'markdown' | 'csv' | 'json' | 'parquet' | 'xlsx'
   /** Absolute path of the file to write; null for stdout. */
   readonly out: string | null
@@ -49,8 +49,8 @@ export const namedQueriesAsJson = (): string =>
   `${jsonOf({ queries: NAMED_QUERIES.map((namedQuery) => ({ name: namedQuery.name, describe: namedQuery.describe, sql: `${sqlToCopy(namedQuery)};` })) })}\n`
 
 /** Throws `query_refused` for an unknown name. */
-export const sqlOfQuery = async (context: CliContext, asked: string): Promise<string> => {
-  const { text, named } = questionOf(await textOf(context, asked))
+export const sqlOfQuery = async (context: CliContext, input: string): Promise<string> => {
+  const { text, named } = questionOf(await textOf(context, input))
   return named === null ? text : `${sqlToCopy(named)};\n`
 }
 
@@ -58,20 +58,20 @@ export const sqlOfQuery = async (context: CliContext, asked: string): Promise<st
 export const query = async (
   context: CliContext,
   settings: Settings,
-  { asked, format, out, survey: surveyText, days, maxDuration = DURATION_MAX }: QueryRequest,
+  { input, format, out, survey: surveyText, days, maxDuration = DURATION_MAX }: QueryRequest,
 ): Promise<void> => {
   const { print, stdout } = context
   const durationMsMax = durationOf(maxDuration)
-  const question = questionOf(await textOf(context, asked))
+  const question = questionOf(await textOf(context, input))
   const survey = surveyText === undefined ? null : surveyNameOf(surveyText, 'query')
-  const given = parametersOf(survey, days)
+  const values = parametersOf(survey, days)
   const published = await requirePublished(settings, await findState(settings, context.signal))
   const leftovers: string[] = []
   using limited = limitedIn(context, durationMsMax, leftovers)
   const { signal } = limited
   const runIn = (memoryLimit: string, file: string | null, write: Write): Promise<number> =>
     onPublished(published, { memoryLimit, file, signal, leftovers }, async (sql) => {
-      const statement = await prepare(sql, question, given)
+      const statement = await prepare(sql, question, values)
       // SQL may use $survey as it likes.
       if (survey !== null && question.named !== null) await accountsOfSurvey(sql, survey, published.path)
       const width = stdout.isTTY && out === null ? (stdout.columns ?? WIDTH) : WIDTH

@@ -9,9 +9,9 @@ import type { FlagValues } from './flags.js'
 /** Prints one JSON line, `{"base_url", "accounts": [{"name", "id", "token"}]}`, and listens until the signal aborts. */
 export const serve = async (
   { signal, print, exit }: Pick<CliContext, 'signal' | 'print' | 'exit'>,
-  given: FlagValues,
+  flags: FlagValues,
 ): Promise<void> => {
-  const options = Object.fromEntries(Object.keys(OPTIONS).map((name) => [name, given[flagOf(name)]]))
+  const options = Object.fromEntries(Object.keys(OPTIONS).map((name) => [name, flags[flagOf(name)]]))
   const server = await startReferenceServer(options, signal)
   try {
     await print(`${JSON.stringify({ base_url: server.baseUrl, accounts: server.accounts })}\n`)

@@ -48,11 +48,11 @@ const failed = (out: string) =>
 
 /** A mistyped path must not cost a file. */
 const requireReplaceable = async (out: string): Promise<void> => {
-  const found = await stat(out)
+  const stats = await stat(out)
     .catch(() => lstat(out))
     .catch(() => null)
-  if (found === null || (found.isFile() && found.size === 0)) return
-  if (found.isFile() && (await beginningOf(out)) === REPORT_START) return
+  if (stats === null || (stats.isFile() && stats.size === 0)) return
+  if (stats.isFile() && (await beginningOf(out)) === REPORT_START) return
   throw usageError(`--out ${out} exists and is no report. Name another file`, 'report')
 }
 

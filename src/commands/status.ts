@@ -34,11 +34,11 @@ export const showStatus = async (
     return await (await import('./status/survey.js')).showSurvey(context, settings, survey, maxAgeMs)
   const state = await findState(settings, signal)
   const nowMs = systemClock.nowMs()
-  const asked = { accountNames: settings.accountNames, runs: state.runs, nowMs, maxAgeMs }
+  const basis = { accountNames: settings.accountNames, runs: state.runs, nowMs, maxAgeMs }
   // A first run that failed has published nothing, and left why.
   const hasFailed = state.published === null && state.runs.last !== null
   if (hasFailed && check && !settings.json) {
-    const { exitCode, text, next } = verdictOf([], asked)
+    const { exitCode, text, next } = verdictOf([], basis)
     exit(exitCode, { reason: text, next })
     return void (await print(`${text}\n`))
   }
@@ -46,7 +46,7 @@ export const showStatus = async (
     database.transaction(readStatus),
   )
   const { syncs, ...shown } = result
-  const verdict = verdictOf(syncs, asked)
+  const verdict = verdictOf(syncs, basis)
   if (check) exit(verdict.exitCode, { reason: verdict.text, next: verdict.next })
   if (settings.json) return void (await print(`${jsonOf({ verdict, ...head, ...shown })}\n`))
   const { width, colour } = terminalOf(context)

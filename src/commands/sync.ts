@@ -20,7 +20,7 @@ import type { Database } from '../warehouse/connection/database.js'
 import { storeDeadlines } from '../warehouse/deadlines.js'
 import { readKnownSurveys } from '../warehouse/survey-status.js'
 import type { MonitoredRun, Summary } from './monitored-run.js'
-import { type AskedSurvey, surveysByAccount } from './sync/asked.js'
+import { type RequestedSurvey, surveysByAccount } from './sync/requested-surveys.js'
 import { driftLines, failingLines, publishSection, reasonOf, rejectionLines } from './text/run-lines.js'
 import { painted, textTable } from './text/text-table.js'
 import { openSource, runAndPublish } from './warehouse-run.js'
@@ -28,14 +28,14 @@ import { openSource, runAndPublish } from './warehouse-run.js'
 /** The job of the command, with its progress on stderr. Throws like `syncAccounts`, or for the directory of another shard layout. */
 export const run = async (
   { progress, ...work }: MonitoredRun,
-  asked?: readonly AskedSurvey[],
+  requested?: readonly RequestedSurvey[],
 ): Promise<SyncReport> => {
   await requireShardLayout(work.settings)
-  if (asked !== undefined) await requireWarehouse(work.settings, work.signal, 'sync')
+  if (requested !== undefined) await requireWarehouse(work.settings, work.signal, 'sync')
   const sources = new Map<string, () => RateUsage>()
   using observer = progress((account) => sources.get(account)?.())
   const onSource: SyncAccounts['onSource'] = (account, usage) => sources.set(account, usage)
-  return await syncAccounts({ ...work, observer, onSource, asked })
+  return await syncAccounts({ ...work, observer, onSource, requested })
 }
 
 export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 'command'> {
@@ -44,16 +44,16 @@ export interface SyncAccounts extends Omit<Parameters<typeof runAndPublish>[0], 
   /** The network, by default the real one; the simulation passes its own. */
   readonly createTransport?: CreateTransport | undefined
   /** Only these surveys are read; by default those that are due. */
-  readonly asked?: readonly AskedSurvey[] | undefined
+  readonly requested?: readonly RequestedSurvey[] | undefined
 }
 
 /** Throws a `WarehouseError`, an error `unknown_survey` or a bug; every other failure is in the report. */
 export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> => {
-  const { settings, observer, onSource, createTransport, asked } = options
-  const command = asked === undefined ? 'sync' : 'sync --surveys'
+  const { settings, observer, onSource, createTransport, requested } = options
+  const command = requested === undefined ? 'sync' : 'sync --surveys'
   let deadlines: DeadlinesReport | null = null
   const report = await runAndPublish({ ...options, command }, async ({ database, storage }) => {
-    const only = asked === undefined ? null : await findAsked(database, asked, settings)
+    const only = requested === undefined ? null : await findRequested(database, requested, settings)
     const reports = await sideBySide({
       accounts: settings.accounts.filter(({ name }) => only === null || only.has(name)),
       requestsMax: settings.budget.requests_max,
@@ -93,15 +93,23 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
       },
     })
     // After the listing, so that surveys of this run are known.
-    if (asked === undefined) deadlines = await replaceDeadlines(database, options)
+    if (requested === undefined) deadlines = await replaceDeadlines(database, options)
     return reports
   })
   return { ...report, deadlines }
 }
 
-const findAsked = async (database: Database, asked: readonly AskedSurvey[], settings: Settings) => {
-  const ids = asked.map(({ surveyId }) => surveyId)
-  return surveysByAccount(asked, await database.transaction((sql) => readKnownSurveys(sql, ids)), settings)
+const findRequested = async (
+  database: Database,
+  requested: readonly RequestedSurvey[],
+  settings: Settings,
+) => {
+  const ids = requested.map(({ surveyId }) => surveyId)
+  return surveysByAccount(
+    requested,
+    await database.transaction((sql) => readKnownSurveys(sql, ids)),
+    settings,
+  )
 }
 
 const replaceDeadlines = async (

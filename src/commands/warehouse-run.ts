@@ -53,23 +53,23 @@ interface OpenRun {
  * that fails, the report or the error says so.
  */
 export const runAndPublish = async (
-  given: WarehouseRun,
+  options: WarehouseRun,
   work: (run: OpenRun) => Promise<readonly RunReport[]>,
 ): Promise<SyncReport> => {
-  const { settings, command, runId, log, observer, signal, openStore } = given
+  const { settings, command, runId, log, observer, signal, openStore } = options
   const clock = systemClock
   using shutdown = shutdownDeadlineAfter(signal, clock)
   const span = startSpan(clock)
   const startedMs = clock.monotonicMs()
   await using storage = await holdStorage({ settings, command, runId, log, observer, signal, openStore })
   const waitMs = clock.monotonicMs() - startedMs
-  const recordEnd = endRecorder(given, storage, span)
+  const recordEnd = endRecorder(options, storage, span)
   try {
     const { database: opened, publishers } = await storage.openWarehouse()
     await using database = opened
-    given.watch?.held(waitMs)
+    options.watch?.held(waitMs)
     const reports = await work({ database, storage })
-    if (!storage.signal.aborted) await given.watch?.committed({ database, runId, signal: storage.signal })
+    if (!storage.signal.aborted) await options.watch?.committed({ database, runId, signal: storage.signal })
     const report = await publishAll({
       publishers,
       reports,
@@ -78,7 +78,7 @@ export const runAndPublish = async (
       observer,
       log,
     })
-    await given.watch?.published(database)
+    await options.watch?.published(database)
     const problem = await recordEnd({
       exitCode: report.exitCode,
       reason: report.publishError ?? reasonOf(report),

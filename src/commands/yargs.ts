@@ -95,8 +95,8 @@ const valuesOf = async (
   current: string,
 ): Promise<readonly string[]> => {
   const known = typeof values === 'function' ? await values() : values
-  const given = isList ? current.split(',').slice(0, -1) : []
-  return known.filter((value) => !given.includes(value)).map((value) => [...given, value].join(','))
+  const earlier = isList ? current.split(',').slice(0, -1) : []
+  return known.filter((value) => !earlier.includes(value)).map((value) => [...earlier, value].join(','))
 }
 
 const createParser = (): Argv =>
@@ -146,12 +146,16 @@ const flagsOf = (flags: Flags, values: ArgumentsCamelCase): FlagValues => {
     Object.entries(flags).flatMap(
       ([name, { type, isList = false }]): (readonly [string, string | boolean])[] => {
         if (type === 'argument') return argument === undefined ? [] : [[name, unescaped(String(argument))]]
-        const given = [values[name] ?? []].flat()
-        if (given.length === 0) return []
+        const flagValues = [values[name] ?? []].flat()
+        if (flagValues.length === 0) return []
         return [
           [
             name,
-            type === 'boolean' ? given.at(-1) === true : isList ? given.join(',') : String(given.at(-1)),
+            type === 'boolean'
+              ? flagValues.at(-1) === true
+              : isList
+                ? flagValues.join(',')
+                : String(flagValues.at(-1)),
           ],
         ]
       },

@@ -32,9 +32,9 @@ export const MICROS_PER_SECOND = 1_000_000n
 
 /** Null for anything but a date-time with an offset on an existing day. */
 export const parseMoment = (value: unknown): Moment | null => {
-  const found = typeof value === 'string' ? ISO_TIME.exec(value) : null
-  if (found === null) return null
-  const [, local = '', fraction = '', offset = ''] = found
+  const match = typeof value === 'string' ? ISO_TIME.exec(value) : null
+  if (match === null) return null
+  const [, local = '', fraction = '', offset = ''] = match
   const localMs = Date.parse(`${local}Z`)
   if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(local)) return null
   // Minutes may be left out.

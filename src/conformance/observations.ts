@@ -56,7 +56,7 @@ const listMoments = (reader: Reader, textOf: (moment: Moment) => string): string
 const unknownFields = (reader: Reader): readonly string[] => {
   const { lists, progresses } = reader.seen
   const progress = progresses.map((reading) => reading.progress)
-  const statuses = progress.map((item) => item.interview_count_by_status).filter(isObject)
+  const statuses = progress.map((object) => object.interview_count_by_status).filter(isObject)
   const unknown = (kind: string, names: readonly string[], records: readonly JsonObject[]) =>
     records
       .flatMap((record) => Object.keys(record))
@@ -211,5 +211,5 @@ export const OBSERVATIONS: readonly Observation[] = [
       const headers = last.rateHeaders.join('; ') || 'no Retry-After'
       return `within ${sent} requests at once; ${headers}; body ${last.excerpt}`
     }),
-  ].map((item): Observation => ({ ...item, when: 'last' })),
+  ].map((observation): Observation => ({ ...observation, when: 'last' })),
 ]

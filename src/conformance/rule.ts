@@ -62,7 +62,7 @@ export const judgeEach = <Item>(
 
 /** A record and where it was seen; `name` as in `survey 17`. */
 interface SeenRecord {
-  readonly asked: string
+  readonly request: string
   readonly name: string
   readonly record: JsonObject
   /** Whether the document does not say which value a field has here. */
@@ -99,14 +99,14 @@ const checkField = (name: string, field: Field, records: readonly SeenRecord[], 
   const shown = [...values].slice(0, NAMED_VALUES_MAX).join(', ')
   const dots = values.size > NAMED_VALUES_MAX ? ', …' : ''
   const where = `in ${first.name}${wrong.length === 1 ? '' : ` and ${wrong.length - 1} more`}, of ${records.length} seen`
-  return fail(first.asked, `${name}: ${describeField(field)}`, `${shown}${dots} ${where}`)
+  return fail(first.request, `${name}: ${describeField(field)}`, `${shown}${dots} ${where}`)
 }
 
 const recordsOf = ({ seen, show }: Reader, endpoint: ListReading['endpoint'], name: string) =>
   seen.lists
     .filter((reading) => reading.endpoint === endpoint)
-    .flatMap(({ asked, rows }): readonly SeenRecord[] =>
-      rows.map((record) => ({ asked, name: `${name} ${show(record.id)}`, record })),
+    .flatMap(({ request, rows }): readonly SeenRecord[] =>
+      rows.map((record) => ({ request, name: `${name} ${show(record.id)}`, record })),
     )
 
 /** The rows of all pages, once for each time they were read. */

@@ -71,8 +71,8 @@ export const runConformance = async (options: ConformanceOptions): Promise<Confo
   const evidence = gatherEvidence(createReader(sender), sender, clock, burstRequestsMax)
   const verdicts = new Map<Rule | Observation, Verdict>()
   const check = async (meant: Rule['when']) => {
-    for (const item of [...RULES, ...OBSERVATIONS].filter(({ when }) => when === meant))
-      verdicts.set(item, await verdictOf(item, evidence))
+    for (const entry of [...RULES, ...OBSERVATIONS].filter(({ when }) => when === meant))
+      verdicts.set(entry, await verdictOf(entry, evidence))
   }
   let endedBy: ExpectedError | null = null
   try {

@@ -14,9 +14,9 @@ export class Unseen extends Error {}
 
 export const PASS: Verdict = { verdict: 'pass' }
 export const passWith = (note: string): Verdict => ({ verdict: 'pass', note })
-export const fail = (asked: string, expected: string, got: string): Verdict => ({
+export const fail = (request: string, expected: string, got: string): Verdict => ({
   verdict: 'fail',
-  asked,
+  asked: request,
   expected,
   got,
 })

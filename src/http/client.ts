@@ -153,7 +153,7 @@ class AccountClient implements AsyncDisposable {
     let outages = outage.outages
     for (let attempts = 0, isLast = false; ; ) {
       if (outage.isSuspected()) {
-        await outage.untilAnswered((asking) => this.#ask(pending, asking), waitSignals)
+        await outage.untilAnswered((probing) => this.#probe(pending, probing), waitSignals)
         // No request is blamed for an outage. If the API answers others, this request is at fault when it fails once more.
         if (outage.outages > outages) attempts = 0
         outages = outage.outages
@@ -182,13 +182,13 @@ class AccountClient implements AsyncDisposable {
   }
 
   /** Asks once whether the API answers at all, in place of `pending`, which pays for it. A refusal is an answer. */
-  async #ask(pending: PendingRequest, signal: AbortSignal): Promise<void> {
+  async #probe(pending: PendingRequest, signal: AbortSignal): Promise<void> {
     const { baseUrl, account, probe } = this.#options
     const address = addressOf(new URL(baseUrl), probe, [])
     const where = { request: address.label, account }
-    const asking = { address, where, context: { ...pending.context, signal }, isProbe: true, sends: 0 }
+    const probing = { address, where, context: { ...pending.context, signal }, isProbe: true, sends: 0 }
     try {
-      await this.#limiter.run((slot) => this.#send(slot, asking), [signal])
+      await this.#limiter.run((slot) => this.#send(slot, probing), [signal])
     } catch (error) {
       if (!(error instanceof UpstreamError) || error.endsRun) throw error
     }

@@ -1,5 +1,5 @@
 /**
- * An outage: the API answers nothing at all. All requests of the account then wait, and one request at a time asks whether it answers
+ * An outage: the API answers nothing at all. All requests of the account then wait, and one request at a time probes whether it answers
  * again, until `limits.patience` has passed. A request that fails while others are answered is no outage
  * (docs/decisions/settings-and-http.md#0087-an-outage-is-waited-for).
  */
@@ -27,8 +27,8 @@ export interface OutageOptions {
   readonly random: () => number
 }
 
-/** Sends the request that asks whether the API answers. It reports the outcome by `answered` or `failed`. */
-type Ask = (signal: AbortSignal) => Promise<unknown>
+/** Sends one request to see whether the API answers, and reports the outcome by `answered` or `failed`. */
+type Probe = (signal: AbortSignal) => Promise<unknown>
 
 const LOG_EVERY_MS = 60_000
 
@@ -37,11 +37,11 @@ export class OutageWatch {
   /** When the run has to end, monotonic clock. */
   readonly #endsMs: number
   #failuresInARow = 0
-  /** The first failure since a request was answered that did not only ask, monotonic clock. */
+  /** The first failure since the last answer to a request that was no probe, monotonic clock. */
   #sinceMs: number | null = null
   #last: { readonly error: TransientError; readonly retryAfterMs: number | null } | null = null
   #wasAnswered: boolean
-  #isAsking = false
+  #isProbing = false
   /** Aborted when those who wait have to look again. */
   #change = new AbortController()
   /** Outages of this run: the list of surveys was not answered either. */
@@ -59,7 +59,7 @@ export class OutageWatch {
     return this.#outages
   }
 
-  /** Whether nothing may be sent but the request that asks. */
+  /** Whether only probes may be sent. */
   isSuspected(): boolean {
     const { patience, attempts } = this.#options.limits
     return patience > 0 && this.#failuresInARow >= attempts
@@ -73,8 +73,8 @@ export class OutageWatch {
     return { sinceMs: wallMs + this.#sinceMs, untilMs: wallMs + this.#giveUpMs() }
   }
 
-  /** An answer of any status but 408 and 5xx. That of a request that only asked does not renew the patience. */
-  answered(onlyAsked: boolean): void {
+  /** An answer of any status but 408 and 5xx. The answer to a probe does not renew the patience. */
+  answered(isProbe: boolean): void {
     if (this.#isConfirmed) {
       const { account, log } = this.#options
       log.info({ account, unansweredMs: this.#unansweredMs() }, 'the API answers again')
@@ -82,7 +82,7 @@ export class OutageWatch {
     this.#wasAnswered = true
     this.#failuresInARow = 0
     this.#isConfirmed = false
-    if (!onlyAsked) this.#sinceMs = null
+    if (!isProbe) this.#sinceMs = null
     this.#changed()
   }
 
@@ -95,11 +95,11 @@ export class OutageWatch {
   }
 
   /** Waits while an outage is suspected. Rejects with an error `no_answer`, or with the signal's reason. */
-  async untilAnswered(ask: Ask, signals: readonly AbortSignal[]): Promise<void> {
+  async untilAnswered(probe: Probe, signals: readonly AbortSignal[]): Promise<void> {
     using joined = joinSignals(signals)
     while (this.isSuspected()) {
-      if (this.#isAsking) await this.#untilChanged(joined.signal)
-      else await this.#askUntilAnswered(ask, joined.signal)
+      if (this.#isProbing) await this.#untilChanged(joined.signal)
+      else await this.#probeUntilAnswered(probe, joined.signal)
     }
   }
 
@@ -116,27 +116,27 @@ export class OutageWatch {
     this.#change = new AbortController()
   }
 
-  async #askUntilAnswered(ask: Ask, signal: AbortSignal): Promise<void> {
-    this.#isAsking = true
+  async #probeUntilAnswered(probe: Probe, signal: AbortSignal): Promise<void> {
+    this.#isProbing = true
     try {
       using limit = createTimeLimit(this.#options.clock)
-      using asking = joinSignals([signal, limit.signal])
-      for (let asked = 0; this.isSuspected(); asked += 1) {
-        await this.#pauseBefore(asked, asking.signal)
+      using probing = joinSignals([signal, limit.signal])
+      for (let probes = 0; this.isSuspected(); probes += 1) {
+        await this.#pauseBefore(probes, probing.signal)
         if (!this.isSuspected()) return
-        await ask(asking.signal)
-        if (asked === 0 && this.isSuspected()) this.#confirm(limit)
+        await probe(probing.signal)
+        if (probes === 0 && this.isSuspected()) this.#confirm(limit)
       }
     } finally {
-      this.#isAsking = false
+      this.#isProbing = false
       this.#changed()
     }
   }
 
   /** Ends early when something is answered. A `Retry-After` within the patience is kept, however long it is. */
-  async #pauseBefore(asked: number, signal: AbortSignal): Promise<void> {
+  async #pauseBefore(probes: number, signal: AbortSignal): Promise<void> {
     const { clock, limits, random } = this.#options
-    const backoffMs = asked === 0 ? 0 : retryWaitMs(asked, limits, random())
+    const backoffMs = probes === 0 ? 0 : retryWaitMs(probes, limits, random())
     const retryAfterMs = this.#last?.retryAfterMs ?? 0
     const waitMs = retryAfterMs < this.#leftMs() ? Math.max(backoffMs, retryAfterMs) : backoffMs
     if (waitMs === 0) return

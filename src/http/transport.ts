@@ -147,8 +147,8 @@ const createTunnels = (
     ...NO_TIMEOUTS,
     proxyTls: { timeout: connectMsMax },
     requestTls: { timeout: connectMsMax },
-    clientFactory: (url, given) => new TunnelPool(proxy, url, { ...given, headersTimeout: connectMsMax }),
-    factory: (origin, given) => new Pool(origin, given).on('connect', onConnect),
+    clientFactory: (url, options) => new TunnelPool(proxy, url, { ...options, headersTimeout: connectMsMax }),
+    factory: (origin, options) => new Pool(origin, options).on('connect', onConnect),
   })
 
 type ConnectOptions = Omit<Dispatcher.ConnectOptions, 'origin'>

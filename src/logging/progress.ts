@@ -107,7 +107,7 @@ const limitsOf = (usage: RateUsage | undefined, nowMs: number): Limits => {
     return { slotsInUse, rate, wait: { why: 'outage', sinceMs: nowMs - unanswered.sinceMs, forMs } }
   }
   const untilMs = { refused: pausedUntilMs, cap: slotFreeAtMs, retry: retryAtMs }
-  const why = (['refused', 'cap', 'retry'] as const).find((item) => (untilMs[item] ?? 0) > nowMs)
+  const why = (['refused', 'cap', 'retry'] as const).find((reason) => (untilMs[reason] ?? 0) > nowMs)
   return { slotsInUse, rate, wait: why === undefined ? null : { why, forMs: (untilMs[why] ?? 0) - nowMs } }
 }
 

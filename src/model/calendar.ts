@@ -83,9 +83,9 @@ const readOffsets = (timeZone: string): ((ms: number) => number) => {
   const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
   return (ms) => {
     const text = format.format(ms)
-    const found = OFFSET.exec(text)
-    if (found === null) throw new TypeError(`Intl writes the offset of ${timeZone} as "${text}"`)
-    const [, sign = '+', hours = '0', minutes = '0', seconds = '0'] = found
+    const match = OFFSET.exec(text)
+    if (match === null) throw new TypeError(`Intl writes the offset of ${timeZone} as "${text}"`)
+    const [, sign = '+', hours = '0', minutes = '0', seconds = '0'] = match
     const offset = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * SECOND_MS
     return sign === '-' ? -offset : offset
   }

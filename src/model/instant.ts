@@ -21,9 +21,9 @@ const FORM =
  * the microsecond are cut off. Returns null for anything else: no offset, no such day, hour 24, second 60.
  */
 export const parseInstant = (text: string): Instant | null => {
-  const found = FORM.exec(text)
-  if (found === null) return null
-  const [, year, month, day, hour, minute, second = '0', fraction = '', ...offset] = found
+  const match = FORM.exec(text)
+  if (match === null) return null
+  const [, year, month, day, hour, minute, second = '0', fraction = '', ...offset] = match
   const [zulu, sign, offsetHour = '0', offsetMinute = '0'] = offset
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null
   if (zulu === undefined && (Number(offsetHour) > 23 || Number(offsetMinute) > 59)) return null

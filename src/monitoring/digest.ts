@@ -50,7 +50,7 @@ const FORMATS = /[<>*~`[\]\\]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
 const JOINTS = /[@#]|[:;](?=\S)|&(?=#?\w+;)|(?<=[\p{L}\p{N}])\.(?=\p{L})/gu
 
 const harmless = (text: string): string =>
-  text.replaceAll(FORMATS, (found) => LOOKALIKES[found] ?? '').replaceAll(JOINTS, (found) => `${found}\u200b`)
+  text.replaceAll(FORMATS, (match) => LOOKALIKES[match] ?? '').replaceAll(JOINTS, (match) => `${match}\u200b`)
 
 /** `safe` makes a text from the API harmless. */
 const linesOf = (digest: Digest, itemsMax: number, safe: (text: string) => string): readonly string[] => [

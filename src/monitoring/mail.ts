@@ -58,7 +58,7 @@ export const sendMail = async (
 const sendToAll = async (target: MailTarget, mail: Mail, tools: DeliveryTools): Promise<Outcome> => {
   const outcome = await sendToEach(target, mail, tools, null)
   if (outcome.refused.length === 0) return outcome
-  const refused = outcome.refused.map((item) => excerptOf(refusalOf(item), tools.redact)).join(', ')
+  const refused = outcome.refused.map((refusal) => excerptOf(refusalOf(refusal), tools.redact)).join(', ')
   const also = outcome.problem === null ? '' : `; ${outcome.problem}`
   return {
     ...outcome,
@@ -82,13 +82,16 @@ const sendToEach = async (
   const left = later.flatMap(({ recipient }) => recipient ?? [])
   const rest = await sendToEach(target, mail, tools, left)
   if (!rest.isDelivered) return outcome
-  return { ...rest, refused: [...outcome.refused.filter((item) => !mayTakeLater(item)), ...rest.refused] }
+  return {
+    ...rest,
+    refused: [...outcome.refused.filter((refusal) => !mayTakeLater(refusal)), ...rest.refused],
+  }
 }
 
 const composed = ({ from, to }: MailTarget, { subject, text, html }: Mail) =>
   new MailComposer({
     from: { ...from },
-    to: to.map((item) => ({ ...item })),
+    to: to.map((recipient) => ({ ...recipient })),
     subject,
     text,
     attachments:
@@ -279,13 +282,13 @@ LOOPBACK.addAddress('::1', 'ipv6')
 
 /** Finds the addresses of a host on this machine. */
 const lookupHere: LookupFunction = (host, options, done) => {
-  lookup(host, { ...options, all: true }, (error, found) => {
+  lookup(host, { ...options, all: true }, (error, resolved) => {
     if (error !== null) return done(error, [])
-    const here = found.filter(({ address, family }) =>
+    const here = resolved.filter(({ address, family }) =>
       LOOPBACK.check(address, family === 6 ? 'ipv6' : 'ipv4'),
     )
     if (here.length > 0) return done(null, here)
-    const addresses = found.map(({ address }) => address).join(', ')
+    const addresses = resolved.map(({ address }) => address).join(', ')
     done(
       new ForeignHost(`${host} is ${addresses}, which is not this machine: without TLS, nothing is sent`),
       [],

@@ -185,11 +185,11 @@ const receiveToFile = async (client: StoreClient, key: string, path: string, sig
 export const allAtMost = async <Item, Result>(
   atOnce: number,
   items: readonly Item[],
-  given: AbortSignal,
+  callerSignal: AbortSignal,
   work: (item: Item, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result[]> => {
   const failed = new AbortController()
-  const signal = AbortSignal.any([given, failed.signal])
+  const signal = AbortSignal.any([callerSignal, failed.signal])
   const limit = pLimit(atOnce)
   const works = items.map((item) =>
     limit(async () => {
@@ -200,7 +200,7 @@ export const allAtMost = async <Item, Result>(
   for (const work of works) work.catch((error: unknown) => failed.abort(error))
   await Promise.allSettled(works)
   if (!failed.signal.aborted) return await Promise.all(works)
-  throwIfAborted(given)
+  throwIfAborted(callerSignal)
   throw failed.signal.reason
 }
 

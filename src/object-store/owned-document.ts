@@ -26,10 +26,10 @@ interface OwnedPut<Body extends ObjectBody = ObjectBody> {
 }
 
 type Written = Extract<PutOutcome, { readonly kind: 'written' }>
-/** Somebody else wrote or deleted the object. `found` is the object now. */
+/** Somebody else wrote or deleted the object. `existing` is the object now. */
 interface Lost {
   readonly kind: 'lost'
-  readonly found: StoredObject | null
+  readonly existing: StoredObject | null
 }
 type OwnedOutcome = Written | Lost
 
@@ -50,8 +50,8 @@ export const putOwned = async <Outcome>(
     const outcome = await sent.catch(storeError)
     if (!(outcome instanceof ObjectStoreError) && outcome.kind === 'written') return outcome
     const failure = outcome instanceof ObjectStoreError ? outcome : null
-    const found = await readBack(failure)
-    if (found !== null) return found
+    const decided = await readBack(failure)
+    if (decided !== null) return decided
     last = failure ?? last
   }
   throw (
@@ -70,10 +70,10 @@ const storeError = (error: unknown): ObjectStoreError => {
 /** Puts a small object, which is ours if it has our bytes. */
 export const putOwnedBytes = (put: OwnedPut<Uint8Array>): Promise<OwnedOutcome> =>
   putOwned<OwnedOutcome>(put, async () => {
-    const found = await put.store.get(put.key, put.signal)
-    if (found !== null && Buffer.compare(put.body, found.body) === 0)
-      return { kind: 'written', etag: found.etag }
-    return (found?.etag ?? null) === put.replaces ? null : { kind: 'lost', found }
+    const existing = await put.store.get(put.key, put.signal)
+    if (existing !== null && Buffer.compare(put.body, existing.body) === 0)
+      return { kind: 'written', etag: existing.etag }
+    return (existing?.etag ?? null) === put.replaces ? null : { kind: 'lost', existing }
   })
 
 export const documentBody = (document: object): Buffer =>
@@ -95,15 +95,15 @@ export const readDocument = async <Document>(
   schema: z.ZodType<Document>,
   signal: AbortSignal,
 ): Promise<ReadDocument<Document> | null> => {
-  const found = await store.get(key, signal)
-  if (found === null) return null
-  const document = parseJson(schema, found.body)
+  const stored = await store.get(key, signal)
+  if (stored === null) return null
+  const document = parseJson(schema, stored.body)
   if (document === null)
     throw new WarehouseError(
       'bucket_damaged',
       `${store.address}/${key} cannot be read: it is damaged, or a newer version of fieldwork-sync wrote it. Update fieldwork-sync, or restore the object from the bucket's own versions`,
     )
-  return { document, etag: found.etag, ageMs: found.ageMs }
+  return { document, etag: stored.etag, ageMs: stored.ageMs }
 }
 
 /** `replaces` is the ETag of the object to replace; null: there must be no object. */
@@ -146,7 +146,7 @@ export class OwnedDocument<Document extends { readonly token: string }> {
   async replace(
     next: (current: Document) => Document,
     signal: AbortSignal,
-    isDone: (found: Document) => boolean = () => false,
+    isDone: (current: Document) => boolean = () => false,
   ): Promise<{ readonly kind: 'written' } | Lost> {
     const { store, key, schema } = this.#owned
     for (let puts = 0; puts < REPLACEMENTS_MAX; puts += 1) {
@@ -157,13 +157,13 @@ export class OwnedDocument<Document extends { readonly token: string }> {
         this.#owned = { ...this.#owned, document, etag: outcome.etag }
         return { kind: 'written' }
       }
-      const { found } = outcome
-      const stored = found === null ? null : parseJson(schema, found.body)
-      const isOurs = found !== null && stored !== null && this.#tokens.has(stored.token)
+      const { existing } = outcome
+      const stored = existing === null ? null : parseJson(schema, existing.body)
+      const isOurs = existing !== null && stored !== null && this.#tokens.has(stored.token)
       // An earlier put whose answer we never got has arrived.
-      if (isOurs) this.#owned = { ...this.#owned, document: stored, etag: found.etag }
+      if (isOurs) this.#owned = { ...this.#owned, document: stored, etag: existing.etag }
       if (stored !== null && isDone(stored)) return { kind: 'written' }
-      if (!isOurs) return { kind: 'lost', found }
+      if (!isOurs) return { kind: 'lost', existing }
     }
     throw new ObjectStoreError(`${store.address}/${key} could not be written`)
   }

@@ -157,10 +157,10 @@ export const findPublishedFile = async (
   database: Database,
 ): Promise<readonly PublishedState[]> => {
   const path = publishedPath(directory, 'duckdb')
-  const found = await stat(path).catch(ifMissing)
-  if (found === null) return []
+  const stats = await stat(path).catch(ifMissing)
+  if (stats === null) return []
   // To open a pipe, for example, would never end.
-  if (!found.isFile()) throw new Error('it is not a file')
+  if (!stats.isFile()) throw new Error('it is not a file')
   return [{ path, what: 'the published file', ...stateInFile(database, path) }]
 }
 

@@ -21,7 +21,7 @@ export type FileSystemLacks = ReturnType<typeof createLacks>
 
 /** Without a log a lack is not reported. */
 export const createLacks = (log: Log | null) => {
-  const found = new Set<Lack>()
+  const lacking = new Set<Lack>()
   const logged = new Set<Lack>()
   return {
     /**
@@ -29,19 +29,19 @@ export const createLacks = (log: Log | null) => {
      * missing. A version has thousands of files: where there are no hard links, only the first is tried.
      */
     attempt: async (lack: Lack, operation: () => Promise<void>): Promise<boolean> => {
-      if (lack === 'hardLinks' && found.has(lack)) return false
+      if (lack === 'hardLinks' && lacking.has(lack)) return false
       try {
         await operation()
         return true
       } catch (error) {
         if (!hasCode(error, ...LACKING)) throw error
-        found.add(lack)
+        lacking.add(lack)
         return false
       }
     },
     /** Logs one warning about what was found since the last one. */
     logNew: (directory: string): void => {
-      const unknown = [...found].filter((lack) => !logged.has(lack))
+      const unknown = [...lacking].filter((lack) => !logged.has(lack))
       for (const lack of unknown) logged.add(lack)
       if (unknown.length > 0)
         log?.warn({ directory }, `this file system has ${unknown.map((lack) => LACKS[lack]).join('; and ')}`)

@@ -103,11 +103,11 @@ export const findPublished = async (
   for (const format of [...preferred.filter(isStateFormat), ...STATE_FORMATS]) {
     const { dated, open, isDirectory } = FORMATS[format]
     const path = publishedPath(directory, format)
-    const found = await stat(dated(path)).catch((error: unknown) => {
+    const stats = await stat(dated(path)).catch((error: unknown) => {
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
       throw unreadable(path, error)
     })
-    if (found !== null) return { path, file: path, open, isDirectory, atMs: found.mtimeMs }
+    if (stats !== null) return { path, file: path, open, isDirectory, atMs: stats.mtimeMs }
   }
   return null
 }

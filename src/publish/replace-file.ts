@@ -58,8 +58,8 @@ export const keepMode = async (
   target: string,
   lacks = createLacks(null),
 ): Promise<void> => {
-  const found = await stat(target).catch(ifMissing)
-  if (found !== null) await lacks.attempt('modes', () => chmod(temporary, found.mode & 0o7777))
+  const stats = await stat(target).catch(ifMissing)
+  if (stats !== null) await lacks.attempt('modes', () => chmod(temporary, stats.mode & 0o7777))
 }
 
 /** Renames `temporary`, which is already synced, to `target`, and makes that durable. Throws an `UnsyncedError` after the rename. */

@@ -133,9 +133,9 @@ export type ReferenceServerSettings = Readonly<z.output<typeof settingsSchema>>
 export const readOptions = (
   options: ReferenceServerOptions | Readonly<Record<string, string | boolean | undefined>>,
 ): ReferenceServerSettings => {
-  const given: Readonly<Record<string, unknown>> = options
+  const byName: Readonly<Record<string, unknown>> = options
   const values = Object.fromEntries(
-    Object.entries(OPTIONS).map(([name, option]) => [name, given[name] ?? option.default]),
+    Object.entries(OPTIONS).map(([name, option]) => [name, byName[name] ?? option.default]),
   )
   const result = settingsSchema.safeParse(values)
   const wrong = new Set(result.error?.issues.map(({ path: [name] }) => name))

@@ -67,9 +67,10 @@ const assemble = async (settings: ReferenceServerSettings, signal = new AbortCon
       ),
   )
   const faults = createFaults({ seed: settings.seed, organizations, latest: clock.latest })
-  const { faults: given } = settings
-  if (typeof given === 'string') faults.replace(await readFaultsFile(given, signal), `${given}: `)
-  else if (given !== null) faults.replace(given)
+  const { faults: initialFaults } = settings
+  if (typeof initialFaults === 'string')
+    faults.replace(await readFaultsFile(initialFaults, signal), `${initialFaults}: `)
+  else if (initialFaults !== null) faults.replace(initialFaults)
   const startMs = performance.now()
   const members = organizations.map((organization) => ({
     organization,

@@ -26,10 +26,10 @@ const DATE_TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(:\d{2})?(?:[.,](\d+))?(Z|[+-
  * offset, no such day, hour 24, second 60.
  */
 export const parseIsoTime = (text: string): Micros | null => {
-  const found = DATE_TIME.exec(text)
-  if (found === null) return null
-  const [, toMinute = '', seconds = ':00', fraction = '', offset = 'Z'] = found
-  if (found[2] === undefined && fraction !== '') return null
+  const match = DATE_TIME.exec(text)
+  if (match === null) return null
+  const [, toMinute = '', seconds = ':00', fraction = '', offset = 'Z'] = match
+  if (match[2] === undefined && fraction !== '') return null
   const local = `${toMinute}${seconds}`
   const localMs = Date.parse(`${local}Z`)
   // A day that does not exist either fails to parse or rolls over into the next month. Both are refused here.
@@ -70,9 +70,9 @@ const DURATION =
 
 /** Parses an ISO 8601 duration of weeks, days, hours, minutes and seconds as microseconds; null if it is none. */
 export const parseIsoDuration = (text: string): Micros | null => {
-  const found = DURATION.exec(text)
-  if (found === null) return null
-  const [, weeks = '0', days = '0', hours = '0', minutes = '0', seconds = '0', fraction = ''] = found
+  const match = DURATION.exec(text)
+  if (match === null) return null
+  const [, weeks = '0', days = '0', hours = '0', minutes = '0', seconds = '0', fraction = ''] = match
   const wholeSeconds =
     ((Number(weeks) * 7 + Number(days)) * 24 + Number(hours)) * 3_600 + Number(minutes) * 60 + Number(seconds)
   return wholeSeconds * MICROS_PER_SECOND + Number(fraction.padEnd(6, '0'))

@@ -56,7 +56,7 @@ export const sourcesOfEach = ({ sources, withSources }: SurveyTotals): number =>
 /** The requests of several bundles, by kind. */
 export const added = (all: readonly RequestsByKind[]): RequestsByKind =>
   Object.fromEntries(
-    REQUEST_KINDS.map((kind) => [kind, sum(all.map((item) => item[kind] ?? 0))] as const).filter(
+    REQUEST_KINDS.map((kind) => [kind, sum(all.map((requests) => requests[kind] ?? 0))] as const).filter(
       ([, count]) => count > 0,
     ),
   )

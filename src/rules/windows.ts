@@ -108,7 +108,9 @@ export const daysToRead = (rules: SkipRules, rule: DailyWindows, question: DaysQ
       const days = stored.days.filter((row) => row.sampleSourceId === sampleSourceId)
       return { sampleSourceId, ...dueDays(rule, stored.survey, days, progress.readAt) }
     })
-    const days = due.flatMap((item) => item.days.map((day) => ({ sampleSourceId: item.sampleSourceId, day })))
+    const days = due.flatMap((source) =>
+      source.days.map((day) => ({ sampleSourceId: source.sampleSourceId, day })),
+    )
     const isRecut = due.some(({ recut }) => recut)
     if (!isRecut && canSkip(rules, question, readAt))
       return { days: [], unchanged: days.length, extent: 'none' }

@@ -8,7 +8,7 @@ import { quoted } from '../base/human.js'
 import type { Secret } from '../base/secret.js'
 import { nearest } from '../base/suggest.js'
 import { secretToken } from './credentials.js'
-import { type Given, type GivenFlags, SETTING_NAMES, SETTINGS_FILE_HERE, TOKEN_KEYS } from './names.js'
+import { type GivenFlags, type Override, SETTING_NAMES, SETTINGS_FILE_HERE, TOKEN_KEYS } from './names.js'
 import { type Proxies, plainProblem, proxyFor } from './proxies.js'
 import { bad, filePath, good, type Read, type ReadFile, readAs, readSecret } from './readers.js'
 import type { AccountValues } from './schema.js'
@@ -152,7 +152,7 @@ const addMissing = ({ layers, file, oneAccount, path }: AccountRequest, keys: re
     layers.refuse(path, `has no ${keys.join(' or ')}; add it`)
     return
   }
-  const names = SETTING_NAMES.filter((item) => item.ofAccount && keys.includes(String(item.path[0])))
+  const names = SETTING_NAMES.filter((name) => name.ofAccount && keys.includes(String(name.path[0])))
   const flags = oneAccount ? names.flatMap(({ flag }) => (flag === null ? [] : [`--${flag}`])) : []
   const where = [...flags, ...names.flatMap(({ variable }) => variable ?? [])].join(' or ')
   layers.problems.push({ where, text: 'is not set; set it, or give it in a settings file' })
@@ -165,25 +165,26 @@ const addMissing = ({ layers, file, oneAccount, path }: AccountRequest, keys: re
 type Chosen = ReadonlySet<number>
 
 /**
- * `known` are the account names of the settings file; empty without a file, or without accounts in it. `place` is the index of the
+ * `known` are the account names of the settings file; empty without a file, or without accounts in it. `accountIndex` is the
  * account that environment and flags describe; null if they could describe any of several.
  */
 export const chooseAccounts = (
   flags: GivenFlags,
-  given: readonly Given[],
+  overrides: readonly Override[],
   oneAccount: boolean,
   known: readonly string[],
 ) => {
   const [where, read] = oneAccount
     ? ['--account', chooseOne(flags.account, known)]
     : ['--accounts', chooseSome(flags.accounts, known)]
-  if (!read.ok) return { chosen: new Set<number>(), place: 0, problems: [{ where, text: read.problem }] }
+  if (!read.ok)
+    return { chosen: new Set<number>(), accountIndex: 0, problems: [{ where, text: read.problem }] }
   const chosen = read.value
-  const [place = 0] = chosen
-  if (oneAccount || known.length <= 1) return { chosen, place, problems: [] }
+  const [accountIndex = 0] = chosen
+  if (oneAccount || known.length <= 1) return { chosen, accountIndex, problems: [] }
   const text = `cannot be used with the ${known.length} accounts of the settings file; set it for each account in the file`
-  const problems = given.flatMap(({ where, ofAccount }) => (ofAccount ? [{ where, text }] : []))
-  return { chosen, place: null, problems }
+  const problems = overrides.flatMap(({ where, ofAccount }) => (ofAccount ? [{ where, text }] : []))
+  return { chosen, accountIndex: null, problems }
 }
 
 const chooseOne = (name: string | undefined, known: readonly string[]): Read<Chosen> => {

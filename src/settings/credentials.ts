@@ -159,7 +159,7 @@ export const mailAddresses = z.preprocess(
   commaSeparated,
   listAs(NO_MAIL_ADDRESSES, (items): Read<readonly MailAddress[]> => {
     const read = items.map((item) => readAs(mailAddress, item))
-    const addresses = read.flatMap((item) => (item.ok ? [item.value] : []))
+    const addresses = read.flatMap((result) => (result.ok ? [result.value] : []))
     const isGood = addresses.length > 0 && addresses.length === items.length && items.length <= RECIPIENTS_MAX
     return isGood ? good(addresses) : bad(NO_MAIL_ADDRESSES)
   }),

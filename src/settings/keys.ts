@@ -60,8 +60,8 @@ const forEditors = (schema: JsonSchema, path: string): EditorSchema | null => {
     return { ...own, items: [items].flat().map((item) => forEditors(item, `${path}[]`))[0] }
   const inFile = Object.entries(properties).flatMap(([key, part]) => {
     const place = path === '' ? key : `${path}.${key}`
-    const found = forEditors(part, place)
-    return found === null ? [] : [[key, found] as const]
+    const section = forEditors(part, place)
+    return section === null ? [] : [[key, section] as const]
   })
   if (inFile.length === 0) return null
   const keys = Object.fromEntries(inFile)

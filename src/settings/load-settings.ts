@@ -13,7 +13,7 @@ import type { DeadlineFile } from '../model/run.js'
 import { chooseAccounts, resolveAccounts } from './accounts.js'
 import type { Environment } from './environment.js'
 import { resolveMonitoring } from './monitoring.js'
-import { type Given, type GivenFlags, readGiven, SETTINGS_FILE_HERE } from './names.js'
+import { type GivenFlags, type Override, readOverrides, SETTINGS_FILE_HERE } from './names.js'
 import { type Problem, SettingsError } from './problems.js'
 import { readProxies } from './proxies.js'
 import { filePath, type ReadFile, readAs } from './readers.js'
@@ -46,12 +46,17 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
   const { env, flags, signal, requireAccounts = true, oneAccount = false, withReports = false } = request
   const { readFile = (path: string) => readTextFile(path, signal) } = request
   const unused = [...(requireAccounts ? [] : ['accounts']), ...(withReports ? [] : ['metrics', 'notify'])]
-  const given = readGiven(env, flags).filter(({ ofAccount }) => requireAccounts || !ofAccount)
+  const overrides = readOverrides(env, flags).filter(({ ofAccount }) => requireAccounts || !ofAccount)
 
-  const { file, settingsFile, foundFile, warnings: ofFile } = await openFile(request, given, unused, readFile)
+  const {
+    file,
+    settingsFile,
+    foundFile,
+    warnings: ofFile,
+  } = await openFile(request, overrides, unused, readFile)
 
-  const choice = requireAccounts ? chooseAccounts(flags, given, oneAccount, file.accountNames) : NO_CHOICE
-  const layers = layered(file, given, choice.place)
+  const choice = requireAccounts ? chooseAccounts(flags, overrides, oneAccount, file.accountNames) : NO_CHOICE
+  const layers = layered(file, overrides, choice.accountIndex)
   const { allow_insecure_http: _, config: __, warehouse, deadlines: ___, ...values } = layers.values
   const { shard } = values
   const { problems } = layers
@@ -98,21 +103,21 @@ export const loadSettings = async (request: SettingsRequest): Promise<Settings> 
 /** The file that flag or variable names, or the one in the directory of the start. */
 const openFile = async (
   { env, signal, mayFindFile = false }: SettingsRequest,
-  given: readonly Given[],
+  overrides: readonly Override[],
   unused: readonly string[],
   readFile: ReadFile,
 ) => {
-  const named = given.findLast(({ path }) => path[0] === 'config')?.value
-  const { found, warnings } = named === undefined && mayFindFile ? await fileHere(signal) : NO_FILE_HERE
-  const config = readAs(filePath, named ?? found)
-  const trusted = found === null ? null : await unlessAborted(signal, readTrusted(found))
+  const named = overrides.findLast(({ path }) => path[0] === 'config')?.value
+  const { path, warnings } = named === undefined && mayFindFile ? await fileHere(signal) : NO_FILE_HERE
+  const config = readAs(filePath, named ?? path)
+  const trusted = path === null ? null : await unlessAborted(signal, readTrusted(path))
   const open = async (name: string): Promise<SettingsFile> =>
     // Loads the YAML parser, which takes 20 ms of CPU.
     (await import('./settings-file.js')).openSettingsFile({ env, unused, readFile, name, trusted })
   return {
     file: config.ok ? await open(config.value) : ABSENT_FILE,
     settingsFile: config.ok ? resolve(config.value) : null,
-    foundFile: found === null ? null : `settings from ${found}`,
+    foundFile: path === null ? null : `settings from ${path}`,
     warnings,
   }
 }
@@ -138,10 +143,10 @@ const fileHere = (signal: AbortSignal): Promise<FileHere> => {
 }
 
 interface FileHere {
-  readonly found: string | null
+  readonly path: string | null
   readonly warnings: readonly Problem[]
 }
-const NO_FILE_HERE: FileHere = { found: null, warnings: [] }
+const NO_FILE_HERE: FileHere = { path: null, warnings: [] }
 
 /** The due dates of the accounts of this shard. */
 const resolveDeadlines = async (layers: Layers, readFile: ReadFile): Promise<DeadlineFile | null> => {
@@ -159,7 +164,7 @@ const resolveDeadlines = async (layers: Layers, readFile: ReadFile): Promise<Dea
   return { ...read.value, rows }
 }
 
-const NO_CHOICE = { chosen: new Set<number>(), place: null, problems: [] } as const
+const NO_CHOICE = { chosen: new Set<number>(), accountIndex: null, problems: [] } as const
 
 /** Metrics under another name would stay: a later run with right settings does not replace them. */
 const isWarehouseKnown = ({ isBroken }: Layers): boolean =>

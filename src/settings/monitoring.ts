@@ -117,14 +117,14 @@ const secretAt = async (
   schema: z.ZodType<Secret>,
   { layers, readFile }: MonitoringRequest,
 ): Promise<Secret | null> => {
-  const [given, file] = [values[key], values[`${key}_file`]]
-  if (typeof file !== 'string') return given instanceof Secret ? given : null
+  const [value, file] = [values[key], values[`${key}_file`]]
+  if (typeof file !== 'string') return value instanceof Secret ? value : null
   const at = [...section, `${key}_file`]
   const refuse = (problem: string): null => {
     layers.refuse(at, problem)
     return null
   }
-  if (given !== undefined)
+  if (value !== undefined)
     return refuse(`cannot be set together with ${pathText([...section, key])}; remove one of them`)
   const path = resolve(layers.originOf(at).directory, file)
   const { read, isReadable } = await readSecret(readFile, path, schema)
@@ -138,13 +138,13 @@ const secretAt = async (
 export const secretsOfMonitoring = ({ metrics, notify }: Reporting): readonly Secret[] => {
   const { start, success, failure, webhook, digest = null } = notify ?? {}
   const addresses = [start, success, failure, webhook, digest?.chat, digest?.teams].flatMap(
-    (item) => item ?? [],
+    (address) => address ?? [],
   )
   const pushgateway = metrics?.pushgateway ?? null
   return [
     ...addresses.flatMap(({ url }) => secretsInAddress(url)),
     ...(pushgateway === null ? [] : secretsInUrl(pushgateway.url)),
-    ...[pushgateway, ...addresses].flatMap((item) => item?.proxy?.secrets ?? []),
+    ...[pushgateway, ...addresses].flatMap((address) => address?.proxy?.secrets ?? []),
     ...secretsOfMail(digest?.mail?.login ?? null),
   ]
 }

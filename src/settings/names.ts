@@ -47,7 +47,7 @@ export type GivenFlags = Readonly<Partial<Record<FlagName, Tree>>> & {
   readonly accounts?: string | undefined
 }
 
-export interface Given {
+export interface Override {
   /** Path in the settings; for a setting of an account, path in the account. */
   readonly path: Path
   readonly value: Tree
@@ -65,17 +65,17 @@ export const TOKEN_KEYS: readonly string[] = ['token', 'token_file']
  * The values of environment and command line. A flag comes after its variable and overrides it. The variable of an account's
  * setting is not read if its flag is given. A flag for the token or its file replaces the variables of both.
  */
-export const readGiven = (env: Environment, flags: GivenFlags): readonly Given[] => {
+export const readOverrides = (env: Environment, flags: GivenFlags): readonly Override[] => {
   const isTokenFlag = flags.token !== undefined || flags['token-file'] !== undefined
-  return SETTING_NAMES.flatMap(({ path, flag, variable = '', ofAccount = false }): readonly Given[] => {
+  return SETTING_NAMES.flatMap(({ path, flag, variable = '', ofAccount = false }): readonly Override[] => {
     const [byFlag, text] = [flag === null ? undefined : flags[flag], env[variable]]
     const isToken = ofAccount && TOKEN_KEYS.includes(String(path[0]))
     const isReplaced = ofAccount && (byFlag !== undefined || (isTokenFlag && isToken))
-    const given = (value: Tree, where: string, isEmpty: boolean): readonly Given[] =>
+    const overrideOf = (value: Tree, where: string, isEmpty: boolean): readonly Override[] =>
       value === undefined ? [] : [{ path, value, where, ofAccount, isEmpty }]
     return [
-      ...given(isReplaced ? undefined : text, variable, text === ''),
-      ...given(byFlag, `--${flag}`, false),
+      ...overrideOf(isReplaced ? undefined : text, variable, text === ''),
+      ...overrideOf(byFlag, `--${flag}`, false),
     ]
   })
 }

@@ -21,7 +21,7 @@ export interface Proxies {
 export const readProxies = (env: Environment): Proxies & { readonly problems: readonly Problem[] } => {
   const problems: Problem[] = []
   const read = (name: string): HttpProxy | null => {
-    const { variable, value } = given(env, name)
+    const { variable, value } = variableOf(env, name)
     // A shell unsets a variable for one command by an empty value.
     if (value === '') return null
     const outcome = readProxy(variable, value)
@@ -30,7 +30,7 @@ export const readProxies = (env: Environment): Proxies & { readonly problems: re
     return null
   }
   const [http, https] = [read('HTTP_PROXY'), read('HTTPS_PROXY')]
-  return { http, https, noProxy: given(env, 'NO_PROXY').value, problems }
+  return { http, https, noProxy: variableOf(env, 'NO_PROXY').value, problems }
 }
 
 /** The proxy for an address; null for direct requests. */
@@ -55,7 +55,10 @@ export const plainProblem = (
 }
 
 /** A variable in lower case overrides the same in upper case. */
-const given = (env: Environment, name: string): { readonly variable: string; readonly value: string } => {
+const variableOf = (
+  env: Environment,
+  name: string,
+): { readonly variable: string; readonly value: string } => {
   const lower = env[name.toLowerCase()]
   return lower === undefined
     ? { variable: name, value: env[name]?.trim() ?? '' }

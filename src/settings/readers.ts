@@ -122,8 +122,8 @@ export const listOf = <T extends string>(...choices: readonly T[]) => {
 /** A list of different names, which may be empty. An unknown one gets the nearest that is known. */
 export const namesOf = <T extends string>(what: string, known: readonly T[]) =>
   listAs(`must be a list of ${what}s, such as [${known[0]}], or []`, (items): Read<readonly T[]> => {
-    const chosen = items.flatMap((name) => known.filter((item) => item === name))
-    const unknown = items.find((name) => !known.some((item) => item === name))
+    const chosen = items.flatMap((name) => known.filter((choice) => choice === name))
+    const unknown = items.find((name) => !known.some((choice) => choice === name))
     if (unknown !== undefined) {
       const meant = typeof unknown === 'string' ? nearest(unknown, known) : null
       return bad(`must name known ${what}s, such as ${meant ?? known.join(', ')}`)
@@ -135,7 +135,7 @@ export const namesOf = <T extends string>(what: string, known: readonly T[]) =>
 export const itemsOf = <T extends string | number>(what: string, item: z.ZodType<T>) =>
   listAs(`must be a list of ${what}`, (values): Read<readonly T[]> => {
     const read = values.map((value) => readAs(item, value))
-    const items = read.flatMap((item) => (item.ok ? [item.value] : []))
+    const items = read.flatMap((result) => (result.ok ? [result.value] : []))
     if (items.length < read.length)
       return bad(`must be a list of ${what}; item ${read.findIndex(({ ok }) => !ok) + 1} is none`)
     return areDifferent(items) ? good(items) : bad('must name nothing twice')

@@ -228,13 +228,13 @@ const interpolate = (text: string, env: Environment): Read<string> => {
       )
       return ''
     }
-    const found = env[name]
-    if (found === undefined) {
+    const value = env[name]
+    if (value === undefined) {
       problems.push(
         `needs the environment variable ${name}, which is not set; set it, or write $\${ for a plain \${`,
       )
     }
-    return found ?? ''
+    return value ?? ''
   })
   return problems.length === 0 ? good(value) : bad([...new Set(problems)].join('; '))
 }

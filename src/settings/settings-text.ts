@@ -13,9 +13,9 @@ const COLUMNS_MAX = 110
 
 /**
  * A settings file: the given values, and every other key as a comment (`#overlap: 5m`) with its default.
- * `given` has values by the path of their key, such as `accounts[].base_url`. It has the first key of each item of a list.
+ * `values` are by the path of their key, such as `accounts[].base_url`, with the first key of each item of a list.
  */
-export const settingsText = (given: ReadonlyMap<string, string | number>): string => {
+export const settingsText = (values: ReadonlyMap<string, string | number>): string => {
   const lines = [
     `# yaml-language-server: $schema=${SCHEMA_FILE}`,
     ...HEAD.split('\n').flatMap((text) => comment(text, 0)),
@@ -33,7 +33,7 @@ export const settingsText = (given: ReadonlyMap<string, string | number>): strin
     const isFirstOfItem = sections.at(-1)?.endsWith('[]') === true && !isOpen(sections.length)
     const indent = indentOf(sections)
     const margin = isFirstOfItem ? `${blanks(indent - 2)}- ` : blanks(indent)
-    const value = given.get(path)
+    const value = values.get(path)
     lines.push(
       ...comment(meaning, indent),
       value === undefined

@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import { quoted } from '../base/human.js'
 import { parse } from '../base/parse.js'
 import { keysIn } from './keys.js'
-import { type Given, TOKEN_KEYS } from './names.js'
+import { type Override, TOKEN_KEYS } from './names.js'
 import { kindOf, type Problem } from './problems.js'
 import { type SettingsValues, settingsSchema } from './schema.js'
 import { cut, type Path, pathText, put, type Tree, valueAt } from './tree.js'
@@ -67,18 +67,22 @@ export const ABSENT_FILE: SettingsFile = {
 }
 
 /**
- * `account` is the index of the account that the account settings in `given` describe; null if they describe none. A wrong value is
+ * `account` is the index of the account that the account settings in `overrides` describe; null if they describe none. A wrong value is
  * reported even if a variable or flag replaces it.
  */
-export const layered = (file: SettingsFile, given: readonly Given[], account: number | null): Layers => {
-  const placed = given.flatMap((item) => {
-    if (!item.ofAccount) return [item]
-    return account === null ? [] : [{ ...item, path: ['accounts', account, ...item.path] }]
+export const layered = (
+  file: SettingsFile,
+  overrides: readonly Override[],
+  account: number | null,
+): Layers => {
+  const placed = overrides.flatMap((override) => {
+    if (!override.ofAccount) return [override]
+    return account === null ? [] : [{ ...override, path: ['accounts', account, ...override.path] }]
   })
-  const byPath = new Map(placed.map((item) => [pathText(item.path), item]))
+  const byPath = new Map(placed.map((override) => [pathText(override.path), override]))
   const originOf: OriginOf = (path) => {
-    const one = byPath.get(pathText(path))
-    return one === undefined ? file.originOf(path) : originAt(one.where)
+    const override = byPath.get(pathText(path))
+    return override === undefined ? file.originOf(path) : originAt(override.where)
   }
   const hasToken = placed.some(({ path }) => TOKEN_KEYS.includes(String(path.at(-1))))
   const tokens = hasToken ? TOKEN_KEYS.map((key): Path => ['accounts', account ?? 0, key]) : []
@@ -97,7 +101,7 @@ export const layered = (file: SettingsFile, given: readonly Given[], account: nu
       .filter(({ isEmpty }) => isEmpty)
       .map(({ path, where }) => ({ where, path, text: 'is set but empty; give it a value or unset it' })),
     ...placed
-      .filter((item) => byPath.get(pathText(item.path)) !== item && !item.isEmpty)
+      .filter((override) => byPath.get(pathText(override.path)) !== override && !override.isEmpty)
       .flatMap(({ path, value, where }) => checkTree(put({}, path, value), () => originAt(where)).problems),
     ...checked.problems.filter(({ path = [] }) => byPath.has(pathText(path))),
   ]

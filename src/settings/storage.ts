@@ -55,10 +55,10 @@ const resolveEndpoint = (layers: Layers, env: Environment): string | null => {
   const { endpoint } = layers.values.storage
   // The SDK, too, ignores an empty variable.
   const where = ENDPOINT_VARIABLES.find((name) => (env[name] ?? '') !== '') ?? ''
-  const found =
+  const read =
     endpoint !== undefined || where === '' ? good(endpoint ?? null) : readAs(endpointUrl, env[where])
-  if (!found.ok) layers.problems.push({ where, text: found.problem })
-  const address = found.ok ? found.value : null
+  if (!read.ok) layers.problems.push({ where, text: read.problem })
+  const address = read.ok ? read.value : null
   if (address !== null) refusePlain(layers, address, where)
   return address
 }
@@ -82,12 +82,12 @@ const BASE64 = /^[A-Za-z0-9+/]{4,}={0,2}$/
  */
 const resolveAzure = (layers: Layers, env: Environment): AzureAccount | null => {
   const { endpoint } = layers.values.storage
-  const given = (name: string): string => env[name]?.trim() ?? ''
-  const connection = given(CONNECTION_STRING)
+  const variableOf = (name: string): string => env[name]?.trim() ?? ''
+  const connection = variableOf(CONNECTION_STRING)
   const parts = connection === '' ? null : partsOf(connection)
-  const account = parts?.AccountName ?? given('AZURE_STORAGE_ACCOUNT')
-  const key = parts === null ? given('AZURE_STORAGE_KEY') : (parts.AccountKey ?? '')
-  const sas = parts === null ? given('AZURE_STORAGE_SAS_TOKEN') : (parts.SharedAccessSignature ?? '')
+  const account = parts?.AccountName ?? variableOf('AZURE_STORAGE_ACCOUNT')
+  const key = parts === null ? variableOf('AZURE_STORAGE_KEY') : (parts.AccountKey ?? '')
+  const sas = parts === null ? variableOf('AZURE_STORAGE_SAS_TOKEN') : (parts.SharedAccessSignature ?? '')
   const blobs = (endpoint ?? parts?.BlobEndpoint ?? addressOf(account, parts)).replace(/\/+$/, '')
   const problem = (): string | null => {
     if (parts !== null && blobs === '')

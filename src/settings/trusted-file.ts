@@ -32,12 +32,12 @@ export const readTrusted = async (path: string): Promise<Read<string>> => {
 const whyNotTrusted = async (place: string): Promise<string | null> => {
   const user = process.geteuid?.()
   if (user === undefined) return null
-  const found = await lstat(place)
-  if (found.uid !== user && found.uid !== 0) return `belongs to another user (uid ${found.uid})`
+  const stats = await lstat(place)
+  if (stats.uid !== user && stats.uid !== 0) return `belongs to another user (uid ${stats.uid})`
   // A link has no mode of its own.
-  const isOpen = !found.isSymbolicLink() && (found.mode & OTHERS_WRITE) !== 0
+  const isOpen = !stats.isSymbolicLink() && (stats.mode & OTHERS_WRITE) !== 0
   if (!isOpen || (await isReadOnly(place))) return null
-  return `can be written by others (mode ${(found.mode & 0o7777).toString(8)})`
+  return `can be written by others (mode ${(stats.mode & 0o7777).toString(8)})`
 }
 
 /** Kubernetes mounts a ConfigMap with mode 777, but read-only. */

@@ -90,13 +90,13 @@ const runOf = ({ runId, accounts }: Recorder, { startedMs, nowMs }: Times): Run 
 
 /** The document while the run goes on. The run before it stays. */
 export const withStart = (
-  found: LastRunDocument | null,
+  current: LastRunDocument | null,
   recorder: Recorder,
   times: Times,
 ): LastRunDocument => ({
   format: 1,
   run: runOf(recorder, times),
-  before: (found?.run.run_id === recorder.runId ? found.before : found?.run) ?? null,
+  before: (current?.run.run_id === recorder.runId ? current.before : current?.run) ?? null,
 })
 
 /** The document after the run. */
@@ -195,7 +195,7 @@ export const recordInDirectory = ({ directory, recorder, clock, log }: RecordInD
   let stop = (): void => undefined
   let writing: Promise<void> = Promise.resolve()
   const sayStarted = (startedMs: number): Promise<void> =>
-    changeLastRun(directory, (found) => withStart(found, recorder, { startedMs, nowMs: clock.nowMs() }))
+    changeLastRun(directory, (current) => withStart(current, recorder, { startedMs, nowMs: clock.nowMs() }))
   const sayOften = (startedMs: number): void => {
     stop = clock.after(SEEN_EVERY_MS, () => {
       sayOften(startedMs)
@@ -215,8 +215,8 @@ export const recordInDirectory = ({ directory, recorder, clock, log }: RecordInD
     end: async (ending: Ending): Promise<void> => {
       stop()
       await writing
-      await changeLastRun(directory, (found) => {
-        const other = found === null || found.run.run_id === recorder.runId ? null : found.run
+      await changeLastRun(directory, (current) => {
+        const other = current === null || current.run.run_id === recorder.runId ? null : current.run
         const isHeld = other !== null && other.end === null && isUnderWay(other, clock.nowMs())
         return isHeld ? null : withEnd(recorder, ending)
       })
@@ -228,7 +228,7 @@ export const recordInDirectory = ({ directory, recorder, clock, log }: RecordInD
 /** `change` returns null if the document stays. Throws the errors of the file system. */
 const changeLastRun = async (
   directory: string,
-  change: (found: LastRunDocument | null) => LastRunDocument | null,
+  change: (current: LastRunDocument | null) => LastRunDocument | null,
 ): Promise<void> => {
   const document = change(await readDocument(directory))
   if (document === null) return

@@ -121,16 +121,19 @@ export const readWithHead = async <Result>(
   signal: AbortSignal,
   read: (database: Database, path: string) => Promise<Result>,
 ): Promise<{ readonly head: StatusHead; readonly result: Result }> => {
-  const found = await requirePublished(where, state)
+  const published = await requirePublished(where, state)
   const { holder, runs } = state
   const head: StatusHead = {
-    published: found.path,
-    publishedAt: instantFromMs(found.atMs),
+    published: published.path,
+    publishedAt: instantFromMs(published.atMs),
     holder,
     lastRun: runs.last,
     running: runs.running,
   }
-  return { head, result: await readPublished(found, signal, (database) => read(database, found.path)) }
+  return {
+    head,
+    result: await readPublished(published, signal, (database) => read(database, published.path)),
+  }
 }
 
 /** The request usage of the last run of each account. Throws like `readWithHead`. */

@@ -98,9 +98,9 @@ export const openList = (answer: JsonAnswer, { name, path, page }: ListAddress) 
   const contradiction = contradictionIn(pagination, { page, rows: rows.length })
   if (contradiction !== null) throw unusableAnswer(where, contradiction)
   let texts: readonly string[] | null = null
-  const textAt = (place: number): string => {
+  const textAt = (index: number): string => {
     texts ??= elementTexts(memberTexts(answer.text).get(name) ?? '[]')
-    return texts[place] ?? 'null'
+    return texts[index] ?? 'null'
   }
   const isWellFormed = wellFormedJson(answer.text) === answer.text
   requireFew(Object.keys(membersOf(answer.body)).length, DIFFERENCES, where)
@@ -197,17 +197,17 @@ export const pageOf = <Row extends ListRow>(
     requireFew(differences, DIFFERENCES, `GET ${list.path} (page ${list.page})`)
     return one
   })
-  const rows = newestById(decoded.flatMap((item) => (item.ok ? [item.row] : [])))
-  const ids = decoded.flatMap((item) => (item.ok ? item.row.id : (item.id ?? [])))
+  const rows = newestById(decoded.flatMap((row) => (row.ok ? [row.row] : [])))
+  const ids = decoded.flatMap((row) => (row.ok ? row.row.id : (row.id ?? [])))
   const seen = new Set<number>()
   const repeated = ids.filter((id) => seen.size === seen.add(id).size)
   return {
     rows: [...rows.values()],
     ...(repeated.length === 0 ? {} : { repeated }),
     rejections: decoded
-      .filter((item) => !item.ok)
+      .filter((row) => !row.ok)
       .map(({ id, problem, raw }) => ({ endpoint: list.name, ...idsOf(id), rowId: id, problem, raw })),
-    drift: [...opened.drift, ...decoded.flatMap((item) => item.drift)],
+    drift: [...opened.drift, ...decoded.flatMap((row) => row.drift)],
     pagination: opened.pagination,
     ...answerTimes(answer, clock),
   }

@@ -94,7 +94,7 @@ export const canonicalJson = (text: string): string => {
 export const wellFormedJson = (text: string): string => {
   const wellFormed = toUSVString(text)
   if (!SURROGATE.test(wellFormed)) return wellFormed
-  return wellFormed.replace(ESCAPE, (found) => (LONE_SURROGATE.test(found) ? '\\ufffd' : found))
+  return wellFormed.replace(ESCAPE, (match) => (LONE_SURROGATE.test(match) ? '\\ufffd' : match))
 }
 
 const SURROGATE = /\\u[dD][89a-fA-F]/

@@ -10,8 +10,8 @@ const EXCERPT_CHARS_MAX = 60
 export const problemOf = ({ issues }: z.ZodError, text: string): string => {
   const listed = issues.slice(0, PROBLEMS_LISTED_MAX).map(({ path, message }) => {
     const names = path.map(String)
-    const found = textAt(text, names)
-    const reason = found === null ? 'is missing' : `${message}, got ${excerpt(found)}`
+    const value = textAt(text, names)
+    const reason = value === null ? 'is missing' : `${message}, got ${excerpt(value)}`
     return names.length === 0 ? reason : `${names.join('.')}: ${reason}`
   })
   const unlisted = issues.length - listed.length
@@ -21,8 +21,8 @@ export const problemOf = ({ issues }: z.ZodError, text: string): string => {
 const textAt = (text: string, path: readonly string[]): string | null => {
   const [name, ...rest] = path
   if (name === undefined) return text
-  const found = memberTexts(text).get(name)
-  return found === undefined ? null : textAt(found, rest)
+  const member = memberTexts(text).get(name)
+  return member === undefined ? null : textAt(member, rest)
 }
 
 /** The beginning of a value on one line, without characters that would steer a terminal. */

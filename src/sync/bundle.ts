@@ -219,10 +219,10 @@ class BundleReader {
   }
 
   /** A list that lacks sources that have not gone counts as incomplete. */
-  #compare(listed: SourceList, found: readonly ReadSource[]): SourceList {
+  #compare(listed: SourceList, answered: readonly ReadSource[]): SourceList {
     const { stored, readings } = this.#attempt
     if (listed.listedIds === null) return listed
-    this.#unlisted = compareUnlisted(stored, listed, found)
+    this.#unlisted = compareUnlisted(stored, listed, answered)
     const { ids, unconfirmed } = this.#unlisted
     if (unconfirmed > 0) readings.fail('sample_sources', new VanishedError(this.#surveyId, unconfirmed))
     return ids.length > 0 ? { ...listed, read: 'some' } : listed

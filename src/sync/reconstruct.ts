@@ -43,7 +43,7 @@ export const reconstruct = async (run: Run, signal: AbortSignal): Promise<void> 
     if (readings.length === 0) return
     const read = await Promise.all(readings)
     addRows(state, await warehouse.commitReconstructed(read, runId))
-    const [ended] = read.flatMap((item) => item.ended ?? [])
+    const [ended] = read.flatMap((result) => result.ended ?? [])
     if (ended === undefined) continue
     if (isStop(ended.error) && !signal.aborted) return
     throw ended.error

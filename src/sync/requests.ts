@@ -107,8 +107,8 @@ export class UsageBook {
 
   #of(kind: RequestKind, reason: RequestReason) {
     const key = `${reason}/${kind}`
-    const found = this.#counts.get(key) ?? { requests: 0, saved: 0 }
-    this.#counts.set(key, found)
-    return found
+    const count = this.#counts.get(key) ?? { requests: 0, saved: 0 }
+    this.#counts.set(key, count)
+    return count
   }
 }

@@ -18,21 +18,21 @@ import { refresh } from './worker.js'
  * Throws errors that concern all accounts: a warehouse that cannot be written (7), or a bug (1). If possible, the failed run is
  * recorded first.
  */
-export const runAccount = async (given: RunDependencies): Promise<RunReport> => {
-  const { warehouse, clock, runId, version, only, rules } = given
+export const runAccount = async (dependencies: RunDependencies): Promise<RunReport> => {
+  const { warehouse, clock, runId, version, only, rules } = dependencies
   const command = only === undefined ? 'sync' : 'sync --surveys'
   const span = startSpan(clock)
   const before = await warehouse.position()
   const plan = only === undefined ? await planOf(warehouse, rules, clock.nowMs()) : null
   const requestsEstimated = plan?.requests ?? null
   await warehouse.startRun({ runId, command, version, startedAt: instantFromMs(span.startedMs) })
-  const budget = new RunBudget(rules.budget, clock, given.requests)
-  using deadline = budget.deadline(given.signal, () => given.source.usage().rate)
+  const budget = new RunBudget(rules.budget, clock, dependencies.requests)
+  using deadline = budget.deadline(dependencies.signal, () => dependencies.source.usage().rate)
   const state = createRunState()
-  const run: Run = { ...given, signal: deadline.signal, budget, state }
+  const run: Run = { ...dependencies, signal: deadline.signal, budget, state }
   const finish = () =>
-    finishRun(given, { command, span, state }, (facts) => {
-      const { requests, retries, rateLimited, paceIntervalMs } = given.source.usage()
+    finishRun(dependencies, { command, span, state }, (facts) => {
+      const { requests, retries, rateLimited, paceIntervalMs } = dependencies.source.usage()
       const outcome = outcomeOf({ ...state, ...state.counts, ...facts }, rules)
       return {
         ...outcome,
@@ -53,13 +53,13 @@ export const runAccount = async (given: RunDependencies): Promise<RunReport> => 
     // Before the long part: otherwise a small budget would prevent compaction in every run.
     if (only === undefined) await compactHistory(run)
     await refresh(run, tasks)
-    if (only === undefined) await reconstruct(run, given.signal)
+    if (only === undefined) await reconstruct(run, dependencies.signal)
   } catch (error) {
     if (isStop(error)) state.stopped = error.message
     else state.ended = failureOf(error)
     if (isStop(error) || error instanceof UpstreamError) return await finish()
     await finish().catch((second: unknown) => {
-      given.log.debug({ err: second }, 'the end of the run could not be recorded either')
+      dependencies.log.debug({ err: second }, 'the end of the run could not be recorded either')
     })
     throw error
   }

@@ -53,15 +53,15 @@ export interface UnlistedSources {
 
 /**
  * A source has gone if the list lacks it, and its progress is not found. Many at once have gone only if the complete list before lacked
- * them too. `found` are those whose progress is not a 404.
+ * them too. `answered` are the sources whose progress is not a 404.
  */
 export const compareUnlisted = (
   stored: Pick<StoredBundle, 'knownSourceIds' | 'unlistedSourceIds'>,
   list: ListedIds,
-  found: readonly ReadSource[],
+  answered: readonly ReadSource[],
 ): UnlistedSources => {
   const unlisted = unlistedIn(stored, list)
-  const foundIds = new Set(found.map(({ id }) => id))
+  const foundIds = new Set(answered.map(({ id }) => id))
   const notFound = unlisted.filter((id) => !foundIds.has(id))
   const before = new Set(stored.unlistedSourceIds)
   const unconfirmed = notFound.filter((id) => !before.has(id))
@@ -69,7 +69,7 @@ export const compareUnlisted = (
   const gone = new Set(areMany ? notFound.filter((id) => before.has(id)) : notFound)
   return {
     ids: unlisted.filter((id) => !gone.has(id)),
-    answering: found.filter(({ reading }) => reading !== null).length,
+    answering: answered.filter(({ reading }) => reading !== null).length,
     unconfirmed: areMany ? unconfirmed.length : 0,
   }
 }

@@ -40,9 +40,9 @@ class Worker {
   readonly #left: Task[] = []
   #requestsLeft: number
 
-  constructor(given: Run, tasks: readonly Task[]) {
-    const { warehouse, rules, runId, clock, state } = given
-    this.#run = { ...given, signal: AbortSignal.any([given.signal, this.#failure.signal]) }
+  constructor(run: Run, tasks: readonly Task[]) {
+    const { warehouse, rules, runId, clock, state } = run
+    this.#run = { ...run, signal: AbortSignal.any([run.signal, this.#failure.signal]) }
     this.#tasks = tasks
     this.#watch = new FailureWatch(rules.limits.consecutive_failures_max)
     this.#outcomes = new Batch(clock, async (outcomes) =>
@@ -73,9 +73,9 @@ class Worker {
   async #readAll(): Promise<void> {
     const { budget, signal } = this.#run
     let stored: ReadonlyMap<number, StoredBundle> = new Map()
-    for (const [place, task] of this.#tasks.entries()) {
-      if (place % STORED_AT_ONCE === 0)
-        stored = await this.#stored(this.#tasks.slice(place, place + STORED_AT_ONCE))
+    for (const [index, task] of this.#tasks.entries()) {
+      if (index % STORED_AT_ONCE === 0)
+        stored = await this.#stored(this.#tasks.slice(index, index + STORED_AT_ONCE))
       if (signal.aborted) return
       const isLarge = task.reserve > budget.wholeMax
       const allowance = isLarge ? null : await budget.admitBundleSoon(task.reserve, signal)
@@ -213,9 +213,9 @@ interface SurveyToRead {
 }
 
 const storedOf = ({ surveyId }: Task, stored: ReadonlyMap<number, StoredBundle>): StoredBundle => {
-  const found = stored.get(surveyId)
-  if (found === undefined) throw new TypeError(`survey ${surveyId} is not in the queue`)
-  return found
+  const bundle = stored.get(surveyId)
+  if (bundle === undefined) throw new TypeError(`survey ${surveyId} is not in the queue`)
+  return bundle
 }
 
 /**

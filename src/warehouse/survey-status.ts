@@ -83,9 +83,9 @@ export type KnownSurvey = z.output<typeof knownRow>
 export const readKnownSurveys = (sql: Sql, surveyIds: readonly number[]): Promise<readonly KnownSurvey[]> =>
   sql.rows(
     knownRow,
-    `WITH asked AS (SELECT unnest(CAST($1::JSON AS BIGINT[])) AS id)
-      SELECT account, id AS "surveyId", _missing_since AS "missingSince", true AS "isTyped" FROM main.surveys SEMI JOIN asked USING (id)
-      UNION SELECT r.account, r.survey_id, NULL, false FROM _sync.rejected_rows r SEMI JOIN asked a ON a.id = r.survey_id
+    `WITH requested AS (SELECT unnest(CAST($1::JSON AS BIGINT[])) AS id)
+      SELECT account, id AS "surveyId", _missing_since AS "missingSince", true AS "isTyped" FROM main.surveys SEMI JOIN requested USING (id)
+      UNION SELECT r.account, r.survey_id, NULL, false FROM _sync.rejected_rows r SEMI JOIN requested a ON a.id = r.survey_id
         ANTI JOIN main.surveys s ON s.account = r.account AND s.id = r.survey_id ORDER BY ALL`,
     [JSON.stringify(surveyIds)],
   )

@@ -133,9 +133,9 @@ test.concurrent('a signal is seen between the rows of a table, however wide they
     controller.abort(new StoppedError('stopped by a signal'))
     return Promise.resolve(true)
   }
-  const asked = "SELECT repeat('😀', 400) || x AS wide FROM range(100_000) t(x)"
+  const input = "SELECT repeat('😀', 400) || x AS wide FROM range(100_000) t(x)"
   const context = { ...NO_CONTEXT, env, signal, print, tell: print, endNow: () => undefined }
-  await expect(askTables(context, settings, { asked, format: 'table', out: null })).rejects.toThrow(
+  await expect(askTables(context, settings, { input, format: 'table', out: null })).rejects.toThrow(
     'stopped by a signal',
   )
   // The head, its rule, and the rows that decide the widths.

@@ -58,7 +58,7 @@ const MUTATIONS = `
 - const temporary = temporaryBeside(target)
 + const temporary = target
 @@ warehouse/merge/listing-pages.js @@ a changed row is merged before its sources and progress are read
-- waits: item.replaces && refreshed.has(item.survey.id)
+- waits: row.replaces && refreshed.has(row.survey.id)
 + waits: false
 @@ http/rate-limit/slot-timing.js @@ a slot is free as soon as the answer has arrived
 - ({ perMs }) => perMs + HOLD_MARGIN_MS
@@ -160,8 +160,8 @@ const MUTATIONS = `
 - await proveConditionalWrites(
 + if (lease.previous === null) await proveConditionalWrites(
 @@ storage/bucket/ledgers.js @@ the command with a bucket: a missing ledger counts as empty
-- if (found === null || document === null)
-+ if (found === null) return null; if (document === null)
+- if (stored === null || document === null)
++ if (stored === null) return null; if (document === null)
 @@ storage/bucket/bucket-storage.js @@ the command with a bucket does not upload its request ledgers
 - await uploadLedgers(this.#held, signal);
 @@ storage/bucket/bucket-storage.js @@ the command with a bucket uses the local work database, of whatever state it is

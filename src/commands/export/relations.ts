@@ -51,15 +51,15 @@ export const findTables = async (
   { tables, source }: { readonly tables: readonly string[] | null; readonly source: string },
 ): Promise<readonly Relation[]> => {
   const paths = await columnPaths(sql)
-  const found = requested.map((table) => ({
+  const relations = requested.map((table) => ({
     table,
     columns: table.columns.filter(({ name }) => paths.has(`${table.schema}.${table.name}.${name}`)),
   }))
-  const absent = found.find(({ columns }) => columns.length === 0)
+  const absent = relations.find(({ columns }) => columns.length === 0)
   if (tables !== null && absent !== undefined)
     throw new ExpectedError(
       'export_request',
       `--tables: ${tableName(absent.table)} is not in ${source}, which an older fieldwork-sync published. Run fieldwork-sync sync first`,
     )
-  return found.filter(({ columns }) => columns.length > 0)
+  return relations.filter(({ columns }) => columns.length > 0)
 }

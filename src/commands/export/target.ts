@@ -43,9 +43,9 @@ export type ExportManifest = z.output<typeof manifestSchema>
 
 /** Throws `export_request` if the place holds anything but an export. */
 const requireReplaceable = async (out: string): Promise<void> => {
-  const found = await lstat(out).catch(() => null)
-  if (found === null) return
-  if (!found.isDirectory())
+  const stats = await lstat(out).catch(() => null)
+  if (stats === null) return
+  if (!stats.isDirectory())
     throw new ExpectedError('export_request', `--out ${out} is not a directory. Name another one`)
   const names = await readdir(out)
   const manifest = names.includes(FILE) ? await readManifest(out) : null

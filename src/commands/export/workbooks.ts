@@ -32,16 +32,16 @@ export const writeWorkbooks = async (writing: Writing): Promise<readonly ExportE
   const sheets: WriteSheet[] = []
   const written: { relation: Relation; file: string; rows: number; cutTexts: number }[] = []
   // The rows of the shared workbook are in memory until it is written, so it comes last.
-  for (const item of sized.toSorted((a, b) => Number(shared.has(a)) - Number(shared.has(b)))) {
+  for (const entry of sized.toSorted((a, b) => Number(shared.has(a)) - Number(shared.has(b)))) {
     throwIfAborted(writing.signal)
-    const { relation } = item
+    const { relation } = entry
     const { table, columns } = relation
     const name = tableName(table)
     const batches = writing.sql.batches(sheetRowSchema, selectRows(relation, selectSheetCell))
     const sheet = { name, columns, batches }
-    const file = shared.has(item) ? SHARED_FILE : `${name}.xlsx`
+    const file = shared.has(entry) ? SHARED_FILE : `${name}.xlsx`
     try {
-      const counts = shared.has(item)
+      const counts = shared.has(entry)
         ? await keepIn(sheets, sheet)
         : await writeOneSheet(join(writing.directory, file), sheet, writing.signal)
       written.push({ relation, file, ...counts })

@@ -48,11 +48,15 @@ const isAddress = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(tex
 
 /** Problems of the answers that are already given. */
 export const problemsOf = async (
-  given: Partial<Answers>,
+  answers: Partial<Answers>,
   signal: AbortSignal,
 ): Promise<readonly Problem[]> => {
   try {
-    await readAnswers({ ...VALID, ...given }, given['token-file'] === undefined ? VALID_TOKEN : null, signal)
+    await readAnswers(
+      { ...VALID, ...answers },
+      answers['token-file'] === undefined ? VALID_TOKEN : null,
+      signal,
+    )
     return []
   } catch (error) {
     if (error instanceof SettingsError) return error.problems

@@ -17,16 +17,16 @@ export const whyNotCreatable = async (path: string): Promise<string | null> => {
 
 /** Throws before the first question what would throw after the last one. */
 export const requirePlace = async (path: string, mayReplace: boolean): Promise<void> => {
-  const found = await stat(path).catch((error: unknown) => {
+  const stats = await stat(path).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return null
     throw settingsFileUnwritable(path, error)
   })
-  if (found !== null && !found.isDirectory() && !mayReplace)
+  if (stats !== null && !stats.isDirectory() && !mayReplace)
     throw new ExpectedError(
       'settings_file_exists',
       `${path} exists; give --force to replace it, or --out for another file`,
     )
-  const problem = found?.isDirectory() ? REASONS.EISDIR : await whyNotCreatable(path)
+  const problem = stats?.isDirectory() ? REASONS.EISDIR : await whyNotCreatable(path)
   if (problem) throw settingsFileUnwritable(path, new Error(problem))
 }
 

@@ -12,7 +12,7 @@ import { wrapped } from '../text/text-table.js'
 import { type Answers, type NewToken, problemsOf, type Question } from './answers.js'
 import { whyNotCreatable } from './files.js'
 
-export interface Asked {
+export interface Answered {
   readonly answers: Answers
   readonly newToken: NewToken | null
 }
@@ -29,16 +29,20 @@ interface Target {
 }
 
 /** Throws a `SettingsError` for wrong flags before the first question. */
-export const askMissing = async (prompt: Prompt, given: Partial<Answers>, target: Target): Promise<Asked> => {
+export const askMissing = async (
+  prompt: Prompt,
+  fromFlags: Partial<Answers>,
+  target: Target,
+): Promise<Answered> => {
   const { signal } = prompt
-  const { 'token-file': tokenFile, ...others } = given
+  const { 'token-file': tokenFile, ...others } = fromFlags
   const isNew = tokenFile !== undefined && tokenFile !== '' && !existsSync(tokenFile)
-  const problems = [...(await problemsOf(isNew ? others : given, signal))]
+  const problems = [...(await problemsOf(isNew ? others : fromFlags, signal))]
   if (isNew && looksLikeToken(tokenFile)) problems.push({ where: '--token-file', text: LOOKS_LIKE_TOKEN })
   if (problems.length > 0) throw new SettingsError(problems)
   prompt.say(`This writes the settings file ${target.out} after the last answer. Ctrl-C stops.`)
   const answerTo = async (question: 'base-url' | 'id' | 'warehouse') =>
-    given[question] ??
+    fromFlags[question] ??
     (await askOne(
       prompt,
       { message: target.texts[question].describe, byDefault: defaultOf(question) },

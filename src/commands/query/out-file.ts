@@ -15,8 +15,8 @@ export const writeFile = async (
   leftovers: string[],
   run: (file: string, write: Write) => Promise<number>,
 ): Promise<string> => {
-  const found = await stat(out).catch(() => null)
-  if (found !== null && !found.isFile())
+  const stats = await stat(out).catch(() => null)
+  if (stats !== null && !stats.isFile())
     throw usageError(`--out ${out} is not a file. Name another one`, 'query')
   // What a link names is replaced, and the link stays.
   const target = await realpath(out).catch(() => out)

@@ -15,9 +15,9 @@ interface Question {
 }
 
 /** A word is a name, anything else is SQL. Throws `query_refused` for an unknown name. */
-export const questionOf = (asked: string): Question => {
-  if (!/^\s*[\w.-]+\s*$/.test(asked)) return { text: asked, named: null }
-  const word = asked.trim()
+export const questionOf = (input: string): Question => {
+  if (!/^\s*[\w.-]+\s*$/.test(input)) return { text: input, named: null }
+  const word = input.trim()
   const named = NAMED_QUERIES.find(({ name }) => name === word)
   if (named !== undefined) return { text: named.sql, named }
   if ([...ALL_TABLES, ...ALL_VIEWS].some((table) => tableName(table) === word))
@@ -44,14 +44,14 @@ export const parametersOf = (
 
 const FLAG_OF: Readonly<Record<string, string>> = { survey: '--survey', account: '--survey', days: '--days' }
 
-/** Throws `query_refused` if it is not one SELECT, if DuckDB refuses it, or if `given` does not fit. */
+/** Throws `query_refused` if it is not one SELECT, if DuckDB refuses it, or if a flag does not fit it. */
 export const prepare = async (
   sql: Sql,
-  { text: asked, named }: Question,
-  given: NamedParameters,
+  { text: input, named }: Question,
+  fromFlags: NamedParameters,
 ): Promise<Statement> => {
-  const { text, parameters: used } = await readStatement(sql, asked)
-  const values = named === null ? given : { days: 1, ...given }
+  const { text, parameters: used } = await readStatement(sql, input)
+  const values = named === null ? fromFlags : { days: 1, ...fromFlags }
   const unknown = [...used].find((name) => !(name in values))
   if (unknown !== undefined)
     throw refused(
@@ -66,7 +66,7 @@ export const prepare = async (
       `${named.name} needs a newer published state: run fieldwork-sync sync first (${error.message})`,
     )
   })
-  const rest = Object.keys(given).filter((name) => !used.has(name))
+  const rest = Object.keys(fromFlags).filter((name) => !used.has(name))
   if (rest.length === 0) return { text, columns, parameters }
   const conditions = rest.map((name) => {
     const column =

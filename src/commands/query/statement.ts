@@ -43,12 +43,12 @@ export const readStatement = async (
         ? 'the query is empty. Write one SELECT'
         : 'the query must be one SELECT (or FROM, WITH, VALUES, DESCRIBE, SHOW, SUMMARIZE): it only reads, and runs one statement',
     )
-  const found: Found = { functions: new Set(), parameters: new Set() }
-  collect(parsed.statements, found, 0)
-  const foreign = [...found.functions].find((name) => !TABLE_FUNCTIONS.has(name))
+  const names: UsedNames = { functions: new Set(), parameters: new Set() }
+  collect(parsed.statements, names, 0)
+  const foreign = [...names.functions].find((name) => !TABLE_FUNCTIONS.has(name))
   if (foreign !== undefined)
     throw refused(`the query cannot use the table function ${foreign}: it reads the published tables only`)
-  return { text: withoutSemicolons(text), parameters: found.parameters }
+  return { text: withoutSemicolons(text), parameters: names.parameters }
 }
 
 /** DuckDB writes the number 1e400 as `Infinity`, which JSON does not have. The values of numbers are not needed. */
@@ -93,7 +93,7 @@ const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
   'unnest',
 ])
 
-interface Found {
+interface UsedNames {
   readonly functions: Set<string>
   readonly parameters: Set<string>
 }
@@ -105,17 +105,17 @@ const tableFunction = z.object({
 const parameter = z.object({ class: z.literal('PARAMETER'), identifier: z.string() })
 
 /** The table functions and parameters below a node of DuckDB's tree. */
-const collect = (node: unknown, found: Found, depth: number): void => {
+const collect = (node: unknown, names: UsedNames, depth: number): void => {
   if (typeof node !== 'object' || node === null) return
   if (depth > DEPTH_MAX)
     throw refused(
       'the query is nested too deeply: about 120 levels are allowed. Write long chains of operators as a list, such as list_sum([…])',
     )
   const called = tableFunction.safeParse(node)
-  if (called.success) found.functions.add(called.data.function.function_name.toLowerCase())
+  if (called.success) names.functions.add(called.data.function.function_name.toLowerCase())
   const named = parameter.safeParse(node)
-  if (named.success) found.parameters.add(named.data.identifier)
-  for (const part of Object.values(node)) collect(part, found, depth + 1)
+  if (named.success) names.parameters.add(named.data.identifier)
+  for (const part of Object.values(node)) collect(part, names, depth + 1)
 }
 
 /** In DuckDB's tree, where an expression takes two or more. DuckDB needs 0.1 s to plan a sum of so many, and 8 s for one of 400. */

@@ -49,7 +49,7 @@ export const writeTable = (
       const begins = layout === null
       layout ??= layoutOf(columns, waiting, width)
       const { head, line } = layout
-      const text = waiting.map((item) => line(item, rows++)).join('')
+      const text = waiting.map((cells) => line(cells, rows++)).join('')
       waiting = []
       return `${begins ? head : ''}${text}`
     }
@@ -79,8 +79,8 @@ const layoutEnd = (layout: Layout | null, rows: number): string =>
 interface Layout {
   readonly isTable: boolean
   readonly head: string
-  /** The text of a row; `place` counts from 0. */
-  readonly line: (cells: Cells, place: number) => string
+  /** The text of a row; `rowIndex` counts from 0. */
+  readonly line: (cells: Cells, rowIndex: number) => string
   /** Whether a text was cut. */
   readonly hasCut: () => boolean
 }
@@ -161,11 +161,11 @@ type Fitted = (text: string, widthMax: number) => string
 const blockOf = (names: Cells, width: number, fitted: Fitted) => {
   const nameWidth = Math.min(Math.max(...names.map((name) => stringWidth(name))), Math.floor(width / 2))
   const valueWidth = Math.max(1, width - nameWidth - GAP.length)
-  return (cells: Cells, place: number): string => {
+  return (cells: Cells, rowIndex: number): string => {
     const lines = names.map((name, index) =>
       `${padEnd(cutInMiddle(name, nameWidth, stringWidth), nameWidth)}${GAP}${fitted(cells[index] ?? '', valueWidth)}`.trimEnd(),
     )
-    return `${place === 0 ? '' : '\n'}${lines.join('\n')}\n`
+    return `${rowIndex === 0 ? '' : '\n'}${lines.join('\n')}\n`
   }
 }
 

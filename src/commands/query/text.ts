@@ -6,8 +6,8 @@ import type { CliContext } from '../context.js'
 import { refused } from './statement.js'
 
 /** Throws `query_refused` for text that is not UTF-8, or too long. */
-export const textOf = async (context: CliContext, asked: string): Promise<string> => {
-  const text = asked === '-' ? await textOnStdin(context) : asked
+export const textOf = async (context: CliContext, input: string): Promise<string> => {
+  const text = input === '-' ? await textOnStdin(context) : input
   if (text !== null && !/[\0\uFFFD]/.test(text)) return text
   throw refused(
     'the SQL is not UTF-8 text. Convert it, as in iconv -f LATIN1 -t UTF-8 query.sql; for the character U+FFFD itself write chr(65533)',

@@ -37,10 +37,10 @@ const sheetColumn = (column: ResultColumn): Column => {
 const isLongDecimal = (type: string): boolean =>
   Number(/^DECIMAL\((\d+),\d+\)$/.exec(type)?.[1] ?? 0) > DIGITS_MAX
 
-const sheetSql = (given: ResultColumn, column: Column | undefined): string => {
-  const cell = quote(given.name)
+const sheetSql = (resultColumn: ResultColumn, column: Column | undefined): string => {
+  const cell = quote(resultColumn.name)
   // As text, because not every time is one of JavaScript.
-  if (isTimestamp(given)) return exact(given)
+  if (isTimestamp(resultColumn)) return exact(resultColumn)
   if (column?.type === 'DOUBLE') return `CAST(${cell} AS DOUBLE)`
   return column?.type === 'VARCHAR' ? `CAST(${cell} AS VARCHAR)` : cell
 }

@@ -238,14 +238,14 @@ const leftOutTexts = (
 
 /** A row of the last listing or reading is in quarantine, so the row before it stays. */
 const rejectedText = ({ stored, rejections }: SurveyStatus): string | false => {
-  const found = rejections.find(
+  const rejection = rejections.find(
     ({ endpoint, sources, days, rows, replayed, last_at: at }) =>
       replayed < rows &&
       (endpoint === 'surveys'
         ? at === stored.listed_at
         : endpoint === 'fieldwork_progress' && sources + days === 0 && at === stored.refreshed_at),
   )
-  if (found === undefined) return false
-  const what = found.endpoint === 'surveys' ? 'row in the listing' : 'progress'
-  return `its last ${what} could not be typed and is in quarantine: ${onOneLine(found.problem)}`
+  if (rejection === undefined) return false
+  const what = rejection.endpoint === 'surveys' ? 'row in the listing' : 'progress'
+  return `its last ${what} could not be typed and is in quarantine: ${onOneLine(rejection.problem)}`
 }

@@ -28,15 +28,15 @@ ${textTable(requestTable(requestUsage), { indent: '  ' })}`
     .join('\n\n') || 'no run has recorded its requests yet'
 
 const requestTable = (usage: readonly RequestUsage[]): readonly (readonly string[])[] => {
-  const kinds = REQUEST_KINDS.filter((kind) => usage.some((item) => item.kind === kind))
+  const kinds = REQUEST_KINDS.filter((kind) => usage.some((row) => row.kind === kind))
   const rowOf = (name: string, mine: readonly RequestUsage[]) => [
     name,
-    ...kinds.map((kind) => requestCell(mine.filter((item) => item.kind === kind))),
+    ...kinds.map((kind) => requestCell(mine.filter((row) => row.kind === kind))),
   ]
   return [
     ['why', ...kinds.map((kind) => REQUEST_USAGE_WORDS[kind])],
     ...REQUEST_REASONS.flatMap((reason) => {
-      const mine = usage.filter((item) => item.reason === reason)
+      const mine = usage.filter((row) => row.reason === reason)
       return mine.length === 0 ? [] : [rowOf(REQUEST_USAGE_WORDS[reason], mine)]
     }),
     rowOf('in all', usage),

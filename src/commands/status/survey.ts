@@ -31,10 +31,12 @@ export const showSurvey = async (
     context.signal,
     async (database, path) => {
       await requireCurrentSchema(database, path, 'status')
-      const found: Explained[] = []
+      const explained: Explained[] = []
       for (const account of await database.transaction((sql) => accountsOfSurvey(sql, name, path)))
-        found.push(await explainSurvey(database, { account, surveyId: name.surveyId }, settings, maxAgeMs))
-      return found
+        explained.push(
+          await explainSurvey(database, { account, surveyId: name.surveyId }, settings, maxAgeMs),
+        )
+      return explained
     },
   )
   if (settings.json) return void (await context.print(`${jsonOf({ ...head, surveys })}\n`))

@@ -25,7 +25,7 @@ export interface Verdict {
 
 type Sync = WarehouseStatus['syncs'][number]
 
-interface Asked {
+interface VerdictBasis {
   /** The accounts that the settings file names. */
   readonly accountNames: readonly string[]
   readonly runs: LastRuns
@@ -37,14 +37,14 @@ interface Asked {
  * The worst of the accounts that the settings file names. Without such names, or if none of them has been synced yet, as with the name
  * of an environment that is not here, the worst of all. What the last run left beside the published state counts, if that does not show it.
  */
-export const verdictOf = (all: readonly Sync[], asked: Asked): Verdict => {
-  const { accountNames, nowMs, maxAgeMs } = asked
+export const verdictOf = (all: readonly Sync[], basis: VerdictBasis): Verdict => {
+  const { accountNames, nowMs, maxAgeMs } = basis
   const named = all.filter(({ account }) => accountNames.includes(account))
   const syncs = named.length === 0 ? all : named
   const unread = named.length === 0 ? [] : accountNames.filter((name) => !isAmong(name, named))
   const hasNames = syncs.length + unread.length > 1
   const nameOf = (account: string) => (hasNames ? ` (account ${account})` : '')
-  const { last, running } = asked.runs
+  const { last, running } = basis.runs
   const unpublished = last === null || isPublished(last, all) ? null : last
   const isShown = (account: string) => unpublished === null || !unpublished.accounts.includes(account)
   const verdicts = [
@@ -55,7 +55,7 @@ export const verdictOf = (all: readonly Sync[], asked: Asked): Verdict => {
     ...unread.filter(isShown).map((account) => neverEnded(nameOf(account))),
   ]
   const worst = verdicts.reduce(
-    (found, one) => (isWorse(one, found) ? one : found),
+    (worstSoFar, verdict) => (isWorse(verdict, worstSoFar) ? verdict : worstSoFar),
     verdicts[0] ?? neverEnded(''),
   )
   const text = worst.state === 'ok' ? okText(syncs, nowMs) : `${worst.text}${othersText(verdicts)}`

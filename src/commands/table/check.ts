@@ -14,7 +14,7 @@ export const CHECK: readonly Command[] = [
       ['Only the API of one account', 'check --accounts acme'],
     ],
     flags: { ...ACCOUNTS, ...SETTINGS },
-    run: async (context, given) => (await import('../check.js')).check(context, given),
+    run: async (context, flags) => (await import('../check.js')).check(context, flags),
   }),
   command({
     name: 'verify',
@@ -36,18 +36,18 @@ export const CHECK: readonly Command[] = [
       'max-requests': text('Make at most this many requests'),
       ...SETTINGS,
     },
-    run: async (context, given) => {
+    run: async (context, flags) => {
       const startedMs = systemClock.monotonicMs()
-      const isLocal = given.local === true
+      const isLocal = flags.local === true
       const unused = (['sample', 'seed', 'accounts', 'max-requests'] as const).find(
-        (name) => given[name] !== undefined,
+        (name) => flags[name] !== undefined,
       )
       if (isLocal && unused !== undefined)
         throw usageError(`verify --local makes no request: leave out --${unused}`, 'verify')
-      const sample = given.sample === undefined ? null : sampleSizeOf(given.sample)
-      const settings = await settingsOf(context, given, { requireAccounts: !isLocal })
+      const sample = flags.sample === undefined ? null : sampleSizeOf(flags.sample)
+      const settings = await settingsOf(context, flags, { requireAccounts: !isLocal })
       const { verify } = await import('../verify.js')
-      await verify(context, { settings, isLocal, sample, seed: given.seed, startedMs })
+      await verify(context, { settings, isLocal, sample, seed: flags.seed, startedMs })
     },
   }),
 ]

@@ -30,12 +30,12 @@ export const DEVELOP: readonly Command[] = [
       ),
       ...LOGGED,
     },
-    run: async (context, given) => {
-      const settings = await settingsOf(context, given, { oneAccount: true })
+    run: async (context, flags) => {
+      const settings = await settingsOf(context, flags, { oneAccount: true })
       await (await import('../conformance.js')).checkConformance(
         context,
         settings,
-        given['exceed-cap'] === true,
+        flags['exceed-cap'] === true,
       )
     },
   }),
@@ -52,7 +52,7 @@ export const DEVELOP: readonly Command[] = [
         { ...text(describe), ...(value !== null && { default: value }) },
       ]),
     ),
-    run: async (context, given) => (await import('../reference-server.js')).serve(context, given),
+    run: async (context, flags) => (await import('../reference-server.js')).serve(context, flags),
   }),
   command({
     name: 'completion',
@@ -62,9 +62,9 @@ export const DEVELOP: readonly Command[] = [
       ['For fish', 'completion fish'],
     ],
     flags: { shell: { type: 'argument', describe: `The shell: ${SHELLS.join(', ')}`, values: SHELLS } },
-    run: async ({ print }, given) => {
+    run: async ({ print }, flags) => {
       const problem = `completion needs a shell, one of ${SHELLS.join(', ')}`
-      const shell = choiceOf(given.shell, SHELLS, { command: 'completion', problem })
+      const shell = choiceOf(flags.shell, SHELLS, { command: 'completion', problem })
       const { SCRIPTS } = await import('../completion.js')
       await print(SCRIPTS[shell])
     },

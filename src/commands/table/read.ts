@@ -22,9 +22,9 @@ const QUERY_FILES: Readonly<Record<string, (typeof QUERY_FORMATS)[number]>> = {
 }
 
 /** A file whose name says another format, such as fieldwork.duckdb, is never replaced. */
-const queryFormatOf = (given: string | undefined, out: string | undefined, flag: string) => {
+const queryFormatOf = (name: string | undefined, out: string | undefined, flag: string) => {
   const problem = `--format must be one of ${QUERY_FORMATS.join(', ')}`
-  const format = given === undefined ? null : choiceOf(given, QUERY_FORMATS, { command: 'query', problem })
+  const format = name === undefined ? null : choiceOf(name, QUERY_FORMATS, { command: 'query', problem })
   if (out === undefined) {
     if (format === 'parquet' || format === 'xlsx')
       throw usageError(`--format ${format} needs a file: --out rows.${format}`, 'query')
@@ -71,16 +71,16 @@ export const READ: readonly Command[] = [
       'max-age': text('Say LATE if no run was complete for this long (default: 26h)'),
       ...SETTINGS,
     },
-    run: async (context, given) => {
-      const unused = (['survey', 'check', 'max-age'] as const).find((name) => given[name] !== undefined)
-      if (given.requests === true && unused !== undefined)
+    run: async (context, flags) => {
+      const unused = (['survey', 'check', 'max-age'] as const).find((name) => flags[name] !== undefined)
+      if (flags.requests === true && unused !== undefined)
         throw usageError(`status --requests shows only requests: leave out --${unused}`, 'status')
-      if (given.check === true && given.survey !== undefined)
+      if (flags.check === true && flags.survey !== undefined)
         throw usageError('status --check is about all surveys: leave out --survey', 'status')
-      const settings = await settingsOf(context, given, NO_ACCOUNTS)
-      if (given.requests === true)
+      const settings = await settingsOf(context, flags, NO_ACCOUNTS)
+      if (flags.requests === true)
         await (await import('../status/requests.js')).showRequests(context, settings)
-      else await (await import('../status.js')).showStatus(context, settings, given)
+      else await (await import('../status.js')).showStatus(context, settings, flags)
     },
   }),
   command({
@@ -108,15 +108,15 @@ export const READ: readonly Command[] = [
       ),
       ...SETTINGS,
     },
-    run: async (context, given) => {
+    run: async (context, flags) => {
       const problem = `export needs --format ${EXPORT_FORMATS.join(' or --format ')}`
-      const format = choiceOf(given.format, EXPORT_FORMATS, { command: 'export', problem })
-      const out = outOf(given.out, 'export', 'DIR')
-      const bom = given.bom === true
+      const format = choiceOf(flags.format, EXPORT_FORMATS, { command: 'export', problem })
+      const out = outOf(flags.out, 'export', 'DIR')
+      const bom = flags.bom === true
       if (bom && format !== 'csv') throw usageError('--bom is only for --format csv', 'export')
-      const settings = await settingsOf(context, given, NO_ACCOUNTS)
+      const settings = await settingsOf(context, flags, NO_ACCOUNTS)
       const { exportPublished } = await import('../export.js')
-      const tables = given.tables?.split(',').flatMap((name) => name.trim() || []) ?? null
+      const tables = flags.tables?.split(',').flatMap((name) => name.trim() || []) ?? null
       await exportPublished(context, settings, { out, format, bom, tables })
     },
   }),
@@ -151,25 +151,25 @@ export const READ: readonly Command[] = [
     },
     run: async (
       context,
-      { query: asked, list, sql, format: given, out, json, 'max-duration': maxDuration, ...flags },
+      { query: input, list, sql, format: name, out, json, 'max-duration': maxDuration, ...flags },
     ) => {
       const { listOfQueries, namedQueriesAsJson, query, sqlOfQuery } = await import('../query.js')
       if (list === true) {
-        const isJson = json === true || given === 'json'
+        const isJson = json === true || name === 'json'
         return void (await context.print(isJson ? namedQueriesAsJson() : listOfQueries()))
       }
-      if (asked === undefined)
+      if (input === undefined)
         throw usageError('query needs SQL, or the name of a query: query --list shows them', 'query')
-      if (sql === true) return void (await context.print(await sqlOfQuery(context, asked)))
+      if (sql === true) return void (await context.print(await sqlOfQuery(context, input)))
       const format = queryFormatOf(
-        json === true ? 'json' : given,
+        json === true ? 'json' : name,
         out,
-        json === true ? '--json' : `--format ${given}`,
+        json === true ? '--json' : `--format ${name}`,
       )
       const settings = await settingsOf(context, flags, NO_ACCOUNTS)
       const { survey, days } = flags
       const file = out === undefined ? null : resolve(out)
-      await query(context, settings, { asked, format, out: file, survey, days, maxDuration })
+      await query(context, settings, { input, format, out: file, survey, days, maxDuration })
     },
   }),
   command({
@@ -187,9 +187,9 @@ export const READ: readonly Command[] = [
       }),
       ...SETTINGS,
     },
-    run: async (context, given) => {
-      const out = outOf(given.out ?? REPORT_FILE, 'report', 'FILE')
-      const settings = await settingsOf(context, given, NO_ACCOUNTS)
+    run: async (context, flags) => {
+      const out = outOf(flags.out ?? REPORT_FILE, 'report', 'FILE')
+      const settings = await settingsOf(context, flags, NO_ACCOUNTS)
       await (await import('../report.js')).report(context, settings, out)
     },
   }),
@@ -209,8 +209,8 @@ export const READ: readonly Command[] = [
     },
     run: async (context, { format: name, json = false }) => {
       const problem = `--format must be one of ${SCHEMA_FORMATS.join(', ')}`
-      const given = name ?? (json ? 'json' : 'markdown')
-      const format = choiceOf(given, SCHEMA_FORMATS, { command: 'schema', problem })
+      const chosen = name ?? (json ? 'json' : 'markdown')
+      const format = choiceOf(chosen, SCHEMA_FORMATS, { command: 'schema', problem })
       if (json && format !== 'json')
         throw usageError(`--json and --format ${format} exclude each other`, 'schema')
       const { schemaAsDbt, schemaAsJson, schemaAsMarkdown, schemaAsSql } = await import('../schema.js')

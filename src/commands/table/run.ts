@@ -40,8 +40,8 @@ export const RUN: readonly Command[] = [
     settings:
       'from these flags and your answers. Later commands read them from the file, and variables FIELDWORK_SYNC_* override it',
     flags: INIT,
-    run: async (context, { out = INIT.out.default, ...given }) =>
-      (await import('../init.js')).init(context, { ...given, out }, INIT),
+    run: async (context, { out = INIT.out.default, ...flags }) =>
+      (await import('../init.js')).init(context, { ...flags, out }, INIT),
   }),
   command({
     name: 'sync',
@@ -68,14 +68,14 @@ export const RUN: readonly Command[] = [
     run: async (context, { surveys, ...flags }) => {
       if (surveys !== undefined && flags.full === true)
         throw usageError('sync --surveys lists nothing: leave out --full', 'sync')
-      const asked = surveys?.split(',').map((name) => surveyNameOf(name.trim(), 'sync', '--surveys'))
+      const requested = surveys?.split(',').map((name) => surveyNameOf(name.trim(), 'sync', '--surveys'))
       const { monitoredCommand } = await import('../monitored-run.js')
-      if (asked === undefined)
+      if (requested === undefined)
         return await monitoredCommand(context, 'sync', { flags }, () => import('../sync.js'))
       // A ping or metrics would say that a night took place.
       await monitoredCommand(context, 'sync --surveys', { flags, withReports: false }, async () => {
         const { render, run } = await import('../sync.js')
-        return { render, run: (work) => run(work, asked) }
+        return { render, run: (work) => run(work, requested) }
       })
     },
   }),
@@ -94,8 +94,8 @@ export const RUN: readonly Command[] = [
       'max-duration': text('Show how many surveys fit into a run of this length, such as 55m'),
       ...SETTINGS,
     },
-    run: async (context, given) => {
-      const settings = await settingsOf(context, given)
+    run: async (context, flags) => {
+      const settings = await settingsOf(context, flags)
       await (await import('../plan.js')).plan(context, settings)
     },
   }),

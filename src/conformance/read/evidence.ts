@@ -186,8 +186,8 @@ const chooseSurveys = async (reader: Reader): Promise<readonly Subject[]> => {
   const rest = candidates.filter((candidate) => !chosen.includes(candidate)).sort((a, b) => rank(a) - rank(b))
   const subjects: Subject[] = []
   const problems: unknown[] = []
-  for (const [place, candidate] of [...chosen, ...rest.slice(0, MORE_MAX)].entries()) {
-    if (place >= chosen.length && showsEnough(subjects)) break
+  for (const [index, candidate] of [...chosen, ...rest.slice(0, MORE_MAX)].entries()) {
+    if (index >= chosen.length && showsEnough(subjects)) break
     try {
       const progress = await reader.progress(candidate.id)
       subjects.push({ ...candidate, progress, sources: await reader.sources(candidate.id) })

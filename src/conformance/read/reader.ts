@@ -9,7 +9,7 @@ export type Endpoint = 'surveys' | 'sample_sources' | 'fieldwork_progress'
 
 /** A page of a list: rows that are objects, and a pagination object. */
 export interface ListReading {
-  readonly asked: string
+  readonly request: string
   readonly endpoint: 'surveys' | 'sample_sources'
   readonly query: Query
   /** The requested page; 1 where the parameter was left out. */
@@ -20,7 +20,7 @@ export interface ListReading {
 
 /** A progress object of a survey, of one of its sources, or of a window of time. */
 export interface ProgressReading {
-  readonly asked: string
+  readonly request: string
   readonly surveyId: number
   readonly query: Query
   readonly progress: JsonObject
@@ -48,23 +48,23 @@ export const createReader = (sender: Sender) => {
   const ask = async (endpoint: Endpoint, path: string, query: Query) => {
     const answer = await sender.get(path, query)
     answers.push({ ...answer, endpoint })
-    const { asked, status, json, problem } = answer
-    if (status !== 200) throw new Unseen(`${asked} was answered with ${status}`)
-    if (problem !== null) throw new Unseen(`the answer to ${asked} is not JSON: ${problem}`)
-    if (!isObject(json)) throw new Unseen(`the answer to ${asked} is not an object`)
-    return { asked, body: json }
+    const { request, status, json, problem } = answer
+    if (status !== 200) throw new Unseen(`${request} was answered with ${status}`)
+    if (problem !== null) throw new Unseen(`the answer to ${request} is not JSON: ${problem}`)
+    if (!isObject(json)) throw new Unseen(`the answer to ${request} is not an object`)
+    return { request, body: json }
   }
   const list = async (
     endpoint: ListReading['endpoint'],
     path: string,
     query: Query,
   ): Promise<ListReading> => {
-    const { asked, body } = await ask(endpoint, path, query)
+    const { request, body } = await ask(endpoint, path, query)
     const { [endpoint]: rows, pagination } = body
-    if (!Array.isArray(rows)) throw new Unseen(`the answer to ${asked} has no array ${endpoint}`)
-    if (!isObject(pagination)) throw new Unseen(`the answer to ${asked} has no object pagination`)
+    if (!Array.isArray(rows)) throw new Unseen(`the answer to ${request} has no array ${endpoint}`)
+    if (!isObject(pagination)) throw new Unseen(`the answer to ${request} has no object pagination`)
     const page = Number(query.find(([name]) => name === 'page')?.[1] ?? 1)
-    const reading = { asked, endpoint, query, page, rows: rows.filter(isObject), pagination }
+    const reading = { request, endpoint, query, page, rows: rows.filter(isObject), pagination }
     lists.push(reading)
     return reading
   }
@@ -74,10 +74,10 @@ export const createReader = (sender: Sender) => {
     surveys: (query: Query = []) => list('surveys', '/surveys', query),
     sources: (surveyId: number, query: Query = []) => list('sample_sources', sourcesPath(surveyId), query),
     progress: async (surveyId: number, query: Query = []): Promise<ProgressReading> => {
-      const { asked, body } = await ask('fieldwork_progress', progressPath(surveyId), query)
+      const { request, body } = await ask('fieldwork_progress', progressPath(surveyId), query)
       const { fieldwork_progress: progress } = body
-      if (!isObject(progress)) throw new Unseen(`the answer to ${asked} has no object fieldwork_progress`)
-      const reading = { asked, surveyId, query, progress, ...countsOf(progress) }
+      if (!isObject(progress)) throw new Unseen(`the answer to ${request} has no object fieldwork_progress`)
+      const reading = { request, surveyId, query, progress, ...countsOf(progress) }
       progresses.push(reading)
       return reading
     },
@@ -112,17 +112,17 @@ const countsOf = ({
 }
 
 /** A whole number of the pagination object; throws `Unseen` for any other value. */
-export const paging = ({ pagination, asked }: ListReading, name: string): number => {
+export const paging = ({ pagination, request }: ListReading, name: string): number => {
   const value = integerOf(pagination[name])
-  if (value === null) throw new Unseen(`${name} of ${asked} is not a whole number`)
+  if (value === null) throw new Unseen(`${name} of ${request} is not a whole number`)
   return value
 }
 
 /** The ids of the rows, in their order; throws `Unseen` for a row without an id. */
-export const idsOf = ({ rows, asked }: ListReading): readonly number[] =>
+export const idsOf = ({ rows, request }: ListReading): readonly number[] =>
   rows.map((row) => {
     const id = integerOf(row.id)
-    if (id === null) throw new Unseen(`the id of a row of ${asked} is not a whole number`)
+    if (id === null) throw new Unseen(`the id of a row of ${request} is not a whole number`)
     return id
   })
 

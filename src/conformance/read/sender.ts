@@ -156,18 +156,18 @@ export class Sender implements AsyncDisposable {
     const { log, clock, signal, responseBytesMax } = this.#options
     this.usage.requests += 1
     if (credentials === 'both') this.usage.requestsWithCredentials += 1
-    const asked = this.redact(address.label)
+    const request = this.redact(address.label)
     const sentAtMs = clock.nowMs()
     const transport = this.#transports[credentials]
     const options = { ...this.#options, signals: [signal], transport, address }
     const exchanged = await exchange(options, (answer) => {
       onHeaders()
-      const times = { asked, sentAtMs, headersAtMs: clock.nowMs() }
+      const times = { request, sentAtMs, headersAtMs: clock.nowMs() }
       return readAnswer(answer, times, responseBytesMax, this.redact)
     })
     const came = exchanged.kind === 'answered' ? exchanged.value : exchanged.error
     if (came instanceof ProxyRefusedError) throw came
-    log.debug({ request: asked, came: 'status' in came ? came.status : came.message }, 'request')
+    log.debug({ request, came: 'status' in came ? came.status : came.message }, 'request')
     return came
   }
 
@@ -187,7 +187,7 @@ export class Sender implements AsyncDisposable {
 
 export interface Answer {
   /** As in `GET /api/v1/surveys?page=2`. */
-  readonly asked: string
+  readonly request: string
   readonly status: number
   /** By its name in lower case; null where it is missing. */
   header(name: string): string | null
@@ -213,7 +213,7 @@ const RATE_HEADER = /rate-?limit|^retry-after$/
 /** Reads the answer to the end, within the size limit. */
 const readAnswer = async (
   answer: Received,
-  asked: Pick<Answer, 'asked' | 'sentAtMs' | 'headersAtMs'>,
+  times: Pick<Answer, 'request' | 'sentAtMs' | 'headersAtMs'>,
   responseBytesMax: number,
   redact: (text: string) => string,
 ): Promise<Answer> => {
@@ -222,7 +222,7 @@ const readAnswer = async (
   const excerpt = excerptOf(text, redact, EXCERPT_LENGTH_MAX)
   const parsed = isUtf8(text) ? parse(text) : undefined
   return {
-    ...asked,
+    ...times,
     status: answer.status,
     header: (name) => headerOf(answer, name),
     rateHeaders: Object.keys(answer.headers)

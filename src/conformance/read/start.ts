@@ -56,8 +56,9 @@ export const findStart = async (
 
 /** Interviews of the survey in a window of time; throws `Unseen` where they cannot be counted. */
 export const countIn = async (reader: Reader, surveyId: number, query: Query): Promise<number> => {
-  const { total, asked } = await reader.progress(surveyId, query)
-  if (total === null) throw new Unseen(`the answer to ${asked} does not count the interviews of every status`)
+  const { total, request } = await reader.progress(surveyId, query)
+  if (total === null)
+    throw new Unseen(`the answer to ${request} does not count the interviews of every status`)
   return total
 }
 

@@ -11,11 +11,11 @@ const refused = (credentials: Credentials, how: string): Rule => ({
   section: 'Authentication',
   text: `a request ${how} is refused`,
   check: async ({ reader }) => {
-    const { asked, status, json } = await reader.raw('/surveys', [], credentials)
+    const { request, status, json } = await reader.raw('/surveys', [], credentials)
     const surveys = isObject(json) ? json.surveys : null
     if (status !== 200 && !Array.isArray(surveys)) return PASS
     const got = Array.isArray(surveys) ? `${status} with ${surveys.length} surveys` : '200'
-    return fail(`${asked} ${how}`, 'a status other than 200, and no data', got)
+    return fail(`${request} ${how}`, 'a status other than 200, and no data', got)
   },
 })
 
@@ -39,11 +39,12 @@ const shape = (endpoint: Endpoint, expected: string): Rule =>
     id: `answers.${endpoint}`,
     section: SECTIONS[endpoint],
     text: `the answer is ${expected}`,
-    items: (reader) => answered(reader).filter((item) => item.endpoint === endpoint && item.problem === null),
-    judge: ({ asked, json }, { show }) => {
+    items: (reader) =>
+      answered(reader).filter((answer) => answer.endpoint === endpoint && answer.problem === null),
+    judge: ({ request, json }, { show }) => {
       if (hasShape(endpoint, json)) return PASS
       const got = isObject(json) ? `an object with ${show(Object.keys(json))}` : show(json)
-      return fail(asked, expected, got)
+      return fail(request, expected, got)
     },
     nothing: 'no request to the endpoint was answered with 200 and JSON',
   })
@@ -61,8 +62,8 @@ const unknownSurvey = (id: string, section: string, pathOf: (surveyId: number) =
     if (!Number.isSafeInteger(surveyId)) {
       throw new Unseen('the survey ids are too large to choose an unknown one')
     }
-    const { asked, status } = await reader.raw(pathOf(surveyId))
-    return status === 200 ? fail(asked, 'a status other than 200', '200') : PASS
+    const { request, status } = await reader.raw(pathOf(surveyId))
+    return status === 200 ? fail(request, 'a status other than 200', '200') : PASS
   },
 })
 
@@ -76,10 +77,10 @@ export const ANSWER_RULES: readonly Rule[] = [
     section: 'Endpoints',
     text: 'requests that the document describes are answered with 200',
     items: ({ seen }) => seen.answers,
-    judge: ({ endpoint, asked, status, excerpt }, reader) => {
+    judge: ({ endpoint, request, status, excerpt }, reader) => {
       // A record may vanish between two requests. An endpoint that always answers 404 is missing.
-      const hasVanished = status === 404 && answered(reader).some((item) => item.endpoint === endpoint)
-      return status === 200 || hasVanished ? PASS : fail(asked, '200', `${status} ${excerpt}`.trim())
+      const hasVanished = status === 404 && answered(reader).some((answer) => answer.endpoint === endpoint)
+      return status === 200 || hasVanished ? PASS : fail(request, '200', `${status} ${excerpt}`.trim())
     },
     nothing: 'no request was answered',
   }),
@@ -88,10 +89,10 @@ export const ANSWER_RULES: readonly Rule[] = [
     section: 'Endpoints',
     text: 'the Content-Type of answers is JSON',
     items: answered,
-    judge: ({ asked, header }, { show }) => {
+    judge: ({ request, header }, { show }) => {
       const type = header('content-type')
       if (type !== null && /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) return PASS
-      return fail(asked, 'Content-Type: application/json', type === null ? 'no Content-Type' : show(type))
+      return fail(request, 'Content-Type: application/json', type === null ? 'no Content-Type' : show(type))
     },
     nothing: 'no request was answered with 200',
   }),
@@ -100,7 +101,7 @@ export const ANSWER_RULES: readonly Rule[] = [
     section: 'Endpoints',
     text: 'answers are JSON',
     items: answered,
-    judge: ({ asked, problem }) => (problem === null ? PASS : fail(asked, 'JSON', problem)),
+    judge: ({ request, problem }) => (problem === null ? PASS : fail(request, 'JSON', problem)),
     nothing: 'no request was answered with 200',
   }),
   shape('surveys', 'an object with the array surveys and the object pagination'),

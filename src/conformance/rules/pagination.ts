@@ -21,13 +21,13 @@ const arithmetic = (
   eachList({
     id: `paging.${id}`,
     text: `${field} ${text}`,
-    judge: ({ asked, page, pagination }, { show }) => {
+    judge: ({ request, page, pagination }, { show }) => {
       const pages = integerOf(pagination.total_pages)
       // The document does not say what comes past the end and in an empty list.
       const expected = pages === null || page > pages ? undefined : expectedOf(page, pages)
       if (expected === undefined) return null
       if (pagination[field] === expected) return PASS
-      return fail(asked, `${field} ${expected}`, `${field} ${show(pagination[field])}`)
+      return fail(request, `${field} ${expected}`, `${field} ${show(pagination[field])}`)
     },
   })
 
@@ -43,7 +43,7 @@ const noneTwice = (pages: readonly ListReading[]): Verdict => {
   const ids = pages.flatMap((page) => idsOf(page))
   const double = ids.find((id, index) => ids.indexOf(id) !== index)
   if (double === undefined) return PASS
-  return fail(pages.map(({ asked }) => asked).join(', '), 'each record once', `record ${double} twice`)
+  return fail(pages.map(({ request }) => request).join(', '), 'each record once', `record ${double} twice`)
 }
 
 /** Compares a page that was requested without a number with page 1. */
@@ -55,7 +55,11 @@ export const sameAsPageOne = async (
   const text = (reading: ListReading) => JSON.stringify([idsOf(reading), paging(reading, 'current_page')])
   if (text(leftOut) === text(pageOne)) return PASS
   if (text(await again()) !== text(leftOut)) throw new Unseen('the list changed while it was read')
-  return fail(`${leftOut.asked} and ${pageOne.asked}`, 'the same page', 'different records or page numbers')
+  return fail(
+    `${leftOut.request} and ${pageOne.request}`,
+    'the same page',
+    'different records or page numbers',
+  )
 }
 
 export const PAGINATION_RULES: readonly Rule[] = [
@@ -64,7 +68,11 @@ export const PAGINATION_RULES: readonly Rule[] = [
     SECTION,
     PAGINATION_FIELDS,
     ({ seen }) =>
-      seen.lists.map(({ asked, page, pagination }) => ({ asked, name: `page ${page}`, record: pagination })),
+      seen.lists.map(({ request, page, pagination }) => ({
+        request,
+        name: `page ${page}`,
+        record: pagination,
+      })),
     'no list was seen',
   ),
   arithmetic('current', 'current_page', 'is the requested page', (page) => page),
@@ -80,21 +88,21 @@ export const PAGINATION_RULES: readonly Rule[] = [
   eachList({
     id: 'paging.total-pages',
     text: 'total_pages is total_count divided by the page size, rounded up',
-    judge: ({ asked, endpoint, pagination }, reader) => {
+    judge: ({ request, endpoint, pagination }, reader) => {
       const [pages, count] = [integerOf(pagination.total_pages), integerOf(pagination.total_count)]
       const size = pageSizeOf(reader, endpoint)
       if (pages === null || count === null || count === 0 || (size === null && pages !== 1)) return null
       const expected = size === null ? 1 : Math.ceil(count / size)
       if (pages === expected) return PASS
       const how = `for ${count} records${size === null ? '' : `, ${size} a page`}`
-      return fail(asked, `total_pages ${expected} ${how}`, `total_pages ${pages}`)
+      return fail(request, `total_pages ${expected} ${how}`, `total_pages ${pages}`)
     },
   }),
   // A page and its totals come in one answer, so nothing can change between them.
   eachList({
     id: 'paging.total-count',
     text: 'total_count is the number of records on all pages',
-    judge: ({ asked, endpoint, page, pagination, rows }, reader) => {
+    judge: ({ request, endpoint, page, pagination, rows }, reader) => {
       const [pages, count] = [integerOf(pagination.total_pages), integerOf(pagination.total_count)]
       const size = pageSizeOf(reader, endpoint)
       if (pages === null || count === null || page > Math.max(1, pages)) return null
@@ -102,7 +110,7 @@ export const PAGINATION_RULES: readonly Rule[] = [
       const upToHere = (page - 1) * (size ?? 0) + rows.length
       if (page < pages ? count > upToHere : count === upToHere) return PASS
       const expected = `total_count ${page < pages ? 'above ' : ''}${upToHere}`
-      return fail(asked, `${expected}, the records up to page ${page} of ${pages}`, `total_count ${count}`)
+      return fail(request, `${expected}, the records up to page ${page} of ${pages}`, `total_count ${count}`)
     },
   }),
   {

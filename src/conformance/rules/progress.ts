@@ -25,7 +25,7 @@ const eachProgress = (rule: Omit<EachRule<ProgressReading>, 'items' | 'nothing'>
   each({ ...rule, items: ({ seen }) => seen.progresses, nothing: 'no progress was seen' })
 
 /** A number that a service prints, what it should be, and how that is calculated. */
-interface Printed extends Readonly<Record<'asked' | 'name' | 'how', string>> {
+interface Printed extends Readonly<Record<'request' | 'name' | 'how', string>> {
   readonly value: number
   readonly expected: number
 }
@@ -43,8 +43,8 @@ const checkPrinted = (numbers: readonly Printed[], nothing: string): Verdict => 
     numbers,
     (number) => {
       if (isExact(number) || isClose(number)) return PASS
-      const { asked, name, value, expected, how } = number
-      return fail(asked, `${name} ${how} = ${expected}`, `${name} ${value}`)
+      const { request, name, value, expected, how } = number
+      return fail(request, `${name} ${how} = ${expected}`, `${name} ${value}`)
     },
     nothing,
   )
@@ -105,7 +105,7 @@ const formula = (name: string, { text, part, whole }: Rate): Rule => ({
       reader.seen.progresses.flatMap((reading): readonly Printed[] => {
         const [count, all, value] = [reading.counts.get(part), whole(reading), reading.progress[name]]
         if (count === undefined || all === null || all <= 0 || typeof value !== 'number') return []
-        return [{ asked: reading.asked, name, value, expected: count / all, how: `${count} / ${all}` }]
+        return [{ request: reading.request, name, value, expected: count / all, how: `${count} / ${all}` }]
       }),
       NO_INTERVIEWS,
     ),
@@ -124,14 +124,14 @@ const mayBeGone = (rule: Rule): Rule => ({
 
 /** The percentages of `interview_count_by_status`, in readings with interviews. */
 const percentagesOf = ({ seen }: Reader) =>
-  seen.progresses.flatMap(({ asked, progress, counts, total }) => {
+  seen.progresses.flatMap(({ request, progress, counts, total }) => {
     const byStatus = progress.interview_count_by_status
     if (total === null || total === 0 || !isObject(byStatus)) return []
     return [...counts].flatMap(([status, individuals]) => {
       const entry = byStatus[status]
       const value = isObject(entry) ? entry.percentage : null
       if (typeof value !== 'number' || isIgnored(status)) return []
-      return [{ asked, status, value, individuals, total }]
+      return [{ request, status, value, individuals, total }]
     })
   })
 
@@ -159,7 +159,7 @@ const statusEntry = (status: string): Rule => {
     id: `progress.status.${status}`,
     section: 'Interview status',
     text,
-    judge: ({ asked, progress: { interview_count_by_status: byStatus }, total }, { show }) => {
+    judge: ({ request, progress: { interview_count_by_status: byStatus }, total }, { show }) => {
       if (!isObject(byStatus)) return null
       const entry = byStatus[status]
       const isRight =
@@ -168,7 +168,7 @@ const statusEntry = (status: string): Rule => {
           // The document does not say how a percentage of no interviews is shown.
           ([name, field]) => (name === 'percentage' && total === 0) || conforms(entry[name], field),
         )
-      return isRight ? PASS : fail(asked, text, show(entry))
+      return isRight ? PASS : fail(request, text, show(entry))
     },
   })
 }
@@ -180,7 +180,7 @@ export const PROGRESS_RULES: readonly Rule[] = [
     PROGRESS_FIELDS,
     ({ seen }) =>
       seen.progresses.map((reading) => ({
-        asked: reading.asked,
+        request: reading.request,
         name: `survey ${reading.surveyId}`,
         record: reading.progress,
         isOpen: (name) => isOpen(reading, name),
@@ -192,21 +192,21 @@ export const PROGRESS_RULES: readonly Rule[] = [
     id: 'progress.no-ignored',
     section: 'Interview status',
     text: 'interviews with the status Ignored are omitted',
-    judge: ({ asked, progress: { interview_count_by_status: byStatus } }) =>
+    judge: ({ request, progress: { interview_count_by_status: byStatus } }) =>
       isObject(byStatus) && Object.keys(byStatus).some(isIgnored)
-        ? fail(asked, 'no entry for Ignored', 'an entry for Ignored')
+        ? fail(request, 'no entry for Ignored', 'an entry for Ignored')
         : PASS,
   }),
   eachProgress({
     id: 'progress.interviews-are-complete',
     section: SECTION,
     text: 'interviews_count is the number of complete interviews',
-    judge: ({ asked, progress: { interviews_count: count }, counts }, { show }) => {
+    judge: ({ request, progress: { interviews_count: count }, counts }, { show }) => {
       const complete = counts.get('complete')
       if (complete === undefined) return null
       if (count === complete) return PASS
       const expected = `interviews_count ${complete}, as complete.individuals`
-      return fail(asked, expected, `interviews_count ${show(count)}`)
+      return fail(request, expected, `interviews_count ${show(count)}`)
     },
   }),
   {
@@ -217,8 +217,8 @@ export const PROGRESS_RULES: readonly Rule[] = [
     check: ({ reader }) => {
       const scale = percentageScale(reader)
       if (scale === null) throw new Unseen('no survey with interviews has been seen')
-      const numbers = percentagesOf(reader).map(({ asked, status, value, individuals, total }) => ({
-        asked,
+      const numbers = percentagesOf(reader).map(({ request, status, value, individuals, total }) => ({
+        request,
         name: `${status}.percentage`,
         value,
         expected: (scale * individuals) / total,
@@ -235,10 +235,10 @@ export const PROGRESS_RULES: readonly Rule[] = [
       id: 'formula.incidence_rate',
       section: 'Versioning',
       text: 'incidence_rate equals target_incidence_rate, or is gone',
-      judge: ({ asked, progress: { incidence_rate: old, target_incidence_rate: value } }, { show }) => {
+      judge: ({ request, progress: { incidence_rate: old, target_incidence_rate: value } }, { show }) => {
         if (old === undefined || value === undefined) return null
         if (old === value) return PASS
-        return fail(asked, `incidence_rate ${show(value)}, as target_incidence_rate`, show(old))
+        return fail(request, `incidence_rate ${show(value)}, as target_incidence_rate`, show(old))
       },
     }),
   ),

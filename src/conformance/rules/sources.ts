@@ -15,11 +15,11 @@ export const SOURCE_RULES: readonly Rule[] = [
     section: 'Sample source',
     text: 'country_code is an ISO 3166 code: two or three letters, or three digits',
     items: sourceRecords,
-    judge: ({ asked, record }, { show }) => {
+    judge: ({ request, record }, { show }) => {
       const code = textOf(record.country_code)
       if (code === null) return null
       if (/^(?:[A-Z]{2,3}|\d{3}|[A-Z]{2}-[A-Z0-9]{1,3})$/i.test(code)) return PASS
-      return fail(asked, 'an ISO 3166 code', show(code))
+      return fail(request, 'an ISO 3166 code', show(code))
     },
     nothing: 'no source was seen',
   }),
@@ -40,7 +40,7 @@ export const SOURCE_RULES: readonly Rule[] = [
 const holdWithin = (source: ProgressReading, survey: ProgressReading): Verdict => {
   for (const [status, count] of source.counts) {
     const most = survey.counts.get(status) ?? 0
-    if (count > most) return fail(source.asked, `${status}: at most ${most}, as in the survey`, `${count}`)
+    if (count > most) return fail(source.request, `${status}: at most ${most}, as in the survey`, `${count}`)
   }
   return PASS
 }
@@ -60,7 +60,7 @@ export const SOURCE_PROGRESS_RULES: readonly Rule[] = [
         throw new Unseen('the source changed while it was read')
       }
       const got = `sample_size ${reader.show(progress.progress.sample_size)}`
-      return fail(progress.asked, `sample_size ${sampleSize}, as in the list of sources`, got)
+      return fail(progress.request, `sample_size ${sampleSize}, as in the list of sources`, got)
     },
   ),
   rule(
@@ -95,8 +95,8 @@ export const SOURCE_PROGRESS_RULES: readonly Rule[] = [
       const now = (await reader.progress(subject.id)).total ?? 0
       if (now === 0 || !eachHas(now)) return PASS
       const expected = `fewer than the ${now} interviews of the survey, for at least one of ${readings.length} sources`
-      const { asked, total: ofFirst } = readings[0].progress
-      return fail(asked, expected, `${ofFirst}, and no fewer for the others`)
+      const { request, total: ofFirst } = readings[0].progress
+      return fail(request, expected, `${ofFirst}, and no fewer for the others`)
     },
   ),
 ]

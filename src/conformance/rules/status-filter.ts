@@ -16,13 +16,13 @@ const onlySuchRows = (
   rule(id, text, async (evidence) => {
     await read(evidence)
     const { seen, show } = evidence.reader
-    const judge = ({ asked, query, rows }: ListReading) => {
+    const judge = ({ request, query, rows }: ListReading) => {
       const statuses = query.flatMap(([name, value]) => (name === parameter ? [value] : []))
       if (rows.length === 0 || statuses.length === 0) return null
-      const odd = rows.filter(({ status }) => !statuses.some((item) => item === status))
+      const odd = rows.filter(({ status }) => !statuses.some((wanted) => wanted === status))
       if (odd.length === 0) return PASS
       const got = `${odd.length} of ${rows.length} rows have another status, the first has ${show(odd[0]?.status)}`
-      return fail(asked, `rows whose status is ${statuses.join(' or ')}`, got)
+      return fail(request, `rows whose status is ${statuses.join(' or ')}`, got)
     }
     return judgeEach(seen.lists, judge, 'no list with this filter has a survey')
   })
@@ -65,7 +65,7 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
       const whole = await reader.surveys([['page', '1']])
       const [id] = missing(filtered, again).filter((missed) => missing(filtered, whole).includes(missed))
       if (id === undefined) return PASS
-      return fail(filtered.asked, `survey ${id}, whose status is ${one.status}`, 'the survey is missing')
+      return fail(filtered.request, `survey ${id}, whose status is ${one.status}`, 'the survey is missing')
     },
   ),
   onlySuchRows(
@@ -89,7 +89,7 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
         isSame: (a, b) => sumOf(a) === sumOf(b),
         differ: (a, b) => {
           const expected = `total_count ${a.map(totalOf).join(' + ')} = ${sumOf(a)}, as for each status alone`
-          return fail(b.map(({ asked }) => asked).join(), expected, `total_count ${sumOf(b)}`)
+          return fail(b.map(({ request }) => request).join(), expected, `total_count ${sumOf(b)}`)
         },
       })
     },
@@ -105,8 +105,8 @@ export const STATUS_FILTER_RULES: readonly Rule[] = [
         readOther: () => reader.surveys([['status[]', status]]),
         isSame: sameIds,
         differ: (a, b) => {
-          const expected = `the rows of ${a.asked}, total_count ${totalOf(a)}`
-          return fail(b.asked, expected, `other rows, total_count ${totalOf(b)}`)
+          const expected = `the rows of ${a.request}, total_count ${totalOf(a)}`
+          return fail(b.request, expected, `other rows, total_count ${totalOf(b)}`)
         },
       })
     },

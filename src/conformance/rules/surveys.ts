@@ -30,10 +30,16 @@ const within = (
       const created = createdOf(reading)
       // Rows of one moment are in order in any order.
       if (created === null || new Set(created).size < 2) return null
-      const place = created.findIndex((at, index) => index > 0 && at > (created[index - 1] ?? at))
-      if (place === -1) return PASS
-      const [before, after] = [created[place - 1] ?? 0n, created[place] ?? 0n].map((at) => formatMoment(at))
-      return fail(reading.asked, ORDER, `row ${place} was created at ${before}, row ${place + 1} at ${after}`)
+      const rowIndex = created.findIndex((at, index) => index > 0 && at > (created[index - 1] ?? at))
+      if (rowIndex === -1) return PASS
+      const [before, after] = [created[rowIndex - 1] ?? 0n, created[rowIndex] ?? 0n].map((at) =>
+        formatMoment(at),
+      )
+      return fail(
+        reading.request,
+        ORDER,
+        `row ${rowIndex} was created at ${before}, row ${rowIndex + 1} at ${after}`,
+      )
     },
     nothing: 'no list with two different moments was seen',
   })
@@ -77,7 +83,7 @@ export const SURVEY_RULES: readonly Rule[] = [
       if (oldest === undefined || newest === undefined) throw new Unseen('created_at of a row cannot be read')
       if (newest <= oldest) return PASS
       const got = `page 1 ends with ${formatMoment(oldest)}, page 2 begins with ${formatMoment(newest)}`
-      return fail(`${first.asked}, ${second.asked}`, ORDER, got)
+      return fail(`${first.request}, ${second.request}`, ORDER, got)
     },
   },
   within(

@@ -80,14 +80,14 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
       await since(reader, FAR_FUTURE)
       return judgeEach(
         reader.seen.lists,
-        ({ asked, query, rows }) => {
+        ({ request, query, rows }) => {
           const bound = parseMoment(query.find(([name]) => name === PARAMETER)?.[1])
           if (bound === null) return null
           const old = rows.flatMap(updatedOf).filter(({ at }) => at.micros < bound.micros)
           const [first] = old
           if (first === undefined) return PASS
           const got = `${old.length} of ${rows.length} rows are older, such as ${reader.show(first.text)}`
-          return fail(asked, `rows with updated_at from ${formatMoment(bound.micros)} on`, got)
+          return fail(request, `rows with updated_at from ${formatMoment(bound.micros)} on`, got)
         },
         'no request with updated_since was answered',
       )
@@ -127,8 +127,8 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
     async (evidence) => {
       const [newest] = await lastUpdated(evidence)
       const after = formatMoment(newest.at.micros + stepOf(newest.at))
-      const found = await find(evidence.reader, after, newest.id)
-      if (found === null || found.at.micros > newest.at.micros) return PASS
+      const listed = await find(evidence.reader, after, newest.id)
+      if (listed === null || listed.at.micros > newest.at.micros) return PASS
       const expected = `not survey ${newest.id}, modified at ${newest.text}`
       return fail(`GET …/surveys?${PARAMETER}=${after}`, expected, 'the survey is in the list')
     },
@@ -145,7 +145,7 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
           readOne: () => since(reader, formatMoment(micros)),
           readOther: () => since(reader, formatMoment(micros, offset, minutesEast)),
           isSame: sameIds,
-          differ: (a, b) => fail(b.asked, `the rows of ${a.asked}, ${totalText(a)}`, totalText(b)),
+          differ: (a, b) => fail(b.request, `the rows of ${a.request}, ${totalText(a)}`, totalText(b)),
         })
         if (verdict.verdict === 'fail') return verdict
       }
@@ -162,13 +162,13 @@ export const UPDATED_SINCE_RULES: readonly Rule[] = [
       const bound = middleOf(latestFirst(ofStatus.rows))
       if (bound === undefined || all.length < 2) throw new Unseen('there are too few surveys of one status')
       const both = [['status', status] as const, [PARAMETER, bound.text] as const]
-      const { asked, rows } = await reader.surveys(both)
+      const { request, rows } = await reader.surveys(both)
       const odd = rows.find(
         (row) => row.status !== status || updatedOf(row).some(({ at }) => at.micros < bound.at.micros),
       )
       if (odd === undefined) return PASS
       const got = `a row with status ${reader.show(odd.status)}, updated_at ${reader.show(odd.updated_at)}`
-      return fail(asked, `status ${status} and updated_at from ${bound.text} on`, got)
+      return fail(request, `status ${status} and updated_at from ${bound.text} on`, got)
     },
   ),
 ]

@@ -13,9 +13,9 @@ const FAR_PAST = '1970-01-01T00:00:00Z'
 const none = (id: string, parameter: string, moment: string, text: string): Rule =>
   rule(id, `${parameter} ${text}`, async ({ reader, windowSubject }) => {
     const subject = await windowSubject()
-    const { asked, total } = await reader.progress(subject.id, [[parameter, moment]])
+    const { request, total } = await reader.progress(subject.id, [[parameter, moment]])
     if (total === null) throw new Unseen('the number of interviews of a status cannot be read')
-    return total === 0 ? PASS : fail(asked, 'no interviews', `${total} of ${subject.total}`)
+    return total === 0 ? PASS : fail(request, 'no interviews', `${total} of ${subject.total}`)
   })
 
 const all = (id: string, parameter: string, moment: string, text: string): Rule =>
@@ -26,7 +26,7 @@ const all = (id: string, parameter: string, moment: string, text: string): Rule 
       readOne: () => reader.progress(surveyId),
       readOther: () => reader.progress(surveyId, [[parameter, moment]]),
       isSame: sameCounts,
-      differ: (a, b) => fail(b.asked, `all ${a.total} interviews of the survey`, `${b.total}`),
+      differ: (a, b) => fail(b.request, `all ${a.total} interviews of the survey`, `${b.total}`),
     })
   })
 
@@ -58,13 +58,13 @@ export const WINDOW_RULES: readonly Rule[] = [
         const both = await count([after, before])
         return { all: later + earlier - both, parts: `${later} after, ${earlier} before, ${both} in both` }
       }
-      const asked = `GET …/${subject.id}/fieldwork_progress, started_after=${middle} and started_before=${middle}`
+      const request = `GET …/${subject.id}/fieldwork_progress, started_after=${middle} and started_before=${middle}`
       return await compare({
         known: { all: subject.total, parts: '' },
         readOne: async () => ({ all: await count([]), parts: '' }),
         readOther: readParts,
         isSame: (a, b) => a.all === b.all,
-        differ: ({ all }, { parts }) => fail(asked, `${all} interviews in all`, parts),
+        differ: ({ all }, { parts }) => fail(request, `${all} interviews in all`, parts),
       })
     },
   ),
@@ -76,10 +76,10 @@ export const WINDOW_RULES: readonly Rule[] = [
       async ({ reader, start }) => {
         const { surveyId, at, isIncluded, earlier } = await start()
         if (isIncluded) return PASS
-        const { asked, total } = await reader.progress(surveyId, [['started_before', formatMoment(at)]])
+        const { request, total } = await reader.progress(surveyId, [['started_before', formatMoment(at)]])
         if (total !== earlier) throw new Unseen(MOVED)
         const expected = `more than ${earlier} interviews, as with a bound one microsecond later`
-        return fail(asked, expected, `${earlier}`)
+        return fail(request, expected, `${earlier}`)
       },
     ),
     rule(
@@ -88,13 +88,13 @@ export const WINDOW_RULES: readonly Rule[] = [
       async ({ reader, start }) => {
         const { surveyId, at, earlier } = await start()
         const all = await countIn(reader, surveyId, [])
-        const { asked, total } = await reader.progress(surveyId, [['started_after', formatMoment(at)]])
+        const { request, total } = await reader.progress(surveyId, [['started_after', formatMoment(at)]])
         if (total === all - earlier) return PASS
         const earlierNow = await countIn(reader, surveyId, [['started_before', formatMoment(at - 1n)]])
         if (earlierNow !== earlier || (await countIn(reader, surveyId, [])) !== all) throw new Unseen(MOVED)
         const expected = `${all - earlier} interviews: ${all} in all, ${earlier} of them earlier`
-        return fail(asked, expected, `${total}`)
+        return fail(request, expected, `${total}`)
       },
     ),
-  ].map((item): Rule => ({ ...item, when: 'last' })),
+  ].map((windowRule): Rule => ({ ...windowRule, when: 'last' })),
 ]

@@ -250,6 +250,6 @@ export const movedLedgerText = (text: string, byMs: number): string =>
 
 /** The ledger of a run that sent `requests` requests and lost their answers at `nowMs`. The run after the next need not wait for them again. */
 export const fullLedgerText = (requests: number, nowMs: number): string =>
-  Array.from({ length: requests }, (_, place) =>
-    [ledgerLine(place + 1, 'send', nowMs), ledgerLine(place + 1, 'loss', nowMs)].join(''),
+  Array.from({ length: requests }, (_, index) =>
+    [ledgerLine(index + 1, 'send', nowMs), ledgerLine(index + 1, 'loss', nowMs)].join(''),
   ).join('')

@@ -58,7 +58,7 @@ const putParts = async (
   const { UploadId } = await send(connection, `write ${key}`, signal, creation)
   const upload = { ...targetOf(connection, put), UploadId }
   const partBytes = Math.max(PART_BYTES_MIN, Math.ceil(size / partsMax))
-  const numbers = Array.from({ length: Math.ceil(size / partBytes) }, (_, place) => place + 1)
+  const numbers = Array.from({ length: Math.ceil(size / partBytes) }, (_, index) => index + 1)
   try {
     const Parts = await allAtMost(PARTS_AT_ONCE, numbers, signal, async (PartNumber, until) => {
       const position = (PartNumber - 1) * partBytes

@@ -51,18 +51,18 @@ interface DeltaCommitting extends LogReading {
 }
 
 /** Tries every table, and then rejects with the first error. A table that was up to date is not written. */
-export const commitDelta = async (given: DeltaCommitting): Promise<void> => {
+export const commitDelta = async (committing: DeltaCommitting): Promise<void> => {
   const limit = pLimit(TABLES_AT_ONCE)
   const manifests = new Map<string, Promise<Manifest | null>>()
   const readManifest: DeltaCommitting['readManifest'] = (key, signal) => {
-    const found = manifests.get(key) ?? given.readManifest(key, signal)
-    manifests.set(key, found)
-    return found
+    const reading = manifests.get(key) ?? committing.readManifest(key, signal)
+    manifests.set(key, reading)
+    return reading
   }
-  const shared = { ...given, readManifest, checkpoints: { left: CHECKPOINTS_A_PUBLISH_MAX } }
-  const { tables } = given.manifest
+  const shared = { ...committing, readManifest, checkpoints: { left: CHECKPOINTS_A_PUBLISH_MAX } }
+  const { tables } = committing.manifest
   const results = await Promise.allSettled(tables.map((table) => limit(() => commitTable(shared, table))))
-  throwIfAborted(given.signal)
+  throwIfAborted(committing.signal)
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
@@ -83,21 +83,21 @@ interface TableCommitting extends Committing, Projection {}
 
 const commitTable = async (shared: Committing, table: ManifestTable): Promise<void> => {
   const directory = directoryOf(table)
-  const given: TableCommitting = { ...shared, table, directory }
+  const committing: TableCommitting = { ...shared, table, directory }
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    throwIfAborted(given.signal)
+    throwIfAborted(committing.signal)
     // A commit that lost has to look again.
     const files =
-      attempt === 1 && given.objects !== undefined
-        ? logIn(given.objects, directory)
-        : await listLog(given, directory)
-    const changes = await missingChanges(given, files)
+      attempt === 1 && committing.objects !== undefined
+        ? logIn(committing.objects, directory)
+        : await listLog(committing, directory)
+    const changes = await missingChanges(committing, files)
     const number = changes === null ? nextNumber(files) - 1 : nextNumber(files)
-    if (changes !== null && !(await putCommit(given, changes, number))) continue
-    return await keepUp(given, files, number)
+    if (changes !== null && !(await putCommit(committing, changes, number))) continue
+    return await keepUp(committing, files, number)
   }
   throw new ObjectStoreError(
-    `${given.store.address}/${directory}: ${ATTEMPTS_MAX} Delta commits were not accepted, because others write this table. Let only one program write it; the next run tries again`,
+    `${committing.store.address}/${directory}: ${ATTEMPTS_MAX} Delta commits were not accepted, because others write this table. Let only one program write it; the next run tries again`,
   )
 }
 
@@ -109,31 +109,35 @@ export const directoryOf = ({ schema, name }: Pick<ManifestTable, 'schema' | 'na
   schema === 'main' ? `data/${name}` : `data/${schema}/${name}`
 
 /** The changes from the log to the manifest; null if the log needs no commit. */
-const missingChanges = async (given: TableCommitting, files: LogFiles) => {
-  const { directory, manifest, manifestKey } = given
-  const created = { id: randomUUID(), nowMs: given.clock.nowMs() }
+const missingChanges = async (committing: TableCommitting, files: LogFiles) => {
+  const { directory, manifest, manifestKey } = committing
+  const created = { id: randomUUID(), nowMs: committing.clock.nowMs() }
   const highest = nextNumber(files) - 1
-  if (highest === -1) return changesTo(given, null, created)
-  const at = manifestOfCommit(await requireCommit(given, directory, highest))
+  if (highest === -1) return changesTo(committing, null, created)
+  const at = manifestOfCommit(await requireCommit(committing, directory, highest))
   if (at?.key === manifestKey) return null
   if (at !== null && at.version >= manifest.version)
-    throw unusable(given.store, directory, `it is at version ${at.version}, and this is ${manifest.version}`)
-  const earlier = at === null ? null : await given.readManifest(at.key, given.signal)
-  const known = earlier === null ? null : tableOfManifest(given, earlier)
-  if (known !== null) return changesTo(given, known, created)
+    throw unusable(
+      committing.store,
+      directory,
+      `it is at version ${at.version}, and this is ${manifest.version}`,
+    )
+  const earlier = at === null ? null : await committing.readManifest(at.key, committing.signal)
+  const known = earlier === null ? null : tableOfManifest(committing, earlier)
+  if (known !== null) return changesTo(committing, known, created)
   // A commit without changes ties the log to this manifest, so that the next run need not read the whole log.
-  return changesTo(given, await readState(given, directory, files, highest), created) ?? []
+  return changesTo(committing, await readState(committing, directory, files, highest), created) ?? []
 }
 
 /** False if the number is taken by a commit to another manifest. */
-const putCommit = async (given: TableCommitting, changes: readonly Action[], number: number) => {
-  const { store, clock, signal, directory, manifestKey } = given
-  const body = Buffer.from(toLines(commitOf(given, changes, clock.nowMs())))
+const putCommit = async (committing: TableCommitting, changes: readonly Action[], number: number) => {
+  const { store, clock, signal, directory, manifestKey } = committing
+  const body = Buffer.from(toLines(commitOf(committing, changes, clock.nowMs())))
   const put = { store, key: commitKey(directory, number), body, replaces: null, signal, putsMax: 1 }
   const isOurs = await putOwned(put, async (failure) => {
-    const found = await readCommit(given, directory, number)
-    if (found === null && failure !== null) return null
-    return found !== null && manifestOfCommit(found)?.key === manifestKey
+    const commit = await readCommit(committing, directory, number)
+    if (commit === null && failure !== null) return null
+    return commit !== null && manifestOfCommit(commit)?.key === manifestKey
   })
   return isOurs !== false
 }
@@ -143,19 +147,19 @@ const putCommit = async (given: TableCommitting, changes: readonly Action[], num
  * reader needs. The commit stands without it, so a failure is logged, and the next run tries again. `number` is the last commit; `files`
  * were listed before it.
  */
-const keepUp = async (given: TableCommitting, files: LogFiles, number: number): Promise<void> => {
-  const { directory } = given
+const keepUp = async (committing: TableCommitting, files: LogFiles, number: number): Promise<void> => {
+  const { directory } = committing
   try {
     const isDue = number - Math.max(0, checkpointIn(files)) >= COMMITS_PER_CHECKPOINT
-    if (isDue && given.checkpoints.left > 0) {
-      given.checkpoints.left -= 1
-      await addCheckpoint(given, files, number)
+    if (isDue && committing.checkpoints.left > 0) {
+      committing.checkpoints.left -= 1
+      await addCheckpoint(committing, files, number)
     }
     const outdated = outdatedKeys(files)
-    if (outdated.length > 0) await given.store.delete(outdated, given.signal)
+    if (outdated.length > 0) await committing.store.delete(outdated, committing.signal)
   } catch (error) {
-    if (isStop(error) || given.signal.aborted) throw error
-    given.log.warn(
+    if (isStop(error) || committing.signal.aborted) throw error
+    committing.log.warn(
       { directory, problem: messageOf(error) },
       'the Delta log got no checkpoint, or old commits could not be deleted; the next run tries again',
     )
@@ -164,9 +168,9 @@ const keepUp = async (given: TableCommitting, files: LogFiles, number: number): 
 
 const COMMITS_PER_CHECKPOINT = 10
 
-const addCheckpoint = async (given: TableCommitting, files: LogFiles, number: number): Promise<void> => {
-  const { store, directory, database, scratch, clock, signal } = given
-  const state = await readState(given, directory, files, number)
+const addCheckpoint = async (committing: TableCommitting, files: LogFiles, number: number): Promise<void> => {
+  const { store, directory, database, scratch, clock, signal } = committing
+  const state = await readState(committing, directory, files, number)
   const actions = checkpointActions(state, clock.nowMs(), LOG_RETENTION_MS)
   await withTemporary(scratch, async (file) => {
     await writeCheckpoint(database, actions, file)

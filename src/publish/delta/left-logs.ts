@@ -65,8 +65,8 @@ export const removalGroups = (objects: readonly ListedObject[], directories: rea
       /^(?:_last_checkpoint$|\d{20})/.exec(key.slice(prefix.length))?.[0] ?? ''
     // `_last_checkpoint` sorts after the digits, so it is the first to go.
     const byNumber = groups(keys, numberOf).toSorted(([one], [other]) => descending(one, other))
-    for (const [place, [number, ofNumber]] of byNumber.entries())
-      if (number !== '') removed[place] = [...(removed[place] ?? []), ...ofNumber]
+    for (const [index, [number, ofNumber]] of byNumber.entries())
+      if (number !== '') removed[index] = [...(removed[index] ?? []), ...ofNumber]
   }
   return removed
 }

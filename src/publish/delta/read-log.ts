@@ -80,10 +80,10 @@ export const readCommit = async (
   directory: string,
   number: number,
 ): Promise<readonly Action[] | null> => {
-  const found = await store.get(commitKey(directory, number), signal)
-  if (found === null) return null
+  const object = await store.get(commitKey(directory, number), signal)
+  if (object === null) return null
   try {
-    return parseActions(found.body.toString())
+    return parseActions(object.body.toString())
   } catch (error) {
     throw unusable(store, directory, `commit ${number} is no commit (${messageOf(error)})`, error)
   }

@@ -71,10 +71,10 @@ const STATISTICS = `INSERT INTO ${named('file_column_stats')} BY NAME
   ANTI JOIN ${named('file_column_stats')} s ON s.data_file_id = f.data_file_id AND s.column_id = c.column_id`
 
 const prove = async (sql: Sql, rows: CatalogRows): Promise<void> => {
-  const [found] = await sql.rows(
+  const [written] = await sql.rows(
     z.object({ files: bigintCell }),
     `SELECT count(*) AS files FROM ${named('data_file')} WHERE path IS NOT NULL`,
   )
-  if (found?.files !== rows.of('data_file').length)
+  if (written?.files !== rows.of('data_file').length)
     throw new Error('the catalog that was written lacks files')
 }

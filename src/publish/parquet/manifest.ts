@@ -118,9 +118,9 @@ export const isIntact = async (
 ): Promise<boolean> => {
   try {
     const file = join(directory, path)
-    const found = await lstat(file)
+    const stats = await lstat(file)
     // To read a pipe would never end, and a link may lead elsewhere.
-    return found.isFile() && found.size === bytes && (await checksum(file)) === sha256
+    return stats.isFile() && stats.size === bytes && (await checksum(file)) === sha256
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return false
     throw error

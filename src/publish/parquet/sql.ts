@@ -16,12 +16,12 @@ export const digestFiles = (table: PublishedTable, files: readonly string[]): st
   `SELECT filename, ${digest(table)} FROM read_parquet([${files.map((file) => literal(withoutPattern(file))).join(', ')}],
     filename = true, hive_partitioning = false) t GROUP BY ALL`
 
-/** Temporary table of the changed partitions of one table, each with its place. */
+/** Temporary table of the changed partitions of one table, each with its index. */
 export const CHANGED_TABLE = 'changed_partitions'
 export const CHANGED_COLUMNS: readonly Column[] = [
   { name: 'account', type: 'VARCHAR', nullable: true, comment: '' },
   { name: 'created_month', type: 'VARCHAR', nullable: true, comment: '' },
-  { name: 'place', type: 'BIGINT', nullable: false, comment: '' },
+  { name: 'partition_index', type: 'BIGINT', nullable: false, comment: '' },
 ]
 
 /** Temporary table of the surveys in these partitions. */
@@ -35,7 +35,7 @@ export const stageSurveys = (table: PublishedTable, surveyId: string, hasUnknown
   const known = `SELECT s.account, s.id, ${CREATED_MONTH} AS created_month FROM main.surveys s`
   const others = `SELECT DISTINCT t.account, t.${quote(surveyId)}, ${literal(UNKNOWN_MONTH)}
     FROM ${qualified(table.declaration)} t ANTI JOIN main.surveys s ON ${ofSurvey(table, surveyId, 's')}`
-  return `CREATE OR REPLACE TEMP TABLE ${CHANGED_SURVEYS_TABLE} AS SELECT c.place, r.account, r.id
+  return `CREATE OR REPLACE TEMP TABLE ${CHANGED_SURVEYS_TABLE} AS SELECT c.partition_index, r.account, r.id
     FROM (${hasUnknownMonth ? `${known} UNION ALL ${others}` : known}) r
     JOIN temp.${CHANGED_TABLE} c ON c.account = r.account AND c.created_month = r.created_month`
 }
@@ -46,18 +46,18 @@ export const STAGED_TABLE = 'staged_partitions'
 /** Stages all changed rows in one scan of the table. They are sorted by partition, so that no file needs another scan. */
 export const stageChanged = (table: PublishedTable): string =>
   `CREATE OR REPLACE TEMP TABLE ${STAGED_TABLE} AS
-  SELECT c.place, ${table.columns.map((column) => `${published(column)} AS ${quote(fileColumn(column))}`).join(', ')}
+  SELECT c.partition_index, ${table.columns.map((column) => `${published(column)} AS ${quote(fileColumn(column))}`).join(', ')}
   FROM ${qualified(table.declaration)} t
   JOIN ${table.surveyId === null ? `temp.${CHANGED_TABLE} c ON true` : `temp.${CHANGED_SURVEYS_TABLE} c ON ${ofSurvey(table, table.surveyId, 'c')}`}
-  ORDER BY c.place`
+  ORDER BY c.partition_index`
 
-/** Writes the partition at `place` as one file, its rows sorted by key. */
-export const copyPartition = (table: PublishedTable, place: number, file: string): string => {
+/** Writes the partition with this index as one file, its rows sorted by key. */
+export const copyPartition = (table: PublishedTable, index: number, file: string): string => {
   const { key, columns } = table.declaration
   const order = key.length > 0 ? key : columns.map(({ name }) => name)
   const sorted = table.columns.filter(({ name }) => order.includes(name))
   return `COPY (SELECT ${table.columns.map((column) => `${quote(fileColumn(column))} AS ${quote(column.name)}`).join(', ')}
-      FROM temp.${STAGED_TABLE} WHERE place = ${place} ORDER BY ${sorted.map((column) => quote(fileColumn(column))).join(', ')})
+      FROM temp.${STAGED_TABLE} WHERE partition_index = ${index} ORDER BY ${sorted.map((column) => quote(fileColumn(column))).join(', ')})
     TO ${literal(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, USE_TMP_FILE false,
       KV_METADATA ${metadata(table)})`
 }

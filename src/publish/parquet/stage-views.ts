@@ -40,8 +40,8 @@ export const tablesOf = ({ view }: PublishedTable): readonly PublishedTable[] =>
 
 /** The views and those that they read, in the order of creation. */
 const withSources = (views: readonly ViewDeclaration[]): readonly ViewDeclaration[] => {
-  const found = new Set(views)
+  const needed = new Set(views)
   // A set that grows is iterated to its end.
-  for (const view of found) for (const other of ALL_VIEWS) if (reads(view, other)) found.add(other)
-  return ALL_VIEWS.filter((view) => found.has(view))
+  for (const view of needed) for (const other of ALL_VIEWS) if (reads(view, other)) needed.add(other)
+  return ALL_VIEWS.filter((view) => needed.has(view))
 }

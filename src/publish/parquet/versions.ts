@@ -51,13 +51,13 @@ const namesIn = async (directory: string): Promise<readonly string[]> =>
  */
 export const findCurrent = async (parquet: string): Promise<Version | null> => {
   const current = currentPath(parquet)
-  const found = await lstat(current).catch(ifMissing)
-  if (found === null) return null
-  if (found.isSymbolicLink()) {
+  const stats = await lstat(current).catch(ifMissing)
+  if (stats === null) return null
+  if (stats.isSymbolicLink()) {
     const name = basename(await readlink(current))
     return (await listVersions(parquet)).find(({ directory }) => basename(directory) === name) ?? null
   }
-  const manifest = found.isDirectory() ? await readManifest(current) : null
+  const manifest = stats.isDirectory() ? await readManifest(current) : null
   if (manifest !== null) return { number: manifest.version, directory: current }
   throw new WarehouseUnusableError(
     `${current} is neither a link nor a version of published Parquet files. Move it away`,

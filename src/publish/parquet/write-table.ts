@@ -96,8 +96,8 @@ const partitionRow = z.object({
 
 /** A table without rows has one partition without rows. */
 export const partitionsOf = async (sql: Sql, table: PublishedTable): Promise<readonly StoredPartition[]> => {
-  const found = await sql.rows(partitionRow, digestPartitions(table))
-  const partitions = found.length === 0 ? [{ ...emptyPartition(table), ...NO_ROWS }] : found
+  const stored = await sql.rows(partitionRow, digestPartitions(table))
+  const partitions = stored.length === 0 ? [{ ...emptyPartition(table), ...NO_ROWS }] : stored
   return partitions.map((partition) => ({ ...partition, path: fileOf(table, partition) }))
 }
 
@@ -108,8 +108,8 @@ const NO_ROWS: Digest = { rows: 0, digest: '0:0' }
 export const digestsOf = async (sql: Sql, table: PublishedTable, paths: readonly string[]) => {
   const row = z.object({ filename: varcharCell, rows: bigintCell, digest: varcharCell })
   const read = paths.length === 0 ? [] : await sql.rows(row, digestFiles(table, paths))
-  const found = new Map(read.map(({ filename, rows, digest }) => [filename, { rows, digest }]))
-  return new Map(paths.map((path) => [path, found.get(path) ?? NO_ROWS]))
+  const byPath = new Map(read.map(({ filename, rows, digest }) => [filename, { rows, digest }]))
+  return new Map(paths.map((path) => [path, byPath.get(path) ?? NO_ROWS]))
 }
 
 const storedFiles = (base: BaseVersion | null, table: PublishedTable) => {
@@ -149,30 +149,30 @@ const write = async (
   await sql.stage(
     CHANGED_TABLE,
     CHANGED_COLUMNS,
-    changed.map(({ account, created_month }, index) => ({ account, created_month, place: index })),
+    changed.map(({ account, created_month }, index) => ({ account, created_month, partition_index: index })),
   )
   const hasUnknownMonth = changed.some(({ created_month }) => created_month === UNKNOWN_MONTH)
   if (table.surveyId !== null) await sql.run(stageSurveys(table, table.surveyId, hasUnknownMonth))
   await sql.run(stageChanged(table))
   try {
-    for (const [place, { path }] of changed.entries()) {
+    for (const [index, { path }] of changed.entries()) {
       throwIfAborted(signal)
       await makeDirectory(dirname(join(directory, path)))
-      await sql.run(copyPartition(table, place, join(directory, path)))
+      await sql.run(copyPartition(table, index, join(directory, path)))
     }
   } finally {
     // A table that cannot be dropped is replaced by the next one, and ends with the connection.
     await sql.run(`DROP TABLE temp.${STAGED_TABLE}`).catch(() => undefined)
   }
   const paths = changed.map(({ path }) => join(directory, path))
-  const found = await digestsOf(sql, table, paths).catch((cause: unknown) => {
+  const digests = await digestsOf(sql, table, paths).catch((cause: unknown) => {
     // This error must not count as damage of the work database, which would be set aside.
     throw new WarehouseUnusableError(`the written files cannot be read: ${firstLine(cause)}`, { cause })
   })
   const written: PublishedFile[] = []
   for (const partition of changed) {
     const path = join(directory, partition.path)
-    const file = found.get(path)
+    const file = digests.get(path)
     // Every written file was read as a reader does. It must hold exactly the rows of the work database.
     if (!holds(file, partition))
       throw new WarehouseUnusableError(

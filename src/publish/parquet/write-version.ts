@@ -130,8 +130,8 @@ interface ChangedFilesWriting extends Omit<VersionWriting, 'base'> {
  * Writes the files of a version for a bucket. Only the files of changed partitions are written, below a local directory. An unchanged
  * file keeps the key that the base manifest names, so no local copy of it is needed. In the manifest, the path of every file is its key.
  */
-export const writeChangedFiles = async (given: ChangedFilesWriting) => {
-  const { base, runId, ...writing } = given
+export const writeChangedFiles = async (options: ChangedFilesWriting) => {
+  const { base, runId, ...writing } = options
   const kept = base === null ? null : { manifest: base, keep: async () => true }
   const manifest = await writeVersion({ ...writing, base: kept })
   /** The written files, each with its key and its absolute path. */

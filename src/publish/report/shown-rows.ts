@@ -20,7 +20,7 @@ export interface Unshown {
 }
 
 export const createShownRows = () => {
-  const found: Unshown[] = []
+  const unshown: Unshown[] = []
   return {
     /** The rows that fit `schema`, after unfit cells became null or were cut. A row that needs a cell that cannot be shown is left out. */
     shown: <Shape extends z.ZodRawShape>(
@@ -31,7 +31,7 @@ export const createShownRows = () => {
         const parsed = schema.safeParse(row)
         if (parsed.success) return [parsed.data]
         const fields = [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))]
-        found.push({ account: null, survey_id: null, ...ofSurvey.safeParse(row).data, fields })
+        unshown.push({ account: null, survey_id: null, ...ofSurvey.safeParse(row).data, fields })
         const cells = anyRow.safeParse(row).data ?? {}
         const mended = Object.fromEntries(fields.map((field) => [field, shortened(cells[field])]))
         const again = schema.safeParse({ ...cells, ...mended })
@@ -39,7 +39,7 @@ export const createShownRows = () => {
       }),
     unshown: (): readonly Unshown[] =>
       flatRollup(
-        found,
+        unshown,
         (rows) => [...new Set(rows.flatMap(({ fields }) => fields))].sort(),
         ({ account }) => account,
         ({ survey_id }) => survey_id,

@@ -20,7 +20,7 @@ const GIVE_PAGE = `give a whole number from 1 to ${PAGE_MAX}`
 
 const page = z
   .preprocess(
-    (given) => numberOf(/^[1-9]\d*$/, given),
+    (value) => numberOf(/^[1-9]\d*$/, value),
     z.int({ error: GIVE_PAGE }).min(1).max(PAGE_MAX, { error: GIVE_PAGE }),
   )
   .default(1)
@@ -28,13 +28,13 @@ const page = z
 
 /** A number too large for any record becomes the largest safe integer, which no record has. */
 const identifier = z
-  .preprocess((given) => numberOf(/^\d+$/, given), z.int({ error: 'give a whole number' }).min(0))
+  .preprocess((value) => numberOf(/^\d+$/, value), z.int({ error: 'give a whole number' }).min(0))
   .meta({ format: 'int64' })
 
 export const surveyId = identifier.meta({ description: 'Identifier of the survey' })
 
-const numberOf = (form: RegExp, given: unknown): unknown =>
-  typeof given === 'string' && form.test(given) ? Math.min(Number(given), Number.MAX_SAFE_INTEGER) : given
+const numberOf = (form: RegExp, value: unknown): unknown =>
+  typeof value === 'string' && form.test(value) ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : value
 
 /** API document, "Pagination object": at the end of every list response. */
 export const pagination = object('Pagination', 'The place of a page in the list', {

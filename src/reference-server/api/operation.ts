@@ -68,14 +68,14 @@ export const readQuery = <Query extends z.ZodObject>(
   declared: Query,
   query: URLSearchParams,
 ): z.output<Query> => {
-  const given = Object.fromEntries(Object.keys(declared.shape).map((name) => [name, textsOf(query, name)]))
-  const result = declared.safeParse(given)
+  const texts = Object.fromEntries(Object.keys(declared.shape).map((name) => [name, textsOf(query, name)]))
+  const result = declared.safeParse(texts)
   if (result.success) return result.data
   const [issue] = result.error.issues
-  const [name = '', place = 0] = issue?.path ?? []
-  const text = [given[String(name)]].flat()[Number(place)]
-  const found = text === undefined ? 'missing' : JSON.stringify(text.slice(0, QUOTED_CHARACTERS_MAX))
-  throw new Refusal(400, `${String(name).replace('[]', '')} is ${found}: ${issue?.message}`)
+  const [name = '', index = 0] = issue?.path ?? []
+  const text = [texts[String(name)]].flat()[Number(index)]
+  const shown = text === undefined ? 'missing' : JSON.stringify(text.slice(0, QUOTED_CHARACTERS_MAX))
+  throw new Refusal(400, `${String(name).replace('[]', '')} is ${shown}: ${issue?.message}`)
 }
 
 const textsOf = (query: URLSearchParams, name: string): string | readonly string[] | undefined => {

@@ -73,11 +73,11 @@ const countedSpans = ({ requests, perMs }: RateLimit, weightBefore: 0 | 1): Admi
     return room >= weight ? endMs - perMs : endMs - (room * perMs) / weight
   }
   return (nowMs) => {
-    const place = Math.floor(nowMs / perMs)
-    if (place !== current) {
-      acceptedBefore = place === current + 1 ? accepted : 0
+    const span = Math.floor(nowMs / perMs)
+    if (span !== current) {
+      acceptedBefore = span === current + 1 ? accepted : 0
       accepted = 0
-      current = place
+      current = span
     }
     const endMs = (current + 1) * perMs
     const opensAtMs =
@@ -111,7 +111,7 @@ const WINDOWS_LOOKED_BACK = 2
  */
 const withForeignLoad = (admit: Admit, load: number, { perMs }: RateLimit, startMs: number): Admit => {
   let next = 0
-  const arrivalMs = (place: number): number => startMs + Math.ceil(((place + 0.5) * perMs) / load)
+  const arrivalMs = (index: number): number => startMs + Math.ceil(((index + 0.5) * perMs) / load)
   return (nowMs) => {
     const oldest = Math.floor(((nowMs - startMs - WINDOWS_LOOKED_BACK * perMs) * load) / perMs)
     next = Math.max(next, oldest)

@@ -78,7 +78,7 @@ const serve = (
     path,
     query,
     status: outcome.status,
-    faults: faults.map(({ place }) => place),
+    faults: faults.map(({ index }) => index),
   })
   deliver(request, reply, outcome)
 }

@@ -221,9 +221,9 @@ const queryOf = (request: FastifyRequest): URLSearchParams =>
 const named = (organizations: readonly Organization[], query: URLSearchParams): readonly Organization[] => {
   const name = query.get('account')
   if (name === null) return organizations
-  const found = organizations.filter(({ identity }) => identity.name === name)
-  if (found.length === 0) throw new Refusal(404, `there is no account ${JSON.stringify(name)}`)
-  return found
+  const named = organizations.filter(({ identity }) => identity.name === name)
+  if (named.length === 0) throw new Refusal(404, `there is no account ${JSON.stringify(name)}`)
+  return named
 }
 
 const CHANGES_MAX = 200_000

@@ -67,9 +67,9 @@ export function* truthText(
   light: boolean,
 ): Generator<string, void, undefined> {
   yield `{"now":${JSON.stringify(formatUtc(at))},"accounts":[`
-  for (const [place, organization] of organizations.entries()) {
+  for (const [accountIndex, organization] of organizations.entries()) {
     const { name, id } = organization.identity
-    yield `${place === 0 ? '' : ','}{"name":${JSON.stringify(name)},"id":${id},"surveys":[`
+    yield `${accountIndex === 0 ? '' : ','}{"name":${JSON.stringify(name)},"id":${id},"surveys":[`
     for (const [order, index] of organization.surveyPlaces(at).entries()) {
       const survey = light ? organization.survey(at, index) : truthOf(organization, at, index)
       yield `${order === 0 ? '' : ','}${JSON.stringify(survey)}`
@@ -82,10 +82,10 @@ export function* truthText(
 const truthOf = (organization: Organization, at: Micros, index: number) => {
   const sources = organization.listSampleSources(at, index)
   const progress = (filter: ProgressFilter): ProgressResource => {
-    const found = organization.progress(at, index, filter)
-    if (found === null)
+    const resource = organization.progress(at, index, filter)
+    if (resource === null)
       throw new Error(`sample source ${filter.sample_source_id} is listed but has no progress`)
-    return found
+    return resource
   }
   return {
     ...organization.survey(at, index),

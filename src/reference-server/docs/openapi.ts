@@ -289,8 +289,8 @@ const documentSchemas = () => {
     named,
     /** A reference where it has an id. */
     of: (wanted: z.ZodType): JsonSchema => {
-      const found = prefixItems[all.def.items.indexOf(wanted)]
-      return typeof found === 'object' ? found : {}
+      const item = prefixItems[all.def.items.indexOf(wanted)]
+      return typeof item === 'object' ? item : {}
     },
   }
 }

@@ -198,10 +198,10 @@ const isPattern = (text: string): boolean =>
 const fits = (pattern: readonly string[], path: readonly string[]): boolean => {
   const [wanted, ...others] = pattern
   if (wanted === undefined) return path.length === 0
-  const [found, ...rest] = path
-  if (wanted === '**') return fits(others, path) || (found !== undefined && fits(pattern, rest))
-  const isSame = wanted === '*' || found === '*' || wanted === found
-  return found !== undefined && isSame && fits(others, rest)
+  const [segment, ...rest] = path
+  if (wanted === '**') return fits(others, path) || (segment !== undefined && fits(pattern, rest))
+  const isSame = wanted === '*' || segment === '*' || wanted === segment
+  return segment !== undefined && isSame && fits(others, rest)
 }
 
 const segmentsOf = (path: string): readonly string[] =>

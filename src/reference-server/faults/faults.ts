@@ -23,9 +23,9 @@ interface ServedRequest {
   readonly paged: boolean
 }
 
-/** A fault that acts on one request; `place` in the list, from 0. */
+/** A fault that acts on one request; `index` in the list, from 0. */
 interface ActingFault extends Pick<Fault, 'action'> {
-  readonly place: number
+  readonly index: number
 }
 
 /** A fault as it was declared, completed by the defaults, with how often it matched and acted. */
@@ -42,11 +42,11 @@ export const createFaults = ({ seed, organizations, latest }: FaultyWorld) => {
   return {
     list: (): readonly Readonly<CountedFault>[] => faults,
     /**
-     * Replaces all faults by `given`, a list of declarations, and starts counting again from 0. Gives the new list. Throws a
+     * Replaces all faults by `declaration`, a list, and starts counting again from 0. Gives the new list. Throws a
      * `FaultsError` and replaces nothing when a declaration is wrong. Each line of the error begins with `where`.
      */
-    replace: (given: unknown, where = ''): readonly Readonly<CountedFault>[] => {
-      const declared = readFaults(given, hasSurvey, where)
+    replace: (declaration: unknown, where = ''): readonly Readonly<CountedFault>[] => {
+      const declared = readFaults(declaration, hasSurvey, where)
       for (const organization of organizations) organization.rememberSurveys()
       faults = declared.map((fault) => ({ ...fault, matched: 0, acted: 0 }))
       return faults
@@ -68,7 +68,7 @@ export const createFaults = ({ seed, organizations, latest }: FaultyWorld) => {
         const { action } = fault
         if (action.forget !== undefined)
           for (const organization of organizations) organization.forgetSurvey(action.forget)
-        return [{ place: index, action }]
+        return [{ index, action }]
       }),
   }
 }
@@ -108,14 +108,17 @@ const shape = (
   answer: Answer,
   { status, headers = {}, body, patch, at = '' }: ActingFault['action'],
 ): Answer => {
-  if (status !== undefined) return { ...answer, status, ...given(body, headers) }
+  if (status !== undefined) return { ...answer, status, ...answerPartsOf(body, headers) }
   if (patch === undefined || Buffer.isBuffer(answer.body)) return answer
   const [, ...steps] = at.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
   return { ...answer, body: patchBelow(toJson(answer.body), steps, patch) }
 }
 
 /** A text is sent as it is, as HTML where it begins with `<`. */
-const given = (body: Json | undefined, headers: Answer['headers']): Pick<Answer, 'headers' | 'body'> => {
+const answerPartsOf = (
+  body: Json | undefined,
+  headers: Answer['headers'],
+): Pick<Answer, 'headers' | 'body'> => {
   if (body === undefined) return { headers, body: Buffer.alloc(0) }
   if (typeof body !== 'string') return { headers, body }
   const type = `${body.startsWith('<') ? 'text/html' : 'text/plain'}; charset=utf-8`

@@ -56,28 +56,28 @@ const readText = async (path: string, signal: AbortSignal): Promise<string> => {
   }
 }
 
-/** The faults that `given` declares. Throws a `FaultsError` whose lines all begin with `where`. */
-export const readFaults = (given: unknown, hasSurvey: HasSurvey, where: string): readonly Fault[] => {
-  const result = faultsSchema(hasSurvey).safeParse(given)
+/** The faults that `declaration` declares. Throws a `FaultsError` whose lines all begin with `where`. */
+export const readFaults = (declaration: unknown, hasSurvey: HasSurvey, where: string): readonly Fault[] => {
+  const result = faultsSchema(hasSurvey).safeParse(declaration)
   if (result.success) return result.data
-  throw new FaultsError(problemLines(result.error.issues, given).map((line) => `${where}${line}`))
+  throw new FaultsError(problemLines(result.error.issues, declaration).map((line) => `${where}${line}`))
 }
 
-/** The lines for `issues`, which are about `given`; at most `LINES_MAX`, and how many more there are. */
-const problemLines = (issues: readonly z.core.$ZodIssue[], given: unknown): string[] => {
+/** The lines for `issues`, which are about `declaration`; at most `LINES_MAX`, and how many more there are. */
+const problemLines = (issues: readonly z.core.$ZodIssue[], declaration: unknown): string[] => {
   // A value that breaks several rules has the same line for each.
-  const lines = [...new Set(allLines(issues, given))]
+  const lines = [...new Set(allLines(issues, declaration))]
   if (lines.length <= LINES_MAX) return lines
   return [...lines.slice(0, LINES_MAX), `${lines.length - LINES_MAX} more like these.`]
 }
 
-const allLines = (issues: readonly z.core.$ZodIssue[], given: unknown): string[] => {
+const allLines = (issues: readonly z.core.$ZodIssue[], declaration: unknown): string[] => {
   const misspelt = issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? meantBy(issue) : []))
   return issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(issue.path, key))
     // A key that is only misspelt is not also reported as missing.
     if (misspelt.includes(pathText(issue.path))) return []
-    const value = issue.path.reduce(memberOf, given)
+    const value = issue.path.reduce(memberOf, declaration)
     const what = value === undefined ? 'missing' : quoted(value, QUOTED_CHARACTERS_MAX)
     return [`${pathText(issue.path)} is ${what}: ${issue.message}.`]
   })

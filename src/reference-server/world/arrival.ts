@@ -64,7 +64,7 @@ export const openTime = (windows: readonly FieldWindow[], createdAt: Micros, utc
       weight += (to - from) * paceAt(from + offset)
     }
   // Where the last moment was. The open hours are walked through again: a list of them would have hundreds of objects for each source.
-  let place = 0
+  let windowIndex = 0
   let from = open[0]?.from ?? 0
   let before = 0
   return {
@@ -74,17 +74,17 @@ export const openTime = (windows: readonly FieldWindow[], createdAt: Micros, utc
      * never gets smaller, because a search for each moment took a tenth of the time of a survey.
      */
     momentAt: (along: number) => {
-      for (let window = open[place]; window !== undefined; window = open[place]) {
+      for (let window = open[windowIndex]; window !== undefined; window = open[windowIndex]) {
         const to = hourEnd(from, window)
         const pace = paceAt(from + offset)
         const after = before + (to - from) * pace
-        const next = to < window.to ? to : open[place + 1]?.from
+        const next = to < window.to ? to : open[windowIndex + 1]?.from
         if (along < after || next === undefined) {
           const moment = Math.min(from + (along - before) / pace, to - 1)
           const start = Math.floor(moment / MICROS_PER_SECOND) * MICROS_PER_SECOND
           return { start, settledAt: window.settledAt }
         }
-        if (to === window.to) place += 1
+        if (to === window.to) windowIndex += 1
         before = after
         from = next
       }

@@ -83,14 +83,14 @@ const countInto = (
 ): void => {
   const to = Math.min(at, started_before)
   const { starts, durations } = interviews
-  for (let place = 0; place < starts.length; place++) {
-    const start = starts[place] ?? 0
+  for (let interview = 0; interview < starts.length; interview++) {
+    const start = starts[interview] ?? 0
     if (start > to) break
     if (start < from) continue
-    const shown = statusAt(interviews, place, at)
+    const shown = statusAt(interviews, interview, at)
     if (shown === IGNORED) continue
     const before = counts[shown] ?? 0
     counts[shown] = before + 1
-    if (shown === COMPLETE) completeSeconds[before] = durations[place] ?? 0
+    if (shown === COMPLETE) completeSeconds[before] = durations[interview] ?? 0
   }
 }

@@ -18,10 +18,14 @@ export interface Interviews {
   readonly durations: Uint16Array
   /** How long it is pending_analysis after its end, whole minutes; 0 for most. */
   readonly analysisMinutes: Uint16Array
-  /** Status after that: its place in INTERVIEW_STATUSES, or IGNORED. */
+  /** Status after that: an index of INTERVIEW_STATUSES, or IGNORED. */
   readonly statuses: Uint8Array
-  /** The interview at `place` has another status from `at` on. */
-  readonly corrections: readonly { readonly place: number; readonly at: Micros; readonly status: number }[]
+  /** The interview with this index has another status from `at` on. */
+  readonly corrections: readonly {
+    readonly interview: number
+    readonly at: Micros
+    readonly status: number
+  }[]
 }
 
 /** The status Ignored shows in no answer (API document, "Interview status"). */
@@ -63,15 +67,17 @@ export const deriveField = (
   })
 }
 
-/** The status of the interview at `place`, at or after its start: a place in INTERVIEW_STATUSES, or IGNORED. */
-export const statusAt = (interviews: Interviews, place: number, at: Micros): number => {
-  const final = interviews.statuses[place] ?? IGNORED
+/** The status of an interview, by its index, at or after its start: an index of INTERVIEW_STATUSES, or IGNORED. */
+export const statusAt = (interviews: Interviews, interview: number, at: Micros): number => {
+  const final = interviews.statuses[interview] ?? IGNORED
   if (final === IGNORED) return IGNORED
   for (const correction of interviews.corrections)
-    if (correction.place === place && correction.at <= at) return correction.status
-  const end = (interviews.starts[place] ?? 0) + (interviews.durations[place] ?? 0) * MICROS_PER_SECOND
+    if (correction.interview === interview && correction.at <= at) return correction.status
+  const end = (interviews.starts[interview] ?? 0) + (interviews.durations[interview] ?? 0) * MICROS_PER_SECOND
   if (end > at) return INCOMPLETE
-  return end + (interviews.analysisMinutes[place] ?? 0) * MICROS_PER_MINUTE > at ? PENDING_ANALYSIS : final
+  return end + (interviews.analysisMinutes[interview] ?? 0) * MICROS_PER_MINUTE > at
+    ? PENDING_ANALYSIS
+    : final
 }
 
 /** How the interviews of survey `index` end, how long they take, how its quotas close. */
@@ -120,11 +126,11 @@ const deriveInterviews = (
   const durations = new Uint16Array(count)
   const analysisMinutes = new Uint16Array(count)
   const statuses = new Uint8Array(count)
-  const quota = createQuota(versions, (place, hasRoom) => {
-    statuses[place] = hasRoom ? COMPLETE : ABOVE_TARGET
+  const quota = createQuota(versions, (interview, hasRoom) => {
+    statuses[interview] = hasRoom ? COMPLETE : ABOVE_TARGET
   })
-  for (let place = 0; place < count; place++) {
-    const { start, settledAt } = momentAt(((place + random.fraction()) / count) * weight)
+  for (let interview = 0; interview < count; interview++) {
+    const { start, settledAt } = momentAt(((interview + random.fraction()) / count) * weight)
     const fill = quota.fillAt(start)
     const drawn = random.fraction()
     let status = 0
@@ -139,11 +145,11 @@ const deriveInterviews = (
       if (minutes > 0 && outcome < 0.8) status = outcome < 0.6 ? COMPLETE : FAILED_QUALITY_CHECK
       else minutes = 0
     }
-    if (status === COMPLETE) quota.add(place, end + minutes * MICROS_PER_MINUTE)
-    starts[place] = start
-    durations[place] = seconds
-    analysisMinutes[place] = minutes
-    statuses[place] = status
+    if (status === COMPLETE) quota.add(interview, end + minutes * MICROS_PER_MINUTE)
+    starts[interview] = start
+    durations[interview] = seconds
+    analysisMinutes[interview] = minutes
+    statuses[interview] = status
   }
   quota.fillAt(Number.POSITIVE_INFINITY)
   return { starts, durations, analysisMinutes, statuses, corrections: [] }
@@ -152,10 +158,14 @@ const deriveInterviews = (
 /** No interview is corrected twice. */
 const corrected = (interviews: Interviews, drawn: readonly LateCorrection[]): Interviews => {
   if (drawn.length === 0) return interviews
-  const complete = [...interviews.statuses.keys()].filter((place) => interviews.statuses[place] === COMPLETE)
+  const complete = [...interviews.statuses.keys()].filter(
+    (interview) => interviews.statuses[interview] === COMPLETE,
+  )
   const corrections = drawn.flatMap(({ along, at, isIgnored }) => {
-    const [place] = complete.splice(Math.floor(along * complete.length), 1)
-    return place === undefined ? [] : [{ place, at, status: isIgnored ? IGNORED : FAILED_QUALITY_CHECK }]
+    const [interview] = complete.splice(Math.floor(along * complete.length), 1)
+    return interview === undefined
+      ? []
+      : [{ interview, at, status: isIgnored ? IGNORED : FAILED_QUALITY_CHECK }]
   })
   return { ...interviews, corrections }
 }
@@ -196,10 +206,10 @@ const analysisOf = (random: Random, within: Micros): number => {
  */
 const createQuota = (
   versions: SampleSource['versions'],
-  decide: (place: number, hasRoom: boolean) => void,
+  decide: (interview: number, hasRoom: boolean) => void,
 ) => {
   /** The undecided interviews, by their end. */
-  const open: { readonly place: number; readonly endsAt: Micros }[] = []
+  const open: { readonly interview: number; readonly endsAt: Micros }[] = []
   let complete = 0
   let next = 0
   let current = 0
@@ -216,11 +226,11 @@ const createQuota = (
     return current
   }
   return {
-    /** The interview at `place` completes at `endsAt`, if there is room then. Most that begin earlier also end earlier. */
-    add: (place: number, endsAt: Micros): void => {
+    /** The interview completes at `endsAt`, if there is room then. Most that begin earlier also end earlier. */
+    add: (interview: number, endsAt: Micros): void => {
       let at = open.length
       while (at > 0 && (open[at - 1]?.endsAt ?? 0) > endsAt) at -= 1
-      open.splice(at, 0, { place, endsAt })
+      open.splice(at, 0, { interview, endsAt })
     },
     /** Decides all interviews that ended by `moment`, which never goes back. Returns how full the target is; 1 is full. */
     fillAt: (moment: Micros): number => {
@@ -228,7 +238,7 @@ const createQuota = (
         open.shift()
         const hasRoom = complete < targetAt(first.endsAt)
         if (hasRoom) complete += 1
-        decide(first.place, hasRoom)
+        decide(first.interview, hasRoom)
       }
       const target = targetAt(moment)
       return complete >= target ? 1 : complete / target

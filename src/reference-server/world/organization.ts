@@ -57,7 +57,7 @@ export class Organization {
       // Any page of a large list costs the same.
       const existing = this.#changes.countAt(at)
       const length = Math.max(0, Math.min(count, existing - first))
-      const rows = Array.from({ length }, (_, place) => this.survey(at, existing - 1 - first - place))
+      const rows = Array.from({ length }, (_, row) => this.survey(at, existing - 1 - first - row))
       return { rows, total: existing }
     }
     const places = this.surveyPlaces(at, filter)
@@ -199,16 +199,16 @@ const ACTIVE_CODES: ReadonlySet<number> = new Set(
 const lastMove = (interviews: Interviews, at: Micros): Micros => {
   const { starts, durations, analysisMinutes, statuses } = interviews
   let last = Number.NEGATIVE_INFINITY
-  for (let place = 0; place < starts.length; place++) {
-    const start = starts[place] ?? 0
+  for (let interview = 0; interview < starts.length; interview++) {
+    const start = starts[interview] ?? 0
     if (start > at) break
-    const status = statuses[place] ?? IGNORED
+    const status = statuses[interview] ?? IGNORED
     if (status === IGNORED) continue
     if (start > last) last = start
     if (status === INCOMPLETE) continue
-    const end = start + (durations[place] ?? 0) * MICROS_PER_SECOND
+    const end = start + (durations[interview] ?? 0) * MICROS_PER_SECOND
     if (end <= at && end > last) last = end
-    const decided = end + 60 * (analysisMinutes[place] ?? 0) * MICROS_PER_SECOND
+    const decided = end + 60 * (analysisMinutes[interview] ?? 0) * MICROS_PER_SECOND
     if (decided <= at && decided > last) last = decided
   }
   return last

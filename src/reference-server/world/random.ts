@@ -92,9 +92,9 @@ export class Random {
     for (const weight of weights) sum += weight
     let draw = this.fraction() * sum
     const last = weights.length - 1
-    for (let place = 0; place < last; place++) {
-      draw -= weights[place] ?? 0
-      if (draw < 0) return place
+    for (let index = 0; index < last; index++) {
+      draw -= weights[index] ?? 0
+      if (draw < 0) return index
     }
     return last
   }
@@ -108,7 +108,7 @@ export class Random {
 
   text(length: number, alphabet: string): string {
     let text = ''
-    for (let place = 0; place < length; place++) text += alphabet.charAt(this.below(alphabet.length))
+    for (let index = 0; index < length; index++) text += alphabet.charAt(this.below(alphabet.length))
     return text
   }
 }

@@ -70,7 +70,7 @@ export const deriveSampleSources = (
     : random.weighted(SOURCE_COUNT_WEIGHTS)
   const grain = drawGrain(random)
   const moments: Micros[] = []
-  for (let place = 0; place < count; place++) {
+  for (let position = 0; position < count; position++) {
     const together = moments.at(-1)
     const drawn = drawCreation(random, surveyCreatedAt, windows)
     moments.push(together !== undefined && random.chance(SAME_MOMENT_PROBABILITY) ? together : drawn)

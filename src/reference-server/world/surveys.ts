@@ -51,13 +51,13 @@ export class ChangeTable {
   walk(at: Micros, visit: (index: number, changedAt: Micros, status: ChangeCode) => void): void {
     for (let index = this.countAt(at) - 1; index >= 0; index--) {
       const end = this.#firstOf(index + 1)
-      let place = this.#firstOf(index)
+      let change = this.#firstOf(index)
       let status: ChangeCode = 0
-      for (; place < end && this.#momentAt(place) <= at; place++) {
-        const code = this.#codes[place] ?? 0
+      for (; change < end && this.#momentAt(change) <= at; change++) {
+        const code = this.#codes[change] ?? 0
         if (code < TITLE_EDIT) status = code
       }
-      visit(index, this.#momentAt(place - 1), status)
+      visit(index, this.#momentAt(change - 1), status)
     }
   }
 
@@ -65,8 +65,8 @@ export class ChangeTable {
     return this.#firsts[index] ?? this.#moments.length
   }
 
-  #momentAt(place: number): Micros {
-    return this.#moments[place] ?? Number.POSITIVE_INFINITY
+  #momentAt(change: number): Micros {
+    return this.#moments[change] ?? Number.POSITIVE_INFINITY
   }
 
   #reach(at: Micros): void {

@@ -84,9 +84,9 @@ export const surveysAtMost = (plan: WorldPlan, at: Micros): number => {
 const momentOf = (plan: WorldPlan, index: number, jitter: number): Micros => {
   if (index >= plan.surveys) return plan.startAt + (index - plan.surveys + jitter) * gapOf(plan)
   const days = Math.min(HISTORY_DAYS_MAX, Math.max(HISTORY_DAYS_MIN, plan.surveys * HISTORY_DAYS_PER_SURVEY))
-  const place = (plan.surveys - 1 - index + jitter) / plan.surveys
+  const age = (plan.surveys - 1 - index + jitter) / plan.surveys
   // Denser towards the start. The linear part keeps neighbours further apart than a grain, also among a million.
-  return plan.startAt - days * MICROS_PER_DAY * (0.4 * place + 0.6 * place * place)
+  return plan.startAt - days * MICROS_PER_DAY * (0.4 * age + 0.6 * age * age)
 }
 
 const gapOf = (plan: WorldPlan): Micros =>

@@ -158,7 +158,7 @@ class BucketStorage implements Storage {
     if (command !== 'sync') return
     const nowMs = clock.nowMs()
     const start = { startedMs: nowMs, nowMs }
-    await changeLastRun(leaseStore, (found) => withStart(found, this.#recorder(), start), this.signal)
+    await changeLastRun(leaseStore, (current) => withStart(current, this.#recorder(), start), this.signal)
   }
 
   async recordEnd(ending: Ending): Promise<void> {
@@ -172,7 +172,7 @@ class BucketStorage implements Storage {
     const isReplaced = (last: string | undefined) => lease.lost.aborted && last !== runId
     await changeLastRun(
       leaseStore,
-      (found) => (isReplaced(found?.run.run_id) ? null : withEnd(this.#recorder(), ending)),
+      (current) => (isReplaced(current?.run.run_id) ? null : withEnd(this.#recorder(), ending)),
       this.#ending().signal,
     )
   }

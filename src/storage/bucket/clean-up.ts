@@ -102,7 +102,7 @@ export const cleanUp = async (options: CleanUpOptions, marked?: Marked): Promise
 
 /** The keys of Delta logs that have to go before these files. */
 const outlivedLogs = async (
-  { store, log, limits = CLEAN_UP_LIMITS, ...given }: CleanUpOptions,
+  { store, log, limits = CLEAN_UP_LIMITS, ...options }: CleanUpOptions,
   listed: readonly ListedObject[],
   swept: readonly string[],
 ): Promise<readonly (readonly string[])[]> => {
@@ -110,7 +110,7 @@ const outlivedLogs = async (
   const going = new Set(swept)
   const own = objects.map(({ key }) => key).filter(isWrittenOnce)
   const directories = await logsToRemove({
-    ...given,
+    ...options,
     objects,
     own,
     kept: own.filter((key) => !going.has(key)),

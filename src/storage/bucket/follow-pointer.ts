@@ -75,8 +75,8 @@ const FOLLOWERS: readonly Follower[] = [
         manifestKey: version.key,
         scratch: version.staging,
         readManifest: async (other, signal) => {
-          const found = await readManifest(version.store, other, signal)
-          return typeof found === 'string' ? null : found
+          const result = await readManifest(version.store, other, signal)
+          return typeof result === 'string' ? null : result
         },
       }),
   },

@@ -14,8 +14,8 @@ export const readLastRuns = async (
   lease: LeaseState | null,
   signal: AbortSignal,
 ): Promise<LastRuns> => {
-  const found = await store.get(LAST_RUN_KEY, signal)
-  const document = found === null ? null : contentsOf(found.body)
+  const stored = await store.get(LAST_RUN_KEY, signal)
+  const document = stored === null ? null : contentsOf(stored.body)
   return lastRunsOf(document, ({ run_id }) => lease?.isAlive === true && lease.holder.id === run_id)
 }
 
@@ -24,15 +24,15 @@ const PUTS_MAX = 3
 /** `change` returns null if the document stays. Throws an `ObjectStoreError`. */
 export const changeLastRun = async (
   store: ObjectStore,
-  change: (found: LastRunDocument | null) => LastRunDocument | null,
+  change: (current: LastRunDocument | null) => LastRunDocument | null,
   signal: AbortSignal,
 ): Promise<void> => {
   for (let puts = 0; puts < PUTS_MAX; puts += 1) {
-    const found = await store.get(LAST_RUN_KEY, signal)
-    const next = change(found === null ? null : contentsOf(found.body))
+    const stored = await store.get(LAST_RUN_KEY, signal)
+    const next = change(stored === null ? null : contentsOf(stored.body))
     if (next === null) return
     const document = { ...next, ...stamp() }
-    const outcome = await putDocument(store, LAST_RUN_KEY, document, found?.etag ?? null, signal)
+    const outcome = await putDocument(store, LAST_RUN_KEY, document, stored?.etag ?? null, signal)
     if (outcome.kind === 'written') return
   }
   throw new ObjectStoreError(`${store.address}/${LAST_RUN_KEY} could not be written: another run replaces it`)

@@ -68,27 +68,27 @@ interface LeaseOptions {
   readonly signal: AbortSignal
 }
 
-type FoundLease = ReadDocument<LeaseDocument> | null
+type StoredLease = ReadDocument<LeaseDocument> | null
 
 /** Throws a `WarehouseHeldError` if another run holds the lease. Rejects at once when `signal` aborts. */
 export const acquireLease = async (options: LeaseOptions): Promise<Lease> => {
   const { store, clock, signal } = options
   let watched: WatchedLease | null = null
   for (let takes = 0; takes < TAKES_MAX; ) {
-    const found = await readDocument(store, LEASE_KEY, leaseSchema, signal)
+    const stored = await readDocument(store, LEASE_KEY, leaseSchema, signal)
     // Whoever has watched a lease knows that a run was here.
-    const isNew = found === null && watched === null && !(await hasTraces(store, signal))
-    const action: LeaseAction = isNew ? 'take' : leaseAction(found, watched, clock.monotonicMs())
-    if (action === 'held') throw heldBy(store, found?.document ?? null)
+    const isNew = stored === null && watched === null && !(await hasTraces(store, signal))
+    const action: LeaseAction = isNew ? 'take' : leaseAction(stored, watched, clock.monotonicMs())
+    if (action === 'held') throw heldBy(store, stored?.document ?? null)
     if (action === 'take') {
       takes += 1
-      const lease = await take(options, found, isNew)
+      const lease = await take(options, stored, isNew)
       if (lease !== null) return lease
     } else {
-      const etag = found?.etag ?? null
+      const etag = stored?.etag ?? null
       if (watched === null || watched.etag !== etag) {
         watched = { etag, sinceMs: clock.monotonicMs() }
-        sayWhy(options, found)
+        sayWhy(options, stored)
       }
       await sleep(clock, Math.min(action.leftMs, WATCH_EVERY_MS), signal)
     }
@@ -98,17 +98,17 @@ export const acquireLease = async (options: LeaseOptions): Promise<Lease> => {
   )
 }
 
-const sayWhy = ({ store, log, observer }: LeaseOptions, found: FoundLease): void => {
+const sayWhy = ({ store, log, observer }: LeaseOptions, stored: StoredLease): void => {
   observer?.waiting({ what: 'the bucket, which the last run has not released', forMs: LEASE_MS })
   const waiting = `waiting ${LEASE_MS / 1_000} s`
-  if (found === null)
+  if (stored === null)
     log.warn(
       { storage: store.address },
       `${LEASE_KEY} was deleted, and the run that held it may still be active: ${waiting} until it has noticed that`,
     )
   else
     log.info(
-      { holder: nameOf(found.document.holder) },
+      { holder: nameOf(stored.document.holder) },
       `the last run has not released the bucket: ${waiting} to see whether it is still active`,
     )
 }
@@ -131,29 +131,29 @@ interface WatchedLease {
 type LeaseAction = 'take' | 'held' | { readonly leftMs: number }
 
 /** What to do about the lease that was found, or about one that was deleted. */
-const leaseAction = (found: FoundLease, watched: WatchedLease | null, monotonicMs: number): LeaseAction => {
-  if (found?.document.state === 'free') return 'take'
+const leaseAction = (stored: StoredLease, watched: WatchedLease | null, monotonicMs: number): LeaseAction => {
+  if (stored?.document.state === 'free') return 'take'
   if (watched === null) return { leftMs: LEASE_MS }
   // Nobody renews a lease by deleting it, so its last holder gets the whole time to notice.
-  if (watched.etag !== (found?.etag ?? null)) return found === null ? { leftMs: LEASE_MS } : 'held'
+  if (watched.etag !== (stored?.etag ?? null)) return stored === null ? { leftMs: LEASE_MS } : 'held'
   const leftMs = watched.sinceMs + LEASE_MS - monotonicMs
   return leftMs > 0 ? { leftMs } : 'take'
 }
 
 /** Null if the lease was free again after another run took it. Throws a `WarehouseHeldError` if another run took it. */
-const take = async (options: LeaseOptions, found: FoundLease, isNew: boolean): Promise<Lease | null> => {
+const take = async (options: LeaseOptions, stored: StoredLease, isNew: boolean): Promise<Lease | null> => {
   const { store, holder, clock, log, signal } = options
   const startedAt = now(clock)
   const document = leaseOf(holder, 'held', null)
-  const outcome = await putDocument(store, LEASE_KEY, document, found?.etag ?? null, signal)
+  const outcome = await putDocument(store, LEASE_KEY, document, stored?.etag ?? null, signal)
   if (outcome.kind === 'lost') {
-    if (outcome.found === null) return null
-    const winner = parseJson(leaseSchema, outcome.found.body)
+    if (outcome.existing === null) return null
+    const winner = parseJson(leaseSchema, outcome.existing.body)
     if (winner?.state === 'free') return null
     throw heldBy(store, winner)
   }
-  const previous = isNew ? null : previousOf(found)
-  if (found !== null && previous?.wasReleased === false)
+  const previous = isNew ? null : previousOf(stored)
+  if (stored !== null && previous?.wasReleased === false)
     log.warn({ holder: previous.id }, 'took the bucket over from a run that had ended without releasing it')
   const owned = { store, key: LEASE_KEY, schema: leaseSchema, document, etag: outcome.etag }
   return new Lease({ store, holder, clock, log }, previous, new OwnedDocument(owned), startedAt)
@@ -166,12 +166,12 @@ const leaseOf = (
 ): LeaseDocument => ({ ...stamp(), state, holder, ledgers_uploaded: ledgers !== null, ledgers })
 
 /** Null: the lease was deleted. */
-const previousOf = (found: FoundLease): PreviousHolder => ({
-  id: found?.document.holder.id ?? null,
-  wasReleased: found?.document.state === 'free',
-  hasLedgers: found?.document.state === 'free' && found.document.ledgers_uploaded,
-  ledgers: found?.document.ledgers ?? null,
-  ageMs: found?.ageMs ?? null,
+const previousOf = (stored: StoredLease): PreviousHolder => ({
+  id: stored?.document.holder.id ?? null,
+  wasReleased: stored?.document.state === 'free',
+  hasLedgers: stored?.document.state === 'free' && stored.document.ledgers_uploaded,
+  ledgers: stored?.document.ledgers ?? null,
+  ageMs: stored?.ageMs ?? null,
 })
 
 /** A lease that is held, for those who only read. */
@@ -185,10 +185,10 @@ export interface LeaseState {
 
 /** Null if it is free. */
 export const readLease = async (store: ObjectStore, signal: AbortSignal): Promise<LeaseState | null> => {
-  const found = await readDocument(store, LEASE_KEY, leaseSchema, signal)
-  if (found?.document.state !== 'held') return null
-  const { holder } = found.document
-  return { holder, name: nameOf(holder), isAlive: found.ageMs === null || found.ageMs < LEASE_MS }
+  const stored = await readDocument(store, LEASE_KEY, leaseSchema, signal)
+  if (stored?.document.state !== 'held') return null
+  const { holder } = stored.document
+  return { holder, name: nameOf(holder), isAlive: stored.ageMs === null || stored.ageMs < LEASE_MS }
 }
 
 const heldBy = (store: ObjectStore, document: LeaseDocument | null): WarehouseHeldError =>
@@ -299,7 +299,7 @@ export class Lease {
     const outcome = await this.#document.replace(() => leaseOf(holder, state, ledgers), signal)
     if (outcome.kind === 'written') return null
     const what =
-      outcome.found === null
+      outcome.existing === null
         ? `${LEASE_KEY} was deleted from ${store.address}`
         : `another run has taken ${store.address} over from this one`
     const message = `${what}. What this run read since its last upload is discarded`

@@ -129,13 +129,13 @@ const fill = async (
   // The last run names all ledgers that it left: an account without one was not used. Older versions name none.
   if (listed === undefined && token === undefined && (isKept || previous.ledgers !== null)) return null
   const key = `${LEDGERS}${name}`
-  const found = await store.get(key, signal)
-  const document = found === null ? null : parseJson(ledgerSchema, found.body)
+  const stored = await store.get(key, signal)
+  const document = stored === null ? null : parseJson(ledgerSchema, stored.body)
   if (document !== null && token !== undefined && document.token !== token)
     return `${key} is not the one that the last run left`
   if (isKept) return null
-  if (found === null || document === null) return `${key} is ${found === null ? 'missing' : 'damaged'}`
-  if (isTooOld(found)) return null
+  if (stored === null || document === null) return `${key} is ${stored === null ? 'missing' : 'damaged'}`
+  if (isTooOld(stored)) return null
   replaceLedgerText(directory, name, movedLedgerText(document.text, clock.nowMs() - document.written_at_ms))
   return null
 }
@@ -178,10 +178,10 @@ export const uploadLedger = async (
   signal: AbortSignal,
 ): Promise<string> => {
   const key = `${LEDGERS}${name}`
-  const found = await store.get(key, signal)
+  const stored = await store.get(key, signal)
   const document = { ...stamp(), written_at_ms: Math.floor(clock.nowMs()), text }
   lease.assertHeld()
-  const outcome = await putDocument(store, key, document, found?.etag ?? null, signal)
+  const outcome = await putDocument(store, key, document, stored?.etag ?? null, signal)
   if (outcome.kind === 'lost')
     throw new LostPublishError(`${store.address}/${key} was written by another run at the same time`)
   return document.token

@@ -43,14 +43,14 @@ const FENCES_MAX = 5
 
 /** For readers. Null if nothing was ever written. Throws an error `bucket_damaged` if the pointer is lost. */
 export const readPointer = async (store: ObjectStore, signal: AbortSignal) => {
-  const found = await findPointer(store, signal)
-  return found === null ? null : contentsOf(found.document)
+  const stored = await findPointer(store, signal)
+  return stored === null ? null : contentsOf(stored.document)
 }
 
 const findPointer = async (store: ObjectStore, signal: AbortSignal) => {
-  const found = await readDocument(store, POINTER_KEY, pointerSchema, signal)
-  if (found === null) await refuseOrphans(store, signal)
-  return found
+  const stored = await readDocument(store, POINTER_KEY, pointerSchema, signal)
+  if (stored === null) await refuseOrphans(store, signal)
+  return stored
 }
 
 /** Without its pointer a bucket with versions would look empty, and the next version would replace them all. */
@@ -73,11 +73,11 @@ interface FenceOptions {
 /** Reads the pointer and makes it ours. */
 export const fencePointer = async ({ store, lease, signal }: FenceOptions): Promise<FencedPointer> => {
   for (let fences = 0; fences < FENCES_MAX; fences += 1) {
-    const found = await findPointer(store, signal)
-    const contents = found === null ? NOTHING_PUBLISHED : contentsOf(found.document)
+    const stored = await findPointer(store, signal)
+    const contents = stored === null ? NOTHING_PUBLISHED : contentsOf(stored.document)
     const document: PointerDocument = { ...stamp(), ...contents }
     lease.assertHeld()
-    const outcome = await putDocument(store, POINTER_KEY, document, found?.etag ?? null, signal)
+    const outcome = await putDocument(store, POINTER_KEY, document, stored?.etag ?? null, signal)
     if (outcome.kind === 'written') {
       const owned = { store, key: POINTER_KEY, schema: pointerSchema, document, etag: outcome.etag }
       return fenced(new OwnedDocument(owned), { store, lease })
@@ -93,7 +93,7 @@ const fenced = (pointer: OwnedDocument<PointerDocument>, { store, lease }: Omit<
     )
   const commit = async (
     change: (current: PointerContents) => PointerContents,
-    isDone: (found: PointerContents) => boolean,
+    isDone: (current: PointerContents) => boolean,
     signal: AbortSignal,
   ): Promise<void> => {
     const next = (current: PointerDocument): PointerDocument => {
@@ -117,14 +117,14 @@ const fenced = (pointer: OwnedDocument<PointerDocument>, { store, lease }: Omit<
           const shown = shownWith(version, current.shown)
           return { ...version, earlier: earlier.slice(0, EARLIER_MAX), shown, snapshot: null }
         },
-        (found) => found.manifest === version.manifest,
+        (current) => current.manifest === version.manifest,
         signal,
       ),
     /** Names a newer work database, derived from the current state. */
     commitSnapshot: (snapshot: NamedObject, signal: AbortSignal) =>
       commit(
         (current) => ({ ...current, snapshot }),
-        (found) => found.snapshot?.key === snapshot.key,
+        (current) => current.snapshot?.key === snapshot.key,
         signal,
       ),
   }
@@ -133,7 +133,7 @@ const fenced = (pointer: OwnedDocument<PointerDocument>, { store, lease }: Omit<
 /** Manifests of runs that never published are in the bucket too, so only the pointer can say which versions there were. */
 const shownWith = ({ manifest, published_at }: VersionCommit, before: PointerContents['shown']) =>
   [{ manifest, published_at }, ...before]
-    .filter((item, index, all) => index <= EARLIER_MAX || dayOf(item) !== dayOf(all[index - 1]))
+    .filter((version, index, all) => index <= EARLIER_MAX || dayOf(version) !== dayOf(all[index - 1]))
     .slice(0, SHOWN_MAX)
 
 /** The UTC day. */

@@ -21,11 +21,11 @@ export const agreeOnLayout = async (store: ObjectStore, shards: number | null, s
 /** False if no run has divided the bucket yet. Throws an error `other_bucket` if it is divided otherwise. */
 export const hasLayout = async (store: ObjectStore, shards: number | null, signal: AbortSignal) => {
   const layout = (await readDocument(store, LAYOUT_KEY, layoutSchema, signal))?.document
-  const found = layout === undefined ? await usedDivision(store, signal) : layout.shards
-  if (found === undefined || found === shards) return layout !== undefined
+  const division = layout === undefined ? await usedDivision(store, signal) : layout.shards
+  if (division === undefined || division === shards) return layout !== undefined
   throw new ExpectedError(
     'other_bucket',
-    `${store.address} is divided into ${divisionName(found)}, but the settings say ${divisionName(shards)}. Use the same division, or another prefix`,
+    `${store.address} is divided into ${divisionName(division)}, but the settings say ${divisionName(shards)}. Use the same division, or another prefix`,
   )
 }
 
@@ -61,12 +61,12 @@ export const proveConditionalWrites = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const tried = `${endpoint ?? 'AWS'} ${store.address}`
-  const found = await store.get(PROOF_KEY, signal)
-  const isRecent = found !== null && (found.ageMs === null || found.ageMs <= PROOF_MS_MAX)
-  if (isRecent && parseJson(proofSchema, found.body)?.store === tried) return
+  const stored = await store.get(PROOF_KEY, signal)
+  const isRecent = stored !== null && (stored.ageMs === null || stored.ageMs <= PROOF_MS_MAX)
+  if (isRecent && parseJson(proofSchema, stored.body)?.store === tried) return
   await requireConditionalWrites(store, signal)
   const proof = { format: 1, store: tried }
-  await putDocument(store, PROOF_KEY, proof, found?.etag ?? null, signal).catch((error: unknown) => {
+  await putDocument(store, PROOF_KEY, proof, stored?.etag ?? null, signal).catch((error: unknown) => {
     // If it is not written, the next run proves it again.
     if (!(error instanceof ObjectStoreError)) throw error
   })
@@ -133,10 +133,10 @@ const problemOf = async (store: ObjectStore, key: string, signal: AbortSignal): 
   if (!(await isWritten('first', null)) && (await store.get(key, signal)) === null)
     return 'it refuses to create an object with If-None-Match'
   if (await isWritten('second', null)) return 'it ignores If-None-Match'
-  const found = await store.get(key, signal)
-  if (found === null) return 'it does not return an object that it has just stored'
-  if (await isWritten('third', otherThan(found.etag))) return 'it ignores If-Match'
-  if (!(await isWritten('fourth', found.etag)) && (await store.get(key, signal))?.etag === found.etag)
+  const stored = await store.get(key, signal)
+  if (stored === null) return 'it does not return an object that it has just stored'
+  if (await isWritten('third', otherThan(stored.etag))) return 'it ignores If-Match'
+  if (!(await isWritten('fourth', stored.etag)) && (await store.get(key, signal))?.etag === stored.etag)
     return 'it refuses to replace an object with If-Match and the current ETag'
   return null
 }

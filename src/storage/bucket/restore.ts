@@ -167,9 +167,9 @@ const downloadDatabase = async (
   for (const state of [snapshot?.key, manifest, ...earlier]) {
     if (state === undefined || state === null) continue
     const isSnapshot = snapshot !== null && state === snapshot.key
-    const found = isSnapshot ? { database: snapshot } : await readManifest(store, state, signal)
+    const contents = isSnapshot ? { database: snapshot } : await readManifest(store, state, signal)
     const damage =
-      typeof found === 'string' ? found : await downloadVerified(store, found.database, file, signal)
+      typeof contents === 'string' ? contents : await downloadVerified(store, contents.database, file, signal)
     if (damage === null) {
       if (damages.length > 0)
         log.warn(
@@ -189,9 +189,9 @@ const downloadDatabase = async (
 
 /** The manifest, or what is wrong with it. */
 export const readManifest = async (store: ObjectStore, key: string, signal: AbortSignal) => {
-  const found = await store.get(key, signal)
-  if (found === null) return `${key} is missing`
-  return parseJson(manifestSchema, found.body) ?? `${key} is damaged`
+  const stored = await store.get(key, signal)
+  if (stored === null) return `${key} is missing`
+  return parseJson(manifestSchema, stored.body) ?? `${key} is damaged`
 }
 
 /** Writes a verified copy to `file`. Returns null, or what is wrong with the object; then there is no file. */

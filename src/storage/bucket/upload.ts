@@ -89,12 +89,12 @@ const baseManifest = async (
 ): Promise<Manifest | null> => {
   const key = pointer.contents.manifest
   if (key === null) return null
-  const found = await readManifest(store, key, signal)
-  if (typeof found === 'string') {
-    log.warn({ storage: store.address, problem: found }, 'every Parquet file is written and uploaded again')
+  const stored = await readManifest(store, key, signal)
+  if (typeof stored === 'string') {
+    log.warn({ storage: store.address, problem: stored }, 'every Parquet file is written and uploaded again')
     return null
   }
-  const { manifest, missing } = presentFiles(found, objects)
+  const { manifest, missing } = presentFiles(stored, objects)
   if (missing.length > 0)
     log.warn(
       { storage: store.address, files: missing.length, first: missing[0] },
@@ -139,7 +139,7 @@ interface FileToUpload extends NamedObject {
 export const uploadFiles = async (
   { store, lease, clock, log }: Uploading,
   files: readonly FileToUpload[],
-  given: AbortSignal,
+  callerSignal: AbortSignal,
 ): Promise<void> => {
   if (files.length === 0) return
   const bytes = sum(files.map((file) => file.bytes))
@@ -152,7 +152,7 @@ export const uploadFiles = async (
     loggedMs = clock.monotonicMs()
     log.info({ sent_bytes: sentBytes, bytes, storage: store.address }, 'uploading')
   }
-  await allAtMost(UPLOADS_AT_ONCE_MAX, files, given, ({ key, file, bytes: size }, signal) =>
+  await allAtMost(UPLOADS_AT_ONCE_MAX, files, callerSignal, ({ key, file, bytes: size }, signal) =>
     createObject({ store, lease, signal }, key, { file, onSent }, size),
   )
 }

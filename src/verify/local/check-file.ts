@@ -92,13 +92,13 @@ export const checkFile = async (
     await database.exclusively((sql) => database.interruptibly(signal, () => readTables(sql, signal)))
     await database.exclusively((sql) => requireDeclaredColumns(sql, state))
     const views = await database.exclusively(differentViews)
-    const found = together(
+    const proof = together(
       { checks: 2, states: [state] },
       { problems: problemOfFiles(state, VIEWS_DIFFER, views.map(tableName)) },
     )
     // The rules would run them.
-    if (views.length > 0) return found
-    const checked = together(found, await checkTables({ state, database, signal }))
+    if (views.length > 0) return proof
+    const checked = together(proof, await checkTables({ state, database, signal }))
     const manifest = parquet === null ? null : await readManifest(parquet.directory)
     if (parquet === null || manifest === null) return checked
     return together(checked, await compareFormats(database, { ...parquet, manifest }, signal))

@@ -38,11 +38,11 @@ export const checkParquetFiles = async (
   }
   const known = new Set(filesOf(manifest).map(({ path }) => path))
   const unknown = (await filesBelow(directory)).filter((path) => !known.has(path))
-  const found = Object.entries(DAMAGES).flatMap(([rule, says]) => {
+  const problems = Object.entries(DAMAGES).flatMap(([rule, says]) => {
     const paths = damages.filter(({ damage }) => damage === rule).map(({ path }) => path)
     return problemOfFiles(state, { rule, says }, paths)
   })
-  return [...found, ...problemOfFiles(state, UNKNOWN_FILES, unknown, 'Remove these files')]
+  return [...problems, ...problemOfFiles(state, UNKNOWN_FILES, unknown, 'Remove these files')]
 }
 
 const UNKNOWN_FILES = {

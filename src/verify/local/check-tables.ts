@@ -55,11 +55,11 @@ export const checkTables = async ({
       ({ sql }, index) =>
         `SELECT ${index} AS place, count(*) AS count, min(example) AS example FROM (${sql})`,
     )
-    const found = await database.exclusively((sql) =>
+    const results = await database.exclusively((sql) =>
       database.interruptibly(signal, () => sql.rows(resultRow, `${from} ${text.join(' UNION ALL ')}`)),
     )
-    for (const [place, { rule, where, says }] of rules.entries()) {
-      const { count = 0, example } = found.find((row) => row.place === place) ?? {}
+    for (const [index, { rule, where, says }] of rules.entries()) {
+      const { count = 0, example } = results.find((row) => row.index === index) ?? {}
       if (count > 0)
         problems.push({ rule, where, says, count, example: example ?? '', advice: PUBLISH_AGAIN, state })
     }
@@ -67,7 +67,7 @@ export const checkTables = async ({
   return { checks: ALL_RULES.length, problems }
 }
 
-const resultRow = z.object({ place: bigintCell, count: bigintCell, example: varcharCell.nullable() })
+const resultRow = z.object({ index: bigintCell, count: bigintCell, example: varcharCell.nullable() })
 
 /** Older versions published other columns, which the rules do not know. */
 export const requireDeclaredColumns = async (sql: Sql, state: string): Promise<void> => {

@@ -36,11 +36,11 @@ export type LocalProof = Readonly<z.output<typeof proofSchema>>
 export type Checked = Partial<LocalProof>
 
 /** Adds the findings of all. */
-export const together = (...found: readonly Checked[]): LocalProof => ({
-  checks: sum(found.map(({ checks = 0 }) => checks)),
-  states: found.flatMap(({ states = [] }) => states),
-  problems: found.flatMap(({ problems = [] }) => problems),
-  notes: found.flatMap(({ notes = [] }) => notes),
+export const together = (...checked: readonly Checked[]): LocalProof => ({
+  checks: sum(checked.map(({ checks = 0 }) => checks)),
+  states: checked.flatMap(({ states = [] }) => states),
+  problems: checked.flatMap(({ problems = [] }) => problems),
+  notes: checked.flatMap(({ notes = [] }) => notes),
 })
 
 /** The work database is the source of every published state. */

@@ -23,9 +23,9 @@ export const inSampleOrder = <One extends Candidate>(
   return candidates
     .map((candidate) => ({
       one: candidate,
-      place: -Math.log(fractionOf(`${seed}/${account}/${candidate.id}`)) / weightOf(candidate, newest),
+      rank: -Math.log(fractionOf(`${seed}/${account}/${candidate.id}`)) / weightOf(candidate, newest),
     }))
-    .toSorted((a, b) => a.place - b.place || a.one.id - b.one.id)
+    .toSorted((a, b) => a.rank - b.rank || a.one.id - b.one.id)
     .map(({ one }) => one)
 }
 
@@ -50,8 +50,8 @@ const fractionOf = (text: string): number =>
  */
 export const chanceToFind = (surveys: number, sampled: number, wrong: number): number => {
   let missed = 1
-  for (let place = 0; place < sampled; place += 1)
-    missed *= Math.max(0, surveys - wrong - place) / Math.max(1, surveys - place)
+  for (let index = 0; index < sampled; index += 1)
+    missed *= Math.max(0, surveys - wrong - index) / Math.max(1, surveys - index)
   return 1 - missed
 }
 

@@ -79,7 +79,7 @@ const compareSources = async (
   }
   const ids = new Set(sources.map(({ id }) => id))
   const notListed = (id: number) =>
-    rejectedIds.has(id) ? UNTYPABLE : leftOut.some((item) => item.id === id) ? LEFT_OUT : NO_LONGER_LISTED
+    rejectedIds.has(id) ? UNTYPABLE : leftOut.some((source) => source.id === id) ? LEFT_OUT : NO_LONGER_LISTED
   for (const [id, { missingSince }] of stored.sources)
     if (missingSince === null && !ids.has(id)) compared.push(comparedSource(id, notListed(id)))
   return compared

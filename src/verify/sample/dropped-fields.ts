@@ -22,20 +22,20 @@ const RESOURCES: Readonly<Record<Compared['table'], Resource>> = {
 }
 
 export const createFieldWatch = () => {
-  const given = new Set<string>()
+  const shown = new Set<string>()
   const isDropped = (table: Compared['table'], { field, stored, service }: Compared['differences'][number]) =>
-    stored !== null && service === null && !given.has(`${RESOURCES[table]}.${field}`)
+    stored !== null && service === null && !shown.has(`${RESOURCES[table]}.${field}`)
   return {
     /** Takes a row of the API. */
     shows: (resource: Resource, row: object): void => {
-      for (const [field, cell] of Object.entries(row)) if (cell !== null) given.add(`${resource}.${field}`)
+      for (const [field, cell] of Object.entries(row)) if (cell !== null) shown.add(`${resource}.${field}`)
     },
     /** At the end of the sample: the rows, judged without the fields that no answer has. */
     judge: (rows: readonly Compared[]) => {
       const dropped = new Map<string, DroppedField>()
       for (const { table, differences } of rows)
-        for (const item of differences.filter((difference) => isDropped(table, difference))) {
-          const [resource, { field }] = [RESOURCES[table], item]
+        for (const difference of differences.filter((difference) => isDropped(table, difference))) {
+          const [resource, { field }] = [RESOURCES[table], difference]
           const key = `${resource}.${field}`
           dropped.set(key, { resource, field, rows: 1 + (dropped.get(key)?.rows ?? 0) })
         }

@@ -41,7 +41,9 @@ export const totalOf = (row: CellRow): number | null => {
 const unknownStatuses = (extra: CellRow[string] | undefined): number | null => {
   if (typeof extra !== 'string') return 0
   const { success, data } = countsInExtra.safeParse(JSON.parse(extra))
-  return success ? sum(Object.values(data.interview_count_by_status).map((item) => item.individuals)) : null
+  return success
+    ? sum(Object.values(data.interview_count_by_status).map((status) => status.individuals))
+    : null
 }
 
 const countsInExtra = z.object({
@@ -104,8 +106,8 @@ export const brokenFormulas = (stored: CellRow, service: CellRow): readonly Diff
 
 /** Null if the row does not say. */
 const keeps = (row: CellRow, { field, of, tolerance = RATE_TOLERANCE }: Formula): boolean | null => {
-  const [given, expected] = [numberOf(row, field), of(row)]
-  return given === null || expected === null ? null : Math.abs(given - expected) <= tolerance
+  const [stored, expected] = [numberOf(row, field), of(row)]
+  return stored === null || expected === null ? null : Math.abs(stored - expected) <= tolerance
 }
 
 export const PROGRESS_COLUMNS = columnsOf(PROGRESS_FIELDS)

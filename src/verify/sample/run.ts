@@ -63,17 +63,21 @@ interface UnreadSurvey {
 export const verifySample = async (options: SampleOptions): Promise<SampleProof> => {
   const { account, database, sample, seed } = options
   const population = await database.transaction((sql) => readPopulation(sql, account))
-  const candidates = population.surveys.flatMap(({ refreshedAt, ...place }) =>
-    refreshedAt === null ? [] : [{ ...place, refreshedAt }],
+  const candidates = population.surveys.flatMap(({ refreshedAt, ...survey }) =>
+    refreshedAt === null ? [] : [{ ...survey, refreshedAt }],
   )
   const chosen = inSampleOrder(candidates, { account, seed }).slice(0, sample)
-  const found = await compareAll(options, population, chosen)
+  const comparison = await compareAll(options, population, chosen)
   return {
     account,
     surveys: candidates.length,
     chosen: chosen.length,
-    ...found,
-    chanceToFindOnePercent: chanceToFind(candidates.length, found.compared, onePercentOf(candidates.length)),
+    ...comparison,
+    chanceToFindOnePercent: chanceToFind(
+      candidates.length,
+      comparison.compared,
+      onePercentOf(candidates.length),
+    ),
   }
 }
 
@@ -84,7 +88,7 @@ const compareAll = async (
 ) => {
   const rows: Compared[] = []
   const unread: UnreadSurvey[] = []
-  const found = { compared: 0, unread }
+  const totals = { compared: 0, unread }
   const fields = createFieldWatch()
   /** Surveys whose row was compared. A survey may be on two pages, because rows move. */
   const onPages = new Set<number>()
@@ -112,7 +116,7 @@ const compareAll = async (
       const compared = await compareSurvey({ source, context, surveyId, stored, listedNow, slackMs, shows })
       if (compared !== 'gone') rows.push(...compared)
       if (!onPages.has(surveyId)) rows.push(unlisted(surveyId, compared === 'gone'))
-      found.compared += 1
+      totals.compared += 1
     } catch (error) {
       if (error instanceof StoppedError || !(error instanceof RefusedReadingError)) throw error
       unread.push({ surveyId, problem: error.message })
@@ -121,20 +125,20 @@ const compareAll = async (
   try {
     for (const survey of chosen) {
       await compareOne(survey)
-      onCompared(found.compared + unread.length, chosen.length)
+      onCompared(totals.compared + unread.length, chosen.length)
     }
-    return { ...found, ...fields.judge(rows), endedBy: null }
+    return { ...totals, ...fields.judge(rows), endedBy: null }
   } catch (error) {
     if (isStop(error) || error instanceof UpstreamError)
-      return { ...found, ...fields.judge(rows), endedBy: error }
+      return { ...totals, ...fields.judge(rows), endedBy: error }
     throw error
   }
 }
 
 const requiredOf = (stored: ReadonlyMap<number, StoredSurvey>, id: number): StoredSurvey => {
-  const found = stored.get(id)
-  if (found === undefined) throw new TypeError(`survey ${id} was not read from the warehouse`)
-  return found
+  const survey = stored.get(id)
+  if (survey === undefined) throw new TypeError(`survey ${id} was not read from the warehouse`)
+  return survey
 }
 
 /** A changed row that waits for its task is what we know, so it takes the place of the stored row. */

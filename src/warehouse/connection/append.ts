@@ -27,8 +27,8 @@ export const appendTo = async (
   try {
     if (rows.length < CHUNK_ROWS_MIN)
       for (const row of rows) {
-        for (const [place, column] of columns.entries())
-          appender.appendValue(appendedValue(column, row[column.name]), types[place])
+        for (const [index, column] of columns.entries())
+          appender.appendValue(appendedValue(column, row[column.name]), types[index])
         appender.endRow()
       }
     else

@@ -64,12 +64,12 @@ export const countOf = async (
 
 /** The columns of all tables and views, also temporary ones, such as `main.surveys.title`, or those for which `condition` is true. */
 export const columnPaths = async (sql: Sql, condition = 'true'): Promise<ReadonlySet<string>> => {
-  const found = await sql.rows(
+  const rows = await sql.rows(
     z.object({ path: varcharCell }),
     `SELECT concat_ws('.', schema_name, table_name, column_name) AS path FROM duckdb_columns()
       WHERE database_name IN (current_database(), 'temp') AND NOT internal AND ${condition}`,
   )
-  return new Set(found.map(({ path }) => path))
+  return new Set(rows.map(({ path }) => path))
 }
 
 /** Runs `work` while another database file is attached as `other`. */
@@ -289,10 +289,10 @@ const sqlOn = (connection: DuckDBConnection, statement: Statement, throwIfStoppe
     },
     rows: async (schema, sql, parameters = []) => {
       const result = await statement(() => connection.runAndReadAll(sql, bound(parameters)))
-      const found = result.convertRowObjects(fromDuckDB)
+      const rowObjects = result.convertRowObjects(fromDuckDB)
       // zod compiles a schema at its first use, which takes longer than a few rows.
-      const jitless = found.length < COMPILED_FROM_ROWS
-      return found.map((row) => parse(schema, row, ROW, { jitless }))
+      const jitless = rowObjects.length < COMPILED_FROM_ROWS
+      return rowObjects.map((row) => parse(schema, row, ROW, { jitless }))
     },
     each: (schema, sql, parameters, use) =>
       statement(async () => {

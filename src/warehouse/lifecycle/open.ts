@@ -200,7 +200,7 @@ const nameOf = (lock: ReturnType<typeof lockHolder>, note: Holder | null): strin
 
 const inode = async (file: string): Promise<number | null> =>
   stat(file).then(
-    (found) => found.ino,
+    (stats) => stats.ino,
     () => null,
   )
 

@@ -60,9 +60,9 @@ export const mergeReadSurveys = async (
   let rows = NO_ROWS
   for (const distinct of withoutRepetitions(surveys)) {
     const stored = await readStored(sql, mergedSurveys, idsOf(distinct))
-    const notable = await notableSurveys(sql, distinct, stored)
-    await moveNotable(sql, notable, runId)
-    const waiting = new Set(idsOf(notable.filter(({ waits }) => waits)))
+    const compared = await changedOrPending(sql, distinct, stored)
+    await updatePendingAndQueue(sql, compared, runId)
+    const waiting = new Set(idsOf(compared.filter(({ waits }) => waits)))
     const read = distinct.flatMap(({ survey, at }) =>
       waiting.has(survey.id) ? [] : [{ cells: survey, readAt: at }],
     )
@@ -88,10 +88,10 @@ const idsOf = (surveys: readonly ReadSurvey[]): readonly number[] => surveys.map
  * `changed`: it differs from the newest version, stored or pending. `waits`: the new version waits for the survey's task, because sources
  * and progress are stored with the old one.
  */
-type ComparedSurvey = Awaited<ReturnType<typeof notableSurveys>>[number]
+type ComparedSurvey = Awaited<ReturnType<typeof changedOrPending>>[number]
 
 /** The listed surveys that changed or have pending rows: in most nights, hardly any. */
-const notableSurveys = async (sql: AccountSql, surveys: readonly ReadSurvey[], stored: StoredRows) => {
+const changedOrPending = async (sql: AccountSql, surveys: readonly ReadSurvey[], stored: StoredRows) => {
   const pendingRows = await readPending(sql, idsOf(surveys))
   const compared = surveys.map(({ survey, at }) => {
     const before = stored.get(rowKey(mergedSurveys, survey))
@@ -104,7 +104,7 @@ const notableSurveys = async (sql: AccountSql, surveys: readonly ReadSurvey[], s
   })
   const refreshed = await refreshedOf(sql, idsOf(compared.filter(({ replaces }) => replaces)))
   return compared
-    .map((item) => ({ ...item, waits: item.replaces && refreshed.has(item.survey.id) }))
+    .map((row) => ({ ...row, waits: row.replaces && refreshed.has(row.survey.id) }))
     .filter(({ pending, changed, waits }) => pending || changed || waits)
 }
 
@@ -120,18 +120,18 @@ const refreshedOf = async (sql: AccountSql, surveyIds: readonly number[]): Promi
   return new Set(rows.map(({ survey_id }) => survey_id))
 }
 
-const moveNotable = async (
+const updatePendingAndQueue = async (
   sql: AccountSql,
-  notable: readonly ComparedSurvey[],
+  compared: readonly ComparedSurvey[],
   runId: string,
 ): Promise<void> => {
   // An equal pending row stays as it is, because its version began when it was first read.
-  const moved = notable.filter(({ pending, changed, waits }) => changed || !pending || !waits)
+  const moved = compared.filter(({ pending, changed, waits }) => changed || !pending || !waits)
   // Pending rows are older than the rows that were just read, even if those equal the stored rows again.
   await dropPending(sql, idsOf(moved.filter(({ pending }) => pending)))
   const waiting = moved.filter(({ waits }) => waits)
   await addPending(sql, waiting)
-  const tasks = notable.flatMap(({ survey, at, changed }) =>
+  const tasks = compared.flatMap(({ survey, at, changed }) =>
     changed ? [{ surveyId: survey.id, reason: 'changed' as const, at }] : [],
   )
   await enqueue(sql, tasks, runId)

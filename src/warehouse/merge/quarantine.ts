@@ -32,7 +32,7 @@ export const storeDrift = async (
   if (drift.length === 0) return
   const { columns } = driftEvents
   const times = { first_seen_at: at, first_run_id: runId, last_seen_at: at, last_run_id: runId }
-  const events = drift.map((item) => ({ ...item, ...times, account: sql.account, occurrences: 1 }))
+  const events = drift.map((event) => ({ ...event, ...times, account: sql.account, occurrences: 1 }))
   await sql.stage('stage_drift_events', columns, events)
   // Many rows of a page may have the same unknown field: that is one event with a count.
   await sql.run(`MERGE INTO ${qualified(driftEvents)} d

@@ -133,8 +133,8 @@ export const rememberListed = async (sql: AccountSql, pages: readonly ListingPag
 
 /** Rows without a readable id on these pages. A page that is read again at once counts once. */
 const unidentifiedOn = (pages: readonly ListingPage[]): number =>
-  pages.reduce((sum, page, place) => {
-    const next = pages[place + 1]
+  pages.reduce((sum, page, index) => {
+    const next = pages[index + 1]
     const isReadAgain = next !== undefined && next.page < (page.nextPage ?? 0)
     return isReadAgain ? sum : sum + unidentified(page)
   }, 0)

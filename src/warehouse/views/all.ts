@@ -50,7 +50,7 @@ export const withTemporaryViews = async <Result>(
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'main'`,
   )
   const lacking = ALL_TABLES.filter(
-    ({ schema, name }) => schema === 'main' && !stored.some((item) => item.name === name),
+    ({ schema, name }) => schema === 'main' && !stored.some((table) => table.name === name),
   )
   const drops: string[] = []
   try {

@@ -72,7 +72,7 @@ const REQUEST = { path: '/api/v1/surveys', query: new URLSearchParams(), paged: 
 const meet = (faults: readonly (typeof EVERY)[], count: number, seed = 42): number[][] => {
   const register = createFaults({ seed, organizations: [], latest: 0 })
   register.replace(faults)
-  return Array.from({ length: count }, () => register.actingOn(REQUEST).map(({ place }) => place))
+  return Array.from({ length: count }, () => register.actingOn(REQUEST).map(({ index }) => index))
 }
 
 describe('after, times and probability', () => {

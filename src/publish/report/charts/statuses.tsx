@@ -24,18 +24,18 @@ export const StatusChart = ({ days, formats }: ChartProps) => {
   const total = Math.max(1, ...shown.map((day) => upTo(day, BAND_NAMES.length)))
   const areas = BAND_NAMES.flatMap((band, index) =>
     shown.some((day) => day[band] > 0)
-      ? [{ place: index, d: areaPath(shown.map((day): Point => [day.day - from, upTo(day, index + 1)])) }]
+      ? [{ index: index, d: areaPath(shown.map((day): Point => [day.day - from, upTo(day, index + 1)])) }]
       : [],
   )
   return (
     <ChartFrame
       frame={{ from, to, max: Math.ceil(total * 1.05) }}
       label={`Interviews by status from ${formats.day(first.day)} to ${formats.day(last.day)}; the table has the last numbers`}
-      bands={areas.toReversed().map(({ place }) => spaced(BAND_NAMES[place] ?? ''))}
+      bands={areas.toReversed().map(({ index }) => spaced(BAND_NAMES[index] ?? ''))}
       formats={formats}
     >
-      {areas.toReversed().map(({ place, d }) => (
-        <path class={`s${place}`} d={d} />
+      {areas.toReversed().map(({ index, d }) => (
+        <path class={`s${index}`} d={d} />
       ))}
     </ChartFrame>
   )

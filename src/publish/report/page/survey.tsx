@@ -187,9 +187,9 @@ const Interviews = ({ counts, curve, formats }: InterviewsProps): JSX.Element =>
           </div>
         )}
         <ul data-list={queries.interviews.name}>
-          {layersOf(counts).map(({ place, name, counts: some }) => (
+          {layersOf(counts).map(({ index, name, counts: some }) => (
             <li>
-              <i class={`s${place}`} />
+              <i class={`s${index}`} />
               {name !== null && `${spaced(name)}: `}
               {some.map(({ status, individuals }, at) => (
                 <>
@@ -209,13 +209,13 @@ const Interviews = ({ counts, curve, formats }: InterviewsProps): JSX.Element =>
 const layersOf = (counts: InterviewsProps['counts']) =>
   [...BANDS.entries()]
     .toReversed()
-    .map(([place, [name, statuses]]) => ({
-      place,
+    .map(([index, [name, statuses]]) => ({
+      index,
       name: statuses.length === 1 ? null : name,
-      counts: counts.filter(({ status }) => statuses.some((item: string) => item === status)),
+      counts: counts.filter(({ status }) => statuses.some((listed: string) => listed === status)),
     }))
     .concat({
-      place: -1,
+      index: -1,
       name: null,
       counts: counts.filter(({ status }) => !KNOWN_STATUSES.includes(status)),
     })

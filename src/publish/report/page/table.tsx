@@ -61,9 +61,9 @@ const classOf = ({
 /** The places of the rows in ascending order, unknown values last. The script needs no rule of any language. */
 const orderOf = <Row,>(rows: readonly Row[], sortBy: (row: Row) => number | string | null): string =>
   rows
-    .map((row, index) => ({ place: index, value: sortBy(row) }))
-    .toSorted((a, b) => compare(a.value, b.value) || a.place - b.place)
-    .map(({ place }) => place)
+    .map((row, index) => ({ index: index, value: sortBy(row) }))
+    .toSorted((a, b) => compare(a.value, b.value) || a.index - b.index)
+    .map(({ index }) => index)
     .join(' ')
 
 const compare = (a: number | string | null, b: number | string | null): number => {

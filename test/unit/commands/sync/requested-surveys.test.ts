@@ -1,7 +1,7 @@
 /** Which survey a name of `sync --surveys` means, or what to do about it. */
 import { expect, test } from 'vitest'
 import { surveyNameOf } from '../../../../src/commands/flags.js'
-import { surveysByAccount } from '../../../../src/commands/sync/asked.js'
+import { surveysByAccount } from '../../../../src/commands/sync/requested-surveys.js'
 import { shardOf } from '../../../../src/settings/shards.js'
 import { load } from '../../../support/settings/settings-from-yaml.js'
 

@@ -7,19 +7,19 @@ import { shardOf } from '../../settings/shards.js'
 import type { KnownSurvey } from '../../warehouse/survey-status.js'
 import type { surveyNameOf } from '../flags.js'
 
-export type AskedSurvey = ReturnType<typeof surveyNameOf>
+export type RequestedSurvey = ReturnType<typeof surveyNameOf>
 
 /** The ids by account. Throws an error `unknown_survey` that says of every wrong name what to do. */
 export const surveysByAccount = (
-  asked: readonly AskedSurvey[],
+  requested: readonly RequestedSurvey[],
   known: readonly KnownSurvey[],
   settings: Pick<Settings, 'accounts' | 'shard'>,
 ): ReadonlyMap<string, readonly number[]> => {
-  const found = [...new Set(asked.map((survey) => findOne(survey, known, settings)))]
-  const problems = found.filter((item) => typeof item === 'string')
+  const results = [...new Set(requested.map((survey) => findOne(survey, known, settings)))]
+  const problems = results.filter((result) => typeof result === 'string')
   if (problems.length > 0)
     throw new ExpectedError('unknown_survey', `nothing was requested: ${problems.join('; ')}`)
-  const surveys = found.filter((item) => typeof item !== 'string')
+  const surveys = results.filter((result) => typeof result !== 'string')
   const idsOf = (account: string) =>
     surveys.filter((survey) => survey.account === account).map((survey) => survey.surveyId)
   return new Map(surveys.map(({ account }) => [account, idsOf(account)]))
@@ -27,7 +27,7 @@ export const surveysByAccount = (
 
 /** The one survey that is meant, or why there is none. */
 const findOne = (
-  { account, surveyId }: AskedSurvey,
+  { account, surveyId }: RequestedSurvey,
   known: readonly KnownSurvey[],
   { accounts, shard }: Pick<Settings, 'accounts' | 'shard'>,
 ): KnownSurvey | string => {
@@ -40,15 +40,16 @@ const findOne = (
     return `${quoted(`${account}/${surveyId}`)} is of no account of this run, which has ${names.join(', ') || 'none'}${place}`
   }
   const named = account === undefined ? String(surveyId) : `${account}/${surveyId}`
-  const found = known.filter(
-    (item) =>
-      item.surveyId === surveyId && (account === undefined ? names : [account]).includes(item.account),
+  const matches = known.filter(
+    (candidate) =>
+      candidate.surveyId === surveyId &&
+      (account === undefined ? names : [account]).includes(candidate.account),
   )
-  const [one, ...others] = found.filter(({ isTyped, missingSince }) => isTyped && missingSince === null)
+  const [one, ...others] = matches.filter(({ isTyped, missingSince }) => isTyped && missingSince === null)
   if (one !== undefined && others.length === 0) return one
   if (one !== undefined)
     return `${named} is a survey of several accounts: give ${[one, ...others].map((other) => `${other.account}/${surveyId}`).join(' or ')}`
-  const [hidden] = found
+  const [hidden] = matches
   if (hidden === undefined)
     return `${named} is not known: no listing of ${account ?? (names.join(', ') || 'this shard')} has shown it. A new survey comes with the next sync`
   return hidden.missingSince === null
