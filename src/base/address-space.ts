@@ -1,10 +1,10 @@
 /**
- * The limit of addresses that a process may use (`ulimit -v`). V8 and DuckDB reserve far more of them than memory: WebAssembly, which reads
- * the answers of the API, reserves 10 GiB. What fails under the limit looks like a bug or a broken disk.
+ * The limit of addresses that a process may use (`ulimit -v`). V8 and DuckDB reserve far more addresses than memory: WebAssembly, which
+ * reads the answers of the API, reserves 10 GiB. A failure under the limit looks like a bug or a broken disk.
  */
 import { readFileSync } from 'node:fs'
 
-/** What to do about the limit; null without one. */
+/** What to do about the limit; null without a limit. */
 export const addressSpaceAdvice = (): string | null => {
   const bytes = limitBytes()
   return bytes === null

@@ -15,9 +15,9 @@ export interface KeptAnswer {
   readonly dateMs: number
 }
 
-/** The answers of a survey that may take several runs. One that is kept is not requested again. */
+/** The answers of a survey that may take several runs. A kept answer is not requested again. */
 export interface KeptAnswers {
-  /** Null if it is not kept. A page of a list is given `once`: the list is read again only if it may have changed. */
+  /** Null if the answer is not kept. A page of a list is given `once`: the list is read again only if it may have changed. */
   answerOf(request: string, use: 'once' | 'always'): KeptAnswer | null
   add(request: string, answer: KeptAnswer): Promise<void>
 }

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 export interface CapOwner {
   /** Address of the API. */
   readonly baseUrl: string
-  /** The caller's identifier there (API document, "Authentication"). */
+  /** The caller's identifier at this address (API document, "Authentication"). */
   readonly id: number
 }
 

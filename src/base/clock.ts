@@ -15,7 +15,7 @@ export interface Clock {
 
 export type Span = ReturnType<typeof startSpan>
 
-/** A span of the wall clock. If that is put back, the end is counted from the start, so that nothing ends before it began. */
+/** A span of the wall clock. If the clock is put back, the end is counted from the start, so that no span ends before it began. */
 export const startSpan = (clock: Clock) => {
   const [startedMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()]
   return {

@@ -15,7 +15,10 @@ export const encodedPattern = (secret: string): RegExp => {
   return new RegExp([...whole, ...hex].join('|'), 'gu')
 }
 
-/** A secret of which only the middle is known may begin at any of three places. The characters that its neighbours share are left out. */
+/**
+ * Base64 encodes three bytes at a time, so a secret inside a longer text may begin at any of three offsets. Characters that also encode a
+ * neighbouring byte are left out.
+ */
 const inBase64 = (bytes: Buffer): readonly string[] =>
   [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes])
@@ -30,9 +33,7 @@ const NAMES: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'g
 /** In base64, `-` and `_` may take the places of `+` and `/`. */
 const SAME: Readonly<Record<string, string>> = { '+': '-', '/': '_' }
 
-/**
- * One character in any encoding: encoded, or else as it is. Repetitions are bounded, so that a hostile text costs no more than a long one.
- */
+/** One character, encoded in any way or not at all. Repetitions are bounded, so that a hostile text costs no more than a long one. */
 const anyForm = (character: string): string => {
   const code = character.codePointAt(0) ?? 0
   const hex = code.toString(16)

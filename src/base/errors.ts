@@ -22,7 +22,7 @@ interface ExitDeclaration {
   readonly rank: number
   readonly meaning: string
   readonly next: string
-  /** The errors that lead to it: their stable codes, for programs, and what each means. */
+  /** The errors that lead to this exit code: their stable codes, for programs, and what each means. */
   readonly errors: Readonly<Record<string, string>>
 }
 
@@ -190,7 +190,7 @@ const WAITING_HELPS: ReadonlySet<string> = new Set<ErrorCode>([
   'too_many_failures',
 ])
 
-/** What to do after a command has ended so, in one plain sentence. `errorCode` is that of the error that decided the exit code. */
+/** What to do after a command ended with this exit code, in one plain sentence. `errorCode` is the code of the error that decided it. */
 export const nextStep = (exitCode: ExitCode, errorCode: string | null): string =>
   errorCode !== null && WAITING_HELPS.has(errorCode) ? WAIT : NEXT_STEPS[exitCode]
 
@@ -249,8 +249,8 @@ export class ExpectedError extends Error {
 /**
  * The API refused, or stayed unreachable or unusable. Exit 4 when it ends the run.
  *
- * Without `endsRun` the error affects only the survey that was being read: a 401 or 403 does so, like a 400 or 404. In a listing, any
- * of these errors ends the run. `src/sync/failure-watch.ts` ends it when too many surveys fail.
+ * Without `endsRun` the error affects only the survey that was being read. That holds for 401 and 403 as for 400 and 404. In a listing,
+ * each of these errors ends the run. `src/sync/failure-watch.ts` ends it when too many surveys fail.
  */
 export class UpstreamError extends ExpectedError {
   readonly endsRun: boolean
@@ -261,7 +261,7 @@ export class UpstreamError extends ExpectedError {
   }
 }
 
-/** The warehouse, or what a command writes, cannot be read or written. Exit 7, or 6 if another process holds it. */
+/** The warehouse, or a file that a command writes, cannot be read or written. Exit 7, or 6 if another process holds it. */
 export class WarehouseError extends ExpectedError {}
 
 /** A file has its new content, but a power failure may undo that, because the disk failed after the rename. Exit 7. */
@@ -294,7 +294,7 @@ export const isSystemError = (
 ): error is Error & { readonly code: string; readonly syscall: unknown } =>
   error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string'
 
-/** For `catch`: if the system refused, throws a `WarehouseError` whose message has the system's own. Other errors stay as they are. */
+/** For `catch`: if the system refused, throws a `WarehouseError` with the system's message. Other errors are thrown unchanged. */
 export const asWarehouseError =
   (code: ErrorCode, messageWith: (reason: string) => string) =>
   (error: unknown): never => {

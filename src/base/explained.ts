@@ -1,6 +1,6 @@
 /**
- * What looks like a bug, but comes from where the process runs: packages that the installation left out, flags of Node, a working
- * directory that is gone, too few addresses, a refusal of the system.
+ * Errors that look like bugs, but come from the environment of the process: packages that the installation left out, flags of Node, a
+ * working directory that was removed, too few addresses, a refusal of the system.
  */
 import { addressSpaceAdvice } from './address-space.js'
 import { type ErrorCode, ExpectedError, hasCode, isSystemError, messageOf, WarehouseError } from './errors.js'
@@ -37,11 +37,11 @@ export const explained = (error: unknown): unknown => {
   )
 }
 
-/** Native packages need `--addons`, HTTP WebAssembly, and the reference server code that it generates. */
+/** Flags of Node can forbid native packages, the WebAssembly of the HTTP client, and the code that the reference server generates. */
 const isForbidden = (error: unknown): boolean =>
   hasCode(error, 'ERR_DLOPEN_DISABLED', 'ERR_ACCESS_DENIED') ||
   error instanceof EvalError ||
   (error instanceof ReferenceError && !('WebAssembly' in globalThis))
 
-/** What the system says about a call that is wrong in itself. */
+/** The system's codes for a call that is wrong by itself: a bug of ours. */
 const OWN_MISTAKES: ReadonlySet<string> = new Set(['EBADF', 'EFAULT', 'EINVAL', 'ENOTSOCK'])

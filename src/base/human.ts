@@ -16,7 +16,7 @@ export const humanDuration = (durationMs: number): string => {
 
 const twoDigits = (count: number): string => String(count).padStart(2, '0')
 
-/** `42 s ago`, `5 min ago`, `3 h ago`, `12 d ago`; `in 3 h` if it is to come. Whole units, rounded down. */
+/** `42 s ago`, `5 min ago`, `3 h ago`, `12 d ago`; `in 3 h` for a time in the future. Whole units, rounded down. */
 export const humanAge = (ageMs: number): string => {
   const seconds = Math.floor(Math.abs(ageMs) / SECOND_MS)
   const [count, unit] =
@@ -43,7 +43,7 @@ export const cutInMiddle = (
   if (widthOf(text) <= widthMax) return text
   if (widthMax < 1) return ''
   const tailMax = Math.ceil((widthMax - 1) / 2)
-  // No more than this is looked at, however long the text is.
+  // Only this much of a long text is split into characters.
   const near = 8 * widthMax
   const head = fitting(charactersOf(text.slice(0, near)), widthMax - 1 - tailMax, widthOf)
   const tail = fitting(charactersOf(text.slice(-near)).toReversed(), tailMax, widthOf).toReversed()
@@ -95,7 +95,7 @@ export const quoted = (value: unknown, charactersMax = 40): string => {
   return text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text
 }
 
-/** Its type where it cannot be JSON because it contains itself. */
+/** The JSON text; the type of a value that contains itself, which JSON cannot hold. */
 const jsonText = (value: unknown): string => {
   if (typeof value === 'number') return String(value)
   try {

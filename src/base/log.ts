@@ -8,7 +8,7 @@ export interface Log {
 
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** A level that is not written. */
+/** The function of a level that is not written. */
 export const notWritten = (): undefined => undefined
 
 /** A log that puts the fields of `common` before the fields of every line. */

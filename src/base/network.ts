@@ -17,11 +17,14 @@ export interface RateUsage {
   /** Slots of the rate window in use: requests that the server may still be counting. */
   readonly slotsInUse: number
   readonly rate: Rate
-  /** Until when all requests are paused after a 429, wall-clock milliseconds; null without a pause. */
+  /** The end of the pause of all requests after a 429, wall-clock milliseconds; null without a pause. */
   readonly pausedUntilMs: number | null
   /** When the next slot of the window is free, wall-clock milliseconds; null if no request waits for one. */
   readonly slotFreeAtMs: number | null
-  /** When the first failed request is sent again, wall-clock milliseconds; null if none waits for that, or others are under way. */
+  /**
+   * When the first failed request is sent again, wall-clock milliseconds; null if no request waits for a retry, or other requests are under
+   * way.
+   */
   readonly retryAtMs: number | null
   /** An outage: since when the API answers nothing, and until when the run waits for it, wall-clock milliseconds; null without one. */
   readonly unanswered: { readonly sinceMs: number; readonly untilMs: number } | null
@@ -44,14 +47,14 @@ export interface HttpProxy {
   readonly variable: string
   /** Value of the header Proxy-Authorization; null if the address has no user. */
   readonly authorization: Secret | null
-  /** The parts of its address that must never be visible. */
+  /** The parts of the proxy's address that must never be visible. */
   readonly secrets: readonly Secret[]
 }
 
 /** A bucket, or in Azure a container, and how its server is reached. */
 export interface StoreAddress {
   readonly bucket: string
-  /** Begins every key, without a slash at either end; empty for the whole bucket. */
+  /** The beginning of every key, without a slash at either end; empty for the whole bucket. */
   readonly prefix: string
   /** Origin of the server, such as `https://minio.internal:9000`; null for AWS. */
   readonly endpoint: string | null

@@ -1,10 +1,13 @@
 /**
- * The only way to parse with a schema that throws. The message of zod's own error is a JSON document, whose first line `[` says nothing in
- * a sentence. A test keeps `schema.parse` out of `src`.
+ * The only function that parses with a schema and throws. zod's own error has a JSON document as its message, whose first line `[` says
+ * nothing. A test keeps `schema.parse` out of `src`.
  */
 import type { z } from 'zod'
 
-/** `what` names the value in the message: `a row of the result`. Another form is a bug: throws a `TypeError` with a message of one line. */
+/**
+ * `what` names the value in the message: `a row of the result`. A value of another form is a bug: throws a `TypeError` with a message of
+ * one line.
+ */
 export const parse = <Output>(
   schema: z.ZodType<Output>,
   value: unknown,
@@ -21,7 +24,7 @@ export const parse = <Output>(
   )
 }
 
-/** The value of a JSON text; null if it is none, or has another form. */
+/** The value of a JSON text; null for a text that is not JSON, or a value of another form. */
 export const parseJson = <Output>(schema: z.ZodType<Output>, text: string | Uint8Array): Output | null => {
   try {
     const json = typeof text === 'string' ? text : Buffer.from(text).toString()

@@ -15,7 +15,7 @@ export const throwIfAborted = (signal: AbortSignal): void => {
 
 type Listener = (reason: Error) => void
 
-/** One listener of each signal calls them all: Node looks through the listeners of a signal one by one. */
+/** We add one listener to each signal, and it calls all of ours: Node searches the listeners of a signal one by one. */
 const listenersOf = new WeakMap<AbortSignal, Set<Listener>>()
 
 const listenTo = (signal: AbortSignal): Set<Listener> => {

@@ -1,6 +1,6 @@
 /**
- * Stacks with positions in the TypeScript files. Node's own `--enable-source-maps` would read all source maps at every start; this reads
- * them when a stack is printed.
+ * Stacks with positions in the TypeScript files. Node's own `--enable-source-maps` would read all source maps at every start. We read them
+ * only when a stack is printed.
  */
 import { readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'

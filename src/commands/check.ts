@@ -1,4 +1,7 @@
-/** What `check` does: tests each part that a sync needs, and reports every failure. `init` does the same. No request without the warehouse. */
+/**
+ * What `check` does: tests each part that a sync needs, and reports every failure. `init` makes the same checks. Without the warehouse, no
+ * request is sent.
+ */
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Clock, systemClock } from '../base/clock.js'
@@ -56,7 +59,7 @@ export const runChecks = async (context: CliContext, flags: CheckFlags) => {
 export const failedChecks = (checks: readonly Check[] | null): string | null =>
   checks?.flatMap(({ what, ok, detail }) => (ok ? [] : [`${what}: ${detail}`])).join('; ') || null
 
-/** For people: a line for each check. */
+/** A line for each check, for people. */
 export const renderChecks = (checks: readonly Check[]): string => {
   const width = Math.max(...checks.map(({ what }) => what.length))
   return checks
@@ -64,7 +67,7 @@ export const renderChecks = (checks: readonly Check[]): string => {
     .join('')
 }
 
-/** Rejects only for a bug. The first failed check decides the exit code, and is `failed`. `clock` is that of the requests. */
+/** Rejects only for a bug. The first failed check decides the exit code, and is `failed`. `clock` times the requests. */
 export const checkAll = async (options: Work, clock: Clock = systemClock) => {
   const { settings, signal } = options
   const checks: Check[] = [
@@ -72,7 +75,7 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
   ]
   let exitCode: ExitCode = EXIT_CODES.complete
   let failed: ErrorCode | null = null
-  /** Returns the code of its error; null without one. */
+  /** Returns the code of the error; null if the check succeeded. */
   const add = (what: string, work: Promise<string>): Promise<ErrorCode | null> =>
     work.then(
       (detail) => {
@@ -116,7 +119,7 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
   }
   const { holdStorage } = await import('../storage/open.js')
   try {
-    // Held during the requests: together with a sync at the same time, we would exceed the cap.
+    // Held during the requests, because a check beside a running sync would exceed the cap.
     await using storage = await holdStorage({ ...options, command: 'check' })
     checks.push(...(await storage.tryOut()).map((part) => ({ ...part, ok: true })))
     for (const account of settings.accounts) {
@@ -134,7 +137,7 @@ export const checkAll = async (options: Work, clock: Clock = systemClock) => {
 
 const NAMES_MAX = 5
 
-/** What the published state does not have of these names, in words. Nothing if there is no such state yet, or if it cannot be read. */
+/** The names that the published state does not have, in words. Empty without a published state, or if the state cannot be read. */
 const inVain = async (settings: Settings, named: readonly Named[], signal: AbortSignal): Promise<string> => {
   const { findState } = await import('../storage/open.js')
   const { readPublished } = await import('../warehouse/status.js')
@@ -149,7 +152,7 @@ const inVain = async (settings: Settings, named: readonly Named[], signal: Abort
     const more = unknown.length > NAMES_MAX ? `, and ${humanCount(unknown.length - NAMES_MAX)} more` : ''
     return `; the API does not show ${unknown.slice(0, NAMES_MAX).map(onOneLine).join(', ')}${more}`
   } catch (error) {
-    // The check of the warehouse says so.
+    // The check of the warehouse reports this error.
     if (error instanceof ExpectedError && !isStop(error)) return ''
     throw error
   }

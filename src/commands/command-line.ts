@@ -1,4 +1,4 @@
-/** Runs a command line. The one place that reports the errors of commands. */
+/** Runs a command line. No other module reports the errors of commands. */
 import { EXIT_CODES, type ExitCode, worseOf } from '../base/errors.js'
 import { createRedactor, Secret } from '../base/secret.js'
 import { createStderr, type TextStream } from '../logging/stderr.js'

@@ -1,6 +1,6 @@
 /**
- * The scripts that shells load. yargs has scripts too, but its bash script needs bash 4, which macOS does not have, its fish script
- * offers no files, and all of them print for the login shell instead of the shell that runs. These set SHELL, which yargs reads.
+ * The scripts that shells load. The scripts of yargs do not fit: its bash script needs bash 4, which macOS does not have, its fish script
+ * offers no files, and each prints for the login shell instead of the shell that runs. Our scripts set SHELL, which yargs reads.
  */
 const BASH = `# Completion of fieldwork-sync for bash. Load it in ~/.bashrc:  source <(fieldwork-sync completion bash)
 _fieldwork_sync() {

@@ -110,7 +110,7 @@ const ruleTable = (rules: readonly RuleResult[], colour: boolean): string => {
     .join('\n')
 }
 
-/** Only the word gets it. */
+/** Only the word of the verdict is coloured. */
 const withColour = (line: string, { verdict }: Verdict): string =>
   `${painted(WORDS[verdict], COLOURS[verdict])}${line.slice(WORDS[verdict].length)}`
 

@@ -12,14 +12,14 @@ import type { Flags, FlagsOf } from './flags.js'
 type Example = readonly [does: string, line: string]
 
 /**
- * All that the command line says about a command. This declaration loads no other part of the program, so `--help` and wrong usage are
- * answered at once. `run` reads the settings, and loads what does the work when they are valid.
+ * Everything that the command line needs to know about a command. This declaration loads no other part of the program, so `--help` and
+ * wrong usage are answered at once. `run` reads the settings, and loads what does the work when they are valid.
  */
 export interface Command<Of extends Flags = Flags> {
   readonly name: string
   readonly describe: string
   readonly examples: readonly [Example, Example]
-  /** Where its settings come from, if neither from the settings file nor from its flags only. */
+  /** Where the settings of the command come from, if the settings file is not the answer. */
   readonly settings?: string
   readonly flags: Of
   run(context: CliContext, flags: FlagsOf<Of>): Promise<void>
@@ -33,22 +33,22 @@ export interface Surroundings {
   readonly stdout: NodeJS.WriteStream
   readonly stderr: NodeJS.WriteStream
   readonly env: NodeJS.ProcessEnv
-  /** Ends the process at once, by a signal. Only for a command that leaves nothing behind: its own end is not waited for. */
+  /** Ends the process at once, by a signal, without waiting for the command. Only for a command that has nothing to clean up. */
   endNow(): void
 }
 
 export interface CliContext extends Omit<Surroundings, 'stdout'> {
-  /** What stdout is. Only `print` writes to it. */
+  /** The properties of stdout. Only `print` writes to it. */
   readonly stdout: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>
   /**
-   * Writes to stdout. Rejects if that fails, so a command says by `exit` how it has ended before it prints that. False if nobody
-   * reads any more. Control characters are written as text; in `data`, only on a terminal.
+   * Writes to stdout, and rejects if the write fails. So a command calls `exit` before it prints its result. False if nobody reads any
+   * more. Control characters are written as text; in `data`, only on a terminal.
    */
   readonly print: Print
   /** Prints sentences for people. On a terminal, their lines end between words. */
   tell(text: string): Promise<boolean>
   exit(code: ExitCode, end?: EndOfCommand): void
-  /** The log of the command. The last line of stderr keeps to its level, and names its run. */
+  /** Sets the level and the run of the command's log, which the last line of stderr follows. */
   logsAs(log: { readonly level: string; readonly runId?: string }): void
   /** Registers secrets to redact in the report of an error. */
   protect(secrets: readonly Secret[]): void
@@ -56,7 +56,7 @@ export interface CliContext extends Omit<Surroundings, 'stdout'> {
 
 /** The input of a command after its settings are read. */
 export interface Work {
-  /** It is in every line of `log`. */
+  /** Every line of `log` has it. */
   readonly runId: string
   readonly settings: Settings
   readonly log: Log

@@ -1,18 +1,18 @@
 /**
- * The last line of stderr where that is no terminal, as in a pod: one line of JSON that says how the command ended, why, and what to do
+ * The last line of stderr if stderr is not a terminal, as in a pod: one line of JSON that says how the command ended, why, and what to do
  * next. docs/reference/json.md has its fields.
  */
 import { EXIT_CODES, type ExitCode, nextStep } from '../base/errors.js'
 import { LOG_LEVELS } from '../base/log.js'
 
-/** What a command says of its end. */
+/** How a command ended, as the command reports it. */
 export interface EndOfCommand {
   readonly reason?: string | null | undefined
   /** The stable code of the error that decided the exit code. */
   readonly errorCode?: string | null | undefined
   /** What to do next, if the exit code does not say it. */
   readonly next?: string | undefined
-  /** A run leaves the line also after exit 0. */
+  /** Whether the command is a run. A run writes the line also after exit 0. */
   readonly isRun?: boolean | undefined
 }
 
@@ -21,7 +21,7 @@ interface Ended extends EndOfCommand {
   readonly exitCode: ExitCode
   /** The level of the log. */
   readonly level: string
-  /** In the lines of the log of a run. */
+  /** The run that the log lines name. */
   readonly runId?: string | undefined
 }
 

@@ -25,7 +25,10 @@ export type FlagsOf<Of extends Flags> = {
 }
 type ValueOf<Type> = Type extends 'boolean' ? boolean : string
 
-/** Of `--survey`, or one of `flag`. `account` is undefined for every account that has the survey. Throws an error `usage` for another text. */
+/**
+ * Parses a survey of `--survey`, or of another `flag`. `account` is undefined if the text names none: every account that has the survey is
+ * meant. Throws an error `usage` for any other text.
+ */
 export const surveyNameOf = (survey: string, command: string, flag = '--survey') => {
   const [, account, id = ''] = /^(?:(.+)\/)?(\d{1,16})$/s.exec(survey) ?? []
   const surveyId = Number(id)
@@ -39,7 +42,7 @@ export const surveyNameOf = (survey: string, command: string, flag = '--survey')
 
 export type FlagValues = Readonly<Record<string, string | boolean | undefined>>
 
-/** `: did you mean sync?`, or nothing. `prefix` goes before the word that is meant. */
+/** `: did you mean sync?`, or nothing. `prefix` goes before the suggested word. */
 export const suggestion = (word: string, known: readonly string[], prefix = ''): string => {
   const meant = nearest(word, known)
   return meant === null ? '' : `: did you mean ${prefix}${meant}?`

@@ -1,6 +1,6 @@
 /**
  * What `init` does: reads flags or answers, writes the settings file and a new token file, makes the checks, and prints what to type next.
- * Where the settings file exists, it asks for the token alone.
+ * If the settings file exists, `init` asks for the token alone.
  */
 import { rm } from 'node:fs/promises'
 import { basename, delimiter, dirname, relative, resolve } from 'node:path'
@@ -66,7 +66,7 @@ export const init = async (context: CliContext, flags: InitFlags, texts: Questio
   await context.print(`${jsonOf({ exitCode, ...written, checks, next })}\n`)
 }
 
-/** What to do about a failed check. */
+/** The advice after a failed check. */
 const mending = (failed: ErrorCode | null, file: string, again: string, next: string): string =>
   failed === 'credentials_refused'
     ? `if the token is wrong, type it again: ${again}\nif the identifier is wrong, correct it in ${file}, then: ${next}`

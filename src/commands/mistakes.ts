@@ -3,7 +3,9 @@ import { quoted } from '../base/human.js'
 import type { Command } from './context.js'
 import { type Flags, suggestion } from './flags.js'
 
-/** The problems with flags, or else with the other words; empty if there is none. `others` are the words that are no flags and no values. */
+/**
+ * The problems with flags; if there are none, the problems with the other words. `others` are the words that are no flags and no values.
+ */
 export const mistakesIn = (
   words: readonly string[],
   others: readonly string[],
@@ -56,7 +58,7 @@ const meant = (word: string, declared: Flags): string =>
     '--',
   )
 
-/** For flags of other programs that people try. */
+/** Hints for flags of other programs that people try. */
 const HINTS: Readonly<Record<string, string>> = {
   '--dry-run': ': fieldwork-sync plan shows what sync would request',
   // A flag of earlier versions.
@@ -89,7 +91,7 @@ const wordMistake = (
   ]
 }
 
-/** The flag whose value is right before this word. */
+/** The flag whose value stands right before this word. */
 const flagBehind = (words: readonly string[], word: string, declared: Flags): string | null => {
   const index = words.indexOf(word)
   const [, name = ''] =

@@ -1,6 +1,6 @@
 /**
- * A command whose run is reported: log and progress on stderr, `notify` at its start and end, `metrics` at its end, and what it prints.
- * No report changes how the run ends.
+ * A command whose run is reported: log and progress on stderr, `notify` at its start and end, `metrics` at its end, and what it prints. A
+ * report never changes how the run ends.
  */
 import { hostname } from 'node:os'
 import { startSpan, systemClock } from '../base/clock.js'
@@ -122,12 +122,12 @@ export const monitoredCommand = async (
   // The summary comes last, behind warnings about reports.
   const { render } = await load()
   exit(report.exitCode, { reason: reasonOf(report), errorCode: errorCodeOf(report), isRun: true })
-  // Both quote values from the API, and any of them may contain a token.
+  // Both texts quote values from the API, and a value may contain a token.
   if (settings.json) await print(redact(`${jsonOf(report)}\n`))
   else await tell(redact(render(report, { elapsedMs, colour })))
 }
 
-/** Like `loadSettings`. Wrong settings are reported as well, if the settings about that are right. */
+/** Like `loadSettings`. Wrong settings are reported as well, if the settings of the reports are right. */
 const loadMonitoredSettings = async (
   context: CliContext,
   command: RunCommand,
@@ -153,7 +153,7 @@ interface Monitored extends Omit<Work, 'settings' | 'runId'> {
   readonly monitoring: Monitoring
   readonly command: RunCommand
   readonly accountNames: readonly string[]
-  /** How the report of a digest is written; null if the run never reaches one. */
+  /** The settings of a digest's report; null if the run never reaches a digest. */
   readonly page: Settings['report'] | null
   readonly redact: (text: string) => string
 }
@@ -164,19 +164,19 @@ const withReports = async <Report extends SyncReport>(
   run: (watch: RunWatch | null) => Promise<Report>,
 ): Promise<Report> => {
   if (monitoring.metrics === null && monitoring.notify === null) return await run(null)
-  // The HTTP client is loaded only with it.
+  // This import loads the HTTP client.
   const { createRunReports } = await import('../monitoring/run-reports.js')
   const reports = createRunReports({ ...reporting, redact, monitoring, clock: systemClock })
   const start = { command, version: packageVersion(), host: hostname() }
   const [{ startedMs, endMs }, monotonicMs] = [startSpan(systemClock), systemClock.monotonicMs()]
-  // What the metrics and digests need while the database is open.
+  // Read for metrics and digests while the database is open.
   let waitMs: number | null = null
   let accounts: RunEnd['accounts'] = null
   const watch: RunWatch = {
     held: (afterMs) => {
       waitMs = afterMs
     },
-    // The next sync tells what a replay changed.
+    // The next sync tells the channels what a replay changed.
     committed: async (run) => {
       const targets = monitoring.notify?.digest ?? null
       if (command !== 'sync' || targets === null || page === null) return
@@ -184,7 +184,7 @@ const withReports = async <Report extends SyncReport>(
       await tellDigests({ ...run, targets, page, redact, log: reporting.log })
     },
     published: async (database) => {
-      // The settings of a replay have no accounts. The next sync reports what it changed.
+      // The settings of a replay have no accounts. The next sync reports what the replay changed.
       if (command !== 'sync' || monitoring.metrics === null) return
       const { readAccountStates } = await import('../warehouse/history/account-states.js')
       try {

@@ -44,7 +44,7 @@ export const listOfQueries = (): string =>
     { leftColumns: 2 },
   )}\n\nfieldwork-sync query NAME runs one, and query NAME --sql prints its SQL.\n`
 
-/** `query --list --json`: the same, with the SQL that `--sql` prints. */
+/** `query --list --json`: the named queries with the SQL that `--sql` prints. */
 export const namedQueriesAsJson = (): string =>
   `${jsonOf({ queries: NAMED_QUERIES.map((namedQuery) => ({ name: namedQuery.name, describe: namedQuery.describe, sql: `${sqlToCopy(namedQuery)};` })) })}\n`
 
@@ -96,7 +96,7 @@ export const query = async (
 
 const DURATION_MAX = '60s'
 
-/** Where nothing says how wide the output may be. */
+/** The width of output if neither a terminal nor COLUMNS gives it. */
 const WIDTH = 80
 
 interface Writing {
@@ -143,7 +143,7 @@ const onPublished = async (
   },
   work: (sql: Sql) => Promise<number>,
 ): Promise<number> => {
-  // Where it cannot be made, as with a read-only disk, only a query that would spill fails.
+  // If the directory cannot be made, as on a read-only disk, only a query that would spill fails.
   const temporaryDirectory = await mkdtemp(join(tmpdir(), 'fieldwork-sync-query-')).catch(() => '')
   if (temporaryDirectory !== '') options.leftovers.push(temporaryDirectory)
   try {
@@ -172,5 +172,5 @@ const onPublished = async (
 /** Most queries read rows as they come, or spill. The others get the memory of a sync. */
 const [MEMORY, MEMORY_MAX] = ['32MB', '256MB']
 
-/** Rows that take more than that are to be exported. */
+/** Results that take more are for `export`. */
 const SPILL_MAX = '4GB'

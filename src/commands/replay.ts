@@ -74,7 +74,7 @@ const lastLine = (report: SyncReport): string => {
   if (report.status === 'complete') return `complete: ${rows}`
   const { accounts, publishError } = report
   const reasons = accounts.map(({ reason }) => reason)
-  // The reason of an account that was not published contains it.
+  // The reason of an account that was not published contains this error.
   if (publishError !== null && !reasons.some((reason) => reason?.includes(publishError)))
     reasons.push(publishError)
   const distinct = new Set(reasons.flatMap((reason) => reason?.replace(/\.$/, '') ?? []))

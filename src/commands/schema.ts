@@ -17,7 +17,7 @@ const VIEWS = ALL_VIEWS.map(
   ({ sql: _, ...view }): CatalogEntry => ({ kind: 'view', references: [], ...view }),
 )
 
-/** What analysts need most comes first: the tables, the views, then the bookkeeping of the job. */
+/** The order in which analysts need them: tables, views, then the bookkeeping of the job. */
 const SECTIONS = [
   {
     title: 'Tables',
@@ -34,7 +34,7 @@ const SECTIONS = [
 
 const CATALOG = SECTIONS.flatMap(({ relations }) => relations)
 
-/** The statements that create an empty warehouse. The work database is created with the same ones. */
+/** The statements that create an empty warehouse, as also the work database is created. */
 export const schemaAsSql = (): string =>
   [
     ['CREATE SCHEMA _sync'],
@@ -53,13 +53,16 @@ const relationToJson = ({ columns, sortedBy: _, ...relation }: CatalogEntry) => 
   columns: columns.map((column) => ({ ...column, values: column.values ?? null })),
 })
 
-/** Most people read these, so each lists all of its columns. */
+/** Most people read these relations, so each lists all of its columns. */
 const LISTED_IN_FULL: readonly string[] = [
   ...[surveys, surveyProgress, sampleSources, sampleSourceProgress].map(({ name }) => name),
   ...['surveys_today', 'survey_pace', 'source_overview', 'needs_action', 'progress_daily'],
 ]
 
-/** The data dictionary: the columns of each table and view. Where a relation does not list all, a column is described where it stands first. */
+/**
+ * The data dictionary: the columns of each table and view. A column of several relations is described in the first one, unless a relation
+ * lists all of its columns.
+ */
 export const schemaAsMarkdown = (): string =>
   [HEAD, ...SECTIONS.flatMap(({ title, about, relations }) => section(title, about, relations))].join('\n')
 
@@ -100,7 +103,7 @@ ${relation.comment}.${key.length === 0 ? '' : ` Key: ${names(key)}.`}${belongs.j
 ${parts.join('\n')}`
 }
 
-/** The first relation with each column, to the word of its comment. */
+/** The first relation that has a column with exactly this comment. */
 const FIRST = new Map<string, CatalogEntry>()
 for (const relation of CATALOG)
   for (const column of relation.columns) {
@@ -114,7 +117,7 @@ const firstWith = (column: Column): CatalogEntry | undefined => FIRST.get(JSON.s
 const ownColumns = (relation: CatalogEntry): string =>
   tableOf(relation.columns.filter((column) => firstWith(column) === relation))
 
-/** A row for each column, and one for those that differ only in the status of their name. */
+/** A row for each column. Columns that differ only in the status of their name share a row. */
 const tableOf = (columns: readonly Column[]): string => {
   const rows = new Map<string, [name: string, type: string, meaning: string]>()
   for (const column of columns) {
@@ -130,7 +133,10 @@ const tableOf = (columns: readonly Column[]): string => {
 
 const IDENTIFIERS = ['account', 'id', 'survey_id', 'sample_source_id']
 
-/** The columns that another relation describes, by that relation. The identifiers in the key are left out, unless null has a meaning. */
+/**
+ * The columns that another relation describes, grouped by that relation. The identifiers in the key are left out, unless null has a
+ * meaning.
+ */
 const otherColumns = (relation: CatalogEntry): string => {
   const { columns, key } = relation
   const others = columns.filter(
@@ -143,7 +149,7 @@ const otherColumns = (relation: CatalogEntry): string => {
   return places.length === 0 ? '' : `${places.join('; ').replace('as', 'As')}.\n`
 }
 
-/** The names, or the first and the last of four or more that follow each other in the place too. */
+/** The names. Four or more that also follow each other in `place` become the first and the last. */
 const ranges = (columns: readonly Column[], place: CatalogEntry): string => {
   const at = (name: string) => place.columns.findIndex((column) => column.name === name)
   const runs: string[][] = []
@@ -255,7 +261,7 @@ const referenced = ({ table }: Reference): CatalogEntry => {
   return relation
 }
 
-/** One column by its name, or several as one text. Instants become epoch microseconds, which are equal in every time zone. */
+/** One column is its name. Several columns are one text, with instants as epoch microseconds, which are equal in every time zone. */
 const expression = ({ name, columns }: CatalogEntry, key: readonly string[]): string => {
   const parts = key.map((part) => {
     const column = columns.find((declared) => declared.name === part)

@@ -35,7 +35,7 @@ export const showStatus = async (
   const state = await findState(settings, signal)
   const nowMs = systemClock.nowMs()
   const basis = { accountNames: settings.accountNames, runs: state.runs, nowMs, maxAgeMs }
-  // A first run that failed has published nothing, and left why.
+  // A first run that failed has published nothing, but left its reason.
   const hasFailed = state.published === null && state.runs.last !== null
   if (hasFailed && check && !settings.json) {
     const { exitCode, text, next } = verdictOf([], basis)

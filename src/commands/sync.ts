@@ -83,7 +83,7 @@ export const syncAccounts = async (options: SyncAccounts): Promise<SyncReport> =
             version: packageVersion(),
           })
           status = report.status
-          // Of one account, the last line has the reason, and follows at once.
+          // With one account, the last line has the reason, and follows at once.
           if (status === 'failed' && settings.accounts.length > 1)
             log.error({ exit_code: report.exitCode }, `the run of this account failed: ${report.reason}`)
           return report
@@ -161,7 +161,7 @@ const accountSection = (run: RunReport, isOneOfSeveral: boolean): string => {
 }
 
 const factsOf = (run: RunReport, isOneOfSeveral: boolean): string => {
-  // After a failure, what is zero says nothing.
+  // After a failure, a zero says nothing.
   const isWorthIt = (count: number) => run.status !== 'failed' || count > 0
   const repeated = [
     ...(isWorthIt(run.retries) ? [counted(run.retries, 'retry', 'retries')] : []),

@@ -1,6 +1,6 @@
 /**
- * Writes each table as a Parquet or CSV file of its own. DuckDB writes the rows, so they are never in our memory. The first part is
- * also what the writer of workbooks uses.
+ * Writes each table as a Parquet or CSV file of its own. DuckDB writes the rows, so they are never in our memory. The writer of workbooks
+ * uses the first part of this file too.
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ export interface Writing {
   readonly relations: readonly Relation[]
   /** The unfinished directory that gets the files. */
   readonly directory: string
-  /** Its final place, for messages. */
+  /** The final path of the directory, for messages. */
   readonly out: string
   readonly signal: AbortSignal
 }
@@ -43,7 +43,7 @@ export const entryOf = async (
   return { ...written, cut_texts: cutTexts }
 }
 
-/** The error to throw if a table cannot be written: an error `export_failed`, or a stop or bug itself. */
+/** The error to throw if a table cannot be written: `export_failed`; a stop or a bug stays as it is. */
 export const writeError = (error: unknown, { table }: Relation, out: string): unknown => {
   if (!isFileFailure(error)) return error
   const message = `cannot export ${tableName(table)} to ${out}: ${firstLine(error)}`
@@ -108,7 +108,7 @@ const spreadsheetCell = (column: Column): string =>
 
 /*
  * Texts of a CSV file must not become formulas and error values in a spreadsheet program. CSV cannot mark a text as a text, so an
- * apostrophe goes before each place where one of these could begin. See
+ * apostrophe goes before each character that could begin one of them. See
  * docs/decisions/export-and-sql.md#0073-spreadsheets-hold-typed-cells-and-no-formulas.
  */
 
@@ -116,8 +116,8 @@ const spreadsheetCell = (column: Column): string =>
 const SKIPPED = String.raw`[\pZ\p{Cf}\x00-\x08\x0b\x0c\x0e-\x1f\x7f']*`
 
 /**
- * A formula begins with one of `= + - @`, and an error value with `#`, in every language; also in full width. It can begin a text, and
- * what follows a semicolon, tab or line break: a program with another separator than the comma divides a text there. Apostrophes are
+ * A formula begins with one of `= + - @`, and an error value with `#`, in every language; also in full width. It begins at the start of a
+ * text, or after a semicolon, tab or line break, where a program with another separator than the comma divides a text. Apostrophes are
  * skipped, so that taking one away at the same places gives the exact text again.
  */
 const FORMULA_BEGINS = String.raw`(^|[;\t\r\n])(${SKIPPED}[=+\-@#＝＋－＠＃])`

@@ -1,4 +1,4 @@
-/** The tables and views of an export: which are requested, and which the published state has. */
+/** The tables and views of an export: the requested ones that the published state has. */
 import { ExpectedError } from '../../base/errors.js'
 import { nearest } from '../../base/suggest.js'
 import type { Column, TableDeclaration } from '../../model/columns.js'
@@ -19,7 +19,7 @@ export const ALL: readonly TableDeclaration[] = [...ALL_TABLES, ...VIEWS]
 
 export const isView = (table: TableDeclaration): boolean => VIEWS.includes(table)
 
-/** With what people want to see first, a workbook begins. */
+/** The first sheets of a workbook: what people want to see first. */
 const FIRST_SHEETS: readonly TableDeclaration[] = [surveysToday, needsAction]
 
 /** The declarations of `names`, in their order; for null, of all tables outside `_sync`. */

@@ -1,7 +1,7 @@
 /**
- * The directory of an export. We write it beside its place under another name, and then rename it into its place. So
- * readers see the previous export or the new one, or none for an instant, but never a part of one. Only an export is
- * replaced. See docs/decisions/export-and-sql.md#0049-an-export-replaces-its-directory-as-a-whole.
+ * The directory of an export. We write it beside its path under another name, and then rename it. So readers see the previous export or the
+ * new one, or none for an instant, but never a part of an export. Only an export is replaced. See
+ * docs/decisions/export-and-sql.md#0049-an-export-replaces-its-directory-as-a-whole.
  */
 import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -41,7 +41,7 @@ const manifestSchema = z.object({
 })
 export type ExportManifest = z.output<typeof manifestSchema>
 
-/** Throws `export_request` if the place holds anything but an export. */
+/** Throws `export_request` if the path holds anything but an export. */
 const requireReplaceable = async (out: string): Promise<void> => {
   const stats = await lstat(out).catch(() => null)
   if (stats === null) return
@@ -96,18 +96,18 @@ const swap = async (unfinished: string, out: string): Promise<void> => {
   try {
     await renameDurably(unfinished, out)
   } catch (error) {
-    // If it stays away, the first failure is the one to report.
+    // If the previous export cannot be renamed back, we still report the first failure.
     if (hasPrevious && !(error instanceof UnsyncedError)) await rename(previous, out).catch(() => undefined)
     throw error
   }
-  // The export is in its place. What cannot be removed now, the next export removes.
+  // The export is complete. The next export removes what cannot be removed now.
   if (hasPrevious) await rm(previous, { recursive: true, force: true }).catch(() => undefined)
 }
 
 const beside = (out: string, suffix: 'exporting' | 'replaced'): string =>
   join(dirname(out), `.${basename(out)}.${process.pid}.${randomUUID()}.${suffix}`)
 
-/** Removes the directories of killed exports, but not those of running ones, nor what others named like them. */
+/** Removes the directories of killed exports, but not of running exports, nor directories of others with a similar name. */
 const removeLeftovers = async (out: string): Promise<void> => {
   for (const name of await readdir(dirname(out))) {
     const rest = name.startsWith(`.${basename(out)}.`) ? name.slice(basename(out).length + 2) : ''

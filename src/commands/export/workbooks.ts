@@ -1,6 +1,6 @@
 /**
- * Writes an export as Excel workbooks: `fieldwork.xlsx` with a sheet per table, and one for each table that is too large for it.
- * See docs/decisions/export-and-sql.md#0073-spreadsheets-hold-typed-cells-and-no-formulas.
+ * Writes an export as Excel workbooks: `fieldwork.xlsx` with a sheet per table, and a workbook of its own for each table that is too large
+ * for it. See docs/decisions/export-and-sql.md#0073-spreadsheets-hold-typed-cells-and-no-formulas.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -91,7 +91,7 @@ interface TableSize {
   readonly textBytes: number
 }
 
-/** The library takes about 180 MiB of memory for them. */
+/** The library takes about 180 MiB of memory for so many cells. */
 const SHARED_CELLS_MAX = 300_000
 
 /** A text of this length takes as much memory as its cell. */

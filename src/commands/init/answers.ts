@@ -46,7 +46,7 @@ const STORAGE_VARIABLE = 'FIELDWORK_SYNC_STORAGE_URL'
 
 const isAddress = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
 
-/** Problems of the answers that are already given. */
+/** Problems of the answers that the flags give. */
 export const problemsOf = async (
   answers: Partial<Answers>,
   signal: AbortSignal,
@@ -64,7 +64,7 @@ export const problemsOf = async (
   }
 }
 
-/** Take the place of answers that are not given yet. */
+/** Valid answers in place of missing ones, so that only the given answers can have problems. */
 const VALID_TOKEN: NewToken = { path: resolve('token'), text: 'token' }
 const VALID: Answers = {
   'base-url': 'https://host.example/api/v1',

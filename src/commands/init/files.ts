@@ -1,4 +1,4 @@
-/** Writes the files of `init`: each is complete under its name, or not there. */
+/** Writes the files of `init`. A file under its name is always complete. */
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, link, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ export const whyNotCreatable = async (path: string): Promise<string | null> => {
   }
 }
 
-/** Throws before the first question what would throw after the last one. */
+/** Throws before the first question the errors that writing the file would throw after the last one. */
 export const requirePlace = async (path: string, mayReplace: boolean): Promise<void> => {
   const stats = await stat(path).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return null

@@ -1,4 +1,4 @@
-/** `init` where the settings file exists: it asks for the token alone, and writes its file again. */
+/** `init` if the settings file exists: asks for the token alone, and writes the token file again. */
 import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { Secret } from '../../base/secret.js'
@@ -18,8 +18,8 @@ export interface Written {
 }
 
 /**
- * The token file of a settings file that exists, to type the token again; null if there is no such file, if it does not have one account
- * with one token file, or if flags give other answers.
+ * The token file of a settings file that exists, to type the token again; null without a settings file, if the settings do not have exactly
+ * one account with a token file, or if flags give other answers.
  */
 export const tokenFileOf = async (
   { signal }: CliContext,

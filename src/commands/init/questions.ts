@@ -126,7 +126,7 @@ const problemWith = async (
   return problem.text.startsWith('the ') ? `The ${problem.text.slice(4)}` : `It ${problem.text}`
 }
 
-/** Why no new file can be written there; null if one can. */
+/** Why no new file can be written at the path; null if it can. */
 const whyNotNew = async (answer: string, mayReplace: boolean): Promise<string | null> => {
   if (existsSync(answer) && !mayReplace)
     return 'It exists already. Name another file. To use this one, stop by Ctrl-C, and leave the token empty'
@@ -148,7 +148,7 @@ export const askToken = async (prompt: Prompt, mayBeEmpty = false): Promise<stri
 
 type Prompt = ReturnType<typeof openPrompt>
 
-/** Ctrl-D ends a question too, as Ctrl-C and Escape do. */
+/** Ctrl-D ends a question, as Ctrl-C and Escape do. */
 updateSettings({ aliases: { '\u0004': 'cancel' } })
 
 /** Questions reject with a `StoppedError` at these keys and at a signal. Answers have no white space around them. */
@@ -178,7 +178,7 @@ export const openPrompt = (input: NodeJS.ReadStream, output: NodeJS.WriteStream,
   }
 }
 
-/** Where the terminal does not say how wide it is. */
+/** The width of a terminal that does not report its width. */
 const COLUMNS = 80
 /** What the library writes before each line. */
 const GUIDE = '│  '

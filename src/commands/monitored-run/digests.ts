@@ -1,6 +1,7 @@
 /**
- * Tells each channel of `notify.digest` what newly needs action, after the commits of a run and before they are published, so that what
- * was sent is published with them (docs/decisions/monitoring-and-verify.md#0080-a-digest-goes-out-before-its-state-is-published).
+ * Tells each channel of `notify.digest` what newly needs action. A digest goes out after the commits of a run and before the publish, so
+ * that the record of sent items is published with the rows
+ * (docs/decisions/monitoring-and-verify.md#0080-a-digest-goes-out-before-its-state-is-published).
  */
 import { systemClock } from '../../base/clock.js'
 import { messageOf, StoppedError } from '../../base/errors.js'
@@ -22,7 +23,7 @@ interface TellDigests extends CommittedRun {
   readonly log: Log
 }
 
-/** All channels are served beside each other. Mail has longer, because a mail server may look at the attachment before it answers. */
+/** The channels are served at the same time. Mail gets longer, because a mail server may examine the attachment before it answers. */
 const TELL_MS_MAX = 10_000
 const MAIL_MS_MAX = 120_000
 
@@ -35,7 +36,7 @@ export const tellDigests = async (options: TellDigests): Promise<void> => {
       database.transaction((sql) => readNews(sql, channels)),
     )
     const renderReport = once(() => reportOf(options))
-    // A report takes seconds in a large warehouse, and they do not count as the delivery.
+    // A report takes seconds in a large warehouse, which do not count as delivery time.
     if (news.some(({ channel, digest }) => channel === 'mail' && digest.items.length > 0))
       await renderReport().catch(() => undefined)
     const tell = async (news: News) => {

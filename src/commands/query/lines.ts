@@ -44,7 +44,7 @@ export interface LineFormat {
   /** SQL of the line of a row. */
   readonly row: (columns: readonly ResultColumn[]) => string
   readonly head: (columns: readonly ResultColumn[]) => string
-  /** What is written for the text that `row` selects; by default the same. */
+  /** Turns the text that `row` selects into the written line; by default it stays as it is. */
   readonly finished?: (line: string) => string
   readonly between: string
   readonly end: (rows: number) => string
@@ -60,7 +60,10 @@ export const csvLines = (lineEnd: '\r\n' | '\n'): LineFormat => ({
   end: (rows) => (rows === 0 ? '' : lineEnd),
 })
 
-/** A null is nothing, and an empty text is `""`. No cell has an AND or OR: with one in each, DuckDB plans 1,200 columns for 16 s. */
+/**
+ * A null is nothing, and an empty text is `""`. The SQL of a cell has no AND or OR: with one in each of 1,200 columns, DuckDB plans for 16
+ * s.
+ */
 const csvCell = (column: ResultColumn): string => {
   const text = exact(column)
   return isBare(column)
@@ -78,7 +81,7 @@ export const JSON_LIST: LineFormat = {
   end: (rows) => (rows === 0 ? ']\n' : '\n]\n'),
 }
 
-/** Inside a list, DuckDB writes these as numbers, which JSON does not have. */
+/** DuckDB writes these values inside a list as numbers, which JSON does not have. */
 const NOT_FINITE = /NaN|Infinity/
 const TEXT_OR_NOT_FINITE = /"(?:[^"\\]|\\.)*"|NaN|-?Infinity/g
 const NOT_FINITE_TEXTS: Readonly<Record<string, string>> = {
@@ -106,7 +109,7 @@ export const MARKDOWN: LineFormat = {
   end: (rows) => (rows === 0 ? '' : '\n'),
 }
 
-/** What Markdown or HTML could read as markup. An underscore within a word is none. */
+/** Characters that Markdown or HTML could read as markup. An underscore within a word is not markup. */
 const MARKUP = String.raw`([\\\x60*\[\]<>|~&#$]|\b_|_\b)`
 const CONTROL = String.raw`[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+`
 const markdownCell = (column: ResultColumn): string =>
@@ -120,7 +123,7 @@ export const onOneLineSql = (text: string): string => `regexp_replace(${text}, '
 const escapedMarkdown = (text: string): string =>
   text.replaceAll(new RegExp(CONTROL, 'gu'), ' ').replaceAll(new RegExp(MARKUP, 'g'), '\\$1')
 
-/** A list of numbers, such as `DOUBLE[]`, is none of these. */
+/** A list such as `DOUBLE[]` does not count as its element type. */
 const typeIs =
   (types: RegExp) =>
   ({ type }: ResultColumn): boolean =>

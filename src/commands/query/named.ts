@@ -1,6 +1,6 @@
 /**
- * The queries that `query NAME` runs. docs/reference/queries.md shows the same, with what each means. They are for any DuckDB from
- * 1.1 on, so nothing in them depends on settings of a session (docs/decisions/export-and-sql.md#0077-sql-for-readers-leaves-nothing-to-session-settings).
+ * The queries that `query NAME` runs. docs/reference/queries.md shows them and says what each means. They run on any DuckDB from 1.1 on,
+ * and do not depend on settings of a session (docs/decisions/export-and-sql.md#0077-sql-for-readers-leaves-nothing-to-session-settings).
  */
 export interface NamedQuery {
   readonly name: string
@@ -8,7 +8,7 @@ export interface NamedQuery {
   readonly title: string
   /** Its line in `query --list`. */
   readonly describe: string
-  /** `$days` is a number of days; where it is not given, 1. */
+  /** `$days` is a number of days; 1 without `--days`. */
   readonly sql: string
 }
 

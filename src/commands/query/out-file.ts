@@ -1,4 +1,4 @@
-/** The file that `--out` names: the rows of a query replace it when all of them are written. */
+/** The file that `--out` names. It is replaced when all rows of the query are written. */
 import { open, realpath, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { asWarehouseError, WarehouseError } from '../../base/errors.js'
@@ -18,7 +18,7 @@ export const writeFile = async (
   const stats = await stat(out).catch(() => null)
   if (stats !== null && !stats.isFile())
     throw usageError(`--out ${out} is not a file. Name another one`, 'query')
-  // What a link names is replaced, and the link stays.
+  // A link stays, and the file that it names is replaced.
   const target = await realpath(out).catch(() => out)
   const temporary = temporaryBeside(target)
   leftovers.push(temporary)
@@ -31,13 +31,13 @@ export const writeFile = async (
     await renameDurably(temporary, target)
     return `${counted(rows, 'row')} written to ${out} (${humanBytes(size)})\n`
   } catch (error) {
-    // DuckDB writes a Parquet file itself, and names it.
+    // DuckDB writes a Parquet file itself, and its error names the temporary file.
     const cause = duckdbCause(error)
     if (isFileFailure(cause) && firstLine(cause).includes(temporary))
       throw new WarehouseError('query_failed', `cannot write ${out}: ${firstLine(cause)}`, { cause })
     return asWarehouseError('query_failed', (reason) => `cannot write ${out}: ${reason}. ${ADVICE}`)(error)
   } finally {
-    // Also where the directory is none.
+    // Also if the path of the directory is not a directory.
     await rm(temporary, { force: true }).catch(() => undefined)
   }
 }

@@ -86,10 +86,10 @@ export const prepare = async (
 const only = (values: NamedParameters, isWanted: (name: string) => boolean): NamedParameters =>
   Object.fromEntries(Object.entries(values).filter(([name]) => isWanted(name)))
 
-/** The last days are those before the newest reading of the account. */
+/** The last days end at the newest reading of the account. */
 const NEWEST = `(SELECT max(greatest(f.listed_at, f.refreshed_at)) FROM main.freshness f WHERE f.account = q.account)`
 
-/** How a value narrows a named query, by the column of its result that this needs. */
+/** The condition by which a value narrows a named query, and the column that the condition needs in the result. */
 const CONDITIONS: Readonly<Record<string, readonly (readonly [column: string, condition: string])[]>> = {
   survey: [['survey_id', 'q.survey_id = $survey']],
   account: [['account', 'q.account = $account']],

@@ -1,6 +1,6 @@
 /**
- * The SQL of a query. DuckDB's own parser must find one SELECT in it, and no table function but a few harmless ones: others read and write
- * files, or change the session. The connection is locked as well. See docs/decisions/export-and-sql.md#0048-sql-of-users-is-bounded-twice.
+ * The SQL of a query. DuckDB's own parser must find one SELECT in it, and only harmless table functions: others read and write files, or
+ * change the session. The connection is locked as well. See docs/decisions/export-and-sql.md#0048-sql-of-users-is-bounded-twice.
  */
 import { z } from 'zod'
 import { ExpectedError, messageOf } from '../../base/errors.js'
@@ -55,7 +55,7 @@ export const readStatement = async (
 const withoutInfinity = (json: string): string =>
   json.replaceAll(/"(?:[^"\\]|\\.)*"|-?Infinity|-?NaN/gi, (token) => (token.startsWith('"') ? token : '0'))
 
-/** One statement may still end in semicolons and comments. Those in texts, names and comments stay. */
+/** Removes the semicolons after a statement. Semicolons inside texts, names and comments stay. */
 const withoutSemicolons = (text: string): string =>
   text.replaceAll(TOKEN, (token) => (token === ';' ? ' ' : token))
 
@@ -118,10 +118,10 @@ const collect = (node: unknown, names: UsedNames, depth: number): void => {
   for (const part of Object.values(node)) collect(part, names, depth + 1)
 }
 
-/** In DuckDB's tree, where an expression takes two or more. DuckDB needs 0.1 s to plan a sum of so many, and 8 s for one of 400. */
+/** Levels of DuckDB's tree, of which an expression takes two or more. DuckDB needs 0.1 s to plan a sum of 120 terms, and 8 s for 400. */
 const DEPTH_MAX = 250
 
-/** The columns of the result. Two of one name get different ones. */
+/** The columns of the result. Columns with the same name get different names. */
 export const columnsOf = (
   sql: Sql,
   text: string,
@@ -136,14 +136,14 @@ export const columnsOf = (
     return rows.map(({ column_name, column_type }) => ({ name: column_name, type: column_type }))
   })
 
-/** The line ends keep a comment from hiding what follows. */
+/** The line ends keep a comment at the end of the text from hiding what follows it. */
 const rowsOf = (text: string): string => `(\n${text}\n)`
 
 /** The rows of a statement as `t`, with the names of its columns. */
 export const namedRows = ({ text, columns }: Pick<Statement, 'text' | 'columns'>): string =>
   `${rowsOf(text)} AS t(${columns.map(({ name }) => quote(name)).join(', ')})`
 
-/** Runs what contains the text of a user. Throws `query_refused` with what DuckDB says. */
+/** Runs SQL that contains the text of a user. Throws `query_refused` with DuckDB's message. */
 export const ofStatement = async <Result>(work: () => Promise<Result>): Promise<Result> => {
   try {
     return await work()

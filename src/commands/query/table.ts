@@ -1,6 +1,6 @@
 /**
- * A result for a terminal: a table where it fits into the width, and one record a block where it does not. The first rows decide the
- * widths, so that a result of any length begins at once. A text that is too long loses its middle: titles differ at the end.
+ * A result for a terminal: a table if it fits into the width, otherwise a block for each record. The first rows decide the widths, so that
+ * a result of any length begins at once. A text that is too long loses its middle, because titles differ at the end.
  */
 import { setImmediate as eventsHandled } from 'node:timers/promises'
 import stringWidth from 'string-width'
@@ -16,13 +16,16 @@ type Cells = readonly string[]
 
 /** The rows that decide the widths. */
 const SIZED_ROWS = 1_000
-/** So many rows are laid out before a signal is seen. The width of symbols, such as those of `bar`, takes long. */
+/** Rows that are laid out before we look for a signal. To measure symbols, such as those of `bar`, takes long. */
 const ROWS_AT_ONCE = 100
-/** No line shows more of a text. */
+/** The most characters of a text that a line shows. */
 const CELL_CHARACTERS_MAX = 400
 /** A text of a table is at least this wide, unless all of its texts are shorter. */
 const TEXT_WIDTH_MIN = 12
-/** A text in the last column goes on below, because it says what the row is about. One that fills more lines loses its middle. */
+/**
+ * A text in the last column goes on in the next lines, because it says what the row is about. If it needs more lines than this, it loses
+ * its middle.
+ */
 const LAST_LINES = 3
 const GAP = '  '
 
@@ -67,7 +70,7 @@ export const writeTable = (
     return rows
   })
 
-/** No cell has it: control characters become spaces. */
+/** No cell contains the separator: control characters become spaces. */
 const SEPARATOR = '\u001f'
 
 const shownCell = (column: ResultColumn): string =>
@@ -96,7 +99,7 @@ const layoutOf = (columns: readonly ResultColumn[], sized: readonly Cells[], wid
   const hasCut = () => isCut
   const names = columns.map(({ name }) => onOneLine(name))
   const widths = tableWidths(columns, [names, ...sized], width)
-  // Without a row there is no block that could show the names.
+  // Without a row, no block shows the names.
   if (widths === null && sized.length > 0)
     return { isTable: false, head: '', line: blockOf(names, width, fitted), hasCut }
   const indent = ' '.repeat(widths === null ? 0 : sum(widths.slice(0, -1)) + GAP.length * (widths.length - 1))
@@ -111,13 +114,13 @@ const layoutOf = (columns: readonly ResultColumn[], sized: readonly Cells[], wid
     })
     return `${padded.join(GAP).trimEnd()}\n`
   }
-  // Names that are wider than the terminal go on below.
+  // Names that are wider than the terminal go on in the next line.
   const head = widths === null ? `${namesInLines(names, width)}\n` : line(names)
   const rule = widths === null ? '' : `${widths.map((width) => '-'.repeat(width)).join(GAP)}\n`
   return { isTable: true, head: `${head}${rule}`, line, hasCut }
 }
 
-/** A text in lines of `width`, which begin below each other. A longer word loses its middle. */
+/** A text in lines of `width`, all with the same indent. A word longer than a line loses its middle. */
 const inLines = (text: string, width: number, indent: string, fitted: Fitted): string => {
   const words = text.split(' ').map((word) => fitted(word, width))
   return wrapped(words.join(' '), width, '').replaceAll('\n', `\n${indent}`)
@@ -146,7 +149,7 @@ const tableWidths = (
   const room = width - GAP.length * (columns.length - 1)
   if (sum(least) > room) return null
   for (let excess = sum(widths) - room; excess > 0; excess -= 1) {
-    // The widest of those that can be narrower gives way.
+    // The widest column that can still be narrower gives way.
     const spare = widths.map((width, index) => (width > (least[index] ?? 0) ? width : 0))
     const widest = spare.indexOf(Math.max(...spare))
     widths[widest] = (widths[widest] ?? 0) - 1

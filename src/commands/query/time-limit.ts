@@ -1,4 +1,4 @@
-/** How long a query may take, and how it ends then or at a signal. */
+/** How long a query may take, and how it ends at that time or at a signal. */
 import { rmSync } from 'node:fs'
 import { systemClock } from '../../base/clock.js'
 import { StoppedError } from '../../base/errors.js'
@@ -9,7 +9,7 @@ import { parseDuration } from '../../settings/readers.js'
 import type { CliContext } from '../context.js'
 import { usageError } from '../flags.js'
 
-/** Null for none. Throws an error `usage`. */
+/** Null for no limit. Throws an error `usage`. */
 export const durationOf = (text: string): number | null => {
   if (text === '0') return null
   const durationMs = parseDuration(text)
@@ -18,8 +18,8 @@ export const durationOf = (text: string): number | null => {
 }
 
 /**
- * A signal that also ends after that long. DuckDB cannot be interrupted in one evaluation of an expression, which may take hours. A query
- * changes nothing but its `leftovers`, so the process then removes these, and ends without it.
+ * A signal that also aborts after `durationMs`. DuckDB cannot be interrupted within one evaluation of an expression, which may take hours.
+ * A query changes nothing but its `leftovers`, so the process removes them, and ends without waiting for the query.
  */
 export const limitedIn = (
   { signal, endNow, stderr }: CliContext,

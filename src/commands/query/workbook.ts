@@ -39,7 +39,7 @@ const isLongDecimal = (type: string): boolean =>
 
 const sheetSql = (resultColumn: ResultColumn, column: Column | undefined): string => {
   const cell = quote(resultColumn.name)
-  // As text, because not every time is one of JavaScript.
+  // As text, because DuckDB has times that JavaScript does not have.
   if (isTimestamp(resultColumn)) return exact(resultColumn)
   if (column?.type === 'DOUBLE') return `CAST(${cell} AS DOUBLE)`
   return column?.type === 'VARCHAR' ? `CAST(${cell} AS VARCHAR)` : cell

@@ -1,4 +1,7 @@
-/** Why the data of one survey is as old as it is, and when the survey is read next. Pure: the rules of a run decide, this puts it into words. */
+/**
+ * Why the data of one survey is as old as it is, and when the survey is read next. Pure: the rules of a run decide, and this file puts the
+ * decision into words.
+ */
 import { counted, humanAge } from '../../base/human.js'
 import { onOneLine } from '../../model/data-problem-names.js'
 import { formatInstant, type Instant, msBetween } from '../../model/instant.js'
@@ -34,10 +37,10 @@ export const NEXT_READINGS = ['next_run', 'later', 'after_change', 'never'] as c
 
 interface NextReading {
   readonly when: (typeof NEXT_READINGS)[number]
-  /** When the next run is expected, or from when the survey is due, server time; null without such a time. */
+  /** When the next run is expected, or when the survey becomes due, server time; null if neither is known. */
   readonly at: Instant | null
   readonly reason: TaskReason | null
-  /** Its place among the `of` surveys that the next run is known to read; null if it is none of them. */
+  /** The survey's place among the `of` surveys that the next run is known to read; null if it is not one of them. */
   readonly place: number | null
   readonly of: number | null
   readonly text: string
@@ -52,14 +55,14 @@ export interface Clocks {
   readonly maxAgeMs: number
 }
 
-/** A minute is exact enough for people. */
+/** An instant to the minute, which is exact enough for people. */
 export const shortInstant = (at: Instant): string => `${formatInstant(at).slice(0, 16)}Z`
 
 /** `2026-03-10T00:00Z (3 h ago)` */
 export const withAge = (at: Instant, now: Instant): string =>
   `${shortInstant(at)} (${humanAge(msBetween(at, now))})`
 
-/** `plan` is that of the next run; null before the first complete listing. */
+/** `plan` is the plan of the next run; null before the first complete listing. */
 export const explain = (
   survey: { readonly account: string; readonly surveyId: number },
   status: SurveyStatus,
@@ -74,7 +77,7 @@ export const explain = (
     ...survey,
     title: stored.title,
     status: stored.status,
-    /** It waits with its row for the next reading. */
+    /** The changed row, which waits for the next reading, has another status. */
     pendingStatus: planned === null || planned.status === stored.status ? null : planned.status,
     missingSince: stored.missing_since,
     now: clocks.now,

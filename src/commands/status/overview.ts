@@ -1,4 +1,4 @@
-/** The text of `status` below its verdict: what of the published state a person may have to know, in at most 80 columns. */
+/** The text of `status` below its verdict: what a person may have to know about the published state, in at most 80 columns. */
 import { humanAge, humanCount } from '../../base/human.js'
 import { onOneLine, printable } from '../../model/data-problem-names.js'
 import { type Instant, instantFromMs, minusMs, msBetween } from '../../model/instant.js'
@@ -15,7 +15,7 @@ interface Shown {
   readonly overlapMs: number
   /** Columns of the terminal. */
   readonly width: number
-  /** The verdict: it is not said again why a run ended. */
+  /** The text of the verdict, so that the reason of a run's end is not printed twice. */
   readonly said: string
 }
 
@@ -56,11 +56,11 @@ interface Words {
   reason(reason: string | null): string | null
   /** By our clock. */
   readonly now: Instant
-  /** The column of the account, where there are several. */
+  /** The column of the account, if there are several accounts. */
   account(account: string): Row
   /** A time by the server's clock, with its age. */
   at(account: string, moment: Instant | null): string | null
-  /** Only its age. */
+  /** Only the age of a time by the server's clock. */
   age(account: string, moment: Instant | null): string | null
 }
 
@@ -171,7 +171,7 @@ const ofData = ({ tables, drift, rejections }: Status, { account, at }: Words): 
   { title: 'rows', rows: tables.filter(({ rows }) => rows > 0) },
 ]
 
-/** Nothing for a section without rows. A column without a value other than 0 is left out. Words come first, then numbers. */
+/** A section without rows has no text. A column that has only zeros is left out. Columns of words come first, then numbers. */
 const textOf = ({ title, rows, remarks = [] }: Section, width: number): string[] => {
   const [first] = rows
   if (first === undefined) return []
@@ -189,7 +189,7 @@ const textOf = ({ title, rows, remarks = [] }: Section, width: number): string[]
   return [`${title}\n${textTable([columns, ...lines], shape)}`]
 }
 
-/** Columns of texts whose length others decide. */
+/** Columns whose texts may have any length. */
 const CUT: readonly string[] = ['account', 'title', 'field', 'value']
 
 const cellOf = (cell: string | number | null): string => {

@@ -1,4 +1,4 @@
-/** How a warehouse is, in one line: how the last run of each account ended, how long ago, and what to do if it was not complete. */
+/** The state of a warehouse in one line: how the last run of each account ended, how long ago, and what to do if it was not complete. */
 import { EXIT_CODES, type ExitCode, nextStep, worseOf } from '../../base/errors.js'
 import { counted, cutInMiddle, humanAge, humanDuration } from '../../base/human.js'
 import { printable } from '../../model/data-problem-names.js'
@@ -34,8 +34,9 @@ interface VerdictBasis {
 }
 
 /**
- * The worst of the accounts that the settings file names. Without such names, or if none of them has been synced yet, as with the name
- * of an environment that is not here, the worst of all. What the last run left beside the published state counts, if that does not show it.
+ * The worst verdict of the accounts that the settings file names. If it names none, or none of its accounts has been synced yet, because
+ * their names come from another environment, the worst of all accounts. The record of the last run beside the published state counts, if
+ * the published state does not show that run.
  */
 export const verdictOf = (all: readonly Sync[], basis: VerdictBasis): Verdict => {
   const { accountNames, nowMs, maxAgeMs } = basis
@@ -63,7 +64,9 @@ export const verdictOf = (all: readonly Sync[], basis: VerdictBasis): Verdict =>
   return { ...worst, text: running === null ? text : `${text}; a run is under way, which began ${begun}` }
 }
 
-/** Whether the published state shows how the run ended, also if that could not be recorded. In a bucket, a run publishes before its end. */
+/**
+ * Whether the published state shows how the run ended, also if the end could not be recorded. In a bucket, a run publishes before its end.
+ */
 const isPublished = ({ isPublished, endedAt, runId, accounts }: LastRun, syncs: readonly Sync[]): boolean =>
   isPublished ||
   (endedAt === null &&
@@ -126,7 +129,7 @@ const verdictOfUnpublished = (
   return verdictOfAccount(sync, '', nowMs, maxAgeMs)
 }
 
-/** Clocks of two machines may differ by so much. */
+/** The clocks of two machines may differ by this much. */
 const CLOCKS_MS_MAX = 600_000
 
 /** How long ago, or that the clock of the run's machine is ahead of ours. */
@@ -180,7 +183,7 @@ const verdictOfAccount = (
   return { state: 'ok', exitCode, text: 'OK', next }
 }
 
-/** Of two with the same exit code, this order decides. */
+/** This order decides between verdicts with the same exit code. */
 const ORDER: readonly Verdict['state'][] = ['ok', 'partial', 'late', 'interrupted', 'failed']
 
 const isWorse = (a: Verdict, b: Verdict): boolean =>
@@ -188,11 +191,11 @@ const isWorse = (a: Verdict, b: Verdict): boolean =>
     ? ORDER.indexOf(a.state) > ORDER.indexOf(b.state)
     : worseOf(a.exitCode, b.exitCode) === a.exitCode
 
-/** On one line, without the query of an address. Its end stays, because it says what to do. */
+/** The reason on one line, without the query of an address. The end of the reason stays, because it says what to do. */
 export const shortReason = (reason: string): string =>
   cutInMiddle(printable(reason).replaceAll(QUERY, '$1'), REASON_WIDTH_MAX)
 
-/** What follows an address, such as a colon, is no part of its query. */
+/** Punctuation after an address, such as a colon, does not belong to its query. */
 const QUERY = /(GET \S+?)\?\S*?(?=[:;,.)]*(?:\s|$))/g
 
 const REASON_WIDTH_MAX = 600

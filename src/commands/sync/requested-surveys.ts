@@ -1,4 +1,4 @@
-/** The surveys that `sync --surveys` names: of which accounts they are. Every name is settled before the first request. */
+/** Finds the account of each survey that `sync --surveys` names, before the first request. */
 import { ExpectedError } from '../../base/errors.js'
 import { quoted } from '../../base/human.js'
 import { formatInstant } from '../../model/instant.js'
@@ -9,7 +9,7 @@ import type { surveyNameOf } from '../flags.js'
 
 export type RequestedSurvey = ReturnType<typeof surveyNameOf>
 
-/** The ids by account. Throws an error `unknown_survey` that says of every wrong name what to do. */
+/** The ids by account. Throws an error `unknown_survey` that says what to do about every wrong name. */
 export const surveysByAccount = (
   requested: readonly RequestedSurvey[],
   known: readonly KnownSurvey[],
@@ -25,7 +25,7 @@ export const surveysByAccount = (
   return new Map(surveys.map(({ account }) => [account, idsOf(account)]))
 }
 
-/** The one survey that is meant, or why there is none. */
+/** The requested survey, or why no known survey is meant. */
 const findOne = (
   { account, surveyId }: RequestedSurvey,
   known: readonly KnownSurvey[],

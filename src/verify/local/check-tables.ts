@@ -53,7 +53,7 @@ export const checkTables = async ({
     throwIfAborted(signal)
     const text = rules.map(
       ({ sql }, index) =>
-        `SELECT ${index} AS place, count(*) AS count, min(example) AS example FROM (${sql})`,
+        `SELECT ${index} AS index, count(*) AS count, min(example) AS example FROM (${sql})`,
     )
     const results = await database.exclusively((sql) =>
       database.interruptibly(signal, () => sql.rows(resultRow, `${from} ${text.join(' UNION ALL ')}`)),

@@ -5,21 +5,21 @@ export const BUCKET_MUTATIONS = `
 - (found) => found?.etag === etag
 + (found) => found?.etag === etag || key === 'current.json'
 @@ storage/bucket/pointer.js @@ bucket: a run does not fence the pointer
-- const outcome = await putDocument(store, POINTER_KEY, document, found?.etag ?? null, signal);
-+ const outcome = found !== null ? { kind: 'written', etag: found.etag } : await putDocument(store, POINTER_KEY, document, null, signal);
+- const outcome = await putDocument(store, POINTER_KEY, document, stored?.etag ?? null, signal);
++ const outcome = stored !== null ? { kind: 'written', etag: stored.etag } : await putDocument(store, POINTER_KEY, document, null, signal);
 @@ storage/bucket/publisher.js @@ bucket: the pointer is replaced before the manifest is written
 - await createObject(options, key, body, body.length);
 + void createObject(options, key, body, body.length).catch(() => undefined);
 @@ object-store/owned-document.js @@ bucket: a lost answer counts as lost
-- if (found !== null && Buffer.compare(put.body, found.body) === 0)
+- if (existing !== null && Buffer.compare(put.body, existing.body) === 0)
 + if (false)
 @@ object-store/owned-document.js @@ bucket: a lost answer counts as written
-- const found = await readBack(failure);
+- const decided = await readBack(failure);
 + if (failure !== null && body instanceof Uint8Array) return { kind: 'written', etag: (await store.get(key, signal))?.etag ?? '' };
-+         const found = await readBack(failure);
++         const decided = await readBack(failure);
 @@ storage/bucket/lease.js @@ bucket: the lease is taken by the wall clock
-- leaseAction(found, watched, clock.monotonicMs());
-+ leaseAction(found, found === null ? watched : { etag: found.etag, sinceMs: clock.monotonicMs() - clock.nowMs() + Date.parse(found.document.holder.since) }, clock.monotonicMs());
+- leaseAction(stored, watched, clock.monotonicMs());
++ leaseAction(stored, stored === null ? watched : { etag: stored.etag, sinceMs: clock.monotonicMs() - clock.nowMs() + Date.parse(stored.document.holder.since) }, clock.monotonicMs());
 @@ storage/bucket/lease.js @@ bucket: the lease is taken before its life has ended
 - watched.sinceMs + LEASE_MS - monotonicMs
 + watched.sinceMs + 15_000 - monotonicMs
@@ -33,23 +33,23 @@ export const BUCKET_MUTATIONS = `
 - return previous.hasLedgers ? 'bucket' : 'unknown';
 + return 'none';
 @@ storage/bucket/lease.js @@ bucket: a run that was killed is assumed to have sent nothing
-- found?.document.state === 'free' && found.document.ledgers_uploaded
+- stored?.document.state === 'free' && stored.document.ledgers_uploaded
 + true
 @@ storage/bucket/lease.js @@ bucket: a ledger that was not uploaded counts as uploaded
-- found?.document.state === 'free' && found.document.ledgers_uploaded
-+ found?.document.state === 'free'
+- stored?.document.state === 'free' && stored.document.ledgers_uploaded
++ stored?.document.state === 'free'
 @@ storage/bucket/ledgers.js @@ bucket: a missing ledger counts as empty
-- if (found === null || document === null)
-+ if (found === null) return null; if (document === null)
+- if (stored === null || document === null)
++ if (stored === null) return null; if (document === null)
 @@ storage/bucket/lease.js @@ bucket: without a lease, no run was ever here
 - !(await hasTraces(store, signal))
 + true
 @@ storage/bucket/lease.js @@ bucket: a lease that was deleted is taken at once
-- if (found?.document.state === 'free')
-+ if (found === null || found.document.state === 'free')
+- if (stored?.document.state === 'free')
++ if (stored === null || stored.document.state === 'free')
 @@ storage/bucket/preconditions.js @@ bucket: the proof is skipped after a failed run
 - await requireConditionalWrites(store, signal);
-+ if (found === null) await store.putIfAbsent(PROOF_KEY, documentBody({ format: 1, store: tried }), signal);
++ if (stored === null) await store.putIfAbsent(PROOF_KEY, documentBody({ format: 1, store: tried }), signal);
 +     await requireConditionalWrites(store, signal);
 @@ storage/bucket/clean-up.js @@ bucket: clean-up by age alone
 - !named.has(key) &&
